@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reader and Writer: sticky cursors for big-endian wire fields.
+// A codec lists its fields in RFC order and asks ok() once, at the end. After the first field that
+// does not fit, every later read gives 0 and every later write does nothing; no octet outside the
+// given range is ever touched.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#include "iwarp/bytes/view.hpp"
+
+namespace iwarp::bytes {
+
+template <typename T>
+concept WireInteger = std::is_unsigned_v<T>;
+
+/// Host value of the big-endian integer that starts at `from`. `from` has sizeof(T) octets.
+template <WireInteger T>
+constexpr T load_be(const std::byte* from) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    value = static_cast<T>((static_cast<std::uint64_t>(value) << 8) |
+                           std::to_integer<std::uint64_t>(from[i]));
+  }
+  return value;
+}
+
+template <WireInteger T>
+constexpr void store_be(std::byte* to, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    to[i] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - i)));
+  }
+}
+
+class Reader {
+ public:
+  constexpr explicit Reader(View in) : in_(in) {}
+
+  constexpr std::uint8_t u8() { return integer<std::uint8_t>(); }
+  constexpr std::uint16_t u16() { return integer<std::uint16_t>(); }
+  constexpr std::uint32_t u32() { return integer<std::uint32_t>(); }
+  constexpr std::uint64_t u64() { return integer<std::uint64_t>(); }
+
+  /// The next `n` octets as a view into the input, or an empty view when they are not all there.
+  constexpr View take(std::size_t n) {
+    if (!advance(n)) return {};
+    return in_.subspan(at_ - n, n);
+  }
+  constexpr void skip(std::size_t n) { advance(n); }
+
+  /// True while every field asked for was inside the input.
+  constexpr bool ok() const { return ok_; }
+  constexpr std::size_t position() const { return at_; }
+  constexpr std::size_t remaining() const { return ok_ ? in_.size() - at_ : 0; }
+  /// All that was not read yet.
+  constexpr View rest() const { return ok_ ? in_.subspan(at_) : View{}; }
+
+ private:
+  template <WireInteger T>
+  constexpr T integer() {
+    if (!advance(sizeof(T))) return 0;
+    return load_be<T>(in_.data() + at_ - sizeof(T));
+  }
+  constexpr bool advance(std::size_t n) {
+    ok_ = ok_ && n <= in_.size() - at_;
+    if (ok_) at_ += n;
+    return ok_;
+  }
+
+  View in_;
+  std::size_t at_ = 0;
+  bool ok_ = true;
+};
+
+class Writer {
+ public:
+  constexpr explicit Writer(Span out) : out_(out) {}
+
+  constexpr void u8(std::uint8_t v) { integer(v); }
+  constexpr void u16(std::uint16_t v) { integer(v); }
+  constexpr void u32(std::uint32_t v) { integer(v); }
+  constexpr void u64(std::uint64_t v) { integer(v); }
+  void put(View octets) {
+    if (advance(octets.size()) && !octets.empty()) {
+      std::memcpy(out_.data() + at_ - octets.size(), octets.data(), octets.size());
+    }
+  }
+  constexpr void zeros(std::size_t n) {
+    if (!advance(n)) return;
+    for (std::size_t i = at_ - n; i < at_; ++i) out_[i] = std::byte{0};
+  }
+
+  constexpr bool ok() const { return ok_; }
+  /// Octets written so far.
+  constexpr std::size_t size() const { return at_; }
+  constexpr View written() const { return out_.first(at_); }
+
+ private:
+  template <WireInteger T>
+  constexpr void integer(T v) {
+    if (advance(sizeof(T))) store_be(out_.data() + at_ - sizeof(T), v);
+  }
+  constexpr bool advance(std::size_t n) {
+    ok_ = ok_ && n <= out_.size() - at_;
+    if (ok_) at_ += n;
+    return ok_;
+  }
+
+  Span out_;
+  std::size_t at_ = 0;
+  bool ok_ = true;
+};
+
+}  // namespace iwarp::bytes

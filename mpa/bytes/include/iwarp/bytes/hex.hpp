@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Octets as hexadecimal text and back: for vectors, traces and diagnostics, never on the data path.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iwarp/bytes/view.hpp"
+
+namespace iwarp::bytes {
+
+/// Lower-case hex, a space after every `group` octets (0: none).
+std::string to_hex(View octets, std::size_t group = 4);
+
+/// Parses hex digits; white space is ignored and '#' starts a comment up to the end of its line.
+/// nullopt: an odd number of digits or a character that is neither.
+std::optional<std::vector<std::byte>> from_hex(std::string_view text);
+
+}  // namespace iwarp::bytes

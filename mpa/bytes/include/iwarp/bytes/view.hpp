@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views of octets, and bounded lists of them. The floor every layer stands on.
+// A View never owns: the function that hands one out states how long it lives.
+// Lists are of fixed capacity, so that nothing on the data path allocates.
+#pragma once
+
+#include <boost/container/static_vector.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace iwarp::bytes {
+
+using View = std::span<const std::byte>;
+using Span = std::span<std::byte>;
+
+/// Scatter/gather elements one work request may name (a Send source, a Receive sink).
+inline constexpr std::size_t kMaxSge = 16;
+
+/// Where payload comes from: read-only pieces in order. Lives as long as the memory it names.
+using Gather = boost::container::static_vector<View, kMaxSge>;
+/// Where payload goes: writable pieces in order.
+using Scatter = boost::container::static_vector<Span, kMaxSge>;
+
+/// Octets in all pieces together.
+template <typename Pieces>
+constexpr std::size_t total_size(const Pieces& pieces) {
+  std::size_t sum = 0;
+  for (const auto& piece : pieces) sum += piece.size();
+  return sum;
+}
+
+/// The sub-list that covers [offset, offset + length) of `pieces`. The range must lie inside.
+template <typename Pieces>
+Pieces slice(const Pieces& pieces, std::size_t offset, std::size_t length) {
+  Pieces out;
+  for (const auto& piece : pieces) {
+    if (length == 0) break;
+    if (offset >= piece.size()) {
+      offset -= piece.size();
+      continue;
+    }
+    const auto take = piece.size() - offset < length ? piece.size() - offset : length;
+    out.push_back(piece.subspan(offset, take));
+    length -= take;
+    offset = 0;
+  }
+  return out;
+}
+
+}  // namespace iwarp::bytes

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// CRC32c (RFC 5044 section 4.4, the iSCSI digest): reflected polynomial 0x82F63B78, initial value
+// and final exclusive-or all ones. The best kernel for this processor is chosen once, at run time.
+// This library computes; where the value goes and in which octet order is MPA's business.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "iwarp/bytes/view.hpp"
+
+namespace iwarp::crc32c {
+
+/// CRC32c of `octets` continued from `crc`, the CRC of what came before (0 for nothing).
+/// extend(extend(0, a), b) is the CRC of a followed by b. "123456789" gives 0xE3069283.
+std::uint32_t extend(std::uint32_t crc, bytes::View octets);
+
+/// Copies `from` to `to` and extends `crc` over it in one pass. `to` has at least from.size()
+/// octets and does not overlap `from`. The value returned is that of the octets written to `to`,
+/// even if somebody changes `from` meanwhile.
+std::uint32_t copy_extend(std::uint32_t crc, std::byte* to, bytes::View from);
+
+inline std::uint32_t compute(bytes::View octets) { return extend(0, octets); }
+
+/// One implementation. All give the same results; tests run every supported one.
+struct Kernel {
+  const char* name;  ///< "portable", "sse4.2+pclmul", "avx512+vpclmul", "armv8"
+  bool (*supported)();
+  std::uint32_t (*extend)(std::uint32_t crc, bytes::View octets);
+  std::uint32_t (*copy_extend)(std::uint32_t crc, std::byte* to, bytes::View from);
+};
+
+/// Every kernel compiled in, slowest first; the last supported one is the one in use.
+std::span<const Kernel> kernels();
+/// The kernel that extend() and copy_extend() use.
+const Kernel& active();
+
+}  // namespace iwarp::crc32c

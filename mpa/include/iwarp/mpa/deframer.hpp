@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deframer: stream octets in, verified ULPDUs out (RFC 5044 sections 4.1 to 4.4, 5.2 and 6).
+// It says where the next octets go (plan), is told how many came (filled), and gives FPDUs (next).
+// Verified FPDUs are handed out from a staging area. When the owner knows the final place of a
+// large payload before it has arrived it may call place(), and the plan then points straight there.
+// It never interprets a ULPDU, never closes anything, and after a Fault gives nothing more [MPA-113].
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "iwarp/bytes/fault.hpp"
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/mpa/fpdu.hpp"
+
+namespace iwarp::mpa {
+
+struct DeframerOptions {
+  bool markers = false;  ///< we asked for markers (M): strip and check them [MPA-34] [MPA-58]
+  bool crc = true;       ///< negotiated on: check before anything is handed up [MPA-46]
+  std::size_t stage = 256 * 1024;  ///< staging octets; at least one largest FPDU with markers
+  std::size_t exact_above = 16 * 1024;  ///< in an FPDU this large the plan ends with the FPDU
+};
+
+struct DeframerCounters {
+  std::uint64_t fpdus = 0;
+  std::uint64_t markers = 0;
+  std::uint64_t pad_octets = 0;
+  std::uint64_t octets = 0;         ///< stream octets taken in
+  std::uint64_t octets_copied = 0;  ///< moved inside the stage or from it to a placement
+  std::uint64_t octets_crced = 0;
+};
+
+/// What next() found.
+enum class Step : std::uint8_t {
+  kNeedMore,  ///< nothing to do until more octets were filled()
+  kPartial,   ///< an FPDU is under way; prefix() is there and place() is permitted
+  kUlpdu,     ///< a whole verified ULPDU is staged: ulpdu(), then consume()
+  kPlaced,    ///< the FPDU that place() was called for is complete (and verified): consume()
+};
+
+class Deframer {
+ public:
+  explicit Deframer(const DeframerOptions& options);
+  ~Deframer();
+  Deframer(Deframer&&) noexcept;
+  Deframer& operator=(Deframer&&) noexcept;
+
+  /// Writable memory for the next octets of the stream, in order; never empty unless a Fault was
+  /// given or the stage is full of FPDUs that wait for consume(). Valid until the next non-const
+  /// call. `read_ahead` false: stop at the end of the present FPDU (or length field).
+  std::span<const bytes::Span> plan(bool read_ahead = true);
+
+  /// The first `n` octets of the last plan() now hold stream data.
+  void filled(std::size_t n);
+
+  /// Copies `octets` in as if they had been read: for what arrived together with a startup frame.
+  /// Returns how many fitted.
+  std::size_t feed(bytes::View octets);
+
+  /// Looks at the next FPDU of the stream. Faults: kCrcMismatch, kMarkerMismatch; the first one is
+  /// final and is returned for ever. kPartial is given at most once per FPDU, as soon as at least
+  /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged and the rest is not.
+  bytes::Result<Step> next(std::size_t want_prefix);
+
+  /// After kUlpdu, kPartial and kPlaced: ULPDU_Length of the FPDU in hand.
+  std::size_t ulpdu_length() const;
+  /// After kPartial: the first octets of the ULPDU, contiguous; unverified when CRC is on.
+  /// After kUlpdu: the same, verified, min(want_prefix, ulpdu_length) octets of it.
+  bytes::View prefix() const;
+  /// After kUlpdu: the whole ULPDU in pieces (one unless markers are interleaved), in order.
+  /// Valid until consume().
+  std::span<const bytes::View> ulpdu() const;
+
+  /// After kPartial: payload behind the first `header_size` octets of the ULPDU goes to `target`
+  /// (total: ulpdu_length() - header_size). What is already staged is copied there; the plan leads
+  /// the rest there. With CRC on this is direct placement, the caller's decision.
+  void place(std::size_t header_size, const bytes::Scatter& target);
+
+  /// The memory given to place() must not be touched any more: the rest of the FPDU is read into
+  /// a scratch area instead. May allocate. Only while a place() is under way.
+  void abandon_placement();
+
+  /// Done with the FPDU of kUlpdu or kPlaced.
+  void consume();
+
+  /// True when the stream stands exactly between two FPDUs and nothing is staged: a FIN here is
+  /// clean.
+  bool at_boundary() const;
+  /// Octets staged and not consumed.
+  std::size_t staged_octets() const;
+  const DeframerCounters& counters() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace iwarp::mpa

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes of FPDUs and the MULPDU formula (RFC 5044 sections 4.1 and 4.5).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace iwarp::mpa {
+
+inline constexpr std::size_t kLengthFieldSize = 2;
+inline constexpr std::size_t kCrcSize = 4;
+inline constexpr std::size_t kMarkerSize = 4;
+inline constexpr std::size_t kMarkerInterval = 512;
+inline constexpr std::size_t kMinMulpdu = 128;
+inline constexpr std::size_t kMaxMulpdu = 64768;
+
+/// The largest ULPDU that DDP may hand down. A type of its own: it is neither EMSS nor FPDU size.
+struct Mulpdu {
+  std::size_t octets = kMinMulpdu;
+  constexpr bool operator==(const Mulpdu&) const = default;
+};
+
+/// PAD octets behind a ULPDU of this length. [MPA-14]
+constexpr std::size_t pad_size(std::size_t ulpdu_length) {
+  return (4 - (kLengthFieldSize + ulpdu_length) % 4) % 4;
+}
+
+/// Octets of the FPDU without markers: length field, ULPDU, PAD, CRC.
+constexpr std::size_t fpdu_size(std::size_t ulpdu_length) {
+  return kLengthFieldSize + ulpdu_length + pad_size(ulpdu_length) + kCrcSize;
+}
+
+/// Markers at positions 0, 512, 1024 ... that fall into the `octets` (markers not counted) which
+/// are sent from stream position `position` on; a marker at the very end is not counted.
+std::size_t markers_within(std::uint64_t position, std::size_t octets);
+
+/// MULPDU for an effective maximum segment size; 0 means EMSS unknown, a guess for an Ethernet MTU
+/// is used. Always inside 128..64768. [MPA-4] [MPA-6] [MPA-47] [MPA-48] [MPA-51] [MPA-53]
+Mulpdu mulpdu_for(std::size_t emss, bool markers);
+
+}  // namespace iwarp::mpa
