@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// DDP segment headers, tagged and untagged (RFC 5041 sections 4.1 to 4.3).
+// The codec judges shape only; versions, STags, queues and offsets are the Receiver's.
+#pragma once
+
+#include <string>
+
+#include "iwarp/bytes/cursor.hpp"
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/ddp/types.hpp"
+
+namespace iwarp::ddp {
+
+inline constexpr std::size_t kTaggedHeaderSize = 14;
+inline constexpr std::size_t kUntaggedHeaderSize = 18;
+
+// Tagged                                        Untagged
+//  0                   1                   2     0                   1                   2
+//  |T|L| Rsvd  | DV |  RsvdULP (8)  | STag...    |T|L| Rsvd  | DV |  RsvdULP (40) ...
+//  |              STag (32)         |            |          ... RsvdULP           |
+//  |              TO (64)           |            |  QN (32)  |  MSN (32)  |  MO (32)  |
+struct SegmentHeader {
+  bool tagged = false;                 ///< T [DDP-12]
+  bool last = false;                   ///< L [DDP-13]
+  std::uint8_t version = kDdpVersion;  ///< DV
+  std::uint8_t rsvd_ulp = 0;           ///< first octet of RsvdULP, both models
+  std::uint32_t rsvd_ulp_rest = 0;     ///< the other four octets, untagged only [DDP-28]
+  Stag stag;                           ///< tagged
+  TaggedOffset to;                     ///< tagged
+  Qn qn = 0;                           ///< untagged
+  Msn msn;                             ///< untagged
+  std::uint32_t mo = 0;                ///< untagged: octet offset of this payload in the message
+
+  constexpr std::size_t size() const { return tagged ? kTaggedHeaderSize : kUntaggedHeaderSize; }
+};
+
+/// Decodes the header at the start of a ULPDU. Fault 1/0/00 when the ULPDU is too short for it: no
+/// RFC names a code for that. The reserved bits are not looked at. [DDP-19]
+bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);
+
+/// Writes header.size() octets; reserved bits are zero. [DDP-18] [DDP-22] [DDP-27]
+void encode(const SegmentHeader& header, bytes::Writer& out);
+
+/// One line for people; works on truncated octets too.
+std::string describe_segment(bytes::View ulpdu);
+
+}  // namespace iwarp::ddp

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values DDP deals in, each a type of its own so that two cannot be swapped (RFC 5041 section 4).
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+#include "iwarp/bytes/fault.hpp"
+
+namespace iwarp::ddp {
+
+/// Steering Tag: names a buffer that its owner opened to the peer. Index in the upper 24 bits, the
+/// consumer's key in the lower 8. [VRB-26]
+struct Stag {
+  std::uint32_t value = 0;
+  constexpr auto operator<=>(const Stag&) const = default;
+};
+
+/// Tagged Offset: where in the tagged buffer; a virtual address or counted from zero.
+struct TaggedOffset {
+  std::uint64_t value = 0;
+  constexpr auto operator<=>(const TaggedOffset&) const = default;
+};
+
+/// Message Sequence Number: one counter per queue and direction, modulo 2^32. [DDP-31]
+struct Msn {
+  std::uint32_t value = 1;  ///< the first message on a queue has MSN 1 [DDP-32]
+  constexpr bool operator==(const Msn&) const = default;
+  /// 0xFFFFFFFF is followed by 0. [DDP-33]
+  constexpr Msn next() const { return Msn{value + 1}; }
+};
+
+/// Queue Number. DDP knows queues 0..3 here; what they are for is the ULP's.
+using Qn = std::uint32_t;
+inline constexpr Qn kQueues = 4;
+
+inline constexpr std::uint8_t kDdpVersion = 1;  // [DDP-20]
+
+using bytes::Fault;
+using bytes::Layer;
+
+// The DDP rows of the Terminate Control table (RFC 5041 section 7.2). [DDP-83]
+inline constexpr Fault kDdpCatastrophic{Layer::kDdp, 0, 0x00, "DDP local catastrophic error"};
+inline constexpr Fault kTaggedInvalidStag{Layer::kDdp, 1, 0x00, "invalid STag"};
+inline constexpr Fault kTaggedBounds{Layer::kDdp, 1, 0x01, "base or bounds violation"};
+inline constexpr Fault kTaggedNotAssociated{Layer::kDdp, 1, 0x02,
+                                            "STag not associated with this stream"};
+inline constexpr Fault kTaggedWrap{Layer::kDdp, 1, 0x03, "TO wraps"};
+inline constexpr Fault kTaggedVersion{Layer::kDdp, 1, 0x04, "invalid DDP version (tagged)"};
+inline constexpr Fault kUntaggedQn{Layer::kDdp, 2, 0x01, "invalid queue number"};
+inline constexpr Fault kUntaggedNoBuffer{Layer::kDdp, 2, 0x02, "no buffer for this MSN"};
+inline constexpr Fault kUntaggedMsnRange{Layer::kDdp, 2, 0x03, "MSN out of range"};
+inline constexpr Fault kUntaggedMo{Layer::kDdp, 2, 0x04, "invalid message offset"};
+inline constexpr Fault kUntaggedTooLong{Layer::kDdp, 2, 0x05, "message too long for its buffer"};
+inline constexpr Fault kUntaggedVersion{Layer::kDdp, 2, 0x06, "invalid DDP version (untagged)"};
+
+}  // namespace iwarp::ddp

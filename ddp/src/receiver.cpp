@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validation, placement and delivery of inbound DDP segments (RFC 5041 sections 5.3, 5.4, 7).
+#include "iwarp/ddp/receiver.hpp"
+
+namespace iwarp::ddp {
+
+using bytes::fault;
+using bytes::Result;
+
+Result<Arrival> Receiver::begin(bytes::View prefix, std::size_t ulpdu_length) {
+  if (fault_) return fault(*fault_);  // [DDP-81]
+  const auto header = decode_segment_header(prefix);
+  if (!header) return latch(header.error());
+  current_ = Arrival{.header = *header,
+                     .length = static_cast<std::uint32_t>(ulpdu_length - header->size()),
+                     .target = {},
+                     .hold = false};
+  const auto judged = header->tagged ? begin_tagged(current_) : begin_untagged(current_);
+  if (!judged) return latch(judged.error());
+  return current_;
+}
+
+Result<void> Receiver::begin_tagged(Arrival& arrival) {
+  const SegmentHeader& h = arrival.header;
+  if (h.version != kDdpVersion) return fault(kTaggedVersion);
+  if (const auto ok = sink_.admit(h); !ok) return ok;
+  // STag and TO of a segment without payload are not looked at. [DDP-45] [DDP-46]
+  if (arrival.length == 0) return {};
+  auto target = sink_.tagged_target(h, arrival.length);
+  if (!target) return fault(target.error());
+  arrival.target = *target;
+  return {};
+}
+
+Result<void> Receiver::begin_untagged(Arrival& arrival) {
+  const SegmentHeader& h = arrival.header;
+  if (h.version != kDdpVersion) return fault(kUntaggedVersion);
+  if (h.qn >= kQueues) return fault(kUntaggedQn);  // [DDP-67]
+  if (const auto ok = sink_.admit(h); !ok) return ok;
+  Queue& queue = queues_[h.qn];
+  // The lower layer keeps order, so the only MSN that is not a duplicate or a gap is the next one,
+  // and the only MO the one behind the octets placed so far. [DDP-70] [DDP-72]
+  if (h.msn != queue.expected) return fault(kUntaggedMsnRange);
+  if (h.mo != queue.next_mo) return fault(kUntaggedMo);
+  if (!queue.open) {
+    const auto buffer = sink_.untagged_buffer(h);
+    if (!buffer) return fault(buffer.error());  // [DDP-68]
+    if (!buffer->ready) {
+      arrival.hold = true;
+      return {};
+    }
+    queue.buffer = buffer->pieces;
+    queue.size = bytes::total_size(queue.buffer);
+    queue.open = true;
+  }
+  if (arrival.length > queue.size - h.mo) return fault(kUntaggedTooLong);  // [DDP-71]
+  arrival.target = bytes::slice(queue.buffer, h.mo, arrival.length);
+  return {};
+}
+
+Result<void> Receiver::end() {
+  if (fault_) return fault(*fault_);
+  const SegmentHeader& h = current_.header;
+  Delivery delivery{.header = h, .length = current_.length};
+  if (!h.tagged) {
+    Queue& queue = queues_[h.qn];
+    queue.next_mo += current_.length;
+    if (!h.last) return {};
+    delivery.length = queue.next_mo;
+    queue.expected = queue.expected.next();
+    queue.next_mo = 0;
+    queue.open = false;
+  }
+  if (!h.last) return {};  // Delivery waits for the segment with L. [DDP-17] [DDP-52]
+  if (const auto ok = sink_.deliver(delivery); !ok) return latch(ok.error());
+  return {};
+}
+
+std::unexpected<Fault> Receiver::latch(const Fault& f) {
+  fault_ = f;
+  return fault(f);
+}
+
+}  // namespace iwarp::ddp
