@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the kernel once, at the first use, and forwards to it. No kernel code lives here.
+#include <array>
+
+#include "kernels.hpp"
+
+namespace iwarp::crc32c {
+namespace {
+
+const Kernel& choose() {
+  const Kernel* best = &kPortableKernel;
+  for (const Kernel& kernel : kernels()) {
+    if (kernel.supported()) best = &kernel;
+  }
+  return *best;
+}
+
+}  // namespace
+
+std::span<const Kernel> kernels() {
+  static const std::array all {
+    kPortableKernel,
+#if defined(__x86_64__)
+        kSse42Kernel, kAvx512Kernel,
+#elif defined(__aarch64__)
+        kArmv8Kernel,
+#endif
+  };
+  return all;
+}
+
+const Kernel& active() {
+  static const Kernel& kernel = choose();
+  return kernel;
+}
+
+std::uint32_t extend(std::uint32_t crc, bytes::View octets) { return active().extend(crc, octets); }
+
+std::uint32_t copy_extend(std::uint32_t crc, std::byte* to, bytes::View from) {
+  return active().copy_extend(crc, to, from);
+}
+
+}  // namespace iwarp::crc32c

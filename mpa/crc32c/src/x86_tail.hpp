@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the x86-64 kernels share: loads that may also store (the fused copy), and the plain chain of
+// CRC32 instructions for what is too short for anything wider. `state` is the CRC register, that is
+// the complement of a CRC value. Include only where __x86_64__ is defined.
+#pragma once
+
+#include <nmmintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+/// Helpers must be inlined into a caller that has the target attribute as well.
+#define IWARP_CRC32C_SSE __attribute__((target("sse4.2,pclmul"))) inline
+
+namespace iwarp::crc32c {
+
+/// The word at from[offset]; when copying it is also stored at to[offset].
+template <bool kCopy, typename Word = std::uint64_t>
+inline Word take_word([[maybe_unused]] std::byte* to, const std::byte* from, std::size_t offset) {
+  Word word;
+  std::memcpy(&word, from + offset, sizeof(Word));
+  if constexpr (kCopy) std::memcpy(to + offset, &word, sizeof(Word));
+  return word;
+}
+
+/// Continues `state` over `left` octets, one chain.
+template <bool kCopy>
+IWARP_CRC32C_SSE std::uint32_t tail(std::uint64_t state, std::byte* to, const std::byte* at,
+                                    std::size_t left) {
+  std::size_t i = 0;
+  for (; i + 8 <= left; i += 8) state = _mm_crc32_u64(state, take_word<kCopy>(to, at, i));
+  auto narrow = static_cast<std::uint32_t>(state);
+  if ((left & 4) != 0) {
+    narrow = _mm_crc32_u32(narrow, take_word<kCopy, std::uint32_t>(to, at, i));
+    i += 4;
+  }
+  if ((left & 2) != 0) {
+    narrow = _mm_crc32_u16(narrow, take_word<kCopy, std::uint16_t>(to, at, i));
+    i += 2;
+  }
+  if ((left & 1) != 0) narrow = _mm_crc32_u8(narrow, take_word<kCopy, std::uint8_t>(to, at, i));
+  return narrow;
+}
+
+}  // namespace iwarp::crc32c
