@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a build and the tests need, and how to get it from apt. Sourced by apps/demo.sh and
+# test/run.sh; the lists below are the only place where a package is named. Nothing is installed,
+# and the network is not touched, when everything is there. Does not know other package managers.
+
+build_packages=(
+  cmake ninja-build ccache g++ pkg-config python3
+  libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev doctest-dev libbenchmark-dev)
+boost_packages=(libboost1.81-dev libboost1.83-dev libboost-dev)  # one of them; the first apt offers
+test_packages=(tshark clang-format-19 clang-tidy-19)
+fuzz_packages=(clang-19 libclang-rt-19-dev)
+
+is_installed() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+is_offered() {
+  apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'
+}
+
+boost_is_installed() {
+  local package
+  for package in "${boost_packages[@]}"; do
+    if is_installed "$package"; then return 0; fi
+  done
+  return 1
+}
+
+# as_root COMMAND...: directly, or through sudo where there is one.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    echo "error: not root and no sudo; as root run: $*" >&2
+    return 1
+  fi
+}
+
+# install_packages NAME...: those that are missing, plus a Boost.
+install_packages() {
+  local package missing=()
+  if ! command -v apt-get >/dev/null; then
+    echo "warning: no apt-get here; install what cmake asks for by hand" >&2
+    return 0
+  fi
+  for package in "$@"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  if [ ${#missing[@]} -eq 0 ] && boost_is_installed; then return 0; fi
+
+  as_root apt-get update -qq
+  if ! boost_is_installed; then
+    for package in "${boost_packages[@]}"; do
+      if is_offered "$package"; then missing+=("$package"); break; fi
+    done
+  fi
+  echo "Installing: ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
+}
+
+# configure_and_build PRESET [CMAKE_BUILD_OPTION...]
+configure_and_build() {
+  local preset=$1
+  shift
+  echo "Building ($preset) in build/$preset"
+  cmake --preset "$preset" --log-level=NOTICE >/dev/null
+  cmake --build --preset "$preset" "$@" -- --quiet
+}
