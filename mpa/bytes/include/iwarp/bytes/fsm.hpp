@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// State machines as data: a constexpr table of edges, each with the rule that wants it.
+// The compiler proves a table deterministic and fully reachable (static_assert); what is not in a
+// table does not happen: step() gives nullopt and the owner of the machine decides what that means.
+// Holds no state, calls nobody, and knows no protocol.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+namespace iwarp::bytes {
+
+/// In `from`, `event` leads to `to`; `rfc` names the rule. Tables are `std::array`s of edges.
+template <typename State, typename Event>
+struct Edge {
+  using StateType = State;
+  using EventType = Event;
+
+  State from;
+  Event event;
+  State to;
+  const char* rfc;
+};
+
+template <typename Edges>
+using StateOf = typename Edges::value_type::StateType;
+template <typename Edges>
+using EventOf = typename Edges::value_type::EventType;
+
+/// Where `event` leads from `state`; nullopt when the table does not have it.
+template <typename Edges>
+constexpr std::optional<StateOf<Edges>> step(const Edges& edges, StateOf<Edges> state,
+                                             EventOf<Edges> event) {
+  for (const auto& edge : edges) {
+    if (edge.from == state && edge.event == event) return edge.to;
+  }
+  return std::nullopt;
+}
+
+/// No two edges leave the same state on the same event.
+template <typename Edges>
+constexpr bool deterministic(const Edges& edges) {
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    for (std::size_t j = i + 1; j < edges.size(); ++j) {
+      if (edges[i].from == edges[j].from && edges[i].event == edges[j].event) return false;
+    }
+  }
+  return true;
+}
+
+/// Every edge, and so every state that the table names, can be reached from `start`.
+template <typename Edges>
+constexpr bool all_reachable(const Edges& edges, StateOf<Edges> start) {
+  std::array<bool, std::tuple_size_v<Edges>> reached{};
+  const auto state_reached = [&](StateOf<Edges> state) {
+    bool found = state == start;
+    for (std::size_t i = 0; i < edges.size(); ++i) found |= reached[i] && edges[i].to == state;
+    return found;
+  };
+  // One round finds at least one new edge as long as there is one: as many rounds as edges do.
+  for (std::size_t round = 0; round < edges.size(); ++round) {
+    for (std::size_t i = 0; i < edges.size(); ++i) reached[i] = state_reached(edges[i].from);
+  }
+  for (const bool edge_reached : reached) {
+    if (!edge_reached) return false;
+  }
+  return true;
+}
+
+}  // namespace iwarp::bytes

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPA startup of both roles: judges what the two frames mean (RFC 5044 section 7.1, RFC 6581).
+// Each peer octet is bounded before it is stored: at most one frame of 532 octets is held.
+#include "iwarp/mpa/startup.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace iwarp::mpa {
+namespace {
+
+constexpr std::uint8_t kPlain = 1;
+constexpr std::uint8_t kEnhanced = 2;
+constexpr std::uint16_t kMaxReads = kNoNegotiation - 1;
+constexpr Fault kStartupTimeout{Layer::kMpa, 0, 0x01, "MPA startup took too long"};
+constexpr Fault kOctetsBehindRequest{Layer::kMpa, 0, 0x04, "octets between Request and Reply"};
+constexpr Fault kWrongRevision{Layer::kMpa, 0, 0x04, "MPA revision not supported"};
+constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04, "S=1 without the enhanced word"};
+constexpr Fault kPlainAnswer{Layer::kMpa, 0, 0x04, "plain Reply to an enhanced Request"};
+
+/// Options as the wire can carry them. [EMPA-51]
+StartupOptions sane(Role role, StartupOptions options) {
+  options.revision = std::clamp(options.revision, kPlain, kEnhanced);
+  options.ird = std::min(options.ird, kMaxReads);
+  options.ord = std::min(options.ord, kMaxReads);
+  options.min_ord = std::min(options.min_ord, kMaxReads);
+  options.max_ird = std::max(options.max_ird, options.ird);
+  auto& kinds = options.rtr_supported;
+  if (role == Role::kInitiator) {
+    kinds.write = kinds.write || options.rtr == Rtr::kWrite;
+    kinds.read = kinds.read || options.rtr == Rtr::kRead;
+    kinds.send = kinds.send || options.rtr == Rtr::kSend;
+  } else if (kinds.empty()) {
+    kinds.write = true;  // an enhanced responder takes at least one kind [EMPA-32]
+  }
+  return options;
+}
+
+std::size_t private_data_limit(bool enhanced) {
+  return enhanced ? kMaxPrivateData - kEnhancedWordSize : kMaxPrivateData;  // [MPA-80] [EMPA-10]
+}
+
+void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
+  word.peer_to_peer = true;
+  word.rtr_send = kinds.send;
+  word.rtr_write = kinds.write;
+  word.rtr_read = kinds.read;
+}
+
+/// The word of a Reply but for IRD and ORD: A echoed, and the RTR kinds of both ends, or ours when
+/// there are none; never a kind when A=0.
+/// [EMPA-33] [EMPA-34] [EMPA-35] [EMPA-37] [EMPA-41] [EMPA-42]
+EnhancedWord rtr_answer(const PeerOffer& offer, const RtrSet& supported) {
+  EnhancedWord word;
+  if (!offer.peer_to_peer) return word;
+  const auto common = supported.common(offer.rtr);
+  set_kinds(word, common.empty() ? supported : common);
+  return word;
+}
+
+/// The kind to send: the preferred one when both can, else the cheapest that both can.
+Rtr choose_rtr(Rtr preferred, const RtrSet& both) {
+  for (const Rtr kind : {preferred, Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
+    if (both.has(kind)) return kind;
+  }
+  return Rtr::kNone;
+}
+
+}  // namespace
+
+Startup::Startup(Role role, const StartupOptions& options)
+    : role_(role), options_(sane(role, options)) {
+  in_.reserve(startup_frame_size(kMaxPrivateData));
+  negotiated_.role = role;
+}
+
+bool Startup::request(bytes::View private_data, TimePoint now) {
+  const bool enhanced = options_.revision == kEnhanced;  // Rev 2 with S, Rev 1 without [EMPA-4]
+  if (role_ != Role::kInitiator || private_data.size() > private_data_limit(enhanced)) return false;
+  if (!enter(StartupEvent::kSendRequest)) return false;
+  EnhancedWord word;
+  if (options_.rtr != Rtr::kNone) {
+    set_kinds(word, options_.rtr_supported);  // [EMPA-30] [EMPA-31]; else all zero [EMPA-40]
+  }
+  word.ird = options_.negotiate_ird ? options_.ird : kNoNegotiation;
+  word.ord = options_.negotiate_ord ? options_.ord : kNoNegotiation;
+  queue({.kind = FrameKind::kRequest,
+         .markers = options_.markers,
+         .crc = options_.crc,
+         .enhanced = enhanced,
+         .revision = options_.revision,
+         .private_data = {}},
+        word, private_data);
+  deadline_ = now + options_.timeout;
+  return true;
+}
+
+void Startup::listen(TimePoint now) {
+  if (role_ != Role::kResponder || !enter(StartupEvent::kListen)) return;
+  deadline_ = now + options_.timeout;
+}
+
+std::size_t Startup::receive(bytes::View octets, TimePoint now) {
+  handle_timeout(now);
+  switch (state_) {
+    case StartupState::kAwaitReply:
+      return collect(FrameKind::kReply, octets);
+    case StartupState::kAwaitRequest: {
+      const auto taken = collect(FrameKind::kRequest, octets);
+      if (state_ != StartupState::kAwaitDecision) return taken;
+      return taken + receive(octets.subspan(taken), now);
+    }
+    case StartupState::kAwaitDecision:
+      // An initiator says nothing between its Request and our Reply. [MPA-89] Once the ULP has
+      // decided this is not checked any more: who sees octets first, the peer of our Reply or we of
+      // its departure, is a matter of luck.
+      if (!octets.empty()) fail(StartupEvent::kEarlyOctets, kOctetsBehindRequest);
+      return octets.size();
+    case StartupState::kFailed:
+      return octets.size();
+    case StartupState::kIdle:
+    case StartupState::kFullOperation:
+    case StartupState::kRejected:
+      return 0;
+  }
+  return 0;
+}
+
+void Startup::closed(TimePoint now) {
+  handle_timeout(now);
+  // A responder without RFC 6581 closes on an enhanced Request and says nothing. [EMPA-50]
+  const bool unanswered = options_.revision == kEnhanced && in_.empty() && out_sent_ == out_.size();
+  fail(StartupEvent::kTcpLost, kTcpLost, state_ == StartupState::kAwaitReply && unanswered);
+}
+
+bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t ord) {
+  if (state_ != StartupState::kAwaitDecision ||
+      private_data.size() > private_data_limit(offer_->enhanced)) {
+    return false;
+  }
+  EnhancedWord word = rtr_answer(*offer_, options_.rtr_supported);
+  negotiated_.ird = std::min(ird, kMaxReads);
+  negotiated_.ord = std::min(ord, kMaxReads);
+  if (offer_->enhanced) {
+    // [EMPA-17] [EMPA-18]; 0x3FFF is above every number, so that our own ORD stays. [EMPA-28]
+    negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
+    if (word.rtr_read) negotiated_.ird = std::max<std::uint16_t>(negotiated_.ird, 1);  // [EMPA-19]
+    const bool say_ird = options_.negotiate_ird && offer_->ord != kNoNegotiation;      // [EMPA-26]
+    const bool say_ord = options_.negotiate_ord && offer_->ird != kNoNegotiation;      // [EMPA-28]
+    word.ird = say_ird ? negotiated_.ird : kNoNegotiation;
+    word.ord = say_ord ? negotiated_.ord : kNoNegotiation;
+  }
+  negotiated_.peer_to_peer = word.peer_to_peer;
+  queue({.kind = FrameKind::kReply,
+         .markers = options_.markers,
+         .crc = negotiated_.crc,
+         .enhanced = offer_->enhanced,
+         .revision = offer_->revision,
+         .private_data = {}},
+        word, private_data);
+  return enter(StartupEvent::kAccept);
+}
+
+bool Startup::reject(bytes::View private_data) {
+  if (state_ != StartupState::kAwaitDecision ||
+      private_data.size() > private_data_limit(offer_->enhanced)) {
+    return false;
+  }
+  reject_with(options_.ord, private_data);
+  return enter(StartupEvent::kReject);
+}
+
+bytes::View Startup::transmit() const {
+  if (state_ == StartupState::kFailed) return {};  // no Reply to a malformed Request [MPA-84]
+  return bytes::View(out_).subspan(out_sent_);
+}
+
+void Startup::transmitted(std::size_t n) { out_sent_ += std::min(n, out_.size() - out_sent_); }
+
+std::optional<TimePoint> Startup::timeout() const { return deadline_; }
+
+void Startup::handle_timeout(TimePoint now) {
+  // One deadline for everything: an octet now and then does not buy more time. [MPA-99] [MPA-102]
+  if (deadline_ && now >= *deadline_) fail(StartupEvent::kTimeout, kStartupTimeout);
+}
+
+StartupState Startup::state() const { return state_; }
+
+bytes::View Startup::peer_private_data() const {
+  return offer_ ? bytes::View(in_).subspan(private_offset_) : bytes::View{};
+}
+
+const std::optional<PeerOffer>& Startup::peer_offer() const { return offer_; }
+const Negotiated& Startup::negotiated() const { return negotiated_; }
+const std::optional<Failure>& Startup::failure() const { return failure_; }
+
+bool Startup::enter(StartupEvent event) {
+  const auto next = bytes::step(kStartupEdges, state_, event);
+  if (!next) return false;
+  state_ = *next;
+  const bool over = state_ == StartupState::kFullOperation || state_ == StartupState::kRejected ||
+                    state_ == StartupState::kFailed;
+  if (over) deadline_.reset();
+  return true;
+}
+
+void Startup::fail(StartupEvent event, const Fault& fault, bool retry_plain) {
+  if (!enter(event)) return;
+  failure_ = Failure{
+      .fault = fault, .timed_out = event == StartupEvent::kTimeout, .retry_plain = retry_plain};
+}
+
+/// Stores octets of the one frame until it is whole, never one more. [MPA-100]
+std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
+  std::size_t taken = 0;
+  for (;;) {
+    const auto decoded = decode_startup_frame(kind, in_);
+    if (!decoded) {
+      fail(StartupEvent::kMalformedFrame, decoded.error());
+      return octets.size();
+    }
+    if (const auto* frame = std::get_if<StartupFrame>(&*decoded)) {
+      kind == FrameKind::kRequest ? on_request(*frame) : on_reply(*frame);
+      return state_ == StartupState::kFailed ? octets.size() : taken;
+    }
+    const auto missing = std::get<NeedOctets>(*decoded).total - in_.size();
+    const auto piece = octets.subspan(taken, std::min(missing, octets.size() - taken));
+    if (piece.empty()) return taken;
+    in_.insert(in_.end(), piece.begin(), piece.end());
+    taken += piece.size();
+  }
+}
+
+// M of the peer and C in either frame decide; R means nothing here. [MPA-73]
+void Startup::on_request(const StartupFrame& frame) {
+  // Rev 0 is the RDMA Consortium's protocol and not spoken. [MPA-76] [MPA-77] [MPA-118]
+  if (frame.revision == 0 || frame.revision > options_.revision) {
+    return fail(StartupEvent::kMalformedFrame, kWrongRevision);
+  }
+  // Told to be plain, we close on S whatever Rev says. [EMPA-49] Otherwise S in a Rev 1 frame is
+  // the reserved bit that it was in RFC 5044, and Rev 2 without S is a plain Request.
+  if (options_.revision == kPlain && frame.enhanced) {
+    return fail(StartupEvent::kMalformedFrame, kWrongRevision);
+  }
+  const bool enhanced = frame.enhanced && frame.revision == kEnhanced;
+  if (enhanced && frame.private_data.size() < kEnhancedWordSize) {
+    return fail(StartupEvent::kMalformedFrame, kNoEnhancedWord);  // [EMPA-7]
+  }
+  learn(frame, enhanced);
+  if (frame.markers && !options_.allow_markers) {
+    reject_with(options_.ord, {});
+    enter(StartupEvent::kRefusedRequest);
+  } else if (enhanced && offer_->ird < options_.min_ord) {
+    // Names the ORD that we need. No Terminate: there is no full operation to send it in.
+    reject_with(options_.min_ord, {});  // [EMPA-13] [EMPA-20] [EMPA-21]
+    enter(StartupEvent::kRefusedRequest);
+  } else {
+    enter(StartupEvent::kGoodRequest);
+  }
+}
+
+void Startup::on_reply(const StartupFrame& frame) {
+  if (frame.revision == 0 || frame.revision > options_.revision) {  // [MPA-76] [MPA-77]
+    return fail(StartupEvent::kMalformedFrame, kWrongRevision);
+  }
+  const bool enhanced = frame.enhanced && frame.revision == kEnhanced;
+  if (enhanced && frame.private_data.size() < kEnhancedWordSize) {
+    return fail(StartupEvent::kMalformedFrame, kNoEnhancedWord);  // [EMPA-7]
+  }
+  // Who accepts our enhanced Request with a plain Reply took the word for the ULP's private data:
+  // the ULPs would misunderstand each other, so start over without it. [EMPA-45] [EMPA-50]
+  if (options_.revision == kEnhanced && !enhanced && !frame.rejected) {
+    return fail(StartupEvent::kMalformedFrame, kPlainAnswer, true);
+  }
+  learn(frame, enhanced);
+  if (frame.rejected) {
+    enter(StartupEvent::kRejectReply);  // [MPA-91]
+    return;
+  }
+  const auto refusal = agree_on_reply();
+  enter(refusal ? StartupEvent::kUnusableReply : StartupEvent::kGoodReply);
+  if (refusal) failure_ = Failure{.fault = *refusal, .send_terminate = true};
+}
+
+/// Takes in what both roles read from the peer's frame.
+void Startup::learn(const StartupFrame& frame, bool enhanced) {
+  auto& offer = offer_.emplace();
+  offer.revision = frame.revision;
+  offer.enhanced = enhanced;
+  offer.crc = frame.crc;
+  offer.markers = frame.markers;
+  if (enhanced) {
+    const auto word =
+        decode_enhanced_word(bytes::load_be<std::uint32_t>(frame.private_data.data()));
+    offer.peer_to_peer = word.peer_to_peer;
+    if (word.peer_to_peer) {  // [EMPA-43]
+      offer.rtr = {.write = word.rtr_write, .read = word.rtr_read, .send = word.rtr_send};
+    }
+    offer.ird = word.ird;
+    offer.ord = word.ord;
+    private_offset_ = kStartupHeaderSize + kEnhancedWordSize;
+  }
+  negotiated_.revision = frame.revision;
+  negotiated_.enhanced = enhanced;
+  negotiated_.crc = options_.crc || frame.crc;  // [MPA-37] [MPA-40] [MPA-72]
+  negotiated_.tx_markers = frame.markers;       // [MPA-24] [MPA-69] [MPA-70]
+  negotiated_.rx_markers = options_.markers;
+  negotiated_.ird = options_.ird;
+  negotiated_.ord = options_.ord;
+}
+
+/// Initiator: fits our values to an accepting Reply. A Fault is what the Terminate will say.
+std::optional<Fault> Startup::agree_on_reply() {
+  if (!offer_->enhanced) return std::nullopt;
+  // 0x3FFF is above every number and leaves our own ORD. [EMPA-23] [EMPA-27]
+  negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
+  if (offer_->ord != kNoNegotiation) {  // else our own IRD stays [EMPA-29]
+    if (offer_->ord > options_.max_ird) return kInsufficientIrd;  // [EMPA-24]
+    negotiated_.ird = std::max(negotiated_.ird, offer_->ord);     // [EMPA-22]
+  }
+  // Without an A in both frames there is no RTR. Some old responders forget to echo it.
+  if (options_.rtr == Rtr::kNone || !offer_->peer_to_peer) return std::nullopt;
+  negotiated_.rtr = choose_rtr(options_.rtr, options_.rtr_supported.common(offer_->rtr));
+  if (negotiated_.rtr == Rtr::kNone) return kNoMatchingRtr;  // [EMPA-39]
+  negotiated_.peer_to_peer = true;                           // [EMPA-38]
+  if (negotiated_.rtr == Rtr::kRead) {
+    negotiated_.ord = std::max<std::uint16_t>(negotiated_.ord, 1);  // the RTR is a Read itself
+  }
+  return std::nullopt;
+}
+
+void Startup::reject_with(std::uint16_t ord, bytes::View private_data) {
+  EnhancedWord word = rtr_answer(*offer_, options_.rtr_supported);
+  word.ird = options_.ird;
+  word.ord = ord;
+  queue({.kind = FrameKind::kReply,
+         .markers = options_.markers,
+         .crc = negotiated_.crc,
+         .rejected = true,  // [MPA-85] [MPA-96]
+         .enhanced = offer_->enhanced,
+         .revision = offer_->revision,
+         .private_data = {}},
+        word, private_data);
+}
+
+/// A Reply has the form of its Request: same Rev, and the word when that had one. [EMPA-45]
+/// [EMPA-46] Its C bit says what holds for the connection, not what we wish: kernel siw with CRC
+/// required drops a connection whose Reply does not repeat C=1.
+void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data) {
+  std::array<std::byte, kMaxPrivateData> payload;
+  bytes::Writer content(payload);
+  if (frame.enhanced) content.u32(encode(word));
+  content.put(private_data);
+  frame.private_data = content.written();
+  out_.resize(startup_frame_size(frame.private_data.size()));
+  bytes::Writer out(out_);
+  encode(frame, out);
+  out_sent_ = 0;
+}
+
+}  // namespace iwarp::mpa

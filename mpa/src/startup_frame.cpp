@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Request and Reply frames octet by octet (RFC 5044 section 7.1.1) and the RFC 6581 word (section
+// 9). Judges key and lengths, nothing else.
+#include "iwarp/mpa/startup_frame.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <string_view>
+
+#include "iwarp/bytes/hex.hpp"
+#include "iwarp/mpa/faults.hpp"
+
+namespace iwarp::mpa {
+namespace {
+
+constexpr std::size_t kKeySize = 16;
+constexpr std::string_view kRequestKey = "MPA ID Req Frame";  // [MPA-65]
+constexpr std::string_view kReplyKey = "MPA ID Rep Frame";    // [MPA-67]
+static_assert(kRequestKey.size() == kKeySize && kReplyKey.size() == kKeySize);
+
+constexpr std::uint8_t kFlagM = 0x80;
+constexpr std::uint8_t kFlagC = 0x40;
+constexpr std::uint8_t kFlagR = 0x20;
+constexpr std::uint8_t kFlagS = 0x10;
+
+constexpr std::uint32_t kWordA = 0x80000000;
+constexpr std::uint32_t kWordB = 0x40000000;
+constexpr std::uint32_t kWordC = 0x00008000;
+constexpr std::uint32_t kWordD = 0x00004000;
+constexpr std::uint16_t kWordNumber = 0x3FFF;
+
+constexpr std::string_view key_of(FrameKind kind) {
+  return kind == FrameKind::kRequest ? kRequestKey : kReplyKey;
+}
+
+/// How many octets at the start of `in` agree with the key of `kind`.
+std::size_t matching_key_octets(FrameKind kind, bytes::View in) {
+  const auto key = key_of(kind);
+  std::size_t n = 0;
+  while (n < kKeySize && n < in.size() && in[n] == static_cast<std::byte>(key[n])) ++n;
+  return n;
+}
+
+std::string describe_word(bytes::View private_data) {
+  const auto word = decode_enhanced_word(bytes::load_be<std::uint32_t>(private_data.data()));
+  std::string out = word.peer_to_peer ? ", peer-to-peer" : ", client-server";
+  if (word.rtr_send) out += " send";
+  if (word.rtr_write) out += " write";
+  if (word.rtr_read) out += " read";
+  return out + fmt::format(", IRD {}, ORD {}", word.ird, word.ord);
+}
+
+/// Everything behind the key, as far as it is there.
+std::string describe_fields(bytes::View in) {
+  bytes::Reader reader(in);
+  reader.skip(kKeySize);
+  const std::uint8_t flags = reader.u8();
+  const unsigned revision = reader.u8();
+  const std::size_t length = reader.u16();
+  if (!reader.ok()) return fmt::format(", truncated at {} of 20 octets", in.size());
+
+  auto out = fmt::format(" rev {}, M={} C={} R={} S={}", revision, (flags & kFlagM) != 0,
+                         (flags & kFlagC) != 0, (flags & kFlagR) != 0, (flags & kFlagS) != 0);
+  if ((flags & 0x0F) != 0) out += fmt::format(" Res={:#x}", flags & 0x0F);
+  out += fmt::format(", PD_Length {}", length);
+  if (length > kMaxPrivateData) return out + " (more than 512)";
+  const auto private_data = reader.rest().first(std::min(length, reader.remaining()));
+  if ((flags & kFlagS) != 0 && private_data.size() >= kEnhancedWordSize) {
+    out += describe_word(private_data);
+  } else if ((flags & kFlagS) != 0) {
+    out += ", enhanced word missing";
+  }
+  if (private_data.size() < length) {
+    out += fmt::format(", truncated at {} of {} octets", in.size(), startup_frame_size(length));
+  }
+  return out;
+}
+
+}  // namespace
+
+EnhancedWord decode_enhanced_word(std::uint32_t word) {
+  return {.peer_to_peer = (word & kWordA) != 0,
+          .rtr_send = (word & kWordB) != 0,
+          .ird = static_cast<std::uint16_t>((word >> 16) & kWordNumber),
+          .rtr_write = (word & kWordC) != 0,
+          .rtr_read = (word & kWordD) != 0,
+          .ord = static_cast<std::uint16_t>(word & kWordNumber)};
+}
+
+// Big endian as every other field; IRD and ORD are 14 bits. [EMPA-15]
+std::uint32_t encode(const EnhancedWord& word) {
+  const std::uint32_t ird = word.ird & kWordNumber;
+  const std::uint32_t ord = word.ord & kWordNumber;
+  return (word.peer_to_peer ? kWordA : 0) | (word.rtr_send ? kWordB : 0) | (ird << 16) |
+         (word.rtr_write ? kWordC : 0) | (word.rtr_read ? kWordD : 0) | ord;
+}
+
+bytes::Result<std::variant<StartupFrame, NeedOctets>> decode_startup_frame(FrameKind expected,
+                                                                           bytes::View in) {
+  // Told from the first octet that differs: a peer that speaks something else, or that plays our
+  // own part, is found out at once. [MPA-66] [MPA-68] [MPA-94] [MPA-98]
+  if (matching_key_octets(expected, in) < std::min(in.size(), kKeySize)) {
+    return bytes::fault(kBadStartupFrame);
+  }
+  bytes::Reader reader(in);
+  reader.skip(kKeySize);
+  const std::uint8_t flags = reader.u8();
+  StartupFrame frame{.kind = expected,
+                     .markers = (flags & kFlagM) != 0,
+                     .crc = (flags & kFlagC) != 0,
+                     .rejected = (flags & kFlagR) != 0,
+                     .enhanced = (flags & kFlagS) != 0,  // the other four: ignored [MPA-74]
+                     .revision = reader.u8(),
+                     .private_data = {}};
+  const std::size_t length = reader.u16();
+  if (!reader.ok()) return NeedOctets{kStartupHeaderSize};
+  if (length > kMaxPrivateData) return bytes::fault(kBadStartupFrame);  // [MPA-79] [MPA-101]
+  frame.private_data = reader.take(length);  // never more than PD_Length [MPA-100]
+  if (!reader.ok()) return NeedOctets{startup_frame_size(length)};
+  return frame;
+}
+
+void encode(const StartupFrame& frame, bytes::Writer& out) {
+  assert(frame.private_data.size() <= kMaxPrivateData);
+  for (const char c : key_of(frame.kind)) out.u8(static_cast<std::uint8_t>(c));
+  out.u8(static_cast<std::uint8_t>((frame.markers ? kFlagM : 0) | (frame.crc ? kFlagC : 0) |
+                                   (frame.rejected ? kFlagR : 0) | (frame.enhanced ? kFlagS : 0)));
+  out.u8(frame.revision);
+  out.u16(static_cast<std::uint16_t>(frame.private_data.size()));  // [MPA-78]
+  out.put(frame.private_data);
+}
+
+std::string describe_startup_frame(bytes::View in) {
+  const auto request = matching_key_octets(FrameKind::kRequest, in);
+  const auto reply = matching_key_octets(FrameKind::kReply, in);
+  const auto present = std::min(in.size(), kKeySize);
+  if (std::max(request, reply) < present) {
+    return fmt::format("MPA startup frame with a wrong key: {}", bytes::to_hex(in.first(present)));
+  }
+  // Requests and Replies differ from the tenth octet on.
+  const char* name = request == reply ? "startup frame" : request > reply ? "Request" : "Reply";
+  return fmt::format("MPA {}{}", name, describe_fields(in));
+}
+
+}  // namespace iwarp::mpa
