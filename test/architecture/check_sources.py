@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the sources must hold to: who may include whom, how long a file may be, how it begins, and
+what must not be left in it. The tables below say the rules; `check_sources.py RULE` checks one."""
+import os
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOP_LEVEL = ("mpa", "ddp", "rdmap", "verbs", "offload_model", "apps", "test", "rfc-notes")
+CODE = (".cpp", ".hpp", ".c", ".h")
+SCRIPTS = (".py", ".sh", ".cmake")
+
+# Directory -> the layers whose headers it may include. The longest matching directory counts.
+BELOW_VERBS = ("bytes", "crc32c", "mpa", "ddp", "rdmap")
+LAYERS = {
+    "mpa/bytes": ("bytes",),
+    "mpa/crc32c": ("bytes", "crc32c"),
+    "mpa": ("bytes", "crc32c", "mpa"),
+    "ddp": ("bytes", "ddp"),
+    "rdmap": ("bytes", "ddp", "rdmap"),
+    "verbs": ("bytes", "mpa", "ddp", "rdmap", "verbs"),
+    "verbs/trace": (*BELOW_VERBS, "verbs", "trace"),
+    "verbs/net": (*BELOW_VERBS, "verbs", "trace", "net"),
+    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "trace", "net", "rdma_core"),
+}
+SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # but not what lies below these:
+DRIVERS = ("verbs/net", "verbs/rdma_core")
+
+# Headers that mean sockets, files, threads or real time.
+IO_HEADERS = re.compile(
+    r"(thread|future|semaphore|barrier|latch|stop_token|fstream|iostream|filesystem|random|ctime|"
+    r"sys/(?!auxv).*|netinet/.*|arpa/.*|linux/.*|net/.*|poll\.h|unistd\.h|fcntl\.h|netdb\.h|pthread\.h|"
+    r"signal\.h|csignal|time\.h|errno\.h|cerrno|boost/asio.*|openssl/.*|pcap.*)$")
+LOCK_HEADERS = re.compile(r"(mutex|shared_mutex|condition_variable)$")
+FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h)$")
+CAPTURE_WRITER = re.compile(r"verbs/trace/(src|include/iwarp/trace)/(pcap|capture)\w*\.[ch]pp$")
+
+MAX_LINES = 500
+MAX_PUBLIC_HEADER_LINES = 150
+EXCEPTIONS = "rfc-notes/decisions/0009-long-files.md"
+
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+MACHINE_PATHS = re.compile(r"(?<![\w.])/(wo" r"rk|ho" r"me|ro" r"ot|tmp/build-|tmp/helpers)(/|\b)")
+SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
+TEST_WITHOUT_SLEEP = ("test/unit", "test/sim", "test/vectors", "test/net")
+
+
+def files(suffixes, below=TOP_LEVEL):
+    for top in below:
+        for folder, _, names in os.walk(ROOT / top):
+            for name in sorted(names):
+                if name.endswith(suffixes):
+                    path = pathlib.Path(folder, name)
+                    yield str(path.relative_to(ROOT)), path.read_text(errors="replace")
+
+
+def is_below(path, folders):
+    return any(path.startswith(folder + "/") for folder in folders)
+
+
+def line_of(text, match):
+    return text.count("\n", 0, match.start()) + 1
+
+
+def check_includes():
+    """A layer includes only itself and what it depends on, and below the driver no I/O at all."""
+    include = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+    for path, text in files(CODE, ("mpa", "ddp", "rdmap", "verbs")):
+        layer = max((d for d in LAYERS if is_below(path, (d,))), key=len)
+        sans_io = is_below(path, SANS_IO) and not is_below(path, DRIVERS)
+        for match in include.finditer(text):
+            name, where = match[1], f"{path}:{line_of(text, match)}"
+            own = re.match(r"iwarp/(\w+)/", name)
+            if own and own[1] not in LAYERS[layer]:
+                yield f"{where}: {layer} must not include {name}"
+            if "/include/" in path and name.startswith("boost/asio"):
+                yield f"{where}: Asio stays out of public headers"
+            if not sans_io:
+                continue
+            if CAPTURE_WRITER.match(path) and FILE_HEADERS.match(name):
+                continue
+            if IO_HEADERS.match(name):
+                yield f"{where}: <{name}> below the driver; only verbs/net does I/O"
+            if LOCK_HEADERS.match(name) and not is_below(path, ("verbs",)):
+                yield f"{where}: <{name}> in a layer that is single-threaded by contract"
+
+
+def check_sizes():
+    """No file is longer than its bound, unless the decisions page names it with a reason."""
+    page = ROOT / EXCEPTIONS
+    excused = re.findall(r"^- `([^`]+)`: \S", page.read_text(), re.MULTILINE) if page.is_file() else []
+    for path, text in files(CODE + SCRIPTS):
+        bound = MAX_PUBLIC_HEADER_LINES if "/include/" in path else MAX_LINES
+        length = text.count("\n")
+        if length > bound and path not in excused:
+            yield f"{path}: {length} lines, the bound is {bound} (or give the reason in {EXCEPTIONS})"
+    for path in excused:
+        if not (ROOT / path).is_file():
+            yield f"{EXCEPTIONS}: {path} does not exist"
+
+
+def check_leftovers():
+    """Nothing unfinished, no path of one machine, no sleeping where time is virtual."""
+    for path, text in files(CODE + SCRIPTS + (".md", ".txt", ".hex", "run")):
+        found = [(UNFINISHED, "unfinished"), (MACHINE_PATHS, "path of one machine")]
+        if is_below(path, TEST_WITHOUT_SLEEP) and path.endswith(CODE):
+            found.append((SLEEPS, "sleep in a test"))
+        for pattern, what in found:
+            for match in pattern.finditer(text):
+                yield f"{path}:{line_of(text, match)}: {what}: {match[0]}"
+
+
+def check_heads():
+    """Every source begins with its licence line and says what it is for."""
+    for path, text in files(CODE + SCRIPTS):
+        lines = text.splitlines()
+        if lines and lines[0].startswith("#!"):
+            lines = lines[1:]
+        if not lines or "SPDX-License-Identifier: Apache-2.0" not in lines[0]:
+            yield f"{path}:1: no SPDX licence line"
+        elif len(lines) < 2 or not re.match(r'(//|#|"""|/?\*) ?\w', lines[1]):
+            yield f"{path}:2: the head does not say what the file is for"
+        elif path.endswith(".hpp") and "#pragma once" not in text:
+            yield f"{path}: no #pragma once"
+
+
+def main():
+    rules = {"includes": check_includes, "sizes": check_sizes, "leftovers": check_leftovers,
+             "heads": check_heads}
+    if len(sys.argv) != 2 or sys.argv[1] not in rules:
+        print(f"usage: check_sources.py {'|'.join(rules)}", file=sys.stderr)
+        return 2
+    problems = list(rules[sys.argv[1]]())
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"{sys.argv[1]}: {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

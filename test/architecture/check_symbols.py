@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The layers below the driver do no I/O: what their archives import says so. Reads `nm -uC` of each
+archive named on the command line as LAYER=ARCHIVE; knows GNU nm only."""
+import os
+import re
+import subprocess
+import sys
+
+SANS_IO = ("bytes", "crc32c", "mpa", "ddp", "rdmap", "verbs", "trace")
+REQUIRED = ("bytes", "crc32c", "mpa", "ddp", "rdmap")
+
+NETWORK = (r"socket|socketpair|bind|listen|accept4?|connect|shutdown|[gs]etsockopt|"
+           r"(recv|send)(from|to|msg|mmsg)?|p?poll|p?select|epoll_\w+|eventfd|pipe2?|io_uring_\w+")
+TIME = (r"clock_(gettime|nanosleep)|gettimeofday|time|nanosleep|usleep|sleep|timerfd_\w+|"
+        r"std::chrono::(_V2::)?\w+_clock::now\(\)")
+THREADS = r"pthread_create|std::thread::.*|std::this_thread::.*|fork|vfork|clone"
+FILES = (r"f?open(64|at|at64)?|fopen64|fdopen|freopen|creat|p?(read|write)v?(64)?|close|mmap(64)?|"
+         r"std::(basic_)?[io]?f(ile)?(stream|buf).*|std::filesystem::.*")
+RANDOM = r"getrandom|getentropy|s?rand|random|arc4random\w*|std::random_device::.*|RAND_\w+"
+LOCKS = r"pthread_(mutex|cond|rwlock)_\w+|std::(condition_variable|mutex|shared_mutex)\w*::.*"
+
+
+def deny_list(layer, member):
+    """The symbols that this member of the layer's archive must not import."""
+    denied = [NETWORK, TIME, THREADS, RANDOM]
+    if not (layer == "trace" and re.match(r"(pcap|capture)", member)):
+        denied.append(FILES)
+    if layer not in ("verbs", "trace"):
+        denied.append(LOCKS)
+    return re.compile("(" + "|".join(denied) + r")(@.*)?$")
+
+
+def check(layer, archive):
+    listing = subprocess.run(["nm", "-uC", archive], check=True, capture_output=True, text=True).stdout
+    member, members = "", 0
+    for line in listing.splitlines():
+        if line.endswith(".o:"):
+            member, members = line[:-1], members + 1
+        elif symbol := re.match(r"\s+[Uw] (.*)", line):
+            if deny_list(layer, member).match(symbol[1]):
+                yield f"{layer}: {member} imports {symbol[1]}"
+    if members == 0:
+        yield f"{layer}: {os.path.basename(archive)} has no members"
+
+
+def main():
+    archives = dict(argument.split("=", 1) for argument in sys.argv[1:])
+    problems = [f"no archive given for {layer}" for layer in REQUIRED if layer not in archives]
+    checked = [layer for layer in SANS_IO if layer in archives]
+    for layer in checked:
+        problems += check(layer, archives[layer])
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"symbols of {', '.join(checked)}: {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of this folder and rfc-notes/trace.py are tests too, so they are tested: each rule gets
+a small tree that breaks it and must say so. Uses made-up requirement ids (TOY-n) of its own."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+HEAD = "// SPDX-License-Identifier: Apache-2.0\n// A file for a test.\n"
+TABLE = "# Toys\n\n| ID | § | Level | Requirement | Observe | Status | Note |\n|---|---|---|---|---|---|---|\n"
+README = "before\n<!-- status:begin -->\n<!-- status:end -->\nafter\n"
+
+
+class Tree(unittest.TestCase):
+    """A repository in a temporary directory, with its own copies of the scripts."""
+
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.root = pathlib.Path(self.directory.name)
+        for script in ("test/architecture/check_sources.py", "rfc-notes/trace.py"):
+            self.write(script, (REPOSITORY / script).read_text())
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def run_script(self, script, *arguments):
+        done = subprocess.run([sys.executable, self.root / script, *arguments], check=False,
+                              capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+class SourceRules(Tree):
+    def assert_breaks(self, rule, path, text, message):
+        self.write(path, text)
+        status, output = self.run_script("test/architecture/check_sources.py", rule)
+        self.assertEqual(status, 1, output)
+        self.assertIn(message, output)
+
+    def test_an_empty_tree_keeps_every_rule(self):
+        for rule in ("includes", "sizes", "leftovers", "heads"):
+            status, output = self.run_script("test/architecture/check_sources.py", rule)
+            self.assertEqual(status, 0, output)
+
+    def test_ddp_may_not_know_mpa(self):
+        self.assert_breaks("includes", "ddp/src/a.cpp", HEAD + '#include "iwarp/mpa/fpdu.hpp"\n',
+                           "ddp/src/a.cpp:3: ddp must not include iwarp/mpa/fpdu.hpp")
+
+    def test_the_core_may_not_know_sockets(self):
+        self.assert_breaks("includes", "verbs/src/a.cpp", HEAD + "#include <sys/socket.h>\n",
+                           "<sys/socket.h> below the driver")
+
+    def test_only_verbs_may_lock(self):
+        self.assert_breaks("includes", "rdmap/src/a.cpp", HEAD + "#include <mutex>\n",
+                           "<mutex> in a layer that is single-threaded")
+
+    def test_only_the_capture_writer_of_trace_opens_files(self):
+        self.write("verbs/trace/src/pcap_writer.cpp", HEAD + "#include <fstream>\n")
+        self.assert_breaks("includes", "verbs/trace/src/printer.cpp", HEAD + "#include <fstream>\n",
+                           "includes: 1 problems")
+
+    def test_asio_stays_out_of_headers(self):
+        self.assert_breaks("includes", "verbs/net/include/iwarp/net/a.hpp",
+                           HEAD + "#include <boost/asio.hpp>\n", "Asio stays out of public headers")
+
+    def test_a_long_public_header_needs_a_reason(self):
+        path = "mpa/include/iwarp/mpa/a.hpp"
+        self.assert_breaks("sizes", path, "//\n" * 151, "151 lines, the bound is 150")
+        self.write("rfc-notes/decisions/0009-long-files.md", f"- `{path}`: one table.\n")
+        self.assertEqual(self.run_script("test/architecture/check_sources.py", "sizes")[0], 0)
+
+    def test_nothing_is_left_over(self):
+        self.assert_breaks("leftovers", "mpa/src/a.cpp", HEAD + "// TO" + "DO(now)\n", "unfinished")
+        self.assert_breaks("leftovers", "apps/a.sh", "ls /ho" + "me/me\n", "path of one machine")
+        self.assert_breaks("leftovers", "test/sim/a.cpp", HEAD + "sleep_for(x);\n", "sleep in a test")
+
+    def test_a_source_says_what_it_is_for(self):
+        self.assert_breaks("heads", "mpa/src/a.cpp", "int a;\n", "no SPDX licence line")
+        self.assert_breaks("heads", "mpa/src/b.cpp", HEAD.split("\n")[0] + "\n\n", "what the file is for")
+
+
+class Traceability(Tree):
+    def trace(self, row, code="", test="", *options):
+        self.write("rfc-notes/requirements/toys.md", TABLE + f"| TOY-1 | 1 | {row} |\n")
+        self.write("mpa/src/a.cpp", code)
+        self.write("test/unit/a.cpp", test)
+        if not (self.root / "README.md").exists():
+            self.write("README.md", README)
+        return self.run_script("rfc-notes/trace.py", "--update", *options)
+
+    def assert_wrong(self, message, *arguments):
+        status, output = self.trace(*arguments)
+        self.assertEqual(status, 1, output)
+        self.assertIn(message, output)
+
+    def test_a_row_is_done_with_code_and_test(self):
+        self.assertEqual(self.trace("MUST | x | y | done | ", "// [TOY-1]", '"x [TOY-1]"')[0], 0)
+
+    def test_a_must_row_without_test_is_not_done(self):
+        self.assert_wrong("TOY-1 is done, but no test", "MUST | x | y | done | ", "// [TOY-1]")
+
+    def test_a_must_not_row_without_code_is_not_done(self):
+        self.assert_wrong("TOY-1 is done, but no code", "MUST NOT | x | y | done | ", "", '"[TOY-1]"')
+
+    def test_a_may_row_needs_one_of_them(self):
+        self.assertEqual(self.trace("MAY | x | y | done | ", "// [TOY-1]")[0], 0)
+        self.assert_wrong("nothing mentions it", "MAY | x | y | done | ")
+
+    def test_marks_must_name_rows(self):
+        row = "MUST | x | y | deferred | later"
+        self.assert_wrong("[TOY-2] is no requirement", row, "// [TOY-1, TOY-2]")
+        self.assert_wrong("not a comma-separated list", row, "// [TOY-1..3]")
+
+    def test_every_other_status_has_a_reason(self):
+        self.assert_wrong("deferred without a reason", "MUST | x | y | deferred | ")
+        self.assert_wrong("unknown status", "MUST | x | y | finished | yes")
+
+    def test_a_documented_row_stands_in_its_document(self):
+        row = "MUST | x | y | documented | see rfc-notes/page.md"
+        self.assert_wrong("names no file that exists", row)
+        self.write("rfc-notes/page.md", "nothing")
+        self.assert_wrong("does not mention it", row)
+        self.write("rfc-notes/page.md", "so it is [TOY-1]")
+        self.assertEqual(self.trace(row)[0], 0)
+
+    def test_a_stale_table_is_noticed(self):
+        self.trace("MUST | x | y | deferred | later")
+        self.write("rfc-notes/requirements/toys.md", TABLE + "| TOY-1 | 1 | MUST | x | y | partial | half |\n")
+        status, output = self.run_script("rfc-notes/trace.py")
+        self.assertEqual(status, 1)
+        self.assertIn("table is stale", output)
+
+    def test_promote_finishes_rows_with_code_and_test(self):
+        row = "MUST | x | y | deferred | later"
+        self.trace(row, "// [TOY-1]", '"[TOY-1]"')
+        self.assertEqual(self.run_script("rfc-notes/trace.py", "--promote")[0], 0)
+        text = (self.root / "rfc-notes/requirements/toys.md").read_text()
+        self.assertIn("| TOY-1 | 1 | MUST | x | y | done | |", text)
+        self.assertEqual(self.run_script("rfc-notes/trace.py")[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
