@@ -30,7 +30,7 @@ Segment Transmitter::next(std::size_t mulpdu) {
   segment.offset = offset_;
   segment.length = std::min(room, message_.length - offset_);  // [DDP-37] [DDP-39]
   if (h.tagged) {
-    h.stag = message_.stag;  // [DDP-25]
+    h.stag = message_.stag;                            // [DDP-25]
     h.to = TaggedOffset{message_.to.value + offset_};  // [DDP-43]
   } else {
     h.qn = message_.qn;    // [DDP-30]

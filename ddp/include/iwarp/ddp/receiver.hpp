@@ -73,9 +73,9 @@ class Receiver {
  private:
   struct Queue {
     Msn expected;
-    bool open = false;       ///< a message is under way in `buffer`
+    bool open = false;  ///< a message is under way in `buffer`
     std::uint32_t next_mo = 0;
-    std::size_t size = 0;    ///< octets of the buffer
+    std::size_t size = 0;  ///< octets of the buffer
     bytes::Scatter buffer;
   };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values DDP deals in, each a type of its own so that two cannot be swapped (RFC 5041 section 4).
+// The values DDP deals in, each a type of its own so that two cannot be swapped (RFC 5041 section
+// 4).
 #pragma once
 
 #include <compare>

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// RDMAP in words (RFC 5040 section 4): for traces and diagnostics.
+#pragma once
+
+#include <string>
+
+#include "iwarp/bytes/view.hpp"
+
+namespace iwarp::rdmap {
+
+/// The RDMAP line of a ULPDU (DDP header included in `ulpdu`); works on truncated octets too.
+std::string describe_message(bytes::View ulpdu);
+
+}  // namespace iwarp::rdmap

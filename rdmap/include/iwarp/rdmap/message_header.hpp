@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// RDMAP opcodes, the control octet, and the Read Request header (RFC 5040 sections 4.1 to 4.4).
+// The opcode table is the one place that says what each message looks like; everything else asks
+// it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "iwarp/bytes/cursor.hpp"
+#include "iwarp/ddp/types.hpp"
+
+namespace iwarp::rdmap {
+
+using ddp::Msn;
+using ddp::Qn;
+using ddp::Stag;
+using ddp::TaggedOffset;
+
+enum class Opcode : std::uint8_t {  // [RDMAP-6]
+  kWrite = 0x0,
+  kReadRequest = 0x1,
+  kReadResponse = 0x2,
+  kSend = 0x3,
+  kSendInvalidate = 0x4,
+  kSendSolicited = 0x5,
+  kSendSolicitedInvalidate = 0x6,
+  kTerminate = 0x7,
+};
+
+inline constexpr Qn kSendQueue = 0;
+inline constexpr Qn kReadRequestQueue = 1;
+inline constexpr Qn kTerminateQueue = 2;
+
+/// One row per message: which DDP model and queue carries it and what it contains.
+struct OpcodeInfo {
+  Opcode opcode;
+  std::string_view name;  ///< the RFC's words
+  bool tagged;            ///< [RDMAP-5]
+  Qn qn;                  ///< untagged only [RDMAP-7]
+  bool solicited;
+  bool invalidates;
+};
+
+inline constexpr std::array<OpcodeInfo, 8> kOpcodes{{
+    {Opcode::kWrite, "RDMA Write", true, 0, false, false},                     // [RDMAP-23]
+    {Opcode::kReadRequest, "RDMA Read Request", false, 1, false, false},       // [RDMAP-30]
+    {Opcode::kReadResponse, "RDMA Read Response", true, 0, false, false},      // [RDMAP-42]
+    {Opcode::kSend, "Send", false, 0, false, false},                           // [RDMAP-48]
+    {Opcode::kSendInvalidate, "Send with Invalidate", false, 0, false, true},  // [RDMAP-57]
+    {Opcode::kSendSolicited, "Send with Solicited Event", false, 0, true, false},
+    {Opcode::kSendSolicitedInvalidate, "Send with Solicited Event and Invalidate", false, 0, true,
+     true},
+    {Opcode::kTerminate, "Terminate", false, 2, false, false},  // [RDMAP-59]
+}};
+
+/// The row of an opcode nibble; nullptr when no message has it.
+constexpr const OpcodeInfo* find_opcode(std::uint8_t nibble) {
+  return nibble < kOpcodes.size() ? &kOpcodes[nibble] : nullptr;
+}
+constexpr const OpcodeInfo& info(Opcode opcode) {
+  return kOpcodes[static_cast<std::size_t>(opcode)];
+}
+
+//  0 1 2 3 4 5 6 7
+// | RV|Rsv| Opcode|   the first octet of DDP's RsvdULP [RDMAP-2] [RDMAP-3]
+inline constexpr std::uint8_t kVersionMask = 0xC0;
+inline constexpr std::uint8_t kVersion = 0x40;  // RV = 01b [RDMAP-8]
+inline constexpr std::uint8_t kOpcodeMask = 0x0F;
+
+/// Reserved bits are zero. [RDMAP-9]
+constexpr std::uint8_t control_octet(Opcode opcode) {
+  return static_cast<std::uint8_t>(kVersion | static_cast<std::uint8_t>(opcode));
+}
+
+inline constexpr std::size_t kReadRequestSize = 28;
+
+// |                     Data Sink STag (32)                       |
+// |                     Data Sink Tagged Offset (64)              |
+// |                     RDMA Read Message Size (32)               |
+// |                     Data Source STag (32)                     |
+// |                     Data Source Tagged Offset (64)            |
+struct ReadRequest {  // [RDMAP-12]
+  Stag sink_stag;
+  TaggedOffset sink_to;
+  std::uint32_t size = 0;
+  Stag source_stag;
+  TaggedOffset source_to;
+  constexpr bool operator==(const ReadRequest&) const = default;
+};
+
+/// nullopt: fewer than 28 octets.
+std::optional<ReadRequest> decode_read_request(bytes::View in);
+void encode(const ReadRequest& request, bytes::Writer& out);
+
+}  // namespace iwarp::rdmap

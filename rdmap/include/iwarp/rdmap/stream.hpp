@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream: one RDMAP stream (RFC 5040) on top of its DDP stream (RFC 5041).
+// Owns the stream state machine, IRD and ORD, the order of what is sent, and the Terminate: the
+// first Fault of any layer becomes one here and nowhere else. Sans-IO and sans-MPA: segments in
+// with begin()/end(), segments out with next_segment().
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "iwarp/bytes/fsm.hpp"
+#include "iwarp/ddp/receiver.hpp"
+#include "iwarp/ddp/transmitter.hpp"
+#include "iwarp/rdmap/faults.hpp"
+#include "iwarp/rdmap/read_queues.hpp"
+#include "iwarp/rdmap/ulp.hpp"
+
+namespace iwarp::rdmap {
+
+enum class StreamState : std::uint8_t {
+  kRdma,               ///< RDMA mode: messages flow both ways
+  kTerminating,        ///< a Terminate waits to be sent; nothing inbound counts any more
+  kTerminateSent,      ///< our Terminate has left; the lower layer closes gracefully
+  kTerminateReceived,  ///< the peer's Terminate came; nothing is sent any more
+  kClosed,             ///< the lower layer is gone
+};
+enum class StreamEvent : std::uint8_t {
+  kError,          ///< a Fault of any layer, or the ULP ends the stream
+  kTerminateLeft,  ///< the last octet of our Terminate was sent
+  kTerminateArrived,
+  kLowerLayerClosed,
+};
+std::string_view to_string(StreamState state);
+std::string_view to_string(StreamEvent event);
+
+using StreamEdge = bytes::Edge<StreamState, StreamEvent>;
+inline constexpr std::array kStreamEdges{
+    StreamEdge{StreamState::kRdma, StreamEvent::kError, StreamState::kTerminating,
+               "RFC 5040 section 7.1"},
+    StreamEdge{StreamState::kRdma, StreamEvent::kTerminateArrived, StreamState::kTerminateReceived,
+               "RFC 5040 section 5.4"},
+    StreamEdge{StreamState::kRdma, StreamEvent::kLowerLayerClosed, StreamState::kClosed,
+               "RFC 5040 section 6.2"},
+    StreamEdge{StreamState::kTerminating, StreamEvent::kTerminateLeft, StreamState::kTerminateSent,
+               "RFC 5040 section 6.2.1"},
+    StreamEdge{StreamState::kTerminating, StreamEvent::kLowerLayerClosed, StreamState::kClosed,
+               "RFC 5040 section 7"},
+    StreamEdge{StreamState::kTerminateSent, StreamEvent::kLowerLayerClosed, StreamState::kClosed,
+               "RFC 5040 section 6.2.1"},
+    StreamEdge{StreamState::kTerminateReceived, StreamEvent::kLowerLayerClosed,
+               StreamState::kClosed, "RFC 5040 section 6.2.1"},
+};
+static_assert(bytes::deterministic(kStreamEdges));
+static_assert(bytes::all_reachable(kStreamEdges, StreamState::kRdma));
+
+struct StreamOptions {
+  std::size_t ird = 16;  ///< Read Requests of the peer held at a time [RDMAP-81]
+  std::size_t ord = 16;  ///< our Read Requests outstanding at a time [RDMAP-82]
+  /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
+  bool rtr_send_expected = false;
+};
+
+/// A segment ready for the layer below.
+struct OutSegment {
+  std::array<std::byte, ddp::kUntaggedHeaderSize + kMaxTerminateSize> header;
+  std::size_t header_size = 0;  ///< DDP header and, where there is one, the RDMAP header
+  bytes::Gather payload;        ///< valid until segment_taken()
+  bool copy_payload = false;    ///< others may change it: take it by copy
+  std::uint64_t token = 0;      ///< not 0: call sent(token) when its last octet has left
+};
+
+/// What an RTR of RFC 6581 is made of.
+enum class RtrKind : std::uint8_t { kWrite, kRead, kSend };
+
+class Stream : private ddp::Sink {
+ public:
+  Stream(Ulp& ulp, const StreamOptions& options);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // Inbound ------------------------------------------------------------------------------------
+  /// A segment has begun: see ddp::Receiver::begin(). A Fault has already made the stream
+  /// kTerminating; poll next_segment(). Only in state kRdma.
+  bytes::Result<ddp::Arrival> begin(bytes::View prefix, std::size_t ulpdu_length);
+  /// Its payload is in place. May call the Ulp and may queue a response.
+  bytes::Result<void> end();
+  /// Instead of end(): the payload will not come whole (its CRC was wrong, the connection is gone).
+  void cancel();
+  /// How many octets of a ULPDU begin() wants to see: the DDP header.
+  static constexpr std::size_t kPrefix = ddp::kUntaggedHeaderSize;
+
+  // Outbound -----------------------------------------------------------------------------------
+  /// The next segment to send, at most `mulpdu` octets of ULPDU; false: nothing now. Poll again
+  /// after end(), sent() and whenever the Ulp has new work. Between this call and segment_taken()
+  /// the payload must be read or copied.
+  bool next_segment(std::size_t mulpdu, OutSegment& out);
+  void segment_taken();
+  /// A token of OutSegment has left.
+  void sent(std::uint64_t token);
+  /// Queues the RTR in front of everything else. Once, before the first next_segment(). [EMPA-38]
+  void send_rtr(RtrKind kind);
+
+  // The end ------------------------------------------------------------------------------------
+  /// Ends the stream with this error. `about_segment`: echo the segment last begun. The first call
+  /// counts, later ones do nothing. [RDMAP-95]
+  void terminate(const Fault& fault, bool about_segment);
+  void lower_layer_closed();
+  /// Drops requests and responses that were not sent; the outstanding Reads as well.
+  void abandon();
+
+  StreamState state() const { return state_; }
+  /// The Terminate we sent or shall send. [VRB-15]
+  const std::optional<Terminate>& own_terminate() const { return own_; }
+  const std::optional<Terminate>& peer_terminate() const { return peer_; }
+  /// Reads of ours that wait for a response.
+  std::size_t outstanding_reads() const { return outstanding_.size(); }
+  /// Reads of the peer not yet answered in full.
+  std::size_t inbound_reads() const { return inbound_.size(); }
+  /// Nothing is half sent: the next segment would start a message.
+  bool at_message_boundary() const { return transmitter_.idle(); }
+  /// For tests of the MSN wrap.
+  ddp::Transmitter& transmitter() { return transmitter_; }
+  ddp::Receiver& receiver() { return receiver_; }
+
+ private:
+  // ddp::Sink
+  bytes::Result<void> admit(const ddp::SegmentHeader& header) override;
+  bytes::Result<bytes::Scatter> tagged_target(const ddp::SegmentHeader& header,
+                                              std::uint32_t length) override;
+  bytes::Result<ddp::UntaggedBuffer> untagged_buffer(const ddp::SegmentHeader& first) override;
+  bytes::Result<void> deliver(const ddp::Delivery& delivery) override;
+
+  bytes::Result<bytes::Scatter> response_target(const ddp::SegmentHeader& header,
+                                                std::uint32_t length);
+  bytes::Result<void> deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row);
+  bytes::Result<void> deliver_read_request(const ddp::Delivery& delivery);
+  bytes::Result<void> deliver_read_response();
+  bytes::Result<void> deliver_terminate(const ddp::Delivery& delivery);
+
+  void step(StreamEvent event);
+  bool start_something();
+  bool start_response();
+  bool start_request();
+  void start(const Request& request);
+  bool response_segment(std::size_t mulpdu, OutSegment& out);
+  void request_segment(std::size_t mulpdu, OutSegment& out);
+  void terminate_segment(OutSegment& out);
+  void fail_response(AccessError error, std::uint32_t offset);
+  void remember_segment(bytes::View prefix, std::size_t ulpdu_length);
+
+  Ulp& ulp_;
+  StreamOptions options_;
+  StreamState state_ = StreamState::kRdma;
+  ddp::Receiver receiver_;
+  ddp::Transmitter transmitter_;
+
+  BoundedFifo<InboundRead> inbound_;
+  BoundedFifo<OutstandingRead> outstanding_;
+  std::array<std::byte, kReadRequestSize> read_request_octets_{};
+  std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
+  TerminatedSegment current_segment_;  ///< headers of the segment last begun
+  bool rtr_send_expected_ = false;
+
+  enum class Sending : std::uint8_t { kRequest, kResponse } sending_ = Sending::kRequest;
+  bool response_turn_ = false;  ///< responses and requests take turns at message boundaries
+  Request request_;
+  bool request_internal_ = false;
+  std::optional<RtrKind> rtr_;
+  bool terminate_pending_ = false;
+  std::optional<Terminate> own_;
+  std::optional<Terminate> peer_;
+};
+
+}  // namespace iwarp::rdmap

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What RDMAP asks of the verbs layer above it, and what the two hand each other.
+// RDMAP pulls: operations, buffers and memory are asked for at the moment they are needed, so no
+// queue is kept twice and a right that was taken back counts from the next segment on.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/ddp/receiver.hpp"
+#include "iwarp/rdmap/message_header.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+
+namespace iwarp::rdmap {
+
+/// Why memory may not be used. RDMAP turns it into the code that fits the message.
+enum class AccessError : std::uint8_t {
+  kStagInvalid,  ///< no such STag, or it was invalidated
+  kOutOfBounds,  ///< not inside the registered octets
+  kNoRight,      ///< the registration does not allow this kind of access
+  kOtherStream,  ///< belongs to another protection domain or another stream
+  kWraps,        ///< TO + length exceeds 2^64
+};
+
+/// An operation of the ULP: Write, Read Request, or one of the four Sends.
+struct Request {
+  Opcode opcode = Opcode::kSend;
+  std::uint32_t length = 0;
+  bytes::Gather payload;  ///< Write and Sends: `length` octets that stay put until sent()
+  Stag stag;              ///< Write: sink; Read: source; Send with Invalidate: what to invalidate
+  TaggedOffset to;        ///< Write and Read: in the remote buffer
+  Stag sink_stag;         ///< Read: the local buffer as the peer names it
+  TaggedOffset sink_to;   ///< Read
+  bytes::Span sink;       ///< Read: the local buffer itself, `length` octets, until read_done()
+  std::uint64_t cookie = 0;  ///< below 2^62; comes back in sent() and read_done()
+};
+
+/// A Send that has arrived whole.
+struct ReceivedSend {
+  Opcode opcode = Opcode::kSend;
+  std::uint32_t length = 0;
+  bool solicited = false;
+  bool invalidate = false;
+  Stag invalidated;  ///< when `invalidate`
+};
+
+class Ulp {
+ public:
+  /// Outbound. The next operation in submit order into `out`; false: none now. With `read_credit`
+  /// false ORD is used up and a Read Request has to wait (return false). [RDMAP-71] [RDMAP-83]
+  virtual bool next_request(bool read_credit, Request& out) = 0;
+  /// The last octet of the operation has left. For a Read Request: of the request. [RDMAP-72]
+  virtual void sent(std::uint64_t cookie) = 0;
+  /// The Read Response was delivered: all octets are in the sink. [RDMAP-77] [RDMAP-79]
+  virtual void read_done(std::uint64_t cookie) = 0;
+
+  /// Inbound Write: the memory behind (stag, to), `length` > 0. The memory stays usable until
+  /// release_target().
+  virtual std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
+                                                               std::uint32_t length) = 0;
+  virtual void release_target() = 0;
+  /// Inbound Read: the memory to answer from; stays usable until release_source().
+  virtual std::expected<bytes::View, AccessError> read_source(Stag stag, TaggedOffset to,
+                                                              std::uint32_t length) = 0;
+  virtual void release_source() = 0;
+
+  /// The receive buffer for the Send that begins. [RDMAP-49]
+  virtual bytes::Result<ddp::UntaggedBuffer> receive_buffer() = 0;
+  /// The Send is in the buffer last given out. Invalidates first, if asked to, then completes.
+  /// A Fault: the STag cannot be invalidated; the receive is not completed. [RDMAP-58] [RDMAP-67]
+  virtual bytes::Result<void> send_received(const ReceivedSend& send) = 0;
+  /// The peer has ended the stream. [RDMAP-62]
+  virtual void terminate_received(const Terminate& terminate) = 0;
+
+ protected:
+  ~Ulp() = default;
+};
+
+}  // namespace iwarp::rdmap

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outbound half of an RDMAP stream and its state machine (RFC 5040 sections 5, 6.2 and 7.1).
+#include "iwarp/rdmap/stream.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+// Tokens: 0 is none, 1 the Terminate, the rest a ULP cookie moved up.
+constexpr std::uint64_t kNoToken = 0;
+constexpr std::uint64_t kTerminateToken = 1;
+constexpr std::uint64_t ulp_token(std::uint64_t cookie) { return cookie + 2; }
+constexpr std::uint64_t ulp_cookie(std::uint64_t token) { return token - 2; }
+
+// The code of an access error found while a Read Request is answered. [RDMAP-39]
+Fault read_fault(AccessError error) {
+  switch (error) {
+    case AccessError::kStagInvalid:
+      return kInvalidStag;  // [RDMAP-101]
+    case AccessError::kOutOfBounds:
+      return kBounds;  // [RDMAP-103] [RDMAP-104]
+    case AccessError::kNoRight:
+      return kAccessRights;
+    case AccessError::kOtherStream:
+      return kNotAssociated;  // [RDMAP-102]
+    case AccessError::kWraps:
+      return kWrap;  // [RDMAP-105]
+  }
+  return kStreamCatastrophic;
+}
+
+Request rtr_request(RtrKind kind) {
+  // Zero-length; STag 1 because some hardware refuses a tagged STag 0 even then. [EMPA-38]
+  Request r;
+  r.stag = r.sink_stag = Stag{1};
+  switch (kind) {
+    case RtrKind::kWrite:
+      r.opcode = Opcode::kWrite;
+      break;
+    case RtrKind::kRead:
+      r.opcode = Opcode::kReadRequest;
+      break;
+    case RtrKind::kSend:
+      r.opcode = Opcode::kSend;
+      r.stag = Stag{0};
+      break;
+  }
+  return r;
+}
+
+// What goes to DDP for an operation: which model, queue, control octet and length.
+ddp::Message message_for(const Request& r) {
+  const OpcodeInfo& row = info(r.opcode);
+  return {.tagged = row.tagged,
+          .rsvd_ulp = control_octet(r.opcode),
+          .rsvd_ulp_rest = row.invalidates ? r.stag.value : 0,  // [RDMAP-4] [RDMAP-10]
+          .stag = r.stag,
+          .to = r.to,
+          .qn = row.qn,
+          .length = r.opcode == Opcode::kReadRequest ? static_cast<std::uint32_t>(kReadRequestSize)
+                                                     : r.length};
+}
+
+}  // namespace
+
+std::string_view to_string(StreamState state) {
+  switch (state) {
+    case StreamState::kRdma:
+      return "RDMA";
+    case StreamState::kTerminating:
+      return "Terminating";
+    case StreamState::kTerminateSent:
+      return "Terminate sent";
+    case StreamState::kTerminateReceived:
+      return "Terminate received";
+    case StreamState::kClosed:
+      return "Closed";
+  }
+  return "?";
+}
+
+std::string_view to_string(StreamEvent event) {
+  switch (event) {
+    case StreamEvent::kError:
+      return "Error";
+    case StreamEvent::kTerminateLeft:
+      return "Terminate left";
+    case StreamEvent::kTerminateArrived:
+      return "Terminate arrived";
+    case StreamEvent::kLowerLayerClosed:
+      return "Lower layer closed";
+  }
+  return "?";
+}
+
+Stream::Stream(Ulp& ulp, const StreamOptions& options)
+    : ulp_(ulp),
+      options_(options),
+      receiver_(static_cast<ddp::Sink&>(*this)),
+      inbound_(options.ird),
+      outstanding_(options.ord + 1),  // an RTR of the Read kind may come on top
+      rtr_send_expected_(options.rtr_send_expected) {}
+
+void Stream::step(StreamEvent event) {
+  if (const auto next = bytes::step(kStreamEdges, state_, event)) state_ = *next;
+}
+
+void Stream::send_rtr(RtrKind kind) { rtr_ = kind; }
+
+void Stream::terminate(const Fault& f, bool about_segment) {
+  if (state_ != StreamState::kRdma) return;  // The first error is the one reported. [RDMAP-95]
+  own_ = make_terminate(
+      f, about_segment ? std::optional<TerminatedSegment>(current_segment_) : std::nullopt);
+  step(StreamEvent::kError);
+  // It takes the place of whatever was going on, at a segment boundary. [VRB-20]
+  abandon();
+  terminate_pending_ = true;
+}
+
+void Stream::lower_layer_closed() {
+  step(StreamEvent::kLowerLayerClosed);
+  abandon();
+}
+
+void Stream::abandon() {
+  transmitter_.abandon();
+  inbound_.clear();
+  outstanding_.clear();
+  rtr_.reset();
+  terminate_pending_ = false;
+}
+
+bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
+  out.payload.clear();
+  out.copy_payload = false;
+  out.token = kNoToken;
+  if (terminate_pending_) {
+    terminate_segment(out);
+    return true;
+  }
+  // After a Terminate, sent or received, nothing else leaves. [RDMAP-63]
+  if (state_ != StreamState::kRdma) return false;
+  if (transmitter_.idle() && !start_something()) {
+    if (!terminate_pending_) return false;
+    terminate_segment(out);
+    return true;
+  }
+  if (sending_ == Sending::kRequest) {
+    request_segment(mulpdu, out);
+    return true;
+  }
+  if (response_segment(mulpdu, out)) return true;
+  terminate_segment(out);  // The memory to answer from is gone.
+  return true;
+}
+
+// Requests in submit order, responses in request order, the two in turns. [RDMAP-71] [RDMAP-78]
+bool Stream::start_something() {
+  response_turn_ = !response_turn_;
+  if (rtr_) return start_request();
+  if (response_turn_) return start_response() || (state_ == StreamState::kRdma && start_request());
+  return start_request() || start_response();
+}
+
+bool Stream::start_request() {
+  if (rtr_) {
+    request_ = rtr_request(*rtr_);
+    request_internal_ = true;
+    rtr_.reset();
+    start(request_);
+    return true;
+  }
+  if (!ulp_.next_request(outstanding_.size() < options_.ord, request_)) return false;
+  request_internal_ = false;
+  start(request_);
+  return true;
+}
+
+void Stream::start(const Request& request) {
+  sending_ = Sending::kRequest;
+  if (request.opcode == Opcode::kReadRequest) {
+    outstanding_.push({.sink_stag = request.sink_stag,
+                       .sink_to = request.sink_to,
+                       .sink = request.sink,
+                       .length = request.length,
+                       .received = 0,
+                       .cookie = request.cookie,
+                       .internal = request_internal_});
+  }
+  transmitter_.start(message_for(request));
+}
+
+void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
+  const auto segment = transmitter_.next(mulpdu);
+  bytes::Writer header(out.header);
+  ddp::encode(segment.header, header);
+  if (request_.opcode == Opcode::kReadRequest) {
+    encode({.sink_stag = request_.sink_stag,
+            .sink_to = request_.sink_to,
+            .size = request_.length,
+            .source_stag = request_.stag,
+            .source_to = request_.to},
+           header);
+  } else {
+    out.payload = bytes::slice(request_.payload, segment.offset, segment.length);
+  }
+  out.header_size = header.size();
+  // Complete at the source only when DDP is done with all of it. [RDMAP-72]
+  if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
+}
+
+bool Stream::start_response() {
+  if (inbound_.empty()) return false;
+  const ReadRequest& r = inbound_.front().request;
+  if (r.size != 0) {  // A Read of nothing is answered unseen. [RDMAP-40] [RDMAP-41]
+    const auto source = ulp_.read_source(r.source_stag, r.source_to, r.size);
+    ulp_.release_source();
+    if (!source) {
+      fail_response(source.error(), 0);
+      return false;
+    }
+  }
+  sending_ = Sending::kResponse;
+  // The sink's STag and TO go back as they came. [RDMAP-13]
+  transmitter_.start({.tagged = true,
+                      .rsvd_ulp = control_octet(Opcode::kReadResponse),
+                      .rsvd_ulp_rest = 0,
+                      .stag = r.sink_stag,
+                      .to = r.sink_to,
+                      .qn = 0,
+                      .length = r.size});
+  return true;
+}
+
+bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
+  const ReadRequest r = inbound_.front().request;
+  const auto segment = transmitter_.next(mulpdu);
+  if (segment.length != 0) {
+    // Asked for anew with every segment, so a right taken back counts at once. [VRB-37]
+    const TaggedOffset from{r.source_to.value + segment.offset};
+    const auto source = ulp_.read_source(r.source_stag, from, segment.length);
+    if (!source) {
+      ulp_.release_source();
+      fail_response(source.error(), segment.offset);
+      return false;
+    }
+    out.payload = {*source};
+    // A third party may write there while we send; the CRC has to match what leaves.
+    out.copy_payload = true;
+  }
+  bytes::Writer header(out.header);
+  ddp::encode(segment.header, header);
+  out.header_size = header.size();
+  if (segment.header.last) inbound_.pop();
+  return true;
+}
+
+void Stream::segment_taken() {
+  if (sending_ == Sending::kResponse) ulp_.release_source();
+}
+
+// The echo names the Read Request, advanced by what was already answered. [RDMAP-22] [RDMAP-94]
+void Stream::fail_response(AccessError error, std::uint32_t offset) {
+  const InboundRead read = inbound_.front();
+  ReadRequest r = read.request;
+  r.sink_to.value += offset;
+  r.source_to.value += offset;
+  r.size -= offset;
+  const ddp::SegmentHeader header{.tagged = false,
+                                  .last = true,
+                                  .rsvd_ulp = control_octet(Opcode::kReadRequest),
+                                  .qn = kReadRequestQueue,
+                                  .msn = read.msn};
+  TerminatedSegment segment;
+  segment.segment_length = static_cast<std::uint16_t>(header.size() + kReadRequestSize);
+  bytes::Writer ddp_out(segment.ddp_header);
+  ddp::encode(header, ddp_out);
+  segment.ddp_header_size = header.size();
+  bytes::Writer rdma_out(segment.rdma_header);
+  encode(r, rdma_out);
+  segment.rdma_header_size = kReadRequestSize;
+  current_segment_ = segment;
+  terminate(read_fault(error), true);
+}
+
+void Stream::terminate_segment(OutSegment& out) {
+  terminate_pending_ = false;
+  std::array<std::byte, kMaxTerminateSize> payload;
+  bytes::Writer body(payload);
+  encode(*own_, body);
+  transmitter_.start({.tagged = false,
+                      .rsvd_ulp = control_octet(Opcode::kTerminate),
+                      .qn = kTerminateQueue,
+                      .length = static_cast<std::uint32_t>(body.size())});
+  const auto segment = transmitter_.next(ddp::kUntaggedHeaderSize + kMaxTerminateSize);
+  bytes::Writer header(out.header);
+  ddp::encode(segment.header, header);
+  header.put(body.written());
+  out.header_size = header.size();
+  out.payload.clear();
+  out.copy_payload = false;
+  out.token = kTerminateToken;
+}
+
+void Stream::sent(std::uint64_t token) {
+  if (token == kNoToken) return;
+  if (token == kTerminateToken) {
+    step(StreamEvent::kTerminateLeft);
+  } else {
+    ulp_.sent(ulp_cookie(token));
+  }
+}
+
+}  // namespace iwarp::rdmap
