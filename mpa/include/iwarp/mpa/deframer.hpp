@@ -3,7 +3,8 @@
 // It says where the next octets go (plan), is told how many came (filled), and gives FPDUs (next).
 // Verified FPDUs are handed out from a staging area. When the owner knows the final place of a
 // large payload before it has arrived it may call place(), and the plan then points straight there.
-// It never interprets a ULPDU, never closes anything, and after a Fault gives nothing more [MPA-113].
+// It never interprets a ULPDU, never closes anything, and after a Fault gives nothing more
+// [MPA-113].
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,12 @@ namespace iwarp::mpa {
 struct DeframerOptions {
   bool markers = false;  ///< we asked for markers (M): strip and check them [MPA-34] [MPA-58]
   bool crc = true;       ///< negotiated on: check before anything is handed up [MPA-46]
-  std::size_t stage = 256 * 1024;  ///< staging octets; at least one largest FPDU with markers
-  std::size_t exact_above = 16 * 1024;  ///< in an FPDU this large the plan ends with the FPDU
+  /// Staging octets; a smaller value than one largest FPDU with markers is raised to that.
+  std::size_t stage = 256 * 1024;
+  /// In and after an FPDU of at least this size the plan ends where an FPDU ends, or is expected to
+  /// end: what is read beyond would have to be moved. Smaller FPDUs are read ahead freely.
+  std::size_t exact_above = 16 * 1024;
+  std::uint64_t position = 0;  ///< stream position to begin at, a multiple of 4 (tests)
 };
 
 struct DeframerCounters {
@@ -40,6 +45,9 @@ enum class Step : std::uint8_t {
   kPlaced,    ///< the FPDU that place() was called for is complete (and verified): consume()
 };
 
+/// The longest prefix that next() can be asked for.
+inline constexpr std::size_t kMaxPrefix = 128;
+
 class Deframer {
  public:
   explicit Deframer(const DeframerOptions& options);
@@ -49,7 +57,8 @@ class Deframer {
 
   /// Writable memory for the next octets of the stream, in order; never empty unless a Fault was
   /// given or the stage is full of FPDUs that wait for consume(). Valid until the next non-const
-  /// call. `read_ahead` false: stop at the end of the present FPDU (or length field).
+  /// call. `read_ahead` false: stop at the end of the present FPDU (or length field); empty when
+  /// that FPDU is there already.
   std::span<const bytes::Span> plan(bool read_ahead = true);
 
   /// The first `n` octets of the last plan() now hold stream data.
@@ -61,21 +70,24 @@ class Deframer {
 
   /// Looks at the next FPDU of the stream. Faults: kCrcMismatch, kMarkerMismatch; the first one is
   /// final and is returned for ever. kPartial is given at most once per FPDU, as soon as at least
-  /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged and the rest is not.
+  /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged and the FPDU is not complete.
+  /// kUlpdu and kPlaced are repeated until consume(). want_prefix <= kMaxPrefix.
   bytes::Result<Step> next(std::size_t want_prefix);
 
   /// After kUlpdu, kPartial and kPlaced: ULPDU_Length of the FPDU in hand.
   std::size_t ulpdu_length() const;
-  /// After kPartial: the first octets of the ULPDU, contiguous; unverified when CRC is on.
-  /// After kUlpdu: the same, verified, min(want_prefix, ulpdu_length) octets of it.
+  /// The first min(want_prefix, ulpdu_length) octets of the ULPDU, contiguous. After kPartial:
+  /// unverified, valid until the next non-const call. After kUlpdu: verified, valid until
+  /// consume().
   bytes::View prefix() const;
   /// After kUlpdu: the whole ULPDU in pieces (one unless markers are interleaved), in order.
   /// Valid until consume().
   std::span<const bytes::View> ulpdu() const;
 
-  /// After kPartial: payload behind the first `header_size` octets of the ULPDU goes to `target`
-  /// (total: ulpdu_length() - header_size). What is already staged is copied there; the plan leads
-  /// the rest there. With CRC on this is direct placement, the caller's decision.
+  /// After kPartial and before plan() or next(): payload behind the first `header_size` octets of
+  /// the ULPDU goes to `target` (total: ulpdu_length() - header_size). What is already staged is
+  /// copied there; the plan leads the rest there. With CRC on this is direct placement, the
+  /// caller's decision. header_size <= prefix().size().
   void place(std::size_t header_size, const bytes::Scatter& target);
 
   /// The memory given to place() must not be touched any more: the rest of the FPDU is read into

@@ -18,13 +18,14 @@ namespace iwarp::mpa {
 struct FramerOptions {
   bool markers = false;  ///< the peer set M: insert markers toward it [MPA-24] [MPA-70]
   bool crc = true;       ///< CRC negotiated on; when off the field is sent as zero [MPA-17]
-  std::size_t ring = 256 * 1024;   ///< octets for headers, trailers, markers and copied payload
-  std::size_t max_fpdus = 256;     ///< FPDUs queued at a time
-  std::size_t max_pieces = 1024;   ///< gather pieces queued at a time
-  std::size_t copy_below = 512;    ///< payload up to this size is copied next to its header
+  std::size_t ring = 256 * 1024;  ///< octets for headers, trailers, markers and copied payload
+  std::size_t max_fpdus = 256;    ///< FPDUs queued at a time
+  std::size_t max_pieces = 1024;  ///< gather pieces queued at a time
+  std::size_t copy_below = 512;   ///< payload up to this size is copied next to its header
+  std::uint64_t position = 0;     ///< stream position to begin at, a multiple of 4 (tests)
 };
 
-/// What the Framer did since it was made; read with the connection's other counters.
+/// What the Framer did since it was made, FPDUs that drop_unsent() took back included.
 struct FramerCounters {
   std::uint64_t fpdus = 0;
   std::uint64_t markers = 0;
@@ -47,7 +48,8 @@ class Framer {
   Framer& operator=(Framer&&) noexcept;
 
   /// True when an FPDU with this much header and payload can be queued now. After false: send
-  /// something, then ask again. With empty queues any ULPDU up to 64768 octets has room.
+  /// something, pop_sent() what has left (it keeps its place until then), then ask again. With
+  /// empty queues any ULPDU up to 64768 octets has room: smaller limits in the options are raised.
   bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const;
 
   /// Queues one FPDU whose ULPDU is `header` (copied) then `payload`. Call only after room() said

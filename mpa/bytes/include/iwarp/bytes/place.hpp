@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copying into memory that an application may be watching: programs poll the last octet of a buffer
+// to see an RDMA Write arrive, so that octet must not show up before the others.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "iwarp/bytes/view.hpp"
+
+namespace iwarp::bytes {
+
+/// Copies `from` to the start of `to` (at least as large, not overlapping). The last octet becomes
+/// visible to other threads after all others, and together with the rest of the naturally aligned
+/// word of up to 8 octets that ends the range.
+inline void place_copy(Span to, View from) {
+  if (from.empty()) return;
+  const std::size_t n = from.size();
+  const auto end = reinterpret_cast<std::uintptr_t>(to.data()) + n;
+  const std::size_t word = n >= 8 && end % 8 == 0 ? 8 : n >= 4 && end % 4 == 0 ? 4 : 1;
+  std::memcpy(to.data(), from.data(), n - word);
+  std::atomic_thread_fence(std::memory_order_release);
+  std::byte* last = to.data() + n - word;
+  const std::byte* source = from.data() + n - word;
+  // Fixed sizes, so that each is a single store.
+  if (word == 8) {
+    std::memcpy(last, source, 8);
+  } else if (word == 4) {
+    std::memcpy(last, source, 4);
+  } else {
+    *last = *source;
+  }
+}
+
+}  // namespace iwarp::bytes

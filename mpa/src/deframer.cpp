@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deframer: a linear staging area in front of the FPDU parser (RFC 5044 sections 4.1 to 4.4, 6).
+// An FPDU is always contiguous in the stage, so one CRC pass covers it. Octets move only when an
+// FPDU would not fit behind what is there, and plans are cut so that this stays rare.
+// Boundaries come from the length chain alone; markers are a cross-check. [MPA-57] [MPA-60]
+#include "iwarp/mpa/deframer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "iwarp/bytes/cursor.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/mpa/faults.hpp"
+#include "layout.hpp"
+#include "placement.hpp"
+
+namespace iwarp::mpa {
+namespace {
+
+using bytes::Span;
+using bytes::View;
+
+/// Pieces of one plan: every target piece, a marker and a cut for each marker, the stage.
+constexpr std::size_t kMaxPlan = bytes::kMaxSge + 2 * kMaxMarkers + 1;
+
+/// The CRC field holds the least significant octet first. [MPA-43]
+std::uint32_t crc_field(const std::byte* field) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < kCrcSize; ++i) {
+    value |= std::to_integer<std::uint32_t>(field[i]) << (8 * i);
+  }
+  return value;
+}
+
+/// What is known about the FPDU at the front.
+enum class Phase : std::uint8_t {
+  kFront,    ///< its ULPDU_Length is not complete
+  kStaging,  ///< length known, octets gather in the stage
+  kUlpdu,    ///< verified and handed out from the stage
+  kPlacing,  ///< place() was called
+  kPlaced,   ///< verified after place()
+};
+
+}  // namespace
+
+struct Deframer::State {
+  explicit State(const DeframerOptions& o)
+      : options(o),
+        capacity(std::max(o.stage, kMaxWireSize)),
+        stage(std::make_unique_for_overwrite<std::byte[]>(capacity)),
+        plan(kMaxPlan),
+        ulpdu(kMaxMarkers + 1),
+        position(o.position) {}
+
+  View staged() const { return {stage.get() + begin, end - begin}; }
+  std::size_t front_size() const;
+  bool complete() const;
+  void read_length();
+  void add(Span piece);
+
+  void plan_stage(bool read_ahead);
+  void plan_placement(bool read_ahead);
+  std::size_t read_ahead_limit() const;
+  void make_room(std::size_t wanted);
+
+  bytes::Result<Step> finish();
+  std::optional<Fault> verify_staged();
+  std::optional<Fault> verify_placed();
+  template <typename MarkerAt>
+  bool markers_agree(MarkerAt marker_at) const;
+  void hand_out();
+  void set_prefix();
+  std::size_t trailer_size() const { return fpdu.wire_size() - placement.trailer_offset(); }
+
+  DeframerOptions options;
+  std::size_t capacity;
+  std::unique_ptr<std::byte[]> stage;
+  std::size_t begin = 0;  ///< first octet of the FPDU at the front; while placing, its trailer
+  std::size_t end = 0;    ///< behind the last octet received
+
+  std::vector<Span> plan;  ///< never resized after construction
+  std::size_t plan_size = 0;
+  std::vector<View> ulpdu;  ///< never resized after construction
+  std::size_t ulpdu_pieces = 0;
+
+  std::uint64_t position;  ///< stream position where the FPDU at the front begins [MPA-32]
+  Phase phase = Phase::kFront;
+  FpduLayout fpdu;
+  bool partial_given = false;
+  std::size_t want_prefix = 0;
+  View prefix;
+  std::array<std::byte, kMaxPrefix> prefix_copy;
+  Placement placement;
+
+  std::size_t last_wire_size = 0;  ///< of the FPDU before; what the next is expected to be
+  bool places = false;             ///< the owner has called place(): leave it the payloads
+  std::optional<Fault> fault;
+  DeframerCounters counters;
+};
+
+Deframer::Deframer(const DeframerOptions& options) : state_(std::make_unique<State>(options)) {
+  assert(options.position % 4 == 0);
+}
+Deframer::~Deframer() = default;
+Deframer::Deframer(Deframer&&) noexcept = default;
+Deframer& Deframer::operator=(Deframer&&) noexcept = default;
+
+std::span<const Span> Deframer::plan(bool read_ahead) {
+  State& s = *state_;
+  s.plan_size = 0;
+  if (s.fault) return {};
+  if (s.phase == Phase::kPlacing) {
+    s.plan_placement(read_ahead);
+  } else {
+    s.plan_stage(read_ahead);
+  }
+  return {s.plan.data(), s.plan_size};
+}
+
+void Deframer::filled(std::size_t n) {
+  State& s = *state_;
+  s.counters.octets += n;
+  for (std::size_t i = 0; n > 0; ++i) {
+    assert(i < s.plan_size);
+    const View octets = s.plan[i].first(std::min(n, s.plan[i].size()));
+    if (octets.data() == s.stage.get() + s.end) {
+      s.end += octets.size();
+    } else {
+      s.placement.arrived(octets);
+      if (s.options.crc) s.counters.octets_crced += octets.size();
+    }
+    n -= octets.size();
+  }
+  s.plan_size = 0;
+  s.read_length();
+}
+
+std::size_t Deframer::feed(View octets) {
+  std::size_t taken = 0;
+  while (taken < octets.size()) {
+    const auto pieces = plan();
+    if (pieces.empty()) break;
+    const std::size_t n = std::min(octets.size() - taken, pieces.front().size());
+    std::memcpy(pieces.front().data(), octets.data() + taken, n);
+    filled(n);
+    taken += n;
+  }
+  return taken;
+}
+
+bytes::Result<Step> Deframer::next(std::size_t want_prefix) {
+  State& s = *state_;
+  assert(want_prefix <= kMaxPrefix);
+  if (s.fault) return bytes::fault(*s.fault);  // [MPA-113]
+  if (s.phase == Phase::kPlaced) return Step::kPlaced;
+  if (s.phase == Phase::kUlpdu) return Step::kUlpdu;
+  s.want_prefix = want_prefix;
+  s.read_length();
+  if (s.complete()) return s.finish();  // The length decides. [MPA-61]
+  if (s.phase != Phase::kStaging || s.partial_given) return Step::kNeedMore;
+  const std::size_t wanted = std::min(want_prefix, s.fpdu.ulpdu_length());
+  if (s.end - s.begin < s.fpdu.end_of(wanted)) return Step::kNeedMore;
+  s.partial_given = true;
+  s.set_prefix();
+  return Step::kPartial;
+}
+
+std::size_t Deframer::ulpdu_length() const { return state_->fpdu.ulpdu_length(); }
+View Deframer::prefix() const { return state_->prefix; }
+std::span<const View> Deframer::ulpdu() const {
+  return {state_->ulpdu.data(), state_->ulpdu_pieces};
+}
+
+void Deframer::place(std::size_t header_size, const bytes::Scatter& target) {
+  State& s = *state_;
+  assert(s.phase == Phase::kStaging && s.partial_given);
+  const View staged = s.staged();
+  const std::size_t copied = s.placement.begin(s.fpdu, s.options.crc, header_size, target, staged);
+  s.counters.octets_copied += copied;
+  const std::size_t trailer = s.placement.trailer_offset();
+  if (s.options.crc) s.counters.octets_crced += std::min(trailer, staged.size());
+  // What is left in the stage is the trailer, as far as it is there.
+  if (staged.size() > trailer) {
+    s.begin += trailer;
+  } else {
+    s.begin = s.end = 0;
+  }
+  s.phase = Phase::kPlacing;
+  s.places = true;
+}
+
+void Deframer::abandon_placement() {
+  State& s = *state_;
+  assert(s.phase == Phase::kPlacing);
+  s.placement.abandon();
+}
+
+void Deframer::consume() {
+  State& s = *state_;
+  assert(s.phase == Phase::kUlpdu || s.phase == Phase::kPlaced);
+  s.begin += s.phase == Phase::kUlpdu ? s.fpdu.wire_size() : s.trailer_size();
+  if (s.begin == s.end) s.begin = s.end = 0;
+  s.position += s.fpdu.wire_size();
+  s.last_wire_size = s.fpdu.wire_size();
+  s.phase = Phase::kFront;
+  s.partial_given = false;
+  s.ulpdu_pieces = 0;
+  s.prefix = {};
+  s.read_length();
+}
+
+bool Deframer::at_boundary() const {
+  const State& s = *state_;
+  return !s.fault && s.phase == Phase::kFront && s.begin == s.end;
+}
+
+std::size_t Deframer::staged_octets() const { return state_->end - state_->begin; }
+const DeframerCounters& Deframer::counters() const { return state_->counters; }
+
+/// Octets up to and with ULPDU_Length. A leading marker belongs to the FPDU behind it. [MPA-29]
+std::size_t Deframer::State::front_size() const {
+  const bool marker = options.markers && to_next_marker(position) == 0;
+  return kLengthFieldSize + (marker ? kMarkerSize : 0);
+}
+
+void Deframer::State::read_length() {
+  const std::size_t front = front_size();
+  if (phase != Phase::kFront || end - begin < front) return;
+  const auto length = bytes::load_be<std::uint16_t>(stage.get() + begin + front - kLengthFieldSize);
+  fpdu = FpduLayout(position, options.markers, length);
+  phase = Phase::kStaging;
+}
+
+bool Deframer::State::complete() const {
+  switch (phase) {
+    case Phase::kFront:
+      return false;
+    case Phase::kPlacing:
+      return placement.missing() == 0 && end - begin >= trailer_size();
+    default:
+      return end - begin >= fpdu.wire_size();
+  }
+}
+
+void Deframer::State::add(Span piece) {
+  if (!piece.empty()) plan[plan_size++] = piece;
+}
+
+void Deframer::State::plan_stage(bool read_ahead) {
+  const std::size_t have = end - begin;
+  if (phase == Phase::kUlpdu || phase == Phase::kPlaced || complete()) {
+    if (read_ahead) add({stage.get() + end, capacity - end});
+    return;
+  }
+  const bool front = phase == Phase::kFront;
+  const std::size_t needed = front ? front_size() : fpdu.wire_size();
+  const bool large = !front && needed >= options.exact_above;
+  std::size_t wanted = needed;
+  if (read_ahead && !large) wanted = std::max(needed, read_ahead_limit());
+  make_room(read_ahead && !large ? std::max(needed, std::min(wanted, capacity / 2)) : needed);
+  const std::size_t room = capacity - end;
+  add({stage.get() + end, std::min(room, wanted - have)});
+}
+
+void Deframer::State::plan_placement(bool read_ahead) {
+  placement.plan([this](Span piece) { add(piece); });
+  // Behind the trailer only the front of the next FPDU, so that it can be placed as well.
+  std::size_t wanted = trailer_size();
+  if (read_ahead) wanted += kMarkerSize + kLengthFieldSize + want_prefix + kMarkerSize;
+  make_room(wanted);
+  const std::size_t have = end - begin;
+  if (have < wanted) {
+    add({stage.get() + end, wanted - have});
+  } else if (plan_size == 0 && read_ahead) {
+    add({stage.get() + end, capacity - end});
+  }
+}
+
+/// How many octets, counted from `begin`, to hope for while a small FPDU or none is at the front.
+std::size_t Deframer::State::read_ahead_limit() const {
+  if (last_wire_size < options.exact_above) return capacity;
+  // After a large FPDU: the front only, when its payload will be placed; else as many of the same
+  // size as there is room for.
+  if (places) return 2 * kMarkerSize + kLengthFieldSize + want_prefix;
+  return std::max<std::size_t>(1, (capacity - begin) / last_wire_size) * last_wire_size;
+}
+
+/// Makes sure that `wanted` octets, of which some are there, fit from `begin` on.
+void Deframer::State::make_room(std::size_t wanted) {
+  if (begin + wanted <= capacity) return;
+  const std::size_t have = end - begin;
+  std::memmove(stage.get(), stage.get() + begin, have);
+  counters.octets_copied += have;
+  begin = 0;
+  end = have;
+}
+
+bytes::Result<Step> Deframer::State::finish() {
+  const bool placed = phase == Phase::kPlacing;
+  fault = placed ? verify_placed() : verify_staged();
+  if (fault) return bytes::fault(*fault);
+  ++counters.fpdus;
+  counters.markers += fpdu.marker_count();
+  counters.pad_octets += pad_size(fpdu.ulpdu_length());
+  if (placed) {
+    phase = Phase::kPlaced;
+    return Step::kPlaced;
+  }
+  phase = Phase::kUlpdu;
+  hand_out();
+  return Step::kUlpdu;
+}
+
+/// CRC before anything else; PAD counts only there. [MPA-16] [MPA-46]
+std::optional<Fault> Deframer::State::verify_staged() {
+  const std::byte* first = stage.get() + begin;
+  if (options.crc) {  // Off means unchecked. [MPA-18] [MPA-41]
+    const std::size_t covered = fpdu.crc_offset();
+    counters.octets_crced += covered;
+    if (crc32c::compute({first, covered}) != crc_field(first + covered)) return kCrcMismatch;
+  }
+  const auto marker_at = [&](std::size_t index) { return first + fpdu.marker_offset(index); };
+  if (!markers_agree(marker_at)) return kMarkerMismatch;
+  return std::nullopt;
+}
+
+std::optional<Fault> Deframer::State::verify_placed() {
+  const std::byte* trailer = stage.get() + begin;
+  const std::size_t offset = placement.trailer_offset();
+  if (options.crc) {
+    const std::size_t covered = trailer_size() - kCrcSize;
+    counters.octets_crced += covered;
+    const std::uint32_t crc = crc32c::extend(placement.crc(), {trailer, covered});
+    if (crc != crc_field(trailer + covered)) return kCrcMismatch;
+  }
+  const auto marker_at = [&](std::size_t index) {
+    const std::size_t at = fpdu.marker_offset(index);
+    return at < offset ? placement.marker(index).data() : trailer + (at - offset);
+  };
+  if (!markers_agree(marker_at)) return kMarkerMismatch;
+  return std::nullopt;
+}
+
+/// Each marker against the length chain. The reserved half is ignored, so are the two low bits.
+/// [MPA-21] [MPA-23] [MPA-58] [MPA-110]
+template <typename MarkerAt>
+bool Deframer::State::markers_agree(MarkerAt marker_at) const {
+  for (std::size_t i = 0; i < fpdu.marker_count(); ++i) {
+    const auto fpduptr = bytes::load_be<std::uint16_t>(marker_at(i) + 2);
+    if (((fpduptr ^ fpdu.fpduptr(i)) & 0xFFFC) != 0) return false;
+  }
+  return true;
+}
+
+/// The ULPDU without length field, markers, PAD and CRC. [MPA-9] [MPA-34]
+void Deframer::State::hand_out() {
+  ulpdu_pieces = 0;
+  const std::size_t length = fpdu.ulpdu_length();
+  fpdu.walk(fpdu.end_of(0), fpdu.end_of(length), [this](const FpduLayout::Run& run) {
+    if (!run.marker) ulpdu[ulpdu_pieces++] = {stage.get() + begin + run.offset, run.size};
+  });
+  set_prefix();
+}
+
+void Deframer::State::set_prefix() {
+  const std::size_t size = std::min(want_prefix, fpdu.ulpdu_length());
+  const std::size_t from = fpdu.end_of(0);
+  const std::size_t to = fpdu.end_of(size);
+  const std::byte* first = stage.get() + begin;
+  if (to - from == size) {
+    prefix = {first + from, size};
+    return;
+  }
+  // A marker stands inside: make it contiguous.
+  std::size_t filled = 0;
+  fpdu.walk(from, to, [&](const FpduLayout::Run& run) {
+    if (run.marker) return;
+    std::memcpy(prefix_copy.data() + filled, first + run.offset, run.size);
+    filled += run.size;
+  });
+  prefix = {prefix_copy.data(), size};
+}
+
+}  // namespace iwarp::mpa

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// Framer: one ring of octets and one list of pieces (RFC 5044 sections 4.1 to 4.4).
+// Everything that is not payload in place is written to the ring in stream order, so that what is
+// adjacent in the stream is adjacent in memory and becomes one piece. The ring starts over at its
+// beginning whenever it runs empty and so stays in the cache. It never waits and never sends.
+#include "iwarp/mpa/framer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "iwarp/bytes/cursor.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "layout.hpp"
+
+namespace iwarp::mpa {
+namespace {
+
+using bytes::Span;
+using bytes::View;
+
+constexpr std::size_t kMaxHeader = 96;
+constexpr std::array<std::byte, 3> kZeros{};
+
+/// Ring octets besides header and payload: length field, PAD, CRC, markers.
+constexpr std::size_t overhead(std::size_t ulpdu) {
+  return fpdu_size(ulpdu) - ulpdu +
+         kMarkerSize * (fpdu_size(ulpdu) / (kMarkerInterval - kMarkerSize) + 1);
+}
+/// Pieces that one FPDU adds at most: each source piece, a cut and a marker for each marker, head
+/// and trailer, and the cut where the ring wraps.
+constexpr std::size_t piece_bound(std::size_t ulpdu) {
+  return bytes::kMaxSge + 2 * (fpdu_size(ulpdu) / (kMarkerInterval - kMarkerSize) + 1) + 3;
+}
+
+constexpr std::size_t kMinRing = kMaxMulpdu + overhead(kMaxMulpdu);
+constexpr std::size_t kMinPieces = piece_bound(kMaxMulpdu);
+
+/// An FPDU in the queue: the stream positions it covers, leading marker included.
+struct Record {
+  std::uint64_t cookie = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// Memory that took the place of memory which went away; lives until the stream passed `end`.
+struct Detached {
+  std::uint64_t end = 0;
+  std::unique_ptr<std::byte[]> octets;
+};
+
+}  // namespace
+
+struct Framer::State {
+  explicit State(const FramerOptions& o)
+      : options(o),
+        ring_size(std::max(o.ring, kMinRing)),
+        ring(std::make_unique_for_overwrite<std::byte[]>(ring_size)),
+        max_pieces(std::max(o.max_pieces, kMinPieces)),
+        pieces(2 * max_pieces),
+        records(std::max<std::size_t>(o.max_fpdus, 1)),
+        position(o.position),
+        sent_position(o.position) {}
+
+  // Building the stream.
+  void append_front(View header, std::size_t ulpdu_length);
+  void append_copied(View octets);
+  void append_in_place(View octets);
+  void append_crc();
+  void append_marker();
+  void write_ring(View octets, bool covered);
+  std::size_t until_marker();
+  void push_piece(View piece);
+  bool in_ring(View piece) const;
+
+  // Taking it back.
+  void release(View left);
+  void cut_pieces(std::uint64_t keep);
+  Record& record(std::size_t index) { return records[(first_record + index) % records.size()]; }
+  const Record& record(std::size_t index) const {
+    return records[(first_record + index) % records.size()];
+  }
+  std::size_t left_completely() const;
+
+  FramerOptions options;
+  std::size_t ring_size;
+  std::unique_ptr<std::byte[]> ring;
+  std::size_t ring_next = 0;  ///< where the next octet is written
+  std::size_t ring_used = 0;
+
+  std::size_t max_pieces;
+  std::vector<View> pieces;  ///< [first_piece, last_piece) are queued
+  std::size_t first_piece = 0;
+  std::size_t last_piece = 0;
+
+  std::vector<Record> records;  ///< circular
+  std::size_t first_record = 0;
+  std::size_t record_count = 0;
+  std::size_t sent_records = 0;  ///< of these, how many left completely and were not popped
+
+  std::uint64_t position;        ///< stream position of the next octet to queue [MPA-32]
+  std::uint64_t sent_position;   ///< stream position of the next octet to send
+  std::uint64_t fpdu_start = 0;  ///< position of ULPDU_Length of the FPDU being built
+  bool fpdu_begun = false;       ///< its ULPDU_Length was written
+  std::uint32_t crc = 0;
+  std::vector<Detached> detached;
+  FramerCounters counters;
+};
+
+Framer::Framer(const FramerOptions& options) : state_(std::make_unique<State>(options)) {
+  assert(options.position % 4 == 0);
+}
+Framer::~Framer() = default;
+Framer::Framer(Framer&&) noexcept = default;
+Framer& Framer::operator=(Framer&&) noexcept = default;
+
+bool Framer::room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
+  const State& s = *state_;
+  const std::size_t ulpdu = header_size + payload_size;
+  const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
+  const std::size_t octets = header_size + overhead(ulpdu) + (copied ? payload_size : 0);
+  return s.record_count < s.records.size() && octets <= s.ring_size - s.ring_used &&
+         piece_bound(ulpdu) <= s.max_pieces - (s.last_piece - s.first_piece);
+}
+
+void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
+                   std::uint64_t cookie) {
+  State& s = *state_;
+  const std::size_t payload_size = bytes::total_size(payload);
+  const std::size_t ulpdu_length = header.size() + payload_size;
+  assert(header.size() <= kMaxHeader && ulpdu_length <= kMaxMulpdu);  // [MPA-7]
+  assert(room(header.size(), payload_size, mode));
+  const std::uint64_t begin = s.position;
+  s.crc = 0;
+  s.fpdu_begun = false;
+
+  s.append_front(header, ulpdu_length);
+  const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
+  for (const View piece : payload) copied ? s.append_copied(piece) : s.append_in_place(piece);
+  if (copied) s.counters.octets_copied += payload_size;
+  // PAD brings the FPDU to a multiple of 4 and is zero. [MPA-14] [MPA-15]
+  s.append_copied(View(kZeros).first(pad_size(ulpdu_length)));
+  s.append_crc();
+
+  s.record(s.record_count++) = {cookie, begin, s.position};
+  ++s.counters.fpdus;
+  s.counters.pad_octets += pad_size(ulpdu_length);
+  s.counters.octets += s.position - begin;
+}
+
+std::span<const View> Framer::plan(std::size_t limit) const {
+  const State& s = *state_;
+  const std::size_t queued = s.last_piece - s.first_piece;
+  return {s.pieces.data() + s.first_piece, std::min(limit, queued)};
+}
+
+void Framer::sent(std::size_t n) {
+  State& s = *state_;
+  assert(n <= queued_octets());
+  s.sent_position += n;
+  while (n > 0) {
+    View& piece = s.pieces[s.first_piece];
+    const std::size_t take = std::min(n, piece.size());
+    s.release(piece.first(take));
+    piece = piece.subspan(take);
+    if (piece.empty()) ++s.first_piece;
+    n -= take;
+  }
+  if (s.first_piece == s.last_piece) s.first_piece = s.last_piece = 0;
+  s.sent_records = s.left_completely();
+  if (!s.detached.empty()) {
+    std::erase_if(s.detached, [&s](const Detached& d) { return d.end <= s.sent_position; });
+  }
+}
+
+std::optional<std::uint64_t> Framer::pop_sent() {
+  State& s = *state_;
+  if (s.sent_records == 0) return std::nullopt;
+  const std::uint64_t cookie = s.record(0).cookie;
+  s.first_record = (s.first_record + 1) % s.records.size();
+  --s.record_count;
+  --s.sent_records;
+  return cookie;
+}
+
+void Framer::detach(View memory) {
+  State& s = *state_;
+  const std::less<const std::byte*> before;
+  std::uint64_t end = s.sent_position;
+  for (std::size_t i = s.first_piece; i < s.last_piece; ++i) {
+    View& piece = s.pieces[i];
+    end += piece.size();
+    const bool overlaps = before(piece.data(), memory.data() + memory.size()) &&
+                          before(memory.data(), piece.data() + piece.size());
+    if (!overlaps || s.in_ring(piece)) continue;
+    auto copy = std::make_unique_for_overwrite<std::byte[]>(piece.size());
+    std::memcpy(copy.get(), piece.data(), piece.size());
+    s.counters.octets_copied += piece.size();
+    piece = {copy.get(), piece.size()};
+    s.detached.push_back({end, std::move(copy)});
+  }
+}
+
+void Framer::drop_unsent() {
+  State& s = *state_;
+  while (s.record_count > s.sent_records && s.record(s.record_count - 1).begin >= s.sent_position) {
+    --s.record_count;
+  }
+  const bool half_out = s.record_count > s.sent_records;
+  // The next FPDU takes the place of the dropped ones: markers count on from there. [MPA-25]
+  s.position = half_out ? s.record(s.record_count - 1).end : s.sent_position;
+  s.cut_pieces(s.position - s.sent_position);
+}
+
+std::size_t Framer::queued_octets() const {
+  return static_cast<std::size_t>(state_->position - state_->sent_position);
+}
+
+std::size_t Framer::queued_fpdus() const { return state_->record_count - state_->sent_records; }
+
+bool Framer::mid_fpdu() const {
+  const State& s = *state_;
+  return s.record_count > s.sent_records && s.record(s.sent_records).begin < s.sent_position;
+}
+
+const FramerCounters& Framer::counters() const { return state_->counters; }
+
+/// ULPDU_Length, which counts the ULPDU only, and the ULP's header behind it. [MPA-12] [MPA-13]
+void Framer::State::append_front(View header, std::size_t ulpdu_length) {
+  std::array<std::byte, kLengthFieldSize + kMaxHeader> octets;
+  bytes::Writer front(octets);
+  front.u16(static_cast<std::uint16_t>(ulpdu_length));
+  front.put(header);
+  append_copied(front.written());
+}
+
+void Framer::State::append_copied(View octets) {
+  while (!octets.empty()) {
+    const std::size_t take = std::min(octets.size(), until_marker());
+    write_ring(octets.first(take), true);
+    octets = octets.subspan(take);
+  }
+}
+
+void Framer::State::append_in_place(View octets) {
+  while (!octets.empty()) {
+    const View part = octets.first(std::min(octets.size(), until_marker()));
+    if (options.crc) {
+      crc = crc32c::extend(crc, part);
+      counters.octets_crced += part.size();
+    }
+    push_piece(part);
+    position += part.size();
+    octets = octets.subspan(part.size());
+  }
+}
+
+void Framer::State::append_crc() {
+  until_marker();  // One between PAD and CRC belongs to this FPDU. [MPA-45]
+  std::array<std::byte, kCrcSize> field{};  // Present, as zero, with CRC off. [MPA-17]
+  if (options.crc) {
+    // Least significant octet first. [MPA-43]
+    for (std::size_t i = 0; i < kCrcSize; ++i) field[i] = static_cast<std::byte>(crc >> (8 * i));
+  }
+  write_ring(field, false);
+}
+
+/// Octets that may follow before the next marker; puts one first when it is due. [MPA-25] [MPA-69]
+std::size_t Framer::State::until_marker() {
+  if (!options.markers) return static_cast<std::size_t>(-1);
+  if (to_next_marker(position) == 0) append_marker();
+  if (!fpdu_begun) {
+    fpdu_start = position;
+    fpdu_begun = true;
+  }
+  return to_next_marker(position);
+}
+
+void Framer::State::append_marker() {
+  // A marker before ULPDU_Length points at nothing; others count back to it. [MPA-27] [MPA-28]
+  const auto fpduptr = static_cast<std::uint16_t>(fpdu_begun ? position - fpdu_start : 0);
+  std::array<std::byte, kMarkerSize> octets;
+  bytes::Writer marker(octets);
+  marker.u16(0);  // [MPA-20]
+  marker.u16(fpduptr);
+  write_ring(octets, true);
+  ++counters.markers;
+}
+
+/// Copies to the ring; `covered` by the CRC or not. [MPA-44]
+void Framer::State::write_ring(View octets, bool covered) {
+  if (ring_used == 0) ring_next = 0;
+  position += octets.size();
+  ring_used += octets.size();
+  while (!octets.empty()) {
+    const std::size_t take = std::min(octets.size(), ring_size - ring_next);
+    std::byte* to = ring.get() + ring_next;
+    if (covered && options.crc) {
+      crc = crc32c::copy_extend(crc, to, octets.first(take));
+      counters.octets_crced += take;
+    } else {
+      std::memcpy(to, octets.data(), take);
+    }
+    push_piece({to, take});
+    ring_next = ring_next + take == ring_size ? 0 : ring_next + take;
+    octets = octets.subspan(take);
+  }
+}
+
+/// Appends to the list; what continues the last piece in the same memory becomes part of it.
+void Framer::State::push_piece(View piece) {
+  if (last_piece > first_piece) {
+    View& last = pieces[last_piece - 1];
+    if (last.data() + last.size() == piece.data() && in_ring(last) == in_ring(piece)) {
+      last = {last.data(), last.size() + piece.size()};
+      return;
+    }
+  }
+  if (last_piece == pieces.size()) {
+    std::copy(pieces.begin() + static_cast<std::ptrdiff_t>(first_piece), pieces.end(),
+              pieces.begin());
+    last_piece -= first_piece;
+    first_piece = 0;
+  }
+  pieces[last_piece++] = piece;
+}
+
+bool Framer::State::in_ring(View piece) const {
+  const std::less<const std::byte*> before;
+  return !before(piece.data(), ring.get()) && before(piece.data(), ring.get() + ring_size);
+}
+
+/// Octets left; the ring empties in the order it was filled.
+void Framer::State::release(View left) {
+  if (in_ring(left)) ring_used -= left.size();
+}
+
+/// Keeps the first `keep` queued octets.
+void Framer::State::cut_pieces(std::uint64_t keep) {
+  std::size_t dropped_from_ring = 0;
+  for (std::size_t i = first_piece; i < last_piece; ++i) {
+    const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(keep, pieces[i].size()));
+    if (in_ring(pieces[i])) dropped_from_ring += pieces[i].size() - kept;
+    pieces[i] = pieces[i].first(kept);
+    keep -= kept;
+  }
+  while (last_piece > first_piece && pieces[last_piece - 1].empty()) --last_piece;
+  ring_used -= dropped_from_ring;
+  ring_next = (ring_next + ring_size - dropped_from_ring) % ring_size;
+}
+
+/// Records, not popped yet, of which every octet has left.
+std::size_t Framer::State::left_completely() const {
+  std::size_t count = sent_records;
+  while (count < record_count && record(count).end <= sent_position) ++count;
+  return count;
+}
+
+}  // namespace iwarp::mpa

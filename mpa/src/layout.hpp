@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the parts of one FPDU stand in the stream, markers included (RFC 5044 sections 4.1 to 4.3).
+// "Wire offset" counts every octet from the first one that the CRC covers: the leading marker if
+// there is one, else ULPDU_Length. Arithmetic only; framer and deframer move the octets.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "iwarp/mpa/fpdu.hpp"
+
+namespace iwarp::mpa {
+
+/// The largest value of ULPDU_Length that a peer can write; RFC 5044 allows fewer.
+inline constexpr std::size_t kMaxLengthField = 65535;
+/// Markers in an FPDU of that length, at most, and its size with them.
+inline constexpr std::size_t kMaxMarkers =
+    fpdu_size(kMaxLengthField) / (kMarkerInterval - kMarkerSize) + 1;
+inline constexpr std::size_t kMaxWireSize = fpdu_size(kMaxLengthField) + kMarkerSize * kMaxMarkers;
+
+/// Octets between `position` and the next marker position; 0 when a marker is due now. [MPA-25]
+constexpr std::size_t to_next_marker(std::uint64_t position) {
+  return static_cast<std::size_t>(-position % kMarkerInterval);
+}
+
+class FpduLayout {
+ public:
+  FpduLayout() = default;
+  /// The FPDU that begins at stream position `start`, a multiple of 4.
+  FpduLayout(std::uint64_t start, bool markers, std::size_t ulpdu_length)
+      : first_marker_(to_next_marker(start)),
+        marker_count_(markers ? markers_within(start, fpdu_size(ulpdu_length)) : 0),
+        ulpdu_length_(ulpdu_length),
+        wire_size_(fpdu_size(ulpdu_length) + kMarkerSize * marker_count_) {}
+
+  std::size_t ulpdu_length() const { return ulpdu_length_; }
+  std::size_t wire_size() const { return wire_size_; }
+  std::size_t crc_offset() const { return wire_size_ - kCrcSize; }
+  std::size_t marker_count() const { return marker_count_; }
+  std::size_t marker_offset(std::size_t index) const {
+    return first_marker_ + kMarkerInterval * index;
+  }
+  /// A marker directly before ULPDU_Length belongs to this FPDU. [MPA-29]
+  std::size_t length_offset() const {
+    return marker_count_ != 0 && first_marker_ == 0 ? kMarkerSize : 0;
+  }
+  /// What the marker must say: the distance from ULPDU_Length, 0 for a leading one; modulo 2^16,
+  /// which only lengths beyond the RFC's limit exceed. [MPA-27] [MPA-28] [MPA-30]
+  std::uint16_t fpduptr(std::size_t index) const {
+    const std::size_t offset = marker_offset(index);
+    return offset == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(offset - length_offset());
+  }
+
+  /// Wire offset of ULPDU octet `index` (0 = the first).
+  std::size_t offset_of(std::size_t index) const {
+    const std::size_t data = kLengthFieldSize + index;
+    if (marker_count_ == 0 || data < first_marker_) return data;
+    const std::size_t before = 1 + (data - first_marker_) / (kMarkerInterval - kMarkerSize);
+    return data + kMarkerSize * std::min(before, marker_count_);
+  }
+  /// Wire offset just behind ULPDU octet `count` - 1: no marker that follows it is included.
+  std::size_t end_of(std::size_t count) const {
+    return count == 0 ? length_offset() + kLengthFieldSize : offset_of(count - 1) + 1;
+  }
+  /// A stretch of the wire that is all marker or all something else.
+  struct Run {
+    std::size_t offset;
+    std::size_t size;
+    bool marker;
+    std::size_t marker_index;  ///< when marker
+  };
+  /// Calls visit(Run) for the wire range [from, to) in order.
+  template <typename Visit>
+  void walk(std::size_t from, std::size_t to, Visit visit) const {
+    while (from < to) {
+      const std::size_t index = from < first_marker_ + kMarkerSize
+                                    ? 0
+                                    : (from - first_marker_ - kMarkerSize) / kMarkerInterval + 1;
+      std::size_t end = to;
+      bool marker = false;
+      if (index < marker_count_) {
+        marker = from >= marker_offset(index);
+        end = std::min(to, marker_offset(index) + (marker ? kMarkerSize : 0));
+      }
+      visit(Run{from, end - from, marker, index});
+      from = end;
+    }
+  }
+
+ private:
+  std::size_t first_marker_ = 0;
+  std::size_t marker_count_ = 0;
+  std::size_t ulpdu_length_ = 0;
+  std::size_t wire_size_ = 0;
+};
+
+}  // namespace iwarp::mpa

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One FPDU whose payload goes straight to its destination: which memory the next wire octets belong
+// to, the CRC over what came so far, and its markers. PAD, CRC and a marker between them ("the
+// trailer") stay with the Deframer, which owns the staging area. No octet is judged here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "iwarp/bytes/view.hpp"
+#include "layout.hpp"
+
+namespace iwarp::mpa {
+
+class Placement {
+ public:
+  /// Begins: `staged` holds the first wire octets of the FPDU, as far as they are there. Copies the
+  /// payload among them to `target`. Returns how many octets were copied.
+  std::size_t begin(const FpduLayout& layout, bool crc, std::size_t header_size,
+                    const bytes::Scatter& target, bytes::View staged);
+  /// Leads the rest of the payload into memory of our own.
+  void abandon();
+
+  /// Wire offset where the trailer begins; everything before it passes through here.
+  std::size_t trailer_offset() const { return layout_.end_of(layout_.ulpdu_length()); }
+  /// Octets still missing before the trailer.
+  std::size_t missing() const { return trailer_offset() - arrived_; }
+
+  /// Calls piece(Span) for the memory of the missing octets, in stream order.
+  template <typename Piece>
+  void plan(Piece piece);
+  /// The next octets have arrived in `memory`, which is (the first part of) a piece of the plan.
+  void arrived(bytes::View memory);
+
+  /// CRC over all wire octets before the trailer.
+  std::uint32_t crc() const { return crc_; }
+  /// The marker before the trailer with that index.
+  bytes::View marker(std::size_t index) const { return markers_[index]; }
+
+ private:
+  using Marker = std::array<std::byte, kMarkerSize>;
+
+  FpduLayout layout_;
+  bool check_crc_ = true;
+  std::size_t arrived_ = 0;  ///< wire octets, never more than trailer_offset()
+  std::uint32_t crc_ = 0;
+  bytes::Scatter target_;
+  std::size_t target_done_ = 0;  ///< octets of target_ that hold payload
+  std::array<Marker, kMaxMarkers> markers_;
+  std::vector<std::byte> scratch_;
+};
+
+template <typename Piece>
+void Placement::plan(Piece piece) {
+  std::size_t payload = target_done_;
+  layout_.walk(arrived_, trailer_offset(), [&](const FpduLayout::Run& run) {
+    if (run.marker) {
+      const std::size_t within = run.offset - layout_.marker_offset(run.marker_index);
+      piece(bytes::Span(markers_[run.marker_index]).subspan(within, run.size));
+      return;
+    }
+    for (const bytes::Span span : bytes::slice(target_, payload, run.size)) piece(span);
+    payload += run.size;
+  });
+}
+
+}  // namespace iwarp::mpa
