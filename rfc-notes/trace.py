@@ -10,6 +10,7 @@
 import argparse
 import pathlib
 import re
+import signal
 import sys
 
 CODE = ("mpa", "ddp", "rdmap", "verbs", "apps")
@@ -52,7 +53,7 @@ def read_rows(root, problems):
 
 
 def read_marks(root, folders, suffixes, rows, problems):
-    """All ids marked below the folders: {id: first place}. A malformed or unknown mark is a problem."""
+    """All ids marked below the folders: {id: first place}. A wrong mark is a problem."""
     prefixes = "|".join(sorted({row_id.split("-")[0] for row_id in rows}))
     mark = re.compile(r"\[((?:%s)-\d[^\]]*)\]" % prefixes)
     marks = {}
@@ -64,15 +65,18 @@ def read_marks(root, folders, suffixes, rows, problems):
             for found in mark.finditer(text):
                 where = f"{path.relative_to(root)}:{text.count(chr(10), 0, found.start()) + 1}"
                 # A list may be broken over two comment lines or two string literals.
-                for token in re.split(r",", found[1]):
-                    token = token.strip(" \t\n/*\"")
+                for token in (part.strip(" \t\n/*\"") for part in found[1].split(",")):
                     if token in rows:
                         marks.setdefault(token, where)
                     elif re.fullmatch(r"[A-Z]+-\d+", token):
                         problems.append(f"{where}: [{token}] is no requirement")
                     else:
-                        problems.append(f"{where}: [{found[1]}] is not a comma-separated list of ids")
+                        problems.append(f"{where}: [{found[1]}] is not a list of ids")
     return marks
+
+
+def lacking(row, code, tests):
+    return [name for name, marks in (("code", code), ("test", tests)) if row.id not in marks]
 
 
 def check_row(root, row, code, tests):
@@ -81,8 +85,8 @@ def check_row(root, row, code, tests):
         return f"unknown status '{row.status}'"
     if row.status == "done":
         if row.level in LEVELS_NEEDING_BOTH:
-            lacking = [name for name, marks in (("code", code), ("test", tests)) if row.id not in marks]
-            return f"done, but no {' and no '.join(lacking)} mentions it" if lacking else None
+            lacks = lacking(row, code, tests)
+            return f"done, but no {' and no '.join(lacks)} mentions it" if lacks else None
         return None if row.id in code or row.id in tests else "done, but nothing mentions it"
     if not row.note:
         return f"{row.status} without a reason"
@@ -96,13 +100,15 @@ def check_row(root, row, code, tests):
 
 
 def status_table(rows):
-    lines = ["| Source | Rules | " + " | ".join(STATUSES) + " | MUST not done |", "|---|" + "--:|" * 7]
+    lines = ["| Source | Rules | " + " | ".join(STATUSES) + " | MUST not done |",
+             "|---|" + "--:|" * (len(STATUSES) + 2)]
     total = [0] * (len(STATUSES) + 2)
     for path in dict.fromkeys(row.path for row in rows.values()):
         own = [row for row in rows.values() if row.path == path]
         title = path.read_text().splitlines()[0].lstrip("# ")
-        must_open = sum(row.level in LEVELS_NEEDING_BOTH and row.status in ("partial", "deferred") for row in own)
-        counts = [len(own), *(sum(row.status == s for row in own) for s in STATUSES), must_open]
+        still_open = [row for row in own if row.status in ("partial", "deferred")]
+        counts = [len(own), *(sum(row.status == status for row in own) for status in STATUSES),
+                  sum(row.level in LEVELS_NEEDING_BOTH for row in still_open)]
         total = [a + b for a, b in zip(total, counts)]
         link = f"[{title}](rfc-notes/requirements/{path.name})"
         lines.append(f"| {link} | " + " | ".join(map(str, counts)) + " |")
@@ -119,7 +125,8 @@ def with_table(readme, rows):
 
 
 def promote(rows, code, tests):
-    promoted = [r for r in rows.values() if r.status == "deferred" and r.id in code and r.id in tests]
+    promoted = [row for row in rows.values()
+                if row.status == "deferred" and not lacking(row, code, tests)]
     for path in {row.path for row in promoted}:
         lines = path.read_text().splitlines()
         for row in (r for r in promoted if r.path == path):
@@ -132,18 +139,18 @@ def promote(rows, code, tests):
 def print_missing(rows, code, tests):
     for row in rows.values():
         if row.status in ("deferred", "partial"):
-            lacks = [name for name, marks in (("code", code), ("test", tests)) if row.id not in marks]
-            print(f"{row.id:10} {row.level:10} {row.status:8} lacks {' and '.join(lacks) or 'nothing':13} {row.text}")
+            lacks = " and ".join(lacking(row, code, tests)) or "nothing"
+            print(f"{row.id:10} {row.level:10} {row.status:8} lacks {lacks:13} {row.text}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     action = parser.add_mutually_exclusive_group()
     for name in ("update", "promote", "missing"):
         action.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
-    root, problems = options.root, []
+    root, problems = pathlib.Path(__file__).resolve().parent.parent, []
 
     rows = read_rows(root, problems)
     code = read_marks(root, CODE, SUFFIXES, rows, problems)
@@ -170,9 +177,11 @@ def main():
             problems.append(f"{row.path.relative_to(root)}:{row.line_number}: {row.id} is {wrong}")
     for problem in problems:
         print(problem, file=sys.stderr)
-    print(f"{len(rows)} requirements, {len(code)} marked in code, {len(tests)} in tests, {len(problems)} problems")
+    print(f"{len(rows)} requirements, {len(code)} marked in code, {len(tests)} in tests, "
+          f"{len(problems)} problems")
     return 1 if problems else 0
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `trace.py --missing | head` ends quietly
     sys.exit(main())

@@ -51,7 +51,7 @@ started=$SECONDS
 status=0
 "${run[@]}" ctest --preset "$preset" --output-junit "$report" "${ctest_options[@]}" || status=$?
 
-# The counts stand in the first element: <testsuite name="..." tests="9" failures="0" skipped="1" ...>
+# The counts stand in the first element: <testsuite tests="9" failures="0" skipped="1" ...>
 count() { grep -o -m1 "$1=\"[0-9]*\"" "$report" | tr -dc '0-9'; }
 summary="$preset: no report"
 if [ -f "$report" ]; then

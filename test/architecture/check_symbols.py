@@ -32,9 +32,9 @@ def deny_list(layer, member):
 
 
 def check(layer, archive):
-    listing = subprocess.run(["nm", "-uC", archive], check=True, capture_output=True, text=True).stdout
+    listing = subprocess.run(["nm", "-uC", archive], check=True, capture_output=True, text=True)
     member, members = "", 0
-    for line in listing.splitlines():
+    for line in listing.stdout.splitlines():
         if line.endswith(".o:"):
             member, members = line[:-1], members + 1
         elif symbol := re.match(r"\s+[Uw] (.*)", line):

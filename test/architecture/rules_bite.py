@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of this folder and rfc-notes/trace.py are tests too, so they are tested: each rule gets
-a small tree that breaks it and must say so. Uses made-up requirement ids (TOY-n) of its own."""
+"""The checks of this folder and rfc-notes/trace.py are code too, so they are tested: each rule gets a
+small tree that breaks it and must say so. Uses made-up requirement ids (TOY-n) of its own."""
 import pathlib
 import subprocess
 import sys
@@ -11,7 +11,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 HEAD = "// SPDX-License-Identifier: Apache-2.0\n// A file for a test.\n"
-TABLE = "# Toys\n\n| ID | § | Level | Requirement | Observe | Status | Note |\n|---|---|---|---|---|---|---|\n"
+TABLE = ("# Toys\n\n| ID | § | Level | Requirement | Observe | Status | Note |\n"
+         "|---|---|---|---|---|---|---|\n")
 README = "before\n<!-- status:begin -->\n<!-- status:end -->\nafter\n"
 
 
@@ -77,11 +78,12 @@ class SourceRules(Tree):
     def test_nothing_is_left_over(self):
         self.assert_breaks("leftovers", "mpa/src/a.cpp", HEAD + "// TO" + "DO(now)\n", "unfinished")
         self.assert_breaks("leftovers", "apps/a.sh", "ls /ho" + "me/me\n", "path of one machine")
-        self.assert_breaks("leftovers", "test/sim/a.cpp", HEAD + "sleep_for(x);\n", "sleep in a test")
+        self.assert_breaks("leftovers", "test/sim/a.cpp", "sleep_for(x);\n", "sleep in a test")
 
     def test_a_source_says_what_it_is_for(self):
         self.assert_breaks("heads", "mpa/src/a.cpp", "int a;\n", "no SPDX licence line")
-        self.assert_breaks("heads", "mpa/src/b.cpp", HEAD.split("\n")[0] + "\n\n", "what the file is for")
+        self.assert_breaks("heads", "mpa/src/b.cpp", HEAD[:HEAD.index("\n")] + "\n\n",
+                           "what the file is for")
 
 
 class Traceability(Tree):
@@ -105,7 +107,7 @@ class Traceability(Tree):
         self.assert_wrong("TOY-1 is done, but no test", "MUST | x | y | done | ", "// [TOY-1]")
 
     def test_a_must_not_row_without_code_is_not_done(self):
-        self.assert_wrong("TOY-1 is done, but no code", "MUST NOT | x | y | done | ", "", '"[TOY-1]"')
+        self.assert_wrong("is done, but no code", "MUST NOT | x | y | done | ", "", '"[TOY-1]"')
 
     def test_a_may_row_needs_one_of_them(self):
         self.assertEqual(self.trace("MAY | x | y | done | ", "// [TOY-1]")[0], 0)
@@ -114,7 +116,7 @@ class Traceability(Tree):
     def test_marks_must_name_rows(self):
         row = "MUST | x | y | deferred | later"
         self.assert_wrong("[TOY-2] is no requirement", row, "// [TOY-1, TOY-2]")
-        self.assert_wrong("not a comma-separated list", row, "// [TOY-1..3]")
+        self.assert_wrong("is not a list of ids", row, "// [TOY-1..3]")
 
     def test_every_other_status_has_a_reason(self):
         self.assert_wrong("deferred without a reason", "MUST | x | y | deferred | ")
@@ -130,7 +132,8 @@ class Traceability(Tree):
 
     def test_a_stale_table_is_noticed(self):
         self.trace("MUST | x | y | deferred | later")
-        self.write("rfc-notes/requirements/toys.md", TABLE + "| TOY-1 | 1 | MUST | x | y | partial | half |\n")
+        row = "| TOY-1 | 1 | MUST | x | y | partial | half |\n"
+        self.write("rfc-notes/requirements/toys.md", TABLE + row)
         status, output = self.run_script("rfc-notes/trace.py")
         self.assertEqual(status, 1)
         self.assertIn("table is stale", output)
