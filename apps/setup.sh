@@ -6,7 +6,7 @@
 build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
   libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev doctest-dev libbenchmark-dev)
-boost_packages=(libboost1.81-dev libboost1.83-dev libboost-dev)  # one of them; the first apt offers
+boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers
 test_packages=(tshark clang-format-19 clang-tidy-19)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 
@@ -15,7 +15,7 @@ is_installed() {
 }
 
 is_offered() {
-  apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'
+  [[ $(apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[0-9]* ]]
 }
 
 boost_is_installed() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build into an empty prefix, then builds and runs the program in consumer/ against it, the
-# way a stranger would: find_package(iwarp), warnings of his own choice, nothing of this tree.
+# Installs a build into an empty prefix, then builds and runs the program in consumer/ against it as
+# a stranger would: find_package(iwarp), warnings of his own choice, nothing of this tree.
 # Usage: check_install.sh BUILD_DIR CXX_COMPILER
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of this folder and rfc-notes/trace.py are code too, so they are tested: each rule gets a
-small tree that breaks it and must say so. Uses made-up requirement ids (TOY-n) of its own."""
+"""The checks of this folder and rfc-notes/trace.py are code too, so they are tested: each rule gets
+a small tree that breaks it and must say so. Uses made-up requirement ids (TOY-n) of its own."""
 import pathlib
 import subprocess
 import sys
