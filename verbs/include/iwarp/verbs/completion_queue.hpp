@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion queue: polling, arming, and a hook for whoever sleeps on it (verbs draft section 8.2).
+// Fed by queue pairs of several connections at a time; its mutex is a leaf. It makes no thread and
+// waits for nothing: sleeping is the completion channel's.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "iwarp/verbs/types.hpp"
+
+namespace iwarp::verbs {
+
+/// Lets a poll of an empty queue do the work of the connections that feed it.
+class Progress {
+ public:
+  virtual void make_progress() = 0;
+
+ protected:
+  ~Progress() = default;
+};
+
+enum class Notify : std::uint8_t { kNext, kSolicited };
+
+class CompletionQueue {
+ public:
+  /// `capacity`: completions held at a time. `notify` is called without locks held, by whoever
+  /// completed something, once per arm().
+  CompletionQueue(std::size_t capacity, std::function<void()> notify);
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
+
+  /// Takes up to out.size() completions, oldest first; returns how many. When there are none it
+  /// drives the connections (see Progress) and looks once more. [VRB-51]
+  std::size_t poll(std::span<WorkCompletion> out);
+
+  /// One-shot: the next completion added after this call, or the next solicited one or error, calls
+  /// `notify`. kNext wins over an earlier kSolicited. Pattern: arm, poll until empty, sleep.
+  /// [VRB-52]
+  void arm(Notify what);
+
+  std::size_t capacity() const { return capacity_; }
+  /// True once completions were lost; the queue is then unusable. [RDMAP-117]
+  bool overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
+  std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
+
+  // For queue pairs -----------------------------------------------------------------------------
+  /// Where a queue learns how far its consumer has reaped. [VRB-42]
+  struct Reaped {
+    std::atomic<std::uint64_t>* counter = nullptr;
+    std::uint64_t value = 0;
+  };
+  /// False: overflow; the caller's queue pair is in error.
+  bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
+  /// The queue pair is going away: its completions stay, their Reaped does not.
+  void forget(const std::atomic<std::uint64_t>* counter);
+  void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
+  void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }
+  void set_progress(Progress* progress) { progress_.store(progress); }
+
+ private:
+  struct Entry {
+    WorkCompletion wc;
+    Reaped reaped;
+  };
+  enum class Armed : std::uint8_t { kNo, kSolicited, kNext };
+
+  std::size_t take(std::span<WorkCompletion> out);
+
+  const std::size_t capacity_;
+  const std::function<void()> notify_;
+  std::mutex mutex_;
+  std::vector<Entry> ring_;
+  std::size_t head_ = 0;
+  std::atomic<std::size_t> size_{0};
+  Armed armed_ = Armed::kNo;
+  std::atomic<bool> overflowed_{false};
+  std::atomic<std::uint32_t> attached_{0};
+  std::atomic<Progress*> progress_{nullptr};
+};
+
+}  // namespace iwarp::verbs

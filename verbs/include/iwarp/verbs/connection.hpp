@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connection: one MPA endpoint, one DDP stream and one RDMAP stream under a queue pair, without
+// sockets, threads or a clock. It says where the next octets of TCP go and which leave next; a
+// driver moves them. Single-threaded by contract: whoever drives it holds its lock.
+//
+// The driver's loop: fill receive_plan(), call received(); send transmit_plan(), call
+// transmitted(); then take event()s, obey wish(), and set a timer for timeout(). Every call may
+// change what the others say, so ask again after each.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "iwarp/mpa/deframer.hpp"
+#include "iwarp/mpa/framer.hpp"
+#include "iwarp/mpa/startup.hpp"
+#include "iwarp/rdmap/stream.hpp"
+#include "iwarp/verbs/counters.hpp"
+#include "iwarp/verbs/queue_pair.hpp"
+#include "iwarp/verbs/wire_tap.hpp"
+
+namespace iwarp::verbs {
+
+using mpa::Duration;
+using mpa::TimePoint;
+
+enum class Placement : std::uint8_t {
+  kVerified,  ///< CRC first, then into application memory (RFC 5044 section 6)
+  kDirect,    ///< Deviation: placed while received; a wrong CRC then leaves the buffer undefined
+};
+
+struct ConnectionOptions {
+  mpa::StartupOptions startup;
+  Placement placement = Placement::kVerified;
+  /// ULPDU size limit; 0: from the EMSS [MPA-53]. Clamped to 128..64768.
+  std::size_t max_ulpdu = 0;
+  std::size_t stage = 256 * 1024;           ///< octets read ahead at most
+  std::size_t transmit_batch = 256 * 1024;  ///< octets framed ahead at most
+  /// A Send finds no receive posted: stop reading for so long, then Terminate 1/2/02. 0: at once.
+  Duration receive_hold = std::chrono::seconds(0);
+  /// Bounds the Terminate and Closing states. [VRB-12]
+  Duration close_timeout = std::chrono::seconds(5);
+};
+
+struct ConnectionEvent {
+  enum class Type : std::uint8_t {
+    kRequest,  ///< responder: accept() or reject() now
+    kEstablished,
+    kRejected,      ///< initiator: the peer's private data may say why; TCP is still open [MPA-91]
+    kFailed,        ///< set-up failed: `failure`
+    kDisconnected,  ///< the stream is over; the QP has left RTS
+  };
+  Type type;
+  std::optional<mpa::Failure> failure;
+};
+
+/// What the driver shall do with the socket.
+enum class Wish : std::uint8_t {
+  kNone,
+  kShutdownSend,  ///< half close (FIN); once
+  kClose,         ///< close; nothing is left to send
+  kReset,         ///< abortive close (RST)
+};
+
+class Connection {
+ public:
+  /// `qp` may be null for a responder until accept(). `tap` may be null. Both outlive this.
+  Connection(mpa::Role role, QueuePair* qp, QpDriver* driver, const ConnectionOptions& options,
+             WireTap* tap);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Set-up --------------------------------------------------------------------------------------
+  /// Initiator: TCP is connected. False: private data too long.
+  bool connect(bytes::View private_data, TimePoint now);
+  /// Responder: TCP is connected.
+  void listen(TimePoint now);
+  /// Responder, after kRequest. False: private data too long, or not asked.
+  bool accept(QueuePair& qp, bytes::View private_data, std::uint16_t ird, std::uint16_t ord,
+              TimePoint now);
+  bool reject(bytes::View private_data, TimePoint now);
+  /// The EMSS as the socket knows it; may change while the connection lives. [MPA-49] [DDP-1]
+  void set_emss(std::size_t octets);
+
+  // Octets --------------------------------------------------------------------------------------
+  /// Where the next octets go; empty: read nothing now (the stream is held). Valid until the next
+  /// non-const call.
+  std::span<const bytes::Span> receive_plan();
+  void received(std::size_t n, TimePoint now);
+  /// The next octets to send, in at most `limit` pieces; empty: nothing.
+  std::span<const bytes::View> transmit_plan(std::size_t limit, TimePoint now);
+  void transmitted(std::size_t n, TimePoint now);
+  void peer_closed(TimePoint now);  ///< FIN
+  void lost(TimePoint now);         ///< reset, or any error of the socket
+
+  // Control -------------------------------------------------------------------------------------
+  void disconnect(TimePoint now);
+  void terminate(const bytes::Fault& fault, TimePoint now);
+  void abort(TimePoint now);
+  /// A receive was posted: go on with a held stream.
+  void resume(TimePoint now);
+  /// The region is invalid: no octet of it may be touched after this call.
+  void revoke(const Region& region, TimePoint now);
+
+  // Poll ----------------------------------------------------------------------------------------
+  std::optional<ConnectionEvent> event();
+  Wish wish() const;
+  std::optional<TimePoint> timeout() const;
+  void handle_timeout(TimePoint now);
+  /// True when transmit_plan() may have something although the socket was not the obstacle.
+  bool has_work() const;
+
+  const mpa::Startup& startup() const { return startup_; }
+  mpa::Mulpdu mulpdu() const { return mulpdu_; }
+  QueuePair* qp() const { return qp_; }
+  /// Both layers' counts added up; system calls are the driver's.
+  Counters counters() const;
+
+ private:
+  struct Full;  ///< exists in full operation: framer, deframer, stream
+
+  void startup_received(std::size_t n, TimePoint now);
+  void startup_progress(TimePoint now);
+  void enter_full_operation(TimePoint now);
+  void run_inbound(TimePoint now);
+  bool handle_ulpdu(TimePoint now);
+  bool handle_partial(TimePoint now);
+  void finish_segment(TimePoint now);
+  void note_stream_state(TimePoint now);
+  void fill_framer();
+  void close_if_drained(TimePoint now);
+  void over(QpEvent event, Wish wish, TimePoint now);
+  void push_event(ConnectionEvent event);
+
+  const mpa::Role role_;
+  QueuePair* qp_;
+  QpDriver* driver_;
+  const ConnectionOptions options_;
+  WireTap* tap_;
+  mpa::Startup startup_;
+  mpa::Mulpdu mulpdu_;
+  std::size_t emss_ = 0;
+  std::unique_ptr<Full> full_;
+  std::vector<std::byte> startup_buffer_;
+  std::vector<bytes::Span> startup_plan_;
+  std::vector<bytes::View> startup_out_;
+  std::deque<ConnectionEvent> events_;
+  Wish wish_ = Wish::kNone;
+  std::optional<TimePoint> deadline_;
+};
+
+}  // namespace iwarp::verbs

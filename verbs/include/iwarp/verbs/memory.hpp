@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registered memory: protection domains, regions, windows, and the one table of STags of an Rnic.
+// Every access, local or remote, goes through StagTable::acquire(): valid, PD or QP, rights, bounds
+// (RFC 5042 section 6, verbs draft section 7). What acquire() gave is pinned until the Grant ends.
+//
+// Readers take no lock. Writers (register, invalidate, bind ...) hold the table's mutex, which is a
+// leaf: nothing else is locked under it.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/rdmap/ulp.hpp"
+#include "iwarp/verbs/errors.hpp"
+#include "iwarp/verbs/types.hpp"
+
+namespace iwarp::verbs {
+
+using PdId = std::uint32_t;
+using QpNum = std::uint32_t;
+using rdmap::AccessError;
+
+/// One entry of the table. Its storage is never freed while the table lives.
+struct Region {
+  enum class Kind : std::uint8_t { kFree, kRegion, kFastRegion, kWindow };
+  std::atomic<std::uint32_t> stag{0};  ///< index and key; 0 while free
+  std::atomic<bool> valid{false};
+  std::atomic<std::uint32_t> pins{0};
+  Kind kind = Kind::kFree;
+  PdId pd = 0;
+  QpNum qp = 0;  ///< not 0: only this stream may use it remotely
+  std::byte* address = nullptr;
+  std::uint64_t length = 0;
+  std::uint64_t to_base = 0;  ///< TO of the first octet
+  Access access = Access::kNone;
+  Region* parent = nullptr;         ///< of a bound window
+  std::uint32_t bound_windows = 0;  ///< of a region
+};
+
+/// The right to touch some octets; they stay registered until this is gone. Movable.
+class Grant {
+ public:
+  Grant() = default;
+  Grant(Region* region, bytes::Span memory) : region_(region), memory_(memory) {}
+  Grant(Grant&& o) noexcept : region_(std::exchange(o.region_, nullptr)), memory_(o.memory_) {}
+  Grant& operator=(Grant&& o) noexcept {
+    if (this != &o) {
+      release();
+      region_ = std::exchange(o.region_, nullptr);
+      memory_ = o.memory_;
+    }
+    return *this;
+  }
+  ~Grant() { release(); }
+
+  void release() {
+    if (region_ != nullptr) region_->pins.fetch_sub(1, std::memory_order_release);
+    region_ = nullptr;
+  }
+  bytes::Span memory() const { return memory_; }
+  Region* region() const { return region_; }
+  /// False once the region was invalidated: the octets must not be used for anything new.
+  bool still_valid() const { return region_ != nullptr && region_->valid.load(); }
+
+ private:
+  Region* region_ = nullptr;
+  bytes::Span memory_;
+};
+
+/// Who wants to do what.
+struct AccessRequest {
+  PdId pd = 0;
+  QpNum qp = 0;
+  bool remote = false;
+  Access need = Access::kNone;
+};
+
+class StagTable {
+ public:
+  /// `random` gives unpredictable values. [RDMAP-114] [SEC-10]
+  StagTable(std::size_t capacity, std::function<std::uint32_t()> random);
+
+  /// Checks in the order valid, PD or QP, rights, wrap, bounds; octet granular. `to` is a TO for
+  /// remote requests and the virtual address for local ones. length > 0. [VRB-32]
+  std::expected<Grant, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
+                                            std::uint32_t length);
+
+  struct NewRegion {
+    Region::Kind kind = Region::Kind::kRegion;
+    PdId pd = 0;
+    QpNum qp = 0;
+    std::byte* address = nullptr;
+    std::uint64_t length = 0;
+    Access access = Access::kNone;
+  };
+  /// A fresh unpredictable index, key 0 for windows and fast regions. [VRB-26] [VRB-27]
+  std::expected<Region*, std::error_code> create(const NewRegion& what);
+  /// Errc::kBusy while windows are bound to it. Returns when nobody can touch the memory any more:
+  /// `break_pins` is called (without the table's lock) while pins are left.
+  std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
+
+  /// For kFastRegister and kBindWindow. [VRB-35] [VRB-36]
+  std::error_code fast_register(PdId pd, const Registration& what);
+  std::error_code bind(PdId pd, QpNum qp, const WindowBind& what);
+
+  enum class Invalidated : std::uint8_t { kDone, kPinned, kRefused };
+  /// By STag, for a stream of `pd`/`qp`. kPinned: it is invalid from now on but somebody still
+  /// uses a part; call again until kDone. Remote: a shared STag is refused, and so is one that
+  /// another stream has in use. [RDMAP-58] [RDMAP-113] [VRB-34]
+  Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote);
+
+  /// Windows bound to this QP become invalid with it. [VRB-4]
+  void invalidate_windows_of(QpNum qp);
+  bool has_windows_of(QpNum qp) const;
+  std::size_t size() const;
+  std::uint64_t registrations() const { return registrations_.load(std::memory_order_relaxed); }
+
+ private:
+  Region* find(Stag stag) const;
+  Region* find_index(std::uint32_t index) const;
+  void insert(Region* region);
+  void erase(const Region* region);
+  void unbind(Region* window);
+
+  const std::size_t capacity_;
+  std::function<std::uint32_t()> random_;
+  mutable std::mutex mutex_;
+  std::vector<std::atomic<Region*>> slots_;  ///< open addressing by STag index
+  std::deque<std::unique_ptr<Region>> storage_;
+  std::deque<Region*> free_;  ///< oldest first: an entry is not reused soon [SEC-11]
+  std::size_t used_ = 0;
+  std::atomic<std::uint64_t> registrations_{0};
+};
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pair: the consumer's end of one RDMAP stream (verbs draft sections 6 and 8).
+// The upper half (post_*, query) is called by the consumer from any thread and never waits for the
+// network. The lower half belongs to the Connection and whoever drives it.
+// Owns the QP state machine. Queue slots, completions in order and flushing are decided here;
+// octets, segments and Terminates are not.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "iwarp/rdmap/ulp.hpp"
+#include "iwarp/verbs/completion_queue.hpp"
+#include "iwarp/verbs/memory.hpp"
+#include "iwarp/verbs/qp_fsm.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
+
+namespace iwarp::verbs {
+
+struct QpLimits {
+  std::uint32_t max_send_wr = 128;
+  std::uint32_t max_recv_wr = 128;
+  std::uint32_t max_send_sge = 4;  ///< at most 16
+  std::uint32_t max_recv_sge = 4;  ///< at most 16
+  std::uint32_t max_inline = 256;  ///< octets, at most 4096
+};
+
+struct QpInit {
+  PdId pd = 0;
+  CompletionQueue* send_cq = nullptr;
+  CompletionQueue* recv_cq = nullptr;
+  SharedReceiveQueue* srq = nullptr;  ///< then the QP has no receive queue of its own
+  QpLimits limits;
+  bool signal_all = false;  ///< every send queue request is signalled
+  Access inbound = Access::kRemoteRead | Access::kRemoteWrite;  ///< what the peer may do [VRB-30]
+};
+
+struct QpAttributes {
+  QpState state = QpState::kIdle;
+  std::uint16_t ird = 0;
+  std::uint16_t ord = 0;
+  std::size_t send_outstanding = 0;
+  std::size_t recv_outstanding = 0;
+  std::optional<rdmap::Terminate> terminate_sent;
+  std::optional<rdmap::Terminate> terminate_received;
+};
+
+/// Told that a queue pair has new work or shall change; the driver behind it acts.
+class QpDriver {
+ public:
+  virtual void posted() = 0;          ///< send queue: something to send
+  virtual void receive_posted() = 0;  ///< a stream held for want of a buffer may go on
+  virtual void disconnect() = 0;      ///< orderly close
+  virtual void terminate() = 0;       ///< the consumer ends the stream [VRB-9]
+  virtual void abort() = 0;           ///< reset the connection [VRB-11]
+
+ protected:
+  ~QpDriver() = default;
+};
+
+class Connection;
+
+class QueuePair final : private rdmap::Ulp {
+ public:
+  QueuePair(QpNum num, const QpInit& init, StagTable& stags,
+            std::function<void(const AsyncEvent&)> on_event);
+  ~QueuePair();
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+
+  // Consumer ------------------------------------------------------------------------------------
+  /// Queues a request; allowed in Idle (processed once connected), RTS, and in Error, Terminate and
+  /// Closing, where it is flushed. An error changes nothing. [VRB-6] [VRB-53]
+  std::error_code post_send(const SendWr& wr);
+  /// Queues in order until one is refused; `posted` says how many were. One wake-up. [VRB-41]
+  std::error_code post_send(std::span<const SendWr> wrs, std::size_t& posted);
+  std::error_code post_recv(const RecvWr& wr);
+
+  QpNum num() const { return num_; }
+  PdId pd() const { return init_.pd; }
+  QpState state() const { return state_.load(std::memory_order_acquire); }
+  QpAttributes query() const;
+  const QpInit& init() const { return init_; }
+
+  /// Orderly close: posted requests are sent, then FIN. Errc::kWrongState unless RTS.
+  std::error_code disconnect();
+  /// Terminate with "local catastrophic error", then close. [VRB-9]
+  std::error_code terminate();
+  /// To Error at once: the connection is reset and all requests are flushed. [VRB-11]
+  std::error_code abort();
+  /// Error or Idle back to Idle, once everything is flushed. [VRB-16]
+  std::error_code reset();
+  /// Lowers ORD, in Idle or RTS. [VRB-25]
+  std::error_code set_ord(std::uint16_t ord);
+
+  // Connection ----------------------------------------------------------------------------------
+  /// Idle to RTS. `driver` stays until disconnected(). [VRB-7]
+  bool connected(QpDriver* driver, std::uint16_t ird, std::uint16_t ord);
+  /// The driver's address without RTS: posts before the connection exists must reach it.
+  rdmap::Ulp& ulp() { return *this; }
+  /// A state event; completes and flushes as the new state wants.
+  void event(QpEvent event);
+  /// The stream was terminated by us; `inbound` when the peer's segment caused it.
+  void stream_failed(const rdmap::Terminate& terminate);
+  /// A receive is waited for since no buffer was posted.
+  void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
+  /// Nothing posted on the send queue is unfinished.
+  bool send_idle() const;
+  /// An invalidate waits for other streams to let go of memory: poll again.
+  bool waiting_for_pins() const { return waiting_for_pins_; }
+  /// Our own use of this region has to end: requests that still need it fail. True when octets
+  /// already handed to the Connection lie inside it.
+  void revoke(const Region& region);
+  std::uint64_t octets_placed() const { return octets_placed_; }
+  std::uint64_t completions() const { return completions_; }
+  void post_event(const AsyncEvent& event) { on_event_(event); }
+
+ private:
+  struct SendSlot;
+  struct Impl;
+
+  // rdmap::Ulp
+  bool next_request(bool read_credit, rdmap::Request& out) override;
+  void sent(std::uint64_t cookie) override;
+  void read_done(std::uint64_t cookie) override;
+  std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
+                                                       std::uint32_t length) override;
+  void release_target() override;
+  std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
+                                                      std::uint32_t length) override;
+  void release_source() override;
+  bytes::Result<ddp::UntaggedBuffer> receive_buffer() override;
+  bytes::Result<void> send_received(const rdmap::ReceivedSend& send) override;
+  void terminate_received(const rdmap::Terminate& terminate) override;
+
+  std::error_code check(const SendWr& wr) const;
+  std::error_code enqueue(const SendWr& wr);
+  enum class Local : std::uint8_t { kDone, kWait, kFailed };
+  Local run_local(SendSlot& slot);
+  bool resolve(SendSlot& slot, rdmap::Request& out);
+  bool fill_request(SendSlot& slot, rdmap::Request& out);
+  void fail_slot(SendSlot& slot, WcStatus status);
+  void finish(std::uint64_t sequence);
+  void retire();
+  void complete_send(const SendSlot& slot);
+  void complete_recv(const PostedReceive& recv, const WorkCompletion& wc, bool solicited);
+  void flush();
+  void flush_receives();
+  void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
+            CompletionQueue::Reaped reaped);
+  std::optional<PostedReceive> take_receive();
+  SendSlot& slot(std::uint64_t sequence);
+
+  const QpNum num_;
+  const QpInit init_;
+  StagTable& stags_;
+  const std::function<void(const AsyncEvent&)> on_event_;
+  std::atomic<QpState> state_{QpState::kIdle};
+  std::atomic<QpDriver*> driver_{nullptr};
+  std::unique_ptr<Impl> impl_;
+  bool hold_on_empty_ = false;
+  bool waiting_for_pins_ = false;
+  std::uint64_t octets_placed_ = 0;
+  std::uint64_t completions_ = 0;
+};
+
+}  // namespace iwarp::verbs

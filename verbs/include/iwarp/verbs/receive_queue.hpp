@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receive queues: of one queue pair, or shared by several (SRQ; verbs draft section 6.3).
+// Posting and taking are thread safe; the mutex is a leaf.
+#pragma once
+
+#include <atomic>
+#include <boost/container/static_vector.hpp>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/verbs/errors.hpp"
+#include "iwarp/verbs/memory.hpp"
+#include "iwarp/verbs/types.hpp"
+
+namespace iwarp::verbs {
+
+using SgeList = boost::container::static_vector<Sge, bytes::kMaxSge>;
+
+/// A posted receive, copied out of the consumer's arrays.
+struct PostedReceive {
+  std::uint64_t wr_id = 0;
+  SgeList sgl;
+};
+
+/// A bounded first-in-first-out of receives.
+class ReceiveQueue {
+ public:
+  ReceiveQueue(std::size_t max_wr, std::size_t max_sge);
+
+  std::error_code post(const RecvWr& wr);
+  std::optional<PostedReceive> take();
+  std::size_t size() const;
+  std::size_t max_wr() const { return ring_.size(); }
+  std::size_t max_sge() const { return max_sge_; }
+  /// A slot is free again only when its completion was reaped; see CompletionQueue::Reaped.
+  std::atomic<std::uint64_t>& reaped() { return reaped_; }
+  /// Receives handed out so far: the value the completion of the last one reaps.
+  std::uint64_t taken() const { return taken_; }
+  /// True for an SRQ: slots are free as soon as they are taken.
+  void reuse_at_once() { reuse_at_once_ = true; }
+
+ private:
+  const std::size_t max_sge_;
+  mutable std::mutex mutex_;
+  std::vector<PostedReceive> ring_;
+  std::uint64_t posted_ = 0;
+  std::uint64_t taken_ = 0;
+  std::atomic<std::uint64_t> reaped_{0};
+  bool reuse_at_once_ = false;
+};
+
+/// Shared receive queue. Its PD governs the buffers, not that of the queue pairs. [VRB-19]
+class SharedReceiveQueue {
+ public:
+  struct Limits {
+    std::size_t max_wr = 1024;
+    std::size_t max_sge = 4;
+    /// Receives one queue pair may hold unreaped at a time, 0: no cap. [SEC-22] [RDMAP-127]
+    std::size_t per_qp = 0;
+  };
+  /// `limit_reached` is called once per arm_limit(), without locks held.
+  SharedReceiveQueue(PdId pd, const Limits& limits,
+                     std::function<void(SharedReceiveQueue&)> limit_reached);
+  SharedReceiveQueue(const SharedReceiveQueue&) = delete;
+  SharedReceiveQueue& operator=(const SharedReceiveQueue&) = delete;
+
+  /// Errc::kQueueFull, kTooManySge, kMessageTooLong; then nothing was posted.
+  std::error_code post_recv(const RecvWr& wr);
+  /// One event when fewer than `limit` receives are left; 0 disarms.
+  std::error_code arm_limit(std::size_t limit);
+
+  PdId pd() const { return pd_; }
+  const Limits& limits() const { return limits_; }
+  std::size_t size() const { return queue_.size(); }
+
+  // For queue pairs
+  std::optional<PostedReceive> take();
+  void attach() { attached_.fetch_add(1); }
+  void detach() { attached_.fetch_sub(1); }
+  std::uint32_t attached() const { return attached_.load(); }
+
+ private:
+  const PdId pd_;
+  const Limits limits_;
+  ReceiveQueue queue_;
+  std::atomic<std::size_t> armed_limit_{0};
+  std::function<void(SharedReceiveQueue&)> limit_reached_;
+  std::atomic<std::uint32_t> attached_{0};
+};
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nouns of the verbs interface: access rights, work requests, completions, events, limits.
+// Names and meaning follow the RDMA verbs literature and rdma-core: who knows ibverbs knows these.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "iwarp/rdmap/message_header.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+
+namespace iwarp::verbs {
+
+using rdmap::Stag;
+
+/// Rights of a memory region or window; combine with |. Reading locally is always allowed.
+enum class Access : std::uint32_t {
+  kNone = 0,
+  kLocalWrite = 1 << 0,   ///< may be a Receive buffer or the sink of an RDMA Read
+  kRemoteWrite = 1 << 1,  ///< the peer may RDMA Write into it; implies nothing else
+  kRemoteRead = 1 << 2,   ///< the peer may RDMA Read from it
+  kBindWindow = 1 << 3,   ///< memory windows may be bound to it
+  kZeroBased = 1 << 4,    ///< TO counts from 0 instead of being the virtual address
+  /// The peer's Send with Invalidate may end it although its PD has several streams. The consumer
+  /// vouches that one stream uses it. An STag tied to a single QP needs no such right.
+  kRemoteInvalidate = 1 << 5,
+};
+constexpr Access operator|(Access a, Access b) {
+  return static_cast<Access>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
+}
+constexpr bool has(Access set, Access right) {
+  const auto bits = static_cast<std::uint32_t>(right);
+  return (static_cast<std::uint32_t>(set) & bits) == bits;
+}
+
+/// A piece of registered memory.
+struct Sge {
+  std::byte* address = nullptr;
+  std::uint32_t length = 0;  ///< octets
+  Stag lkey;
+};
+
+/// Where in the peer's memory: what its owner advertised.
+struct RemoteAddress {
+  Stag rkey;
+  std::uint64_t to = 0;
+};
+
+enum class WrOpcode : std::uint8_t {
+  kSend,
+  kSendInvalidate,  ///< Send; the peer's STag `invalidate` is dead when it is delivered
+  kWrite,
+  kRead,
+  kReadInvalidate,   ///< RDMA Read; the local sink's STag is invalidated before completion
+  kLocalInvalidate,  ///< of `invalidate`
+  kFastRegister,     ///< `registration` makes the STag of an invalid region valid
+  kBindWindow,       ///< `bind` opens a type 2 memory window
+};
+
+enum class SendFlags : std::uint8_t {
+  kNone = 0,
+  kSignaled = 1 << 0,    ///< completes with a WC also when it succeeds
+  kSolicited = 1 << 1,   ///< Sends: raise the peer's solicited event
+  kFence = 1 << 2,       ///< read fence: starts only when all earlier Reads are complete
+  kInline = 1 << 3,      ///< payload is copied while posting; lkeys are not looked at
+  kLocalFence = 1 << 4,  ///< invalidates: starts only when all earlier requests are complete
+};
+constexpr SendFlags operator|(SendFlags a, SendFlags b) {
+  return static_cast<SendFlags>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+constexpr bool has(SendFlags set, SendFlags flag) {
+  return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(flag)) != 0;
+}
+
+/// For kFastRegister: what the STag shall stand for.
+struct Registration {
+  Stag stag;             ///< region from allocate_fast_region(); its key octet is replaced
+  std::uint8_t key = 0;  ///< the consumer's key [VRB-26]
+  std::byte* address = nullptr;
+  std::uint64_t length = 0;
+  Access access = Access::kNone;
+};
+
+/// For kBindWindow: which part of which region the window shall open.
+struct WindowBind {
+  Stag window;           ///< from allocate_window()
+  std::uint8_t key = 0;  ///< the consumer's new key; the old one is dead [VRB-36]
+  Stag region;
+  std::byte* address = nullptr;  ///< inside the region
+  std::uint64_t length = 0;
+  Access access = Access::kNone;  ///< kRemoteRead, kRemoteWrite, kZeroBased
+};
+
+/// Send queue work request. Everything it points to must stay until its completion, except the
+/// arrays `sgl` and, with kInline, the payload: those are copied while posting.
+struct SendWr {
+  std::uint64_t wr_id = 0;
+  WrOpcode opcode = WrOpcode::kSend;
+  SendFlags flags = SendFlags::kNone;
+  std::span<const Sge> sgl;  ///< source; for Reads the sink (one element)
+  RemoteAddress remote;      ///< Write and Read
+  Stag invalidate;           ///< kSendInvalidate, kLocalInvalidate
+  Registration registration;
+  WindowBind bind;
+};
+
+struct RecvWr {
+  std::uint64_t wr_id = 0;
+  std::span<const Sge> sgl;
+};
+
+enum class WcStatus : std::uint8_t {
+  kSuccess,
+  kLocalLength,  ///< payload longer than the receive buffer, or above what the queue takes
+  kLocalQpOperation,
+  kLocalProtection,  ///< lkey, PD, bounds or rights of a local buffer
+  kWrFlush,          ///< not executed: the queue pair left RTS
+  kMwBind,
+  kBadResponse,
+  kLocalAccess,
+  kRemoteInvalidRequest,
+  kRemoteAccess,     ///< the peer terminated over an STag, bounds or rights
+  kRemoteOperation,  ///< the peer terminated for another reason
+  kFatal,
+};
+std::string_view to_string(WcStatus status);
+
+enum class WcOpcode : std::uint8_t {
+  kSend,
+  kWrite,
+  kRead,
+  kLocalInvalidate,
+  kFastRegister,
+  kBindWindow,
+  kRecv,
+};
+std::string_view to_string(WcOpcode opcode);
+
+/// Work completion. With another status than kSuccess only wr_id, status and qp_num are valid.
+struct WorkCompletion {
+  std::uint64_t wr_id = 0;
+  WcStatus status = WcStatus::kSuccess;
+  WcOpcode opcode = WcOpcode::kSend;
+  std::uint32_t byte_len = 0;  ///< kRecv: octets of the Send; kRead: octets read
+  std::uint32_t qp_num = 0;
+  bool solicited = false;
+  bool invalidated = false;  ///< kRecv: the Send has invalidated `invalidated_stag`
+  Stag invalidated_stag;
+};
+
+/// RDMA verbs states. [VRB-5]
+enum class QpState : std::uint8_t { kIdle, kRts, kTerminate, kClosing, kError };
+std::string_view to_string(QpState state);
+
+enum class AsyncEventType : std::uint8_t {
+  kTerminateReceived,  ///< QP: `terminate` says why
+  kTerminateSent,      ///< QP: `terminate` says why
+  kLlpConnectionLost,  ///< QP: reset, or closed while work was under way
+  kLlpCloseComplete,   ///< QP: an orderly close is complete [VRB-18]
+  kBadClose,           ///< QP: closed while work was posted or data came [VRB-17]
+  kQpFatal,            ///< QP: a local error that no work request can report
+  kCqOverflow,         ///< CQ: completions were lost; its QPs are in error
+  kSrqLimit,           ///< SRQ: fewer requests than the limit are left
+};
+std::string_view to_string(AsyncEventType type);
+
+struct AsyncEvent {
+  AsyncEventType type = AsyncEventType::kQpFatal;
+  std::uint32_t qp_num = 0;      ///< 0: none
+  const void* object = nullptr;  ///< the CQ or SRQ
+  std::optional<rdmap::Terminate> terminate;
+};
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connection manager: listen, connect, accept, reject, with private data (RFC 5044 section 7.1,
+// RFC 6581), in the manner of rdma_cm: everything that happens comes as an event on a channel.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "iwarp/net/address.hpp"
+#include "iwarp/net/channel.hpp"
+#include "iwarp/verbs/connection.hpp"
+
+namespace iwarp::net {
+
+/// Makes the tap of a connection, or null. `outgoing`: we connect; the addresses are numeric.
+using TapFactory = std::function<std::unique_ptr<verbs::WireTap>(
+    const Address& local, const Address& peer, bool outgoing)>;
+
+struct ConnectOptions {
+  verbs::ConnectionOptions connection;
+  std::vector<std::byte> private_data;  ///< at most 512 octets, 508 with revision 2
+  std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);
+  /// The peer resets after an enhanced Request: connect again with revision 1. [EMPA-50]
+  bool fall_back_to_revision_1 = true;
+  TapFactory tap;
+};
+
+struct ListenOptions {
+  verbs::ConnectionOptions connection;
+  int backlog = 128;
+  TapFactory tap;
+};
+
+/// A peer that asks to be connected. Destroyed undecided, it is rejected.
+class ConnectRequest {
+ public:
+  virtual ~ConnectRequest() = default;
+  virtual const Address& peer() const = 0;
+  virtual const Address& local() const = 0;
+  virtual const std::vector<std::byte>& private_data() const = 0;
+  virtual const mpa::PeerOffer& offer() const = 0;
+  /// `ird` and `ord`: what this end wants; cut to the peer's offer. The QP becomes RTS; an
+  /// kEstablished event follows. Post receives before: the peer may send at once.
+  virtual std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird = 16,
+                                 std::uint16_t ord = 16,
+                                 const std::vector<std::byte>& private_data = {}) = 0;
+  virtual std::error_code reject(const std::vector<std::byte>& private_data = {}) = 0;
+};
+
+struct CmEvent {
+  enum class Type : std::uint8_t {
+    kConnectRequest,  ///< `request`
+    kEstablished,     ///< `qp` is in RTS; connecting side: `private_data` of the reply
+    kRejected,        ///< the peer said no; `private_data`
+    kConnectFailed,   ///< `error`, `why`
+    kDisconnected,    ///< `qp` has left RTS
+  };
+  Type type = Type::kConnectFailed;
+  verbs::QueuePair* qp = nullptr;
+  std::unique_ptr<ConnectRequest> request;
+  std::vector<std::byte> private_data;
+  std::optional<mpa::PeerOffer> offer;
+  std::error_code error;
+  std::string why;  ///< for people
+};
+
+using CmChannel = Channel<CmEvent>;
+using CmChannelHandle = std::unique_ptr<CmChannel>;
+
+/// Stops listening when destroyed; requests already delivered stay valid.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// With the port that was really bound.
+  virtual const Address& local() const = 0;
+};
+
+}  // namespace iwarp::net

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rnic: the software RDMA device. Makes and owns everything scarce (it is the resource manager of
+// RFC 5042 section 3), runs the worker threads that serve passive targets, and connects.
+// All objects made by an Rnic must be gone before it. Every function is thread safe unless said.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "iwarp/net/address.hpp"
+#include "iwarp/net/channel.hpp"
+#include "iwarp/net/connection_manager.hpp"
+#include "iwarp/verbs/completion_queue.hpp"
+#include "iwarp/verbs/counters.hpp"
+#include "iwarp/verbs/memory.hpp"
+#include "iwarp/verbs/queue_pair.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
+
+namespace iwarp::net {
+
+using verbs::Access;
+using verbs::CompletionQueue;
+using verbs::QueuePair;
+using verbs::SharedReceiveQueue;
+template <typename T>
+using Expected = std::expected<T, std::error_code>;
+
+struct RnicOptions {
+  unsigned workers = 1;  ///< threads; each connection belongs to one
+  std::size_t max_pds = 4096;
+  std::size_t max_regions = 65536;  ///< regions and windows
+  std::size_t max_qps = 16384;
+  std::size_t max_cqs = 16384;
+  std::size_t max_srqs = 4096;
+  std::size_t max_cqe = 1 << 20;            ///< entries of one completion queue
+  std::size_t max_wr = 32768;               ///< entries of one send or receive queue
+  std::size_t max_pending_connects = 1024;  ///< inbound, before the program decided [SCTP-4]
+};
+
+class Rnic;
+
+/// Protection domain: QPs, regions, windows and SRQs of one cannot touch those of another. [VRB-1]
+class ProtectionDomain {
+ public:
+  ProtectionDomain(Rnic& rnic, verbs::PdId id) : rnic_(rnic), id_(id) {}
+  ~ProtectionDomain();
+  ProtectionDomain(const ProtectionDomain&) = delete;
+  ProtectionDomain& operator=(const ProtectionDomain&) = delete;
+  verbs::PdId id() const { return id_; }
+
+ private:
+  Rnic& rnic_;
+  verbs::PdId id_;
+};
+
+/// A region, fast-register region or window. Ends with its handle; movable.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Rnic* rnic, verbs::Region* region) : rnic_(rnic), region_(region) {}
+  Memory(Memory&& o) noexcept;
+  Memory& operator=(Memory&& o) noexcept;
+  /// As deregister(); a region with bound windows stays registered until the Rnic ends.
+  ~Memory();
+
+  /// The STag: lkey and rkey at once.
+  verbs::Stag stag() const { return verbs::Stag{region_->stag.load()}; }
+  std::byte* address() const { return region_->address; }
+  std::uint64_t length() const { return region_->length; }
+  /// The TO of `at`, which lies inside the region: what to advertise to a peer.
+  std::uint64_t to(const std::byte* at) const {
+    return region_->to_base + static_cast<std::uint64_t>(at - region_->address);
+  }
+  bool valid() const { return region_ != nullptr && region_->valid.load(); }
+  /// Returns when no octet can be touched through it any more. Errc::kBusy: windows are bound.
+  std::error_code deregister();
+
+ private:
+  Rnic* rnic_ = nullptr;
+  verbs::Region* region_ = nullptr;
+};
+
+/// Ends a queue pair: resets its connection if there is one, flushes, waits for whoever drives it.
+struct QpDeleter {
+  Rnic* rnic = nullptr;
+  void operator()(QueuePair* qp) const;
+};
+struct CqDeleter {
+  Rnic* rnic = nullptr;
+  void operator()(CompletionQueue* cq) const;
+};
+struct SrqDeleter {
+  Rnic* rnic = nullptr;
+  void operator()(SharedReceiveQueue* srq) const;
+};
+using QpHandle = std::unique_ptr<QueuePair, QpDeleter>;
+using CqHandle = std::unique_ptr<CompletionQueue, CqDeleter>;
+using SrqHandle = std::unique_ptr<SharedReceiveQueue, SrqDeleter>;
+
+class Rnic {
+ public:
+  static Expected<std::unique_ptr<Rnic>> open(const RnicOptions& options = {});
+  /// Aborts what is still connected and joins the workers.
+  ~Rnic();
+
+  Expected<std::unique_ptr<ProtectionDomain>> alloc_pd();
+  /// `octets` stay where they are until deregistered. `only_for`: tied to that queue pair's stream,
+  /// nobody else can use it remotely. [DDP-87] Errc::kInvalidArgument: empty, or not writable
+  /// memory for a right that needs it. [RDMAP-123]
+  Expected<Memory> register_memory(ProtectionDomain& pd, std::span<std::byte> octets, Access access,
+                                   const QueuePair* only_for = nullptr);
+  /// Read-only memory: local and remote read only.
+  Expected<Memory> register_memory(ProtectionDomain& pd, std::span<const std::byte> octets,
+                                   Access access, const QueuePair* only_for = nullptr);
+  /// Invalid until a kFastRegister request gives it meaning.
+  Expected<Memory> allocate_fast_region(ProtectionDomain& pd);
+  /// Type 2 window: invalid until a kBindWindow request.
+  Expected<Memory> allocate_window(ProtectionDomain& pd);
+
+  /// A descriptor to sleep on, shared by any number of completion queues.
+  Expected<std::unique_ptr<CompletionChannel>> create_channel();
+  Expected<CqHandle> create_cq(std::size_t capacity, CompletionChannel* channel = nullptr);
+  Expected<SrqHandle> create_srq(ProtectionDomain& pd, const SharedReceiveQueue::Limits& limits);
+  /// init.pd is filled in from `pd`. Errc::kWrongPd: `srq` of another PD is fine, of none is not.
+  Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
+
+  // Connections ---------------------------------------------------------------------------------
+  /// Starts connecting; the outcome comes as an event on `channel`: kEstablished, kRejected or
+  /// kConnectFailed. Errc::kWrongState unless the QP is Idle and unconnected.
+  std::error_code connect(QueuePair& qp, const Address& to, const ConnectOptions& options,
+                          CmChannel& channel);
+  /// The same, waiting for the outcome. The reply's private data is in the event.
+  Expected<CmEvent> connect_wait(QueuePair& qp, const Address& to, const ConnectOptions& options,
+                                 CmChannel& channel);
+  /// Requests come as kConnectRequest events on `channel`.
+  Expected<std::unique_ptr<Listener>> listen(const Address& at, const ListenOptions& options,
+                                             CmChannel& channel);
+  /// Starts MPA on a connected TCP socket after ordinary streaming; takes the descriptor over. Its
+  /// inbound direction must be quiet. [MPA-62] [MPA-63] [MPA-104] As responder the request comes as
+  /// kConnectRequest.
+  std::error_code adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
+                                  CmChannel& channel);
+  std::error_code adopt_responder(int socket, const ListenOptions& options, CmChannel& channel);
+  Expected<CmChannelHandle> create_cm_channel();
+
+  /// QP, CQ and SRQ events, with a descriptor to wait on.
+  AsyncChannel& async_events();
+
+  /// All connections so far, ended ones included.
+  verbs::Counters counters() const;
+  verbs::Counters counters(const QueuePair& qp) const;
+  const RnicOptions& options() const;
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  explicit Rnic(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace iwarp::net
