@@ -130,7 +130,7 @@ void Startup::closed(TimePoint now) {
   handle_timeout(now);
   // A responder without RFC 6581 closes on an enhanced Request and says nothing. [EMPA-50]
   const bool unanswered = options_.revision == kEnhanced && in_.empty() && out_sent_ == out_.size();
-  fail(StartupEvent::kTcpLost, kTcpLost, state_ == StartupState::kAwaitReply && unanswered);
+  fail(StartupEvent::kConnectionLost, kTcpLost, state_ == StartupState::kAwaitReply && unanswered);
 }
 
 bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t ord) {

@@ -48,8 +48,8 @@ const char* to_string(StartupEvent event) {
       return "MalformedFrame";
     case StartupEvent::kEarlyOctets:
       return "EarlyOctets";
-    case StartupEvent::kTcpLost:
-      return "TcpLost";
+    case StartupEvent::kConnectionLost:
+      return "ConnectionLost";
     case StartupEvent::kTimeout:
       return "Timeout";
   }

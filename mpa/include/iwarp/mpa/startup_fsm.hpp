@@ -33,7 +33,7 @@ enum class StartupEvent : std::uint8_t {
   kRejectReply,     ///< a Reply with R=1
   kMalformedFrame,  ///< key, Rev, PD_Length or form is wrong
   kEarlyOctets,     ///< octets behind a Request and before its Reply
-  kTcpLost,         ///< closed or reset by the peer
+  kConnectionLost,  ///< closed or reset by the peer
   kTimeout,         ///< the whole exchange took too long
 };
 
@@ -47,7 +47,7 @@ inline constexpr std::array kStartupEvents{
     StartupEvent::kSendRequest,    StartupEvent::kListen,        StartupEvent::kGoodRequest,
     StartupEvent::kRefusedRequest, StartupEvent::kAccept,        StartupEvent::kReject,
     StartupEvent::kGoodReply,      StartupEvent::kUnusableReply, StartupEvent::kRejectReply,
-    StartupEvent::kMalformedFrame, StartupEvent::kEarlyOctets,   StartupEvent::kTcpLost,
+    StartupEvent::kMalformedFrame, StartupEvent::kEarlyOctets,   StartupEvent::kConnectionLost,
     StartupEvent::kTimeout,
 };
 
@@ -57,25 +57,25 @@ using StartupEdge = bytes::Edge<StartupState, StartupEvent>;
 inline constexpr std::array kStartupEdges{
     StartupEdge{StartupState::kIdle, StartupEvent::kSendRequest, StartupState::kAwaitReply, "RFC 5044 7.1.2 (1)"},
     StartupEdge{StartupState::kIdle, StartupEvent::kListen, StartupState::kAwaitRequest, "RFC 5044 7.1.2 (2)"},
-    StartupEdge{StartupState::kIdle, StartupEvent::kTcpLost, StartupState::kFailed, "RFC 5044 8 error 1"},
+    StartupEdge{StartupState::kIdle, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
 
     StartupEdge{StartupState::kAwaitReply, StartupEvent::kGoodReply, StartupState::kFullOperation, "RFC 5044 7.1.2 (3)"},
     StartupEdge{StartupState::kAwaitReply, StartupEvent::kUnusableReply, StartupState::kFullOperation, "RFC 6581 9.1, 9.2"},
     StartupEdge{StartupState::kAwaitReply, StartupEvent::kRejectReply, StartupState::kRejected, "RFC 5044 7.1.2 (3)"},
     StartupEdge{StartupState::kAwaitReply, StartupEvent::kMalformedFrame, StartupState::kFailed, "RFC 5044 7.1.2 (3), (5)"},
-    StartupEdge{StartupState::kAwaitReply, StartupEvent::kTcpLost, StartupState::kFailed, "RFC 5044 8 error 1"},
+    StartupEdge{StartupState::kAwaitReply, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
     StartupEdge{StartupState::kAwaitReply, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (10)"},
 
     StartupEdge{StartupState::kAwaitRequest, StartupEvent::kGoodRequest, StartupState::kAwaitDecision, "RFC 5044 7.1.2 (2)"},
     StartupEdge{StartupState::kAwaitRequest, StartupEvent::kRefusedRequest, StartupState::kRejected, "RFC 6581 9.1"},
     StartupEdge{StartupState::kAwaitRequest, StartupEvent::kMalformedFrame, StartupState::kFailed, "RFC 5044 7.1.2 (2), (5)"},
-    StartupEdge{StartupState::kAwaitRequest, StartupEvent::kTcpLost, StartupState::kFailed, "RFC 5044 8 error 1"},
+    StartupEdge{StartupState::kAwaitRequest, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
     StartupEdge{StartupState::kAwaitRequest, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (8), (10)"},
 
     StartupEdge{StartupState::kAwaitDecision, StartupEvent::kAccept, StartupState::kFullOperation, "RFC 5044 7.1.2 (2)"},
     StartupEdge{StartupState::kAwaitDecision, StartupEvent::kReject, StartupState::kRejected, "RFC 5044 7.1.2 (2), (6)"},
     StartupEdge{StartupState::kAwaitDecision, StartupEvent::kEarlyOctets, StartupState::kFailed, "RFC 5044 7.1.2 (3)"},
-    StartupEdge{StartupState::kAwaitDecision, StartupEvent::kTcpLost, StartupState::kFailed, "RFC 5044 8 error 1"},
+    StartupEdge{StartupState::kAwaitDecision, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
     StartupEdge{StartupState::kAwaitDecision, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (10)"},
 };
 // clang-format on
