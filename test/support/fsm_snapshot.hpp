@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints a state machine's edge table in full, as text and as a Graphviz graph, and compares both
+// with the checked copies in rfc-notes/fsm. A copy is only written when IWARP_UPDATE_SNAPSHOTS=1
+// says so: a change of a machine is then seen in the diff of a commit.
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "iwarp/bytes/fsm.hpp"
+
+namespace iwarp::test {
+
+/// One line for every (state, event), those without an edge too. `to_string(State)` and
+/// `to_string(Event)` are found next to the types.
+template <typename Edges, typename States, typename Events>
+std::string fsm_table(std::string_view name, const Edges& edges, const States& states,
+                      const Events& events) {
+  std::ostringstream out;
+  out << "# " << name
+      << ": state, event, next state, rule; - is an event that has no place there\n";
+  for (const auto state : states) {
+    for (const auto event : events) {
+      out << to_string(state) << " " << to_string(event);
+      const auto next = bytes::step(edges, state, event);
+      out << " " << (next ? to_string(*next) : "-");
+      for (const auto& edge : edges) {
+        if (edge.from == state && edge.event == event) out << "  " << edge.rfc;
+      }
+      out << "\n";
+    }
+  }
+  return out.str();
+}
+
+template <typename Edges>
+std::string fsm_graph(std::string_view name, const Edges& edges) {
+  std::ostringstream out;
+  out << "digraph " << name << " {\n  rankdir=LR;\n  node [shape=box];\n";
+  for (const auto& edge : edges) {
+    out << "  " << to_string(edge.from) << " -> " << to_string(edge.to) << " [label=\""
+        << to_string(edge.event) << "\"];\n";
+  }
+  out << "}\n";
+  return out.str();
+}
+
+/// Compares `text` with the file at `path`, or writes it there when `update` is set. nullopt: the
+/// same; else what is wrong and what to do about it.
+inline std::optional<std::string> compare_snapshot(const std::string& path, const std::string& text,
+                                                   bool update) {
+  if (update) {
+    std::ofstream out(path, std::ios::binary);
+    out << text;
+    return out.flush() ? std::nullopt : std::optional<std::string>("cannot write " + path);
+  }
+  std::ifstream in(path, std::ios::binary);
+  const std::string kept{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (in && kept == text) return std::nullopt;
+  return path + " is not what the code says. When the change is meant, run this test once with " +
+         "IWARP_UPDATE_SNAPSHOTS=1 and commit the file. The code says:\n" + text;
+}
+
+/// Checks rfc-notes/fsm/<name>.txt and .dot; nullopt: both agree, else what is wrong. Use:
+///   const auto wrong = fsm_snapshot(...);  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+template <typename Edges, typename States, typename Events>
+std::optional<std::string> fsm_snapshot(const std::string& name, const Edges& edges,
+                                        const States& states, const Events& events) {
+  const char* wish = std::getenv("IWARP_UPDATE_SNAPSHOTS");
+  const bool update = wish && std::string_view(wish) == "1";
+  const std::string base = std::string(IWARP_SOURCE_DIR) + "/rfc-notes/fsm/" + name;
+  auto wrong = compare_snapshot(base + ".txt", fsm_table(name, edges, states, events), update);
+  if (!wrong) wrong = compare_snapshot(base + ".dot", fsm_graph(name, edges), update);
+  return wrong;
+}
+
+}  // namespace iwarp::test

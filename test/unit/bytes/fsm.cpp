@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state machine toolkit: that it finds the faults of a table, and what snapshots look like.
+#include "iwarp/bytes/fsm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <filesystem>
+#include <fsm_snapshot.hpp>
+#include <random>
+#include <string>
+
+namespace {
+
+using iwarp::bytes::all_reachable;
+using iwarp::bytes::deterministic;
+using iwarp::bytes::Edge;
+using iwarp::bytes::step;
+
+enum class Door { kClosed, kOpen, kLocked };
+enum class Act { kPush, kPull, kTurnKey };
+using DoorEdge = Edge<Door, Act>;
+
+const char* to_string(Door door) {
+  return door == Door::kClosed ? "Closed" : door == Door::kOpen ? "Open" : "Locked";
+}
+const char* to_string(Act act) {
+  return act == Act::kPush ? "Push" : act == Act::kPull ? "Pull" : "TurnKey";
+}
+
+constexpr std::array kDoor{
+    DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed, "c"},  // named before it can be reached
+    DoorEdge{Door::kClosed, Act::kTurnKey, Door::kLocked, "b"},
+    DoorEdge{Door::kOpen, Act::kPull, Door::kClosed, "a"},
+    DoorEdge{Door::kClosed, Act::kPush, Door::kOpen, "a"},
+};
+constexpr std::array kDoors{Door::kClosed, Door::kOpen, Door::kLocked};
+constexpr std::array kActs{Act::kPush, Act::kPull, Act::kTurnKey};
+
+TEST_CASE("a step follows an edge or there is none") {
+  static_assert(step(kDoor, Door::kClosed, Act::kPush) == Door::kOpen);
+  CHECK(step(kDoor, Door::kLocked, Act::kTurnKey) == Door::kClosed);
+  CHECK_FALSE(step(kDoor, Door::kLocked, Act::kPush));
+  CHECK_FALSE(step(std::array<DoorEdge, 0>{}, Door::kOpen, Act::kPull));
+}
+
+TEST_CASE("two ways out on the same event are not deterministic") {
+  static_assert(deterministic(kDoor));
+  constexpr std::array doubtful{
+      DoorEdge{Door::kClosed, Act::kPush, Door::kOpen, ""},
+      DoorEdge{Door::kOpen, Act::kPull, Door::kClosed, ""},
+      DoorEdge{Door::kClosed, Act::kPush, Door::kLocked, ""},
+  };
+  static_assert(!deterministic(doubtful));
+  constexpr std::array repeated{kDoor[0], kDoor[0]};
+  CHECK_FALSE(deterministic(repeated));
+}
+
+TEST_CASE("an edge that no walk gets to is found, in a ring of its own too") {
+  static_assert(all_reachable(kDoor, Door::kClosed));
+  static_assert(all_reachable(kDoor, Door::kOpen));
+  constexpr std::array island{
+      DoorEdge{Door::kClosed, Act::kPush, Door::kClosed, ""},
+      DoorEdge{Door::kOpen, Act::kPull, Door::kLocked, ""},
+      DoorEdge{Door::kLocked, Act::kPull, Door::kOpen, ""},
+  };
+  static_assert(!all_reachable(island, Door::kClosed));
+  CHECK_FALSE(all_reachable(std::array{kDoor[0], kDoor[1]}, Door::kOpen));
+}
+
+TEST_CASE("the table of a machine has a line for every state and event") {
+  CHECK(iwarp::test::fsm_table("door", kDoor, kDoors, kActs) ==
+        "# door: state, event, next state, rule; - is an event that has no place there\n"
+        "Closed Push Open  a\n"
+        "Closed Pull -\n"
+        "Closed TurnKey Locked  b\n"
+        "Open Push -\n"
+        "Open Pull Closed  a\n"
+        "Open TurnKey -\n"
+        "Locked Push -\n"
+        "Locked Pull -\n"
+        "Locked TurnKey Closed  c\n");
+}
+
+TEST_CASE("the graph of a machine is Graphviz") {
+  CHECK(iwarp::test::fsm_graph("door", std::array{kDoor[3]}) ==
+        "digraph door {\n  rankdir=LR;\n  node [shape=box];\n"
+        "  Closed -> Open [label=\"Push\"];\n}\n");
+}
+
+TEST_CASE("a snapshot that differs or is missing is told with the way to renew it") {
+  const auto path = (std::filesystem::temp_directory_path() /
+                     ("iwarp-snapshot-" + std::to_string(std::random_device{}()) + ".txt"))
+                        .string();
+  const auto missing = iwarp::test::compare_snapshot(path, "new", false);
+  REQUIRE(missing);
+  CHECK(missing->find("IWARP_UPDATE_SNAPSHOTS=1") != std::string::npos);
+  CHECK_FALSE(iwarp::test::compare_snapshot(path, "old", true));
+  CHECK_FALSE(iwarp::test::compare_snapshot(path, "old", false));
+  CHECK(iwarp::test::compare_snapshot(path, "new", false));
+  CHECK(iwarp::test::compare_snapshot("/nonexistent/directory/file", "new", true));
+  std::filesystem::remove(path);
+}
+
+}  // namespace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of views: their total size, and cutting a range out of one.
+#include "iwarp/bytes/view.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace {
+
+using iwarp::bytes::Gather;
+using iwarp::bytes::slice;
+using iwarp::bytes::Span;
+using iwarp::bytes::total_size;
+using iwarp::bytes::View;
+
+std::vector<std::byte> flatten(const Gather& pieces) {
+  std::vector<std::byte> out;
+  for (const View piece : pieces) out.insert(out.end(), piece.begin(), piece.end());
+  return out;
+}
+
+TEST_CASE("the size of a list is the sum of its pieces") {
+  std::array<std::byte, 10> memory{};
+  CHECK(total_size(Gather{}) == 0);
+  CHECK(total_size(Gather{View(memory), View{}, View(memory).first(3)}) == 13);
+}
+
+TEST_CASE("every slice of a list is the same range of the flattened octets") {
+  std::array<std::byte, 12> memory;
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i);
+  const View all(memory);
+  const Gather pieces{all.first(1), View{}, all.subspan(1, 6), all.subspan(7)};
+  for (std::size_t offset = 0; offset <= memory.size(); ++offset) {
+    for (std::size_t length = 0; offset + length <= memory.size(); ++length) {
+      CAPTURE(offset);
+      CAPTURE(length);
+      const auto part = all.subspan(offset, length);
+      CHECK(flatten(slice(pieces, offset, length)) ==
+            std::vector<std::byte>(part.begin(), part.end()));
+    }
+  }
+}
+
+TEST_CASE("a slice points into the same memory and skips empty pieces") {
+  std::array<std::byte, 4> memory{};
+  const iwarp::bytes::Scatter pieces{Span(memory).first(2), Span{}, Span(memory).subspan(2)};
+  const auto part = slice(pieces, 1, 2);
+  REQUIRE(part.size() == 2);
+  CHECK(part[0].data() == memory.data() + 1);
+  CHECK(part[1].data() == memory.data() + 2);
+  CHECK(part[1].size() == 1);
+}
+
+}  // namespace
