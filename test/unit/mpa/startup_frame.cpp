@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The codec of Request and Reply: worked frames byte for byte, keys, lengths, and every cut.
+#include "iwarp/mpa/startup_frame.hpp"
+
+#include <algorithm>
+
+#include "iwarp/mpa/faults.hpp"
+#include "startup_support.hpp"
+
+namespace iwarp::mpa::test {
+namespace {
+
+std::string encoded(const StartupFrame& frame) {
+  std::array<std::byte, kStartupHeaderSize + kMaxPrivateData> room;
+  bytes::Writer out(room);
+  encode(frame, out);
+  REQUIRE(out.ok());
+  return text(out.written());
+}
+
+TEST_CASE("worked frame A is decoded field by field and encoded again [MPA-65, MPA-78, EMPA-15]") {
+  const auto octets_a = hex(kFrameA);
+  const auto frame = decoded(FrameKind::kRequest, octets_a);
+  CHECK_FALSE(frame.markers);
+  CHECK(frame.crc);
+  CHECK_FALSE(frame.rejected);
+  CHECK(frame.revision == 2);
+  CHECK(
+      word_of(frame) ==
+      EnhancedWord{.peer_to_peer = true, .ird = 4, .rtr_write = true, .rtr_read = true, .ord = 4});
+  CHECK(text(frame.private_data.subspan(4)) == "48454c4f");
+  CHECK(encoded(frame) == kFrameA);
+}
+
+TEST_CASE("worked frame B is decoded field by field and encoded again [MPA-67, EMPA-15]") {
+  const auto octets_b = hex(kFrameB);
+  const auto frame = decoded(FrameKind::kReply, octets_b);
+  CHECK(word_of(frame) ==
+        EnhancedWord{.peer_to_peer = true, .ird = 4, .rtr_write = true, .ord = 4});
+  CHECK(frame.private_data.size() == 4);
+  CHECK(encoded(frame) == kFrameB);
+}
+
+TEST_CASE("each flag has its bit, and reserved bits are sent as zero [MPA-74]") {
+  const StartupFrame none{.crc = false, .private_data = {}};
+  CHECK(encoded(none) == kRequestKey + "00010000");
+  auto flagged = none;
+  flagged.markers = true;
+  CHECK(encoded(flagged) == kRequestKey + "80010000");
+  flagged = none;
+  flagged.crc = true;
+  CHECK(encoded(flagged) == kRequestKey + "40010000");
+  flagged = none;
+  flagged.rejected = true;
+  CHECK(encoded(flagged) == kRequestKey + "20010000");
+  flagged = none;
+  flagged.enhanced = true;
+  CHECK(encoded(flagged) == kRequestKey + "10010000");
+}
+
+TEST_CASE("reserved bits are ignored on receive [MPA-74]") {
+  for (unsigned reserved = 0; reserved < 16; ++reserved) {
+    const auto octets_in =
+        frame(FrameKind::kRequest, static_cast<std::uint8_t>(0x40 | reserved), 1);
+    CHECK(encoded(decoded(FrameKind::kRequest, octets_in)) == kRequestKey + "40010000");
+  }
+}
+
+TEST_CASE("every field of the enhanced word has its bits [EMPA-15]") {
+  CHECK(encode(EnhancedWord{.peer_to_peer = true}) == 0x80000000);
+  CHECK(encode(EnhancedWord{.rtr_send = true}) == 0x40000000);
+  CHECK(encode(EnhancedWord{.ird = 0x3FFF}) == 0x3FFF0000);
+  CHECK(encode(EnhancedWord{.rtr_write = true}) == 0x00008000);
+  CHECK(encode(EnhancedWord{.rtr_read = true}) == 0x00004000);
+  CHECK(encode(EnhancedWord{.ord = 0x3FFF}) == 0x00003FFF);
+  CHECK(encode(EnhancedWord{.ird = 0xFFFF, .ord = 0xFFFF}) == 0x3FFF3FFF);
+  for (unsigned bit = 0; bit < 32; ++bit) {
+    CHECK(encode(decode_enhanced_word(1U << bit)) == 1U << bit);
+  }
+}
+
+TEST_CASE("a frame cut anywhere asks for more, never for more than its end [MPA-100]") {
+  const auto whole = hex(kFrameA);
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    const auto result = decode_startup_frame(FrameKind::kRequest, bytes::View(whole).first(n));
+    REQUIRE(result);
+    REQUIRE(std::holds_alternative<NeedOctets>(*result));
+    CHECK(std::get<NeedOctets>(*result).total == (n < 20 ? 20 : whole.size()));
+  }
+}
+
+TEST_CASE("octets behind a frame are not taken for its private data [MPA-78, MPA-100]") {
+  auto longer = hex(kFrameA);
+  longer.push_back(std::byte{0x55});
+  CHECK(decoded(FrameKind::kRequest, longer).private_data.size() == 8);
+}
+
+TEST_CASE("a wrong key is told from the first octet that differs [MPA-66, MPA-68]") {
+  const auto whole = hex(kFrameA);
+  for (std::size_t wrong = 0; wrong < 16; ++wrong) {
+    auto damaged = whole;
+    damaged[wrong] ^= std::byte{0x01};
+    for (std::size_t n = 0; n <= damaged.size(); ++n) {
+      const auto result = decode_startup_frame(FrameKind::kRequest, bytes::View(damaged).first(n));
+      CAPTURE(wrong);
+      CAPTURE(n);
+      CHECK(result.has_value() == (n <= wrong));
+      if (!result) CHECK(result.error() == kBadStartupFrame);
+    }
+  }
+}
+
+TEST_CASE("the key of the other kind is wrong from its tenth octet on [MPA-94, MPA-98]") {
+  const auto request = hex(kFrameA);
+  CHECK(decode_startup_frame(FrameKind::kReply, bytes::View(request).first(9)).has_value());
+  CHECK_FALSE(decode_startup_frame(FrameKind::kReply, bytes::View(request).first(10)).has_value());
+}
+
+TEST_CASE("PD_Length 512 is taken and 513 is refused with the header alone [MPA-79, MPA-80]") {
+  const auto most = frame(FrameKind::kRequest, 0x40, 1, Octets(512));
+  CHECK(decoded(FrameKind::kRequest, most).private_data.size() == 512);
+  const auto header = bytes::View(most).first(20);
+  const auto need = decode_startup_frame(FrameKind::kRequest, header);
+  REQUIRE(need);
+  CHECK(std::get<NeedOctets>(*need).total == 532);
+
+  const auto more = frame(FrameKind::kRequest, 0x40, 1, Octets(513));
+  const auto refused = decode_startup_frame(FrameKind::kRequest, bytes::View(more).first(20));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error() == kBadStartupFrame);
+}
+
+TEST_CASE("frames are described in one line") {
+  CHECK(describe_startup_frame(hex(kFrameA)) ==
+        "MPA Request rev 2, M=false C=true R=false S=true, PD_Length 8, peer-to-peer write read, "
+        "IRD 4, ORD 4");
+  CHECK(describe_startup_frame(hex(kFrameB)) ==
+        "MPA Reply rev 2, M=false C=true R=false S=true, PD_Length 4, peer-to-peer write, IRD 4, "
+        "ORD 4");
+  CHECK(describe_startup_frame(frame(FrameKind::kReply, 0xA8, 1)) ==
+        "MPA Reply rev 1, M=true C=false R=true S=false Res=0x8, PD_Length 0");
+  CHECK(describe_startup_frame(frame(FrameKind::kRequest, 0x50, 2)) ==
+        "MPA Request rev 2, M=false C=true R=false S=true, PD_Length 0, enhanced word missing");
+  CHECK(describe_startup_frame(octets("GET / HTTP/1.1\r\n")).find("wrong key") !=
+        std::string::npos);
+}
+
+TEST_CASE("truncated and damaged frames are described, in one line too") {
+  const auto whole = hex(kFrameA);
+  CHECK(describe_startup_frame({}) == "MPA startup frame, truncated at 0 of 20 octets");
+  CHECK(describe_startup_frame(bytes::View(whole).first(12)) ==
+        "MPA Request, truncated at 12 of 20 octets");
+  CHECK(describe_startup_frame(bytes::View(whole).first(26)) ==
+        "MPA Request rev 2, M=false C=true R=false S=true, PD_Length 8, peer-to-peer write read, "
+        "IRD 4, ORD 4, truncated at 26 of 28 octets");
+  CHECK(describe_startup_frame(frame(FrameKind::kRequest, 0, 1, Octets(513))) ==
+        "MPA Request rev 1, M=false C=false R=false S=false, PD_Length 513 (more than 512)");
+  for (std::size_t n = 0; n <= whole.size(); ++n) {
+    for (std::size_t bit = 0; bit < 8 * n; ++bit) {
+      auto damaged = Octets(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+      damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+      const auto line = describe_startup_frame(damaged);
+      CHECK(line.starts_with("MPA "));
+      CHECK(line.find('\n') == std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::mpa::test

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Startup's state machine against its checked copy in rfc-notes/fsm.
+#include "iwarp/mpa/startup_fsm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fsm_snapshot.hpp>
+
+namespace iwarp::mpa {
+namespace {
+
+TEST_CASE("the startup machine is the one in rfc-notes/fsm [MPA-81, MPA-83, MPA-89]") {
+  const auto wrong =
+      iwarp::test::fsm_snapshot("mpa_startup", kStartupEdges, kStartupStates, kStartupEvents);
+  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE("nothing leads out of the three final states") {
+  for (const auto state :
+       {StartupState::kFullOperation, StartupState::kRejected, StartupState::kFailed}) {
+    for (const auto event : kStartupEvents) CHECK_FALSE(bytes::step(kStartupEdges, state, event));
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::mpa

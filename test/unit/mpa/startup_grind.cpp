@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every frame cut at every octet, truncated at every octet, and with every bit flipped.
+#include <random>
+
+#include "startup_support.hpp"
+
+namespace iwarp::mpa::test {
+namespace {
+
+StartupOptions asking_for_rtr() {
+  StartupOptions options;
+  options.rtr = Rtr::kWrite;
+  return options;
+}
+
+struct Vector {
+  FrameKind kind;
+  Octets octets;
+};
+
+std::vector<Vector> vectors() {
+  return {
+      {FrameKind::kRequest, hex(kFrameA)},
+      {FrameKind::kReply, hex(kFrameB)},
+      {FrameKind::kReply, hex(kReplyKey + "70020006 80048004 6e6f")},
+      {FrameKind::kRequest, frame(FrameKind::kRequest, 0xC0, 1, octets("plain"))},
+      {FrameKind::kReply, frame(FrameKind::kReply, 0x60, 1, Octets(512))},
+      {FrameKind::kRequest, frame(FrameKind::kRequest, 0x50, 2, Octets(512))},
+      {FrameKind::kRequest, frame(FrameKind::kRequest, 0x00, 1)},
+  };
+}
+
+/// The end that such a frame is meant for, with its own part said.
+Startup receiver_of(FrameKind kind) {
+  return kind == FrameKind::kRequest ? listening() : requested(asking_for_rtr());
+}
+
+bool waiting(const Startup& end) {
+  return end.state() == StartupState::kAwaitRequest || end.state() == StartupState::kAwaitReply;
+}
+
+TEST_CASE("a frame cut in two anywhere means what it means whole [MPA-56, MPA-100]") {
+  for (const auto& vector : vectors()) {
+    auto whole = receiver_of(vector.kind);
+    CHECK(whole.receive(vector.octets, kStart) == vector.octets.size());
+    REQUIRE_FALSE(waiting(whole));
+    for (std::size_t cut = 0; cut <= vector.octets.size(); ++cut) {
+      CAPTURE(cut);
+      const auto all = bytes::View(vector.octets);
+      auto end = receiver_of(vector.kind);
+      CHECK(end.receive(all.first(cut), kStart) == cut);
+      if (cut < all.size()) CHECK(waiting(end));
+      CHECK(end.receive(all.subspan(cut), kStart) == all.size() - cut);
+      CHECK(end.state() == whole.state());
+      CHECK(text(end.peer_private_data()) == text(whole.peer_private_data()));
+    }
+  }
+}
+
+TEST_CASE("a frame that comes octet by octet means what it means whole [MPA-56]") {
+  for (const auto& vector : vectors()) {
+    auto whole = receiver_of(vector.kind);
+    whole.receive(vector.octets, kStart);
+    auto end = receiver_of(vector.kind);
+    for (const std::byte octet : vector.octets) {
+      REQUIRE(waiting(end));
+      CHECK(end.receive(bytes::View(&octet, 1), kStart) == 1);
+    }
+    CHECK(end.state() == whole.state());
+    CHECK(text(end.peer_private_data()) == text(whole.peer_private_data()));
+  }
+}
+
+TEST_CASE("a frame truncated anywhere and then closed is TCP lost [MPA-108]") {
+  for (const auto& vector : vectors()) {
+    for (std::size_t n = 0; n < vector.octets.size(); ++n) {
+      CAPTURE(n);
+      auto end = receiver_of(vector.kind);
+      end.receive(bytes::View(vector.octets).first(n), kStart);
+      REQUIRE(waiting(end));
+      end.closed(kStart);
+      check_failed(end, kTcpLost);
+      CHECK_FALSE(end.failure()->timed_out);
+      CHECK(end.failure()->retry_plain == (vector.kind == FrameKind::kReply && n == 0));
+    }
+  }
+}
+
+TEST_CASE("a frame truncated anywhere and never finished times out [MPA-99, MPA-102]") {
+  for (const auto& vector : vectors()) {
+    for (std::size_t n = 0; n < vector.octets.size(); ++n) {
+      auto end = receiver_of(vector.kind);
+      end.receive(bytes::View(vector.octets).first(n), kStart);
+      end.handle_timeout(kStart + 10s);
+      check_failed(end, kTcpLost);
+      CHECK(end.failure()->timed_out);
+    }
+  }
+}
+
+/// What has to become of worked frame A when one bit of it is flipped.
+StartupState expected_of_request(std::size_t bit) {
+  const auto octet = bit / 8;
+  const auto mask = 1U << (bit % 8);
+  if (octet < 16) return StartupState::kFailed;          // key
+  if (octet == 16) return StartupState::kAwaitDecision;  // M, C, R, S, Res: all mean something else
+  if (octet == 17) return StartupState::kFailed;         // Rev 0, 3, 6 ...: none is ours
+  if (octet == 18 && mask > 2) return StartupState::kFailed;  // PD_Length >= 1032
+  if (octet == 18)
+    return mask == 2 ? StartupState::kFailed                   // 520
+                     : StartupState::kAwaitRequest;            // 264: waits for the rest
+  if (octet == 19 && mask == 8) return StartupState::kFailed;  // 0: no room for the word
+  if (octet == 19) return StartupState::kAwaitRequest;         // longer than the frame
+  return StartupState::kAwaitDecision;  // the word and the private data: any value will do
+}
+
+TEST_CASE(
+    "each bit of a Request flipped is tolerated or refused as the rules say "
+    "[MPA-66, MPA-74, MPA-77, MPA-79, EMPA-51]") {
+  const auto good = hex(kFrameA);
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    CAPTURE(bit);
+    auto damaged = good;
+    damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    auto end = listening();
+    CHECK(end.receive(damaged, kStart) == damaged.size());
+    CHECK(end.state() == expected_of_request(bit));
+    if (end.state() == StartupState::kFailed) check_failed(end, kBadStartupFrame);
+    if (end.state() == StartupState::kAwaitDecision) {
+      REQUIRE(end.accept({}, 4, 4));
+      CHECK(decoded(FrameKind::kReply, end.transmit()).revision == 2);
+    }
+  }
+}
+
+/// What has to become of worked frame B when one bit of it is flipped, at an initiator that offered
+/// every RTR kind.
+StartupState expected_of_reply(std::size_t bit) {
+  const auto octet = bit / 8;
+  const auto mask = 1U << (bit % 8);
+  if (octet < 16 || octet == 17) return StartupState::kFailed;
+  if (octet == 16 && mask == 0x10) return StartupState::kFailed;  // S: plain answer
+  if (octet == 16 && mask == 0x20) return StartupState::kRejected;
+  if (octet == 16) return StartupState::kFullOperation;
+  if (octet == 18)
+    return mask > 2    ? StartupState::kFailed
+           : mask == 2 ? StartupState::kFailed
+                       : StartupState::kAwaitReply;
+  if (octet == 19) return mask == 4 ? StartupState::kFailed : StartupState::kAwaitReply;
+  return StartupState::kFullOperation;
+}
+
+TEST_CASE(
+    "each bit of a Reply flipped is tolerated or refused as the rules say "
+    "[MPA-68, MPA-74, MPA-77, MPA-79, MPA-90, EMPA-51]") {
+  const auto good = hex(kFrameB);
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    CAPTURE(bit);
+    auto damaged = good;
+    damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    auto end = requested(asking_for_rtr());
+    CHECK(end.receive(damaged, kStart) == damaged.size());
+    CHECK(end.state() == expected_of_reply(bit));
+    if (end.state() == StartupState::kFailed) check_failed(end, kBadStartupFrame);
+    if (end.state() == StartupState::kFullOperation && end.failure()) {
+      const auto& fault = end.failure()->fault;
+      CHECK((fault == kInsufficientIrd || fault == kNoMatchingRtr));
+      CHECK(end.failure()->send_terminate);
+    }
+  }
+}
+
+TEST_CASE("noise behind a good key never holds more than one frame and never hangs on") {
+  std::mt19937 random(5044);
+  std::uniform_int_distribution<unsigned> octet(0, 255);
+  for (int round = 0; round < 2000; ++round) {
+    const auto kind = round % 2 == 0 ? FrameKind::kRequest : FrameKind::kReply;
+    auto noise = frame(kind, 0, 0);
+    noise.resize(16);
+    while (noise.size() < 600) noise.push_back(static_cast<std::byte>(octet(random)));
+    if (round % 4 < 2) noise[18] &= std::byte{0x01};  // a PD_Length that may do
+    if (round % 8 < 4) noise[17] = static_cast<std::byte>(1 + round % 2);
+    auto end = receiver_of(kind);
+    const auto taken = end.receive(noise, kStart);
+    CHECK_FALSE(waiting(end));  // 600 octets are more than any frame
+    CHECK((end.state() == StartupState::kFailed ? taken == noise.size() : taken <= 532));
+    CHECK(end.peer_private_data().size() <= 512);
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::mpa::test

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// The initiator's rules of RFC 5044 section 7.1 and RFC 6581, one by one.
+#include "startup_support.hpp"
+
+namespace iwarp::mpa::test {
+namespace {
+
+StartupOptions plain_options() {
+  StartupOptions options;
+  options.revision = 1;
+  return options;
+}
+
+StartupOptions peer_to_peer(Rtr preferred, RtrSet supported = {}) {
+  StartupOptions options;
+  options.rtr = preferred;
+  options.rtr_supported = supported;
+  options.ird = 4;
+  options.ord = 4;
+  return options;
+}
+
+/// An initiator that got this Reply in one piece.
+Startup answered(const StartupOptions& options, bytes::View reply) {
+  auto end = requested(options);
+  end.receive(reply, kStart);
+  return end;
+}
+
+Startup answered(const StartupOptions& options, const EnhancedWord& word) {
+  return answered(options, enhanced_frame(FrameKind::kReply, word));
+}
+
+EnhancedWord request_word(const StartupOptions& options) {
+  Startup end(Role::kInitiator, options);
+  REQUIRE(end.request({}, kStart));
+  const auto sent = drain(end);
+  return word_of(decoded(FrameKind::kRequest, sent));
+}
+
+TEST_CASE("an initiator sends worked frame A [MPA-81, MPA-82, EMPA-30, EMPA-31]") {
+  Startup end(Role::kInitiator, peer_to_peer(Rtr::kWrite, {true, true, false}));
+  CHECK(end.transmit().empty());
+  REQUIRE(end.request(octets("HELO"), kStart));
+  CHECK(text(end.transmit()) == kFrameA);
+  CHECK(end.state() == StartupState::kAwaitReply);
+}
+
+TEST_CASE("worked frame B starts full operation with a Write RTR [MPA-89, MPA-92, EMPA-38]") {
+  const auto end = answered(peer_to_peer(Rtr::kWrite, {true, true, false}), hex(kFrameB));
+  CHECK(end.state() == StartupState::kFullOperation);
+  CHECK_FALSE(end.failure());
+  CHECK_FALSE(end.timeout());
+  CHECK(end.negotiated().enhanced);
+  CHECK(end.negotiated().revision == 2);
+  CHECK(end.negotiated().peer_to_peer);
+  CHECK(end.negotiated().rtr == Rtr::kWrite);
+  CHECK(end.negotiated().ird == 4);
+  CHECK(end.negotiated().ord == 4);
+  CHECK(end.peer_private_data().empty());
+}
+
+TEST_CASE("the default Request asks for CRC and not for markers [MPA-2, MPA-36, MPA-75]") {
+  Startup end(Role::kInitiator, {});
+  REQUIRE(end.request({}, kStart));
+  CHECK(text(end.transmit()) == kRequestKey + "50020004 00100010");
+}
+
+TEST_CASE("a plain Request has Rev 1, no S and no word [MPA-75, EMPA-4, EMPA-5, EMPA-47]") {
+  auto options = plain_options();
+  options.rtr = Rtr::kWrite;  // an enhanced feature: not with Rev 1
+  Startup end(Role::kInitiator, options);
+  REQUIRE(end.request(octets("hi"), kStart));
+  CHECK(text(end.transmit()) == kRequestKey + "40010002 6869");
+}
+
+TEST_CASE("private data: 512 octets fit, 508 with the word, and no more [MPA-80, EMPA-10]") {
+  Startup plain(Role::kInitiator, plain_options());
+  CHECK_FALSE(plain.request(Octets(513), kStart));
+  CHECK(plain.state() == StartupState::kIdle);
+  CHECK(plain.transmit().empty());
+  CHECK(plain.request(Octets(512), kStart));
+  CHECK(plain.transmit().size() == 532);
+  Startup enhanced(Role::kInitiator, {});
+  CHECK_FALSE(enhanced.request(Octets(509), kStart));
+  CHECK(enhanced.request(Octets(508), kStart));
+  CHECK(enhanced.transmit().size() == 532);
+}
+
+TEST_CASE("client-server mode has A, B, C, D all zero [EMPA-40, EMPA-42]") {
+  CHECK(request_word({}) == EnhancedWord{.ird = 16, .ord = 16});
+}
+
+TEST_CASE(
+    "peer-to-peer mode offers every kind that we can, the preferred one always "
+    "[EMPA-30, EMPA-31]") {
+  const auto word = request_word(peer_to_peer(Rtr::kSend, {false, true, false}));
+  CHECK(word ==
+        EnhancedWord{.peer_to_peer = true, .rtr_send = true, .ird = 4, .rtr_read = true, .ord = 4});
+}
+
+TEST_CASE("0x3FFF is said when asked to, and larger values are cut below it [EMPA-51]") {
+  StartupOptions options;
+  options.ird = 0x3FFF;
+  options.ord = 0xFFFF;
+  CHECK(request_word(options) == EnhancedWord{.ird = 0x3FFE, .ord = 0x3FFE});
+  options.negotiate_ird = false;
+  CHECK(request_word(options) == EnhancedWord{.ird = 0x3FFF, .ord = 0x3FFE});
+  options.negotiate_ord = false;
+  CHECK(request_word(options) == EnhancedWord{.ird = 0x3FFF, .ord = 0x3FFF});
+}
+
+TEST_CASE("octets behind the Reply belong to full operation [MPA-64]") {
+  auto together = hex(kFrameB);
+  const auto reply_size = together.size();
+  together.resize(reply_size + 7);
+  auto end = requested(peer_to_peer(Rtr::kWrite));
+  CHECK(end.receive(together, kStart) == reply_size);
+  CHECK(end.state() == StartupState::kFullOperation);
+  CHECK(end.receive(bytes::View(together).subspan(reply_size), kStart) == 0);
+}
+
+TEST_CASE("a Request at an initiator is a wrong key [MPA-68, MPA-94, MPA-98]") {
+  check_failed(answered({}, hex(kFrameA)), kBadStartupFrame);
+  check_failed(answered({}, octets("S")), kBadStartupFrame);
+}
+
+TEST_CASE("a Reply with a Rev that we did not ask for closes [MPA-76, MPA-77, MPA-90]") {
+  for (unsigned revision = 0; revision < 256; ++revision) {
+    const auto value = static_cast<std::uint8_t>(revision);
+    CAPTURE(revision);
+    const auto plain = answered(plain_options(), frame(FrameKind::kReply, 0x40, value));
+    CHECK((plain.state() == StartupState::kFullOperation) == (revision == 1));
+    if (revision != 1) check_failed(plain, kBadStartupFrame);
+    const auto enhanced = answered({}, frame(FrameKind::kReply, 0x50, value, Octets(4)));
+    CHECK((enhanced.state() == StartupState::kFullOperation) == (revision == 2));
+    if (revision != 2) check_failed(enhanced, kBadStartupFrame);
+  }
+}
+
+TEST_CASE("Reply private data: 512 octets are taken, 513 close [MPA-79, MPA-90, MPA-101]") {
+  const auto good = answered(plain_options(), frame(FrameKind::kReply, 0x40, 1, Octets(512)));
+  CHECK(good.state() == StartupState::kFullOperation);
+  CHECK(good.peer_private_data().size() == 512);
+  check_failed(answered(plain_options(), frame(FrameKind::kReply, 0x40, 1, Octets(513))),
+               kBadStartupFrame);
+}
+
+TEST_CASE("an enhanced Reply needs room for the word [EMPA-7, MPA-90]") {
+  for (std::size_t size = 0; size < 4; ++size) {
+    check_failed(answered({}, frame(FrameKind::kReply, 0x50, 2, Octets(size))), kBadStartupFrame);
+    check_failed(answered({}, frame(FrameKind::kReply, 0x70, 2, Octets(size))), kBadStartupFrame);
+  }
+  const auto end = answered({}, frame(FrameKind::kReply, 0x50, 2, hex("00010002 7a")));
+  CHECK(end.state() == StartupState::kFullOperation);
+  CHECK(text(end.peer_private_data()) == "7a");
+}
+
+TEST_CASE("S in a Rev 1 Reply is a reserved bit [MPA-74]") {
+  const auto end = answered(plain_options(), frame(FrameKind::kReply, 0x5F, 1, octets("ab")));
+  CHECK(end.state() == StartupState::kFullOperation);
+  CHECK_FALSE(end.negotiated().enhanced);
+  CHECK(end.peer_private_data().size() == 2);
+}
+
+TEST_CASE("a plain acceptance of an enhanced Request is worth another try [EMPA-45, EMPA-50]") {
+  for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
+    const auto end = answered({}, frame(FrameKind::kReply, 0x40, revision));
+    check_failed(end, kBadStartupFrame);
+    CHECK(end.failure()->retry_plain);
+  }
+}
+
+TEST_CASE("a plain rejection of an enhanced Request is a rejection [MPA-91]") {
+  const auto end = answered({}, frame(FrameKind::kReply, 0x60, 1, octets("no")));
+  CHECK(end.state() == StartupState::kRejected);
+  CHECK(text(end.peer_private_data()) == "6e6f");
+}
+
+TEST_CASE("a rejection hands up private data, IRD and ORD; TCP stays open [MPA-91, EMPA-25]") {
+  const auto reply = frame(FrameKind::kReply, 0x70, 2, hex("c0034005 6e6f"));
+  auto end = requested(peer_to_peer(Rtr::kWrite));
+  auto longer = reply;
+  longer.push_back(std::byte{1});
+  CHECK(end.receive(longer, kStart) == reply.size());
+  CHECK(end.state() == StartupState::kRejected);
+  CHECK_FALSE(end.failure());
+  CHECK_FALSE(end.timeout());
+  CHECK(text(end.peer_private_data()) == "6e6f");
+  REQUIRE(end.peer_offer());
+  CHECK(end.peer_offer()->ird == 3);
+  CHECK(end.peer_offer()->ord == 5);
+  CHECK(end.peer_offer()->rtr == RtrSet{.write = false, .read = true, .send = true});
+  end.closed(kStart);
+  CHECK(end.state() == StartupState::kRejected);
+}
+
+TEST_CASE("plain set-up leaves both values as they are") {
+  auto options = plain_options();
+  options.ird = 3;
+  options.ord = 5;
+  const auto end = answered(options, frame(FrameKind::kReply, 0x40, 1));
+  CHECK(end.negotiated().ird == 3);
+  CHECK(end.negotiated().ord == 5);
+  CHECK(end.negotiated().revision == 1);
+  CHECK(end.negotiated().rtr == Rtr::kNone);
+}
+
+TEST_CASE("the initiator's ORD is cut to the responder's IRD [EMPA-23]") {
+  StartupOptions options;
+  options.ord = 4;
+  CHECK(answered(options, {.ird = 3, .ord = 1}).negotiated().ord == 3);
+  CHECK(answered(options, {.ird = 4, .ord = 1}).negotiated().ord == 4);
+  CHECK(answered(options, {.ird = 5, .ord = 1}).negotiated().ord == 4);
+  CHECK(answered(options, {.ird = 0, .ord = 1}).negotiated().ord == 0);
+  CHECK(answered(options, {.ird = kNoNegotiation, .ord = 1}).negotiated().ord == 4);  // [EMPA-27]
+}
+
+TEST_CASE("the initiator's IRD covers the responder's ORD [EMPA-22, EMPA-29]") {
+  StartupOptions options;
+  options.ird = 4;
+  options.max_ird = 8;
+  CHECK(answered(options, {.ird = 1, .ord = 3}).negotiated().ird == 4);
+  CHECK(answered(options, {.ird = 1, .ord = 5}).negotiated().ird == 5);
+  CHECK(answered(options, {.ird = 1, .ord = 8}).negotiated().ird == 8);
+  CHECK(answered(options, {.ird = 1, .ord = kNoNegotiation}).negotiated().ird == 4);
+}
+
+TEST_CASE("an ORD above what we can take ends with Terminate 2/0/06 [EMPA-14, EMPA-24]") {
+  StartupOptions options;
+  options.ird = 4;
+  options.max_ird = 8;
+  CHECK_FALSE(answered(options, {.ird = 1, .ord = 8}).failure());
+  for (const std::uint16_t ord : {std::uint16_t{9}, std::uint16_t{16000}, std::uint16_t{0x3FFE}}) {
+    const auto end = answered(options, {.ird = 1, .ord = ord});
+    CHECK(end.state() == StartupState::kFullOperation);
+    REQUIRE(end.failure());
+    CHECK(end.failure()->fault == kInsufficientIrd);
+    CHECK(end.failure()->send_terminate);
+    CHECK_FALSE(end.failure()->retry_plain);
+    CHECK(end.negotiated().rtr == Rtr::kNone);
+    CHECK(end.negotiated().crc);
+    CHECK(end.peer_offer()->ord == ord);
+  }
+}
+
+TEST_CASE("our own IRD is always enough, whatever max_ird says [EMPA-22]") {
+  StartupOptions options;
+  options.ird = 32;
+  options.max_ird = 8;
+  CHECK_FALSE(answered(options, {.ird = 1, .ord = 32}).failure());
+  CHECK(answered(options, {.ird = 1, .ord = 33}).failure());
+}
+
+TEST_CASE(
+    "the RTR is the preferred kind if both can, else Write, Read, Send in this order; "
+    "with none in common Terminate 2/0/07 [EMPA-36, EMPA-38, EMPA-39]") {
+  constexpr std::array kKinds{Rtr::kWrite, Rtr::kRead, Rtr::kSend};
+  for (const Rtr preferred : kKinds) {
+    for (unsigned ours = 0; ours < 8; ++ours) {
+      for (unsigned theirs = 0; theirs < 8; ++theirs) {
+        const auto preferred_bit = 1U << (static_cast<unsigned>(preferred) - 1);
+        const auto both = (ours | preferred_bit) & theirs;
+        CAPTURE(ours);
+        CAPTURE(theirs);
+        const auto end =
+            answered(peer_to_peer(preferred, {(ours & 1) != 0, (ours & 2) != 0, (ours & 4) != 0}),
+                     {.peer_to_peer = true,
+                      .rtr_send = (theirs & 4) != 0,
+                      .ird = 4,
+                      .rtr_write = (theirs & 1) != 0,
+                      .rtr_read = (theirs & 2) != 0,
+                      .ord = 4});
+        CHECK(end.state() == StartupState::kFullOperation);
+        if (both == 0) {
+          REQUIRE(end.failure());
+          CHECK(end.failure()->fault == kNoMatchingRtr);
+          CHECK(end.failure()->send_terminate);
+          CHECK(end.negotiated().rtr == Rtr::kNone);
+          continue;
+        }
+        CHECK_FALSE(end.failure());
+        const auto lowest = (both & 1) != 0 ? 0U : (both & 2) != 0 ? 1U : 2U;
+        CHECK(end.negotiated().rtr ==
+              ((both & preferred_bit) != 0 ? preferred : kKinds.at(lowest)));
+      }
+    }
+  }
+}
+
+TEST_CASE("a Read RTR needs an ORD of 1 [EMPA-19, EMPA-38]") {
+  auto options = peer_to_peer(Rtr::kRead);
+  options.ord = 0;
+  const auto end = answered(options, {.peer_to_peer = true, .ird = 1, .rtr_read = true, .ord = 0});
+  CHECK(end.negotiated().rtr == Rtr::kRead);
+  CHECK(end.negotiated().ord == 1);
+}
+
+TEST_CASE("no RTR without A in both frames, whatever B, C and D say [EMPA-43]") {
+  const EnhancedWord kinds{.rtr_send = true, .ird = 4, .rtr_write = true, .ord = 4};
+  const auto forgotten = answered(peer_to_peer(Rtr::kWrite), kinds);
+  CHECK(forgotten.state() == StartupState::kFullOperation);
+  CHECK_FALSE(forgotten.failure());
+  CHECK_FALSE(forgotten.negotiated().peer_to_peer);
+  CHECK(forgotten.negotiated().rtr == Rtr::kNone);
+  auto with_a = kinds;
+  with_a.peer_to_peer = true;
+  const auto unasked = answered({}, with_a);
+  CHECK_FALSE(unasked.failure());
+  CHECK(unasked.negotiated().rtr == Rtr::kNone);
+}
+
+TEST_CASE("a close without an answer to an enhanced Request is worth a plain try [EMPA-50]") {
+  auto end = requested({});
+  end.closed(kStart);
+  check_failed(end, kTcpLost);
+  CHECK(end.failure()->retry_plain);
+}
+
+TEST_CASE("other closes are not worth a plain try [EMPA-50, MPA-108]") {
+  auto plain = requested(plain_options());
+  plain.closed(kStart);
+  check_failed(plain, kTcpLost);
+  CHECK_FALSE(plain.failure()->retry_plain);
+
+  auto half_answered = requested({});
+  half_answered.receive(octets("M"), kStart);
+  half_answered.closed(kStart);
+  check_failed(half_answered, kTcpLost);
+  CHECK_FALSE(half_answered.failure()->retry_plain);
+
+  Startup half_sent(Role::kInitiator, {});
+  REQUIRE(half_sent.request({}, kStart));
+  half_sent.transmitted(10);
+  half_sent.closed(kStart);
+  check_failed(half_sent, kTcpLost);
+  CHECK_FALSE(half_sent.failure()->retry_plain);
+
+  Startup idle(Role::kInitiator, {});
+  idle.closed(kStart);
+  check_failed(idle, kTcpLost);
+  CHECK_FALSE(idle.failure()->retry_plain);
+}
+
+TEST_CASE("a Reply has to come before the deadline [MPA-102]") {
+  StartupOptions options;
+  options.timeout = 3s;
+  auto end = requested(options);
+  REQUIRE(end.timeout() == kStart + 3s);
+  end.handle_timeout(kStart + 3s - 1ns);
+  CHECK(end.state() == StartupState::kAwaitReply);
+  end.handle_timeout(kStart + 3s);
+  check_failed(end, kTcpLost);
+  CHECK(end.failure()->timed_out);
+  CHECK_FALSE(end.failure()->retry_plain);
+
+  auto late = requested(options);
+  late.closed(kStart + 3s);
+  CHECK(late.failure()->timed_out);
+}
+
+TEST_CASE("a failure is final: what comes later is swallowed") {
+  auto end = requested({});
+  end.closed(kStart);
+  CHECK(end.receive(hex(kFrameB), kStart) == 24);
+  end.handle_timeout(kStart + 1h);
+  check_failed(end, kTcpLost);
+  CHECK_FALSE(end.failure()->timed_out);
+  CHECK_FALSE(end.request({}, kStart));
+}
+
+TEST_CASE("a Request leaves in any pieces") {
+  Startup end(Role::kInitiator, peer_to_peer(Rtr::kWrite, {true, true, false}));
+  REQUIRE(end.request(octets("HELO"), kStart));
+  Octets sent;
+  while (!end.transmit().empty()) {
+    sent.push_back(end.transmit()[0]);
+    end.transmitted(1);
+  }
+  CHECK(text(sent) == kFrameA);
+}
+
+TEST_CASE("a role keeps to its own calls") {
+  Startup end(Role::kInitiator, {});
+  end.listen(kStart);
+  CHECK(end.state() == StartupState::kIdle);
+  CHECK_FALSE(end.timeout());
+  REQUIRE(end.request({}, kStart));
+  CHECK_FALSE(end.request({}, kStart));
+  CHECK_FALSE(end.accept({}, 1, 1));
+  CHECK_FALSE(end.reject({}));
+  CHECK(end.state() == StartupState::kAwaitReply);
+}
+
+}  // namespace
+}  // namespace iwarp::mpa::test

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two ends talk through a seeded pipe that cuts the stream anywhere: for every combination of
+// options both have to come to the same understanding.
+#include <random>
+
+#include "startup_support.hpp"
+
+namespace iwarp::mpa::test {
+namespace {
+
+class Pair {
+ public:
+  Pair(const StartupOptions& initiator, const StartupOptions& responder, std::uint32_t seed)
+      : random_(seed),
+        initiator_(Role::kInitiator, initiator),
+        responder_(Role::kResponder, responder) {}
+
+  /// Runs until nobody has anything to say. The responder's ULP answers at once.
+  void run(bool accept = true) {
+    responder_.listen(kStart);
+    REQUIRE(initiator_.request(octets("to the responder"), kStart));
+    while (!initiator_.transmit().empty() || !responder_.transmit().empty()) {
+      move(initiator_, responder_);
+      if (responder_.state() == StartupState::kAwaitDecision) {
+        REQUIRE((accept ? responder_.accept(octets("to the initiator"), 6, 5)
+                        : responder_.reject(octets("to the initiator"))));
+      }
+      move(responder_, initiator_);
+    }
+  }
+
+  const Startup& initiator() const { return initiator_; }
+  const Startup& responder() const { return responder_; }
+
+ private:
+  /// Some of what `from` has to say gets to `to`, all of which belongs to startup.
+  void move(Startup& from, Startup& to) {
+    const auto ready = from.transmit();
+    if (ready.empty()) return;
+    std::uniform_int_distribution<std::size_t> size(1, ready.size());
+    const Octets piece(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(size(random_)));
+    from.transmitted(piece.size());
+    CHECK(to.receive(piece, kStart) == piece.size());
+  }
+
+  std::mt19937 random_;
+  Startup initiator_;
+  Startup responder_;
+};
+
+/// Bit n of `bits`.
+bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
+
+void check_agreement(const Pair& pair) {
+  const auto& i = pair.initiator().negotiated();
+  const auto& r = pair.responder().negotiated();
+  CHECK(pair.initiator().state() == StartupState::kFullOperation);
+  CHECK(pair.responder().state() == StartupState::kFullOperation);
+  CHECK(i.role == Role::kInitiator);
+  CHECK(r.role == Role::kResponder);
+  CHECK(i.revision == r.revision);
+  CHECK(i.enhanced == r.enhanced);
+  CHECK(i.crc == r.crc);
+  CHECK(i.tx_markers == r.rx_markers);
+  CHECK(i.rx_markers == r.tx_markers);
+  CHECK(text(pair.responder().peer_private_data()) == text(octets("to the responder")));
+  CHECK(text(pair.initiator().peer_private_data()) == text(octets("to the initiator")));
+}
+
+TEST_CASE(
+    "both ends agree on CRC and markers for every C and M in both frames "
+    "[MPA-37, MPA-40, MPA-41, MPA-69, MPA-70, MPA-71, MPA-72]") {
+  for (unsigned bits = 0; bits < 64; ++bits) {
+    CAPTURE(bits);
+    StartupOptions a;
+    StartupOptions b;
+    a.crc = bit(bits, 0);
+    b.crc = bit(bits, 1);
+    a.markers = bit(bits, 2);
+    b.markers = bit(bits, 3);
+    a.revision = bit(bits, 4) ? 2 : 1;
+    b.revision = bit(bits, 5) ? 2 : 1;
+    if (a.revision > b.revision) continue;  // closes, see below
+    Pair pair(a, b, bits);
+    pair.run();
+    check_agreement(pair);
+    CHECK(pair.initiator().negotiated().crc == (a.crc || b.crc));
+    CHECK(pair.initiator().negotiated().rx_markers == a.markers);
+    CHECK(pair.initiator().negotiated().tx_markers == b.markers);
+    CHECK(pair.initiator().negotiated().revision == a.revision);
+    CHECK(pair.initiator().negotiated().enhanced == (a.revision == 2));
+    CHECK(pair.initiator().peer_offer()->crc == (a.crc || b.crc));  // the Reply's C: what holds
+    CHECK(pair.responder().peer_offer()->crc == a.crc);
+  }
+}
+
+TEST_CASE(
+    "both ends agree on peer-to-peer mode and RTR for every choice of kinds "
+    "[EMPA-33, EMPA-37, EMPA-38, EMPA-39]") {
+  for (unsigned bits = 0; bits < 256; ++bits) {
+    CAPTURE(bits);
+    StartupOptions a;
+    StartupOptions b;
+    a.rtr = static_cast<Rtr>(bits & 3);
+    a.rtr_supported = {bit(bits, 2), bit(bits, 3), bit(bits, 4)};
+    b.rtr_supported = {bit(bits, 5), bit(bits, 6), bit(bits, 7)};
+    Pair pair(a, b, bits);
+    pair.run();
+    check_agreement(pair);
+    const auto& negotiated = pair.initiator().negotiated();
+    CHECK(pair.responder().negotiated().peer_to_peer == (a.rtr != Rtr::kNone));
+    if (pair.initiator().failure()) {
+      CHECK(pair.initiator().failure()->fault == kNoMatchingRtr);
+      CHECK(b.rtr_supported.common(a.rtr_supported).empty());
+      CHECK_FALSE(b.rtr_supported.has(a.rtr));
+    } else if (a.rtr == Rtr::kNone) {
+      CHECK(negotiated.rtr == Rtr::kNone);
+    } else {
+      CHECK((b.rtr_supported.has(negotiated.rtr) ||
+             (b.rtr_supported.empty() && negotiated.rtr == Rtr::kWrite)));
+      CHECK((a.rtr_supported.has(negotiated.rtr) || negotiated.rtr == a.rtr));
+      if (b.rtr_supported.has(a.rtr)) CHECK(negotiated.rtr == a.rtr);
+    }
+  }
+}
+
+TEST_CASE(
+    "no end ever has more Reads out than the other can answer "
+    "[EMPA-17, EMPA-18, EMPA-22, EMPA-23]") {
+  for (const std::uint16_t ird : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{5}}) {
+    for (const std::uint16_t ord : {std::uint16_t{0}, std::uint16_t{6}, std::uint16_t{7}}) {
+      StartupOptions a;
+      a.ird = ird;
+      a.ord = ord;
+      Pair pair(a, {}, ird * 10U + ord);
+      pair.run();
+      check_agreement(pair);
+      CHECK(pair.initiator().negotiated().ord == std::min<std::uint16_t>(ord, 6));
+      CHECK(pair.responder().negotiated().ord == std::min<std::uint16_t>(ird, 5));
+      CHECK(pair.initiator().negotiated().ord <= pair.responder().negotiated().ird);
+      CHECK(pair.responder().negotiated().ord <= pair.initiator().negotiated().ird);
+      CHECK(pair.responder().peer_offer()->ird == ird);
+      CHECK(pair.responder().peer_offer()->ord == ord);
+      CHECK(pair.initiator().peer_offer()->ird == 6);
+    }
+  }
+}
+
+TEST_CASE(
+    "0x3FFF in any of the four places leaves both values of that direction "
+    "[EMPA-26, EMPA-27, EMPA-28, EMPA-29]") {
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    CAPTURE(bits);
+    StartupOptions a;
+    StartupOptions b;
+    a.ird = 2;
+    a.ord = 9;
+    a.negotiate_ird = !bit(bits, 0);
+    a.negotiate_ord = !bit(bits, 1);
+    b.negotiate_ird = !bit(bits, 2);
+    b.negotiate_ord = !bit(bits, 3);
+    Pair pair(a, b, bits);
+    pair.run();
+    check_agreement(pair);
+    CHECK(pair.initiator().negotiated().ord == (a.negotiate_ord && b.negotiate_ird ? 6 : 9));
+    CHECK(pair.responder().negotiated().ird == 6);
+    CHECK(pair.responder().negotiated().ord == (a.negotiate_ird ? 2 : 5));
+    CHECK(pair.initiator().negotiated().ird == 2);
+  }
+}
+
+TEST_CASE("a rejection gets through every cut, in both revisions [MPA-85, MPA-91]") {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    StartupOptions a;
+    a.revision = seed % 2 == 0 ? 1 : 2;
+    Pair pair(a, {}, seed);
+    pair.run(false);
+    CHECK(pair.initiator().state() == StartupState::kRejected);
+    CHECK(pair.responder().state() == StartupState::kRejected);
+    CHECK(text(pair.initiator().peer_private_data()) == text(octets("to the initiator")));
+  }
+}
+
+TEST_CASE(
+    "an enhanced Request to a plain responder fails, and a plain one then succeeds "
+    "[EMPA-49, EMPA-50]") {
+  StartupOptions old;
+  old.revision = 1;
+  auto responder = listening(old);
+  auto initiator = Startup(Role::kInitiator, {});
+  REQUIRE(initiator.request({}, kStart));
+  responder.receive(drain(initiator), kStart);
+  check_failed(responder, kBadStartupFrame);
+  initiator.closed(kStart);
+  REQUIRE(initiator.failure());
+  REQUIRE(initiator.failure()->retry_plain);
+  Pair again(old, old, 1);
+  again.run();
+  check_agreement(again);
+}
+
+TEST_CASE("two initiators find out about each other at the tenth octet [MPA-98]") {
+  Startup one(Role::kInitiator, {});
+  Startup two(Role::kInitiator, {});
+  REQUIRE(one.request({}, kStart));
+  REQUIRE(two.request({}, kStart));
+  const auto from_one = drain(one);
+  one.receive(drain(two), kStart);
+  two.receive(bytes::View(from_one).first(9), kStart);
+  CHECK(two.state() == StartupState::kAwaitReply);
+  two.receive(bytes::View(from_one).subspan(9, 1), kStart);
+  check_failed(one, kBadStartupFrame);
+  check_failed(two, kBadStartupFrame);
+}
+
+TEST_CASE("two responders wait for each other until the deadline [MPA-99]") {
+  auto end = listening();
+  CHECK(end.transmit().empty());
+  end.handle_timeout(*end.timeout());
+  check_failed(end, kTcpLost);
+  CHECK(end.failure()->timed_out);
+}
+
+}  // namespace
+}  // namespace iwarp::mpa::test

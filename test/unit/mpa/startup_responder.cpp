@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// The responder's rules of RFC 5044 section 7.1 and RFC 6581, one by one.
+#include "startup_support.hpp"
+
+namespace iwarp::mpa::test {
+namespace {
+
+constexpr EnhancedWord kClientServer{.ird = 4, .ord = 4};
+
+/// A responder that got these octets in one piece.
+Startup after(const StartupOptions& options, bytes::View octets_in) {
+  auto end = listening(options);
+  end.receive(octets_in, kStart);
+  return end;
+}
+
+TEST_CASE("a responder is silent until it got a whole valid Request [MPA-83]") {
+  auto end = listening();
+  CHECK(end.state() == StartupState::kAwaitRequest);
+  CHECK(end.transmit().empty());
+  const auto request = hex(kFrameA);
+  CHECK(end.receive(bytes::View(request).first(27), kStart) == 27);
+  CHECK(end.state() == StartupState::kAwaitRequest);
+  CHECK_FALSE(end.peer_offer());
+  CHECK(end.peer_private_data().empty());
+  CHECK(end.receive(bytes::View(request).subspan(27), kStart) == 1);
+  CHECK(end.state() == StartupState::kAwaitDecision);
+  CHECK(end.transmit().empty());
+}
+
+TEST_CASE("worked frame A is understood and worked frame B answers it [MPA-87, EMPA-45]") {
+  StartupOptions options;
+  options.rtr_supported = {.write = true, .read = false, .send = false};
+  auto end = after(options, hex(kFrameA));
+  REQUIRE(end.peer_offer());
+  CHECK(end.peer_offer()->enhanced);
+  CHECK(end.peer_offer()->peer_to_peer);
+  CHECK(end.peer_offer()->rtr == RtrSet{.write = true, .read = true, .send = false});
+  CHECK(end.peer_offer()->ird == 4);  // [EMPA-16]
+  CHECK(end.peer_offer()->ord == 4);
+  CHECK(text(end.peer_private_data()) == "48454c4f");  // without the word
+  REQUIRE(end.accept({}, 4, 4));
+  CHECK(text(end.transmit()) == kFrameB);
+  CHECK(end.state() == StartupState::kFullOperation);
+  CHECK(end.negotiated().peer_to_peer);
+  CHECK(end.negotiated().rtr == Rtr::kNone);
+  CHECK(end.negotiated().revision == 2);  // [MPA-11]
+}
+
+TEST_CASE("a plain Request gets a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-48]") {
+  for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
+    StartupOptions options;
+    options.revision = revision;
+    auto end = after(options, frame(FrameKind::kRequest, 0x40, 1, octets("ping")));
+    REQUIRE(end.accept(octets("pong"), 7, 9));
+    CHECK(text(end.transmit()) == kReplyKey + "40010004 706f6e67");
+    CHECK(end.negotiated().revision == 1);
+    CHECK_FALSE(end.negotiated().enhanced);
+    CHECK(end.negotiated().ird == 7);  // nothing was said: both ends use their own
+    CHECK(end.negotiated().ord == 9);
+    CHECK(end.peer_offer()->ird == 0);
+    CHECK(text(end.peer_private_data()) == "70696e67");
+  }
+}
+
+TEST_CASE("Rev 2 without S is plain and is answered alike [EMPA-46]") {
+  auto end = after({}, frame(FrameKind::kRequest, 0x40, 2, hex("80048004")));
+  REQUIRE(end.state() == StartupState::kAwaitDecision);
+  CHECK(text(end.peer_private_data()) == "80048004");  // the ULP's, not a word
+  REQUIRE(end.accept({}, 1, 1));
+  CHECK(text(end.transmit()) == kReplyKey + "40020000");
+  CHECK_FALSE(end.negotiated().enhanced);
+}
+
+TEST_CASE("S in a Rev 1 Request is a reserved bit [MPA-74, EMPA-3, EMPA-4]") {
+  auto end = after({}, frame(FrameKind::kRequest, 0x50, 1, octets("abc")));
+  REQUIRE(end.state() == StartupState::kAwaitDecision);
+  CHECK_FALSE(end.peer_offer()->enhanced);
+  CHECK(end.peer_private_data().size() == 3);
+  REQUIRE(end.accept({}, 1, 1));
+  CHECK(text(end.transmit()) == kReplyKey + "40010000");
+}
+
+TEST_CASE("a responder held at Rev 1 closes on an enhanced Request, by Rev or by S [EMPA-49]") {
+  StartupOptions options;
+  options.revision = 1;
+  check_failed(after(options, hex(kFrameA)), kBadStartupFrame);
+  check_failed(after(options, frame(FrameKind::kRequest, 0x40, 2)), kBadStartupFrame);
+  check_failed(after(options, frame(FrameKind::kRequest, 0x50, 1, Octets(4))), kBadStartupFrame);
+}
+
+TEST_CASE("a Rev that we do not speak closes without a Reply [MPA-76, MPA-77, MPA-118]") {
+  for (unsigned revision = 0; revision < 256; ++revision) {
+    const auto end =
+        after({}, frame(FrameKind::kRequest, 0x40, static_cast<std::uint8_t>(revision)));
+    if (revision == 1 || revision == 2) {
+      CHECK(end.state() == StartupState::kAwaitDecision);
+    } else {
+      check_failed(end, kBadStartupFrame);
+    }
+  }
+}
+
+TEST_CASE("a wrong key closes at its first octet, without a Reply [MPA-66, MPA-84, MPA-94]") {
+  auto end = listening();
+  CHECK(end.receive(octets("X"), kStart) == 1);
+  check_failed(end, kBadStartupFrame);
+  CHECK_FALSE(end.failure()->timed_out);
+  CHECK_FALSE(end.failure()->retry_plain);
+}
+
+TEST_CASE("a Reply at a responder is a wrong key [MPA-94]") {
+  check_failed(after({}, hex(kFrameB)), kBadStartupFrame);
+}
+
+TEST_CASE("R in a Request means nothing [MPA-73]") {
+  auto end = after({}, frame(FrameKind::kRequest, 0x60, 1));
+  CHECK(end.state() == StartupState::kAwaitDecision);
+  REQUIRE(end.accept({}, 1, 1));
+  CHECK(text(end.transmit()) == kReplyKey + "40010000");
+}
+
+TEST_CASE("reserved bits of a Request are ignored, 0x08 of kernel siw too [MPA-74]") {
+  for (const std::uint8_t bit :
+       {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{4}, std::uint8_t{8}}) {
+    auto end = after({}, frame(FrameKind::kRequest, static_cast<std::uint8_t>(0x40 | bit), 1));
+    REQUIRE(end.accept({}, 1, 1));
+    CHECK(text(end.transmit()) == kReplyKey + "40010000");
+  }
+}
+
+TEST_CASE("private data: 512 octets are taken, 513 close [MPA-79, MPA-80, MPA-101]") {
+  auto end = after({}, frame(FrameKind::kRequest, 0x40, 1, Octets(512)));
+  CHECK(end.state() == StartupState::kAwaitDecision);
+  CHECK(end.peer_private_data().size() == 512);
+  check_failed(after({}, frame(FrameKind::kRequest, 0x40, 1, Octets(513))), kBadStartupFrame);
+}
+
+TEST_CASE("S=1 needs room for the word: PD_Length 3 closes, 4 will do [EMPA-7]") {
+  for (std::size_t size = 0; size < 4; ++size) {
+    check_failed(after({}, frame(FrameKind::kRequest, 0x50, 2, Octets(size))), kBadStartupFrame);
+  }
+  const auto end = after({}, frame(FrameKind::kRequest, 0x50, 2, Octets(4)));
+  CHECK(end.state() == StartupState::kAwaitDecision);
+  CHECK(end.peer_private_data().empty());
+}
+
+TEST_CASE("a Reply carries 512 octets, 508 when it is enhanced, and no more [MPA-80, EMPA-10]") {
+  auto plain = after({}, frame(FrameKind::kRequest, 0x40, 1));
+  CHECK_FALSE(plain.accept(Octets(513), 1, 1));
+  CHECK_FALSE(plain.reject(Octets(513)));
+  CHECK(plain.state() == StartupState::kAwaitDecision);
+  CHECK(plain.transmit().empty());
+  CHECK(plain.accept(Octets(512), 1, 1));
+  CHECK(plain.transmit().size() == 532);
+
+  auto enhanced = after({}, enhanced_frame(FrameKind::kRequest, kClientServer));
+  CHECK_FALSE(enhanced.accept(Octets(509), 1, 1));
+  CHECK_FALSE(enhanced.reject(Octets(509)));
+  CHECK(enhanced.reject(Octets(508)));
+  CHECK(enhanced.transmit().size() == 532);
+}
+
+TEST_CASE("a rejection is R=1 with private data; TCP stays open [MPA-85, MPA-86, MPA-96]") {
+  auto end = after({}, frame(FrameKind::kRequest, 0x40, 1));
+  REQUIRE(end.reject(octets("no")));
+  CHECK(end.state() == StartupState::kRejected);
+  CHECK(text(drain(end)) == kReplyKey + "60010002 6e6f");
+  CHECK_FALSE(end.failure());
+  CHECK_FALSE(end.timeout());
+  CHECK(end.receive(octets("streaming"), kStart) == 0);  // the ULP's
+  end.closed(kStart);
+  CHECK(end.state() == StartupState::kRejected);
+}
+
+TEST_CASE("an enhanced rejection carries our word [EMPA-13, EMPA-25, EMPA-45]") {
+  StartupOptions options;
+  options.ird = 3;
+  options.ord = 5;
+  options.rtr_supported = {.write = false, .read = true, .send = true};
+  auto end = after(options, hex(kFrameA));
+  REQUIRE(end.reject({}));
+  const auto reply = drain(end);
+  const auto sent = decoded(FrameKind::kReply, reply);
+  CHECK(sent.rejected);
+  CHECK(word_of(sent) == EnhancedWord{.peer_to_peer = true, .ird = 3, .rtr_read = true, .ord = 5});
+}
+
+TEST_CASE("a Request for markers is rejected when they are not allowed [MPA-70, MPA-85]") {
+  StartupOptions options;
+  options.allow_markers = false;
+  auto end = after(options, frame(FrameKind::kRequest, 0xC0, 1));
+  CHECK(end.state() == StartupState::kRejected);
+  CHECK(text(end.transmit()) == kReplyKey + "60010000");
+  CHECK(after(options, frame(FrameKind::kRequest, 0x40, 1)).state() ==
+        StartupState::kAwaitDecision);
+}
+
+TEST_CASE("an IRD below our need is rejected, naming it; just enough is not [EMPA-20, EMPA-21]") {
+  StartupOptions options;
+  options.min_ord = 8;
+  auto end = after(options, enhanced_frame(FrameKind::kRequest, {.ird = 7, .ord = 4}));
+  CHECK(end.state() == StartupState::kRejected);
+  const auto reply = drain(end);
+  CHECK(decoded(FrameKind::kReply, reply).rejected);
+  CHECK(word_of(decoded(FrameKind::kReply, reply)).ord == 8);
+  for (const std::uint16_t ird : {std::uint16_t{8}, kNoNegotiation}) {
+    CHECK(after(options, enhanced_frame(FrameKind::kRequest, {.ird = ird, .ord = 4})).state() ==
+          StartupState::kAwaitDecision);
+  }
+  CHECK(after(options, frame(FrameKind::kRequest, 0x40, 1)).state() ==
+        StartupState::kAwaitDecision);
+}
+
+TEST_CASE("octets between Request and Reply are a protocol error [MPA-89, MPA-83]") {
+  auto together = hex(kFrameA);
+  together.push_back(std::byte{0});
+  auto end = listening();
+  CHECK(end.receive(together, kStart) == together.size());
+  check_failed(end, kBadStartupFrame);
+
+  auto later = after({}, hex(kFrameA));
+  CHECK(later.receive({}, kStart) == 0);
+  CHECK(later.state() == StartupState::kAwaitDecision);
+  CHECK(later.receive(octets("x"), kStart) == 1);
+  check_failed(later, kBadStartupFrame);
+  CHECK_FALSE(later.accept({}, 1, 1));
+}
+
+TEST_CASE("what follows an accepted Reply belongs to full operation [MPA-64, MPA-88]") {
+  auto end = after({}, hex(kFrameA));
+  REQUIRE(end.accept({}, 4, 4));
+  CHECK(end.receive(octets("FPDU"), kStart) == 0);
+  CHECK(end.transmit().size() == 24);  // though the Reply has not left yet
+}
+
+TEST_CASE("the whole exchange has one deadline, also against a slow drip [MPA-99, MPA-102]") {
+  StartupOptions options;
+  options.timeout = 5s;
+  const auto request = hex(kFrameA);
+  auto end = listening(options);
+  REQUIRE(end.timeout() == kStart + 5s);
+  for (std::size_t i = 0; i < 4; ++i) {
+    end.receive(bytes::View(request).subspan(i, 1), kStart + i * 1s);
+    CHECK(end.timeout() == kStart + 5s);
+  }
+  end.handle_timeout(kStart + 5s - 1ns);
+  CHECK(end.state() == StartupState::kAwaitRequest);
+  end.handle_timeout(kStart + 5s);
+  check_failed(end, kTcpLost);
+  CHECK(end.failure()->timed_out);
+}
+
+TEST_CASE("octets that come at the deadline come too late [MPA-102]") {
+  const auto request = hex(kFrameA);
+  auto before = listening();
+  before.receive(request, kStart + 10s - 1ns);
+  CHECK(before.state() == StartupState::kAwaitDecision);
+  auto at = listening();
+  CHECK(at.receive(request, kStart + 10s) == request.size());
+  check_failed(at, kTcpLost);
+  CHECK(at.failure()->timed_out);
+}
+
+TEST_CASE("a ULP that never decides is cut by the same deadline [MPA-102]") {
+  auto end = after({}, hex(kFrameA));
+  REQUIRE(end.timeout() == kStart + 10s);
+  end.handle_timeout(kStart + 10s);
+  check_failed(end, kTcpLost);
+  CHECK_FALSE(end.reject({}));
+}
+
+TEST_CASE("there is no deadline once the ULP decided") {
+  auto end = after({}, hex(kFrameA));
+  REQUIRE(end.accept({}, 4, 4));
+  CHECK_FALSE(end.timeout());
+  end.handle_timeout(kStart + 1h);
+  CHECK(end.state() == StartupState::kFullOperation);
+}
+
+TEST_CASE("calls that have no place are refused and change nothing") {
+  Startup idle(Role::kResponder, {});
+  CHECK_FALSE(idle.request({}, kStart));
+  CHECK_FALSE(idle.accept({}, 1, 1));
+  CHECK_FALSE(idle.reject({}));
+  CHECK(idle.receive(octets("x"), kStart) == 0);
+  CHECK(idle.state() == StartupState::kIdle);
+  auto end = after({}, hex(kFrameA));
+  end.listen(kStart + 1s);
+  CHECK(end.timeout() == kStart + 10s);
+  REQUIRE(end.accept({}, 4, 4));
+  CHECK_FALSE(end.accept({}, 4, 4));
+  CHECK_FALSE(end.reject({}));
+  end.transmitted(1000);  // more than there is
+  CHECK(end.transmit().empty());
+}
+
+TEST_CASE(
+    "a close before the decision is TCP lost, and later none of startup's business [MPA-108]") {
+  auto early = listening();
+  early.closed(kStart);
+  check_failed(early, kTcpLost);
+  CHECK_FALSE(early.failure()->timed_out);
+  auto undecided = after({}, hex(kFrameA));
+  undecided.closed(kStart);
+  check_failed(undecided, kTcpLost);
+  auto done = after({}, hex(kFrameA));
+  REQUIRE(done.accept({}, 4, 4));
+  done.closed(kStart);
+  CHECK(done.state() == StartupState::kFullOperation);
+}
+
+}  // namespace
+}  // namespace iwarp::mpa::test

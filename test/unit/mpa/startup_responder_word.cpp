@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a responder answers the enhanced word of a Request: IRD, ORD, and RTR kinds (RFC 6581
+// section 9).
+#include <algorithm>
+
+#include "startup_support.hpp"
+
+namespace iwarp::mpa::test {
+namespace {
+
+constexpr EnhancedWord kClientServer{.ird = 4, .ord = 4};
+
+Startup after(const StartupOptions& options, bytes::View octets_in) {
+  auto end = listening(options);
+  end.receive(octets_in, kStart);
+  return end;
+}
+
+TEST_CASE("the responder's ORD is cut to the initiator's IRD [EMPA-17, EMPA-18]") {
+  for (const std::uint16_t wish : {std::uint16_t{3}, std::uint16_t{4}, std::uint16_t{5}}) {
+    auto end = after({}, enhanced_frame(FrameKind::kRequest, kClientServer));
+    REQUIRE(end.accept({}, 9, wish));
+    const auto reply = drain(end);
+    CHECK(end.negotiated().ord == std::min<std::uint16_t>(wish, 4));
+    CHECK(word_of(decoded(FrameKind::kReply, reply)).ord == end.negotiated().ord);
+    CHECK(word_of(decoded(FrameKind::kReply, reply)).ird == 9);
+    CHECK(end.negotiated().ird == 9);
+  }
+}
+
+TEST_CASE("ORD 0x3FFF of the initiator leaves our IRD and is repeated [EMPA-26]") {
+  auto end = after({}, enhanced_frame(FrameKind::kRequest, {.ird = 4, .ord = kNoNegotiation}));
+  REQUIRE(end.accept({}, 9, 9));
+  const auto reply = drain(end);
+  CHECK(end.negotiated().ird == 9);
+  CHECK(end.negotiated().ord == 4);
+  CHECK(word_of(decoded(FrameKind::kReply, reply)) ==
+        EnhancedWord{.ird = kNoNegotiation, .ord = 4});
+}
+
+TEST_CASE("IRD 0x3FFF of the initiator leaves our ORD and is repeated [EMPA-28]") {
+  auto end = after({}, enhanced_frame(FrameKind::kRequest, {.ird = kNoNegotiation, .ord = 4}));
+  REQUIRE(end.accept({}, 9, 9));
+  const auto reply = drain(end);
+  CHECK(end.negotiated().ord == 9);
+  CHECK(word_of(decoded(FrameKind::kReply, reply)) ==
+        EnhancedWord{.ird = 9, .ord = kNoNegotiation});
+}
+
+TEST_CASE("IRD 0x3FFE is a number and 0x3FFF is not [EMPA-28]") {
+  CHECK(answer({}, {.ird = 0x3FFE, .ord = 1}, 1, 0x3FFE).ord == 0x3FFE);
+  CHECK(answer({}, {.ird = 0x3FFF, .ord = 1}, 1, 0x3FFE).ord == 0x3FFF);
+}
+
+TEST_CASE("a responder may keep both values to itself [EMPA-27, EMPA-29]") {
+  StartupOptions options;
+  options.negotiate_ird = false;
+  options.negotiate_ord = false;
+  const auto word = answer(options, kClientServer, 9, 2);
+  CHECK(word.ird == kNoNegotiation);
+  CHECK(word.ord == kNoNegotiation);
+}
+
+TEST_CASE("values above the 14 bits are cut, not wrapped [EMPA-51]") {
+  const auto word = answer({}, {.ird = 0x3FFE, .ord = 4}, 0xFFFF, 0xFFFF);
+  CHECK(word.ird == 0x3FFE);
+  CHECK(word.ord == 0x3FFE);
+}
+
+TEST_CASE("IRD 0 is raised to 1 for a Read RTR and only for that [EMPA-19]") {
+  const EnhancedWord read{.peer_to_peer = true, .ird = 1, .rtr_read = true, .ord = 0};
+  CHECK(answer({}, read, 0, 0).ird == 1);
+  CHECK(answer({}, read, 5, 0).ird == 5);
+  const EnhancedWord write{.peer_to_peer = true, .ird = 1, .rtr_write = true, .ord = 0};
+  CHECK(answer({}, write, 0, 0).ird == 0);
+  CHECK(answer({}, {.ird = 1, .rtr_read = true, .ord = 0}, 0, 0).ird == 0);
+}
+
+TEST_CASE(
+    "the Reply offers what both can, or what we can when that is nothing "
+    "[EMPA-33, EMPA-34, EMPA-35, EMPA-37]") {
+  for (unsigned theirs = 0; theirs < 8; ++theirs) {
+    for (unsigned ours = 0; ours < 8; ++ours) {
+      CAPTURE(theirs);
+      CAPTURE(ours);
+      StartupOptions options;
+      options.rtr_supported = {(ours & 1) != 0, (ours & 2) != 0, (ours & 4) != 0};
+      const auto word = answer(options,
+                               {.peer_to_peer = true,
+                                .rtr_send = (theirs & 4) != 0,
+                                .ird = 4,
+                                .rtr_write = (theirs & 1) != 0,
+                                .rtr_read = (theirs & 2) != 0,
+                                .ord = 4},
+                               4, 4);
+      const unsigned can = ours == 0 ? 1 : ours;  // a zero-length Write can always be taken
+      const unsigned expected = (can & theirs) != 0 ? can & theirs : can;
+      CHECK(word.peer_to_peer);
+      CHECK(word.rtr_write == ((expected & 1) != 0));
+      CHECK(word.rtr_read == ((expected & 2) != 0));
+      CHECK(word.rtr_send == ((expected & 4) != 0));
+    }
+  }
+}
+
+TEST_CASE("A=0 is answered with A=0, and B, C, D count for nothing [EMPA-41, EMPA-42, EMPA-43]") {
+  auto end = after(
+      {},
+      enhanced_frame(FrameKind::kRequest,
+                     {.rtr_send = true, .ird = 4, .rtr_write = true, .rtr_read = true, .ord = 4}));
+  CHECK(end.peer_offer()->rtr.empty());
+  REQUIRE(end.accept({}, 4, 4));
+  const auto reply = drain(end);
+  CHECK(word_of(decoded(FrameKind::kReply, reply)) == EnhancedWord{.ird = 4, .ord = 4});
+  CHECK_FALSE(end.negotiated().peer_to_peer);
+}
+
+}  // namespace
+}  // namespace iwarp::mpa::test
