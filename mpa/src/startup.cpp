@@ -75,7 +75,8 @@ Startup::Startup(Role role, const StartupOptions& options)
 }
 
 bool Startup::request(bytes::View private_data, TimePoint now) {
-  const bool enhanced = options_.revision == kEnhanced;  // Rev 2 with S, Rev 1 without [EMPA-4]
+  // Rev 2 with S or Rev 1 without. [MPA-75] [EMPA-4] [EMPA-5] [EMPA-47]
+  const bool enhanced = options_.revision == kEnhanced;
   if (role_ != Role::kInitiator || private_data.size() > private_data_limit(enhanced)) return false;
   if (!enter(StartupEvent::kSendRequest)) return false;
   EnhancedWord word;
@@ -92,7 +93,7 @@ bool Startup::request(bytes::View private_data, TimePoint now) {
          .private_data = {}},
         word, private_data);
   deadline_ = now + options_.timeout;
-  return true;
+  return true;  // [MPA-81] [MPA-82]
 }
 
 void Startup::listen(TimePoint now) {
@@ -158,7 +159,7 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
          .revision = offer_->revision,
          .private_data = {}},
         word, private_data);
-  return enter(StartupEvent::kAccept);
+  return enter(StartupEvent::kAccept);  // [MPA-87] [MPA-88]
 }
 
 bool Startup::reject(bytes::View private_data) {
@@ -170,6 +171,7 @@ bool Startup::reject(bytes::View private_data) {
   return enter(StartupEvent::kReject);
 }
 
+// A responder has nothing to say before the ULP accepts or rejects a valid Request. [MPA-83]
 bytes::View Startup::transmit() const {
   if (state_ == StartupState::kFailed) return {};  // no Reply to a malformed Request [MPA-84]
   return bytes::View(out_).subspan(out_sent_);
@@ -186,6 +188,7 @@ void Startup::handle_timeout(TimePoint now) {
 
 StartupState Startup::state() const { return state_; }
 
+// For the ULP, which may close over what it reads here. [MPA-95]
 bytes::View Startup::peer_private_data() const {
   return offer_ ? bytes::View(in_).subspan(private_offset_) : bytes::View{};
 }
@@ -216,10 +219,11 @@ std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
   for (;;) {
     const auto decoded = decode_startup_frame(kind, in_);
     if (!decoded) {
-      fail(StartupEvent::kMalformedFrame, decoded.error());
+      fail(StartupEvent::kMalformedFrame, decoded.error());  // [MPA-84] [MPA-90]
       return octets.size();
     }
     if (const auto* frame = std::get_if<StartupFrame>(&*decoded)) {
+      // What follows this octet is full operation's, in either direction. [MPA-62] [MPA-64]
       kind == FrameKind::kRequest ? on_request(*frame) : on_reply(*frame);
       return state_ == StartupState::kFailed ? octets.size() : taken;
     }
@@ -239,6 +243,7 @@ void Startup::on_request(const StartupFrame& frame) {
   }
   // Told to be plain, we close on S whatever Rev says. [EMPA-49] Otherwise S in a Rev 1 frame is
   // the reserved bit that it was in RFC 5044, and Rev 2 without S is a plain Request.
+  // [EMPA-3] [EMPA-6] [EMPA-48]
   if (options_.revision == kPlain && frame.enhanced) {
     return fail(StartupEvent::kMalformedFrame, kWrongRevision);
   }
@@ -277,7 +282,7 @@ void Startup::on_reply(const StartupFrame& frame) {
     enter(StartupEvent::kRejectReply);  // [MPA-91]
     return;
   }
-  const auto refusal = agree_on_reply();
+  const auto refusal = agree_on_reply();  // [MPA-89] [MPA-92]
   enter(refusal ? StartupEvent::kUnusableReply : StartupEvent::kGoodReply);
   if (refusal) failure_ = Failure{.fault = *refusal, .send_terminate = true};
 }
@@ -302,7 +307,7 @@ void Startup::learn(const StartupFrame& frame, bool enhanced) {
   }
   negotiated_.revision = frame.revision;
   negotiated_.enhanced = enhanced;
-  negotiated_.crc = options_.crc || frame.crc;  // [MPA-37] [MPA-40] [MPA-72]
+  negotiated_.crc = options_.crc || frame.crc;  // [MPA-37] [MPA-40] [MPA-71] [MPA-72]
   negotiated_.tx_markers = frame.markers;       // [MPA-24] [MPA-69] [MPA-70]
   negotiated_.rx_markers = options_.markers;
   negotiated_.ird = options_.ird;
@@ -320,6 +325,7 @@ std::optional<Fault> Startup::agree_on_reply() {
   }
   // Without an A in both frames there is no RTR. Some old responders forget to echo it.
   if (options_.rtr == Rtr::kNone || !offer_->peer_to_peer) return std::nullopt;
+  // Kinds that we did not offer do no harm. [EMPA-36]
   negotiated_.rtr = choose_rtr(options_.rtr, options_.rtr_supported.common(offer_->rtr));
   if (negotiated_.rtr == Rtr::kNone) return kNoMatchingRtr;  // [EMPA-39]
   negotiated_.peer_to_peer = true;                           // [EMPA-38]

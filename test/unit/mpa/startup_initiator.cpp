@@ -93,7 +93,7 @@ TEST_CASE("client-server mode has A, B, C, D all zero [EMPA-40, EMPA-42]") {
 
 TEST_CASE(
     "peer-to-peer mode offers every kind that we can, the preferred one always "
-    "[EMPA-30, EMPA-31]") {
+    "[EMPA-2, EMPA-30, EMPA-31]") {
   const auto word = request_word(peer_to_peer(Rtr::kSend, {false, true, false}));
   CHECK(word ==
         EnhancedWord{.peer_to_peer = true, .rtr_send = true, .ird = 4, .rtr_read = true, .ord = 4});
@@ -110,7 +110,7 @@ TEST_CASE("0x3FFF is said when asked to, and larger values are cut below it [EMP
   CHECK(request_word(options) == EnhancedWord{.ird = 0x3FFF, .ord = 0x3FFF});
 }
 
-TEST_CASE("octets behind the Reply belong to full operation [MPA-64]") {
+TEST_CASE("octets behind the Reply belong to full operation [MPA-62, MPA-64]") {
   auto together = hex(kFrameB);
   const auto reply_size = together.size();
   together.resize(reply_size + 7);

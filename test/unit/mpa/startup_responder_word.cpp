@@ -78,7 +78,7 @@ TEST_CASE("IRD 0 is raised to 1 for a Read RTR and only for that [EMPA-19]") {
 
 TEST_CASE(
     "the Reply offers what both can, or what we can when that is nothing "
-    "[EMPA-33, EMPA-34, EMPA-35, EMPA-37]") {
+    "[EMPA-32, EMPA-33, EMPA-34, EMPA-35, EMPA-37]") {
   for (unsigned theirs = 0; theirs < 8; ++theirs) {
     for (unsigned ours = 0; ours < 8; ++ours) {
       CAPTURE(theirs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPA rows of the Terminate Control table (RFC 5044 section 8, RFC 6581 section 8).
+// The MPA rows of the Terminate Control table (RFC 5044 section 8, RFC 6581 section 8). [EMPA-14]
 #pragma once
 
 #include "iwarp/bytes/fault.hpp"

@@ -2,7 +2,8 @@
 // Startup: the MPA connection set-up of both roles (RFC 5044 section 7.1, RFC 6581).
 // Owns the startup state machine. Sans-IO: octets and time come in as arguments. Retrying with
 // another revision needs a new TCP connection and is therefore the driver's (see Failure).
-// Deadlines are met to the tick: at or after timeout() nothing but the time-out happens.
+// The stream may have carried something else before: startup begins wherever it is told to
+// [MPA-63]. Deadlines are met to the tick: at or after timeout() nothing but the time-out happens.
 #pragma once
 
 #include <cstdint>

@@ -39,6 +39,7 @@ struct StartupOptions {
   bool markers = false;       ///< our M bit: markers in what we receive
   bool allow_markers = true;  ///< responder: false rejects a Request with M=1
   /// Initiator, revision 2: ask for peer-to-peer mode and prefer this RTR; kNone: client-server.
+  /// [EMPA-2]
   Rtr rtr = Rtr::kNone;
   /// Initiator: kinds offered (`rtr` always is); responder: kinds we can take (none: write).
   RtrSet rtr_supported;
