@@ -9,5 +9,11 @@ if ! command -v clang-format-19 >/dev/null; then
   echo "SKIPPED: clang-format-19 is not installed (apt-get install clang-format-19)"
   exit 77
 fi
-find mpa ddp rdmap verbs offload_model apps test -name '*.[ch]pp' 2>/dev/null |
-  xargs clang-format-19 --dry-run -Werror
+sources=$(find . \( -path './build*' -o -path './.?*' \) -prune -o -name '*.[ch]pp' -print)
+unformatted=$(echo "$sources" |
+  xargs clang-format-19 --dry-run 2>&1 | sed -n 's/^\([^: ]*\.[ch]pp\):[0-9].*/\1/p' | sort -u)
+if [ -n "$unformatted" ]; then
+  echo "not as clang-format 19 has it; run clang-format-19 -i on:"
+  echo "$unformatted"
+  exit 1
+fi
