@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deframer from the staging area: golden frames, what must be ignored, what must be refused, and
+// how plans end. Placement has a file of its own.
+#include "iwarp/mpa/deframer.hpp"
+
+#include <doctest/doctest.h>
+
+#include "golden.hpp"
+#include "stream.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using mpa::Deframer;
+using mpa::Step;
+
+constexpr std::size_t kWhole = static_cast<std::size_t>(-1);
+
+Received receive(const mpa::DeframerOptions& options, View stream, std::size_t cut = kWhole) {
+  Deframer deframer(options);
+  return receive_all(deframer, stream, [cut] { return cut; });
+}
+
+std::size_t plan_size(Deframer& deframer, bool read_ahead = true) {
+  return bytes::total_size(deframer.plan(read_ahead));
+}
+
+}  // namespace
+
+TEST_CASE("the worked frames are taken apart at any cut [MPA-13] [MPA-29] [MPA-34] [MPA-44]") {
+  for (const auto& golden : golden_frames()) {
+    CAPTURE(golden.name);
+    for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, std::size_t{5}, kWhole}) {
+      const Received received =
+          receive({.markers = golden.markers, .position = golden.position}, golden.stream, cut);
+      CHECK(!received.fault);
+      CHECK(received.ulpdus == golden.ulpdus);
+    }
+  }
+}
+
+TEST_CASE(
+    "no flipped bit ever yields a ULPDU that differs, with CRC on [MPA-35] [MPA-46] [MPA-59]") {
+  for (const bool markers : {false, true}) {
+    ReferenceStream stream(markers, true);
+    std::vector<Octets> sent;
+    for (const std::size_t size : {0U, 5U, 60U, 450U, 18U}) {
+      sent.push_back(random_octets(size, static_cast<std::uint32_t>(size)));
+      stream.fpdu(sent.back());
+    }
+    for (std::size_t bit = 0; bit < stream.octets().size() * 8; ++bit) {
+      CAPTURE(bit);
+      Octets bad = stream.octets();
+      bad[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+      const Received received = receive({.markers = markers}, bad, 700);
+      REQUIRE(received.ulpdus.size() < sent.size());
+      for (std::size_t i = 0; i < received.ulpdus.size(); ++i) {
+        REQUIRE(received.ulpdus[i] == sent[i]);
+      }
+      // No fault: a length that grew past the end of the stream still waits. [MPA-61]
+      if (received.fault) REQUIRE(*received.fault == mpa::kCrcMismatch);
+    }
+  }
+}
+
+TEST_CASE("with CRC off the CRC field may hold anything [MPA-18] [MPA-41] [MPA-71]") {
+  for (const bool markers : {false, true}) {
+    ReferenceStream stream(markers, true);
+    const Octets ulpdu = random_octets(100, 1);
+    stream.fpdu(ulpdu);
+    Octets octets = stream.octets();
+    for (const int value : {0x00, 0xFF, 0x5A}) {
+      std::fill(octets.end() - 4, octets.end(), static_cast<std::byte>(value));
+      const Received received = receive({.markers = markers, .crc = false}, octets);
+      CHECK(!received.fault);
+      REQUIRE(received.ulpdus.size() == 1);
+      CHECK(received.ulpdus[0] == ulpdu);
+    }
+  }
+}
+
+TEST_CASE(
+    "PAD, the reserved half and the low two bits of FPDUPTR are not looked at "
+    "[MPA-16] [MPA-21] [MPA-23]") {
+  for (const bool crc : {true, false}) {
+    for (const std::size_t size : {1U, 2U, 3U, 503U, 1025U, 3000U}) {
+      ReferenceStream stream(true, crc);
+      const Octets ulpdu = random_octets(size, 2);
+      stream.fpdu(ulpdu, {.pad = std::byte{0xFF}, .reserved = 0xBEEF, .low_bits = 3});
+      stream.fpdu(ulpdu, {.pad = std::byte{0x01}, .reserved = 1, .low_bits = 1});
+      const Received received = receive({.markers = true, .crc = crc}, stream.octets(), 333);
+      CHECK(!received.fault);
+      CHECK(received.ulpdus == std::vector<Octets>{ulpdu, ulpdu});
+    }
+  }
+}
+
+TEST_CASE("a marker that disagrees with the length chain is error 3 [MPA-58] [MPA-108] [MPA-110]") {
+  for (const bool crc : {true, false}) {
+    for (const std::size_t size : {20U, 600U}) {  // a leading marker only; an interior one too
+      for (const int wrong : {4, 512, 0xFFFC}) {
+        ReferenceStream stream(true, crc);
+        stream.fpdu(Octets(size), {.wrong_ptr = static_cast<std::uint16_t>(wrong)});
+        const Received received = receive({.markers = true, .crc = crc}, stream.octets());
+        REQUIRE(received.fault);
+        CHECK(*received.fault == mpa::kMarkerMismatch);
+        CHECK(received.ulpdus.empty());
+      }
+    }
+  }
+}
+
+TEST_CASE("when CRC and marker are both wrong the CRC is judged [MPA-46]") {
+  ReferenceStream stream(true, true);
+  stream.fpdu(Octets(600), {.wrong_ptr = 8});
+  Octets octets = stream.octets();
+  octets[20] ^= std::byte{1};
+  const Received received = receive({.markers = true}, octets);
+  REQUIRE(received.fault);
+  CHECK(*received.fault == mpa::kCrcMismatch);
+}
+
+TEST_CASE("after a fault nothing more is given, good FPDUs included [MPA-113]") {
+  ReferenceStream stream(false, true);
+  const Octets ulpdu = random_octets(50, 3);
+  for (int i = 0; i < 3; ++i) stream.fpdu(ulpdu);
+  Octets octets = stream.octets();
+  octets[octets.size() / 3 + 10] ^= std::byte{0x80};
+  Deframer deframer({});
+  REQUIRE(fill(deframer, octets, kWhole) == octets.size());
+  Received received;
+  drain(deframer, received);
+  CHECK(received.ulpdus.size() == 1);
+  REQUIRE(received.fault);
+  for (int i = 0; i < 3; ++i) {
+    const auto again = deframer.next(18);
+    REQUIRE(!again);
+    CHECK(again.error() == mpa::kCrcMismatch);
+    CHECK(deframer.plan().empty());
+  }
+  CHECK(!deframer.at_boundary());
+  CHECK(deframer.feed(octets) == 0);
+}
+
+TEST_CASE("a stream cut short delivers what is whole and nothing else [MPA-61]") {
+  ReferenceStream stream(true, true);
+  const Octets first = random_octets(100, 4);
+  const Octets second = random_octets(700, 5);
+  stream.fpdu(first);
+  const std::size_t boundary = stream.octets().size();
+  stream.fpdu(second);
+  for (std::size_t size = 0; size < stream.octets().size(); ++size) {
+    CAPTURE(size);
+    Deframer deframer({.markers = true});
+    const Received received =
+        receive_all(deframer, View(stream.octets()).first(size), [] { return kWhole; });
+    REQUIRE(!received.fault);
+    REQUIRE(received.ulpdus.size() == (size >= boundary ? 1 : 0));
+    // A FIN is clean only between two FPDUs.
+    REQUIRE(deframer.at_boundary() == (size == 0 || size == boundary));
+  }
+}
+
+TEST_CASE("every value of the length field is handled, beyond the RFC's limit too") {
+  const Octets source = random_octets(65535, 6);
+  for (const bool markers : {false, true}) {
+    for (const std::size_t size : {64768U, 64769U, 65532U, 65533U, 65534U, 65535U}) {
+      CAPTURE(size);
+      for (const std::uint64_t position : {0U, 4U, 508U, 512U, 300U}) {
+        ReferenceStream stream(markers, true, position);
+        stream.fpdu(View(source).first(size));
+        stream.fpdu(View(source).first(40));
+        const Received received =
+            receive({.markers = markers, .stage = 1, .position = position}, stream.octets(), 50000);
+        REQUIRE(!received.fault);
+        REQUIRE(received.ulpdus.size() == 2);
+        REQUIRE(std::ranges::equal(received.ulpdus[0], View(source).first(size)));
+      }
+    }
+  }
+}
+
+TEST_CASE("markers are found where the stream passes 2^32 octets [MPA-32]") {
+  const std::uint64_t start = (std::uint64_t{1} << 32) - 2000;
+  ReferenceStream stream(true, true, start);
+  const Octets ulpdu = random_octets(700, 7);
+  for (int i = 0; i < 6; ++i) stream.fpdu(ulpdu);
+  const Received received = receive({.markers = true, .position = start}, stream.octets(), 99);
+  CHECK(!received.fault);
+  CHECK(received.ulpdus == std::vector<Octets>(6, ulpdu));
+}
+
+TEST_CASE("kPartial comes once, when the wanted prefix is there, and the prefix is contiguous") {
+  const Octets ulpdu = random_octets(900, 8);
+  for (const bool markers : {false, true}) {
+    for (const std::uint64_t position : {0U, 4U, 492U, 496U, 500U, 504U, 508U}) {
+      for (const std::size_t want : {0U, 1U, 18U, 128U}) {
+        CAPTURE(markers);
+        CAPTURE(position);
+        CAPTURE(want);
+        ReferenceStream stream(markers, true, position);
+        stream.fpdu(ulpdu);
+        Deframer deframer({.markers = markers, .position = position});
+        View rest(stream.octets());
+        std::size_t partials = 0;
+        Step step = Step::kNeedMore;
+        while (!rest.empty()) {
+          rest = rest.subspan(fill(deframer, rest, 1));
+          step = deframer.next(want).value();
+          if (step == Step::kPartial) {
+            ++partials;
+            REQUIRE(deframer.ulpdu_length() == ulpdu.size());
+            REQUIRE(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
+            CHECK(deframer.staged_octets() < want + 2 + 2 * 4 + 1);  // as early as possible
+          }
+        }
+        CHECK(partials == 1);
+        REQUIRE(step == Step::kUlpdu);
+        CHECK(deframer.next(want).value() == Step::kUlpdu);  // until consume()
+        CHECK(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
+        deframer.consume();
+        CHECK(deframer.at_boundary());
+      }
+    }
+  }
+}
+
+TEST_CASE("a ULPDU shorter than the wanted prefix is given as far as it goes") {
+  ReferenceStream stream(false, true);
+  stream.fpdu(Octets(3, std::byte{9}));
+  Deframer deframer({});
+  fill(deframer, stream.octets(), 7);
+  CHECK(deframer.next(18).value() == Step::kPartial);
+  CHECK(deframer.prefix().size() == 3);
+  fill(deframer, View(stream.octets()).subspan(7), kWhole);
+  CHECK(deframer.next(18).value() == Step::kUlpdu);
+  CHECK(deframer.prefix().size() == 3);
+}
+
+TEST_CASE("without read-ahead a plan ends with the length field, then with the FPDU") {
+  ReferenceStream stream(true, true);
+  stream.fpdu(Octets(100));
+  Deframer deframer({.markers = true});
+  CHECK(plan_size(deframer, false) == 4 + 2);
+  const View octets(stream.octets());
+  fill(deframer, octets, 5, false);
+  CHECK(plan_size(deframer, false) == 1);
+  fill(deframer, octets.subspan(5), 1, false);
+  CHECK(plan_size(deframer, false) == octets.size() - 6);
+  fill(deframer, octets.subspan(6), kWhole, false);
+  CHECK(plan_size(deframer, false) == 0);
+  CHECK(deframer.next(18).value() == Step::kUlpdu);
+  CHECK(plan_size(deframer) > 0);
+  deframer.consume();
+  CHECK(plan_size(deframer, false) == 2);
+}
+
+TEST_CASE("in a large FPDU the plan ends with it, then where the next is expected to end") {
+  ReferenceStream stream(false, true);
+  stream.fpdu(random_octets(40000, 9));
+  const std::size_t size = stream.octets().size();
+  Deframer deframer({.stage = 100000});
+  fill(deframer, stream.octets(), 1000);
+  CHECK(plan_size(deframer) == size - 1000);
+  fill(deframer, View(stream.octets()).subspan(1000), kWhole);
+  Received received;
+  drain(deframer, received);
+  REQUIRE(received.ulpdus.size() == 1);
+  CHECK(plan_size(deframer) == 2 * size);
+  CHECK(deframer.counters().octets_copied == 0);
+}
+
+TEST_CASE("equal large FPDUs pass the stage without being moved") {
+  ReferenceStream stream(false, true);
+  const Octets ulpdu = random_octets(60000, 10);
+  for (int i = 0; i < 20; ++i) stream.fpdu(ulpdu);
+  std::mt19937 random(11);
+  Deframer deframer({});
+  const Received received =
+      receive_all(deframer, stream.octets(), [&] { return 1 + random() % 150000; });
+  CHECK(received.ulpdus.size() == 20);
+  // Only the first read cannot know how long the FPDUs are.
+  CHECK(deframer.counters().octets_copied <= 60008);
+}
+
+TEST_CASE("staged FPDUs wait until they are consumed and the plan runs dry") {
+  ReferenceStream stream(false, true);
+  const Octets ulpdu = random_octets(1000, 12);
+  for (int i = 0; i < 300; ++i) stream.fpdu(ulpdu);
+  Deframer deframer({.stage = 100000});
+  const std::size_t taken = deframer.feed(stream.octets());
+  CHECK(taken == 100000);
+  CHECK(deframer.staged_octets() == 100000);
+  REQUIRE(deframer.next(18).value() == Step::kUlpdu);
+  CHECK(deframer.plan().empty());
+  CHECK(join(deframer.ulpdu()) == ulpdu);
+  Received received;
+  drain(deframer, received);
+  CHECK(received.ulpdus.size() == 100000 / mpa::fpdu_size(1000));
+  View rest = View(stream.octets()).subspan(taken);
+  while (!rest.empty()) {
+    rest = rest.subspan(deframer.feed(rest));
+    drain(deframer, received);
+  }
+  CHECK(received.ulpdus == std::vector<Octets>(300, ulpdu));
+  CHECK(deframer.at_boundary());
+}
+
+TEST_CASE("ULPDU views hold while more octets are read behind them") {
+  ReferenceStream stream(true, true);
+  const Octets ulpdu = random_octets(2000, 13);
+  for (int i = 0; i < 60; ++i) stream.fpdu(ulpdu);
+  Deframer deframer({.markers = true, .stage = 70000});
+  View rest(stream.octets());
+  rest = rest.subspan(fill(deframer, rest, 5000));
+  REQUIRE(deframer.next(18).value() == Step::kUlpdu);
+  const View first = deframer.ulpdu()[0];
+  while (!deframer.plan().empty()) rest = rest.subspan(fill(deframer, rest, 3001));
+  CHECK(first.data() == deframer.ulpdu()[0].data());
+  CHECK(join(deframer.ulpdu()) == ulpdu);
+}
+
+TEST_CASE("random octets never break the deframer") {
+  std::mt19937 random(14);
+  for (std::uint32_t round = 0; round < 300; ++round) {
+    const Octets noise = random_octets(3000, round);
+    for (const bool markers : {false, true}) {
+      for (const bool crc : {false, true}) {
+        Deframer deframer({.markers = markers, .crc = crc, .stage = 1});
+        const Received received = receive_all(deframer, noise, [&] { return 1 + random() % 500; });
+        if (crc) CHECK(received.ulpdus.empty());
+      }
+    }
+  }
+}
+
+}  // namespace iwarp::test

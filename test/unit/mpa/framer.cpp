@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Framer: golden frames, what the gather list looks like, cookies, and taking FPDUs back. That all
+// lengths come out right is the round trip's business.
+#include "iwarp/mpa/framer.hpp"
+
+#include <doctest/doctest.h>
+
+#include "golden.hpp"
+#include "stream.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using bytes::Gather;
+using mpa::Framer;
+using mpa::FramerOptions;
+using mpa::PayloadMode;
+
+constexpr std::size_t kAll = 1024;
+
+/// Frames `ulpdu` as 18 octets of header (or fewer) and payload in place.
+void frame(Framer& framer, View ulpdu, std::uint64_t cookie = 0,
+           PayloadMode mode = PayloadMode::kInPlace) {
+  const std::size_t header = std::min<std::size_t>(18, ulpdu.size());
+  REQUIRE(framer.room(header, ulpdu.size() - header, mode));
+  framer.frame(ulpdu.first(header), Gather{ulpdu.subspan(header)}, mode, cookie);
+}
+
+std::vector<std::uint64_t> cookies(Framer& framer) {
+  std::vector<std::uint64_t> all;
+  while (const auto cookie = framer.pop_sent()) all.push_back(*cookie);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("the worked frames come out octet for octet [MPA-12] [MPA-43] [MPA-44] [MPA-97]") {
+  for (const auto& golden : golden_frames()) {
+    CAPTURE(golden.name);
+    for (const PayloadMode mode : {PayloadMode::kInPlace, PayloadMode::kCopy}) {
+      for (const std::size_t copy_below : {0U, 4096U}) {
+        Framer framer(
+            {.markers = golden.markers, .copy_below = copy_below, .position = golden.position});
+        for (const Octets& ulpdu : golden.ulpdus) frame(framer, ulpdu, 0, mode);
+        CHECK(bytes::to_hex(send_all(framer)) == bytes::to_hex(golden.stream));
+      }
+    }
+  }
+}
+
+TEST_CASE("with CRC off the field is there and zero [MPA-17]") {
+  Framer framer({.crc = false});
+  frame(framer, Octets(20, std::byte{0x11}));
+  const Octets sent = send_all(framer);
+  REQUIRE(sent.size() == mpa::fpdu_size(20));
+  CHECK(bytes::to_hex(View(sent).last(4)) == "00000000");
+  CHECK(framer.counters().octets_crced == 0);
+}
+
+TEST_CASE("each FPDU holds exactly one ULPDU, small ones leave as one piece [MPA-3] [MPA-55]") {
+  Framer framer({});
+  const Octets ulpdu = random_octets(64, 1);
+  ReferenceStream reference(false, true);
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    frame(framer, ulpdu, i);
+    reference.fpdu(ulpdu);
+  }
+  const auto plan = framer.plan(kAll);
+  REQUIRE(plan.size() == 1);
+  CHECK(std::ranges::equal(plan[0], reference.octets()));
+  CHECK(framer.queued_fpdus() == 50);
+}
+
+TEST_CASE("large payload stays where it is and shares pieces with nobody") {
+  Framer framer({});
+  const Octets ulpdu = random_octets(18 + 4000, 2);
+  frame(framer, ulpdu);
+  frame(framer, ulpdu);
+  const auto plan = framer.plan(kAll);
+  REQUIRE(plan.size() == 5);
+  CHECK(plan[1].data() == ulpdu.data() + 18);
+  CHECK(plan[1].size() == 4000);
+  CHECK(plan[2].size() == mpa::pad_size(4018) + 4 + 2 + 18);  // trailer and next header together
+  CHECK(plan[3].data() == ulpdu.data() + 18);
+  CHECK(framer.plan(2).size() == 2);
+  CHECK(framer.counters().octets_copied == 0);
+}
+
+TEST_CASE("payload in pieces keeps its order, empty pieces vanish") {
+  for (const std::size_t copy_below : {0U, 4096U}) {
+    Framer framer({.markers = true, .copy_below = copy_below});
+    const Octets ulpdu = random_octets(18 + 2000, 3);
+    const View payload = View(ulpdu).subspan(18);
+    framer.frame(View(ulpdu).first(18),
+                 Gather{payload.first(700), View{}, payload.subspan(700, 1), payload.subspan(701)},
+                 PayloadMode::kInPlace, 0);
+    ReferenceStream reference(true, true);
+    reference.fpdu(ulpdu);
+    for (const View piece : framer.plan(kAll)) CHECK(!piece.empty());
+    CHECK(send_all(framer) == reference.octets());
+  }
+}
+
+TEST_CASE("copied payload may change after frame()") {
+  Framer framer({.copy_below = 0});
+  Octets ulpdu = random_octets(30000, 4);
+  ReferenceStream reference(false, true);
+  reference.fpdu(ulpdu);
+  frame(framer, ulpdu, 0, PayloadMode::kCopy);
+  std::ranges::fill(ulpdu, std::byte{0});
+  CHECK(send_all(framer) == reference.octets());
+  CHECK(framer.counters().octets_copied == 30000 - 18);
+}
+
+TEST_CASE("a cookie comes back once the last octet of its FPDU has left, in order") {
+  Framer framer({});
+  const Octets ulpdu(22, std::byte{0x33});  // 28 octets on the wire
+  for (const std::uint64_t cookie : {7U, 5U, 9U}) frame(framer, ulpdu, cookie);
+  CHECK(!framer.mid_fpdu());
+  framer.sent(27);
+  CHECK(framer.mid_fpdu());
+  CHECK(cookies(framer).empty());
+  framer.sent(1);
+  CHECK(!framer.mid_fpdu());
+  CHECK(framer.queued_fpdus() == 2);
+  framer.sent(28);
+  CHECK(cookies(framer) == std::vector<std::uint64_t>{7, 5});
+  framer.sent(28);
+  CHECK(cookies(framer) == std::vector<std::uint64_t>{9});
+  CHECK(framer.queued_octets() == 0);
+  CHECK(framer.plan(kAll).empty());
+}
+
+TEST_CASE("the largest ULPDU has room in empty queues however small the limits are [MPA-7]") {
+  for (const bool markers : {false, true}) {
+    Framer framer({.markers = markers, .ring = 1, .max_fpdus = 1, .max_pieces = 1});
+    const Octets ulpdu = random_octets(mpa::kMaxMulpdu, 5);
+    ReferenceStream reference(markers, true);
+    Octets sent;
+    for (const PayloadMode mode : {PayloadMode::kCopy, PayloadMode::kInPlace, PayloadMode::kCopy}) {
+      frame(framer, ulpdu, 0, mode);
+      reference.fpdu(ulpdu);
+      CHECK(!framer.room(18, 1, mode));
+      const Octets part = send_all(framer, 5000);
+      sent.insert(sent.end(), part.begin(), part.end());
+      CHECK(!framer.room(18, 1, mode));  // until the cookie is fetched
+      CHECK(cookies(framer).size() == 1);
+    }
+    CHECK(sent == reference.octets());
+  }
+}
+
+TEST_CASE("room ends before the ring, the pieces or the FPDU slots do") {
+  const Octets ulpdu = random_octets(18 + 600, 6);
+  for (const FramerOptions& options :
+       {FramerOptions{.max_fpdus = 10}, FramerOptions{.max_fpdus = 100000, .copy_below = 5000},
+        FramerOptions{.markers = true, .max_fpdus = 100000, .copy_below = 0}}) {
+    Framer framer(options);
+    ReferenceStream reference(options.markers, true);
+    for (int i = 0; framer.room(18, 600, PayloadMode::kInPlace); ++i) {
+      REQUIRE(i < 2000);
+      frame(framer, ulpdu);
+      reference.fpdu(ulpdu);
+    }
+    CHECK(framer.queued_fpdus() >= 10);
+    CHECK(send_all(framer, 777) == reference.octets());
+  }
+}
+
+TEST_CASE("random frames and partial sends keep the stream right while the ring wraps") {
+  std::mt19937 random(7);
+  const Octets source = random_octets(70000, 8);
+  for (const bool markers : {false, true}) {
+    Framer framer({.markers = markers, .ring = 80000, .max_fpdus = 20});
+    ReferenceStream reference(markers, true);
+    Octets sent;
+    for (int i = 0; i < 3000; ++i) {
+      const std::size_t size = i % 7 == 0 ? random() % 20000 : random() % 700;
+      const View payload = View(source).subspan(random() % 1000, size);
+      const auto mode = random() % 2 == 0 ? PayloadMode::kCopy : PayloadMode::kInPlace;
+      while (!framer.room(16, size, mode)) {
+        const Octets queued = join(framer.plan(1 + random() % 6));
+        const std::size_t n = queued.empty() ? 0 : 1 + random() % queued.size();
+        sent.insert(sent.end(), queued.begin(), queued.begin() + static_cast<std::ptrdiff_t>(n));
+        framer.sent(n);
+        cookies(framer);
+      }
+      Octets ulpdu(source.begin(), source.begin() + 16);
+      ulpdu.insert(ulpdu.end(), payload.begin(), payload.end());
+      framer.frame(View(ulpdu).first(16), Gather{payload}, mode, 0);
+      reference.fpdu(ulpdu);
+    }
+    const Octets rest = send_all(framer);
+    sent.insert(sent.end(), rest.begin(), rest.end());
+    CHECK(sent == reference.octets());
+  }
+}
+
+TEST_CASE("detached memory may go away and the stream stays the same") {
+  Octets memory = random_octets(18 + 3000, 9);
+  const Octets other = random_octets(18 + 2000, 10);
+  for (const bool markers : {false, true}) {
+    Octets doomed = memory;
+    Framer framer({.markers = markers});
+    ReferenceStream reference(markers, true);
+    for (const View ulpdu : {View(doomed), View(other), View(doomed)}) {
+      frame(framer, ulpdu);
+      reference.fpdu(ulpdu);
+    }
+    Octets sent = join(framer.plan(kAll));
+    sent.resize(1000);
+    framer.sent(1000);
+    framer.detach(View(doomed).subspan(100, 10));
+    const View gone(doomed);
+    for (const View piece : framer.plan(kAll)) {
+      const bool outside =
+          piece.data() + piece.size() <= gone.data() + 100 || piece.data() >= gone.data() + 110;
+      CHECK(outside);
+    }
+    framer.detach(doomed);
+    std::ranges::fill(doomed, std::byte{0xEE});
+    const Octets rest = send_all(framer, 512);
+    sent.insert(sent.end(), rest.begin(), rest.end());
+    CHECK(sent == reference.octets());
+  }
+}
+
+TEST_CASE("drop_unsent keeps the FPDU that is half out and the stream goes on behind it [VRB-20]") {
+  const Octets first = random_octets(18 + 900, 11);
+  const Octets dropped = random_octets(18 + 1700, 12);
+  const Octets last = random_octets(18 + 1200, 13);
+  for (const bool markers : {false, true}) {
+    for (const PayloadMode mode : {PayloadMode::kInPlace, PayloadMode::kCopy}) {
+      const std::size_t first_size = [&] {
+        ReferenceStream one(markers, true);
+        one.fpdu(first);
+        return one.octets().size();
+      }();
+      // 0: nothing left; then each octet of the first FPDU; then the first is just complete.
+      for (std::size_t out = 0; out <= first_size; out += out < 40 ? 1 : 13) {
+        CAPTURE(out);
+        Framer framer({.markers = markers});
+        frame(framer, first, 1, mode);
+        frame(framer, dropped, 2, mode);
+        frame(framer, dropped, 3, mode);
+        Octets sent = join(framer.plan(kAll));
+        sent.resize(out);
+        framer.sent(out);
+        framer.drop_unsent();
+        ReferenceStream reference(markers, true);
+        if (out != 0) reference.fpdu(first);
+        REQUIRE(framer.queued_octets() == reference.octets().size() - out);
+        frame(framer, last, 4, mode);
+        reference.fpdu(last);
+        const Octets rest = send_all(framer);
+        sent.insert(sent.end(), rest.begin(), rest.end());
+        REQUIRE(sent == reference.octets());
+        const auto expected =
+            out != 0 ? std::vector<std::uint64_t>{1, 4} : std::vector<std::uint64_t>{4};
+        REQUIRE(cookies(framer) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("drop_unsent gives the ring back") {
+  Framer framer({.ring = 70000});
+  const Octets ulpdu = random_octets(60000, 14);
+  for (int i = 0; i < 100; ++i) {
+    frame(framer, ulpdu, 1, PayloadMode::kCopy);
+    framer.drop_unsent();
+    CHECK(framer.queued_octets() == 0);
+    CHECK(framer.queued_fpdus() == 0);
+  }
+  ReferenceStream reference(false, true);
+  reference.fpdu(ulpdu);
+  frame(framer, ulpdu, 2, PayloadMode::kCopy);
+  CHECK(send_all(framer) == reference.octets());
+  CHECK(cookies(framer) == std::vector<std::uint64_t>{2});
+}
+
+TEST_CASE("markers keep their period where the stream passes 2^32 octets [MPA-32]") {
+  const std::uint64_t start = (std::uint64_t{1} << 32) - 1000;
+  const Octets ulpdu = random_octets(700, 15);
+  Framer framer({.markers = true, .position = start});
+  ReferenceStream reference(true, true, start);
+  for (int i = 0; i < 4; ++i) {
+    frame(framer, ulpdu);
+    reference.fpdu(ulpdu);
+  }
+  CHECK(send_all(framer) == reference.octets());
+  CHECK(framer.counters().markers == 5);
+}
+
+}  // namespace iwarp::test

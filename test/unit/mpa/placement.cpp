@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// place(): payload that goes straight to its destination, at every split between what was staged
+// before the destination was known and what came after; verification at the end; abandoning it.
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "iwarp/bytes/place.hpp"
+#include "stream.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using bytes::Scatter;
+using mpa::Deframer;
+using mpa::Step;
+
+constexpr std::size_t kHeader = 14;
+constexpr std::byte kGuard{0xA5};
+
+/// A destination in several pieces with guard octets around each.
+class Destination {
+ public:
+  Destination(std::size_t size, std::size_t pieces) {
+    memory_.reserve(pieces);
+    for (std::size_t i = 0; i < pieces; ++i) {
+      const std::size_t part = size / (pieces - i);
+      memory_.emplace_back(part + 2, kGuard);
+      size -= part;
+    }
+  }
+  Scatter pieces() {
+    Scatter all;
+    for (auto& m : memory_) all.push_back(Span(m).subspan(1, m.size() - 2));
+    return all;
+  }
+  Octets content() const {
+    Octets all;
+    for (const auto& m : memory_) all.insert(all.end(), m.begin() + 1, m.end() - 1);
+    return all;
+  }
+  bool guards_intact() const {
+    return std::ranges::all_of(
+        memory_, [](const Octets& m) { return m.front() == kGuard && m.back() == kGuard; });
+  }
+  void clear() {
+    for (auto& m : memory_) std::ranges::fill(m, kGuard);
+  }
+
+ private:
+  std::vector<Octets> memory_;
+};
+
+/// Fills until kPartial with the first `first` octets of the stream; false: it never came.
+bool reach_partial(Deframer& deframer, View stream, std::size_t first) {
+  if (fill(deframer, stream, first) != first) return false;
+  const auto step = deframer.next(kHeader);
+  return step && *step == Step::kPartial;
+}
+
+/// Fills the rest `cut` at a time; the step after the last octet.
+bytes::Result<Step> finish(Deframer& deframer, View rest, std::size_t cut) {
+  bytes::Result<Step> step = Step::kNeedMore;
+  while (!rest.empty()) {
+    rest = rest.subspan(fill(deframer, rest, cut));
+    step = deframer.next(kHeader);
+    if (!rest.empty() && (!step || *step != Step::kNeedMore)) return bytes::fault(mpa::kTcpLost);
+  }
+  return step;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a payload reaches its destination at every split of staged and direct [MPA-34] [MPA-56]") {
+  for (const bool markers : {false, true}) {
+    for (const bool crc : {false, true}) {
+      for (const std::size_t size : {15U, 16U, 17U, 30U, 505U, 1200U}) {
+        for (const std::uint64_t position : {0U, 4U, 480U}) {
+          CAPTURE(markers);
+          CAPTURE(crc);
+          CAPTURE(size);
+          CAPTURE(position);
+          const Octets ulpdu = random_octets(size, 1);
+          ReferenceStream stream(markers, crc, position);
+          stream.fpdu(ulpdu);
+          const View octets(stream.octets());
+          Destination destination(size - kHeader, 3);
+          std::size_t tried = 0;
+          for (std::size_t split = 2; split < octets.size(); ++split) {
+            CAPTURE(split);
+            Deframer deframer({.markers = markers, .crc = crc, .position = position});
+            if (!reach_partial(deframer, octets, split)) continue;
+            ++tried;
+            destination.clear();
+            deframer.place(kHeader, destination.pieces());
+            const std::size_t cut = split % 3 == 0 ? 1 : split % 3 == 1 ? 97 : octets.size();
+            const auto step = finish(deframer, octets.subspan(split), cut);
+            REQUIRE(step);
+            REQUIRE(*step == Step::kPlaced);
+            REQUIRE(deframer.next(kHeader).value() == Step::kPlaced);
+            REQUIRE(deframer.ulpdu_length() == size);
+            REQUIRE(std::ranges::equal(destination.content(), View(ulpdu).subspan(kHeader)));
+            REQUIRE(destination.guards_intact());
+            deframer.consume();
+            REQUIRE(deframer.at_boundary());
+            REQUIRE(deframer.counters().fpdus == 1);
+          }
+          CHECK(tried + 2 + kHeader + 4 >= octets.size() - 8);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("place() with nothing behind the header and with an empty ULPDU") {
+  for (const std::size_t size : {std::size_t{0}, kHeader}) {
+    ReferenceStream stream(true, true);
+    stream.fpdu(Octets(size, std::byte{7}));
+    const View octets(stream.octets());
+    for (std::size_t split = 6 + size; split < octets.size(); ++split) {
+      Deframer deframer({.markers = true});
+      REQUIRE(reach_partial(deframer, octets, split));
+      deframer.place(size, Scatter{});
+      CHECK(finish(deframer, octets.subspan(split), 1).value() == Step::kPlaced);
+    }
+  }
+}
+
+TEST_CASE("a stream of placed FPDUs goes on behind each of them, small ones in between") {
+  for (const bool markers : {false, true}) {
+    for (const std::size_t most : {10U, 1448U, 65536U}) {
+      ReferenceStream stream(markers, true);
+      std::vector<Octets> sent;
+      for (std::uint32_t i = 0; i < 60; ++i) {
+        sent.push_back(random_octets(i % 5 == 4 ? 20 + i : 20000 + 77 * i, i));
+        stream.fpdu(sent.back());
+      }
+      Deframer deframer({.markers = markers});
+      std::mt19937 random(2);
+      View rest(stream.octets());
+      std::size_t index = 0;
+      std::size_t placed = 0;
+      Octets destination;
+      while (index < sent.size()) {
+        const auto step = deframer.next(kHeader);
+        REQUIRE(step);
+        if (*step == Step::kNeedMore) {
+          REQUIRE(!rest.empty());
+          rest = rest.subspan(fill(deframer, rest, 1 + random() % most));
+        } else if (*step == Step::kPartial) {
+          destination.assign(deframer.ulpdu_length() - kHeader, kGuard);
+          deframer.place(kHeader, Scatter{Span(destination)});
+        } else {
+          if (*step == Step::kPlaced) {
+            ++placed;
+            REQUIRE(std::ranges::equal(destination, View(sent[index]).subspan(kHeader)));
+          } else {
+            REQUIRE(join(deframer.ulpdu()) == sent[index]);
+          }
+          ++index;
+          deframer.consume();
+        }
+      }
+      CHECK(placed >= 40);
+      CHECK(rest.empty());
+      CHECK(deframer.at_boundary());
+    }
+  }
+}
+
+TEST_CASE("once payloads are placed, only the front of the next large FPDU is read ahead") {
+  ReferenceStream stream(false, true);
+  const Octets ulpdu = random_octets(50000, 3);
+  for (int i = 0; i < 20; ++i) stream.fpdu(ulpdu);
+  Deframer deframer({});
+  Octets destination(ulpdu.size() - kHeader);
+  View rest(stream.octets());
+  rest = rest.subspan(fill(deframer, rest, 20));
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(deframer.next(kHeader).value() == Step::kPartial);
+    deframer.place(kHeader, Scatter{Span(destination)});
+    rest = rest.subspan(fill(deframer, rest, 1000000));  // one read for each FPDU
+    REQUIRE(deframer.next(kHeader).value() == Step::kPlaced);
+    deframer.consume();
+  }
+  CHECK(rest.empty());
+  CHECK(deframer.counters().octets_copied < 20 * 20);
+}
+
+TEST_CASE("a flipped bit in a placed FPDU is a CRC mismatch and it is never kPlaced [MPA-46]") {
+  for (const bool markers : {false, true}) {
+    ReferenceStream stream(markers, true);
+    stream.fpdu(random_octets(600, 4));
+    Destination destination(600 - kHeader, 1);
+    const std::size_t front = markers ? 6 : 2;
+    for (std::size_t at = front; at < stream.octets().size(); ++at) {
+      CAPTURE(at);
+      Octets octets = stream.octets();
+      octets[at] ^= std::byte{0x10};
+      Deframer deframer({.markers = markers});
+      REQUIRE(reach_partial(deframer, octets, 40));
+      deframer.place(kHeader, destination.pieces());
+      const auto step = finish(deframer, View(octets).subspan(40), 200);
+      REQUIRE(!step);
+      REQUIRE(step.error() == mpa::kCrcMismatch);
+      REQUIRE(deframer.plan().empty());
+    }
+  }
+}
+
+TEST_CASE("a wrong marker in a placed FPDU is error 3 wherever it stands [MPA-110]") {
+  for (const bool crc : {true, false}) {
+    for (const std::size_t size : {503U, 506U, 900U, 1525U}) {
+      ReferenceStream stream(true, crc, 4);
+      stream.fpdu(random_octets(size, 5), {.wrong_ptr = 4});
+      const View octets(stream.octets());
+      Destination destination(size - kHeader, 2);
+      for (const std::size_t split : {std::size_t{16}, std::size_t{300}, octets.size() - 5}) {
+        Deframer deframer({.markers = true, .crc = crc, .position = 4});
+        REQUIRE(reach_partial(deframer, octets, split));
+        deframer.place(kHeader, destination.pieces());
+        const auto step = finish(deframer, octets.subspan(split), 111);
+        REQUIRE(!step);
+        CHECK(step.error() == mpa::kMarkerMismatch);
+      }
+    }
+  }
+}
+
+TEST_CASE("after abandon_placement() the destination is not touched and the stream goes on") {
+  for (const bool markers : {false, true}) {
+    ReferenceStream stream(markers, true);
+    const Octets ulpdu = random_octets(1500, 6);
+    stream.fpdu(ulpdu);
+    const std::size_t size = stream.octets().size();
+    stream.fpdu(ulpdu);
+    const View octets(stream.octets());
+    for (std::size_t cut = 20; cut < size; cut += 11) {
+      CAPTURE(cut);
+      Deframer deframer({.markers = markers});
+      REQUIRE(reach_partial(deframer, octets, 20));
+      Destination destination(1500 - kHeader, 2);
+      deframer.place(kHeader, destination.pieces());
+      REQUIRE(fill(deframer, octets.subspan(20), cut - 20) == cut - 20);
+      REQUIRE(deframer.next(kHeader).value() == Step::kNeedMore);
+      deframer.abandon_placement();
+      destination.clear();
+      REQUIRE(finish(deframer, octets.subspan(cut, size - cut), 100).value() == Step::kPlaced);
+      deframer.consume();
+      CHECK(std::ranges::count(destination.content(), kGuard) == 1500 - kHeader);
+      const Received rest = receive_all(deframer, octets.subspan(size), [] { return 1000; });
+      REQUIRE(!rest.fault);
+      CHECK(rest.ulpdus == std::vector<Octets>{ulpdu});
+    }
+  }
+}
+
+TEST_CASE("place() copes with an FPDU that was completed after kPartial") {
+  ReferenceStream stream(true, true);
+  const Octets ulpdu = random_octets(700, 7);
+  stream.fpdu(ulpdu);
+  stream.fpdu(ulpdu);
+  const View octets(stream.octets());
+  Deframer deframer({.markers = true});
+  REQUIRE(reach_partial(deframer, octets, 30));
+  REQUIRE(fill(deframer, octets.subspan(30), octets.size()) == octets.size() - 30);
+  Destination destination(700 - kHeader, 1);
+  deframer.place(kHeader, destination.pieces());
+  REQUIRE(deframer.next(kHeader).value() == Step::kPlaced);
+  CHECK(std::ranges::equal(destination.content(), View(ulpdu).subspan(kHeader)));
+  deframer.consume();
+  REQUIRE(deframer.next(kHeader).value() == Step::kUlpdu);
+  CHECK(join(deframer.ulpdu()) == ulpdu);
+}
+
+}  // namespace iwarp::test
