@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cost of framing and deframing one FPDU, without any system call: octets of the plan count as
+// sent or received at once. Arguments: payload octets, CRC, markers. Nothing is asserted here.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "iwarp/mpa/deframer.hpp"
+#include "iwarp/mpa/framer.hpp"
+
+namespace {
+
+using iwarp::bytes::Gather;
+using iwarp::bytes::Scatter;
+using iwarp::bytes::Span;
+using iwarp::bytes::View;
+using iwarp::mpa::Deframer;
+using iwarp::mpa::Framer;
+using iwarp::mpa::PayloadMode;
+using iwarp::mpa::Step;
+
+constexpr std::size_t kHeader = 14;
+constexpr int kBatch = 16;
+
+struct Setup {
+  explicit Setup(const benchmark::State& state)
+      : payload(static_cast<std::size_t>(state.range(0)), std::byte{0x5A}),
+        crc(state.range(1) != 0),
+        markers(state.range(2) != 0) {}
+  std::array<std::byte, kHeader> header{};
+  std::vector<std::byte> payload;
+  bool crc;
+  bool markers;
+};
+
+void count(benchmark::State& state) {
+  state.SetBytesProcessed(state.iterations() * kBatch * state.range(0));
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+
+void queue(Framer& framer, const Setup& setup, PayloadMode mode) {
+  for (int i = 0; i < kBatch && framer.room(kHeader, setup.payload.size(), mode); ++i) {
+    framer.frame(setup.header, Gather{View(setup.payload)}, mode, 0);
+  }
+}
+
+void frame(benchmark::State& state, PayloadMode mode) {
+  const Setup setup(state);
+  Framer framer({.markers = setup.markers, .crc = setup.crc, .ring = 2 << 20, .max_pieces = 8192});
+  for (auto _ : state) {
+    queue(framer, setup, mode);
+    benchmark::DoNotOptimize(framer.plan(1024).data());
+    framer.sent(framer.queued_octets());
+    while (framer.pop_sent()) {
+    }
+  }
+  count(state);
+}
+
+/// The stream of one batch. Without markers, whose places in the stream would forbid repeating it.
+std::vector<std::byte> batch(const Setup& setup) {
+  Framer framer({.crc = setup.crc, .ring = 2 << 20, .max_pieces = 8192});
+  queue(framer, setup, PayloadMode::kInPlace);
+  std::vector<std::byte> stream;
+  for (const View piece : framer.plan(8192)) {
+    stream.insert(stream.end(), piece.begin(), piece.end());
+  }
+  return stream;
+}
+
+/// Copies `from` into the plan, as a socket read would.
+std::size_t read(Deframer& deframer, View from) {
+  std::size_t n = 0;
+  for (const Span piece : deframer.plan()) {
+    const std::size_t take = std::min(piece.size(), from.size() - n);
+    std::memcpy(piece.data(), from.data() + n, take);
+    n += take;
+    if (n == from.size()) break;
+  }
+  deframer.filled(n);
+  return n;
+}
+
+void deframe(benchmark::State& state, bool place) {
+  const Setup setup(state);
+  const std::vector<std::byte> stream = batch(setup);
+  std::vector<std::byte> target(setup.payload.size());
+  Deframer deframer({.crc = setup.crc});
+  for (auto _ : state) {
+    View rest(stream);
+    while (!rest.empty()) {
+      rest = rest.subspan(read(deframer, rest));
+      for (;;) {
+        const Step step = *deframer.next(kHeader);
+        if (step == Step::kNeedMore) break;
+        if (step == Step::kPartial) {
+          if (place) deframer.place(kHeader, Scatter{Span(target)});
+          continue;
+        }
+        deframer.consume();
+      }
+    }
+  }
+  count(state);
+}
+
+void arguments(benchmark::internal::Benchmark* benchmark, bool with_markers) {
+  for (const std::int64_t payload : {64, 1428, 16364, 60000}) {
+    for (const std::int64_t crc : {0, 1}) {
+      benchmark->Args({payload, crc, 0});
+      if (with_markers) benchmark->Args({payload, crc, 1});
+    }
+  }
+}
+void all_modes(benchmark::internal::Benchmark* benchmark) { arguments(benchmark, true); }
+void without_markers(benchmark::internal::Benchmark* benchmark) { arguments(benchmark, false); }
+
+BENCHMARK_CAPTURE(frame, in_place, PayloadMode::kInPlace)->Apply(all_modes);
+BENCHMARK_CAPTURE(frame, copy, PayloadMode::kCopy)->Apply(all_modes);
+BENCHMARK_CAPTURE(deframe, staged, false)->Apply(without_markers);
+BENCHMARK_CAPTURE(deframe, placed, true)->Apply(without_markers);
+
+}  // namespace
+
+BENCHMARK_MAIN();
