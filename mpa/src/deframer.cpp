@@ -194,9 +194,7 @@ void Deframer::place(std::size_t header_size, const bytes::Scatter& target) {
 }
 
 void Deframer::abandon_placement() {
-  State& s = *state_;
-  assert(s.phase == Phase::kPlacing);
-  s.placement.abandon();
+  if (state_->phase == Phase::kPlacing) state_->placement.abandon();
 }
 
 void Deframer::consume() {

@@ -4,7 +4,6 @@
 // whether the instructions exist.
 #if defined(__aarch64__)
 #include <arm_acle.h>
-#include <asm/hwcap.h>
 #include <sys/auxv.h>
 
 #include <cstring>

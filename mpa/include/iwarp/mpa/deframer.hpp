@@ -84,14 +84,14 @@ class Deframer {
   /// Valid until consume().
   std::span<const bytes::View> ulpdu() const;
 
-  /// After kPartial and before plan() or next(): payload behind the first `header_size` octets of
-  /// the ULPDU goes to `target` (total: ulpdu_length() - header_size). What is already staged is
-  /// copied there; the plan leads the rest there. With CRC on this is direct placement, the
-  /// caller's decision. header_size <= prefix().size().
+  /// Once after kPartial and before kUlpdu: payload behind the first `header_size` octets of the
+  /// ULPDU goes to `target` (total: ulpdu_length() - header_size). What is already staged is copied
+  /// there; the plan leads the rest there. With CRC on this is direct placement, the caller's
+  /// decision. header_size is at most what kPartial was asked for.
   void place(std::size_t header_size, const bytes::Scatter& target);
 
   /// The memory given to place() must not be touched any more: the rest of the FPDU is read into
-  /// a scratch area instead. May allocate. Only while a place() is under way.
+  /// a scratch area instead. May allocate. Without effect when no place() is under way.
   void abandon_placement();
 
   /// Done with the FPDU of kUlpdu or kPlaced.

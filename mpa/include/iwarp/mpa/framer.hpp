@@ -31,7 +31,7 @@ struct FramerCounters {
   std::uint64_t markers = 0;
   std::uint64_t pad_octets = 0;
   std::uint64_t octets = 0;         ///< stream octets produced, markers included
-  std::uint64_t octets_copied = 0;  ///< payload octets copied into the ring
+  std::uint64_t octets_copied = 0;  ///< payload octets copied: to the ring, or by detach()
   std::uint64_t octets_crced = 0;
 };
 
