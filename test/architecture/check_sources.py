@@ -34,7 +34,7 @@ IO_HEADERS = re.compile(
     r"sys/(?!auxv).*|netinet/.*|arpa/.*|linux/.*|net/.*|poll\.h|unistd\.h|fcntl\.h|netdb\.h|"
     r"pthread\.h|signal\.h|csignal|time\.h|errno\.h|cerrno|boost/asio.*|openssl/.*|pcap.*)$")
 LOCK_HEADERS = re.compile(r"(mutex|shared_mutex|condition_variable)$")
-FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h)$")
+FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h|cerrno|arpa/inet\.h|pcap/.*)$")
 CAPTURE_WRITER = re.compile(r"verbs/trace/(src|include/iwarp/trace)/(pcap|capture)\w*\.[ch]pp$")
 
 MAX_LINES = 500

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// CaptureFile: a pcap file that Wireshark and tshark open, shared by the taps of any number of
+// connections. Needs no privilege: the packets in it are made up around the octets that were sent.
+// Each packet is handed to the system as soon as it is written, so that the file is whole whenever
+// the process dies. Thread safe.
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/mpa/startup_types.hpp"
+
+namespace iwarp::trace {
+
+/// Two readings of the same moment: taps live in steady time, captures show the time of day.
+struct CaptureClock {
+  std::chrono::system_clock::time_point wall;
+  mpa::TimePoint steady;
+};
+
+class CaptureFile {
+ public:
+  /// Creates or empties the file at `path`. Error: one line that says what went wrong and where.
+  static std::expected<std::shared_ptr<CaptureFile>, std::string> create(const std::string& path,
+                                                                         const CaptureClock& clock);
+  ~CaptureFile();
+  CaptureFile(const CaptureFile&) = delete;
+  CaptureFile& operator=(const CaptureFile&) = delete;
+
+  /// Appends one Ethernet packet of at most kMaxPacket octets. After the first failure nothing is
+  /// written any more.
+  void write(bytes::View packet, mpa::TimePoint now);
+
+  /// Empty while all went well, else one line: the capture ends where it happened.
+  std::string error() const;
+
+  static constexpr std::size_t kMaxPacket = 65536 + 256;
+
+ private:
+  struct State;
+  explicit CaptureFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace iwarp::trace

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TCP address of one end of a traced connection. Plain text and number: nothing is looked up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace iwarp::trace {
+
+struct Endpoint {
+  std::string host;  ///< a numeric IPv4 or IPv6 address, without brackets
+  std::uint16_t port = 0;
+};
+
+}  // namespace iwarp::trace

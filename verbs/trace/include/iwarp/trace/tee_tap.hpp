@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// TeeTap: several taps on one connection, called in the order in which they were given.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "iwarp/verbs/wire_tap.hpp"
+
+namespace iwarp::trace {
+
+class TeeTap final : public verbs::WireTap {
+ public:
+  /// Null pointers are left out.
+  explicit TeeTap(std::vector<std::unique_ptr<verbs::WireTap>> taps) : taps_(std::move(taps)) {
+    std::erase(taps_, nullptr);
+  }
+
+  void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override {
+    for (const auto& tap : taps_) tap->octets(outbound, octets, now);
+  }
+  void closed(bool outbound, bool reset, mpa::TimePoint now) override {
+    for (const auto& tap : taps_) tap->closed(outbound, reset, now);
+  }
+
+ private:
+  std::vector<std::unique_ptr<verbs::WireTap>> taps_;
+};
+
+}  // namespace iwarp::trace

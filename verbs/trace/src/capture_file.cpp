@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pcap file, through libpcap. Each record goes to the system in one write: a stream buffer that
+// is larger than any record, and a flush behind each.
+#include "iwarp/trace/capture_file.hpp"
+
+#include <fmt/format.h>
+#include <pcap/pcap.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+namespace iwarp::trace {
+namespace {
+
+constexpr std::size_t kFileBuffer = 128 * 1024;
+static_assert(kFileBuffer > CaptureFile::kMaxPacket + 1024);
+
+struct ClosePcap {
+  void operator()(pcap_t* pcap) const { pcap_close(pcap); }
+  void operator()(pcap_dumper_t* dumper) const { pcap_dump_close(dumper); }
+};
+
+std::string failure(const std::string& path, const char* what) {
+  return fmt::format("cannot write the capture file {}: {}", path, what);
+}
+
+}  // namespace
+
+struct CaptureFile::State {
+  std::string path;
+  CaptureClock clock;
+  std::unique_ptr<char[]> buffer;  ///< outlives the dumper, which closes the file
+  std::unique_ptr<pcap_t, ClosePcap> pcap;
+  std::unique_ptr<pcap_dumper_t, ClosePcap> dumper;
+  mutable std::mutex mutex;
+  std::string error;
+};
+
+CaptureFile::CaptureFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CaptureFile::~CaptureFile() = default;
+
+std::expected<std::shared_ptr<CaptureFile>, std::string> CaptureFile::create(
+    const std::string& path, const CaptureClock& clock) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->clock = clock;
+  state->buffer = std::make_unique_for_overwrite<char[]>(kFileBuffer);
+  state->pcap.reset(pcap_open_dead_with_tstamp_precision(DLT_EN10MB, static_cast<int>(kMaxPacket),
+                                                         PCAP_TSTAMP_PRECISION_NANO));
+  if (!state->pcap) return std::unexpected(failure(path, "libpcap is out of memory"));
+  // "e": a child process must not inherit the file.
+  std::FILE* file = std::fopen(path.c_str(), "wbe");
+  if (file == nullptr) return std::unexpected(failure(path, std::strerror(errno)));
+  std::setvbuf(file, state->buffer.get(), _IOFBF, kFileBuffer);
+  state->dumper.reset(pcap_dump_fopen(state->pcap.get(), file));
+  if (!state->dumper) {
+    std::fclose(file);
+    return std::unexpected(failure(path, pcap_geterr(state->pcap.get())));
+  }
+  if (pcap_dump_flush(state->dumper.get()) != 0) {
+    return std::unexpected(failure(path, std::strerror(errno)));
+  }
+  return std::shared_ptr<CaptureFile>(new CaptureFile(std::move(state)));
+}
+
+void CaptureFile::write(bytes::View packet, mpa::TimePoint now) {
+  using std::chrono::nanoseconds;
+  using std::chrono::seconds;
+  State& s = *state_;
+  const auto since_epoch = std::chrono::duration_cast<nanoseconds>(s.clock.wall.time_since_epoch() +
+                                                                   (now - s.clock.steady));
+  const auto whole = std::chrono::floor<seconds>(since_epoch);
+  pcap_pkthdr header{};
+  header.ts.tv_sec = static_cast<decltype(header.ts.tv_sec)>(whole.count());
+  // Nanoseconds, although the member is named otherwise: the file was opened for them.
+  header.ts.tv_usec = static_cast<decltype(header.ts.tv_usec)>((since_epoch - whole).count());
+  header.caplen = static_cast<bpf_u_int32>(packet.size());
+  header.len = header.caplen;
+
+  const std::lock_guard lock(s.mutex);
+  if (!s.error.empty()) return;
+  pcap_dump(reinterpret_cast<u_char*>(s.dumper.get()), &header,
+            reinterpret_cast<const u_char*>(packet.data()));
+  if (pcap_dump_flush(s.dumper.get()) != 0) s.error = failure(s.path, std::strerror(errno));
+}
+
+std::string CaptureFile::error() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->error;
+}
+
+}  // namespace iwarp::trace

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames in verbs words (RFC 5040 section 5, RFC 6581 for the start).
+#include "meaning.hpp"
+
+#include <fmt/format.h>
+
+#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/rdmap/message_header.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+
+namespace iwarp::trace {
+namespace {
+
+using rdmap::Opcode;
+
+struct Names {
+  std::string_view sender;
+  std::string_view receiver;
+};
+
+std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
+  const std::size_t word = frame.enhanced ? mpa::kEnhancedWordSize : 0;
+  const auto size = frame.private_data.size();
+  const auto data = size > word ? fmt::format(", with {} octets of private data", size - word) : "";
+  if (frame.kind == mpa::FrameKind::kRequest) {
+    return fmt::format("{} asks {} for a connection{}", n.sender, n.receiver, data);
+  }
+  if (frame.rejected) return fmt::format("{} rejects the connection{}", n.sender, data);
+  return fmt::format("{} accepts{}: both Queue Pairs enter RTS", n.sender, data);
+}
+
+std::string write_meaning(const ddp::SegmentHeader& h, std::size_t payload, bool first_frame,
+                          const Names& n) {
+  if (payload == 0 && first_frame) {
+    return fmt::format(
+        "RDMA Write of 0 octets, the ready-to-receive signal (RTR): it places "
+        "nothing, and now {} may send too",
+        n.receiver);
+  }
+  return fmt::format(
+      "RDMA Write{} of {} octets into {}'s STag 0x{:08x}, placed without waking its "
+      "program",
+      h.last ? "" : ", one part,", payload, n.receiver, h.stag.value);
+}
+
+std::string read_request_meaning(bytes::View payload, const Names& n) {
+  const auto request = rdmap::decode_read_request(payload);
+  if (!request) return "an RDMA Read whose request is cut off";
+  return fmt::format(
+      "RDMA Read of {} octets from {}'s STag 0x{:08x}, answered without waking its "
+      "program",
+      request->size, n.receiver, request->source_stag.value);
+}
+
+std::string read_response_meaning(const ddp::SegmentHeader& h, std::size_t payload,
+                                  const Names& n) {
+  return fmt::format("{} octets that {} reads arrive in its STag 0x{:08x}{}", payload, n.receiver,
+                     h.stag.value, h.last ? "; its RDMA Read is complete" : ", more follow");
+}
+
+std::string send_meaning(const rdmap::OpcodeInfo& row, const ddp::SegmentHeader& h,
+                         std::size_t payload, const Names& n) {
+  if (!h.last) {
+    return fmt::format("{}, {} octets from octet {} on{}", row.name, payload, h.mo,
+                       h.mo == 0 ? fmt::format(", consumes one Receive of {}", n.receiver)
+                                 : std::string(" of the same Receive"));
+  }
+  auto text =
+      h.mo == 0 ? fmt::format("Send of {} octets, consumes one Receive of {}", payload, n.receiver)
+                : fmt::format("last {} octets of a Send of {}, its Receive is complete", payload,
+                              h.mo + payload);
+  if (row.solicited) text += ", wakes a program that waits for solicited events";
+  if (row.invalidates) {
+    text += fmt::format(", and takes back {}'s STag 0x{:08x}", n.receiver, h.rsvd_ulp_rest);
+  }
+  return text;
+}
+
+std::string terminate_meaning(bytes::View payload, const Names& n) {
+  const auto terminate = rdmap::decode_terminate(payload);
+  return fmt::format(
+      "Terminate: {} ends the stream because of \"{}\"; both Queue Pairs go to "
+      "Error and flush their work",
+      n.sender, terminate ? terminate->fault.why : "an error that is cut off");
+}
+
+std::string segment_meaning(const Frame& frame, const Names& n) {
+  const auto header = ddp::decode_segment_header(frame.ulpdu);
+  if (!header) return "nothing: too short for any message";
+  const auto payload = frame.ulpdu.subspan(header->size());
+  const auto* row = rdmap::find_opcode(header->rsvd_ulp & rdmap::kOpcodeMask);
+  if (row == nullptr) {
+    return fmt::format("nothing that {} has an operation for; it answers with a Terminate",
+                       n.receiver);
+  }
+  switch (row->opcode) {
+    case Opcode::kWrite:
+      return write_meaning(*header, payload.size(), frame.position == 0, n);
+    case Opcode::kReadRequest:
+      return read_request_meaning(payload, n);
+    case Opcode::kReadResponse:
+      return read_response_meaning(*header, payload.size(), n);
+    case Opcode::kTerminate:
+      return terminate_meaning(payload, n);
+    default:
+      return send_meaning(*row, *header, payload.size(), n);
+  }
+}
+
+}  // namespace
+
+std::string meaning(const Frame& frame, std::string_view sender, std::string_view receiver) {
+  const Names names{sender, receiver};
+  switch (frame.kind) {
+    case FrameKind::kStartup:
+      return startup_meaning(frame.startup, names);
+    case FrameKind::kUndecodable:
+      return "nothing";
+    case FrameKind::kFpdu:
+      break;
+  }
+  if (frame.crc == CrcVerdict::kBad) {
+    return fmt::format("nothing: damaged; {} places none of it and ends the stream", receiver);
+  }
+  return segment_meaning(frame, names);
+}
+
+}  // namespace iwarp::trace

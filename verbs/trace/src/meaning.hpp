@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a frame means to somebody who programs with verbs. Words only; the layers below print their
+// fields themselves.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "iwarp/trace/stream_decoder.hpp"
+
+namespace iwarp::trace {
+
+/// One sentence. `sender` and `receiver` are the names of the two ends.
+std::string meaning(const Frame& frame, std::string_view sender, std::string_view receiver);
+
+}  // namespace iwarp::trace

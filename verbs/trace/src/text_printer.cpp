@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lays out one frame as indented layers. What a layer says comes from that layer's describe().
+#include "iwarp/trace/text_printer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include "iwarp/bytes/hex.hpp"
+#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/mpa/describe.hpp"
+#include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/rdmap/describe.hpp"
+#include "iwarp/rdmap/message_header.hpp"
+#include "meaning.hpp"
+
+namespace iwarp::trace {
+namespace {
+
+using bytes::View;
+
+constexpr std::string_view kNearColour = "\033[36m";
+constexpr std::string_view kFarColour = "\033[33m";
+constexpr std::string_view kBold = "\033[1m";
+constexpr std::string_view kFaint = "\033[2m";
+constexpr std::string_view kRed = "\033[31m";
+constexpr std::string_view kPlain = "\033[0m";
+
+/// The lines of one frame, each layer indented two columns deeper than the one that carries it.
+class Lines {
+ public:
+  Lines(std::string heading, bool colour) : text_(std::move(heading)), colour_(colour) {}
+
+  void layer(std::string_view name, std::string_view says, bool fault = false) {
+    ++depth_;
+    text_ += fmt::format("{:{}}{} {}\n", "", indent(), paint(kBold, fmt::format("{:<5}", name)),
+                         fault ? paint(kRed, says) : std::string(says));
+  }
+  /// A line that belongs to the layer above it.
+  void detail(std::string_view says) {
+    text_ += fmt::format("{:{}}{}\n", "", indent() + 6, paint(kFaint, says));
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::size_t indent() const { return 2 + 2 * depth_; }
+  std::string paint(std::string_view colour, std::string_view words) const {
+    if (!colour_) return std::string(words);
+    return fmt::format("{}{}{}", colour, words, kPlain);
+  }
+
+  std::string text_;
+  bool colour_;
+  std::size_t depth_ = 0;
+};
+
+/// describe() texts begin with the name of their layer, which has its own column here.
+std::string_view without_name(std::string_view text, std::string_view name) {
+  if (!text.starts_with(name)) return text;
+  text.remove_prefix(name.size());
+  return text.starts_with(' ') ? text.substr(1) : text;
+}
+
+std::string fpdu_line(const Frame& frame) {
+  auto out = fmt::format("FPDU with ULPDU_Length {}, PAD {}", frame.ulpdu.size(),
+                         mpa::pad_size(frame.ulpdu.size()));
+  for (std::size_t i = 0; i < frame.fpduptrs.size(); ++i) {
+    out += fmt::format("{} {:04x}", i == 0 ? ", markers" : "", frame.fpduptrs[i]);
+  }
+  if (!frame.markers_agree) out += " (pointing elsewhere)";
+  switch (frame.crc) {
+    case CrcVerdict::kGood:
+      return out + fmt::format(", CRC {:08x} good", frame.crc_field);
+    case CrcVerdict::kBad:
+      return out + fmt::format(", CRC {:08x} BAD", frame.crc_field);
+    case CrcVerdict::kNotUsed:
+      return out + ", CRC not in use";
+  }
+  return out;
+}
+
+std::string readable(View octets) {
+  std::string out;
+  for (const std::byte b : octets) {
+    const auto c = std::to_integer<char>(b);
+    out += c >= ' ' && c <= '~' ? c : '.';
+  }
+  return out;
+}
+
+void show_payload(Lines& lines, View payload, std::size_t limit) {
+  if (payload.empty() || limit == 0) return;
+  const View shown = payload.first(std::min(limit, payload.size()));
+  auto out = fmt::format("{}  \"{}\"", bytes::to_hex(shown), readable(shown));
+  if (shown.size() < payload.size()) {
+    out += fmt::format(" and {} more", payload.size() - shown.size());
+  }
+  lines.detail(out);
+}
+
+/// How many octets of the ULPDU are the message's own RDMAP header, behind DDP's.
+std::size_t rdmap_header_size(const ddp::SegmentHeader& header, std::size_t rest) {
+  switch (header.rsvd_ulp & rdmap::kOpcodeMask) {
+    case static_cast<int>(rdmap::Opcode::kReadRequest):
+      return std::min(rest, rdmap::kReadRequestSize);
+    case static_cast<int>(rdmap::Opcode::kTerminate):
+      return rest;
+    default:
+      return 0;
+  }
+}
+
+std::string name_of(const mpa::StartupFrame& frame) {
+  if (frame.kind == mpa::FrameKind::kRequest) return "MPA Request";
+  return frame.rejected ? "MPA Reply (rejected)" : "MPA Reply";
+}
+
+std::string name_of(const Frame& frame) {
+  const auto size = frame.octets.size();
+  switch (frame.kind) {
+    case FrameKind::kStartup:
+      return fmt::format("{}, {} octets", name_of(frame.startup), size);
+    case FrameKind::kFpdu:
+      return fmt::format("FPDU, {} octets", size);
+    case FrameKind::kUndecodable:
+      break;
+  }
+  return fmt::format("{} octets that are no frame", size);
+}
+
+void show_startup(Lines& lines, const Frame& frame, const PrinterOptions& options) {
+  lines.layer("MPA", without_name(mpa::describe_startup_frame(frame.octets), "MPA"));
+  if (options.header_octets) {
+    lines.detail(bytes::to_hex(frame.octets.first(mpa::kStartupHeaderSize)));
+  }
+}
+
+/// Layers of an FPDU up to RDMAP; returns the payload for whoever shows it.
+View show_fpdu(Lines& lines, const Frame& frame, const PrinterOptions& options) {
+  const bool bad = frame.crc == CrcVerdict::kBad || !frame.markers_agree;
+  lines.layer("MPA", fpdu_line(frame), bad);
+  const bool leads = frame.marked && frame.position % mpa::kMarkerInterval == 0;
+  if (options.header_octets) {
+    const auto front = mpa::kLengthFieldSize + (leads ? mpa::kMarkerSize : 0);
+    lines.detail(fmt::format("{} ... {}", bytes::to_hex(frame.octets.first(front)),
+                             bytes::to_hex(frame.octets.last(mpa::kCrcSize))));
+  }
+  lines.layer("DDP", without_name(ddp::describe_segment(frame.ulpdu), "DDP"));
+  const auto header = ddp::decode_segment_header(frame.ulpdu);
+  const View rest = header ? frame.ulpdu.subspan(header->size()) : View{};
+  const std::size_t own = header ? rdmap_header_size(*header, rest.size()) : 0;
+  if (options.header_octets && header) {
+    lines.detail(bytes::to_hex(frame.ulpdu.first(header->size())));
+  }
+  lines.layer("RDMAP", without_name(rdmap::describe_message(frame.ulpdu), "RDMAP"));
+  if (options.header_octets && own > 0) lines.detail(bytes::to_hex(rest.first(own)));
+  return rest.subspan(own);
+}
+
+}  // namespace
+
+TextPrinter::TextPrinter(PrinterOptions options, Sink sink)
+    : options_(std::move(options)),
+      sink_(std::move(sink)),
+      decoder_([this](const Frame& frame) { print(frame); }) {}
+
+TextPrinter::TextPrinter(PrinterOptions options, std::ostream& out)
+    : TextPrinter(std::move(options),
+                  [&out](std::string_view text) { out << text << std::flush; }) {}
+
+void TextPrinter::octets(bool outbound, View octets, mpa::TimePoint now) {
+  touch(now);
+  decoder_.octets(outbound ? Side::kNear : Side::kFar, octets);
+}
+
+void TextPrinter::closed(bool outbound, bool reset, mpa::TimePoint now) {
+  touch(now);
+  const Side from = outbound ? Side::kNear : Side::kFar;
+  decoder_.ended(from);
+  sink_(heading(from, reset ? "TCP reset" : "TCP FIN: nothing more comes this way"));
+}
+
+void TextPrinter::touch(mpa::TimePoint now) {
+  if (!options_.start) options_.start = now;
+  now_ = now;
+}
+
+std::string TextPrinter::heading(Side from, std::string_view what) const {
+  const bool near = from == Side::kNear;
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(now_ - *options_.start).count();
+  const auto line = fmt::format("{:+.6f} {} {} {}  {}", static_cast<double>(micros) / 1e6,
+                                options_.near, near ? "-->" : "<--", options_.far, what);
+  if (!options_.colour) return line + "\n";
+  return fmt::format("{}{}{}\n", near ? kNearColour : kFarColour, line, kPlain);
+}
+
+void TextPrinter::print(const Frame& frame) {
+  const bool near = frame.from == Side::kNear;
+  Lines lines(heading(frame.from, name_of(frame)), options_.colour);
+  View payload;
+  switch (frame.kind) {
+    case FrameKind::kStartup:
+      show_startup(lines, frame, options_);
+      payload = frame.startup.private_data.subspan(
+          frame.startup.enhanced
+              ? std::min(mpa::kEnhancedWordSize, frame.startup.private_data.size())
+              : 0);
+      break;
+    case FrameKind::kFpdu:
+      payload = show_fpdu(lines, frame, options_);
+      break;
+    case FrameKind::kUndecodable:
+      lines.layer("MPA", frame.why, true);
+      payload = frame.octets;
+      break;
+  }
+  if (frame.kind != FrameKind::kUndecodable) {
+    lines.layer(
+        "verbs",
+        meaning(frame, near ? options_.near : options_.far, near ? options_.far : options_.near),
+        frame.crc == CrcVerdict::kBad);
+  }
+  show_payload(lines, payload, options_.max_payload);
+  sink_(lines.text());
+}
+
+}  // namespace iwarp::trace
