@@ -26,16 +26,9 @@ boost_is_installed() {
   return 1
 }
 
-# as_root COMMAND...: directly, or through sudo where there is one.
+# as_root COMMAND...: directly, or through sudo.
 as_root() {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    echo "error: not root and no sudo; as root run: $*" >&2
-    return 1
-  fi
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 # install_packages NAME...: those that are missing, plus a Boost.
@@ -49,6 +42,11 @@ install_packages() {
     is_installed "$package" || missing+=("$package")
   done
   if [ ${#missing[@]} -eq 0 ] && boost_is_installed; then return 0; fi
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    boost_is_installed || missing+=("one of ${boost_packages[*]}")
+    echo "error: neither root nor sudo; somebody has to install: ${missing[*]}" >&2
+    return 1
+  fi
 
   as_root apt-get update -qq
   if ! boost_is_installed; then
