@@ -18,12 +18,13 @@ const Kernel& choose() {
 }  // namespace
 
 std::span<const Kernel> kernels() {
-  static const std::array all {
-    kPortableKernel,
+  static const std::array all{
+      kPortableKernel,
 #if defined(__x86_64__)
-        kSse42Kernel, kAvx512Kernel,
+      kSse42Kernel,
+      kAvx512Kernel,
 #elif defined(__aarch64__)
-        kArmv8Kernel,
+      kArmv8Kernel,
 #endif
   };
   return all;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fault: what a peer did wrong, in the terms of the Terminate Control field (RFC 5040 section 4.8).
 // Faults travel up as values. Only RDMAP turns the first one into a Terminate message; the layer
-// that found it latches. "Not enough bytes yet" is never a Fault; misuse by the caller is never one.
+// that found it latches. "Not enough bytes yet" is never a Fault; misuse by the caller is never
+// one.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ enum class Layer : std::uint8_t { kRdma = 0, kDdp = 1, kMpa = 2 };
 
 struct [[nodiscard]] Fault {
   Layer layer = Layer::kRdma;
-  std::uint8_t type = 0;    ///< Error Type nibble
-  std::uint8_t code = 0;    ///< Error Code octet
-  const char* why = "";     ///< a static string for people
+  std::uint8_t type = 0;  ///< Error Type nibble
+  std::uint8_t code = 0;  ///< Error Code octet
+  const char* why = "";   ///< a static string for people
 
   /// Equal on the wire; the explanation does not count.
   constexpr bool operator==(const Fault& o) const {
