@@ -30,10 +30,17 @@ Fault write_fault(AccessError error) {
   return ddp::kDdpCatastrophic;
 }
 
+// Only a Send without payload can be an RTR of the Send kind.
+bool is_empty_send(bytes::View prefix, std::size_t ulpdu_length) {
+  return ulpdu_length == ddp::kUntaggedHeaderSize && prefix.size() >= 2 &&
+         prefix[1] == std::byte{control_octet(Opcode::kSend)};
+}
+
 }  // namespace
 
 Result<ddp::Arrival> Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
   remember_segment(prefix, ulpdu_length);
+  if (rtr_send_expected_) rtr_send_expected_ = is_empty_send(prefix, ulpdu_length);
   auto arrival = receiver_.begin(prefix, ulpdu_length);
   if (!arrival) terminate(arrival.error(), true);
   return arrival;

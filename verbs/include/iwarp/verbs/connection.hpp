@@ -67,9 +67,10 @@ enum class Wish : std::uint8_t {
 
 class Connection {
  public:
-  /// `qp` may be null for a responder until accept(). `tap` may be null. Both outlive this.
-  Connection(mpa::Role role, QueuePair* qp, QpDriver* driver, const ConnectionOptions& options,
-             WireTap* tap);
+  /// `qp` is null for a responder until accept(); `tap` may be null. Both outlive this. `driver` is
+  /// who owns this object: the queue pair keeps it while it is connected.
+  Connection(mpa::Role role, QueuePair* qp, std::weak_ptr<QpDriver> driver,
+             const ConnectionOptions& options, WireTap* tap);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -108,12 +109,10 @@ class Connection {
 
   // Poll ----------------------------------------------------------------------------------------
   std::optional<ConnectionEvent> event();
-  Wish wish() const;
+  /// To be obeyed once transmit_plan() is empty. kShutdownSend is given once.
+  Wish wish();
   std::optional<TimePoint> timeout() const;
   void handle_timeout(TimePoint now);
-  /// True when transmit_plan() may have something although the socket was not the obstacle.
-  bool has_work() const;
-
   const mpa::Startup& startup() const { return startup_; }
   mpa::Mulpdu mulpdu() const { return mulpdu_; }
   QueuePair* qp() const { return qp_; }
@@ -123,34 +122,42 @@ class Connection {
  private:
   struct Full;  ///< exists in full operation: framer, deframer, stream
 
-  void startup_received(std::size_t n, TimePoint now);
+  void startup_received(bytes::View octets, TimePoint now);
   void startup_progress(TimePoint now);
   void enter_full_operation(TimePoint now);
+  void establish();
   void run_inbound(TimePoint now);
-  bool handle_ulpdu(TimePoint now);
-  bool handle_partial(TimePoint now);
-  void finish_segment(TimePoint now);
+  void inbound_fault(const bytes::Fault& fault);
+  void begin_early();
+  bool take_ulpdu(TimePoint now);
+  void segment_done();
+  void settle(TimePoint now);
   void note_stream_state(TimePoint now);
+  void close_when_drained(TimePoint now);
   void fill_framer();
-  void close_if_drained(TimePoint now);
-  void over(QpEvent event, Wish wish, TimePoint now);
-  void push_event(ConnectionEvent event);
+  void over(QpEvent event, Wish wish);
+  void wish_for(Wish wish);
+  bool discarding() const;
+  void update_mulpdu();
 
   const mpa::Role role_;
   QueuePair* qp_;
-  QpDriver* driver_;
+  std::weak_ptr<QpDriver> driver_;
   const ConnectionOptions options_;
   WireTap* tap_;
   mpa::Startup startup_;
   mpa::Mulpdu mulpdu_;
   std::size_t emss_ = 0;
   std::unique_ptr<Full> full_;
-  std::vector<std::byte> startup_buffer_;
-  std::vector<bytes::Span> startup_plan_;
-  std::vector<bytes::View> startup_out_;
+  std::vector<std::byte> scratch_;  ///< startup frames, and what is read only to be dropped
+  bytes::Span scratch_plan_;
+  bytes::View startup_out_;
+  std::span<const bytes::Span> last_receive_plan_;
+  std::span<const bytes::View> last_transmit_plan_;
   std::deque<ConnectionEvent> events_;
   Wish wish_ = Wish::kNone;
-  std::optional<TimePoint> deadline_;
+  bool shutdown_told_ = false;
+  std::optional<TimePoint> close_deadline_;
 };
 
 }  // namespace iwarp::verbs

@@ -65,6 +65,8 @@ class Grant {
     if (region_ != nullptr) region_->pins.fetch_sub(1, std::memory_order_release);
     region_ = nullptr;
   }
+  /// The same pin, for these octets.
+  Grant over(bytes::Span memory) && { return {std::exchange(region_, nullptr), memory}; }
   bytes::Span memory() const { return memory_; }
   Region* region() const { return region_; }
   /// False once the region was invalidated: the octets must not be used for anything new.

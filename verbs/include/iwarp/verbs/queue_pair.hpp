@@ -96,27 +96,31 @@ class QueuePair final : private rdmap::Ulp {
   /// Lowers ORD, in Idle or RTS. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
 
-  // Connection ----------------------------------------------------------------------------------
-  /// Idle to RTS. `driver` stays until disconnected(). [VRB-7]
-  bool connected(QpDriver* driver, std::uint16_t ird, std::uint16_t ord);
-  /// The driver's address without RTS: posts before the connection exists must reach it.
+  // Connection: under its lock ------------------------------------------------------------------
+  /// Idle to RTS; false: it is not Idle, or connected. `driver` is kept until the stream is over.
+  /// The counts of the stream start anew with it. [VRB-7]
+  bool connected(std::shared_ptr<QpDriver> driver, std::uint16_t ird, std::uint16_t ord);
+  /// What the RDMAP stream asks.
   rdmap::Ulp& ulp() { return *this; }
   /// A state event; completes and flushes as the new state wants.
   void event(QpEvent event);
-  /// The stream was terminated by us; `inbound` when the peer's segment caused it.
-  void stream_failed(const rdmap::Terminate& terminate);
-  /// A receive is waited for since no buffer was posted.
-  void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
-  /// Nothing posted on the send queue is unfinished.
+  /// We terminate the stream: remembered for query(), told as an event.
+  void terminate_sent(const rdmap::Terminate& terminate);
+  /// Flushes what was posted since the queue pair left RTS.
+  void flush_posted();
+  /// Wait for a receive instead of failing when none is posted.
+  void set_hold_on_empty(bool hold);
+  /// A request could not be executed for a local reason, so the stream has to end. Once.
+  bool take_local_failure();
+  /// Everything posted on the send queue is finished.
   bool send_idle() const;
-  /// An invalidate waits for other streams to let go of memory: poll again.
-  bool waiting_for_pins() const { return waiting_for_pins_; }
-  /// Our own use of this region has to end: requests that still need it fail. True when octets
-  /// already handed to the Connection lie inside it.
-  void revoke(const Region& region);
-  std::uint64_t octets_placed() const { return octets_placed_; }
-  std::uint64_t completions() const { return completions_; }
-  void post_event(const AsyncEvent& event) { on_event_(event); }
+  /// An invalidate waits until other streams let go of the memory: poll again soon.
+  bool waiting_for_pins() const;
+  /// The region became invalid. Lets go of it where its octets are not needed any more; true: they
+  /// are, and the stream has to end. `mid_message`: the last request started is not all framed.
+  bool revoke(const Region& region, bool mid_message);
+  std::uint64_t octets_placed() const;
+  std::uint64_t completions() const;
 
  private:
   struct SendSlot;
@@ -138,33 +142,32 @@ class QueuePair final : private rdmap::Ulp {
 
   std::error_code check(const SendWr& wr) const;
   std::error_code enqueue(const SendWr& wr);
+  std::shared_ptr<QpDriver> driver() const;
   enum class Local : std::uint8_t { kDone, kWait, kFailed };
   Local run_local(SendSlot& slot);
-  bool resolve(SendSlot& slot, rdmap::Request& out);
-  bool fill_request(SendSlot& slot, rdmap::Request& out);
-  void fail_slot(SendSlot& slot, WcStatus status);
-  void finish(std::uint64_t sequence);
+  bool may_start(const SendSlot& slot, bool read_credit) const;
+  bool resolve(SendSlot& slot);
+  void fill_request(SendSlot& slot, rdmap::Request& out);
+  void fail(SendSlot& slot, WcStatus status);
+  void finish(SendSlot& slot);
   void retire();
-  void complete_send(const SendSlot& slot);
-  void complete_recv(const PostedReceive& recv, const WorkCompletion& wc, bool solicited);
+  bool settle(SendSlot& slot);
+  void complete_send(SendSlot& slot, std::uint64_t sequence);
+  void complete_receive(WorkCompletion wc);
   void flush();
   void flush_receives();
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped);
-  std::optional<PostedReceive> take_receive();
-  SendSlot& slot(std::uint64_t sequence);
+  bool take_receive();
+  bool resolve_receive();
+  void async(AsyncEventType type, const std::optional<rdmap::Terminate>& terminate = {});
 
   const QpNum num_;
   const QpInit init_;
   StagTable& stags_;
   const std::function<void(const AsyncEvent&)> on_event_;
   std::atomic<QpState> state_{QpState::kIdle};
-  std::atomic<QpDriver*> driver_{nullptr};
   std::unique_ptr<Impl> impl_;
-  bool hold_on_empty_ = false;
-  bool waiting_for_pins_ = false;
-  std::uint64_t octets_placed_ = 0;
-  std::uint64_t completions_ = 0;
 };
 
 }  // namespace iwarp::verbs

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The octets of a connection: where the next ones go, which leave next, and what is done with an
+// FPDU in between. MPA below, DDP and RDMAP above; this is where they meet.
+#include <algorithm>
+
+#include "connection_impl.hpp"
+#include "iwarp/bytes/place.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+// Placing early pays only when much is still to come.
+constexpr std::size_t kPlaceAbove = 4096;
+constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
+
+// Copies the octets of `pieces` behind the first `skip` to `target`, in order.
+void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
+                  const bytes::Scatter& target) {
+  auto sink = target.begin();
+  std::size_t at = 0;
+  for (bytes::View piece : pieces) {
+    const auto dropped = std::min(skip, piece.size());
+    skip -= dropped;
+    piece = piece.subspan(dropped);
+    while (!piece.empty()) {
+      const auto n = std::min(piece.size(), sink->size() - at);
+      bytes::place_copy(sink->subspan(at), piece.first(n));
+      piece = piece.subspan(n);
+      at += n;
+      if (at == sink->size()) {
+        ++sink;
+        at = 0;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// Inbound -----------------------------------------------------------------------------------------
+
+bool Connection::discarding() const {
+  return full_ != nullptr && full_->stream.state() != rdmap::StreamState::kRdma;
+}
+
+std::span<const bytes::Span> Connection::receive_plan() {
+  if (wish_ == Wish::kClose || wish_ == Wish::kReset) {
+    last_receive_plan_ = {};
+  } else if (full_ == nullptr || discarding()) {
+    scratch_plan_ = scratch_;
+    last_receive_plan_ = {&scratch_plan_, 1};
+  } else if (full_->hold) {
+    last_receive_plan_ = {};  // TCP holds the peer back.
+  } else {
+    last_receive_plan_ = full_->deframer.plan();
+  }
+  return last_receive_plan_;
+}
+
+void Connection::received(std::size_t n, TimePoint now) {
+  if (tap_ != nullptr) {
+    auto left = n;
+    for (const auto& piece : last_receive_plan_) {
+      const auto take = std::min(left, piece.size());
+      if (take != 0) tap_->octets(false, piece.first(take), now);
+      left -= take;
+    }
+  }
+  if (full_ == nullptr) {
+    startup_received(bytes::View(scratch_).first(n), now);
+    return;
+  }
+  if (discarding()) return;  // Later segments are dropped silently. [DDP-81] [MPA-113]
+  full_->deframer.filled(n);
+  run_inbound(now);
+}
+
+void Connection::startup_received(bytes::View octets, TimePoint now) {
+  const auto used = startup_.receive(octets, now);
+  startup_progress(now);
+  // What came behind the startup frame belongs to full operation. [MPA-64] [MPA-88]
+  if (used == octets.size() || full_ == nullptr || discarding()) return;
+  full_->deframer.feed(octets.subspan(used));
+  run_inbound(now);
+}
+
+void Connection::run_inbound(TimePoint now) {
+  Full& f = *full_;
+  while (!discarding() && !f.hold) {
+    const auto step = f.deframer.next(rdmap::Stream::kPrefix);
+    if (!step) {
+      inbound_fault(step.error());
+      break;
+    }
+    if (*step == mpa::Step::kNeedMore) break;
+    if (*step == mpa::Step::kPartial) {
+      begin_early();
+    } else if (*step == mpa::Step::kPlaced) {
+      f.began_early = false;
+      if (f.stream.end()) segment_done();
+    } else if (!take_ulpdu(now)) {
+      break;
+    }
+  }
+  settle(now);
+}
+
+// The FPDU was not valid: nothing of it counts, and nothing after it. [MPA-46] [MPA-113]
+void Connection::inbound_fault(const bytes::Fault& fault) {
+  if (full_->began_early) full_->stream.cancel();
+  full_->began_early = false;
+  full_->stream.terminate(fault, fault.layer != bytes::Layer::kMpa);
+}
+
+// A large FPDU has begun to arrive. Without CRC its payload may go straight to its place; with CRC
+// only when direct placement was asked for.
+void Connection::begin_early() {
+  Full& f = *full_;
+  const auto length = f.deframer.ulpdu_length();
+  const bool permitted = !startup_.negotiated().crc ||
+                         options_.placement == Placement::kDirect;  // Deviation: see Placement
+  if (!permitted || length < kPlaceAbove) return;
+  const auto arrival = f.stream.begin(f.deframer.prefix(), length);
+  if (!arrival || arrival->hold) return;
+  f.deframer.place(arrival->header.size(), arrival->target);
+  f.early_target = arrival->target;
+  f.began_early = true;
+}
+
+// A whole ULPDU, verified, in the stage. False: the stream is held.
+bool Connection::take_ulpdu(TimePoint now) {
+  Full& f = *full_;
+  const auto arrival = f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length());
+  if (!arrival) return true;
+  if (arrival->hold) {
+    f.hold = true;
+    if (!f.hold_until) f.hold_until = now + options_.receive_hold;
+    return false;
+  }
+  scatter_copy(f.deframer.ulpdu(), arrival->header.size(), arrival->target);
+  f.octets_copied += arrival->length;
+  f.hold_until.reset();
+  if (f.stream.end()) segment_done();
+  return true;
+}
+
+void Connection::segment_done() {
+  Full& f = *full_;
+  f.deframer.consume();
+  f.may_transmit = true;  // The responder has seen its first valid FPDU. [MPA-93]
+  establish();
+}
+
+// Outbound ----------------------------------------------------------------------------------------
+
+std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, TimePoint now) {
+  last_transmit_plan_ = {};
+  if (wish_ == Wish::kClose || wish_ == Wish::kReset) return last_transmit_plan_;
+  startup_out_ = startup_.transmit();
+  if (!startup_out_.empty()) {
+    last_transmit_plan_ = {&startup_out_, 1};
+    return last_transmit_plan_;
+  }
+  if (full_ == nullptr || !full_->may_transmit) return last_transmit_plan_;
+  fill_framer();
+  settle(now);
+  if (discarding()) fill_framer();  // the Terminate that settle() may have called for
+  if (wish_ == Wish::kClose || wish_ == Wish::kReset) return last_transmit_plan_;
+  last_transmit_plan_ = full_->framer.plan(limit);
+  return last_transmit_plan_;
+}
+
+void Connection::fill_framer() {
+  Full& f = *full_;
+  while (f.framer.queued_octets() < options_.transmit_batch &&
+         f.framer.room(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy)) {
+    if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
+    const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
+    f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
+                   f.out.token);
+    f.stream.segment_taken();
+  }
+}
+
+void Connection::transmitted(std::size_t n, TimePoint now) {
+  if (tap_ != nullptr) {
+    auto left = n;
+    for (const auto& piece : last_transmit_plan_) {
+      const auto take = std::min(left, piece.size());
+      if (take != 0) tap_->octets(true, piece.first(take), now);
+      left -= take;
+    }
+  }
+  if (!startup_out_.empty()) {
+    startup_.transmitted(n);
+    startup_out_ = {};
+    return;
+  }
+  if (full_ == nullptr) return;
+  full_->framer.sent(n);
+  while (const auto token = full_->framer.pop_sent()) full_->stream.sent(*token);
+  settle(now);
+}
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts behind verbs::Errc.
+#include "iwarp/verbs/errors.hpp"
+
+#include <array>
+#include <string>
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr std::array kTexts{
+    "success",
+    "invalid argument",
+    "the queue is full",
+    "too many scatter/gather elements",
+    "inline payload longer than the queue pair allows",
+    "message of 2^32 octets or more",
+    "a local buffer lies outside its registration or lacks a right",
+    "not allowed in this state of the queue pair",
+    "objects of different protection domains",
+    "still in use by other objects",
+    "the device limit for such objects is reached",
+    "private data too long (512 octets, 508 with MPA revision 2)",
+    "an RDMA Read takes exactly one local buffer",
+    "window and region do not fit together",
+    "ORD above what was negotiated",
+    "connection refused",
+    "connection reset by peer",
+    "timed out",
+    "rejected by the peer",
+    "the peer does not follow the MPA connection set-up",
+    "address in use",
+    "invalid address",
+    "the operating system refused",
+};
+
+class Category final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "iwarp"; }
+  std::string message(int value) const override {
+    const auto index = static_cast<std::size_t>(value);
+    return index < kTexts.size() ? kTexts[index] : "unknown error";
+  }
+};
+
+}  // namespace
+
+const std::error_category& verbs_category() {
+  static const Category category;
+  return category;
+}
+
+}  // namespace iwarp::verbs

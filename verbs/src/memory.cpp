@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// The STag table: who may touch which octets (RFC 5042 section 6, verbs draft sections 7.2
+// to 7.10).
+//
+// Readers pin first and look afterwards; a writer makes the entry invalid first and then waits for
+// the pins. Both orders are sequentially consistent, so one of the two always sees the other.
+#include "iwarp/verbs/memory.hpp"
+
+#include <thread>
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr std::uint32_t index_of(std::uint32_t stag) { return stag >> 8; }
+constexpr std::uint32_t make_stag(std::uint32_t index, std::uint8_t key) {
+  return (index << 8) | key;
+}
+
+// A slot that was used; look-ups go on behind it.
+Region* tombstone() {
+  static Region marker;
+  return &marker;
+}
+
+std::size_t table_size(std::size_t capacity) {
+  std::size_t size = 16;
+  while (size < capacity * 2) size *= 2;
+  return size;
+}
+
+std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who, std::uint64_t to,
+                                       std::uint32_t length) {
+  // A PD never reaches into another, a stream never into what is tied to another. The queue pair
+  // ties remote use only. [SEC-8] [SEC-9] [DDP-93] [DDP-94] [RDMAP-107] [RDMAP-108]
+  if (r.pd != who.pd) return std::unexpected(AccessError::kOtherStream);
+  if (who.remote && r.qp != 0 && r.qp != who.qp) {
+    return std::unexpected(AccessError::kOtherStream);
+  }
+  // A window is for the peer only. [VRB-30]
+  if (!who.remote && r.kind == Region::Kind::kWindow) {
+    return std::unexpected(AccessError::kNoRight);
+  }
+  if (!has(r.access, who.need)) return std::unexpected(AccessError::kNoRight);  // [SEC-18]
+  if (to + length - 1 < to) return std::unexpected(AccessError::kWraps);
+  // Local requests name virtual addresses whatever the TO base is.
+  const auto base = who.remote ? r.to_base : reinterpret_cast<std::uintptr_t>(r.address);
+  // To the octet. [SEC-12] [DDP-95] [RDMAP-109]
+  if (to < base || to - base > r.length || length > r.length - (to - base)) {
+    return std::unexpected(AccessError::kOutOfBounds);
+  }
+  return {};
+}
+
+}  // namespace
+
+StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random)
+    : capacity_(capacity), random_(std::move(random)), slots_(table_size(capacity)) {}
+
+std::expected<Grant, AccessError> StagTable::acquire(const AccessRequest& who, Stag stag,
+                                                     std::uint64_t to, std::uint32_t length) {
+  Region* region = find(stag);
+  if (region == nullptr) return std::unexpected(AccessError::kStagInvalid);
+  region->pins.fetch_add(1);
+  Grant pin(region, {});
+  // Only now is it certain that the entry does not change under us.
+  if (!region->valid.load() || region->stag.load() != stag.value) {
+    return std::unexpected(AccessError::kStagInvalid);
+  }
+  if (const auto ok = judge(*region, who, to, length); !ok) return std::unexpected(ok.error());
+  const auto base =
+      who.remote ? region->to_base : reinterpret_cast<std::uintptr_t>(region->address);
+  return std::move(pin).over({region->address + (to - base), length});
+}
+
+Region* StagTable::find(Stag stag) const {
+  if (stag.value == 0) return nullptr;  // [VRB-27]
+  return find_index(index_of(stag.value));
+}
+
+Region* StagTable::find_index(std::uint32_t index) const {
+  const auto mask = slots_.size() - 1;
+  for (std::size_t i = index & mask, n = 0; n < slots_.size(); i = (i + 1) & mask, ++n) {
+    Region* region = slots_[i].load(std::memory_order_acquire);
+    if (region == nullptr) return nullptr;
+    if (region != tombstone() && index_of(region->stag.load(std::memory_order_relaxed)) == index) {
+      return region;
+    }
+  }
+  return nullptr;
+}
+
+void StagTable::insert(Region* region) {
+  const auto mask = slots_.size() - 1;
+  std::size_t i = index_of(region->stag.load()) & mask;
+  for (;; i = (i + 1) & mask) {
+    Region* there = slots_[i].load(std::memory_order_relaxed);
+    if (there == nullptr || there == tombstone()) break;
+  }
+  slots_[i].store(region, std::memory_order_release);
+}
+
+void StagTable::erase(const Region* region) {
+  const auto mask = slots_.size() - 1;
+  std::size_t i = index_of(region->stag.load()) & mask;
+  while (slots_[i].load(std::memory_order_relaxed) != region) i = (i + 1) & mask;
+  slots_[i].store(tombstone(), std::memory_order_release);
+  // Tombstones before an empty slot serve no look-up any more.
+  if (slots_[(i + 1) & mask].load(std::memory_order_relaxed) != nullptr) return;
+  for (; slots_[i].load(std::memory_order_relaxed) == tombstone(); i = (i - 1) & mask) {
+    slots_[i].store(nullptr, std::memory_order_release);
+  }
+}
+
+std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what) {
+  const std::lock_guard lock(mutex_);
+  if (used_ == capacity_) return std::unexpected(make_error_code(Errc::kLimitReached));
+  Region* region = nullptr;
+  // A freed entry rests until half the table's worth of others were freed. [SEC-11]
+  if (free_.size() > capacity_ / 2 || storage_.size() == capacity_) {
+    region = free_.front();
+    free_.pop_front();
+  } else {
+    region = storage_.emplace_back(std::make_unique<Region>()).get();
+  }
+  std::uint32_t index = 0;
+  do {
+    index = random_() & 0xFFFFFF;  // Anywhere in the 24 bits, never 0. [RDMAP-115] [VRB-27]
+  } while (index == 0 || find_index(index) != nullptr);
+  region->kind = what.kind;
+  region->pd = what.pd;
+  region->qp = what.qp;
+  region->address = what.address;
+  region->length = what.length;
+  region->access = what.access;
+  region->to_base = has(what.access, Access::kZeroBased)
+                        ? 0
+                        : reinterpret_cast<std::uintptr_t>(what.address);  // [VRB-29]
+  region->parent = nullptr;
+  region->bound_windows = 0;
+  region->stag.store(make_stag(index, 0));
+  region->valid.store(what.kind == Region::Kind::kRegion);
+  insert(region);
+  ++used_;
+  registrations_.fetch_add(1, std::memory_order_relaxed);
+  return region;
+}
+
+std::error_code StagTable::destroy(Region* region, const std::function<void(Region&)>& break_pins) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (region->bound_windows != 0) return make_error_code(Errc::kBusy);
+    region->valid.store(false);  // Nobody new gets in. [SEC-14] [DDP-98]
+  }
+  while (region->pins.load(std::memory_order_acquire) != 0) {
+    break_pins(*region);
+    if (region->pins.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  }
+  const std::lock_guard lock(mutex_);
+  unbind(region);
+  erase(region);
+  region->stag.store(0);
+  region->kind = Region::Kind::kFree;
+  free_.push_back(region);
+  --used_;
+  return {};
+}
+
+void StagTable::unbind(Region* window) {
+  if (window->parent != nullptr) --window->parent->bound_windows;
+  window->parent = nullptr;
+}
+
+std::error_code StagTable::fast_register(PdId pd, const Registration& what) {
+  const std::lock_guard lock(mutex_);
+  Region* region = find(what.stag);
+  if (region == nullptr || region->kind != Region::Kind::kFastRegion || region->pd != pd ||
+      region->valid.load() || region->pins.load() != 0 || what.address == nullptr ||
+      what.length == 0) {
+    return make_error_code(Errc::kInvalidArgument);
+  }
+  region->address = what.address;
+  region->length = what.length;
+  region->access = what.access;
+  region->to_base =
+      has(what.access, Access::kZeroBased) ? 0 : reinterpret_cast<std::uintptr_t>(what.address);
+  region->stag.store(make_stag(index_of(what.stag.value), what.key));
+  region->valid.store(true);
+  registrations_.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
+  const std::lock_guard lock(mutex_);
+  Region* window = find(what.window);
+  Region* region = find(what.region);
+  // [VRB-35]
+  if (window == nullptr || window->kind != Region::Kind::kWindow || window->valid.load() ||
+      window->pins.load() != 0) {
+    return make_error_code(Errc::kNotBindable);
+  }
+  if (region == nullptr || region->kind == Region::Kind::kWindow || !region->valid.load() ||
+      region->stag.load() != what.region.value || !has(region->access, Access::kBindWindow) ||
+      has(region->access, Access::kZeroBased)) {
+    return make_error_code(Errc::kNotBindable);
+  }
+  if (window->pd != pd || region->pd != pd) return make_error_code(Errc::kWrongPd);
+  // The peer cannot be given what the region's owner may not do himself.
+  if (has(what.access, Access::kRemoteWrite) && !has(region->access, Access::kLocalWrite)) {
+    return make_error_code(Errc::kNotBindable);
+  }
+  const auto start = reinterpret_cast<std::uintptr_t>(what.address);
+  const auto region_start = reinterpret_cast<std::uintptr_t>(region->address);
+  if (what.length == 0 || start < region_start || start - region_start > region->length ||
+      what.length > region->length - (start - region_start)) {
+    return make_error_code(Errc::kNotBindable);
+  }
+  unbind(window);
+  window->parent = region;
+  ++region->bound_windows;
+  window->qp = qp;  // Type 2: of this stream only. [DDP-87]
+  window->address = what.address;
+  window->length = what.length;
+  window->access = what.access;
+  window->to_base = has(what.access, Access::kZeroBased) ? 0 : start;
+  window->stag.store(make_stag(index_of(what.window.value), what.key));  // [VRB-36]
+  window->valid.store(true);
+  registrations_.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool remote) {
+  const std::lock_guard lock(mutex_);
+  Region* region = find(stag);
+  if (region == nullptr || region->stag.load() != stag.value || region->pd != pd) {
+    return Invalidated::kRefused;
+  }
+  if (region->bound_windows != 0) return Invalidated::kRefused;  // [VRB-34]
+  const bool valid = region->valid.load();
+  if (valid && region->qp != 0 && region->qp != qp) return Invalidated::kRefused;
+  if (remote) {
+    if (!valid) return Invalidated::kRefused;
+    // The peer may end only what is its stream's alone. [RDMAP-113] [SEC-28]
+    if (region->qp == 0 && !has(region->access, Access::kRemoteInvalidate)) {
+      return Invalidated::kRefused;
+    }
+  }
+  region->valid.store(false);
+  if (region->pins.load() == 0) {
+    unbind(region);
+    return Invalidated::kDone;
+  }
+  return Invalidated::kPinned;
+}
+
+void StagTable::invalidate_windows_of(QpNum qp) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& region : storage_) {
+    if (region->kind == Region::Kind::kWindow && region->qp == qp && region->valid.load()) {
+      region->valid.store(false);
+      unbind(region.get());
+    }
+  }
+}
+
+bool StagTable::has_windows_of(QpNum qp) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& region : storage_) {
+    if (region->kind == Region::Kind::kWindow && region->qp == qp && region->valid.load()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::size_t StagTable::size() const {
+  const std::lock_guard lock(mutex_);
+  return used_;
+}
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a queue pair holds: send slots in a ring, the receive under way, and three counters that
+// only ever rise. posted >= started >= retired >= what the consumer has reaped.
+#pragma once
+
+#include "iwarp/verbs/queue_pair.hpp"
+
+namespace iwarp::verbs {
+
+struct QueuePair::SendSlot {
+  enum class Stage : std::uint8_t { kPosted, kStarted, kDone };
+
+  std::uint64_t wr_id = 0;
+  WrOpcode opcode = WrOpcode::kSend;
+  SendFlags flags = SendFlags::kNone;
+  Stage stage = Stage::kPosted;
+  WcStatus status = WcStatus::kSuccess;
+  std::uint32_t length = 0;
+  SgeList sgl;
+  RemoteAddress remote;
+  Stag invalidate;
+  Registration registration;
+  WindowBind bind;
+  boost::container::static_vector<Grant, bytes::kMaxSge> grants;
+
+  bool is_read() const { return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate; }
+};
+
+struct QueuePair::Impl {
+  explicit Impl(const QpInit& init)
+      : sq(init.limits.max_send_wr),
+        inline_data(std::size_t{init.limits.max_send_wr} * init.limits.max_inline),
+        rq(init.srq != nullptr ? 1 : init.limits.max_recv_wr, init.limits.max_recv_sge) {}
+
+  // Lock order: lower, then post; both before the mutexes of CQ, SRQ and STag table.
+  mutable std::mutex post;  ///< posting, and what query() reads
+  std::mutex lower;         ///< flushing, which may happen without a connection
+
+  std::vector<SendSlot> sq;
+  std::vector<std::byte> inline_data;  ///< max_inline octets for each slot
+  std::atomic<std::uint64_t> posted{0};
+  std::atomic<std::uint64_t> retired{0};
+  std::atomic<std::uint64_t> reaped{0};
+  std::uint64_t started = 0;
+  std::size_t reads_under_way = 0;
+  bool waiting_for_pins = false;
+  bool local_failure = false;
+
+  ReceiveQueue rq;
+  std::optional<PostedReceive> receive;  ///< taken for the Send that arrives now
+  boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants;
+  std::uint64_t srq_taken = 0;
+  std::atomic<std::uint64_t> srq_reaped{0};
+  bool hold_on_empty = false;
+
+  Grant target;  ///< of the inbound Write segment under way
+  Grant source;  ///< of the Read Response segment under way
+
+  std::shared_ptr<QpDriver> driver;  ///< under `post`
+  std::uint16_t ird = 0;
+  std::uint16_t ord = 0;
+  std::optional<rdmap::Terminate> terminate_sent;      ///< under `post`
+  std::optional<rdmap::Terminate> terminate_received;  ///< under `post`
+  std::uint64_t octets_placed = 0;
+  std::uint64_t completions = 0;
+
+  SendSlot& slot(std::uint64_t sequence) { return sq[sequence % sq.size()]; }
+};
+
+}  // namespace iwarp::verbs

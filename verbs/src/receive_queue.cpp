@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Posted receives, of one queue pair or shared (verbs draft sections 6.3 and 8.1).
+#include "iwarp/verbs/receive_queue.hpp"
+
+namespace iwarp::verbs {
+
+ReceiveQueue::ReceiveQueue(std::size_t max_wr, std::size_t max_sge)
+    : max_sge_(max_sge), ring_(max_wr) {}
+
+std::error_code ReceiveQueue::post(const RecvWr& wr) {
+  if (wr.sgl.size() > max_sge_) return make_error_code(Errc::kTooManySge);
+  std::uint64_t total = 0;
+  for (const Sge& sge : wr.sgl) total += sge.length;
+  if (total > UINT32_MAX) return make_error_code(Errc::kMessageTooLong);  // [DDP-38]
+  const std::lock_guard lock(mutex_);
+  const auto free_from = reuse_at_once_ ? taken_ : reaped_.load(std::memory_order_acquire);
+  if (posted_ - free_from >= ring_.size()) return make_error_code(Errc::kQueueFull);
+  PostedReceive& slot = ring_[posted_ % ring_.size()];
+  slot.wr_id = wr.wr_id;
+  slot.sgl.assign(wr.sgl.begin(), wr.sgl.end());
+  ++posted_;
+  return {};
+}
+
+std::optional<PostedReceive> ReceiveQueue::take() {
+  const std::lock_guard lock(mutex_);
+  if (taken_ == posted_) return std::nullopt;
+  return ring_[taken_++ % ring_.size()];
+}
+
+std::size_t ReceiveQueue::size() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(posted_ - taken_);
+}
+
+SharedReceiveQueue::SharedReceiveQueue(PdId pd, const Limits& limits,
+                                       std::function<void(SharedReceiveQueue&)> limit_reached)
+    : pd_(pd),
+      limits_(limits),
+      queue_(limits.max_wr, limits.max_sge),
+      limit_reached_(std::move(limit_reached)) {
+  queue_.reuse_at_once();
+}
+
+std::error_code SharedReceiveQueue::post_recv(const RecvWr& wr) { return queue_.post(wr); }
+
+std::error_code SharedReceiveQueue::arm_limit(std::size_t limit) {
+  if (limit > limits_.max_wr) return make_error_code(Errc::kInvalidArgument);
+  armed_limit_.store(limit);
+  return {};
+}
+
+std::optional<PostedReceive> SharedReceiveQueue::take() {
+  auto out = queue_.take();
+  const auto limit = armed_limit_.load();
+  if (limit != 0 && queue_.size() < limit) {
+    auto expected = limit;
+    if (armed_limit_.compare_exchange_strong(expected, 0) && limit_reached_) limit_reached_(*this);
+  }
+  return out;
+}
+
+}  // namespace iwarp::verbs
