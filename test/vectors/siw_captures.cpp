@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every FPDU that the Linux kernel's software iWARP put on the wire, read by the passive decoder.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "capture_reader.hpp"
+#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/rdmap/message_header.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+#include "iwarp/trace/stream_decoder.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using trace::CrcVerdict;
+using trace::Frame;
+using trace::FrameKind;
+using trace::Side;
+
+/// What was seen in one capture, all connections together.
+struct Seen {
+  std::size_t connections = 0;
+  std::size_t startup_frames = 0;
+  unsigned revision = 0;
+  bool enhanced = false;
+  std::size_t undecodable = 0;
+  std::map<CrcVerdict, std::size_t> crcs;
+  std::map<unsigned, std::size_t> opcodes;
+  std::vector<std::string> terminates;  ///< "layer/type/code header size" in order
+  std::size_t payload = 0;              ///< of tagged messages
+};
+
+void note(Seen& seen, const Frame& frame) {
+  if (frame.kind == FrameKind::kUndecodable) ++seen.undecodable;
+  if (frame.kind == FrameKind::kStartup) {
+    ++seen.startup_frames;
+    seen.revision = frame.startup.revision;
+    seen.enhanced = frame.startup.enhanced;
+  }
+  if (frame.kind != FrameKind::kFpdu) return;
+  ++seen.crcs[frame.crc];
+  const auto header = ddp::decode_segment_header(frame.ulpdu);
+  REQUIRE(header.has_value());
+  CHECK(header->version == ddp::kDdpVersion);
+  const unsigned opcode = header->rsvd_ulp & rdmap::kOpcodeMask;
+  ++seen.opcodes[opcode];
+  const auto payload = frame.ulpdu.subspan(header->size());
+  if (header->tagged) seen.payload += payload.size();
+  if (opcode != static_cast<unsigned>(rdmap::Opcode::kTerminate)) return;
+  const auto t = rdmap::decode_terminate(payload);
+  REQUIRE(t.has_value());
+  seen.terminates.push_back(
+      std::to_string(static_cast<int>(t->fault.layer)) + "/" + std::to_string(t->fault.type) + "/" +
+      std::to_string(t->fault.code) + " " +
+      std::to_string(t->segment ? t->segment->ddp_header_size + t->segment->rdma_header_size : 0));
+}
+
+Seen look_at(const std::string& name) {
+  Seen seen;
+  const auto packets = read_capture(std::string(IWARP_TEST_VECTORS) + "/siw/" + name);
+  for (const auto& connection : reassemble(packets)) {
+    ++seen.connections;
+    trace::StreamDecoder decoder([&seen](const Frame& frame) { note(seen, frame); });
+    for (const auto& piece : connection.pieces) {
+      decoder.octets(piece.from_opener ? Side::kNear : Side::kFar, piece.octets);
+    }
+    CHECK(decoder.held(Side::kNear) == 0);
+    CHECK(decoder.held(Side::kFar) == 0);
+  }
+  CHECK(seen.undecodable == 0);
+  CHECK(seen.startup_frames == 2 * seen.connections);
+  return seen;
+}
+
+using Crcs = std::map<CrcVerdict, std::size_t>;
+using Opcodes = std::map<unsigned, std::size_t>;
+
+TEST_CASE("siw, stock: rping without CRC, which stock siw sends as zero [MPA-41] [MPA-72]") {
+  const auto seen = look_at("rping-stock.pcap");
+  CHECK(seen.connections == 1);
+  CHECK(seen.revision == 2);
+  CHECK(seen.enhanced);
+  CHECK(seen.crcs == Crcs{{CrcVerdict::kNotUsed, 21}});
+  CHECK(seen.opcodes == Opcodes{{0, 3}, {1, 3}, {2, 3}, {3, 12}});
+  CHECK(seen.payload == 6 * 200);
+}
+
+TEST_CASE("siw: peer-to-peer start with a zero-length Write, CRC, messages of several segments") {
+  const auto seen = look_at("rping-crc-p2p.pcap");
+  CHECK(seen.connections == 1);
+  CHECK(seen.enhanced);
+  CHECK(seen.crcs == Crcs{{CrcVerdict::kGood, 34}});
+  CHECK(seen.opcodes == Opcodes{{0, 10}, {1, 3}, {2, 9}, {3, 12}});
+  CHECK(seen.payload == 6 * 3000);
+}
+
+TEST_CASE("siw: MPA revision 1 with CRC") {
+  const auto seen = look_at("rping-mpa1-crc.pcap");
+  CHECK(seen.revision == 1);
+  CHECK_FALSE(seen.enhanced);
+  CHECK(seen.crcs == Crcs{{CrcVerdict::kGood, 14}});
+  CHECK(seen.opcodes == Opcodes{{0, 2}, {1, 2}, {2, 2}, {3, 8}});
+}
+
+TEST_CASE("siw: one Send each way") {
+  const auto seen = look_at("rdma-client-crc.pcap");
+  CHECK(seen.crcs == Crcs{{CrcVerdict::kGood, 2}});
+  CHECK(seen.opcodes == Opcodes{{3, 2}});
+}
+
+// What the peer was sent in these captures: an FPDU with a wrong CRC, a Read Request with an STag
+// that nobody knows, a Send with an MSN out of range.
+TEST_CASE("siw: Terminates in the layout of RFC 5040 and in that of stock siw say the same") {
+  const auto fixed = look_at("term-fixed.pcap");
+  const auto stock = look_at("term-stock.pcap");
+  for (const auto* seen : {&fixed, &stock}) {
+    CHECK(seen->connections == 3);
+    CHECK(seen->opcodes == Opcodes{{1, 1}, {3, 2}, {7, 3}});
+  }
+  CHECK(fixed.terminates == stock.terminates);
+  CHECK(fixed.terminates == std::vector<std::string>{"2/0/2 0", "0/1/0 46", "1/2/3 18"});
+  CHECK(fixed.crcs == Crcs{{CrcVerdict::kGood, 5}, {CrcVerdict::kBad, 1}});
+  CHECK(stock.crcs == fixed.crcs);
+}
+
+}  // namespace
+}  // namespace iwarp::test
