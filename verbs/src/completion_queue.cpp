@@ -34,9 +34,13 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out) {
 }
 
 void CompletionQueue::arm(Notify what) {
-  const std::lock_guard lock(mutex_);
-  if (armed_ == Armed::kNext) return;
-  armed_ = what == Notify::kNext ? Armed::kNext : Armed::kSolicited;
+  {
+    const std::lock_guard lock(mutex_);
+    if (armed_ != Armed::kNext) {
+      armed_ = what == Notify::kNext ? Armed::kNext : Armed::kSolicited;
+    }
+  }
+  if (auto* progress = progress_.load()) progress->armed();
 }
 
 bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped) {

@@ -10,7 +10,7 @@ namespace iwarp::verbs {
 namespace {
 
 constexpr std::size_t kScratch = 16 * 1024;
-constexpr auto kPinRetry = std::chrono::milliseconds(1);
+constexpr auto kRetry = std::chrono::milliseconds(1);
 
 rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
   switch (rtr) {
@@ -267,7 +267,9 @@ void Connection::settle(TimePoint now) {
   note_stream_state(now);
   if (f.qp != nullptr) {
     f.qp->flush_posted();
-    if (f.qp->waiting_for_pins() && !f.pin_retry) f.pin_retry = now + kPinRetry;
+    // Nobody tells us when memory is let go or when a shared receive was posted.
+    const bool ask_again = f.qp->waiting_for_pins() || (f.hold && f.qp->init().srq != nullptr);
+    if (ask_again && !f.retry) f.retry = now + kRetry;
   }
   close_when_drained(now);
 }
@@ -366,7 +368,7 @@ std::optional<TimePoint> Connection::timeout() const {
   consider(close_deadline_);
   if (full_ != nullptr) {
     consider(full_->hold_until);
-    consider(full_->pin_retry);
+    consider(full_->retry);
   }
   return first;
 }
@@ -380,7 +382,10 @@ void Connection::handle_timeout(TimePoint now) {
     full_->stream.terminate(ddp::kUntaggedNoBuffer, true);  // [DDP-68] [DDP-69]
     settle(now);
   }
-  if (full_ != nullptr && full_->pin_retry && now >= *full_->pin_retry) full_->pin_retry.reset();
+  if (full_ != nullptr && full_->retry && now >= *full_->retry) {
+    full_->retry.reset();
+    resume(now);
+  }
   if (close_deadline_ && now >= *close_deadline_) {
     const bool closing =
         full_ != nullptr && full_->qp != nullptr && full_->qp->state() == QpState::kClosing;

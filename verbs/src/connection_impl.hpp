@@ -29,7 +29,7 @@ struct Connection::Full {
   bool close_requested = false;
   std::optional<TimePoint> hold_until;  ///< no receive posted: the stream is held
   bool hold = false;
-  std::optional<TimePoint> pin_retry;  ///< look again whether an invalidate can complete
+  std::optional<TimePoint> retry;  ///< look again whether an invalidate or a held Send can go on
   std::uint64_t octets_copied = 0;
 };
 

@@ -300,8 +300,9 @@ void QueuePair::flush_receives() {
 void QueuePair::push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
                      CompletionQueue::Reaped reaped) {
   ++impl_->completions;
+  const bool known = cq.overflowed();
   if (cq.push(wc, notify, reaped)) return;
-  if (on_event_) {
+  if (on_event_ && !known) {
     on_event_({.type = AsyncEventType::kCqOverflow, .qp_num = num_, .object = &cq});
   }
   impl_->local_failure = true;  // This queue pair is lost, others are not. [RDMAP-117] [SEC-29]
