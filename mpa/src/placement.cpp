@@ -21,7 +21,6 @@ std::size_t Placement::begin(const FpduLayout& layout, bool crc, std::size_t hea
   check_crc_ = crc;
   target_ = target;
   target_done_ = 0;
-  scratch_.clear();
   arrived_ = std::min(staged.size(), trailer_offset());
   staged = staged.first(arrived_);
   crc_ = check_crc_ ? crc32c::compute(staged) : 0;

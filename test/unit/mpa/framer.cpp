@@ -279,6 +279,26 @@ TEST_CASE("drop_unsent gives the ring back") {
   CHECK(cookies(framer) == std::vector<std::uint64_t>{2});
 }
 
+TEST_CASE("ring octets of a dropped FPDU are used again before those of the half-sent one") {
+  const Octets first = random_octets(60000, 16);
+  const Octets last = random_octets(62000, 17);
+  Framer framer({.ring = 130000});
+  ReferenceStream reference(false, true);
+  frame(framer, first, 1, PayloadMode::kCopy);
+  reference.fpdu(first);
+  frame(framer, last, 2, PayloadMode::kCopy);
+  framer.sent(1);
+  framer.drop_unsent();
+  frame(framer, last, 3, PayloadMode::kCopy);
+  reference.fpdu(last);
+  CHECK(framer.plan(kAll).size() == 1);
+  Octets sent{reference.octets().front()};
+  const Octets rest = send_all(framer);
+  sent.insert(sent.end(), rest.begin(), rest.end());
+  CHECK(sent == reference.octets());
+  CHECK(cookies(framer) == std::vector<std::uint64_t>{1, 3});
+}
+
 TEST_CASE("markers keep their period where the stream passes 2^32 octets [MPA-32]") {
   const std::uint64_t start = (std::uint64_t{1} << 32) - 1000;
   const Octets ulpdu = random_octets(700, 15);

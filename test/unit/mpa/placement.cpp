@@ -188,6 +188,27 @@ TEST_CASE("once payloads are placed, only the front of the next large FPDU is re
   CHECK(deframer.counters().octets_copied < 20 * 20);
 }
 
+TEST_CASE("behind a large placed FPDU the plan asks for a front, behind a small one for more") {
+  for (const std::size_t size : {50000U, 500U}) {
+    ReferenceStream stream(false, true);
+    stream.fpdu(random_octets(size, 9));
+    const View octets(stream.octets());
+    Deframer deframer({});
+    REQUIRE(reach_partial(deframer, octets, 20));
+    Octets destination(size - kHeader);
+    deframer.place(kHeader, Scatter{Span(destination)});
+    REQUIRE(finish(deframer, octets.subspan(20), octets.size()).value() == Step::kPlaced);
+    deframer.consume();
+    const std::size_t planned = bytes::total_size(deframer.plan());
+    if (size == 50000) {
+      CHECK(planned >= 2 + kHeader);
+      CHECK(planned < 64);
+    } else {
+      CHECK(planned == mpa::DeframerOptions{}.stage);
+    }
+  }
+}
+
 TEST_CASE("a flipped bit in a placed FPDU is a CRC mismatch and it is never kPlaced [MPA-46]") {
   for (const bool markers : {false, true}) {
     ReferenceStream stream(markers, true);
