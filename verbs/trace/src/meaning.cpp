@@ -37,18 +37,16 @@ std::string write_meaning(const ddp::SegmentHeader& h, std::size_t payload, bool
         "nothing, and now {} may send too",
         n.receiver);
   }
-  return fmt::format(
-      "RDMA Write{} of {} octets into {}'s STag 0x{:08x}, placed without waking its "
-      "program",
-      h.last ? "" : ", one part,", payload, n.receiver, h.stag.value);
+  return fmt::format("{}{} octets into {}'s STag 0x{:08x}, to be placed without waking its program",
+                     h.last ? "RDMA Write of " : "one part of an RDMA Write: ", payload, n.receiver,
+                     h.stag.value);
 }
 
 std::string read_request_meaning(bytes::View payload, const Names& n) {
   const auto request = rdmap::decode_read_request(payload);
   if (!request) return "an RDMA Read whose request is cut off";
   return fmt::format(
-      "RDMA Read of {} octets from {}'s STag 0x{:08x}, answered without waking its "
-      "program",
+      "RDMA Read of {} octets from {}'s STag 0x{:08x}, to be answered without waking its program",
       request->size, n.receiver, request->source_stag.value);
 }
 
@@ -60,11 +58,11 @@ std::string read_response_meaning(const ddp::SegmentHeader& h, std::size_t paylo
 
 std::string send_meaning(const rdmap::OpcodeInfo& row, const ddp::SegmentHeader& h,
                          std::size_t payload, const Names& n) {
-  if (!h.last) {
-    return fmt::format("{}, {} octets from octet {} on{}", row.name, payload, h.mo,
-                       h.mo == 0 ? fmt::format(", consumes one Receive of {}", n.receiver)
-                                 : std::string(" of the same Receive"));
+  if (!h.last && h.mo == 0) {
+    return fmt::format("first {} octets of a Send, consumes one Receive of {}", payload,
+                       n.receiver);
   }
+  if (!h.last) return fmt::format("{} more octets of a Send, for the same Receive", payload);
   auto text =
       h.mo == 0 ? fmt::format("Send of {} octets, consumes one Receive of {}", payload, n.receiver)
                 : fmt::format("last {} octets of a Send of {}, its Receive is complete", payload,

@@ -19,6 +19,8 @@ namespace {
 
 using bytes::View;
 
+constexpr const char* kBoundariesLost = "no FPDU begins here: frame boundaries are lost";
+
 constexpr bool marker_at(std::uint64_t position) { return position % mpa::kMarkerInterval == 0; }
 
 /// The CRC field holds the least significant octet first. [MPA-43]
@@ -35,6 +37,13 @@ bool looks_like_segment(View ulpdu) {
   const auto header = ddp::decode_segment_header(ulpdu);
   return header && header->version == ddp::kDdpVersion &&
          (header->rsvd_ulp & rdmap::kVersionMask) == rdmap::kVersion;
+}
+
+/// The same, told from the two control octets alone. No marker ever comes between them and
+/// ULPDU_Length.
+bool looks_like_control(View octets) {
+  return (std::to_integer<unsigned>(octets[0]) & 0x03) == ddp::kDdpVersion &&
+         (std::to_integer<unsigned>(octets[1]) & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
 /// A wrong CRC alone is most likely a flipped payload bit. With nothing else right either, or with
@@ -137,7 +146,7 @@ bool StreamDecoder::step_fpdus(Side side, View in) {
 }
 
 bool StreamDecoder::step_fpdu(Side side, View in) {
-  const Direction& d = direction(side);
+  Direction& d = direction(side);
   const Said& peer = *direction(other(side)).said;
   // M is a wish of the receiver, for each direction by itself; C binds both. [MPA-70] [MPA-72]
   Frame frame{
@@ -145,9 +154,15 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   const bool crc_used = peer.crc || d.said->crc;
   const std::size_t lead = frame.marked && marker_at(d.position) ? mpa::kMarkerSize : 0;
   if (in.size() < lead + mpa::kLengthFieldSize) return false;
+  // The length of a damaged FPDU may have been wrong. Then the next length is payload, and waiting
+  // for as much would hide what follows.
+  const View control = in.subspan(lead + mpa::kLengthFieldSize);
+  if (d.doubtful && control.size() >= 2 && !looks_like_control(control)) {
+    return lose(side, kBoundariesLost);
+  }
   const std::size_t ulpdu_length = bytes::load_be<std::uint16_t>(in.data() + lead);
   std::size_t size = mpa::fpdu_size(ulpdu_length);
-  if (frame.marked) size += mpa::markers_within(d.position, size);
+  if (frame.marked) size += mpa::kMarkerSize * mpa::markers_within(d.position, size);
   if (in.size() < size) return false;
 
   frame.octets = in.first(size);
@@ -157,7 +172,8 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
     frame.crc = good ? CrcVerdict::kGood : CrcVerdict::kBad;
   }
   frame.markers_agree = unmark(frame, ulpdu_length);
-  if (boundary_lost(frame)) return lose(side, "no FPDU begins here; its boundaries are lost");
+  if (boundary_lost(frame)) return lose(side, kBoundariesLost);
+  d.doubtful = frame.crc == CrcVerdict::kBad;
   emit(side, frame);
   return true;
 }

@@ -81,6 +81,11 @@ std::string fpdu_line(const Frame& frame) {
   return out;
 }
 
+/// A DDP header: the two control octets, then words.
+std::string header_hex(View header) {
+  return fmt::format("{} {}", bytes::to_hex(header.first(2)), bytes::to_hex(header.subspan(2)));
+}
+
 std::string readable(View octets) {
   std::string out;
   for (const std::byte b : octets) {
@@ -152,7 +157,7 @@ View show_fpdu(Lines& lines, const Frame& frame, const PrinterOptions& options) 
   const View rest = header ? frame.ulpdu.subspan(header->size()) : View{};
   const std::size_t own = header ? rdmap_header_size(*header, rest.size()) : 0;
   if (options.header_octets && header) {
-    lines.detail(bytes::to_hex(frame.ulpdu.first(header->size())));
+    lines.detail(header_hex(frame.ulpdu.first(header->size())));
   }
   lines.layer("RDMAP", without_name(rdmap::describe_message(frame.ulpdu), "RDMAP"));
   if (options.header_octets && own > 0) lines.detail(bytes::to_hex(rest.first(own)));

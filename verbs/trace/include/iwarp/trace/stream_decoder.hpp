@@ -87,6 +87,7 @@ class StreamDecoder {
     std::size_t begin = 0;       ///< first octet of `held` that is in no frame yet
     std::uint64_t offset = 0;    ///< of that octet in the TCP stream
     std::uint64_t position = 0;  ///< of that octet in full operation
+    bool doubtful = false;       ///< the FPDU before had a bad CRC
     std::optional<Said> said;
     const char* why = "";
   };

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// WireScript: writes down what both ends of a connection put on the wire, frame by frame, with the
+// project's own codecs. The near end is the initiator. Says nothing about when octets travel.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "iwarp/bytes/cursor.hpp"
+#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/mpa/framer.hpp"
+#include "iwarp/mpa/startup_frame.hpp"
+#include "iwarp/rdmap/message_header.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+
+namespace iwarp::test {
+
+class WireScript {
+ public:
+  struct Options {
+    bool near_markers = false;  ///< M of the Request: markers in what the far end sends
+    bool far_markers = false;   ///< M of the Reply
+    bool crc = true;
+  };
+  struct Sent {
+    bool outbound;  ///< by the near end
+    std::vector<std::byte> octets;
+  };
+
+  explicit WireScript(const Options& options)
+      : options_(options),
+        near_({.markers = options.far_markers, .crc = options.crc}),
+        far_({.markers = options.near_markers, .crc = options.crc}) {}
+
+  void request(bytes::View private_data = {}) {
+    startup({.kind = mpa::FrameKind::kRequest,
+             .markers = options_.near_markers,
+             .crc = options_.crc,
+             .private_data = private_data});
+  }
+  void reply(bool rejected = false) {
+    startup({.kind = mpa::FrameKind::kReply,
+             .markers = options_.far_markers,
+             .crc = options_.crc,
+             .rejected = rejected});
+  }
+
+  void tagged(bool outbound, rdmap::Opcode opcode, std::uint32_t stag, std::uint64_t to,
+              bytes::View payload, bool last = true) {
+    fpdu(outbound,
+         {.tagged = true,
+          .last = last,
+          .rsvd_ulp = rdmap::control_octet(opcode),
+          .stag = {stag},
+          .to = {to}},
+         payload);
+  }
+  void send(bool outbound, std::uint32_t msn, bytes::View payload,
+            rdmap::Opcode opcode = rdmap::Opcode::kSend, std::uint32_t stag = 0) {
+    fpdu(outbound,
+         {.last = true,
+          .rsvd_ulp = rdmap::control_octet(opcode),
+          .rsvd_ulp_rest = stag,
+          .qn = rdmap::kSendQueue,
+          .msn = {msn}},
+         payload);
+  }
+  void read_request(bool outbound, std::uint32_t msn, const rdmap::ReadRequest& request) {
+    std::array<std::byte, rdmap::kReadRequestSize> octets;
+    bytes::Writer writer(octets);
+    encode(request, writer);
+    fpdu(outbound,
+         {.last = true,
+          .rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kReadRequest),
+          .qn = rdmap::kReadRequestQueue,
+          .msn = {msn}},
+         octets);
+  }
+  void terminate(bool outbound, const bytes::Fault& fault) {
+    std::array<std::byte, rdmap::kMaxTerminateSize> octets;
+    bytes::Writer writer(octets);
+    encode(rdmap::make_terminate(fault, std::nullopt), writer);
+    fpdu(outbound,
+         {.last = true,
+          .rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kTerminate),
+          .qn = rdmap::kTerminateQueue},
+         writer.written());
+  }
+  void fpdu(bool outbound, const ddp::SegmentHeader& header, bytes::View payload) {
+    std::array<std::byte, ddp::kUntaggedHeaderSize> octets;
+    bytes::Writer writer(octets);
+    encode(header, writer);
+    bytes::Gather gather;
+    if (!payload.empty()) gather.push_back(payload);
+    mpa::Framer& framer = outbound ? near_ : far_;
+    framer.frame(writer.written(), gather, mpa::PayloadMode::kInPlace, 0);
+    std::vector<std::byte> wire;
+    for (const bytes::View piece : framer.plan(1024)) {
+      wire.insert(wire.end(), piece.begin(), piece.end());
+    }
+    framer.sent(wire.size());
+    while (framer.pop_sent()) {
+    }
+    sent.push_back({outbound, std::move(wire)});
+  }
+
+  std::vector<Sent> sent;  ///< one element for each frame
+
+ private:
+  void startup(const mpa::StartupFrame& frame) {
+    std::vector<std::byte> octets(mpa::startup_frame_size(frame.private_data.size()));
+    bytes::Writer writer(octets);
+    encode(frame, writer);
+    sent.push_back({frame.kind == mpa::FrameKind::kRequest, std::move(octets)});
+  }
+
+  Options options_;
+  mpa::Framer near_, far_;
+};
+
+/// `n` octets 0, 1, 2 ... modulo 256.
+inline std::vector<std::byte> counting(std::size_t n) {
+  std::vector<std::byte> octets(n);
+  for (std::size_t i = 0; i < n; ++i) octets[i] = static_cast<std::byte>(i & 0xFF);
+  return octets;
+}
+
+/// A short life: RTR, advert, a Write of three segments, Read, Send with Invalidate, and a Write to
+/// the STag that is no more.
+inline WireScript short_life(const WireScript::Options& options) {
+  using rdmap::Opcode;
+  constexpr bool kNear = true;
+  constexpr bool kFar = false;
+  constexpr std::uint32_t kStag = 0x11223344;
+  const auto payload = counting(700);
+  WireScript script(options);
+  script.request(counting(4));
+  script.reply();
+  script.tagged(kNear, Opcode::kWrite, 1, 0, {});
+  script.send(kFar, 1, counting(16));
+  script.tagged(kNear, Opcode::kWrite, kStag, 0x1000, payload, false);
+  script.tagged(kNear, Opcode::kWrite, kStag, 0x1000 + 700, payload, false);
+  script.tagged(kNear, Opcode::kWrite, kStag, 0x1000 + 1400, counting(33));
+  script.read_request(kNear, 1, {{0x55667788}, {0x2000}, 64, {kStag}, {0x1000}});
+  script.tagged(kFar, Opcode::kReadResponse, 0x55667788, 0x2000, counting(64));
+  script.send(kNear, 1, counting(40), Opcode::kSendInvalidate, kStag);
+  script.tagged(kNear, Opcode::kWrite, kStag, 0x1000, counting(4));
+  script.terminate(kFar, ddp::kTaggedInvalidStag);
+  return script;
+}
+
+}  // namespace iwarp::test

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// StreamDecoder: what it finds in good streams, damaged ones, and in octets that are no iWARP.
+#include "iwarp/trace/stream_decoder.hpp"
+
+#include <doctest/doctest.h>
+
+#include "iwarp/bytes/hex.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "support.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using trace::CrcVerdict;
+using trace::FrameKind;
+using trace::Side;
+
+TEST_CASE("every frame of a script is found as it was sent, with each choice of M and C [MPA-70]") {
+  for (const bool near_markers : {false, true}) {
+    for (const bool far_markers : {false, true}) {
+      for (const bool crc : {false, true}) {
+        CAPTURE(near_markers);
+        CAPTURE(far_markers);
+        CAPTURE(crc);
+        const auto script = short_life({near_markers, far_markers, crc});
+        Observer observer;
+        observer.see(script);
+        REQUIRE(observer.found.size() == script.sent.size());
+        for (std::size_t i = 0; i < script.sent.size(); ++i) {
+          const auto& found = observer.found[i];
+          CHECK(found.octets == script.sent[i].octets);
+          CHECK((found.frame.from == Side::kNear) == script.sent[i].outbound);
+          CHECK(found.frame.kind == (i < 2 ? FrameKind::kStartup : FrameKind::kFpdu));
+          CHECK(found.frame.markers_agree);
+          CHECK(found.frame.marked ==
+                (i >= 2 && (script.sent[i].outbound ? far_markers : near_markers)));
+        }
+        CHECK(observer.count(crc ? CrcVerdict::kGood : CrcVerdict::kNotUsed) == 10);
+      }
+    }
+  }
+}
+
+TEST_CASE("offset counts the TCP stream, position full operation") {
+  Observer observer;
+  observer.see(short_life({false, true, true}));
+  CHECK(observer.found[0].frame.offset == 0);
+  const auto& first = observer.found[2].frame;
+  CHECK(first.offset == 24);  // behind the Request with its private data
+  CHECK(first.position == 0);
+  const auto& second = observer.found[4].frame;
+  CHECK(second.offset == first.offset + observer.found[2].octets.size());
+  CHECK(second.position == observer.found[2].octets.size());
+}
+
+TEST_CASE("markers are taken out of the ULPDU and listed [MPA-27] [MPA-28]") {
+  Observer observer;
+  observer.see(short_life({false, true, true}));
+  CHECK(observer.found[2].frame.fpduptrs == std::vector<std::uint16_t>{0});
+  const auto& write = observer.found[4];
+  CHECK(write.frame.fpduptrs.size() == 1);
+  REQUIRE(write.ulpdu.size() == 14 + 700);
+  CHECK(Octets(write.ulpdu.begin() + 14, write.ulpdu.end()) == counting(700));
+}
+
+TEST_CASE("a flipped payload bit makes one bad CRC and nothing else") {
+  auto script = short_life({false, false, true});
+  script.sent[5].octets[100] ^= std::byte{1};
+  Observer observer;
+  observer.see(script);
+  CHECK(observer.count(CrcVerdict::kBad) == 1);
+  CHECK(observer.found[5].frame.crc == CrcVerdict::kBad);
+  CHECK(observer.count(CrcVerdict::kGood) == 9);
+  CHECK(observer.count(FrameKind::kUndecodable) == 0);
+}
+
+TEST_CASE("with CRC off a flipped bit goes unnoticed, as it does at a peer [MPA-41]") {
+  auto script = short_life({false, false, false});
+  script.sent[5].octets[100] ^= std::byte{1};
+  Observer observer;
+  observer.see(script);
+  CHECK(observer.count(CrcVerdict::kNotUsed) == 10);
+}
+
+TEST_CASE("a wrong length ends decoding of that side only, where it can be told") {
+  auto script = short_life({false, false, true});
+  script.sent[4].octets[1] ^= std::byte{0x40};  // too short by 64
+  Observer observer;
+  observer.see(script);
+  CHECK(observer.count(FrameKind::kUndecodable) > 0);
+  CHECK(observer.stream(Side::kNear) == stream_of(script, true));
+  CHECK(observer.stream(Side::kFar) == stream_of(script, false));
+  for (const auto& found : observer.found) {
+    if (found.frame.from == Side::kFar) CHECK(found.frame.kind != FrameKind::kUndecodable);
+    if (found.frame.kind == FrameKind::kUndecodable) {
+      CHECK(found.why == "no FPDU begins here: frame boundaries are lost");
+    }
+  }
+}
+
+TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are lost [MPA-58]") {
+  auto script = short_life({false, true, false});
+  script.sent[4].octets[0] = std::byte{3};  // 714 becomes 1022: the FPDU holds a marker too many
+  script.sent[4].octets[1] = std::byte{0xFE};
+  Observer observer;
+  observer.see(script);
+  observer.decoder.ended(Side::kNear);
+  CHECK(observer.count(FrameKind::kUndecodable) > 0);
+  CHECK(observer.found[4].why == "no FPDU begins here: frame boundaries are lost");
+  CHECK(observer.stream(Side::kNear) == stream_of(script, true));
+}
+
+TEST_CASE("a marker that points elsewhere in an FPDU with a good CRC is shown, and no more") {
+  WireScript script({false, true, true});
+  script.request();
+  script.reply();
+  // An FPDU with a good CRC over a leading marker of 8: the CRC below covers it.
+  Octets fpdu = *bytes::from_hex("00000008 000ec140 00000001 00000000 00000000");
+  const std::uint32_t crc = crc32c::compute(fpdu);
+  for (unsigned i = 0; i < 4; ++i) fpdu.push_back(static_cast<std::byte>(crc >> (8 * i)));
+  script.sent.push_back({true, fpdu});
+  Observer observer;
+  observer.see(script);
+  REQUIRE(observer.found.size() == 3);
+  CHECK(observer.found[2].frame.crc == CrcVerdict::kGood);
+  CHECK_FALSE(observer.found[2].frame.markers_agree);
+}
+
+TEST_CASE("FPDUs seen before the Reply wait for it") {
+  const auto script = short_life({false, true, true});
+  Observer observer;
+  observer.see(true, script.sent[0].octets);
+  observer.see(true, script.sent[2].octets);
+  CHECK(observer.found.size() == 1);
+  CHECK(observer.decoder.held(Side::kNear) == script.sent[2].octets.size());
+  observer.see(false, script.sent[1].octets);
+  REQUIRE(observer.found.size() == 3);
+  CHECK(observer.found[2].frame.crc == CrcVerdict::kGood);
+  CHECK(observer.decoder.held(Side::kNear) == 0);
+}
+
+TEST_CASE("waiting for a Reply is bounded: just inside waits, one more octet does not") {
+  const auto script = short_life({});
+  Observer observer;
+  observer.see(true, script.sent[0].octets);
+  observer.see(true, Octets(trace::StreamDecoder::kMaxHeld));
+  CHECK(observer.found.size() == 1);
+  observer.see(true, Octets(1));
+  REQUIRE(observer.found.size() == 2);
+  CHECK(observer.found[1].why == "the other end sends no MPA frame");
+  CHECK(observer.decoder.held(Side::kNear) == 0);
+}
+
+TEST_CASE("octets that are no MPA frame are told from the first one on, and so is their answer") {
+  Observer observer;
+  const auto script = short_life({});
+  observer.see(true, script.sent[0].octets);
+  observer.see(true, script.sent[2].octets);
+  observer.see(false, *bytes::from_hex("48545450"));
+  REQUIRE(observer.found.size() == 3);
+  CHECK(observer.found[1].why == "no MPA Request or Reply");
+  CHECK(observer.found[2].why == "the other end did not start MPA");
+  observer.see(false, *bytes::from_hex("2f31"));
+  CHECK(observer.found[3].frame.offset == 4);
+}
+
+TEST_CASE("behind a rejection the stream is not iWARP any more") {
+  WireScript script({});
+  script.request();
+  script.reply(true);
+  Observer observer;
+  observer.see(script);
+  observer.see(true, *bytes::from_hex("00"));
+  observer.see(false, *bytes::from_hex("00"));
+  REQUIRE(observer.found.size() == 4);
+  CHECK(observer.found[2].why == "the connection was rejected");
+  CHECK(observer.found[3].why == "the connection was rejected");
+}
+
+TEST_CASE("two Requests make no connection") {
+  WireScript script({});
+  script.request();
+  Observer observer;
+  observer.see(true, script.sent[0].octets);
+  observer.see(false, script.sent[0].octets);
+  observer.see(true, *bytes::from_hex("00"));
+  REQUIRE(observer.found.size() == 3);
+  CHECK(observer.count(FrameKind::kStartup) == 2);
+  CHECK(observer.found[2].why == "both ends sent the same kind of MPA frame");
+}
+
+TEST_CASE("a stream that ends inside a frame gives what there was of it") {
+  const auto script = short_life({});
+  Observer observer;
+  for (std::size_t i = 0; i < 4; ++i) observer.see(script.sent[i].outbound, script.sent[i].octets);
+  observer.see(true, bytes::View(script.sent[4].octets).first(99));
+  CHECK(observer.found.size() == 4);
+  observer.decoder.ended(Side::kNear);
+  REQUIRE(observer.found.size() == 5);
+  CHECK(observer.found[4].octets.size() == 99);
+  CHECK(observer.found[4].why == "the stream ended inside a frame");
+  observer.decoder.ended(Side::kFar);
+  CHECK(observer.found.size() == 5);
+}
+
+TEST_CASE("a side that ends without a startup frame frees what waits for it") {
+  const auto script = short_life({});
+  Observer observer;
+  observer.see(true, script.sent[0].octets);
+  observer.see(true, script.sent[2].octets);
+  observer.decoder.ended(Side::kFar);
+  REQUIRE(observer.found.size() == 2);
+  CHECK(observer.found[1].why == "the other end did not start MPA");
+}
+
+TEST_CASE("the largest FPDU there can be, marked, is one frame [MPA-3]") {
+  for (const std::size_t payload : {mpa::kMaxMulpdu - 14, mpa::kMaxMulpdu - 15}) {
+    WireScript script({false, true, true});
+    script.request();
+    script.reply();
+    script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(payload));
+    Observer observer;
+    observer.see(script);
+    REQUIRE(observer.found.size() == 3);
+    CHECK(observer.found[2].ulpdu.size() == payload + 14);
+    CHECK(observer.found[2].frame.crc == CrcVerdict::kGood);
+    CHECK(observer.found[2].frame.fpduptrs.size() == 128);
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::test

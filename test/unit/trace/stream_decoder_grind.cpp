@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams cut, truncated and altered at every octet: the decoder loses no octet, invents none, and
+// never takes an altered FPDU for a good one.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "support.hpp"
+#include "vectors.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using trace::CrcVerdict;
+using trace::FrameKind;
+using trace::Side;
+
+/// One vector as the near end's stream, behind startup frames that suit it. Vectors from the middle
+/// of a marked stream are led up to by an FPDU of fitting size.
+WireScript around(const Vector& vector) {
+  WireScript script({false, vector.position.has_value(), true});
+  script.request();
+  script.reply();
+  if (vector.position.value_or(0) != 0) {
+    // Leading marker, length, header, trailer; position 492 and 512 are both multiples of 4.
+    const std::size_t overhead = 4 + 2 + 14 + 4;
+    script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(*vector.position - overhead));
+  }
+  script.sent.push_back({true, vector.octets});
+  return script;
+}
+
+std::vector<WireScript> scripts() {
+  std::vector<WireScript> out;
+  for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex", "marked.hex"}) {
+    for (const auto& vector : load_vectors(file)) out.push_back(around(vector));
+  }
+  return out;
+}
+
+TEST_CASE("every vector cut in two at every octet gives the same frame") {
+  for (const auto& script : scripts()) {
+    const auto& last = script.sent.back().octets;
+    for (std::size_t cut = 0; cut <= last.size(); ++cut) {
+      Observer observer;
+      for (std::size_t i = 0; i + 1 < script.sent.size(); ++i) {
+        observer.see(script.sent[i].outbound, script.sent[i].octets);
+      }
+      observer.see(true, bytes::View(last).first(cut));
+      observer.see(true, bytes::View(last).subspan(cut));
+      REQUIRE(observer.found.size() == script.sent.size());
+      REQUIRE(observer.found.back().octets == last);
+      REQUIRE(observer.count(CrcVerdict::kGood) == script.sent.size() - 2);
+    }
+  }
+}
+
+TEST_CASE("every vector truncated at every octet is reported as far as it came") {
+  for (const auto& script : scripts()) {
+    const auto& last = script.sent.back().octets;
+    for (std::size_t size = 1; size < last.size(); ++size) {
+      Observer observer;
+      for (std::size_t i = 0; i + 1 < script.sent.size(); ++i) {
+        observer.see(script.sent[i].outbound, script.sent[i].octets);
+      }
+      observer.see(true, bytes::View(last).first(size));
+      observer.decoder.ended(Side::kNear);
+      REQUIRE(observer.count(FrameKind::kUndecodable) == 1);
+      REQUIRE(observer.found.back().octets.size() == size);
+    }
+  }
+}
+
+TEST_CASE("every bit of every vector flipped: never good, and no octet is lost [MPA-43]") {
+  for (auto& script : scripts()) {
+    const std::size_t good = script.sent.size() - 3;
+    auto& last = script.sent.back().octets;
+    for (std::size_t bit = 0; bit < 8 * last.size(); ++bit) {
+      last[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+      Observer observer;
+      observer.see(script);
+      observer.decoder.ended(Side::kNear);
+      REQUIRE(observer.count(CrcVerdict::kGood) == good);
+      REQUIRE(observer.stream(Side::kNear) == stream_of(script, true));
+      last[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    }
+  }
+}
+
+TEST_CASE("startup vectors cut, truncated and altered at every octet") {
+  const auto request = load_vector("startup.hex", "A").octets;
+  const auto reply = load_vector("startup.hex", "B").octets;
+  for (std::size_t cut = 0; cut <= request.size(); ++cut) {
+    Observer observer;
+    observer.see(true, bytes::View(request).first(cut));
+    observer.see(true, bytes::View(request).subspan(cut));
+    observer.see(false, reply);
+    REQUIRE(observer.count(FrameKind::kStartup) == 2);
+  }
+  for (std::size_t bit = 0; bit < 8 * request.size(); ++bit) {
+    Octets altered = request;
+    altered[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    Observer observer;
+    observer.see(true, altered);
+    observer.see(false, reply);
+    observer.decoder.ended(Side::kNear);
+    observer.decoder.ended(Side::kFar);
+    REQUIRE(observer.stream(Side::kNear) == altered);
+    REQUIRE(observer.stream(Side::kFar) == reply);
+  }
+}
+
+TEST_CASE("a whole connection octet by octet, and in every even cut up to 700") {
+  for (const bool markers : {false, true}) {
+    const auto script = short_life({markers, markers, true});
+    const Octets near = stream_of(script, true);
+    const Octets far = stream_of(script, false);
+    for (std::size_t step = 1; step < 700; step += step < 64 ? 1 : 37) {
+      Observer observer;
+      const auto feed = [&](bool outbound, const Octets& stream, std::size_t at) {
+        if (at >= stream.size()) return;
+        observer.see(outbound, bytes::View(stream).subspan(at, std::min(step, stream.size() - at)));
+      };
+      for (std::size_t at = 0; at < std::max(near.size(), far.size()); at += step) {
+        feed(true, near, at);
+        feed(false, far, at);
+      }
+      REQUIRE(observer.found.size() == script.sent.size());
+      REQUIRE(observer.count(CrcVerdict::kGood) == 10);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::test

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// TextPrinter: what people get to read, frame by frame.
+#include "iwarp/trace/text_printer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "iwarp/bytes/hex.hpp"
+#include "support.hpp"
+#include "vectors.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using std::chrono::microseconds;
+using trace::PrinterOptions;
+using trace::TextPrinter;
+
+mpa::TimePoint at(int micros) { return mpa::TimePoint(microseconds(micros)); }
+
+/// Every text the printer gives for a script; frame n passes at 100 + n microseconds.
+std::vector<std::string> printed(const WireScript& script, PrinterOptions options = {}) {
+  options.near = "client";
+  options.far = "server";
+  std::vector<std::string> texts;
+  TextPrinter printer(options, [&texts](std::string_view text) { texts.emplace_back(text); });
+  int micros = 100;
+  for (const auto& sent : script.sent) printer.octets(sent.outbound, sent.octets, at(micros++));
+  return texts;
+}
+
+/// One vector from client to server, behind plain startup frames.
+std::string printed_vector(const std::string& file, const std::string& name,
+                           const PrinterOptions& options = {}) {
+  const auto vector = load_vector(file, name);
+  WireScript script({false, vector.position.has_value(), true});
+  script.request();
+  script.reply();
+  script.sent.push_back({true, vector.octets});
+  return printed(script, options).back();
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("a Send is printed as four layers, each indented below the one that carries it") {
+  CHECK(printed_vector("messages.hex", "D") ==
+        "+0.000002 client --> server  FPDU, 32 octets\n"
+        "    MPA   FPDU with ULPDU_Length 23, PAD 3, CRC 0cb190b9 good\n"
+        "      DDP   untagged last QN=0 MSN=1 MO=0 payload=5\n"
+        "        RDMAP Send\n"
+        "          verbs Send of 5 octets, consumes one Receive of server\n"
+        "                68656c6c 6f  \"hello\"\n");
+}
+
+TEST_CASE("a startup frame has no DDP and no RDMAP, and the enhanced word is no private data") {
+  WireScript script({});
+  script.sent.push_back({true, load_vector("startup.hex", "A").octets});
+  script.sent.push_back({false, load_vector("startup.hex", "B").octets});
+  const auto texts = printed(script);
+  REQUIRE(texts.size() == 2);
+  CHECK(
+      contains(texts[0], "+0.000000 client --> server  MPA Request, 28 octets\n    MPA   Request"));
+  CHECK(contains(texts[0],
+                 "verbs client asks server for a connection, with 4 octets of private data\n"));
+  CHECK(contains(texts[0], "48454c4f  \"HELO\"\n"));
+  CHECK(contains(texts[1], "+0.000001 client <-- server  MPA Reply, 24 octets\n"));
+  CHECK(contains(texts[1], "verbs server accepts: both Queue Pairs enter RTS\n"));
+  CHECK_FALSE(contains(texts[0] + texts[1], "DDP"));
+}
+
+TEST_CASE("the verbs line says what each message does to programs") {
+  const std::vector<std::pair<const char*, const char*>> expected{
+      {"C", "the ready-to-receive signal (RTR)"},
+      {"E",
+       "Send of 0 octets, consumes one Receive of server, and takes back server's STag "
+       "0x00a1b2c3"},
+      {"F",
+       "RDMA Write of 8 octets into server's STag 0x11223344, to be placed without waking its "
+       "program"},
+      {"G",
+       "RDMA Read of 64 octets from server's STag 0x11223344, to be answered without waking its "
+       "program"},
+      {"H", "64 octets that server reads arrive in its STag 0x55667788; its RDMA Read is complete"},
+  };
+  for (const auto& [name, words] : expected) {
+    const auto text = printed_vector("messages.hex", name);
+    CHECK_MESSAGE(contains(text, words), text);
+  }
+  CHECK(contains(printed_vector("terminates.hex", "L"),
+                 "Terminate: client ends the stream because of \"invalid STag\""));
+  CHECK(contains(printed_vector("extensions.hex", "J"),
+                 "nothing that server has an operation for; it answers with a Terminate"));
+}
+
+TEST_CASE("segments of one message say which part they are") {
+  const auto texts = printed(short_life({}));
+  CHECK(contains(texts[4], "one part of an RDMA Write: 700 octets"));
+  CHECK(contains(texts[6], "RDMA Write of 33 octets"));
+  WireScript script({});
+  script.request();
+  script.reply();
+  const ddp::SegmentHeader first{.rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kSend)};
+  auto last = first;
+  last.last = true;
+  last.mo = 700;
+  script.fpdu(true, first, counting(700));
+  script.fpdu(true, last, counting(10));
+  const auto parts = printed(script);
+  CHECK(contains(parts[2], "first 700 octets of a Send, consumes one Receive of server"));
+  CHECK(contains(parts[3], "last 10 octets of a Send of 710, its Receive is complete"));
+}
+
+TEST_CASE("a bad CRC is called so, and nothing below claims that the message was taken") {
+  auto script = short_life({});
+  script.sent[6].octets[30] ^= std::byte{1};
+  const auto texts = printed(script);
+  CHECK(contains(texts[6], " BAD\n"));
+  CHECK(contains(texts[6], "nothing: damaged; server places none of it and ends the stream"));
+}
+
+TEST_CASE("CRC off and markers are said in the MPA line") {
+  CHECK(contains(printed(short_life({false, false, false}))[3], "CRC not in use"));
+  CHECK(contains(printed_vector("marked.hex", "S"), "PAD 2, markers 0000 01fc 03fc, CRC"));
+}
+
+TEST_CASE("payload is cut at the limit, and zero means none") {
+  const auto cut = printed_vector("messages.hex", "H", {.max_payload = 4});
+  CHECK(contains(cut, "00010203  \"....\" and 60 more\n"));
+  const auto none = printed_vector("messages.hex", "D", {.max_payload = 0});
+  CHECK_FALSE(contains(none, "hello"));
+  CHECK(none.ends_with("consumes one Receive of server\n"));
+}
+
+TEST_CASE("header octets, when asked for, stand below their layer") {
+  CHECK(printed_vector("messages.hex", "G", {.header_octets = true}) ==
+        "+0.000002 client --> server  FPDU, 52 octets\n"
+        "    MPA   FPDU with ULPDU_Length 46, PAD 0, CRC 93478b1f good\n"
+        "          002e ... 1f8b4793\n"
+        "      DDP   untagged last QN=1 MSN=1 MO=0 payload=28\n"
+        "            4141 00000000 00000001 00000001 00000000\n"
+        "        RDMAP RDMA Read Request 64 octets from STag=0x11223344 TO=0x1000 to "
+        "STag=0x55667788 TO=0x2000\n"
+        "              55667788 00000000 00002000 00000040 11223344 00000000 00001000\n"
+        "          verbs RDMA Read of 64 octets from server's STag 0x11223344, to be answered "
+        "without "
+        "waking its program\n");
+}
+
+TEST_CASE("colour tells directions apart and is off unless asked for") {
+  CHECK_FALSE(contains(printed(short_life({}))[0], "\033["));
+  const auto texts = printed(short_life({}), {.colour = true});
+  CHECK(texts[0].starts_with("\033[36m"));
+  CHECK(texts[1].starts_with("\033[33m"));
+}
+
+TEST_CASE("what is no iWARP is shown with the reason; the end of a direction too") {
+  std::ostringstream out;
+  TextPrinter printer({.start = at(0)}, out);
+  printer.octets(false, *bytes::from_hex("47455420"), at(1500000));
+  printer.closed(false, false, at(1500001));
+  printer.closed(true, true, at(1500002));
+  CHECK(out.str() ==
+        "+1.500000 local <-- peer  4 octets that are no frame\n"
+        "    MPA   no MPA Request or Reply\n"
+        "          47455420  \"GET \"\n"
+        "+1.500001 local <-- peer  TCP FIN: nothing more comes this way\n"
+        "+1.500002 local --> peer  TCP reset\n");
+}
+
+TEST_CASE("every vector, cut off or altered at every octet, is printed without harm") {
+  for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
+    for (const auto& vector : load_vectors(file)) {
+      for (std::size_t i = 0; i < vector.octets.size(); ++i) {
+        WireScript script({false, false, false});  // no CRC: every altered octet is believed
+        script.request();
+        script.reply();
+        auto altered = vector.octets;
+        altered[i] ^= std::byte{0xFF};
+        script.sent.push_back({true, altered});
+        const auto texts = printed(script, {.colour = true, .header_octets = true});
+        REQUIRE(texts.size() >= 2);
+        for (const auto& text : texts) REQUIRE(text.ends_with("\n"));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::test
