@@ -18,6 +18,8 @@ namespace iwarp::verbs {
 class Progress {
  public:
   virtual void make_progress() = 0;
+  /// The consumer is about to sleep: whoever works behind its back has to from now on.
+  virtual void armed() = 0;
 
  protected:
   ~Progress() = default;
