@@ -13,6 +13,3 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/iwarpConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/iwarpConfig.cmake ${PROJECT_BINARY_DIR}/iwarpConfigVersion.cmake
   DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(TARGET iwarp)
-  install(TARGETS iwarp RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
