@@ -2,10 +2,19 @@
 // Validation, placement and delivery of inbound DDP segments (RFC 5041 sections 5.3, 5.4, 7).
 #include "iwarp/ddp/receiver.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace iwarp::ddp {
 
 using bytes::fault;
 using bytes::Result;
+
+namespace {
+
+constexpr std::size_t kMaxMessage = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
 
 Result<Arrival> Receiver::begin(bytes::View prefix, std::size_t ulpdu_length) {
   if (fault_) return fault(*fault_);  // [DDP-81]
@@ -50,7 +59,8 @@ Result<void> Receiver::begin_untagged(Arrival& arrival) {
       return {};
     }
     queue.buffer = buffer->pieces;
-    queue.size = bytes::total_size(queue.buffer);
+    // A message is shorter than 2^32 octets, so a larger buffer is not all usable. [DDP-38]
+    queue.size = std::min<std::size_t>(bytes::total_size(queue.buffer), kMaxMessage);
     queue.open = true;
   }
   if (arrival.length > queue.size - h.mo) return fault(kUntaggedTooLong);  // [DDP-71]
