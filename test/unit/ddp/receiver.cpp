@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placement and delivery of segments that are right (RFC 5041 sections 5.3 and 5.4).
+#include "iwarp/ddp/receiver.hpp"
+
+#include "support.hpp"
+
+namespace iwarp::ddp {
+namespace {
+
+using namespace test;
+
+TEST_CASE(
+    "a message of several segments is placed by MO and delivered once [DDP-12, DDP-17, "
+    "DDP-40, DDP-50, DDP-52, DDP-53]") {
+  Bench bench;
+  Octets memory(100);
+  bench.sink.buffer = {bytes::Span(memory)};
+  const auto payload = pattern(90);
+  for (std::uint32_t mo = 0; mo < 90; mo += 30) {
+    CHECK(bench.sink.deliveries.empty());
+    CHECK(bench.feed(segment(untagged(0, 1, mo, mo == 60), bytes::View(payload).subspan(mo, 30))));
+  }
+  CHECK(bench.sink.take_log() == Log{"admit", "buffer 0 1", "admit", "admit", "deliver 90"});
+  CHECK(std::equal(payload.begin(), payload.end(), memory.begin()));
+  CHECK(std::all_of(memory.begin() + 90, memory.end(), [](auto b) { return b == std::byte{0}; }));
+}
+
+TEST_CASE("a delivery carries the RsvdULP of its last segment [DDP-23, DDP-28, DDP-29, DDP-54]") {
+  Bench bench;
+  Octets memory(8);
+  bench.sink.buffer = {bytes::Span(memory)};
+  auto first = untagged(0, 1, 0, false);
+  first.rsvd_ulp_rest = 1;
+  auto last = untagged(0, 1, 4, true);
+  last.rsvd_ulp = 0x44;
+  last.rsvd_ulp_rest = 0xCAFE;
+  CHECK(bench.feed(segment(first, pattern(4))));
+  CHECK(bench.feed(segment(last, pattern(4))));
+  REQUIRE(bench.sink.deliveries.size() == 1);
+  CHECK(bench.sink.deliveries[0].header.rsvd_ulp == 0x44);
+  CHECK(bench.sink.deliveries[0].header.rsvd_ulp_rest == 0xCAFE);
+  CHECK(bench.sink.deliveries[0].header.last);
+}
+
+TEST_CASE("a buffer of several pieces is filled across their borders [DDP-40]") {
+  Octets memory(64, std::byte{0xEE});
+  const auto piece = [&](std::size_t at, std::size_t n) {
+    return bytes::Span(memory).subspan(at, n);
+  };
+  const auto payload = pattern(23, 9);
+  // Every way to cut 23 octets into two segments, over pieces of 1, 0, 7 and 15 octets.
+  for (std::size_t cut = 0; cut <= payload.size(); ++cut) {
+    Bench bench;
+    bench.sink.buffer = {piece(0, 1), piece(10, 0), piece(20, 7), piece(40, 15)};
+    const auto view = bytes::View(payload);
+    CHECK(bench.feed(segment(untagged(0, 1, 0, false), view.first(cut))));
+    CHECK(bench.feed(segment(untagged(0, 1, static_cast<std::uint32_t>(cut)), view.subspan(cut))));
+    Octets got{memory[0]};
+    got.insert(got.end(), memory.begin() + 20, memory.begin() + 27);
+    got.insert(got.end(), memory.begin() + 40, memory.begin() + 55);
+    CHECK(got == payload);
+    for (const std::size_t guard : {1, 10, 19, 27, 39, 55}) CHECK(memory[guard] == std::byte{0xEE});
+    std::fill(memory.begin(), memory.end(), std::byte{0xEE});
+  }
+}
+
+TEST_CASE("tagged segments between those of an untagged message disturb nothing [DDP-51]") {
+  Bench bench;
+  Octets memory(20);
+  Octets target(20);
+  bench.sink.buffer = {bytes::Span(memory)};
+  bench.sink.tagged_memory = {bytes::Span(target)};
+  CHECK(bench.feed(segment(untagged(0, 1, 0, false), pattern(10, 1))));
+  CHECK(bench.feed(segment(tagged(5, 3), pattern(7, 50))));
+  CHECK(bench.feed(segment(tagged(5, 10, false), pattern(2, 60))));
+  CHECK(bench.feed(segment(untagged(0, 1, 10), pattern(10, 11))));
+  CHECK(bench.feed(segment(tagged(5, 12), pattern(1, 62))));
+  CHECK(bench.sink.take_log() == Log{"admit", "buffer 0 1",                        //
+                                     "admit", "target 00000005 3 7", "deliver 7",  //
+                                     "admit", "target 00000005 a 2",               //
+                                     "admit", "deliver 20",                        //
+                                     "admit", "target 00000005 c 1", "deliver 1"});
+  CHECK(bytes::to_hex(bytes::View(target).subspan(3, 10), 0) ==
+        bytes::to_hex(pattern(7, 50), 0) + bytes::to_hex(pattern(2, 60), 0) +
+            bytes::to_hex(pattern(1, 62), 0));
+}
+
+TEST_CASE("queues are independent: messages of two may be open at a time [DDP-31, DDP-72]") {
+  Bench bench;
+  Octets one(8);
+  Octets two(8);
+  bench.sink.buffer = {bytes::Span(one)};
+  CHECK(bench.feed(segment(untagged(0, 1, 0, false), pattern(4, 1))));
+  bench.sink.buffer = {bytes::Span(two)};
+  CHECK(bench.feed(segment(untagged(1, 1, 0, false), pattern(4, 101))));
+  CHECK(bench.feed(segment(untagged(0, 1, 4), pattern(4, 29))));
+  CHECK(bench.feed(segment(untagged(1, 1, 4), pattern(4, 129))));
+  CHECK(one == pattern(8, 1));
+  CHECK(two == pattern(8, 101));
+  CHECK(bench.receiver.expected_msn(0) == Msn{2});
+  CHECK(bench.receiver.expected_msn(1) == Msn{2});
+  CHECK(bench.receiver.expected_msn(2) == Msn{1});
+}
+
+TEST_CASE("STag and TO of a zero-length tagged segment are not looked at [DDP-45, DDP-46]") {
+  Bench bench;
+  bench.sink.refuse_target = kTaggedInvalidStag;
+  CHECK(bench.feed(segment(tagged(0xDEADBEEF, 0xFFFFFFFFFFFFFFFF))));
+  CHECK(bench.feed(segment(tagged(0, 0, false))));
+  CHECK(bench.sink.take_log() == Log{"admit", "deliver 0", "admit"});
+  const auto one = bench.feed(segment(tagged(0xDEADBEEF, 0), pattern(1)));
+  CHECK(fault_of(one) == kTaggedInvalidStag);
+}
+
+TEST_CASE("a zero-length untagged message takes a buffer and is delivered [DDP-44, DDP-53]") {
+  Bench bench;
+  CHECK(bench.feed(segment(untagged(0, 1))));
+  CHECK(bench.sink.take_log() == Log{"admit", "buffer 0 1", "deliver 0"});
+  CHECK(bench.receiver.expected_msn(0) == Msn{2});
+}
+
+TEST_CASE(
+    "a queue without a buffer holds the stream until begin() is called again [DDP-68, "
+    "DDP-69]") {
+  Bench bench;
+  bench.sink.buffer_ready = false;
+  const auto octets = segment(untagged(0, 1), pattern(5));
+  for (int i = 0; i < 3; ++i) {
+    const auto arrival = bench.begin(octets);
+    REQUIRE(arrival);
+    CHECK(arrival->hold);
+    CHECK(arrival->target.empty());
+  }
+  Octets memory(5);
+  bench.sink.buffer = {bytes::Span(memory)};
+  bench.sink.buffer_ready = true;
+  CHECK(bench.feed(octets));
+  CHECK(memory == pattern(5));
+  CHECK(bench.sink.deliveries.size() == 1);
+}
+
+TEST_CASE("the MSN that follows 0xFFFFFFFF is 0 [DDP-33]") {
+  Bench bench;
+  bench.receiver.set_expected_msn(0, Msn{0xFFFFFFFF});
+  for (const std::uint32_t msn : {0xFFFFFFFFu, 0u, 1u})
+    CHECK(bench.feed(segment(untagged(0, msn))));
+  CHECK(bench.sink.deliveries.size() == 3);
+}
+
+TEST_CASE("reserved bits of the control octet change nothing [DDP-19]") {
+  Bench bench;
+  auto octets = segment(untagged(0, 1));
+  octets[0] |= std::byte{0x3C};
+  CHECK(bench.feed(octets));
+  octets = segment(tagged(1, 1));
+  octets[0] |= std::byte{0x3C};
+  CHECK(bench.feed(octets));
+}
+
+TEST_CASE("nothing is delivered while the segment with L is missing [DDP-17, DDP-52]") {
+  Bench bench;
+  Octets memory(10);
+  bench.sink.buffer = {bytes::Span(memory)};
+  CHECK(bench.feed(segment(untagged(0, 1, 0, false), pattern(10))));
+  CHECK(bench.feed(segment(untagged(0, 1, 10, false))));
+  CHECK(bench.sink.deliveries.empty());
+  CHECK(bench.feed(segment(untagged(0, 1, 10))));
+  REQUIRE(bench.sink.deliveries.size() == 1);
+  CHECK(bench.sink.deliveries[0].length == 10);
+}
+
+TEST_CASE("the target may be any part of the tagged buffer, odd offsets too [DDP-26]") {
+  Octets target(64);
+  Bench bench;
+  bench.sink.tagged_memory = {bytes::Span(target).first(13), bytes::Span(target).subspan(13)};
+  for (std::uint64_t to = 0; to < 60; ++to) {
+    std::fill(target.begin(), target.end(), std::byte{0});
+    CHECK(bench.feed(segment(tagged(1, to), pattern(4, 77))));
+    const auto at = static_cast<std::ptrdiff_t>(to);
+    CHECK(Octets(target.begin() + at, target.begin() + at + 4) == pattern(4, 77));
+    CHECK(std::count(target.begin(), target.end(), std::byte{0}) == 60);
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::ddp

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the receiver refuses, each limit from both sides and with its exact code (RFC 5041 section
+// 7), and that it stays silent afterwards.
+#include "support.hpp"
+
+namespace iwarp::ddp {
+namespace {
+
+using namespace test;
+
+struct Limit {
+  const char* rule;
+  Octets inside;
+  Octets outside;
+  Fault fault;
+};
+
+// A receiver in the middle of message 7 on queue 0: a buffer of 20 octets, of which 10 are there.
+struct MidMessage : Bench {
+  Octets memory = Octets(20);
+  MidMessage() {
+    sink.buffer = {bytes::Span(memory)};
+    receiver.set_expected_msn(0, Msn{7});
+    REQUIRE(feed(segment(untagged(0, 7, 0, false), pattern(10))));
+    sink.log.clear();
+  }
+};
+
+Octets with_version(SegmentHeader header, std::uint8_t version) {
+  header.version = version;
+  return segment(header, pattern(header.tagged ? 0 : 1));
+}
+
+TEST_CASE(
+    "each limit: just inside passes, just outside faults and moves nothing [DDP-20, DDP-67, "
+    "DDP-70, DDP-71, DDP-72, DDP-78, DDP-79, DDP-83]") {
+  const auto ok = segment(untagged(0, 7, 10), pattern(10));
+  const Limit limits[] = {
+      {"DV of an untagged segment", with_version(untagged(0, 7, 10), 1),
+       with_version(untagged(0, 7, 10), 2), kUntaggedVersion},
+      {"DV 0 of an untagged segment", ok, with_version(untagged(0, 7, 10), 0), kUntaggedVersion},
+      {"DV of a tagged segment", with_version(tagged(1, 1), 1), with_version(tagged(1, 1), 3),
+       kTaggedVersion},
+      {"QN", segment(untagged(3, 1)), segment(untagged(4, 1)), kUntaggedQn},
+      {"QN far out", ok, segment(untagged(0xFFFFFFFF, 1), pattern(1)), kUntaggedQn},
+      {"MSN behind: a duplicate", ok, segment(untagged(0, 6, 10), pattern(10)), kUntaggedMsnRange},
+      {"MSN ahead: a gap", ok, segment(untagged(0, 8, 10), pattern(10)), kUntaggedMsnRange},
+      {"MSN of an empty segment", ok, segment(untagged(0, 8)), kUntaggedMsnRange},
+      {"MO behind: an overlap", ok, segment(untagged(0, 7, 9), pattern(10)), kUntaggedMo},
+      {"MO ahead: a hole", ok, segment(untagged(0, 7, 11), pattern(9)), kUntaggedMo},
+      {"MO outside the buffer", ok, segment(untagged(0, 7, 0xFFFFFFFF), pattern(1)), kUntaggedMo},
+      {"octets behind the buffer", ok, segment(untagged(0, 7, 10), pattern(11)), kUntaggedTooLong},
+  };
+  for (const Limit& limit : limits) {
+    CAPTURE(limit.rule);
+    MidMessage inside;
+    CHECK_FALSE(fault_of(inside.feed(limit.inside)));
+
+    MidMessage outside;
+    const auto before = outside.memory;
+    const auto refused = outside.feed(limit.outside);
+    CHECK(fault_of(refused) == limit.fault);
+    CHECK(outside.memory == before);
+    CHECK(outside.sink.deliveries.empty());
+  }
+}
+
+TEST_CASE("the table of DDP's Terminate codes [DDP-83]") {
+  const auto triplet = [](const Fault& f) {
+    return fmt::format("{}/{}/{:02x}", static_cast<int>(f.layer), f.type, f.code);
+  };
+  CHECK(triplet(kDdpCatastrophic) == "1/0/00");
+  CHECK(triplet(kTaggedInvalidStag) == "1/1/00");
+  CHECK(triplet(kTaggedBounds) == "1/1/01");
+  CHECK(triplet(kTaggedNotAssociated) == "1/1/02");
+  CHECK(triplet(kTaggedWrap) == "1/1/03");
+  CHECK(triplet(kTaggedVersion) == "1/1/04");
+  CHECK(triplet(kUntaggedQn) == "1/2/01");
+  CHECK(triplet(kUntaggedNoBuffer) == "1/2/02");
+  CHECK(triplet(kUntaggedMsnRange) == "1/2/03");
+  CHECK(triplet(kUntaggedMo) == "1/2/04");
+  CHECK(triplet(kUntaggedTooLong) == "1/2/05");
+  CHECK(triplet(kUntaggedVersion) == "1/2/06");
+}
+
+TEST_CASE("the first message of a queue has MSN 1 and starts at MO 0 [DDP-32, DDP-35]") {
+  for (const std::uint32_t msn : {0u, 2u, 0xFFFFFFFFu}) {
+    Bench bench;
+    const auto refused = bench.feed(segment(untagged(0, msn)));
+    CHECK(fault_of(refused) == kUntaggedMsnRange);
+  }
+  Bench bench;
+  const auto refused = bench.feed(segment(untagged(0, 1, 1), pattern(1)));
+  CHECK(fault_of(refused) == kUntaggedMo);
+}
+
+TEST_CASE("a message just fits its buffer, one octet more does not [DDP-71]") {
+  for (const std::size_t extra : {0u, 1u}) {
+    Bench bench;
+    Octets memory(33);
+    bench.sink.buffer = {bytes::Span(memory).first(16), bytes::Span(memory).subspan(16)};
+    const auto result = bench.feed(segment(untagged(0, 1), pattern(33 + extra)));
+    if (extra == 0) {
+      CHECK_FALSE(fault_of(result));
+    } else {
+      CHECK(fault_of(result) == kUntaggedTooLong);
+    }
+  }
+}
+
+TEST_CASE("a message may not reach 2^32 octets, however large its buffer is [DDP-38, DDP-71]") {
+  Bench bench;
+  std::byte first{};
+  // Never touched: only the arithmetic is looked at.
+  const bytes::Span huge(&first, std::size_t{1} << 33);
+  bench.sink.buffer = {huge};
+  constexpr std::uint32_t kStep = 64768 - kUntaggedHeaderSize;
+  const auto begin_at = [&](std::uint32_t mo, std::size_t length) {
+    const auto header = segment(untagged(0, 1, mo, false));
+    return bench.receiver.begin(header, header.size() + length);
+  };
+  std::uint32_t mo = 0;
+  while (0xFFFFFFFF - mo >= kStep) {
+    REQUIRE(begin_at(mo, kStep));
+    REQUIRE(bench.receiver.end());
+    mo += kStep;
+  }
+  const auto left = 0xFFFFFFFF - mo;
+  CHECK(begin_at(mo, left));
+  const auto refused = begin_at(mo, left + 1);
+  CHECK(fault_of(refused) == kUntaggedTooLong);
+}
+
+TEST_CASE(
+    "what the sink refuses is the fault, whichever question it was [DDP-24, DDP-68, DDP-73, "
+    "DDP-74, DDP-75, DDP-76, DDP-77]") {
+  const Fault mine{Layer::kRdma, 2, 0x06, "mine"};
+  SUBCASE("admission comes before STag, MSN and buffer") {
+    for (const auto& octets : {segment(tagged(1, 1), pattern(3)), segment(untagged(0, 9, 5))}) {
+      Bench bench;
+      bench.sink.refuse_admission = mine;
+      const auto refused = bench.feed(octets);
+      CHECK(fault_of(refused) == mine);
+      CHECK(bench.sink.take_log() == Log{"admit"});
+    }
+  }
+  SUBCASE("the tagged buffer") {
+    for (const auto& why : {kTaggedInvalidStag, kTaggedBounds, kTaggedNotAssociated, kTaggedWrap}) {
+      Bench bench;
+      bench.sink.refuse_target = why;
+      const auto refused = bench.feed(segment(tagged(1, 1), pattern(3)));
+      CHECK(fault_of(refused) == why);
+    }
+  }
+  SUBCASE("the untagged buffer") {
+    Bench bench;
+    bench.sink.refuse_buffer = kUntaggedNoBuffer;
+    const auto refused = bench.feed(segment(untagged(0, 1), pattern(3)));
+    CHECK(fault_of(refused) == kUntaggedNoBuffer);
+  }
+  SUBCASE("the delivery") {
+    Bench bench;
+    bench.sink.refuse_delivery = mine;
+    const auto refused = bench.feed(segment(untagged(0, 1)));
+    CHECK(fault_of(refused) == mine);
+  }
+}
+
+TEST_CASE("the version is judged before anything else is asked [DDP-20, DDP-83]") {
+  Bench bench;
+  bench.sink.refuse_admission = kUntaggedQn;
+  const auto refused = bench.feed(with_version(untagged(9, 9, 9), 0));
+  CHECK(fault_of(refused) == kUntaggedVersion);
+  CHECK(bench.sink.log.empty());
+}
+
+TEST_CASE("a ULPDU too short for its header is DDP's local catastrophic error at every octet") {
+  for (const auto& whole : {segment(tagged(1, 1)), segment(untagged(0, 1))}) {
+    for (std::size_t n = 0; n < whole.size(); ++n) {
+      Bench bench;
+      const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+      const auto refused = bench.begin(cut);
+      CHECK(fault_of(refused) == kDdpCatastrophic);
+      CHECK(bench.sink.log.empty());
+    }
+  }
+}
+
+TEST_CASE("after the first fault nothing is asked, placed or delivered any more [DDP-55, DDP-81]") {
+  MidMessage bench;
+  const auto first = bench.feed(segment(untagged(0, 9), pattern(1)));
+  CHECK(fault_of(first) == kUntaggedMsnRange);
+  bench.sink.log.clear();
+  for (const auto& octets : {segment(untagged(0, 7, 10), pattern(10)), segment(tagged(1, 1)),
+                             segment(untagged(4, 1)), Octets{}}) {
+    const auto later = bench.feed(octets);
+    CHECK(fault_of(later) == kUntaggedMsnRange);
+  }
+  const auto end = bench.receiver.end();
+  CHECK(fault_of(end) == kUntaggedMsnRange);
+  CHECK(bench.sink.log.empty());
+  CHECK(bench.sink.deliveries.empty());
+}
+
+TEST_CASE("a refused delivery latches as well [DDP-81]") {
+  Bench bench;
+  bench.sink.refuse_delivery = kUntaggedNoBuffer;
+  CHECK_FALSE(bench.feed(segment(untagged(0, 1))));
+  bench.sink.refuse_delivery.reset();
+  bench.sink.log.clear();
+  const auto later = bench.feed(segment(untagged(0, 2)));
+  CHECK(fault_of(later) == kUntaggedNoBuffer);
+  CHECK(bench.sink.log.empty());
+}
+
+TEST_CASE("the header of the segment at fault can still be read [DDP-80]") {
+  Bench bench;
+  CHECK_FALSE(bench.feed(segment(untagged(1, 5, 6), pattern(1))));
+  CHECK(bench.receiver.current().qn == 1);
+  CHECK(bench.receiver.current().msn == Msn{5});
+  CHECK(bench.receiver.current().mo == 6);
+}
+
+}  // namespace
+}  // namespace iwarp::ddp

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The codec of DDP segment headers against golden octets (RFC 5041 sections 4.1 to 4.3).
+#include "iwarp/ddp/segment_header.hpp"
+
+#include <vectors.hpp>
+
+#include "support.hpp"
+
+namespace iwarp::ddp {
+namespace {
+
+using namespace test;
+
+TEST_CASE("the tagged header has its 14 octets in order [DDP-12, DDP-13, DDP-20, DDP-22, DDP-23]") {
+  const SegmentHeader h{.tagged = true,
+                        .last = true,
+                        .rsvd_ulp = 0x5A,
+                        .stag = Stag{0x11223344},
+                        .to = TaggedOffset{0x0102030405060708}};
+  CHECK(bytes::to_hex(segment(h), 0) == "c15a112233440102030405060708");
+
+  const auto back = decode_segment_header(segment(h));
+  REQUIRE(back);
+  CHECK(back->tagged);
+  CHECK(back->last);
+  CHECK(back->version == 1);
+  CHECK(back->rsvd_ulp == 0x5A);
+  CHECK(back->stag == Stag{0x11223344});
+  CHECK(back->to == TaggedOffset{0x0102030405060708});
+  CHECK(back->size() == 14);
+}
+
+TEST_CASE("the untagged header has its 18 octets in order [DDP-12, DDP-27, DDP-28, DDP-30]") {
+  const SegmentHeader h{.last = true,
+                        .rsvd_ulp = 0x44,
+                        .rsvd_ulp_rest = 0xA1B2C3D4,
+                        .qn = 2,
+                        .msn = Msn{0x01020304},
+                        .mo = 0x0A0B0C0D};
+  CHECK(bytes::to_hex(segment(h), 0) == "4144a1b2c3d400000002010203040a0b0c0d");
+
+  const auto back = decode_segment_header(segment(h));
+  REQUIRE(back);
+  CHECK_FALSE(back->tagged);
+  CHECK(back->last);
+  CHECK(back->rsvd_ulp == 0x44);
+  CHECK(back->rsvd_ulp_rest == 0xA1B2C3D4);
+  CHECK(back->qn == 2);
+  CHECK(back->msn == Msn{0x01020304});
+  CHECK(back->mo == 0x0A0B0C0D);
+  CHECK(back->size() == 18);
+}
+
+TEST_CASE("without L the control octet is 81 or 01 [DDP-13, DDP-14]") {
+  CHECK(std::to_integer<int>(segment(tagged(1, 0, false))[0]) == 0x81);
+  CHECK(std::to_integer<int>(segment(untagged(0, 1, 0, false))[0]) == 0x01);
+}
+
+TEST_CASE("reserved bits are zero on send and not looked at [DDP-18, DDP-19]") {
+  for (const auto& header : {tagged(1, 0), untagged(0, 1)}) {
+    auto octets = segment(header);
+    CHECK((octets[0] & std::byte{0x3C}) == std::byte{0});
+    for (unsigned reserved = 0; reserved < 16; ++reserved) {
+      octets[0] = (octets[0] & ~std::byte{0x3C}) | static_cast<std::byte>(reserved << 2);
+      const auto back = decode_segment_header(octets);
+      REQUIRE(back);
+      CHECK(segment(*back) == segment(header));
+    }
+  }
+}
+
+TEST_CASE("a ULPDU shorter than its header is a fault at every octet") {
+  for (const auto& header : {tagged(0x11223344, 5), untagged(1, 1)}) {
+    const auto octets = segment(header);
+    for (std::size_t n = 0; n < octets.size(); ++n) {
+      // An own allocation, so that a sanitizer sees a read behind it.
+      const Octets cut(octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(n));
+      const auto result = decode_segment_header(cut);
+      CHECK(fault_of(result) == kDdpCatastrophic);
+      CHECK(describe_segment(cut) == fmt::format("DDP truncated ({} octets)", n));
+    }
+    CHECK(decode_segment_header(octets));
+  }
+}
+
+TEST_CASE("every worked frame decodes and encodes to the same header [DDP-22, DDP-27, DDP-36]") {
+  for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
+    for (const auto& frame : iwarp::test::load_vectors(file)) {
+      CAPTURE(frame.name);
+      const auto length = bytes::load_be<std::uint16_t>(frame.octets.data());
+      const auto ulpdu = bytes::View(frame.octets).subspan(2, length);
+      const auto header = decode_segment_header(ulpdu);
+      REQUIRE(header);
+      CHECK(header->version == kDdpVersion);
+      const auto again = segment(*header);
+      CHECK(bytes::to_hex(again) == bytes::to_hex(ulpdu.first(header->size())));
+    }
+  }
+}
+
+TEST_CASE("describe names the fields, and a version that is not 1") {
+  CHECK(describe_segment(segment(tagged(0xAB, 0x1000), pattern(5))) ==
+        "DDP tagged last STag=0x000000ab TO=0x1000 payload=5");
+  CHECK(describe_segment(segment(untagged(1, 7, 20, false), pattern(2))) ==
+        "DDP untagged QN=1 MSN=7 MO=20 payload=2");
+  auto wrong = tagged(1, 0);
+  wrong.version = 2;
+  CHECK(describe_segment(segment(wrong)).ends_with(" DV=2"));
+}
+
+TEST_CASE("MSN follows its queue round the end of its 32 bits [DDP-31, DDP-32, DDP-33]") {
+  CHECK(Msn{}.value == 1);
+  CHECK(Msn{1}.next() == Msn{2});
+  CHECK(Msn{0xFFFFFFFF}.next() == Msn{0});
+}
+
+}  // namespace
+}  // namespace iwarp::ddp

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the DDP tests share: segments from their fields, and a Sink that says what it is told to say
+// and remembers what it was asked. It judges nothing of its own accord.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "iwarp/bytes/hex.hpp"
+#include "iwarp/ddp/receiver.hpp"
+#include "iwarp/ddp/segment_header.hpp"
+
+namespace iwarp::bytes {
+// doctest prints what it compares.
+inline doctest::String toString(const Fault& fault) { return to_string(fault).c_str(); }
+}  // namespace iwarp::bytes
+
+namespace iwarp::ddp::test {
+
+using Octets = std::vector<std::byte>;
+using Log = std::vector<std::string>;
+
+inline Octets hex(const std::string& text) {
+  const auto octets = bytes::from_hex(text);
+  REQUIRE(octets);
+  return *octets;
+}
+
+inline Octets pattern(std::size_t size, unsigned seed = 1) {
+  Octets out(size);
+  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<std::byte>((i * 7 + seed) & 0xFF);
+  return out;
+}
+
+/// A segment as it is on the wire: header, then payload.
+inline Octets segment(const SegmentHeader& header, bytes::View payload = {}) {
+  Octets out(header.size());
+  bytes::Writer writer{bytes::Span(out)};
+  encode(header, writer);
+  REQUIRE(writer.ok());
+  out.insert(out.end(), payload.begin(), payload.end());
+  return out;
+}
+
+inline SegmentHeader tagged(std::uint32_t stag, std::uint64_t to, bool last = true) {
+  return {.tagged = true, .last = last, .rsvd_ulp = 0x40, .stag = Stag{stag}, .to = {to}};
+}
+inline SegmentHeader untagged(Qn qn, std::uint32_t msn, std::uint32_t mo = 0, bool last = true) {
+  return {.last = last, .rsvd_ulp = 0x43, .qn = qn, .msn = Msn{msn}, .mo = mo};
+}
+
+class ScriptedSink final : public Sink {
+ public:
+  // What to answer.
+  std::optional<Fault> refuse_admission;
+  std::optional<Fault> refuse_target;
+  std::optional<Fault> refuse_buffer;
+  std::optional<Fault> refuse_delivery;
+  bool buffer_ready = true;
+  bytes::Scatter tagged_memory;  ///< as a whole at TO 0
+  bytes::Scatter buffer;
+
+  // What was asked.
+  Log log;
+  std::vector<Delivery> deliveries;
+
+  bytes::Result<void> admit(const SegmentHeader&) override {
+    log.emplace_back("admit");
+    if (refuse_admission) return bytes::fault(*refuse_admission);
+    return {};
+  }
+  bytes::Result<bytes::Scatter> tagged_target(const SegmentHeader& header,
+                                              std::uint32_t length) override {
+    log.push_back(fmt::format("target {:08x} {:x} {}", header.stag.value, header.to.value, length));
+    if (refuse_target) return bytes::fault(*refuse_target);
+    return bytes::slice(tagged_memory, header.to.value, length);
+  }
+  bytes::Result<UntaggedBuffer> untagged_buffer(const SegmentHeader& first) override {
+    log.push_back(fmt::format("buffer {} {}", first.qn, first.msn.value));
+    if (refuse_buffer) return bytes::fault(*refuse_buffer);
+    return UntaggedBuffer{.pieces = buffer, .ready = buffer_ready};
+  }
+  bytes::Result<void> deliver(const Delivery& delivery) override {
+    log.push_back(fmt::format("deliver {}", delivery.length));
+    if (refuse_delivery) return bytes::fault(*refuse_delivery);
+    deliveries.push_back(delivery);
+    return {};
+  }
+
+  Log take_log() { return std::exchange(log, {}); }
+};
+
+/// A receiver with its sink, fed whole segments. Places as a caller has to: where begin() said.
+struct Bench {
+  ScriptedSink sink;
+  Receiver receiver{sink};
+
+  bytes::Result<void> feed(const Octets& octets) {
+    const auto arrival = begin(octets);
+    if (!arrival) return bytes::fault(arrival.error());
+    REQUIRE_FALSE(arrival->hold);
+    place(octets, *arrival);
+    return receiver.end();
+  }
+  bytes::Result<Arrival> begin(const Octets& octets) {
+    const auto prefix = std::min(octets.size(), kUntaggedHeaderSize);
+    return receiver.begin(bytes::View(octets).first(prefix), octets.size());
+  }
+  static void place(const Octets& octets, const Arrival& arrival) {
+    REQUIRE(bytes::total_size(arrival.target) == arrival.length);
+    REQUIRE(octets.size() == arrival.header.size() + arrival.length);
+    auto from = octets.begin() + static_cast<std::ptrdiff_t>(arrival.header.size());
+    for (const auto& piece : arrival.target) {
+      std::copy_n(from, piece.size(), piece.begin());
+      from += static_cast<std::ptrdiff_t>(piece.size());
+    }
+  }
+};
+
+/// The fault of a result, or nullopt.
+template <typename T>
+std::optional<Fault> fault_of(const bytes::Result<T>& result) {
+  if (result) return std::nullopt;
+  return result.error();
+}
+
+}  // namespace iwarp::ddp::test
