@@ -119,7 +119,8 @@ void Connection::begin_early() {
   const auto length = f.deframer.ulpdu_length();
   const bool permitted = !startup_.negotiated().crc ||
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
-  if (!permitted || length < kPlaceAbove) return;
+  // Not before the first FPDU: were it refused, nothing could be said about it yet. [MPA-93]
+  if (!permitted || !f.may_transmit || length < kPlaceAbove) return;
   const auto arrival = f.stream.begin(f.deframer.prefix(), length);
   if (!arrival || arrival->hold) return;
   f.deframer.place(arrival->header.size(), arrival->target);
@@ -130,6 +131,7 @@ void Connection::begin_early() {
 // A whole ULPDU, verified, in the stage. False: the stream is held.
 bool Connection::take_ulpdu(TimePoint now) {
   Full& f = *full_;
+  f.may_transmit = true;  // The responder has a valid FPDU, whatever DDP finds in it. [MPA-93]
   const auto arrival = f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length());
   if (!arrival) return true;
   if (arrival->hold) {
@@ -145,9 +147,7 @@ bool Connection::take_ulpdu(TimePoint now) {
 }
 
 void Connection::segment_done() {
-  Full& f = *full_;
-  f.deframer.consume();
-  f.may_transmit = true;  // The responder has seen its first valid FPDU. [MPA-93]
+  full_->deframer.consume();
   establish();
 }
 
