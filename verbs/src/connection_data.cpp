@@ -162,19 +162,20 @@ std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, TimePo
     return last_transmit_plan_;
   }
   if (full_ == nullptr || !full_->may_transmit) return last_transmit_plan_;
-  fill_framer();
+  fill_framer(now);
   settle(now);
-  if (discarding()) fill_framer();  // the Terminate that settle() may have called for
+  if (discarding()) fill_framer(now);  // the Terminate that settle() may have called for
   if (wish_ == Wish::kClose || wish_ == Wish::kReset) return last_transmit_plan_;
   last_transmit_plan_ = full_->framer.plan(limit);
   return last_transmit_plan_;
 }
 
-void Connection::fill_framer() {
+void Connection::fill_framer(TimePoint now) {
   Full& f = *full_;
   while (f.framer.queued_octets() < options_.transmit_batch &&
          f.framer.room(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
+    note_stream_state(now);  // before a Terminate is queued: it drops what is queued
     const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);

@@ -134,7 +134,7 @@ class Connection {
   void settle(TimePoint now);
   void note_stream_state(TimePoint now);
   void close_when_drained(TimePoint now);
-  void fill_framer();
+  void fill_framer(TimePoint now);
   void over(QpEvent event, Wish wish);
   void wish_for(Wish wish);
   bool discarding() const;
