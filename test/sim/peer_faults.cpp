@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a peer can do wrong with memory: each case ends in exactly the Terminate of the tables
+// (RFC 5040 section 4.8), touches nothing, and flushes both ends in order.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+constexpr std::size_t kSize = 256;
+constexpr Access kAll = kEverything;
+
+struct Aim {
+  RemoteAddress at;
+  std::uint32_t length = kSize;
+};
+
+// A place in the memory of `end` that an operation of its peer must not reach.
+struct Case {
+  const char* name;
+  Aim (*aim)(End& end, Access right);
+  const char* write_code;
+  const char* read_code;
+};
+
+Region* foreign(End& end, verbs::PdId pd, verbs::QpNum qp) {
+  Region* own = end.memory(kSize, kAll);
+  auto region = end.stags.create({.kind = Region::Kind::kRegion,
+                                  .pd = pd,
+                                  .qp = qp,
+                                  .address = own->address,
+                                  .length = kSize,
+                                  .access = kAll});
+  return *region;
+}
+
+const std::array kCases{
+    Case{"an STag that never was",
+         [](End& end, Access) -> Aim {
+           return {{.rkey = Stag{0x00ABCD00}, .to = remote(end.memory(kSize, kAll)).to}};
+         },
+         "1/1/00", "0/1/00"},
+    Case{"STag 0 [VRB-27]",
+         [](End& end, Access) -> Aim {
+           return {{.rkey = Stag{0}, .to = remote(end.memory(kSize, kAll)).to}};
+         },
+         "1/1/00", "0/1/00"},
+    Case{"the right index with the wrong key",
+         [](End& end, Access) -> Aim {
+           auto at = remote(end.memory(kSize, kAll));
+           at.rkey.value ^= 1;
+           return {at};
+         },
+         "1/1/00", "0/1/00"},
+    Case{"a region of another protection domain [SEC-8]",
+         [](End& end, Access) -> Aim { return {remote(foreign(end, 2, 0))}; }, "1/1/02", "0/1/03"},
+    Case{"a region tied to another queue pair [SEC-9]",
+         [](End& end, Access) -> Aim { return {remote(foreign(end, 1, 8))}; }, "1/1/02", "0/1/03"},
+    Case{"a region without this right [SEC-18]",
+         [](End& end, Access right) -> Aim {
+           const auto other =
+               right == Access::kRemoteWrite ? Access::kRemoteRead : Access::kRemoteWrite;
+           return {remote(end.memory(kSize, Access::kLocalWrite | other))};
+         },
+         "1/1/02", "0/1/02"},
+    Case{"one octet in front [SEC-12]",
+         [](End& end, Access) -> Aim {
+           auto at = remote(end.memory(kSize, kAll));
+           --at.to;
+           return {at};
+         },
+         "1/1/01", "0/1/01"},
+    Case{"one octet behind [SEC-12]",
+         [](End& end, Access) -> Aim { return {remote(end.memory(kSize, kAll), 1)}; }, "1/1/01",
+         "0/1/01"},
+    Case{"one octet behind a zero-based region [VRB-29]",
+         [](End& end, Access) -> Aim {
+           return {remote(end.memory(kSize, kAll | Access::kZeroBased), 1)};
+         },
+         "1/1/01", "0/1/01"},
+    Case{"the virtual address of a zero-based region [VRB-29]",
+         [](End& end, Access) -> Aim {
+           const Region* region = end.memory(kSize, kAll | Access::kZeroBased);
+           return {
+               {.rkey = stag_of(region), .to = reinterpret_cast<std::uintptr_t>(region->address)}};
+         },
+         "1/1/01", "0/1/01"},
+    Case{"an offset that wraps",
+         [](End& end, Access) -> Aim {
+           return {{.rkey = stag_of(end.memory(kSize, kAll)), .to = UINT64_MAX - 3}};
+         },
+         "1/1/03", "0/1/04"},
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a Write where the peer has no right ends in the DDP code for it and touches nothing "
+    "[DDP-24] [DDP-73] [DDP-74] [DDP-75] [DDP-76] [DDP-77] [DDP-78] [DDP-79] [DDP-83] [DDP-84] "
+    "[DDP-85] [RDMAP-93] [RDMAP-107] [RDMAP-108] [RDMAP-109] [VRB-22] [VRB-32]") {
+  for (const Case& c : kCases) {
+    CAPTURE(c.name);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* source = pair.a->memory(kSize, Access::kNone);
+    fill_pattern(source);
+    Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
+    post_recv(*pair.b, 50, sge(inbox, 0, kSize));
+    const Aim aim = c.aim(*pair.b, Access::kRemoteWrite);
+    post_write(*pair.a, 1, sge(source, 0, aim.length), aim.at);
+    post_send(*pair.a, 2, sge(source, 0, 10));  // dropped silently at the other end [DDP-81]
+    pair.run();
+
+    check_refused(pair, *pair.b, c.write_code);
+    const auto echo = pair.b->qp->query().terminate_sent->segment;
+    REQUIRE(echo.has_value());
+    CHECK(echo->ddp_header_size == 14);
+    CHECK(echo->rdma_header_size == 0);
+    CHECK(text(pair.b->completions()) == "50 work request flushed");
+    CHECK(all_zero(inbox));
+  }
+}
+
+TEST_CASE(
+    "a Read where the peer has no right ends in the RDMAP code for it "
+    "[RDMAP-39] [RDMAP-94] [RDMAP-101] [RDMAP-102] [RDMAP-103] [RDMAP-104] [RDMAP-105] [VRB-32]") {
+  for (const Case& c : kCases) {
+    CAPTURE(c.name);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* sink = pair.a->memory(kSize, Access::kLocalWrite);
+    Region* inbox = pair.b->memory(8, Access::kLocalWrite);
+    post_recv(*pair.b, 50, sge(inbox, 0, 8));  // inbound Sends may overtake Reads [RDMAP-76]
+    const Aim aim = c.aim(*pair.b, Access::kRemoteRead);
+    post_read(*pair.a, 1, sge(sink, 0, aim.length), aim.at);
+    post_read(*pair.a, 2, sge(sink, 0, 8), aim.at);
+    post_send(*pair.a, 3, sge(sink, 0, 0));
+    pair.run();
+
+    check_refused(pair, *pair.b, c.read_code);
+    const auto echo = pair.b->qp->query().terminate_sent->segment;
+    REQUIRE(echo.has_value());
+    CHECK(echo->ddp_header_size == 18);
+    CHECK(echo->rdma_header_size == 28);
+    CHECK(all_zero(sink));
+    // The oldest unfinished Read is the one that failed; one error at most. [VRB-14] [VRB-54]
+    const auto done = pair.a->completions();
+    REQUIRE(done.size() == 3);
+    CHECK(done[0].status == (c.read_code[2] == '1' ? WcStatus::kRemoteAccess : WcStatus::kWrFlush));
+    CHECK(done[1].status == WcStatus::kWrFlush);
+  }
+}
+
+TEST_CASE("a queue pair that allows no inbound Writes or Reads refuses them all [VRB-30]") {
+  for (const bool write : {true, false}) {
+    verbs::QpInit init;
+    init.inbound = write ? Access::kRemoteRead : Access::kRemoteWrite;
+    Pair pair({}, {}, {}, {}, init);
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(kSize, Access::kLocalWrite);
+    Region* theirs = pair.b->memory(kSize, kAll);
+    if (write) {
+      post_write(*pair.a, 1, sge(mine, 0, 16), remote(theirs));
+    } else {
+      post_read(*pair.a, 1, sge(mine, 0, 16), remote(theirs));
+    }
+    pair.run();
+    check_refused(pair, *pair.b, write ? "1/1/02" : "0/1/02");
+    CHECK(all_zero(theirs));
+  }
+}
+
+TEST_CASE("a Send that finds no receive ends in 1/2/02 [DDP-68] [RDMAP-49] [VRB-38]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* source = pair.a->memory(kSize, Access::kNone);
+  post_send(*pair.a, 1, sge(source, 0, kSize));
+  pair.run();
+  check_refused(pair, *pair.b, "1/2/02");
+  CHECK(pair.b->completions().empty());
+}
+
+TEST_CASE(
+    "a Send one octet too long is that receive's error and ends in 1/2/05 "
+    "[DDP-71] [RDMAP-51] [VRB-38]") {
+  for (const std::size_t length : {std::size_t{100}, std::size_t{101}}) {
+    CAPTURE(length);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* source = pair.a->memory(kSize, Access::kNone);
+    Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
+    fill_pattern(source);
+    post_recv(*pair.b, 10, sge(inbox, 0, 100));
+    post_recv(*pair.b, 11, sge(inbox, 128, 100));
+    post_recv(*pair.b, 12, sge(inbox, 128, 100));
+    post_send(*pair.a, 1, sge(source, 0, length));
+    pair.run();
+    if (length == 100) {
+      CHECK(text(pair.b->completions()) == "10 success");
+      CHECK(pair.b->qp->state() == QpState::kRts);
+      continue;
+    }
+    check_refused(pair, *pair.b, "1/2/05");
+    CHECK(text(pair.b->completions()) ==
+          "10 local length error, 11 work request flushed, 12 work request flushed");
+    CHECK(all_zero(inbox));
+  }
+}
+
+TEST_CASE(
+    "a long Send in many segments that overruns its buffer touches only the buffer [DDP-71]") {
+  ConnectionOptions options;
+  options.max_ulpdu = 128;
+  Pair pair(options, options);
+  REQUIRE(pair.establish());
+  Region* source = pair.a->memory(5000, Access::kNone);
+  fill_pattern(source);
+  Region* inbox = pair.b->memory(4999, Access::kLocalWrite);
+  post_recv(*pair.b, 10, sge(inbox, 0, 4999));
+  post_send(*pair.a, 1, sge(source, 0, 5000));
+  pair.run();
+  check_refused(pair, *pair.b, "1/2/05");
+  CHECK(text(pair.b->completions()) == "10 local length error");
+}
+
+TEST_CASE(
+    "Send with Invalidate of an STag that is not this stream's alone is refused, and the STag "
+    "lives on [RDMAP-58] [RDMAP-99] [RDMAP-100] [RDMAP-113] [SEC-28]") {
+  for (const int kind : {0, 1, 2, 3}) {
+    CAPTURE(kind);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* source = pair.a->memory(kSize, Access::kNone);
+    Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
+    post_recv(*pair.b, 10, sge(inbox, 0, kSize));
+    Region* target = kind == 0   ? pair.b->memory(kSize, kAll)  // shared within its PD
+                     : kind == 1 ? foreign(*pair.b, 1, 8)       // another stream's
+                                 : foreign(*pair.b, 2, 7);      // another PD's
+    const Stag stag = kind == 3 ? Stag{0x00123400} : stag_of(target);
+    post_send_invalidate(*pair.a, 1, sge(source, 0, 8), stag);
+    pair.run();
+    check_refused(pair, *pair.b, "0/1/09");
+    CHECK(target->valid.load());
+    CHECK(text(pair.b->completions()) == "10 work request flushed");
+  }
+}
+
+TEST_CASE("more Read Requests than IRD are refused, as many as IRD are not [RDMAP-84] [DDP-68]") {
+  for (const std::size_t reads : {std::size_t{2}, std::size_t{3}}) {
+    CAPTURE(reads);
+    ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may well ask too much
+    plain.startup.revision = 1;
+    plain.startup.ord = 8;
+    Pair pair(plain, plain);
+    REQUIRE(pair.establish(2, 2));
+    Region* sink = pair.a->memory(kSize, Access::kLocalWrite);
+    Region* source = pair.b->memory(kSize, kAll);
+    for (std::uint64_t i = 0; i < reads; ++i) {
+      post_read(*pair.a, i, sge(sink, i * 8, 8), remote(source));
+    }
+    pair.run();
+    if (reads == 2) {
+      CHECK(text(pair.a->completions()) == "0 success, 1 success");
+    } else {
+      check_refused(pair, *pair.b, "1/2/02");
+    }
+  }
+}
+
+TEST_CASE("requests posted behind the one that was refused are flushed in order [VRB-14]") {
+  Pair pair({}, {}, {.seed = 4, .max_segment = 200});
+  REQUIRE(pair.establish());
+  Region* sink = pair.a->memory(4096, Access::kLocalWrite);
+  Region* theirs = pair.b->memory(4096, Access::kRemoteWrite | Access::kLocalWrite);
+  Region* inbox = pair.a->memory(64, Access::kLocalWrite);
+  post_recv(*pair.a, 90, sge(inbox, 0, 8));
+  post_recv(*pair.a, 91, sge(inbox, 8, 8));
+  post_read(*pair.a, 1, sge(sink, 0, 8), remote(theirs));  // no right to read
+  for (std::uint64_t id = 2; id < 20; ++id) {
+    post_write(*pair.a, id, sge(sink, 0, 4096), remote(theirs), SendFlags::kNone);
+  }
+  pair.run();
+  check_refused(pair, *pair.b, "0/1/02");
+  const auto done = pair.a->completions();
+  REQUIRE(done.size() >= 3);
+  CHECK(done.front().status == WcStatus::kRemoteAccess);
+  std::uint64_t last = 0;
+  for (std::size_t i = 1; i < done.size(); ++i) {
+    CHECK(done[i].status == WcStatus::kWrFlush);
+    if (done[i].wr_id < 90) {
+      CHECK(done[i].wr_id > last);
+      last = done[i].wr_id;
+    }
+  }
+  CHECK(last == 19);
+  CHECK(done.back().wr_id == 91);
+  CHECK(pair.b->guards_intact());
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short words for the scenarios: post this, expect that. Each helper asserts that the posting
+// itself is accepted; what becomes of the request is the scenario's to check.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim_pair.hpp"
+
+namespace iwarp::test {
+
+using verbs::Access;
+using verbs::AsyncEventType;
+using verbs::ConnectionOptions;
+using verbs::QpState;
+using verbs::RecvWr;
+using verbs::Region;
+using verbs::RemoteAddress;
+using verbs::SendFlags;
+using verbs::SendWr;
+using verbs::Sge;
+using verbs::Stag;
+using verbs::WcOpcode;
+using verbs::WcStatus;
+using verbs::WorkCompletion;
+using verbs::WrOpcode;
+using ConnectionEventType = verbs::ConnectionEvent::Type;
+
+inline constexpr Access kEverything =
+    Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead;
+
+inline Stag stag_of(const Region* region) { return Stag{region->stag.load()}; }
+
+inline void post(End& end, const SendWr& wr) { REQUIRE(!end.qp->post_send(wr)); }
+
+inline void post_write(End& end, std::uint64_t id, const Sge& from, RemoteAddress to,
+                       SendFlags flags = SendFlags::kSignaled) {
+  post(end,
+       {.wr_id = id, .opcode = WrOpcode::kWrite, .flags = flags, .sgl = {&from, 1}, .remote = to});
+}
+inline void post_read(End& end, std::uint64_t id, const Sge& to, RemoteAddress from,
+                      SendFlags flags = SendFlags::kSignaled) {
+  post(end,
+       {.wr_id = id, .opcode = WrOpcode::kRead, .flags = flags, .sgl = {&to, 1}, .remote = from});
+}
+inline void post_send(End& end, std::uint64_t id, const Sge& from,
+                      SendFlags flags = SendFlags::kSignaled) {
+  post(end, {.wr_id = id, .opcode = WrOpcode::kSend, .flags = flags, .sgl = {&from, 1}});
+}
+inline void post_send_invalidate(End& end, std::uint64_t id, const Sge& from, Stag stag) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kSendInvalidate,
+             .flags = SendFlags::kSignaled,
+             .sgl = {&from, 1},
+             .invalidate = stag});
+}
+inline void post_local_invalidate(End& end, std::uint64_t id, Stag stag,
+                                  SendFlags flags = SendFlags::kSignaled) {
+  post(end,
+       {.wr_id = id, .opcode = WrOpcode::kLocalInvalidate, .flags = flags, .invalidate = stag});
+}
+inline void post_recv(End& end, std::uint64_t id, const Sge& to) {
+  REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&to, 1}}));
+}
+
+/// "1/1/00", the notation of the requirement tables; "none".
+inline std::string code(const std::optional<rdmap::Terminate>& terminate) {
+  if (!terminate) return "none";
+  return bytes::to_string(terminate->fault).substr(0, 6);
+}
+inline std::string sent_code(const End& end) { return code(end.qp->query().terminate_sent); }
+inline std::string received_code(const End& end) {
+  return code(end.qp->query().terminate_received);
+}
+
+inline std::size_t count(const End& end, AsyncEventType type) {
+  const auto is = [type](const verbs::AsyncEvent& e) { return e.type == type; };
+  return static_cast<std::size_t>(std::count_if(end.async.begin(), end.async.end(), is));
+}
+inline bool saw(End& end, ConnectionEventType type) {
+  bool found = false;
+  while (const auto e = end.event()) found |= *e == type;
+  return found;
+}
+
+/// "1 success, 2 work request flushed": completions as the scenario reads them.
+inline std::string text(const std::vector<WorkCompletion>& list) {
+  std::string out;
+  for (const auto& wc : list) {
+    if (!out.empty()) out += ", ";
+    out += std::to_string(wc.wr_id) + " " + std::string(verbs::to_string(wc.status));
+  }
+  return out;
+}
+
+inline bool all_zero(const Region* region) {
+  return std::all_of(region->address, region->address + region->length,
+                     [](std::byte b) { return b == std::byte{0}; });
+}
+
+/// `refuser` ended the stream with `why` and both ends came to rest in Error. [RDMAP-62] [VRB-15]
+inline void check_refused(Pair& pair, End& refuser, const std::string& why) {
+  End& other = &refuser == pair.a.get() ? *pair.b : *pair.a;
+  CHECK(sent_code(refuser) == why);
+  CHECK(received_code(other) == why);
+  CHECK(received_code(refuser) == "none");
+  CHECK(sent_code(other) == "none");  // never answered with another [VRB-10]
+  CHECK(count(refuser, AsyncEventType::kTerminateSent) == 1);
+  CHECK(count(other, AsyncEventType::kTerminateReceived) == 1);
+  CHECK(refuser.qp->state() == QpState::kError);
+  CHECK(other.qp->state() == QpState::kError);
+  CHECK(saw(refuser, ConnectionEventType::kDisconnected));
+  CHECK(saw(other, ConnectionEventType::kDisconnected));
+  CHECK(pair.a->guards_intact());
+  CHECK(pair.b->guards_intact());
+}
+
+}  // namespace iwarp::test
