@@ -62,36 +62,6 @@ ddp::Message message_for(const Request& r) {
 
 }  // namespace
 
-std::string_view to_string(StreamState state) {
-  switch (state) {
-    case StreamState::kRdma:
-      return "RDMA";
-    case StreamState::kTerminating:
-      return "Terminating";
-    case StreamState::kTerminateSent:
-      return "Terminate sent";
-    case StreamState::kTerminateReceived:
-      return "Terminate received";
-    case StreamState::kClosed:
-      return "Closed";
-  }
-  return "?";
-}
-
-std::string_view to_string(StreamEvent event) {
-  switch (event) {
-    case StreamEvent::kError:
-      return "Error";
-    case StreamEvent::kTerminateLeft:
-      return "Terminate left";
-    case StreamEvent::kTerminateArrived:
-      return "Terminate arrived";
-    case StreamEvent::kLowerLayerClosed:
-      return "Lower layer closed";
-  }
-  return "?";
-}
-
 Stream::Stream(Ulp& ulp, const StreamOptions& options)
     : ulp_(ulp),
       options_(options),

@@ -7,52 +7,15 @@
 
 #include <array>
 #include <optional>
-#include <string_view>
 
-#include "iwarp/bytes/fsm.hpp"
 #include "iwarp/ddp/receiver.hpp"
 #include "iwarp/ddp/transmitter.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "iwarp/rdmap/read_queues.hpp"
+#include "iwarp/rdmap/stream_fsm.hpp"
 #include "iwarp/rdmap/ulp.hpp"
 
 namespace iwarp::rdmap {
-
-enum class StreamState : std::uint8_t {
-  kRdma,               ///< RDMA mode: messages flow both ways
-  kTerminating,        ///< a Terminate waits to be sent; nothing inbound counts any more
-  kTerminateSent,      ///< our Terminate has left; the lower layer closes gracefully
-  kTerminateReceived,  ///< the peer's Terminate came; nothing is sent any more
-  kClosed,             ///< the lower layer is gone
-};
-enum class StreamEvent : std::uint8_t {
-  kError,          ///< a Fault of any layer, or the ULP ends the stream
-  kTerminateLeft,  ///< the last octet of our Terminate was sent
-  kTerminateArrived,
-  kLowerLayerClosed,
-};
-std::string_view to_string(StreamState state);
-std::string_view to_string(StreamEvent event);
-
-using StreamEdge = bytes::Edge<StreamState, StreamEvent>;
-inline constexpr std::array kStreamEdges{
-    StreamEdge{StreamState::kRdma, StreamEvent::kError, StreamState::kTerminating,
-               "RFC 5040 section 7.1"},
-    StreamEdge{StreamState::kRdma, StreamEvent::kTerminateArrived, StreamState::kTerminateReceived,
-               "RFC 5040 section 5.4"},
-    StreamEdge{StreamState::kRdma, StreamEvent::kLowerLayerClosed, StreamState::kClosed,
-               "RFC 5040 section 6.2"},
-    StreamEdge{StreamState::kTerminating, StreamEvent::kTerminateLeft, StreamState::kTerminateSent,
-               "RFC 5040 section 6.2.1"},
-    StreamEdge{StreamState::kTerminating, StreamEvent::kLowerLayerClosed, StreamState::kClosed,
-               "RFC 5040 section 7"},
-    StreamEdge{StreamState::kTerminateSent, StreamEvent::kLowerLayerClosed, StreamState::kClosed,
-               "RFC 5040 section 6.2.1"},
-    StreamEdge{StreamState::kTerminateReceived, StreamEvent::kLowerLayerClosed,
-               StreamState::kClosed, "RFC 5040 section 6.2.1"},
-};
-static_assert(bytes::deterministic(kStreamEdges));
-static_assert(bytes::all_reachable(kStreamEdges, StreamState::kRdma));
 
 struct StreamOptions {
   std::size_t ird = 16;  ///< Read Requests of the peer held at a time [RDMAP-81]
