@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Common options: their help texts, and their translation into connection options.
+#include "common/options.hpp"
+
+#include <charconv>
+
+#include "common/error.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+constexpr std::size_t kMinFpdu = 128;
+constexpr std::size_t kMaxFpdu = 64768;
+
+std::string check_fpdu(const std::string& text) {
+  return parse_fpdu(text) ? "" : "not emss, max or a number from 128 to 64768: " + text;
+}
+
+mpa::Rtr rtr_kind(const std::string& name) {
+  if (name == "write") return mpa::Rtr::kWrite;
+  if (name == "read") return mpa::Rtr::kRead;
+  if (name == "send") return mpa::Rtr::kSend;
+  return mpa::Rtr::kNone;
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  auto* group = command.add_option_group("Connection", "How the MPA connection shall be");
+  group
+      ->add_option("--mpa-rev", options.mpa_rev,
+                   "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). When connecting with 2 to a peer "
+                   "that resets, 1 is tried")
+      ->check(CLI::IsMember({1U, 2U}))
+      ->capture_default_str();
+  group
+      ->add_option("--crc", options.crc,
+                   "CRC32c over each FPDU: on or off. It is used unless both sides say off")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  group->add_flag("--markers", options.markers, "Ask the peer for markers in what we receive");
+  group
+      ->add_option("--rtr", options.rtr,
+                   "Ready-to-receive message of revision 2: write, read, send, or none "
+                   "(client-server mode). Some adapters insist on one")
+      ->check(CLI::IsMember({"write", "read", "send", "none"}))
+      ->capture_default_str();
+  group
+      ->add_option(
+          "--fpdu", options.fpdu,
+          "Largest frame we send: emss (fits a TCP segment, the rule of RFC 5044), max, or "
+          "a number from 128 to 64768. max is faster between software peers; adapters may "
+          "dislike it")
+      ->check(CLI::Validator(check_fpdu, "", "FPDU"))
+      ->type_name("emss|max|N")
+      ->capture_default_str();
+  group
+      ->add_option(
+          "--placement", options.placement,
+          "verified: check the CRC, then place; direct: place while receiving (a wrong CRC "
+          "leaves the buffer undefined)")
+      ->check(CLI::IsMember({"verified", "direct"}))
+      ->capture_default_str();
+  group
+      ->add_option("--trace", options.trace,
+                   "Record every octet in a capture file that Wireshark opens")
+      ->type_name("FILE.pcap");
+}
+
+verbs::ConnectionOptions connection_options(const CommonOptions& options) {
+  if (options.mpa_rev == 1 && options.rtr != "none") {
+    throw UsageError("--rtr " + options.rtr + " needs --mpa-rev 2: revision 1 has no RTR");
+  }
+  verbs::ConnectionOptions out;
+  out.startup.revision = static_cast<std::uint8_t>(options.mpa_rev);
+  out.startup.crc = options.crc == "on";
+  out.startup.markers = options.markers;
+  out.startup.rtr = rtr_kind(options.rtr);
+  out.max_ulpdu = parse_fpdu(options.fpdu).value_or(0);
+  out.placement =
+      options.placement == "direct" ? verbs::Placement::kDirect : verbs::Placement::kVerified;
+  return out;
+}
+
+std::optional<std::size_t> parse_fpdu(std::string_view text) {
+  if (text == "emss") return 0;
+  if (text == "max") return kMaxFpdu;
+  const auto number = parse_size(text);
+  if (!number || *number < kMinFpdu || *number > kMaxFpdu) return std::nullopt;
+  return static_cast<std::size_t>(*number);
+}
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  unsigned shift = 0;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'K':
+        shift = 10;
+        break;
+      case 'M':
+        shift = 20;
+        break;
+      case 'G':
+        shift = 30;
+        break;
+      default:
+        break;
+    }
+  }
+  if (shift != 0) text.remove_suffix(1);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
+  if (number > kLimit >> shift) return std::nullopt;
+  return number << shift;
+}
+
+CLI::Validator size_suffix() {
+  return {[](std::string& text) -> std::string {
+            const auto size = parse_size(text);
+            if (!size) return "not a size such as 4096, 64K or 1M: " + text;
+            text = std::to_string(*size);
+            return "";
+          },
+          "SIZE"};
+}
+
+net::Address address_argument(const std::string& text, std::uint16_t default_port) {
+  auto address = net::parse_address(text, default_port);
+  if (!address) throw UsageError("not an address such as HOST, HOST:PORT or [V6]:PORT: " + text);
+  return *address;
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that all commands take: how the connection shall be, and where to record it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "iwarp/net/connection_manager.hpp"
+
+namespace iwarp::apps {
+
+/// The values as the command line gives them.
+struct CommonOptions {
+  unsigned mpa_rev = 2;
+  std::string crc = "on";
+  bool markers = false;
+  std::string rtr = "none";
+  std::string fpdu = "emss";
+  std::string placement = "verified";
+  std::string trace;  ///< capture file; empty: none
+};
+
+/// Adds --mpa-rev, --crc, --markers, --rtr, --fpdu, --placement and --trace to a command.
+void add_common_options(CLI::App& command, CommonOptions& options);
+
+/// What they mean for a connection. UsageError: they contradict each other.
+verbs::ConnectionOptions connection_options(const CommonOptions& options);
+
+/// "emss": 0, "max": the largest ULPDU, or a number in 128..64768; nullopt: none of these.
+std::optional<std::size_t> parse_fpdu(std::string_view text);
+
+/// "4096", "64K", "1M", "2G" (powers of 1024); nullopt: no such number, or above 2^63.
+std::optional<std::uint64_t> parse_size(std::string_view text);
+
+/// CLI11 transformer around parse_size().
+CLI::Validator size_suffix();
+
+/// An address for connecting or listening. UsageError: it is none.
+net::Address address_argument(const std::string& text, std::uint16_t default_port);
+
+inline constexpr std::uint16_t kFilePort = 7480;  ///< serve, get, put
+inline constexpr std::uint16_t kPingPort = 7174;  ///< ping: rping's port
+
+}  // namespace iwarp::apps

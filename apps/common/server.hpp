@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server with one thread per client: listens, hands each request to a handler, and bounds how
+// many clients there are at a time. Ends when a stop signal comes.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/options.hpp"
+#include "iwarp/net/rnic.hpp"
+
+namespace iwarp::apps {
+
+struct ServerOptions {
+  net::Address listen;
+  unsigned max_clients = 64;  ///< more are rejected with the words "busy"
+};
+
+/// Serves one client, in a thread of its own. What it throws ends that client only.
+using ClientHandler = std::function<void(net::Rnic&, net::ConnectRequest&)>;
+
+/// Returns after SIGINT or SIGTERM, when all handlers have returned. Prints "listening on
+/// ADDR:PORT" once it does. `what` names the server in its messages. Error: cannot listen.
+void run_server(const std::string& what, const ServerOptions& server, const CommonOptions& common,
+                const ClientHandler& handler);
+
+/// One whole line on standard output, from any thread.
+void log_line(const std::string& line);
+
+}  // namespace iwarp::apps

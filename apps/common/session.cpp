@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Session: set-up, teardown, and the arm-poll-sleep pattern of completion channels.
+#include "common/session.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "common/stop.hpp"
+
+namespace iwarp::apps {
+
+using verbs::QpState;
+
+Session::Session(net::Rnic& rnic, const SessionLimits& limits)
+    : rnic_(rnic),
+      pd_(check(rnic.alloc_pd(), "cannot allocate a protection domain")),
+      channel_(check(rnic.create_channel(), "cannot create a completion channel")),
+      cm_(check(rnic.create_cm_channel(), "cannot create a connection channel")) {
+  const auto depth = std::size_t{limits.send_depth} + limits.recv_depth;
+  cq_ = check(rnic.create_cq(depth, channel_.get()), "cannot create a completion queue");
+  verbs::QpInit init;
+  init.send_cq = cq_.get();
+  init.recv_cq = cq_.get();
+  init.limits.max_send_wr = limits.send_depth;
+  init.limits.max_recv_wr = limits.recv_depth;
+  init.limits.max_inline = limits.max_inline;
+  qp_ = check(rnic.create_qp(*pd_, init), "cannot create a queue pair");
+}
+
+Session::~Session() = default;
+
+void Session::connect(const net::Address& to, const net::ConnectOptions& options) {
+  const auto failed = [&](const std::string& why) {
+    return Error("cannot connect to " + net::to_string(to) + ": " + why);
+  };
+  const auto event = rnic_.connect_wait(*qp_, to, options, *cm_);
+  if (!event) throw failed(to_text(event.error()));
+  if (event->type != net::CmEvent::Type::kEstablished) throw failed(to_text(*event));
+}
+
+void Session::accept(net::ConnectRequest& request) {
+  check(request.accept(*qp_), "cannot accept " + net::to_string(request.peer()));
+}
+
+void Session::disconnect(Timeout timeout) {
+  // Refused when the stream is over already; then there is nothing to close.
+  if (!qp_->disconnect()) await_close(timeout);
+}
+
+void Session::await_close(Timeout timeout) {
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  const auto open = [this] {
+    const auto state = qp_->state();
+    return state == QpState::kRts || state == QpState::kClosing || state == QpState::kTerminate;
+  };
+  // The end of a stream is a connection event at the connecting end only; the state is seen at
+  // both.
+  while (open() && std::chrono::steady_clock::now() < end) {
+    if (cq_->poll(batch_) == 0) poll(nullptr, 0, 2);
+  }
+}
+
+net::Memory Session::register_memory(std::span<std::byte> octets, verbs::Access access) {
+  return check(rnic_.register_memory(*pd_, octets, access, qp_.get()), "cannot register memory");
+}
+
+net::Memory Session::register_memory(std::span<const std::byte> octets, verbs::Access access) {
+  return check(rnic_.register_memory(*pd_, octets, access, qp_.get()), "cannot register memory");
+}
+
+void Session::post_send(const verbs::SendWr& wr) {
+  check(qp_->post_send(wr), "cannot post to the send queue");
+}
+
+void Session::post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs::Stag lkey) {
+  const verbs::Sge sge{buffer.data(), static_cast<std::uint32_t>(buffer.size()), lkey};
+  check(qp_->post_recv({.wr_id = wr_id, .sgl = {&sge, 1}}), "cannot post a receive");
+}
+
+void Session::send_inline(bytes::View octets, std::uint64_t wr_id, verbs::SendFlags flags) {
+  // Inline payload is only read, and only while posting; an Sge has no read-only form.
+  const verbs::Sge sge{const_cast<std::byte*>(octets.data()),
+                       static_cast<std::uint32_t>(octets.size()), verbs::Stag{}};
+  post_send({.wr_id = wr_id, .flags = flags | verbs::SendFlags::kInline, .sgl = {&sge, 1}});
+}
+
+verbs::WorkCompletion Session::wait(Timeout timeout) {
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    if (const auto wc = next()) {
+      if (wc->status == verbs::WcStatus::kSuccess) return *wc;
+      const bool flushed = wc->status == verbs::WcStatus::kWrFlush;
+      throw PeerGone(flushed ? end_reason() : std::string(verbs::to_string(wc->status)));
+    }
+    cq_->arm(verbs::Notify::kNext);
+    fresh_ = std::span(batch_).first(cq_->poll(batch_));
+    if (!fresh_.empty()) continue;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) throw Error("the peer has not answered in time");
+    sleep(left);
+  }
+}
+
+std::string Session::end_reason() const {
+  const auto attributes = qp_->query();
+  if (attributes.terminate_received) {
+    return "the peer terminated the stream: " +
+           bytes::to_string(attributes.terminate_received->fault);
+  }
+  if (attributes.terminate_sent) {
+    return "the stream was terminated: " + bytes::to_string(attributes.terminate_sent->fault);
+  }
+  return "the peer closed the connection";
+}
+
+std::optional<verbs::WorkCompletion> Session::next() {
+  if (fresh_.empty()) fresh_ = std::span(batch_).first(cq_->poll(batch_));
+  if (fresh_.empty()) return std::nullopt;
+  const auto wc = fresh_.front();
+  fresh_ = fresh_.subspan(1);
+  return wc;
+}
+
+void Session::sleep(Timeout timeout) {
+  std::array<pollfd, 2> on{pollfd{.fd = channel_->fd(), .events = POLLIN, .revents = 0},
+                           pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
+  poll(on.data(), on.size(), static_cast<int>(std::min<std::int64_t>(timeout.count(), 60'000)));
+  if ((on[1].revents & POLLIN) != 0) throw Interrupted();
+  while (channel_->poll()) {
+  }
+}
+
+std::unique_ptr<net::Rnic> open_rnic() {
+  return check(net::Rnic::open(), "cannot open the software RNIC");
+}
+
+}  // namespace iwarp::apps

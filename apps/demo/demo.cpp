@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both processes of the demonstration do alike.
+#include "demo/demo.hpp"
+
+#include <fmt/format.h>
+
+namespace iwarp::apps {
+
+void fill_pattern(bytes::Span octets, unsigned seed) {
+  for (std::size_t i = 0; i < octets.size(); ++i) octets[i] = demo_octet(i, seed);
+}
+
+void check_pattern(bytes::View octets, unsigned seed, const std::string& whose) {
+  for (std::size_t i = 0; i < octets.size(); ++i) {
+    if (octets[i] == demo_octet(i, seed)) continue;
+    throw Error(fmt::format("octet {} of {} is {:#04x}, not {:#04x}", i, whose,
+                            std::to_integer<unsigned>(octets[i]),
+                            std::to_integer<unsigned>(demo_octet(i, seed))));
+  }
+}
+
+std::string await_terminate(Session& session, verbs::AsyncEventType type) {
+  auto& events = session.rnic().async_events();
+  while (const auto event = events.wait(kDemoPatience)) {
+    if (event->qp_num != session.qp().num() || event->type != type) continue;
+    if (!event->terminate) throw Error("a Terminate without content");
+    const auto text = bytes::to_string(event->terminate->fault);
+    if (event->terminate->fault != kDemoRefusal) throw Error("the wrong Terminate: " + text);
+    return text;
+  }
+  throw Error("no Terminate came, though the STag is dead");
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp demo: two processes do what an RNIC does. The initiator connects to a target that it
+// started, and narrates: an STag is advertised, memory is written and read through it, it is
+// invalidated, and a write through the dead STag ends the stream with the Terminate that RFC 5041
+// demands.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands.hpp"
+#include "common/advert.hpp"
+#include "common/trace.hpp"
+#include "demo/demo.hpp"
+#include "demo/narrator.hpp"
+#include "demo/target_process.hpp"
+#include "iwarp/trace/tee_tap.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+using verbs::Access;
+using verbs::SendFlags;
+using verbs::WrOpcode;
+
+class Initiator {
+ public:
+  Initiator(const DemoOptions& options, TargetProcess& target, Narrator& narrator)
+      : options_(options),
+        target_(target),
+        narrator_(narrator),
+        rnic_(open_rnic()),
+        session_(*rnic_),
+        inbox_(session_, kAdvertSize + kTextSize, Access::kLocalWrite),
+        source_(session_, options.size, Access::kNone),
+        sink_(session_, options.size, Access::kLocalWrite) {}
+
+  void run() {
+    connect();
+    learn_stag();
+    write();
+    read_back();
+    invalidate();
+    write_to_dead_stag();
+    target_.finish();
+    check_counters();
+    narrator_.summary(summary());
+  }
+
+ private:
+  static constexpr std::size_t kTextSize = 64;
+
+  void connect() {
+    const auto port = std::stoul(target_.expect("port"));
+    narrator_.step("Connect: TCP first, then the MPA Request and Reply (RFC 5044, section 7.1)");
+    auto options = inbox_.octets();
+    session_.post_recv(0, options.first(kAdvertSize), inbox_.stag());
+    session_.post_recv(1, options.subspan(kAdvertSize), inbox_.stag());
+    const auto capture = make_tap_factory(options_.common.trace);
+    session_.connect(
+        {.host = "127.0.0.1", .port = static_cast<std::uint16_t>(port)},
+        {.connection = connection_options(options_.common),
+         .tap = [&, capture](const net::Address& local, const net::Address& peer, bool outgoing) {
+           std::vector<std::unique_ptr<verbs::WireTap>> taps;
+           if (capture) taps.push_back(capture(local, peer, outgoing));
+           taps.push_back(narrator_.frame_printer());
+           return std::make_unique<trace::TeeTap>(std::move(taps));
+         }});
+  }
+
+  void learn_stag() {
+    narrator_.step(
+        "Exchange an STag: we ask with a Send, the target answers with {TO, STag, length}");
+    session_.send_inline(std::as_bytes(std::span(std::string_view("may I have an STag?"))), 0);
+    receive();
+    const auto advert = decode_advert(inbox_.octets().first(kAdvertSize));
+    if (!advert || advert->length != options_.size) throw Error("the advert makes no sense");
+    remote_ = *advert;
+    narrator_.remark("target", target_.expect("registered"));
+  }
+
+  void write() {
+    narrator_.step(
+        fmt::format("RDMA Write: {} octets straight into the target's memory", options_.size));
+    fill_pattern(source_.octets(), kDemoFirstWrite);
+    access_remote(WrOpcode::kWrite, source_);
+  }
+
+  void read_back() {
+    narrator_.step("RDMA Read: the same octets back, the target's program still asleep");
+    access_remote(WrOpcode::kRead, sink_);
+    check_pattern(sink_.octets(), kDemoFirstWrite, "what was read back");
+    narrator_.remark("initiator", fmt::format("all {} octets are as written", options_.size));
+  }
+
+  void invalidate() {
+    narrator_.step("Send with Invalidate: wake the target up and give its STag back");
+    const std::string_view text = "done with your STag";
+    const verbs::Sge sge{reinterpret_cast<std::byte*>(const_cast<char*>(text.data())),
+                         static_cast<std::uint32_t>(text.size()), verbs::Stag{}};
+    session_.post_send({.opcode = WrOpcode::kSendInvalidate,
+                        .flags = SendFlags::kInline,
+                        .sgl = {&sge, 1},
+                        .invalidate = remote_.stag});
+    receive();
+    narrator_.remark("target", target_.expect("checked"));
+  }
+
+  void write_to_dead_stag() {
+    narrator_.step("RDMA Write to the dead STag: the target must refuse and end the stream");
+    fill_pattern(source_.octets(), kDemoSecondWrite);
+    const auto sge = source_.sge(options_.size);
+    session_.post_send({.opcode = WrOpcode::kWrite,
+                        .sgl = {&sge, 1},
+                        .remote = {.rkey = remote_.stag, .to = remote_.to}});
+    terminate_ = await_terminate(session_, verbs::AsyncEventType::kTerminateReceived);
+    narrator_.remark("target", target_.expect("terminated"));
+    session_.await_close();
+    if (session_.qp().state() == verbs::QpState::kRts)
+      throw Error("the queue pair is still in RTS");
+    narrator_.remark("initiator", fmt::format("I got it, and my queue pair is in state {}",
+                                              verbs::to_string(session_.qp().state())));
+  }
+
+  void access_remote(WrOpcode opcode, Buffer& buffer) {
+    const auto sge = buffer.sge(options_.size);
+    session_.post_send({.opcode = opcode,
+                        .flags = SendFlags::kSignaled,
+                        .sgl = {&sge, 1},
+                        .remote = {.rkey = remote_.stag, .to = remote_.to}});
+    const auto wc = session_.wait(kDemoPatience);
+    if (wc.opcode == verbs::WcOpcode::kRecv) throw Error("the target speaks out of turn");
+  }
+
+  void receive() {
+    if (session_.wait(kDemoPatience).opcode != verbs::WcOpcode::kRecv) {
+      throw Error("a completion that nobody asked for");
+    }
+  }
+
+  /// The connection must have been what the options asked for, not only have worked.
+  void check_counters() {
+    const auto counters = rnic_->counters(session_.qp());
+    const auto expect = [](std::uint64_t count, bool wanted, const char* what) {
+      if ((count > 0) == wanted) return;
+      throw Error(fmt::format("{} {}, against the options", count, what));
+    };
+    expect(counters.markers_received, options_.common.markers, "markers received");
+    expect(counters.markers_sent, options_.peer_markers, "markers sent");
+    expect(counters.octets_crced, options_.common.crc == "on", "octets under a CRC");
+  }
+
+  std::string summary() const {
+    const auto& common = options_.common;
+    return fmt::format(
+        "demo passed: {} octets written, read back and checked on both sides; a dead STag refused "
+        "with Terminate {} (MPA revision {}, CRC {}, markers in {}, out {}, RTR {})",
+        options_.size, terminate_, common.mpa_rev, common.crc, common.markers ? "on" : "off",
+        options_.peer_markers ? "on" : "off", common.rtr);
+  }
+
+  const DemoOptions& options_;
+  TargetProcess& target_;
+  Narrator& narrator_;
+  std::unique_ptr<net::Rnic> rnic_;
+  Session session_;
+  Buffer inbox_;
+  Buffer source_;
+  Buffer sink_;
+  Advert remote_;
+  std::string terminate_;
+};
+
+int run_demo(const DemoOptions& options) {
+  connection_options(options.common);  // a contradiction shows before anything is started
+  Narrator narrator(options.quiet);
+  TargetProcess target(options);
+  Initiator(options, target, narrator).run();
+  return 0;
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, Run& run) {
+  auto options = std::make_shared<DemoOptions>();
+  auto* command =
+      app.add_subcommand("demo", "Watch two processes exchange an STag and use it, frame by frame");
+  command->footer(
+      "Every frame is shown in its layers: MPA, DDP, RDMAP and what it means for verbs.\n"
+      "The last line says what was checked; exit status 0 means all of it held.\n"
+      "Examples:\n"
+      "  iwarp demo                                the whole story\n"
+      "  iwarp demo --mpa-rev 1 --markers          as in 2007\n"
+      "  iwarp demo --size 1M --quiet --trace demo.pcap");
+  command->add_option("--size", options->size, "Octets to write and read, at most 64M")
+      ->transform(size_suffix())
+      ->check(CLI::Range(std::uint64_t{1}, kDemoMaxSize))
+      ->capture_default_str();
+  command->add_flag("--peer-markers", options->peer_markers,
+                    "The target asks for markers in what it receives");
+  command->add_flag("-q,--quiet", options->quiet, "Only the last line");
+  add_common_options(*command, options->common);
+  command->callback([&run, options] { run = [options] { return run_demo(*options); }; });
+}
+
+}  // namespace iwarp::apps

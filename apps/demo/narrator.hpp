@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The demonstration's voice on standard output: steps, remarks, and the frames between them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "iwarp/verbs/wire_tap.hpp"
+
+namespace iwarp::apps {
+
+class Narrator {
+ public:
+  explicit Narrator(bool quiet);
+
+  /// A numbered step, before it is done.
+  void step(std::string_view title);
+  void remark(std::string_view who, std::string_view text);
+  /// Also when quiet.
+  void summary(std::string_view text);
+  /// Prints the frames of a connection as they pass; null when quiet. This object outlives it.
+  std::unique_ptr<verbs::WireTap> frame_printer();
+
+ private:
+  void put(std::string_view text);
+
+  const bool quiet_;
+  const bool colour_;
+  int steps_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace iwarp::apps

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target of the demonstration: owns the memory. It advertises it, sleeps while it is written
+// and read, checks every octet, and sees a write to it refused once its STag is dead.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/advert.hpp"
+#include "demo/demo.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+constexpr std::size_t kGuard = 64;  // octets before and behind the region that must not change
+constexpr std::byte kGuardOctet{0xA5};
+constexpr std::size_t kSendSize = 128;
+
+/// Lines to the narrating process.
+class Reporter {
+ public:
+  explicit Reporter(int fd) : fd_(fd) {}
+  void line(const std::string& text) const {
+    const auto whole = text + "\n";
+    // A pipe takes a short line whole; without a reader nobody is left who could mind.
+    [[maybe_unused]] const auto written = write(fd_, whole.data(), whole.size());
+  }
+
+ private:
+  int fd_;
+};
+
+class Target {
+ public:
+  Target(const DemoOptions& options, const Reporter& report)
+      : report_(report),
+        rnic_(open_rnic()),
+        events_(check(rnic_->create_cm_channel(), "cannot create a connection channel")),
+        session_(*rnic_),
+        storage_(options.size + 2 * kGuard, kGuardOctet),
+        octets_(std::span(storage_).subspan(kGuard, options.size)),
+        region_(session_.register_memory(
+            octets_, verbs::Access::kLocalWrite | verbs::Access::kRemoteWrite |
+                         verbs::Access::kRemoteRead | verbs::Access::kRemoteInvalidate)),
+        inbox_(session_, 2 * kSendSize, verbs::Access::kLocalWrite),
+        options_{connection_options(options.common)} {
+    options_.startup.markers = options.peer_markers;
+    options_.startup.rtr = mpa::Rtr::kNone;  // the initiator's to ask for
+  }
+
+  void run() {
+    accept();
+    advertise();
+    check_after_invalidate();
+    session_.send_inline(std::as_bytes(std::span(std::string_view("all octets as written"))), 0);
+    const auto terminate = await_terminate(session_, verbs::AsyncEventType::kTerminateSent);
+    check_memory();
+    report_.line("terminated I sent the Terminate " + terminate + ", and no octet has changed");
+    session_.await_close();
+  }
+
+ private:
+  void accept() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      session_.post_recv(i, inbox_.octets().subspan(i * kSendSize, kSendSize), inbox_.stag());
+    }
+    const auto listener =
+        check(rnic_->listen({.host = "127.0.0.1", .port = 0}, {.connection = options_}, *events_),
+              "cannot listen");
+    report_.line(fmt::format("port {}", listener->local().port));
+    while (auto event = events_->wait(kDemoPatience)) {
+      if (event->type == net::CmEvent::Type::kEstablished) return;
+      if (event->type == net::CmEvent::Type::kConnectRequest) session_.accept(*event->request);
+      if (event->type == net::CmEvent::Type::kConnectFailed) throw Error(to_text(*event));
+    }
+    throw Error("nobody connects");
+  }
+
+  void advertise() {
+    receive();
+    const Advert advert{region_.to(octets_.data()), region_.stag(),
+                        static_cast<std::uint32_t>(octets_.size())};
+    session_.send_inline(encode(advert), 0);
+    report_.line(fmt::format("registered I registered {} octets and now sleep", octets_.size()));
+  }
+
+  void check_after_invalidate() {
+    const auto wc = receive();
+    if (!wc.invalidated || wc.invalidated_stag != region_.stag()) {
+      throw Error("the Send did not invalidate the STag");
+    }
+    if (region_.valid()) throw Error("the invalidated STag still opens the memory");
+    check_memory();
+    report_.line(
+        fmt::format("checked I woke up: {} octets are as written, those around them "
+                    "untouched, and STag {:#010x} is dead",
+                    octets_.size(), region_.stag().value));
+  }
+
+  void check_memory() const {
+    check_pattern(octets_, kDemoFirstWrite, "the target's memory");
+    const auto guard = [](std::byte octet) { return octet == kGuardOctet; };
+    const std::span all(storage_);
+    if (!std::ranges::all_of(all.first(kGuard), guard) ||
+        !std::ranges::all_of(all.last(kGuard), guard)) {
+      throw Error("memory outside the region was touched");
+    }
+  }
+
+  verbs::WorkCompletion receive() {
+    for (;;) {
+      const auto wc = session_.wait(kDemoPatience);
+      if (wc.opcode == verbs::WcOpcode::kRecv) return wc;
+    }
+  }
+
+  const Reporter& report_;
+  std::unique_ptr<net::Rnic> rnic_;
+  net::CmChannelHandle events_;  // the connection reports to it as long as it lives
+  Session session_;
+  std::vector<std::byte> storage_;
+  std::span<std::byte> octets_;
+  net::Memory region_;
+  Buffer inbox_;
+  verbs::ConnectionOptions options_;
+};
+
+}  // namespace
+
+int run_demo_target(const DemoOptions& options, int report_fd) {
+  const Reporter report(report_fd);
+  try {
+    Target(options, report).run();
+  } catch (const std::exception& error) {
+    report.line(std::string("failed ") + error.what());
+    return kExitFailure;
+  }
+  report.line("done");
+  return 0;
+}
+
+}  // namespace iwarp::apps

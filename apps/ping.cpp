@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp ping: sends a text round through RDMA Read and RDMA Write, and measures it. Speaks the
+// protocol of rdma-core's rping, so either end may be one. Per ping:
+//   client advertises its source in a Send; server RDMA Reads it and Sends "go on";
+//   client advertises its sink;             server RDMA Writes the text there and Sends "go on".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "commands.hpp"
+#include "common/advert.hpp"
+#include "common/server.hpp"
+#include "common/session.hpp"
+#include "common/stop.hpp"
+#include "common/trace.hpp"
+#include "common/units.hpp"
+#include "ping_dance.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+using Nanoseconds = std::chrono::nanoseconds;
+using verbs::Access;
+using verbs::SendFlags;
+using verbs::WcOpcode;
+using verbs::WrOpcode;
+
+constexpr Timeout kPatience = 10s;    // of a client for the server's next move
+constexpr Timeout kIdle = 10min;      // of a server for its client's next ping
+constexpr std::size_t kReceives = 4;  // at most two Sends are on their way to either end
+
+struct PingOptions {
+  CommonOptions common;
+  std::string host;
+  std::uint64_t count = 10;
+  std::uint64_t size = kPingDefaultSize;
+  bool verify = false;
+  bool verbose = false;
+  bool quiet = false;
+  bool server = false;
+  std::string listen = ":7174";
+  unsigned max_clients = 64;
+};
+
+/// The Sends of either end: 16 octets each.
+class Dance {
+ public:
+  explicit Dance(Session& session)
+      : session_(session), in_(session, kReceives * kAdvertSize, Access::kLocalWrite) {
+    for (std::size_t i = 0; i < kReceives; ++i) post(i);
+  }
+
+  void send(const Advert& advert) { session_.send_inline(encode(advert), 0); }
+
+  /// The other end's next Send.
+  Advert receive(Timeout patience) {
+    for (;;) {
+      const auto wc = session_.wait(patience);
+      if (wc.opcode != WcOpcode::kRecv) continue;
+      const auto advert =
+          decode_advert(slot(wc.wr_id).first(std::min<std::size_t>(wc.byte_len, kAdvertSize)));
+      if (!advert || wc.byte_len != kAdvertSize) {
+        throw Error(fmt::format("the peer sent {} octets, not an advert of 16", wc.byte_len));
+      }
+      post(wc.wr_id);
+      return *advert;
+    }
+  }
+
+  /// Reads or writes between `buffer` and the peer's memory, and waits for it.
+  void transfer(WrOpcode opcode, Buffer& buffer, std::size_t length, const Advert& peer) {
+    const auto sge = buffer.sge(length);
+    session_.post_send({.opcode = opcode,
+                        .flags = SendFlags::kSignaled,
+                        .sgl = {&sge, 1},
+                        .remote = {.rkey = peer.stag, .to = peer.to}});
+    const auto wc = session_.wait(kPatience);
+    if (wc.opcode == WcOpcode::kRecv) throw Error("the peer speaks out of turn");
+  }
+
+ private:
+  bytes::Span slot(std::size_t index) {
+    return in_.octets().subspan(index * kAdvertSize, kAdvertSize);
+  }
+  void post(std::size_t index) { session_.post_recv(index, slot(index), in_.stag()); }
+
+  Session& session_;
+  Buffer in_;
+};
+
+std::string_view text_in(bytes::View octets) {
+  const auto* text = reinterpret_cast<const char*>(octets.data());
+  return {text, strnlen(text, octets.size())};
+}
+
+// Client ------------------------------------------------------------------------------------------
+
+Nanoseconds one_ping(Dance& dance, Buffer& source, Buffer& sink) {
+  const auto advert = [](Buffer& buffer) {
+    return Advert{buffer.to(), buffer.stag(), static_cast<std::uint32_t>(buffer.octets().size())};
+  };
+  const auto start = std::chrono::steady_clock::now();
+  dance.send(advert(source));
+  dance.receive(kPatience);
+  dance.send(advert(sink));
+  dance.receive(kPatience);
+  return std::chrono::steady_clock::now() - start;
+}
+
+void print_summary(std::vector<Nanoseconds> times, std::size_t size) {
+  if (times.empty()) return;
+  std::ranges::sort(times);
+  fmt::print("{} pings of {} octets: min {}, median {}, max {}\n", times.size(), size,
+             format_duration(times.front()), format_duration(times[times.size() / 2]),
+             format_duration(times.back()));
+}
+
+void ping_loop(const PingOptions& options, Session& session, std::vector<Nanoseconds>& times) {
+  const auto access = Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite;
+  const auto size = static_cast<std::size_t>(options.size);
+  Dance dance(session);
+  Buffer source(session, size, access);
+  Buffer sink(session, size, access);
+  net::ConnectOptions connect{.connection = connection_options(options.common),
+                              .tap = make_tap_factory(options.common.trace)};
+  session.connect(address_argument(options.host, kPingPort), connect);
+  for (std::uint64_t i = 0; options.count == 0 || i < options.count; ++i) {
+    fill_ping(source.octets(), static_cast<std::uint32_t>(i));
+    std::ranges::fill(sink.octets(), std::byte{0xFF});
+    const auto time = one_ping(dance, source, sink);
+    if (times.size() < 10'000'000) times.push_back(time);
+    if (options.verify && !std::ranges::equal(source.octets(), sink.octets())) {
+      throw Error(fmt::format("ping {} came back changed", i));
+    }
+    if (options.verbose) fmt::print("ping data: {}\n", text_in(sink.octets()));
+    if (!options.quiet && !options.verbose) {
+      fmt::print("ping {}: {} octets, {}\n", i, size, format_duration(time));
+    }
+  }
+  session.disconnect();
+}
+
+int run_client(const PingOptions& options) {
+  catch_stop_signals();
+  const auto rnic = open_rnic();
+  std::vector<Nanoseconds> times;
+  Session session(*rnic);
+  try {
+    ping_loop(options, session, times);
+  } catch (const Interrupted&) {
+    // The usual way to end an endless ping: not a failure once there is something to report.
+    if (times.empty()) throw;
+  }
+  print_summary(std::move(times), options.size);
+  return 0;
+}
+
+// Server ------------------------------------------------------------------------------------------
+
+std::uint32_t checked_size(const Advert& advert) {
+  if (advert.length == 0 || advert.length > kPingMaxSize) {
+    throw Error(fmt::format("the client advertised {} octets; at most {} are taken", advert.length,
+                            kPingMaxSize));
+  }
+  return advert.length;
+}
+
+void serve_pings(Session& session, Dance& dance, bool verbose) {
+  std::unique_ptr<Buffer> buffer;
+  for (;;) {
+    const auto source = dance.receive(kIdle);
+    const auto size = checked_size(source);
+    if (!buffer || buffer->octets().size() < size) {
+      buffer = std::make_unique<Buffer>(session, size, Access::kLocalWrite);
+    }
+    dance.transfer(WrOpcode::kRead, *buffer, size, source);
+    if (verbose) {
+      log_line("server ping data: " + printable(text_in(buffer->octets().first(size))));
+    }
+    dance.send({});
+    const auto sink = dance.receive(kPatience);
+    if (checked_size(sink) < size) throw Error("the client's sink is smaller than its source");
+    dance.transfer(WrOpcode::kWrite, *buffer, size, sink);
+    dance.send({});
+  }
+}
+
+void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequest& request) {
+  Session session(rnic);
+  Dance dance(session);
+  session.accept(request);
+  try {
+    serve_pings(session, dance, options.verbose);
+  } catch (const PeerGone&) {
+    // A client goes when it has had enough; only a Terminate is worth a line.
+    const auto attributes = session.qp().query();
+    if (attributes.terminate_received || attributes.terminate_sent) throw;
+  }
+  session.await_close();
+}
+
+int run_ping(const PingOptions& options) {
+  if (options.server && !options.host.empty()) throw UsageError("--server takes no HOST");
+  if (!options.server && options.host.empty()) throw UsageError("HOST is missing (or --server)");
+  if (!options.server) return run_client(options);
+  const ServerOptions server{.listen = address_argument(options.listen, kPingPort),
+                             .max_clients = options.max_clients};
+  run_server("ping", server, options.common, [&](net::Rnic& rnic, net::ConnectRequest& request) {
+    handle_client(options, rnic, request);
+  });
+  return 0;
+}
+
+}  // namespace
+
+void add_ping(CLI::App& app, Run& run) {
+  auto options = std::make_shared<PingOptions>();
+  auto* command =
+      app.add_subcommand("ping", "Send a text round through RDMA Read and RDMA Write, and time it");
+  command->footer(
+      "Speaks the protocol of rdma-core's rping: either end may be one (rping -s, rping -c).\n"
+      "Examples:\n"
+      "  iwarp ping --server                 answer on port 7174 until interrupted\n"
+      "  iwarp ping 192.0.2.7 --verify       ten pings of 64 octets, every octet compared\n"
+      "  iwarp ping [::1]:7174 --count 0 -v  until interrupted, showing the text");
+  command->add_option("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the port is 7174")
+      ->type_name("");
+  command->add_option("--count", options->count, "Pings to send; 0: until interrupted")
+      ->capture_default_str();
+  command->add_option("--size", options->size, "Octets of one ping; rping takes up to 65535")
+      ->transform(size_suffix())
+      ->check(CLI::Range(kPingMinSize, kPingMaxSize))
+      ->capture_default_str();
+  command->add_flag("--verify", options->verify, "Compare what comes back with what was sent");
+  command->add_flag("-v,--verbose", options->verbose, "Show the text");
+  command->add_flag("-q,--quiet", options->quiet, "Only the summary");
+  command->add_flag("--server", options->server, "Answer pings; serves many clients at once");
+  command->add_option("--listen", options->listen, "With --server: where")
+      ->type_name("ADDR:PORT")
+      ->capture_default_str();
+  command->add_option("--max-clients", options->max_clients, "With --server: more are turned away")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
+  add_common_options(*command, options->common);
+  command->callback([&run, options] { run = [options] { return run_ping(*options); }; });
+}
+
+}  // namespace iwarp::apps

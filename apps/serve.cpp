@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp serve: offers the files of one directory. Names cannot leave it; a file that is put appears
+// only when it is complete, verified and on disk; one client's failure is its own.
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "common/server.hpp"
+#include "common/units.hpp"
+#include "common/url.hpp"
+#include "transfer/file_store.hpp"
+#include "transfer/message_stream.hpp"
+#include "transfer/server_side.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+struct ServeOptions {
+  CommonOptions common;
+  std::string directory;
+  std::string listen = "127.0.0.1:7480";
+  unsigned max_clients = 32;
+  unsigned patience_s = 60;
+  bool read_only = false;
+};
+
+class FileServer {
+ public:
+  explicit FileServer(const ServeOptions& options)
+      : options_(options), directory_(open_directory(options.directory)) {
+    if (!options.read_only) remove_stale_files(directory_);
+  }
+
+  void handle(net::Rnic& rnic, net::ConnectRequest& request) {
+    Session session(rnic);
+    MessageStream messages(session, std::chrono::seconds(options_.patience_s));
+    session.accept(request);
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      const auto done = serve_request(messages);
+      log_line(fmt::format("{}: {} in {}", net::to_string(request.peer()), done,
+                           format_duration(std::chrono::steady_clock::now() - start)));
+      session.await_close();
+    } catch (const PeerGone&) {
+      throw;
+    } catch (const Interrupted&) {
+      refuse(messages, "the server is shutting down");
+      throw;
+    } catch (const Error& error) {
+      refuse(messages, error.what());
+      throw;
+    }
+  }
+
+ private:
+  static void refuse(MessageStream& messages, const std::string& reason) {
+    messages.send(Refusal{reason});
+    messages.session().disconnect();
+  }
+
+  /// What was done, for the log.
+  std::string serve_request(MessageStream& messages) {
+    const auto event = messages.next();
+    if (const auto* message = std::get_if<Message>(&event)) {
+      if (const auto* get = std::get_if<GetRequest>(message)) return serve_get(messages, *get);
+      if (const auto* put = std::get_if<PutRequest>(message)) return serve_put(messages, *put);
+    }
+    refuse_message(event);
+  }
+
+  std::string serve_get(MessageStream& messages, const GetRequest& request) {
+    const auto file = open_in(directory_, request.name);
+    messages.send(Ready{file.size});
+    send_file(messages, file);
+    return fmt::format("get {}, {}", request.name, format_octets(static_cast<double>(file.size)));
+  }
+
+  std::string serve_put(MessageStream& messages, const PutRequest& request) {
+    if (options_.read_only) throw Error("this server takes no files");
+    if (!is_plain_name(request.name)) {
+      throw Error(printable(request.name) + ": not a name this server takes");
+    }
+    NewFile file(directory_, request.size);
+    messages.send(Ready{request.size});
+    const auto digest = receive_file(messages, request.size, file);
+    file.commit(request.name);
+    messages.send(Done{digest});
+    return fmt::format("put {}, {}", request.name,
+                       format_octets(static_cast<double>(request.size)));
+  }
+
+  const ServeOptions& options_;
+  const Fd directory_;
+};
+
+int run_serve(const ServeOptions& options) {
+  const ServerOptions server{.listen = address_argument(options.listen, kFilePort),
+                             .max_clients = options.max_clients};
+  FileServer files(options);
+  run_server("serve", server, options.common,
+             [&](net::Rnic& rnic, net::ConnectRequest& request) { files.handle(rnic, request); });
+  return 0;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ServeOptions>();
+  auto* command = app.add_subcommand("serve", "Offer the files of a directory to get and put");
+  command->footer(
+      "There are no users and no passwords: whoever reaches the port reads the plain files of DIR\n"
+      "and, without --read-only, replaces them. So only this machine does unless --listen says\n"
+      "otherwise. Files in sub-directories, hidden files and symbolic links are not served.\n"
+      "Examples:\n"
+      "  iwarp serve /srv/images --read-only --listen :7480    every address, port 7480\n"
+      "  iwarp serve . --listen [::1]:0                        some free port, which is printed");
+  command->add_option("DIR", options->directory, "The directory")->required()->type_name("");
+  command->add_option("--listen", options->listen, "Where to listen")
+      ->type_name("ADDR:PORT")
+      ->capture_default_str();
+  command->add_flag("--read-only", options->read_only, "Refuse put");
+  command
+      ->add_option("--max-clients", options->max_clients,
+                   "Clients at a time, each with 8 MiB of buffers; more are turned away")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
+  command->add_option("--timeout", options->patience_s, "Seconds a client may be silent")
+      ->check(CLI::Range(1U, 3600U))
+      ->capture_default_str();
+  add_common_options(*command, options->common);
+  command->callback([&run, options] { run = [options] { return run_serve(*options); }; });
+}
+
+}  // namespace iwarp::apps

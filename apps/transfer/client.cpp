@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client's side of the file protocol, as far as get and put agree.
+#include "transfer/client.hpp"
+
+#include <fmt/format.h>
+
+#include "common/stop.hpp"
+#include "common/trace.hpp"
+#include "common/units.hpp"
+
+namespace iwarp::apps {
+
+void add_client_options(CLI::App& command, ClientOptions& options) {
+  command.add_option("--timeout", options.patience_s, "Seconds to wait for the server's next move")
+      ->check(CLI::Range(1U, 3600U))
+      ->capture_default_str();
+  command.add_flag("-q,--quiet", options.quiet, "No progress bar and no report");
+  add_common_options(command, options.common);
+}
+
+FileClient::FileClient(const net::Address& server, const ClientOptions& options)
+    : rnic_(open_rnic()), session_(*rnic_) {
+  messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.patience_s));
+  session_.connect(server, {.connection = connection_options(options.common),
+                            .tap = make_tap_factory(options.common.trace)});
+}
+
+void print_report(const std::string& name, std::uint64_t size, std::chrono::nanoseconds elapsed,
+                  const Digest& digest) {
+  fmt::print("{}: {} in {}, {}, sha256 {}\n", name, format_octets(static_cast<double>(size)),
+             format_duration(elapsed), format_rate(size, elapsed), to_hex(digest));
+}
+
+}  // namespace iwarp::apps

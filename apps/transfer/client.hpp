@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What get and put share on the client's side: options, report, and the queue of open windows.
+#pragma once
+
+#include <string>
+
+#include "common/options.hpp"
+#include "common/progress.hpp"
+#include "transfer/message_stream.hpp"
+
+namespace iwarp::apps {
+
+struct ClientOptions {
+  CommonOptions common;
+  unsigned patience_s = 30;  ///< for the server's next move
+  bool quiet = false;
+};
+
+/// Adds the options above to a command.
+void add_client_options(CLI::App& command, ClientOptions& options);
+
+/// A connection to a file server with its message stream.
+class FileClient {
+ public:
+  FileClient(const net::Address& server, const ClientOptions& options);
+  MessageStream& messages() { return *messages_; }
+  Session& session() { return session_; }
+
+ private:
+  std::unique_ptr<net::Rnic> rnic_;
+  Session session_;
+  std::unique_ptr<MessageStream> messages_;
+};
+
+/// "NAME: 3.0 GiB in 4.2 s, 731.4 MiB/s, sha256 12ab..."
+void print_report(const std::string& name, std::uint64_t size, std::chrono::nanoseconds elapsed,
+                  const Digest& digest);
+
+}  // namespace iwarp::apps

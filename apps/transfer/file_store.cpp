@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// File store (Linux): O_TMPFILE, linkat, renameat, and fsync of file and directory.
+#include "transfer/file_store.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <random>
+#include <string_view>
+
+#include "common/error.hpp"
+#include "common/url.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+constexpr std::string_view kPrefix = ".iwarp-";
+constexpr std::string_view kSuffix = ".part";
+constexpr mode_t kMode = 0666;  // the umask takes away what it will
+
+std::string temporary_name() {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}{}", kPrefix, random(), random(), kSuffix);
+}
+
+bool is_temporary(std::string_view name) {
+  return name.size() == kPrefix.size() + 16 + kSuffix.size() && name.starts_with(kPrefix) &&
+         name.ends_with(kSuffix);
+}
+
+SourceFile regular(Fd fd, const std::string& shown) {
+  struct stat info{};
+  if (!fd || fstat(fd.get(), &info) != 0) throw Error(shown + ": " + errno_text());
+  if (!S_ISREG(info.st_mode)) throw Error(shown + ": not a regular file");
+  return {.fd = std::move(fd), .size = static_cast<std::uint64_t>(info.st_size)};
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Fd open_directory(const std::string& path) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) throw Error("cannot open " + path + ": " + errno_text());
+  return fd;
+}
+
+SourceFile open_in(const Fd& directory, const std::string& name) {
+  if (!is_plain_name(name)) throw Error(printable(name) + ": not a name this server takes");
+  // O_NONBLOCK: opening a FIFO must not wait for its writer.
+  return regular(
+      Fd(openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
+      name);
+}
+
+SourceFile open_path(const std::string& path) {
+  return regular(Fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)), path);
+}
+
+void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets) {
+  while (!octets.empty()) {
+    const auto n = pread(file.fd.get(), octets.data(), octets.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error("cannot read: " + errno_text());
+    if (n == 0) throw Error("the file became shorter while it was sent");
+    offset += static_cast<std::uint64_t>(n);
+    octets = octets.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+NewFile::NewFile(const Fd& directory, std::uint64_t size) : directory_(directory) {
+  fd_ = Fd(openat(directory.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kMode));
+  if (!fd_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+    temporary_ = temporary_name();
+    fd_ = Fd(openat(directory.get(), temporary_.c_str(),
+                    O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, kMode));
+  }
+  if (!fd_) throw Error("cannot create a file: " + errno_text());
+  // The lock tells remove_stale_files() that somebody still writes.
+  flock(fd_.get(), LOCK_EX | LOCK_NB);
+  const bool reserved = size == 0 || fallocate(fd_.get(), 0, 0, static_cast<off_t>(size)) == 0 ||
+                        errno == EOPNOTSUPP;  // then the writes will tell
+  if (reserved) return;
+  const auto why = errno_text();
+  if (!temporary_.empty()) unlinkat(directory_.get(), temporary_.c_str(), 0);
+  throw Error(fmt::format("no room for {} octets: {}", size, why));
+}
+
+NewFile::~NewFile() {
+  if (!temporary_.empty()) unlinkat(directory_.get(), temporary_.c_str(), 0);
+}
+
+void NewFile::write_at(std::uint64_t offset, bytes::View octets) {
+  while (!octets.empty()) {
+    const auto n = pwrite(fd_.get(), octets.data(), octets.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error("cannot write: " + errno_text());
+    offset += static_cast<std::uint64_t>(n);
+    octets = octets.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+void NewFile::commit(const std::string& name) {
+  if (fsync(fd_.get()) != 0) throw Error("cannot write: " + errno_text());
+  name_it(name);
+  if (fsync(directory_.get()) != 0) throw Error("cannot write the directory: " + errno_text());
+}
+
+void NewFile::name_it(const std::string& name) {
+  const auto failed = [&] { return Error("cannot create " + name + ": " + errno_text()); };
+  if (temporary_.empty()) {
+    const auto self = fmt::format("/proc/self/fd/{}", fd_.get());
+    const auto link = [&](const std::string& to) {
+      return linkat(AT_FDCWD, self.c_str(), directory_.get(), to.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (link(name)) return;
+    if (errno != EEXIST) throw failed();
+    // A link replaces nothing; a rename does.
+    auto temporary = temporary_name();
+    if (!link(temporary)) throw failed();
+    temporary_ = std::move(temporary);
+  }
+  if (renameat(directory_.get(), temporary_.c_str(), directory_.get(), name.c_str()) != 0) {
+    throw failed();
+  }
+  temporary_.clear();
+}
+
+void remove_stale_files(const Fd& directory) {
+  const int own = openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct Close {
+    void operator()(DIR* dir) const { closedir(dir); }
+  };
+  const std::unique_ptr<DIR, Close> dir(own < 0 ? nullptr : fdopendir(own));
+  if (!dir) throw Error("cannot read the directory: " + errno_text());
+  while (const dirent* entry = readdir(dir.get())) {
+    if (!is_temporary(entry->d_name)) continue;
+    const Fd file(openat(directory.get(), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (file && flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+      unlinkat(directory.get(), entry->d_name, 0);
+    }
+  }
+}
+
+}  // namespace iwarp::apps

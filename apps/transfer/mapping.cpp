@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// File mappings and what to do when the file shrinks under them.
+#include "transfer/mapping.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+
+#include "common/error.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+std::atomic<const char*> sigbus_line{""};
+
+void on_sigbus(int) {
+  const char* line = sigbus_line.load();
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line, std::strlen(line));
+  _exit(kExitFailure);
+}
+
+}  // namespace
+
+Mapping::Mapping(const SourceFile& file, std::uint64_t offset, std::size_t length) {
+  void* at =
+      mmap(nullptr, length, PROT_READ, MAP_SHARED, file.fd.get(), static_cast<off_t>(offset));
+  if (at == MAP_FAILED) throw Error("cannot map the file: " + errno_text());
+  octets_ = {static_cast<std::byte*>(at), length};
+  // A hint only: the pages are read once, from front to back.
+  madvise(at, length, MADV_SEQUENTIAL);
+}
+
+Mapping::~Mapping() {
+  if (!octets_.empty()) munmap(octets_.data(), octets_.size());
+}
+
+void explain_sigbus(const char* line) {
+  sigbus_line = line;
+  struct sigaction action{};
+  action.sa_handler = on_sigbus;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server side of get and put: a ring of registered buffers between file and wire. The client's
+// windows are taken in file order; whatever else a client may say is an error that ends its
+// session.
+#include "transfer/server_side.hpp"
+
+#include <deque>
+#include <optional>
+
+namespace iwarp::apps {
+
+namespace {
+
+using verbs::Access;
+using verbs::SendFlags;
+using verbs::WrOpcode;
+
+/// The client's windows, as they are advertised and as they are worked off.
+class Windows {
+ public:
+  explicit Windows(std::uint64_t size) : size_(size) {}
+
+  /// Takes an advert in. Error: out of order, of the wrong length, or too many.
+  void add(const Window& window) {
+    if (window.offset != advertised_ || advertised_ >= size_ ||
+        window.memory.length != piece_length(advertised_, size_)) {
+      throw Error("file protocol: the client advertised a window that does not fit");
+    }
+    if (waiting_.size() >= kMaxWindows) {
+      throw Error("file protocol: the client advertised too many windows");
+    }
+    waiting_.push_back(window);
+    advertised_ += window.memory.length;
+  }
+  std::optional<Window> take() {
+    if (waiting_.empty()) return std::nullopt;
+    const auto window = waiting_.front();
+    waiting_.pop_front();
+    return window;
+  }
+  std::uint64_t size() const { return size_; }
+
+ private:
+  const std::uint64_t size_;
+  std::uint64_t advertised_ = 0;
+  std::deque<Window> waiting_;
+};
+
+/// Buffers in turn; requests on them complete in the order in which they were posted.
+class Ring {
+ public:
+  Ring(Session& session, std::uint64_t size, Access access) {
+    const auto octets = static_cast<std::size_t>(piece_length(0, size));
+    const auto count = std::min<std::uint64_t>(kMaxWindows, (size + kMaxPiece - 1) / kMaxPiece);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      buffers_.push_back(std::make_unique<Buffer>(session, octets, access));
+      free_.push_back(i);
+    }
+  }
+  bool has_free() const { return !free_.empty(); }
+  std::uint64_t take() {
+    const auto index = free_.front();
+    free_.pop_front();
+    return index;
+  }
+  void release(std::uint64_t index) { free_.push_back(index); }
+  Buffer& operator[](std::uint64_t index) { return *buffers_[index]; }
+
+ private:
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::deque<std::uint64_t> free_;
+};
+
+void post_data(Session& session, WrOpcode opcode, SendFlags flags, std::uint64_t wr_id,
+               const verbs::Sge& sge, const Window& window) {
+  session.post_send({.wr_id = wr_id,
+                     .opcode = opcode,
+                     .flags = flags,
+                     .sgl = {&sge, 1},
+                     .remote = {.rkey = window.memory.stag, .to = window.memory.to}});
+}
+
+/// Hears the next event: an advert goes into `windows`, a completion is returned.
+std::optional<verbs::WorkCompletion> hear(MessageStream& messages, Windows& windows) {
+  const auto event = messages.next();
+  if (const auto* wc = std::get_if<verbs::WorkCompletion>(&event)) return *wc;
+  const auto* window = std::get_if<Window>(&std::get<Message>(event));
+  if (window == nullptr) refuse_message(event);
+  windows.add(*window);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Digest send_file(MessageStream& messages, const SourceFile& file) {
+  Windows windows(file.size);
+  Ring ring(messages.session(), file.size, Access::kNone);
+  Sha256 sha;
+  std::uint64_t written = 0;
+  while (written < file.size) {
+    if (const auto wc = hear(messages, windows)) ring.release(wc->wr_id);
+    while (ring.has_free()) {
+      const auto window = windows.take();
+      if (!window) break;
+      const auto index = ring.take();
+      const auto octets = ring[index].octets().first(window->memory.length);
+      read_at(file, window->offset, octets);
+      sha.update(octets);
+      // The Send arrives behind the Write, so whoever sees the Piece sees the octets. Its
+      // completion says that the buffer is free, for requests complete in order.
+      post_data(messages.session(), WrOpcode::kWrite, SendFlags::kNone, index,
+                ring[index].sge(octets.size()), *window);
+      messages.send_invalidate(Piece{window->offset}, window->memory.stag, index);
+      written += octets.size();
+    }
+  }
+  const auto digest = sha.finish();
+  messages.send(Done{digest});
+  return digest;
+}
+
+Digest receive_file(MessageStream& messages, std::uint64_t size, NewFile& file) {
+  Windows windows(size);
+  Ring ring(messages.session(), size, Access::kLocalWrite);
+  struct Reading {
+    Window window;
+    std::uint64_t index;
+  };
+  std::deque<Reading> reading;
+  Sha256 sha;
+  std::uint64_t pulled = 0;
+  while (pulled < size) {
+    const auto wc = hear(messages, windows);
+    if (wc && wc->opcode == verbs::WcOpcode::kRead) {
+      const auto [window, index] = reading.front();
+      reading.pop_front();
+      const auto octets = ring[index].octets().first(window.memory.length);
+      sha.update(octets);
+      file.write_at(window.offset, octets);
+      ring.release(index);
+      pulled += octets.size();
+      messages.send_invalidate(Piece{window.offset}, window.memory.stag, index);
+    }
+    while (ring.has_free()) {
+      const auto window = windows.take();
+      if (!window) break;
+      const auto index = ring.take();
+      post_data(messages.session(), WrOpcode::kRead, SendFlags::kSignaled, index,
+                ring[index].sge(window->memory.length), *window);
+      reading.push_back({*window, index});
+    }
+  }
+  const auto digest = sha.finish();
+  for (;;) {
+    const auto event = messages.next();
+    if (std::holds_alternative<verbs::WorkCompletion>(event)) continue;  // of a Piece
+    const auto* finish = std::get_if<Finish>(&std::get<Message>(event));
+    if (finish == nullptr) refuse_message(event);
+    if (finish->digest != digest) {
+      throw Error("SHA-256 differs from the client's; nothing was kept");
+    }
+    return digest;
+  }
+}
+
+}  // namespace iwarp::apps
