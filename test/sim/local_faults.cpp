@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong at our own end: the request that caused it completes with its own status, the
+// peer hears "local catastrophic error" without any header, and the rest is flushed in order.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+// `pair.a` posted the request 1 that cannot be executed and 2 behind it.
+void check_local_failure(Pair& pair, WcStatus status) {
+  pair.run();
+  check_refused(pair, *pair.a, "0/0/00");
+  CHECK_FALSE(pair.a->qp->query().terminate_sent->segment.has_value());  // [RDMAP-92]
+  const auto done = pair.a->completions();
+  REQUIRE(done.size() == 2);
+  CHECK(done[0].wr_id == 1);
+  CHECK(done[0].status == status);
+  CHECK(done[1].wr_id == 2);
+  CHECK(done[1].status == WcStatus::kWrFlush);
+}
+
+struct BadSource {
+  const char* name;
+  Sge (*make)(End& end);
+};
+
+const std::array kBadSources{
+    BadSource{"no such lkey",
+              [](End& end) {
+                Sge s = sge(end.memory(64, kEverything), 0, 64);
+                s.lkey.value ^= 0x100;
+                return s;
+              }},
+    BadSource{"one octet in front",
+              [](End& end) {
+                Sge s = sge(end.memory(64, kEverything), 0, 64);
+                --s.address;
+                return s;
+              }},
+    BadSource{"one octet behind", [](End& end) { return sge(end.memory(64, kEverything), 1, 64); }},
+    BadSource{"invalidated",
+              [](End& end) {
+                Region* region = end.memory(64, kEverything);
+                CHECK(end.stags.invalidate(1, 7, stag_of(region), false) ==
+                      verbs::StagTable::Invalidated::kDone);
+                return sge(region, 0, 64);
+              }},
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a Send from memory that is not registered for it is a local protection error "
+    "[VRB-28] [VRB-54] [RDMAP-91] [RDMAP-92]") {
+  for (const BadSource& bad : kBadSources) {
+    for (const WrOpcode opcode : {WrOpcode::kSend, WrOpcode::kWrite}) {
+      CAPTURE(bad.name);
+      Pair pair;
+      REQUIRE(pair.establish());
+      Region* theirs = pair.b->memory(64, kEverything);
+      Region* mine = pair.a->memory(64, kEverything);
+      const Sge source = bad.make(*pair.a);
+      post(*pair.a, {.wr_id = 1, .opcode = opcode, .sgl = {&source, 1}, .remote = remote(theirs)});
+      post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+      check_local_failure(pair, WcStatus::kLocalProtection);
+      CHECK(all_zero(theirs));
+    }
+  }
+}
+
+TEST_CASE("the second element of a list is judged like the first [VRB-28] [VRB-40]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  const std::array list{sge(mine, 0, 8), sge(mine, 60, 8)};
+  post(*pair.a, {.wr_id = 1, .opcode = WrOpcode::kWrite, .sgl = list, .remote = remote(theirs)});
+  post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+  check_local_failure(pair, WcStatus::kLocalProtection);
+  CHECK(all_zero(theirs));
+}
+
+TEST_CASE("the sink of a Read must be locally writable [VRB-30] [VRB-54]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, Access::kNone);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+  check_local_failure(pair, WcStatus::kLocalProtection);
+}
+
+TEST_CASE("with ORD 0 a Read completes in error instead of stalling for ever [VRB-46]") {
+  ConnectionOptions none;
+  none.startup.ord = 0;
+  Pair pair(none, {});
+  REQUIRE(pair.establish());
+  CHECK(pair.a->qp->query().ord == 0);
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+  check_local_failure(pair, WcStatus::kLocalQpOperation);
+}
+
+TEST_CASE(
+    "a receive into memory that may not be written is a local protection error, and the "
+    "peer hears 1/0/00 [VRB-28] [VRB-54]") {
+  for (const bool writable : {true, false}) {
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, Access::kNone);
+    Region* inbox = pair.b->memory(64, writable ? Access::kLocalWrite : Access::kNone);
+    post_recv(*pair.b, 10, sge(inbox, 0, 64));
+    post_recv(*pair.b, 11, sge(inbox, 0, 64));
+    post_send(*pair.a, 1, sge(mine, 0, 8));
+    pair.run();
+    if (writable) {
+      CHECK(text(pair.b->completions()) == "10 success");
+      continue;
+    }
+    check_refused(pair, *pair.b, "1/0/00");
+    CHECK(text(pair.b->completions()) == "10 local protection error, 11 work request flushed");
+  }
+}
+
+TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* region = pair.a->memory(64, kEverything);  // lacks the right to be bound to
+  auto window = pair.a->stags.create({.kind = Region::Kind::kWindow, .pd = 1});
+  post(*pair.a, {.wr_id = 1,
+                 .opcode = WrOpcode::kBindWindow,
+                 .bind = {.window = stag_of(*window),
+                          .key = 5,
+                          .region = stag_of(region),
+                          .address = region->address,
+                          .length = 64,
+                          .access = Access::kRemoteRead}});
+  post_send(*pair.a, 2, sge(region, 0, 8));
+  check_local_failure(pair, WcStatus::kMwBind);
+  CHECK_FALSE((*window)->valid.load());
+}
+
+TEST_CASE(
+    "fast registration of an STag that is in use, and a local invalidate of a stranger's, "
+    "are errors of the request [VRB-34] [VRB-54]") {
+  for (const bool registration : {true, false}) {
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* region = pair.a->memory(64, kEverything);
+    auto foreign = pair.a->stags.create({.kind = Region::Kind::kRegion,
+                                         .pd = 2,
+                                         .address = region->address,
+                                         .length = 64,
+                                         .access = kEverything});
+    if (registration) {
+      post(*pair.a, {.wr_id = 1,
+                     .opcode = WrOpcode::kFastRegister,
+                     .registration = {.stag = stag_of(region),
+                                      .key = 1,
+                                      .address = region->address,
+                                      .length = 64,
+                                      .access = Access::kRemoteRead}});
+    } else {
+      post_local_invalidate(*pair.a, 1, stag_of(*foreign));
+    }
+    post_send(*pair.a, 2, sge(region, 0, 8));
+    check_local_failure(pair,
+                        registration ? WcStatus::kLocalQpOperation : WcStatus::kLocalProtection);
+    CHECK((*foreign)->valid.load());
+  }
+}
+
+TEST_CASE("the consumer may end the stream: 0/0/00, Error at both ends [VRB-9] [VRB-55]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* inbox = pair.a->memory(64, Access::kLocalWrite);
+  post_recv(*pair.a, 10, sge(inbox, 0, 64));
+  CHECK(!pair.a->qp->terminate());
+  CHECK(pair.a->qp->terminate() == verbs::Errc::kWrongState);   // [VRB-13]
+  CHECK(pair.a->qp->disconnect() == verbs::Errc::kWrongState);  // [VRB-13]
+  pair.run();
+  check_refused(pair, *pair.a, "0/0/00");
+  CHECK(text(pair.a->completions()) == "10 work request flushed");
+}
+
+TEST_CASE(
+    "a completion queue that overflows takes its queue pair with it, and tells it once "
+    "[RDMAP-117] [SEC-29]") {
+  verbs::CompletionQueue tiny(2, nullptr);
+  verbs::QpInit init;
+  init.send_cq = &tiny;
+  Pair pair({}, {}, {}, init);
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
+  }
+  pair.run();
+  CHECK(tiny.overflowed());
+  CHECK(pair.a->qp->state() == QpState::kError);
+  CHECK(count(*pair.a, AsyncEventType::kCqOverflow) == 1);
+  CHECK(sent_code(*pair.a) == "0/0/00");
+  CHECK(pair.b->qp->state() == QpState::kError);
+}

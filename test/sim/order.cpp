@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// The send queue: what starts when, what completes in which order, and what is copied while
+// posting (verbs draft sections 8.1 and 8.2).
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+ConnectionOptions with_ord(std::uint16_t ord) {
+  ConnectionOptions o;
+  o.startup.ord = ord;
+  return o;
+}
+
+std::string ids(const std::vector<WorkCompletion>& list) {
+  std::string out;
+  for (const auto& wc : list) {
+    CHECK(wc.status == WcStatus::kSuccess);
+    out += std::to_string(wc.wr_id) + " ";
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "forty Reads over an ORD of four are all accepted, stall, and complete in order "
+    "[VRB-23] [RDMAP-82] [RDMAP-83] [RDMAP-68] [RDMAP-73] [RDMAP-78]") {
+  Pair pair(with_ord(4), {}, {.seed = 9, .max_segment = 300});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(40 * 100, Access::kLocalWrite);
+  Region* theirs = pair.b->memory(40 * 100, Access::kRemoteRead);
+  fill_pattern(theirs);
+  std::string expected;
+  for (std::uint64_t id = 0; id < 40; ++id) {
+    post_read(*pair.a, id, sge(mine, id * 100, 100), remote(theirs, id * 100));
+    expected += std::to_string(id) + " ";
+  }
+  CHECK(pair.a->qp->query().send_outstanding == 40);
+  std::string done;
+  for (int i = 0; i < 10'000 && done.size() < expected.size(); ++i) {
+    pair.step();
+    done += ids(pair.a->completions());
+  }
+  CHECK(done == expected);
+  CHECK(same(mine, theirs, 4000));
+  CHECK(pair.b->completions().empty());  // never shown to the responder's program [RDMAP-32]
+}
+
+TEST_CASE(
+    "Reads and Writes mixed complete in the order posted, and a Read sees the Writes before "
+    "it [VRB-43] [VRB-45] [RDMAP-69] [RDMAP-73]") {
+  for (const std::uint32_t seed : {1U, 2U, 3U, 4U, 5U}) {
+    Pair pair(with_ord(2), {}, {.seed = seed, .max_segment = 500});
+    REQUIRE(pair.establish());
+    Region* from = pair.a->memory(3000, Access::kNone);
+    Region* back = pair.a->memory(3000, Access::kLocalWrite);
+    Region* theirs = pair.b->memory(3000, kEverything);
+    fill_pattern(from, seed);
+    std::string expected;
+    for (std::uint64_t id = 0; id < 30; ++id) {
+      if (id % 2 == 0) {
+        post_write(*pair.a, id, sge(from, id * 100, 200), remote(theirs, id * 100));
+      } else {
+        post_read(*pair.a, id, sge(back, (id - 1) * 100, 200), remote(theirs, (id - 1) * 100));
+      }
+      expected += std::to_string(id) + " ";
+    }
+    pair.run();
+    CHECK(ids(pair.a->completions()) == expected);
+    CHECK(same(from, back, 3000));
+  }
+}
+
+TEST_CASE("Reads in both directions at once do not starve each other [RDMAP-78]") {
+  Pair pair(with_ord(2), with_ord(2), {.seed = 2, .max_segment = 2000});
+  REQUIRE(pair.establish());
+  Region* a_mem = pair.a->memory(20'000, kEverything);
+  Region* b_mem = pair.b->memory(20'000, kEverything);
+  fill_pattern(a_mem, 3);
+  fill_pattern(b_mem, 7);
+  Region* a_sink = pair.a->memory(20'000, Access::kLocalWrite);
+  Region* b_sink = pair.b->memory(20'000, Access::kLocalWrite);
+  for (std::uint64_t id = 0; id < 20; ++id) {
+    post_read(*pair.a, id, sge(a_sink, id * 1000, 1000), remote(b_mem, id * 1000));
+    post_read(*pair.b, id, sge(b_sink, id * 1000, 1000), remote(a_mem, id * 1000));
+  }
+  pair.run();
+  CHECK(pair.a->completions().size() == 20);
+  CHECK(pair.b->completions().size() == 20);
+  CHECK(same(a_sink, b_mem, 20'000));
+  CHECK(same(b_sink, a_mem, 20'000));
+}
+
+TEST_CASE("a fenced Send starts only when the Reads before it are complete [VRB-50]") {
+  for (const bool fence : {true, false}) {
+    CAPTURE(fence);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* theirs = pair.b->memory(64, kEverything);
+    Region* inbox = pair.b->memory(64, Access::kLocalWrite);
+    post_recv(*pair.b, 10, sge(inbox, 0, 64));
+    theirs->address[0] = std::byte{42};
+    post_read(*pair.a, 1, sge(mine, 0, 1), remote(theirs));
+    // Sends what the Read brings: without the fence it may still be the old octet.
+    post_send(*pair.a, 2, sge(mine, 0, 1),
+              SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone));
+    // One look at what is to leave: a fenced Send is not among it.
+    const auto before = pair.to_b.log.size();
+    pair.step();
+    const auto first_burst = pair.to_b.log.size() - before;
+    pair.run();
+    CHECK(ids(pair.a->completions()) == "1 2 ");
+    CHECK(ids(pair.b->completions()) == "10 ");
+    if (fence) CHECK(inbox->address[0] == std::byte{42});
+    CHECK(first_burst == (fence ? 52U : 52U + 28U));
+  }
+}
+
+TEST_CASE("a local fence waits for everything before it [VRB-50]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* other = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_local_invalidate(*pair.a, 2, stag_of(other), SendFlags::kSignaled | SendFlags::kLocalFence);
+  pair.a->connection->transmit_plan(64, pair.a->now);
+  CHECK(other->valid.load());  // the Read is under way
+  pair.run();
+  CHECK_FALSE(other->valid.load());
+  CHECK(ids(pair.a->completions()) == "1 2 ");
+}
+
+TEST_CASE(
+    "unsignalled requests complete without a word, and errors always speak "
+    "[VRB-39] [VRB-51]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  for (std::uint64_t id = 1; id < 10; ++id) {
+    post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
+  }
+  pair.run();
+  CHECK(pair.a->completions().empty());
+  CHECK(pair.a->qp->query().send_outstanding == 0);
+  post_read(*pair.a, 20, sge(mine, 0, 8), remote(theirs, 60), SendFlags::kNone);
+  pair.run();
+  CHECK(text(pair.a->completions()) == "20 remote access error");
+}
+
+TEST_CASE("inline payload is what it was while posting, and needs no registration") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* theirs = pair.b->memory(256, kEverything);
+  std::array<std::byte, 200> local;
+  local.fill(std::byte{1});
+  const std::array list{
+      Sge{.address = local.data(), .length = 100, .lkey = Stag{0}},
+      Sge{.address = local.data() + 100, .length = 100, .lkey = Stag{0xFFFFFFFF}}};
+  post(*pair.a, {.wr_id = 1,
+                 .opcode = WrOpcode::kWrite,
+                 .flags = SendFlags::kSignaled | SendFlags::kInline,
+                 .sgl = list,
+                 .remote = remote(theirs)});
+  local.fill(std::byte{2});
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+  for (std::size_t i = 0; i < 256; ++i) {
+    CHECK(theirs->address[i] == (i < 200 ? std::byte{1} : std::byte{0}));
+  }
+}
+
+TEST_CASE("lists of sixteen elements gather and scatter octet for octet [VRB-40]") {
+  verbs::QpInit init;
+  init.limits.max_send_sge = 16;
+  init.limits.max_recv_sge = 16;
+  Pair pair({}, {}, {.seed = 8, .max_segment = 333}, init, init);
+  REQUIRE(pair.establish());
+  Region* from = pair.a->memory(5000, Access::kNone);
+  Region* to = pair.b->memory(5000, Access::kLocalWrite);
+  fill_pattern(from);
+  std::vector<Sge> source;
+  std::vector<Sge> sink;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    source.push_back(sge(from, at, i * 31 % 97));  // the first one is empty
+    at += i * 31 % 97;
+  }
+  std::size_t there = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    sink.push_back(sge(to, there, (i + 5) * 17 % 89));
+    there += (i + 5) * 17 % 89;
+  }
+  sink.back().length += static_cast<std::uint32_t>(at);
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 9, .sgl = sink}));
+  post(*pair.a, {.wr_id = 1, .flags = SendFlags::kSignaled, .sgl = source});
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+  const auto received = pair.b->completions();
+  REQUIRE(received.size() == 1);
+  CHECK(received[0].byte_len == at);
+  CHECK(same(from, to, at));
+  CHECK(to->address[at] == std::byte{0});
+}
+
+TEST_CASE(
+    "everything of length zero works, and looks at no STag "
+    "[RDMAP-28] [RDMAP-38] [RDMAP-40] [RDMAP-41] [RDMAP-56] [DDP-46] [SEC-19] [VRB-33]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  const RemoteAddress nowhere{.rkey = Stag{0}, .to = UINT64_MAX};
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 11, .sgl = {}}));
+  const Sge empty{.address = nullptr, .length = 0, .lkey = Stag{0x12345678}};
+  for (const auto& list : {std::span<const Sge>{}, std::span(&empty, 1)}) {
+    post(*pair.a, {.wr_id = 1,
+                   .opcode = WrOpcode::kWrite,
+                   .flags = SendFlags::kSignaled,
+                   .sgl = list,
+                   .remote = nowhere});
+    post(*pair.a, {.wr_id = 2,
+                   .opcode = WrOpcode::kRead,
+                   .flags = SendFlags::kSignaled,
+                   .sgl = list,
+                   .remote = nowhere});
+    post(*pair.a, {.wr_id = 3, .flags = SendFlags::kSignaled, .sgl = list});
+  }
+  pair.run();
+  CHECK(ids(pair.a->completions()) == "1 2 3 1 2 3 ");
+  const auto received = pair.b->completions();
+  REQUIRE(received.size() == 2);
+  CHECK(received[0].byte_len == 0);
+  CHECK(received[1].wr_id == 11);
+}
+
+TEST_CASE("requests posted before the connection exists wait for it [VRB-6]") {
+  Pair pair;
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* inbox = pair.b->memory(64, Access::kLocalWrite);
+  post_recv(*pair.b, 10, sge(inbox, 0, 64));
+  post_send(*pair.a, 1, sge(mine, 0, 5));
+  CHECK(pair.a->completions().empty());
+  CHECK(pair.a->qp->query().send_outstanding == 1);
+  REQUIRE(pair.establish());
+  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(text(pair.b->completions()) == "10 success");
+}
+
+TEST_CASE("a solicited Send and its completion say so; notifications follow [RDMAP-53] [VRB-52]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* inbox = pair.b->memory(64, Access::kLocalWrite);
+  post_recv(*pair.b, 10, sge(inbox, 0, 8));
+  post_recv(*pair.b, 11, sge(inbox, 8, 8));
+  pair.b->cq.arm(verbs::Notify::kSolicited);
+  post_send(*pair.a, 1, sge(mine, 0, 8));
+  pair.run();
+  CHECK(pair.b->notifications == 0);
+  post_send(*pair.a, 2, sge(mine, 0, 8), SendFlags::kSignaled | SendFlags::kSolicited);
+  pair.run();
+  CHECK(pair.b->notifications == 1);
+  const auto received = pair.b->completions();
+  REQUIRE(received.size() == 2);
+  CHECK_FALSE(received[0].solicited);
+  CHECK(received[1].solicited);
+}
+
+TEST_CASE("a receive completes after every Write before its Send [VRB-44] [RDMAP-74]") {
+  Pair pair({}, {}, {.seed = 6, .max_segment = 97});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(5000, kEverything);
+  Region* theirs = pair.b->memory(5000, kEverything);
+  Region* inbox = pair.b->memory(8, Access::kLocalWrite);
+  fill_pattern(mine);
+  post_recv(*pair.b, 10, sge(inbox, 0, 8));
+  post_write(*pair.a, 1, sge(mine, 0, 5000), remote(theirs));
+  post_send(*pair.a, 2, sge(mine, 0, 8));
+  for (int i = 0; i < 10'000; ++i) {
+    pair.step();
+    if (pair.b->completions().empty()) continue;
+    CHECK(same(mine, theirs, 5000));
+    return;
+  }
+  FAIL("the Send never arrived");
+}
