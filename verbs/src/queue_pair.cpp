@@ -207,13 +207,16 @@ bool QueuePair::connected(std::shared_ptr<QpDriver> driver, std::uint16_t ird, s
 
 void QueuePair::event(QpEvent event) {
   const QpState before = state();
-  const auto next = bytes::step(kQpEdges, before, event);
-  if (!next) return;  // What the table does not have changes nothing. [VRB-5]
+  const auto step = bytes::step(kQpEdges, before, event);
   const bool over = event == QpEvent::kLowerLayerClosed || event == QpEvent::kLowerLayerLost;
+  // What the table does not have changes nothing. [VRB-5] An end in Error still lets go of the
+  // connection.
+  if (!step && !over) return;
+  const QpState next = step.value_or(before);
   // A clean close flushes the receives before the queue pair is Idle again. [VRB-18]
   if (over && before == QpState::kClosing) flush();
-  state_.store(*next, std::memory_order_release);
-  if (*next == QpState::kTerminate || *next == QpState::kError) flush();  // [VRB-14]
+  state_.store(next, std::memory_order_release);
+  if (next == QpState::kTerminate || next == QpState::kError) flush();  // [VRB-14]
   if (over) {
     std::shared_ptr<QpDriver> gone;  // released without the lock
     const std::lock_guard lock(impl_->post);
@@ -224,8 +227,8 @@ void QueuePair::event(QpEvent event) {
     async(AsyncEventType::kLlpConnectionLost);
   }
   if (before == QpState::kClosing) {
-    async(*next == QpState::kIdle ? AsyncEventType::kLlpCloseComplete
-                                  : AsyncEventType::kBadClose);  // [VRB-17] [VRB-18]
+    async(next == QpState::kIdle ? AsyncEventType::kLlpCloseComplete
+                                 : AsyncEventType::kBadClose);  // [VRB-17] [VRB-18]
   }
 }
 
