@@ -286,7 +286,7 @@ void Connection::note_stream_state(TimePoint now) {
   f.framer.drop_unsent();
   close_deadline_ = now + options_.close_timeout;  // [VRB-12]
   if (f.qp != nullptr && f.stream.own_terminate()) {
-    f.qp->terminate_sent(*f.stream.own_terminate());
+    if (wish_ == Wish::kNone) f.qp->terminate_sent(*f.stream.own_terminate());
     f.qp->event(QpEvent::kStreamError);
   }
 }
@@ -315,8 +315,12 @@ void Connection::close_when_drained(TimePoint now) {
   // A Terminate of ours has to leave whole; then FIN rather than RST, so that it arrives. After the
   // peer's nothing is sent. [RDMAP-88] [RDMAP-90]
   if (state == rdmap::StreamState::kTerminating || !drained) {
-    // A responder that may not transmit yet cannot say why it ends. [MPA-93]
-    if (!f.may_transmit) over(QpEvent::kLowerLayerClosed, Wish::kClose);
+    if (wish_ == Wish::kShutdownSend) {
+      over(QpEvent::kLowerLayerLost, Wish::kReset);  // No Terminate fits behind a FIN. [VRB-17]
+    } else if (!f.may_transmit) {
+      // A responder that may not transmit yet cannot say why it ends. [MPA-93]
+      over(QpEvent::kLowerLayerClosed, Wish::kClose);
+    }
     return;
   }
   wish_for(Wish::kShutdownSend);
