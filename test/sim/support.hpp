@@ -114,6 +114,8 @@ inline void check_refused(Pair& pair, End& refuser, const std::string& why) {
   CHECK(other.qp->state() == QpState::kError);
   CHECK(saw(refuser, ConnectionEventType::kDisconnected));
   CHECK(saw(other, ConnectionEventType::kDisconnected));
+  CHECK_FALSE(pair.to_a.sent_after_fin);
+  CHECK_FALSE(pair.to_b.sent_after_fin);
   CHECK(pair.a->guards_intact());
   CHECK(pair.b->guards_intact());
 }

@@ -106,6 +106,7 @@ struct Direction {
   std::vector<std::byte> log;  ///< all octets ever sent
   bool fin = false;
   bool fin_delivered = false;
+  bool sent_after_fin = false;  ///< a socket would have refused that
 };
 
 class Pair {
@@ -117,11 +118,7 @@ class Pair {
         b(std::make_shared<End>(link.seed * 2 + 2, init_b)),
         link_(link),
         random_(link.seed) {
-    a->connection =
-        std::make_unique<verbs::Connection>(Role::kInitiator, a->qp.get(), a, initiator, nullptr);
-    b->connection =
-        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, b, responder, nullptr);
-    b->connection->listen(b->now);
+    renew(initiator, responder);
   }
   ~Pair() {
     // The queue pairs hold their drivers while connected.
@@ -130,6 +127,19 @@ class Pair {
   }
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
+
+  /// A new TCP connection between the same two queue pairs.
+  void renew(const verbs::ConnectionOptions& initiator, const verbs::ConnectionOptions& responder) {
+    a->connection =
+        std::make_unique<verbs::Connection>(Role::kInitiator, a->qp.get(), a, initiator, nullptr);
+    b->connection =
+        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, b, responder, nullptr);
+    b->connection->listen(b->now);
+    to_a = {};
+    to_b = {};
+    delivered_to_b_ = 0;
+    reset_ = false;
+  }
 
   /// Connects and accepts; true when both ends are in RTS.
   bool establish(std::uint16_t ird = 16, std::uint16_t ord = 16) {
@@ -155,6 +165,8 @@ class Pair {
     moved |= deliver(to_a, *a);
     return moved;
   }
+
+  bool was_reset() const { return reset_; }
 
   /// Lets virtual time pass at both ends.
   void advance(mpa::Duration by) {
@@ -186,6 +198,7 @@ class Pair {
       out.log.insert(out.log.end(), piece.begin(), piece.begin() + static_cast<long>(take));
       left -= take;
     }
+    out.sent_after_fin |= out.fin && n != 0;
     if (n != 0) from.connection->transmitted(n, from.now);
     const auto rest = from.connection->transmit_plan(64, from.now);
     if (rest.empty()) obey(from, out);

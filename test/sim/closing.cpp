@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a connection: in order, in disorder, too slowly, and what may follow it (verbs draft
+// sections 6.2.2 to 6.2.5).
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+void check_clean_close(Pair& pair) {
+  for (End* end : {pair.a.get(), pair.b.get()}) {
+    CHECK(end->qp->state() == QpState::kIdle);
+    CHECK(count(*end, AsyncEventType::kLlpCloseComplete) == 1);
+    CHECK(end->async.size() == 1);
+    CHECK(saw(*end, ConnectionEventType::kDisconnected));
+    CHECK(end->guards_intact());
+  }
+  CHECK_FALSE(pair.was_reset());
+  CHECK_FALSE(pair.to_a.sent_after_fin);
+  CHECK_FALSE(pair.to_b.sent_after_fin);
+}
+
+// `pair.a` has sent its FIN and hears nothing from its peer.
+void half_close(Pair& pair) {
+  REQUIRE(!pair.a->qp->disconnect());
+  pair.a->connection->transmit_plan(64, pair.a->now);
+  CHECK(pair.a->connection->wish() == verbs::Wish::kShutdownSend);
+  CHECK(pair.a->qp->state() == QpState::kClosing);
+}
+
+// What `from` would send now, straight into the other end.
+void carry(End& from, End& to) {
+  for (;;) {
+    std::vector<std::byte> octets;
+    for (const View piece : from.connection->transmit_plan(64, from.now)) {
+      octets.insert(octets.end(), piece.begin(), piece.end());
+    }
+    if (octets.empty()) return;
+    from.connection->transmitted(octets.size(), from.now);
+    std::size_t at = 0;
+    while (at < octets.size()) {
+      std::size_t filled = 0;
+      for (const Span piece : to.connection->receive_plan()) {
+        const auto n = std::min(piece.size(), octets.size() - at);
+        std::copy_n(octets.begin() + static_cast<long>(at), n, piece.begin());
+        at += n;
+        filled += n;
+      }
+      if (filled == 0) return;
+      to.connection->received(filled, to.now);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "either side may close; both end in Idle with their receives flushed "
+    "[VRB-18] [DDP-59] [DDP-60] [RDMAP-88] [RDMAP-90]") {
+  for (const int who : {0, 1, 2}) {
+    CAPTURE(who);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* inbox = pair.a->memory(64, Access::kLocalWrite);
+    post_recv(*pair.a, 10, sge(inbox, 0, 64));
+    // The responder's way out is open only after a first FPDU. [MPA-93]
+    post_write(*pair.a, 1, sge(inbox, 0, 0), {}, SendFlags::kNone);
+    pair.run();
+    if (who != 1) CHECK(!pair.a->qp->disconnect());
+    if (who != 0) CHECK(!pair.b->qp->disconnect());
+    pair.run();
+    check_clean_close(pair);
+    CHECK(text(pair.a->completions()) == "10 work request flushed");
+    CHECK(pair.a->connection->wish() == verbs::Wish::kClose);
+    CHECK_FALSE(pair.a->connection->timeout().has_value());
+  }
+}
+
+TEST_CASE("a responder may close before it has heard anything") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  CHECK(!pair.b->qp->disconnect());
+  pair.run();
+  check_clean_close(pair);
+}
+
+TEST_CASE("what was posted before the close is sent first [DDP-56] [RDMAP-88]") {
+  for (const std::uint32_t seed : {1U, 2U, 3U}) {
+    Pair pair({}, {}, {.seed = seed, .max_segment = 3000});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(100'000, kEverything);
+    Region* theirs = pair.b->memory(100'000, kEverything);
+    Region* back = pair.a->memory(100'000, Access::kLocalWrite);
+    fill_pattern(mine);
+    post_write(*pair.a, 1, sge(mine, 0, 100'000), remote(theirs));
+    post_read(*pair.a, 2, sge(back, 0, 100'000), remote(theirs));
+    CHECK(!pair.a->qp->disconnect());
+    pair.run();
+    check_clean_close(pair);
+    CHECK(text(pair.a->completions()) == "1 success, 2 success");
+    CHECK(same(mine, theirs, 100'000));
+    CHECK(same(mine, back, 100'000));
+  }
+}
+
+TEST_CASE(
+    "a close by the peer while work is under way ends in Terminate 2/0/01 and Error "
+    "[VRB-8] [MPA-108]") {
+  Pair pair({}, {}, {.seed = 1, .max_segment = 500});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(50'000, kEverything);
+  Region* theirs = pair.b->memory(50'000, kEverything);
+  post_read(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
+  for (int i = 0; i < 20; ++i) pair.step();
+  pair.a->connection->peer_closed(pair.a->now);  // FIN in the middle of the response
+  CHECK(pair.a->qp->state() == QpState::kTerminate);
+  CHECK(sent_code(*pair.a) == "2/0/01");
+  pair.to_a.fin = pair.to_a.fin_delivered = true;
+  pair.run();
+  CHECK(pair.a->qp->state() == QpState::kError);
+  CHECK(text(pair.a->completions()) == "1 work request flushed");
+  CHECK(received_code(*pair.b) == "2/0/01");
+}
+
+TEST_CASE("a Send that arrives after our FIN is still delivered [DDP-61]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.b->memory(64, kEverything);
+  Region* inbox = pair.a->memory(64, Access::kLocalWrite);
+  post_write(*pair.a, 1, sge(inbox, 0, 0), {}, SendFlags::kNone);
+  pair.run();
+  post_recv(*pair.a, 10, sge(inbox, 0, 64));
+  half_close(pair);
+  post_send(*pair.b, 1, sge(mine, 0, 8));
+  carry(*pair.b, *pair.a);
+  CHECK(text(pair.a->completions()) == "10 success");
+  pair.b->connection->peer_closed(pair.b->now);
+  pair.a->connection->peer_closed(pair.a->now);
+  CHECK(pair.a->qp->state() == QpState::kIdle);
+}
+
+TEST_CASE(
+    "what cannot be answered after our FIN is a bad close: reset, Error, free for reuse "
+    "[VRB-17] [VRB-16]") {
+  for (const int kind : {0, 1, 2, 3}) {
+    CAPTURE(kind);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.b->memory(64, kEverything);
+    Region* memory = pair.a->memory(64, kEverything);
+    post_write(*pair.a, 1, sge(memory, 0, 0), {}, SendFlags::kNone);
+    pair.run();
+    half_close(pair);
+    if (kind == 0) post_read(*pair.b, 1, sge(mine, 0, 8), remote(memory));
+    if (kind == 1) post_send(*pair.b, 1, sge(mine, 0, 8));                       // no receive
+    if (kind == 2) post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory, 60));  // out of bounds
+    if (kind == 3) {  // FIN inside an FPDU
+      post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory));
+      const auto plan = pair.b->connection->transmit_plan(64, pair.b->now);
+      REQUIRE_FALSE(plan.empty());
+      const auto sink = pair.a->connection->receive_plan();
+      std::copy_n(plan[0].begin(), 10, sink[0].begin());
+      pair.a->connection->received(10, pair.a->now);
+      pair.a->connection->peer_closed(pair.a->now);
+    } else {
+      carry(*pair.b, *pair.a);
+    }
+    CHECK(pair.a->qp->state() == QpState::kError);
+    CHECK(count(*pair.a, AsyncEventType::kBadClose) == 1);
+    CHECK(pair.a->connection->transmit_plan(64, pair.a->now).empty());
+    CHECK(pair.a->connection->wish() == verbs::Wish::kReset);
+    CHECK(saw(*pair.a, ConnectionEventType::kDisconnected));
+    CHECK(all_zero(memory));
+    CHECK(!pair.a->qp->reset());
+    CHECK(pair.a->qp->state() == QpState::kIdle);
+    pair.b->connection->lost(pair.b->now);
+  }
+}
+
+TEST_CASE(
+    "a Terminate that arrives after our FIN leaves the queue pair free for reuse "
+    "[VRB-16] [VRB-17]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* memory = pair.a->memory(64, kEverything);
+  post_write(*pair.a, 1, sge(memory, 0, 0), {}, SendFlags::kNone);
+  pair.run();
+  half_close(pair);
+  CHECK(!pair.b->qp->terminate());
+  carry(*pair.b, *pair.a);
+  CHECK(received_code(*pair.a) == "0/0/00");
+  CHECK(pair.a->qp->state() == QpState::kError);
+  CHECK(count(*pair.a, AsyncEventType::kBadClose) == 1);
+  pair.a->connection->peer_closed(pair.a->now);
+  CHECK(!pair.a->qp->reset());
+  pair.b->connection->lost(pair.b->now);
+}
+
+TEST_CASE("Sends posted while closing are flushed, not sent [VRB-13] [VRB-17] [DDP-57]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  half_close(pair);
+  const auto sent = pair.to_b.log.size();
+  post_send(*pair.a, 5, sge(mine, 0, 8));
+  CHECK(pair.a->qp->disconnect() == verbs::Errc::kWrongState);
+  pair.run();
+  CHECK(pair.to_b.log.size() == sent);
+  pair.b->connection->peer_closed(pair.b->now);
+  pair.a->connection->peer_closed(pair.a->now);
+  CHECK(text(pair.a->completions()) == "5 work request flushed");
+}
+
+TEST_CASE(
+    "a peer that never closes its half is reset at the close timeout, not before "
+    "[VRB-12] [VRB-17]") {
+  for (const bool terminate : {false, true}) {
+    CAPTURE(terminate);
+    ConnectionOptions options;
+    options.close_timeout = 3s;
+    Pair pair(options, {});
+    REQUIRE(pair.establish());
+    if (terminate) {
+      CHECK(!pair.a->qp->terminate());
+      pair.a->connection->transmit_plan(64, pair.a->now);
+    } else {
+      half_close(pair);
+    }
+    auto& connection = *pair.a->connection;
+    CHECK(connection.timeout() == pair.a->now + 3s);
+    connection.handle_timeout(pair.a->now + 3s - 1ns);
+    CHECK(pair.a->qp->state() == (terminate ? QpState::kTerminate : QpState::kClosing));
+    connection.handle_timeout(pair.a->now + 3s);
+    CHECK(pair.a->qp->state() == QpState::kError);
+    CHECK(connection.wish() == verbs::Wish::kReset);
+    CHECK_FALSE(connection.timeout().has_value());
+    CHECK(count(*pair.a, AsyncEventType::kBadClose) == (terminate ? 0U : 1U));
+  }
+}
+
+TEST_CASE("abort resets the connection and flushes everything at both ends [VRB-11]") {
+  Pair pair({}, {}, {.seed = 3, .max_segment = 400});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(50'000, kEverything);
+  Region* theirs = pair.b->memory(50'000, kEverything);
+  Region* inbox = pair.b->memory(8, kEverything);
+  post_recv(*pair.b, 10, sge(inbox, 0, 8));
+  post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
+  for (int i = 0; i < 10; ++i) pair.step();
+  CHECK(!pair.a->qp->abort());
+  pair.run();
+  CHECK(pair.was_reset());
+  for (End* end : {pair.a.get(), pair.b.get()}) {
+    CHECK(end->qp->state() == QpState::kError);
+    CHECK(count(*end, AsyncEventType::kLlpConnectionLost) == 1);
+    CHECK(end->guards_intact());
+  }
+  CHECK(text(pair.a->completions()) == "1 work request flushed");
+  CHECK(text(pair.b->completions()) == "10 work request flushed");
+  // What is posted now is flushed at once; after a reset of the queue pair it waits again.
+  post_send(*pair.a, 2, sge(mine, 0, 8));
+  CHECK(text(pair.a->completions()) == "2 work request flushed");
+  CHECK(!pair.a->qp->reset());
+  post_send(*pair.a, 3, sge(mine, 0, 8));
+  CHECK(pair.a->completions().empty());
+}
+
+TEST_CASE(
+    "the same queue pairs connect again after a clean close, and count from 1 again "
+    "[VRB-7]") {
+  Pair pair;
+  for (int round = 0; round < 3; ++round) {
+    CAPTURE(round);
+    if (round != 0) pair.renew({}, {});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* inbox = pair.b->memory(64, kEverything);
+    fill_pattern(mine);
+    post_recv(*pair.b, 10, sge(inbox, 0, 64));
+    post_send(*pair.a, 1, sge(mine, 0, 64));
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(text(pair.b->completions()) == "10 success");
+    CHECK(same(mine, inbox, 64));
+    // Request of 24 octets (revision 2), then ULPDU_Length and the DDP header: MSN at its octet 10.
+    const std::size_t msn = 24 + 2 + 10;
+    CHECK(pair.to_b.log[msn + 3] == std::byte{1});
+    CHECK(!pair.a->qp->disconnect());
+    pair.run();
+    CHECK(pair.a->qp->state() == QpState::kIdle);
+    CHECK(pair.b->qp->state() == QpState::kIdle);
+  }
+}
+
+TEST_CASE("after an error the queue pairs connect again once they are reset [VRB-16]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  CHECK(pair.a->qp->reset() == verbs::Errc::kWrongState);
+  Region* mine = pair.a->memory(64, kEverything);
+  post_send(*pair.a, 1, sge(mine, 0, 64));  // no receive: 1/2/02
+  pair.run();
+  CHECK(pair.a->qp->state() == QpState::kError);
+  CHECK(!pair.a->qp->reset());
+  CHECK(!pair.b->qp->reset());
+  pair.a->completions();
+  pair.renew({}, {});
+  REQUIRE(pair.establish());
+  CHECK(received_code(*pair.a) == "none");
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_write(*pair.a, 2, sge(mine, 0, 64), remote(theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "2 success");
+}
