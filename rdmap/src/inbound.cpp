@@ -47,6 +47,10 @@ Result<ddp::Arrival> Stream::begin(bytes::View prefix, std::size_t ulpdu_length)
 }
 
 Result<void> Stream::end() {
+  if (state_ != StreamState::kRdma) {
+    cancel();  // It ended while the payload was on its way; the segment is dropped. [RDMAP-89]
+    return {};
+  }
   const auto done = receiver_.end();
   if (receiver_.current().tagged) ulp_.release_target();
   if (!done) terminate(done.error(), true);

@@ -46,7 +46,8 @@ class Stream : private ddp::Sink {
   /// A segment has begun: see ddp::Receiver::begin(). A Fault has already made the stream
   /// kTerminating; poll next_segment(). Only in state kRdma.
   bytes::Result<ddp::Arrival> begin(bytes::View prefix, std::size_t ulpdu_length);
-  /// Its payload is in place. May call the Ulp and may queue a response.
+  /// Its payload is in place. May call the Ulp and may queue a response. When the stream has ended
+  /// since begin(), the segment counts no more and nothing happens.
   bytes::Result<void> end();
   /// Instead of end(): the payload will not come whole (its CRC was wrong, the connection is gone).
   void cancel();
