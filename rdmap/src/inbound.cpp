@@ -30,10 +30,12 @@ Fault write_fault(AccessError error) {
   return ddp::kDdpCatastrophic;
 }
 
-// Only a Send without payload can be an RTR of the Send kind.
+// Only a whole Send without payload can be an RTR of the Send kind. Reserved bits do not count.
 bool is_empty_send(bytes::View prefix, std::size_t ulpdu_length) {
-  return ulpdu_length == ddp::kUntaggedHeaderSize && prefix.size() >= 2 &&
-         prefix[1] == std::byte{control_octet(Opcode::kSend)};
+  if (ulpdu_length != ddp::kUntaggedHeaderSize) return false;
+  const auto header = ddp::decode_segment_header(prefix);
+  return header && header->last &&
+         (header->rsvd_ulp & kOpcodeMask) == static_cast<std::uint8_t>(Opcode::kSend);
 }
 
 }  // namespace
