@@ -165,7 +165,7 @@ Result<void> Stream::deliver_read_request(const ddp::Delivery& delivery) {
 Result<void> Stream::deliver_read_response() {
   const OutstandingRead done = outstanding_.front();
   if (done.received != done.length) {
-    return fault({Layer::kRdma, 2, 0xFF, "Read Response shorter than asked for"});
+    return fault({Layer::kDdp, 1, 0x01, "Read Response shorter than asked for"});  // [RDMAP-46]
   }
   outstanding_.pop();
   if (!done.internal) ulp_.read_done(done.cookie);  // [RDMAP-44] [RDMAP-68] [RDMAP-79]
