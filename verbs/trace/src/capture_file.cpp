@@ -8,8 +8,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 namespace iwarp::trace {
@@ -18,14 +18,16 @@ namespace {
 constexpr std::size_t kFileBuffer = 128 * 1024;
 static_assert(kFileBuffer > CaptureFile::kMaxPacket + 1024);
 
-struct ClosePcap {
+struct Close {
   void operator()(pcap_t* pcap) const { pcap_close(pcap); }
   void operator()(pcap_dumper_t* dumper) const { pcap_dump_close(dumper); }
 };
 
-std::string failure(const std::string& path, const char* what) {
+std::string failure(const std::string& path, const std::string& what) {
   return fmt::format("cannot write the capture file {}: {}", path, what);
 }
+
+std::string last_error() { return std::generic_category().message(errno); }
 
 }  // namespace
 
@@ -33,8 +35,8 @@ struct CaptureFile::State {
   std::string path;
   CaptureClock clock;
   std::unique_ptr<char[]> buffer;  ///< outlives the dumper, which closes the file
-  std::unique_ptr<pcap_t, ClosePcap> pcap;
-  std::unique_ptr<pcap_dumper_t, ClosePcap> dumper;
+  std::unique_ptr<pcap_t, Close> pcap;
+  std::unique_ptr<pcap_dumper_t, Close> dumper;
   mutable std::mutex mutex;
   std::string error;
 };
@@ -52,16 +54,15 @@ std::expected<std::shared_ptr<CaptureFile>, std::string> CaptureFile::create(
                                                          PCAP_TSTAMP_PRECISION_NANO));
   if (!state->pcap) return std::unexpected(failure(path, "libpcap is out of memory"));
   // "e": a child process must not inherit the file.
-  std::FILE* file = std::fopen(path.c_str(), "wbe");
-  if (file == nullptr) return std::unexpected(failure(path, std::strerror(errno)));
+  std::FILE* const file = std::fopen(path.c_str(), "wbe");
+  if (file == nullptr) return std::unexpected(failure(path, last_error()));
   std::setvbuf(file, state->buffer.get(), _IOFBF, kFileBuffer);
+  // From here on libpcap closes the file, also when it fails.
+  // NOLINTNEXTLINE(clang-analyzer-unix.Stream): the analyser does not know that.
   state->dumper.reset(pcap_dump_fopen(state->pcap.get(), file));
-  if (!state->dumper) {
-    std::fclose(file);
-    return std::unexpected(failure(path, pcap_geterr(state->pcap.get())));
-  }
+  if (!state->dumper) return std::unexpected(failure(path, pcap_geterr(state->pcap.get())));
   if (pcap_dump_flush(state->dumper.get()) != 0) {
-    return std::unexpected(failure(path, std::strerror(errno)));
+    return std::unexpected(failure(path, last_error()));
   }
   return std::shared_ptr<CaptureFile>(new CaptureFile(std::move(state)));
 }
@@ -84,7 +85,7 @@ void CaptureFile::write(bytes::View packet, mpa::TimePoint now) {
   if (!s.error.empty()) return;
   pcap_dump(reinterpret_cast<u_char*>(s.dumper.get()), &header,
             reinterpret_cast<const u_char*>(packet.data()));
-  if (pcap_dump_flush(s.dumper.get()) != 0) s.error = failure(s.path, std::strerror(errno));
+  if (pcap_dump_flush(s.dumper.get()) != 0) s.error = failure(s.path, last_error());
 }
 
 std::string CaptureFile::error() const {

@@ -67,7 +67,7 @@ class CaptureTap final : public verbs::WireTap {
   bool open_ = false;
   bool reset_ = false;
   std::uint16_t ip_id_ = 0;
-  mpa::TimePoint now_{};
+  mpa::TimePoint now_;
   std::vector<std::byte> packet_;
   StreamDecoder decoder_;
 };

@@ -46,7 +46,7 @@ class TextPrinter final : public verbs::WireTap {
   PrinterOptions options_;
   Sink sink_;
   StreamDecoder decoder_;
-  mpa::TimePoint now_{};
+  mpa::TimePoint now_;
 };
 
 }  // namespace iwarp::trace
