@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channels: order, the descriptor's readiness, removal, waking a sleeper.
+#include "iwarp/net/channel.hpp"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+
+#include <ostream>
+#include <thread>
+
+using namespace std::chrono_literals;
+using iwarp::net::Channel;
+
+namespace {
+
+bool readable(int fd) {
+  pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&one, 1, 0) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("a channel gives its events in order and is readable while it has some") {
+  Channel<int> channel;
+  CHECK_FALSE(readable(channel.fd()));
+  CHECK_FALSE(channel.poll().has_value());
+  channel.push(1);
+  channel.push(2);
+  CHECK(readable(channel.fd()));
+  CHECK_EQ(channel.poll(), 1);
+  CHECK(readable(channel.fd()));
+  CHECK_EQ(channel.wait(0ms), 2);
+  CHECK_FALSE(readable(channel.fd()));
+  CHECK_FALSE(channel.wait(1ms).has_value());
+}
+
+TEST_CASE("removed events leave the descriptor as it should be") {
+  Channel<int> channel;
+  for (int i = 0; i < 6; ++i) channel.push(i);
+  channel.remove([](int i) { return i % 2 == 0; });
+  CHECK_EQ(channel.poll(), 1);
+  channel.remove([](int) { return true; });
+  CHECK_FALSE(readable(channel.fd()));
+  CHECK_FALSE(channel.poll().has_value());
+}
+
+TEST_CASE("a sleeper is woken by an event of another thread") {
+  Channel<int> channel;
+  std::jthread other([&] { channel.push(42); });
+  CHECK_EQ(channel.wait(-1ms), 42);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connecting, accepting, rejecting, and all the ways in which a connection does not come about.
+#include <doctest/doctest.h>
+
+#include <ostream>
+#include <thread>
+
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+
+TEST_CASE("private data travels both ways with request and reply [MPA-78] [EMPA-16]") {
+  Pair pair;
+  ConnectOptions options;
+  options.private_data = octets("who is there?");
+  options.connection.startup.ird = 5;
+  options.connection.startup.ord = 7;
+  pair.start(options);
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(event.private_data, options.private_data);
+  CHECK_EQ(event.request->private_data(), options.private_data);
+  CHECK_EQ(event.request->offer().ird, 5);
+  CHECK_EQ(event.request->offer().ord, 7);
+  CHECK_EQ(event.request->local(), pair.listener->local());
+  CHECK_EQ(event.request->peer().host, "127.0.0.1");
+  REQUIRE_FALSE(event.request->accept(*pair.b.qp, 3, 2, octets("me")));
+  const auto established = expect(*pair.a.cm, Type::kEstablished);
+  CHECK_EQ(established.qp, pair.a.qp.get());
+  CHECK_EQ(established.private_data, octets("me"));
+  REQUIRE(established.offer.has_value());
+  CHECK_EQ(established.offer->ird, 3);
+  CHECK_EQ(expect(*pair.b.cm, Type::kEstablished).qp, pair.b.qp.get());
+  CHECK_EQ(pair.a.qp->query().ord, 3);
+  CHECK_EQ(pair.b.qp->query().ord, 2);
+  CHECK_EQ(to_string(pair.a.qp->state()), to_string(verbs::QpState::kRts));
+}
+
+TEST_CASE("the largest private data passes, one octet more is refused [MPA-80] [EMPA-10]") {
+  for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
+    const std::size_t most = revision == 1 ? 512 : 508;
+    Pair pair;
+    ConnectOptions options;
+    options.connection.startup.revision = revision;
+    options.private_data = pattern(most + 1, 3);
+    CHECK_EQ(pair.rnic->connect(*pair.a.qp, pair.listener->local(), options, *pair.a.cm),
+             make_error_code(verbs::Errc::kPrivateDataTooLong));
+    options.private_data.resize(most);
+    pair.start(options);
+    auto event = expect(*pair.b.cm, Type::kConnectRequest);
+    CHECK_EQ(event.private_data, options.private_data);
+    CHECK_EQ(event.request->accept(*pair.b.qp, 16, 16, pattern(most + 1, 4)),
+             make_error_code(verbs::Errc::kPrivateDataTooLong));
+    REQUIRE_FALSE(event.request->accept(*pair.b.qp, 16, 16, pattern(most, 4)));
+    CHECK_EQ(expect(*pair.a.cm, Type::kEstablished).private_data, pattern(most, 4));
+  }
+}
+
+TEST_CASE("a rejected connection says why, and the queue pair can try again [MPA-91] [MPA-96]") {
+  Pair pair;
+  pair.start();
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  REQUIRE_FALSE(event.request->reject(octets("not you")));
+  CHECK_EQ(event.request->reject(), make_error_code(verbs::Errc::kWrongState));
+  auto rejected = expect(*pair.a.cm, Type::kRejected);
+  CHECK_EQ(rejected.private_data, octets("not you"));
+  CHECK_EQ(rejected.error, make_error_code(verbs::Errc::kRejected));
+  pair.connect();
+}
+
+TEST_CASE("a request that nobody decides is rejected when it goes away") {
+  Pair pair;
+  pair.start();
+  expect(*pair.b.cm, Type::kConnectRequest);  // destroyed here
+  CHECK(expect(*pair.a.cm, Type::kRejected).private_data.empty());
+}
+
+TEST_CASE("a port without a listener refuses") {
+  Pair pair;
+  const auto gone = pair.listener->local();
+  pair.listener.reset();
+  const auto outcome = must(pair.rnic->connect_wait(*pair.a.qp, gone, {}, *pair.a.cm));
+  CHECK_EQ(static_cast<int>(outcome.type), static_cast<int>(Type::kConnectFailed));
+  CHECK_EQ(outcome.error, make_error_code(verbs::Errc::kConnectionRefused));
+  CHECK_EQ(outcome.why, "connect to " + to_string(gone) + ": Connection refused");
+  CHECK_EQ(outcome.qp, pair.a.qp.get());
+}
+
+TEST_CASE("a name that does not exist, and port 0, are said to be addresses without use") {
+  Pair pair;
+  const auto outcome =
+      must(pair.rnic->connect_wait(*pair.a.qp, {"no-such-host.invalid", 1}, {}, *pair.a.cm));
+  CHECK_EQ(outcome.error, make_error_code(verbs::Errc::kAddressInvalid));
+  CHECK(outcome.why.starts_with("cannot resolve no-such-host.invalid: "));
+  CHECK_EQ(pair.rnic->connect(*pair.a.qp, {"127.0.0.1", 0}, {}, *pair.a.cm),
+           make_error_code(verbs::Errc::kAddressInvalid));
+}
+
+TEST_CASE("names are resolved, IPv6 works, and a listener on no address takes both") {
+  {
+    Pair pair(1 << 12, {}, {"localhost", 0});
+    ConnectOptions options;
+    REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, {"localhost", pair.listener->local().port},
+                                     options, *pair.a.cm));
+    expect(*pair.b.cm, Type::kConnectRequest);
+  }
+  const auto connects = [](const Address& at, const char* to) {
+    Pair pair(1 << 12, {}, at);
+    REQUIRE_FALSE(
+        pair.rnic->connect(*pair.a.qp, {to, pair.listener->local().port}, {}, *pair.a.cm));
+    auto event = expect(*pair.b.cm, Type::kConnectRequest);
+    CHECK_EQ(event.request->peer().host, to);
+    REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+    expect(*pair.a.cm, Type::kEstablished);
+  };
+  connects({"::1", 0}, "::1");
+  connects({"", 0}, "::1");
+  connects({"", 0}, "127.0.0.1");
+}
+
+TEST_CASE("an address in use and an address of others are told apart") {
+  Pair pair;
+  const auto in_use = pair.rnic->listen(pair.listener->local(), {}, *pair.b.cm);
+  REQUIRE_FALSE(in_use.has_value());
+  CHECK_EQ(in_use.error(), make_error_code(verbs::Errc::kAddressInUse));
+  const auto foreign = pair.rnic->listen({"192.0.2.1", 0}, {}, *pair.b.cm);
+  REQUIRE_FALSE(foreign.has_value());
+  CHECK_EQ(foreign.error(), make_error_code(verbs::Errc::kAddressInvalid));
+}
+
+TEST_CASE("a queue pair connects once at a time [VRB-7]") {
+  Pair pair;
+  pair.start();
+  CHECK_EQ(pair.rnic->connect(*pair.a.qp, pair.listener->local(), {}, *pair.a.cm),
+           make_error_code(verbs::Errc::kWrongState));
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(event.request->accept(*pair.a.qp), make_error_code(verbs::Errc::kWrongState));
+  REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+  expect(*pair.a.cm, Type::kEstablished);
+  CHECK_EQ(pair.rnic->connect(*pair.b.qp, pair.listener->local(), {}, *pair.b.cm),
+           make_error_code(verbs::Errc::kWrongState));
+}
+
+TEST_CASE("waiting for the outcome leaves later events on the program's own channel") {
+  Pair pair;
+  std::jthread passive([&] {
+    auto event = expect(*pair.b.cm, Type::kConnectRequest);
+    REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+  });
+  const auto outcome =
+      must(pair.rnic->connect_wait(*pair.a.qp, pair.listener->local(), {}, *pair.a.cm));
+  CHECK_EQ(static_cast<int>(outcome.type), static_cast<int>(Type::kEstablished));
+  passive.join();
+  CHECK_FALSE(pair.a.cm->poll().has_value());
+  expect(*pair.b.cm, Type::kEstablished);
+  REQUIRE_FALSE(pair.b.qp->disconnect());
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+}
+
+TEST_CASE("a queue pair that goes while it connects takes its events along") {
+  Pair pair;
+  pair.start();
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  pair.a.qp.reset();
+  CHECK_FALSE(pair.a.cm->poll().has_value());
+  // Whether the passive side knows already is chance; it learns it in any case.
+  if (!event.request->accept(*pair.b.qp)) {
+    expect(*pair.b.cm, Type::kEstablished);
+    expect(*pair.b.cm, Type::kDisconnected);
+  }
+  CHECK_FALSE(pair.a.cm->poll().has_value());
+}
+
+TEST_CASE("destroying a listener leaves delivered requests valid") {
+  Pair pair;
+  pair.start();
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  pair.listener.reset();
+  REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+  expect(*pair.a.cm, Type::kEstablished);
+  expect(*pair.b.cm, Type::kEstablished);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers that are silent, talk nonsense, leave, or come in crowds.
+#include <doctest/doctest.h>
+
+#include <ostream>
+
+#include "raw_peer.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+using verbs::Errc;
+
+namespace {
+
+ConnectOptions plain() {
+  ConnectOptions options;
+  options.connection.startup.revision = 1;
+  return options;
+}
+
+mpa::StartupFrame request() { return {.kind = mpa::FrameKind::kRequest}; }
+
+}  // namespace
+
+TEST_CASE("a peer that never replies is given up [MPA-102]") {
+  RawListener silent;
+  Pair pair;
+  ConnectOptions options;
+  options.connection.startup.timeout = 20ms;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, silent.address(), options, *pair.a.cm));
+  const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
+  CHECK_EQ(failed.error, make_error_code(Errc::kTimedOut));
+  CHECK_EQ(failed.why, to_string(silent.address()) + " did not finish the MPA startup in time");
+  silent.accept().wait_for_end();
+}
+
+TEST_CASE("a peer that replies nonsense is not spoken to any more [MPA-68] [MPA-94]") {
+  RawListener server;
+  Pair pair;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), plain(), *pair.a.cm));
+  auto peer = server.accept();
+  peer.receive(20);
+  peer.send(octets("HTTP/1.0 400 Bad Request\r\n"));
+  const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
+  CHECK_EQ(failed.error, make_error_code(Errc::kMpaProtocol));
+  peer.wait_for_end();
+  pair.connect();  // The queue pair is as good as before.
+}
+
+TEST_CASE("a peer that resets after an enhanced Request is asked once more without [EMPA-50]") {
+  RawListener server;
+  Pair pair;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
+  {
+    auto old = server.accept();
+    CHECK_EQ(old.receive(24)[17], std::byte{2});
+    old.reset();
+  }
+  auto again = server.accept();
+  CHECK_EQ(again.receive(20)[17], std::byte{1});
+  again.send_startup({.kind = mpa::FrameKind::kReply});
+  expect(*pair.a.cm, Type::kEstablished);
+  again.reset();
+  expect(*pair.a.cm, Type::kDisconnected);
+}
+
+TEST_CASE("without fall-back a reset during startup is the outcome") {
+  RawListener server;
+  Pair pair;
+  ConnectOptions options;
+  options.fall_back_to_revision_1 = false;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
+  auto peer = server.accept();
+  peer.receive(24);
+  peer.reset();
+  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, make_error_code(Errc::kConnectionReset));
+}
+
+TEST_CASE("who connects and does not speak MPA is closed, and the listener goes on [MPA-66]") {
+  Pair pair;
+  auto garbage = RawPeer::connect(pair.listener->local().port);
+  garbage.send(octets("GET / HTTP/1.0\r\n\r\n"));
+  garbage.wait_for_end();
+  auto half = RawPeer::connect(pair.listener->local().port);
+  half.send(octets("MPA ID Req"));
+  half.close();
+  pair.connect();
+}
+
+TEST_CASE("who connects and says nothing is closed after the time allowed [MPA-99]") {
+  ListenOptions options;
+  options.connection.startup.timeout = 20ms;
+  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  auto silent = RawPeer::connect(pair.listener->local().port);
+  silent.wait_for_end();
+  CHECK_FALSE(pair.b.cm->poll().has_value());
+}
+
+TEST_CASE("a request whose peer has gone is an error to accept, not an event") {
+  Pair pair;
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup(request());
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  // Octets behind the Request are a protocol error, and the close that follows says it was seen.
+  peer.send(octets("too early"));
+  peer.wait_for_end();
+  CHECK_EQ(event.request->accept(*pair.b.qp), make_error_code(Errc::kConnectionReset));
+  CHECK_FALSE(pair.b.cm->poll().has_value());
+  pair.connect();
+}
+
+TEST_CASE("no more requests are pending than the device allows [SCTP-4]") {
+  Pair pair(1 << 12, {.max_pending_connects = 2});
+  auto first = RawPeer::connect(pair.listener->local().port);
+  auto second = RawPeer::connect(pair.listener->local().port);
+  second.send_startup(request());
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  auto third = RawPeer::connect(pair.listener->local().port);
+  third.wait_for_end();
+  // One is decided, and there is room again.
+  REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+  expect(*pair.b.cm, Type::kEstablished);
+  auto fourth = RawPeer::connect(pair.listener->local().port);
+  fourth.send_startup(request());
+  expect(*pair.b.cm, Type::kConnectRequest);
+}
+
+TEST_CASE("a rejecting end closes when its peer does, or after its time") {
+  ListenOptions options;
+  options.connection.close_timeout = 20ms;
+  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup(request());
+  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject(octets("no")));
+  const auto reply = peer.receive(22);
+  CHECK_EQ(reply[16] & std::byte{0x20}, std::byte{0x20});
+  peer.wait_for_end();
+}
+
+TEST_CASE("garbage in full operation ends the stream, not the device [MPA-46]") {
+  Pair pair;
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup(request());
+  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+  expect(*pair.b.cm, Type::kEstablished);
+  peer.receive(20);
+  peer.send(pattern(4096, 5));
+  expect(*pair.b.cm, Type::kDisconnected);
+  REQUIRE_FALSE(pair.b.qp->reset());
+  pair.connect();
+}

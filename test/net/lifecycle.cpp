@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// How connections end: in order from either side, by abort, by Terminate, with the device; and what
+// lives longer than what.
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+
+#include <ostream>
+#include <thread>
+
+#include "sockets.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+using verbs::AsyncEventType;
+using verbs::QpState;
+using verbs::WcStatus;
+using verbs::WrOpcode;
+
+namespace {
+
+void expect_async(Rnic& rnic, verbs::QpNum num, AsyncEventType type) {
+  for (;;) {
+    const auto event = rnic.async_events().wait(kLimit);
+    REQUIRE(event.has_value());
+    if (event->qp_num != num) continue;
+    REQUIRE_EQ(to_string(event->type), to_string(type));
+    return;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an orderly close from either side ends both once, and both can connect again [VRB-18]") {
+  Pair pair;
+  for (int round = 0; round < 6; ++round) {
+    CAPTURE(round);
+    pair.connect();
+    REQUIRE_FALSE((round % 2 == 0 ? pair.a : pair.b).qp->disconnect());
+    CHECK_EQ(expect(*pair.a.cm, Type::kDisconnected).qp, pair.a.qp.get());
+    CHECK_EQ(expect(*pair.b.cm, Type::kDisconnected).qp, pair.b.qp.get());
+    CHECK_EQ(to_string(pair.a.qp->state()), to_string(QpState::kIdle));
+    CHECK_EQ(to_string(pair.b.qp->state()), to_string(QpState::kIdle));
+    CHECK_FALSE(pair.a.cm->poll().has_value());
+    CHECK_FALSE(pair.b.cm->poll().has_value());
+  }
+}
+
+TEST_CASE("what was posted before an orderly close still arrives") {
+  Pair pair(1 << 20);
+  pair.connect();
+  pair.b.post_recv(0, 1 << 20);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 20));
+  REQUIRE_FALSE(pair.a.qp->disconnect());
+  pair.a.expect_success();
+  pair.b.expect_success();
+  CHECK_EQ(pair.a.buffer, pair.b.buffer);
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+}
+
+TEST_CASE("an abort resets: both queue pairs are in error and flushed [VRB-11] [VRB-14]") {
+  Pair pair;
+  pair.connect();
+  pair.a.post_recv(0, 64, 5);
+  pair.b.post_recv(0, 64, 6);
+  REQUIRE_FALSE(pair.a.qp->abort());
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  for (End* end : {&pair.a, &pair.b}) {
+    CHECK_EQ(to_string(end->qp->state()), to_string(QpState::kError));
+    const auto wc = end->completion();
+    CHECK_EQ(to_string(wc.status), to_string(WcStatus::kWrFlush));
+    CHECK_EQ(wc.wr_id, end == &pair.a ? 5 : 6);
+    REQUIRE_FALSE(end->qp->reset());
+  }
+  pair.connect();
+}
+
+TEST_CASE("the consumer's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
+  Pair pair;
+  pair.connect();
+  REQUIRE_FALSE(pair.a.qp->terminate());
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kTerminateReceived);
+  REQUIRE(pair.b.qp->query().terminate_received.has_value());
+  CHECK_EQ(pair.b.qp->query().terminate_received->fault, bytes::Fault{bytes::Layer::kRdma, 0, 0});
+}
+
+TEST_CASE("a Write to an unknown STag is refused with a Terminate, and no octet moves [SEC-8]") {
+  Pair pair;
+  pair.connect();
+  const auto before = pair.b.buffer;
+  auto to = pair.b.remote(0);
+  to.rkey.value ^= 0x5500;
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 64, to));
+  pair.a.completion();
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  REQUIRE(pair.a.qp->query().terminate_received.has_value());
+  CHECK_EQ(pair.b.buffer, before);
+}
+
+TEST_CASE("destroying a connected queue pair resets its connection and takes its events along") {
+  Pair pair;
+  pair.connect();
+  pair.a.qp.reset();
+  expect(*pair.b.cm, Type::kDisconnected);
+  expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kLlpConnectionLost);
+  CHECK_FALSE(pair.a.cm->poll().has_value());
+  CHECK_FALSE(pair.rnic->async_events().poll().has_value());
+}
+
+TEST_CASE("a queue pair that is destroyed under traffic leaves nothing behind") {
+  for (int round = 0; round < 20; ++round) {
+    Pair pair;
+    pair.connect();
+    for (int i = 0; i < 50; ++i) {
+      const auto error = pair.a.post(WrOpcode::kWrite, 0, 32768, pair.b.remote(0));
+      REQUIRE_FALSE(error);
+    }
+    (round % 2 == 0 ? pair.a : pair.b).qp.reset();
+  }
+}
+
+TEST_CASE("a device that ends resets what still runs, also requests nobody looked at") {
+  auto near = open_rnic();
+  End a(*near);
+  {
+    auto far = open_rnic();
+    CmChannel undecided;
+    auto listener = must(far->listen({"127.0.0.1", 0}, {}, undecided));
+    REQUIRE_FALSE(near->connect(*a.qp, listener->local(), {}, *a.cm));
+    auto event = expect(undecided, Type::kConnectRequest);
+    undecided.push(std::move(event));
+    listener.reset();
+    far.reset();
+  }
+  const auto failed = expect(*a.cm, Type::kConnectFailed);
+  CHECK_EQ(failed.error, make_error_code(verbs::Errc::kConnectionReset));
+}
+
+TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
+  Pair pair;
+  // Two ends of one TCP connection, made without the device.
+  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  SocketAddress address;
+  address.storage.ss_family = AF_INET;
+  address.length = 16;
+  REQUIRE_EQ(::bind(listening, address.get(), address.length), 0);
+  REQUIRE_EQ(::listen(listening, 1), 0);
+  address.length = sizeof address.storage;
+  REQUIRE_EQ(::getsockname(listening, address.get(), &address.length), 0);
+  const int active = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  CHECK_EQ(pair.rnic->adopt_initiator(*pair.a.qp, active, {}, *pair.a.cm),
+           make_error_code(verbs::Errc::kInvalidArgument));  // not connected
+  REQUIRE_EQ(::connect(active, address.get(), address.length), 0);
+  const int passive = ::accept(listening, nullptr, nullptr);
+  ::close(listening);
+  // Ordinary streaming first.
+  char word[5] = {};
+  REQUIRE_EQ(::send(active, "hello", 5, 0), 5);
+  REQUIRE_EQ(::recv(passive, word, 5, MSG_WAITALL), 5);
+  REQUIRE_FALSE(pair.rnic->adopt_responder(passive, {}, *pair.b.cm));
+  REQUIRE_FALSE(pair.rnic->adopt_initiator(*pair.a.qp, active, {}, *pair.a.cm));
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+  expect(*pair.a.cm, Type::kEstablished);
+  pair.b.post_recv(0, 64);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+  pair.b.expect_success();
+}
+
+TEST_CASE("a tap is made for each end and sees what passes, startup included") {
+  struct Seen {
+    std::atomic<std::size_t> out{0};
+    std::atomic<std::size_t> in{0};
+    std::atomic<int> closed{0};
+  };
+  struct Tap final : verbs::WireTap {
+    explicit Tap(Seen& s) : seen(s) {}
+    void octets(bool outbound, bytes::View view, mpa::TimePoint) override {
+      (outbound ? seen.out : seen.in) += view.size();
+    }
+    void closed(bool, bool, mpa::TimePoint) override { ++seen.closed; }
+    Seen& seen;
+  };
+  Seen active;
+  Seen passive;
+  const auto factory = [](Seen& seen, bool expected_outgoing) {
+    return [&seen, expected_outgoing](const Address& local, const Address& peer, bool outgoing) {
+      CHECK_EQ(outgoing, expected_outgoing);
+      CHECK_EQ(local.host, "127.0.0.1");
+      CHECK_NE(local.port, peer.port);
+      return std::make_unique<Tap>(seen);
+    };
+  };
+  {
+    Pair pair(1 << 16, {}, {"127.0.0.1", 0}, {.tap = factory(passive, false)});
+    pair.connect({.tap = factory(active, true)});
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 5000, pair.b.remote(0)));
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 8192, 5000, pair.b.remote(0)));
+    pair.a.expect_success();
+    pair.a.expect_success();
+    REQUIRE_FALSE(pair.a.qp->disconnect());
+    expect(*pair.a.cm, Type::kDisconnected);
+    expect(*pair.b.cm, Type::kDisconnected);
+  }
+  CHECK_EQ(active.out, passive.in);
+  CHECK_EQ(active.in, passive.out);
+  CHECK_GT(active.out, 5000 + 20);
+  CHECK_GT(passive.out, 5000 + 20);
+  CHECK_EQ(active.closed, 2);
+  CHECK_EQ(passive.closed, 2);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be registered, and what deregistering promises.
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+
+#include <ostream>
+#include <thread>
+
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using verbs::Errc;
+using verbs::WrOpcode;
+
+namespace {
+
+// Three pages: writable, read-only, gone.
+struct Pages {
+  Pages() {
+    auto* all =
+        ::mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE_NE(all, MAP_FAILED);
+    base = static_cast<std::byte*>(all);
+    REQUIRE_EQ(::mprotect(base + kPage, kPage, PROT_READ), 0);
+    REQUIRE_EQ(::munmap(base + 2 * kPage, kPage), 0);
+  }
+  ~Pages() { ::munmap(base, 2 * kPage); }
+  static constexpr std::size_t kPage = 4096;
+  std::byte* base = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("an STag is given only for memory the process may use [RDMAP-123] [SEC-33]") {
+  constexpr auto kPage = Pages::kPage;
+  Pages pages;
+  auto rnic = open_rnic();
+  auto pd = must(rnic->alloc_pd());
+  const auto refused = [&](std::size_t from, std::size_t size, Access access) {
+    const auto memory = rnic->register_memory(*pd, std::span(pages.base + from, size), access);
+    return !memory && memory.error() == make_error_code(Errc::kInvalidArgument);
+  };
+  CHECK(refused(0, 0, Access::kLocalWrite));
+  CHECK_FALSE(refused(0, kPage, Access::kLocalWrite));
+  CHECK(refused(0, kPage + 1, Access::kLocalWrite));
+  CHECK(refused(kPage - 1, 2, Access::kRemoteWrite));
+  CHECK_FALSE(refused(0, 2 * kPage, Access::kRemoteRead));
+  CHECK(refused(0, 2 * kPage + 1, Access::kRemoteRead));
+  CHECK(refused(2 * kPage, 1, Access::kRemoteRead));
+  const std::span<const std::byte> constant(pages.base + kPage, kPage);
+  CHECK(rnic->register_memory(*pd, constant, Access::kRemoteRead).has_value());
+  CHECK_FALSE(rnic->register_memory(*pd, constant, Access::kLocalWrite).has_value());
+  REQUIRE_EQ(::mprotect(pages.base, kPage, PROT_NONE), 0);
+  CHECK(refused(0, 1, Access::kNone));
+}
+
+TEST_CASE("the device keeps its limits, and what is freed can be had again [SEC-2] [RDMAP-121]") {
+  RnicOptions options;
+  options.max_pds = 2;
+  options.max_cqs = 2;
+  options.max_qps = 1;
+  options.max_srqs = 1;
+  options.max_regions = 2;
+  options.max_cqe = 100;
+  options.max_wr = 50;
+  auto rnic = open_rnic(options);
+  auto pd = must(rnic->alloc_pd());
+  const auto limit = make_error_code(Errc::kLimitReached);
+  {
+    auto second = must(rnic->alloc_pd());
+    CHECK_EQ(rnic->alloc_pd().error(), limit);
+  }
+  must(rnic->alloc_pd());
+  CHECK_EQ(rnic->create_cq(101).error(), make_error_code(Errc::kInvalidArgument));
+  CHECK_EQ(rnic->create_cq(0).error(), make_error_code(Errc::kInvalidArgument));
+  auto cq = must(rnic->create_cq(100));
+  {
+    auto second = must(rnic->create_cq(1));
+    CHECK_EQ(rnic->create_cq(1).error(), limit);
+  }
+  verbs::QpInit init{.send_cq = cq.get(), .recv_cq = cq.get()};
+  CHECK_EQ(rnic->create_qp(*pd, init).error(), make_error_code(Errc::kInvalidArgument));
+  init.limits.max_send_wr = init.limits.max_recv_wr = 50;
+  auto srq = must(rnic->create_srq(*pd, {.max_wr = 50}));
+  CHECK_EQ(rnic->create_srq(*pd, {.max_wr = 51}).error(), make_error_code(Errc::kInvalidArgument));
+  CHECK_EQ(rnic->create_srq(*pd, {.max_wr = 1}).error(), limit);
+  auto qp = must(rnic->create_qp(*pd, init));
+  CHECK_EQ(rnic->create_qp(*pd, init).error(), limit);
+  qp.reset();
+  qp = must(rnic->create_qp(*pd, init));
+  std::vector<std::byte> buffer(10);
+  auto region = must(rnic->register_memory(*pd, std::span(buffer), Access::kLocalWrite));
+  auto window = must(rnic->allocate_window(*pd));
+  CHECK_EQ(rnic->allocate_fast_region(*pd).error(), limit);
+  REQUIRE_FALSE(region.deregister());
+  CHECK(rnic->allocate_fast_region(*pd).has_value());
+}
+
+TEST_CASE("after deregistering no octet changes, however hard the peer writes [SEC-14] [DDP-98]") {
+  constexpr std::size_t kSize = 256 * 1024;
+  for (int kind = 0; kind < 3; ++kind) {
+    CAPTURE(kind);
+    ConnectOptions connect;
+    ListenOptions listen;
+    connect.connection.startup.crc = listen.connection.startup.crc = kind == 0;
+    listen.connection.placement =
+        kind == 1 ? verbs::Placement::kDirect : verbs::Placement::kVerified;
+    Pair pair(kSize, {}, {"127.0.0.1", 0}, listen);
+    pair.connect(connect);
+    const auto target = pair.b.remote(0);
+    // Writes go out as fast as completions come back, until the peer refuses.
+    std::atomic<int> written{0};
+    std::jthread writer([&] {
+      for (;;) {
+        if (pair.a.post(WrOpcode::kWrite, 0, kSize, target)) return;
+        if (pair.a.completion().status != verbs::WcStatus::kSuccess) return;
+        ++written;
+        pair.a.buffer[0] = static_cast<std::byte>(written.load());
+      }
+    });
+    while (written < 20) std::this_thread::yield();
+    REQUIRE_FALSE(pair.b.memory.deregister());
+    // The memory is ours again: nobody else touches it, or a sanitizer would see it.
+    const auto mine = pattern(kSize, 99);
+    std::copy(mine.begin(), mine.end(), pair.b.buffer.begin());
+    writer.join();
+    CHECK_EQ(pair.b.buffer, mine);
+  }
+}
+
+TEST_CASE("a region with a bound window stays until the window is gone [VRB-34]") {
+  Pair pair;
+  pair.connect();
+  auto memory = must(pair.rnic->register_memory(*pair.a.pd, std::span(pair.a.buffer),
+                                                Access::kLocalWrite | Access::kBindWindow));
+  auto window = must(pair.rnic->allocate_window(*pair.a.pd));
+  REQUIRE_FALSE(pair.a.qp->post_send({.opcode = WrOpcode::kBindWindow,
+                                      .bind = {.window = window.stag(),
+                                               .key = 9,
+                                               .region = memory.stag(),
+                                               .address = pair.a.buffer.data(),
+                                               .length = 64,
+                                               .access = Access::kRemoteWrite}}));
+  pair.a.expect_success();
+  CHECK_EQ(memory.deregister(), make_error_code(Errc::kBusy));
+  CHECK_FALSE(window.deregister());
+  CHECK_FALSE(memory.deregister());
+}

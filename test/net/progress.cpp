@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who makes progress: pollers, sleepers, and the worker that takes over from one to the other.
+#include <doctest/doctest.h>
+
+#include <ostream>
+#include <thread>
+
+#include "drive_lock.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using verbs::WrOpcode;
+
+namespace {
+
+// `rounds` Sends there and back; `wait` is how an end awaits a completion.
+template <typename Wait>
+void ping_pong(Pair& pair, int rounds, Wait wait) {
+  pair.b.post_recv(0, 64, 1);
+  std::jthread echo([&] {
+    for (int i = 0; i < rounds; ++i) {
+      while (wait(pair.b).opcode != verbs::WcOpcode::kRecv) {
+      }
+      pair.b.post_recv(0, 64, 1);
+      REQUIRE_FALSE(pair.b.post(WrOpcode::kSend, 0, 64));
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    pair.a.buffer[0] = static_cast<std::byte>(i);
+    pair.a.post_recv(64, 64, 2);
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+    while (wait(pair.a).opcode != verbs::WcOpcode::kRecv) {
+    }
+    REQUIRE_EQ(pair.a.buffer[64], static_cast<std::byte>(i));
+  }
+}
+
+void poll_empty(End& end, int times) {
+  verbs::WorkCompletion wc;
+  for (int i = 0; i < times; ++i) REQUIRE_EQ(end.cq->poll(std::span(&wc, 1)), 0);
+}
+
+}  // namespace
+
+TEST_CASE("two pollers exchange messages") {
+  Pair pair;
+  pair.connect();
+  ping_pong(pair, 2000, [](End& end) { return end.spin(); });
+}
+
+TEST_CASE("two sleepers exchange messages, and no wake-up is lost [VRB-52]") {
+  Pair pair;
+  pair.connect();
+  ping_pong(pair, 2000, [](End& end) { return end.completion(); });
+}
+
+TEST_CASE("a poller and a sleeper exchange messages") {
+  Pair pair;
+  pair.connect();
+  ping_pong(pair, 1000, [&](End& end) { return &end == &pair.a ? end.spin() : end.completion(); });
+}
+
+TEST_CASE("who polls now and then sleeps is woken each time") {
+  Pair pair;
+  pair.connect();
+  for (int i = 0; i < 50; ++i) {
+    poll_empty(pair.b, 200);  // long enough for the worker to be sent to sleep
+    pair.b.post_recv(0, 64);
+    std::jthread sender([&] { REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64)); });
+    pair.b.expect_success();
+    sender.join();
+    pair.a.expect_success();
+  }
+}
+
+TEST_CASE("a target whose program has stopped polling is served by the worker") {
+  Pair pair;
+  pair.connect();
+  for (int i = 0; i < 50; ++i) {
+    poll_empty(pair.b, 200);
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
+    pair.a.expect_success();
+  }
+}
+
+TEST_CASE("more connections on one queue than a poll looks at are served all the same") {
+  auto rnic = open_rnic();
+  End server(*rnic);
+  End client(*rnic, 1 << 14);
+  auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *server.cm));
+  std::vector<QpHandle> there;
+  std::vector<QpHandle> here;
+  for (int i = 0; i < 12; ++i) {
+    here.push_back(client.make_qp());
+    there.push_back(server.make_qp());
+    REQUIRE_FALSE(rnic->connect(*here.back(), listener->local(), {}, *client.cm));
+    REQUIRE_FALSE(
+        expect(*server.cm, CmEvent::Type::kConnectRequest).request->accept(*there.back()));
+    expect(*client.cm, CmEvent::Type::kEstablished);
+  }
+  for (int round = 0; round < 20; ++round) {
+    for (const auto& qp : here) {
+      const auto one = client.sge(0, 128);
+      REQUIRE_FALSE(qp->post_send(
+          {.opcode = WrOpcode::kRead, .sgl = std::span(&one, 1), .remote = server.remote(0)}));
+    }
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      REQUIRE_EQ(to_string(client.spin().status), to_string(verbs::WcStatus::kSuccess));
+    }
+  }
+}
+
+TEST_CASE("at rest nobody is woken") {
+  Pair pair;
+  pair.connect();
+  poll_empty(pair.b, 500);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
+  pair.a.expect_success();
+  // The channels stay quiet meanwhile; whatever was going on has ended by then.
+  CHECK_FALSE(pair.a.cm->wait(50ms).has_value());
+  const auto before = pair.rnic->counters();
+  CHECK_FALSE(pair.a.cm->wait(100ms).has_value());
+  const auto after = pair.rnic->counters();
+  CHECK_EQ(after.wakeups, before.wakeups);
+  CHECK_EQ(after.receive_calls, before.receive_calls);
+  CHECK_EQ(after.send_calls, before.send_calls);
+}
+
+TEST_CASE("a stream held for want of a receive goes on when one is posted") {
+  ListenOptions listen;
+  listen.connection.receive_hold = kLimit;
+  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+  pair.connect();
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
+    pair.a.expect_success();
+    pair.b.post_recv(0, 512);
+    pair.b.expect_success();
+  }
+}
+
+TEST_CASE("a held stream goes on when its shared queue gets a receive [VRB-19]") {
+  ListenOptions listen;
+  listen.connection.receive_hold = kLimit;
+  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+  auto srq = must(pair.rnic->create_srq(*pair.b.pd, {}));
+  pair.b.qp = must(pair.rnic->create_qp(
+      *pair.b.pd, {.send_cq = pair.b.cq.get(), .recv_cq = pair.b.cq.get(), .srq = srq.get()}));
+  pair.connect();
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
+    pair.a.expect_success();
+    const auto one = pair.b.sge(0, 512);
+    REQUIRE_FALSE(srq->post_recv({.sgl = std::span(&one, 1)}));
+    pair.b.expect_success();
+  }
+  pair.b.qp.reset();
+}
+
+TEST_CASE("the drive lock loses no work and admits one at a time") {
+  constexpr int kThreads = 3;
+  constexpr int kEach = 20000;
+  DriveLock lock;
+  std::atomic<int> left[kThreads] = {};
+  int done = 0;  // guarded by the lock
+  const auto run = [&] {
+    do {
+      const auto work = lock.take();
+      for (int t = 0; t < kThreads; ++t) {
+        if ((work & (1U << t)) != 0) done += left[t].exchange(0);
+      }
+    } while (!lock.leave());
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kEach; ++i) {
+          ++left[t];
+          if (lock.enter(1U << t)) run();
+          if (i % 100 == 0) {
+            lock.lock();
+            run();
+          }
+        }
+      });
+    }
+  }
+  lock.lock();
+  CHECK_EQ(done, kThreads * kEach);
+  run();
+}

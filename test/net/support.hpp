@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two ends over loopback, and the words the tests use for them. Waiting is always for an event,
+// with a time limit that only a defect reaches.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+#include "iwarp/net/rnic.hpp"
+
+namespace iwarp::net {
+
+using namespace std::chrono_literals;
+inline constexpr auto kLimit = 60s;
+
+inline std::vector<std::byte> octets(std::string_view text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
+/// Octets that differ from place to place and from seed to seed.
+inline std::vector<std::byte> pattern(std::size_t size, unsigned seed) {
+  std::vector<std::byte> out(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    out[i] = static_cast<std::byte>((i * 7 + (i >> 8) * 13 + seed * 31) & 0xFF);
+  }
+  return out;
+}
+
+inline std::unique_ptr<Rnic> open_rnic(const RnicOptions& options = {}) {
+  auto rnic = Rnic::open(options);
+  REQUIRE(rnic.has_value());
+  return std::move(*rnic);
+}
+
+template <typename T>
+T must(Expected<T> value) {
+  REQUIRE_MESSAGE(value.has_value(), (value ? std::string() : value.error().message()));
+  return std::move(*value);
+}
+
+inline CmEvent next(CmChannel& channel) {
+  auto event = channel.wait(kLimit);
+  REQUIRE(event.has_value());
+  return std::move(*event);
+}
+
+inline CmEvent expect(CmChannel& channel, CmEvent::Type type) {
+  auto event = next(channel);
+  INFO("why: ", event.why);
+  REQUIRE_EQ(static_cast<int>(event.type), static_cast<int>(type));
+  return event;
+}
+
+/// One end: a domain, a queue with its channel, a buffer with all rights, a queue pair.
+struct End {
+  explicit End(Rnic& device, std::size_t size = 1 << 16, unsigned seed = 1)
+      : rnic(device),
+        pd(must(rnic.alloc_pd())),
+        cm(must(rnic.create_cm_channel())),
+        channel(must(rnic.create_channel())),
+        cq(must(rnic.create_cq(1024, channel.get()))),
+        buffer(pattern(size, seed)),
+        memory(must(rnic.register_memory(
+            *pd, std::span(buffer),
+            Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead))),
+        qp(make_qp()) {}
+
+  QpHandle make_qp() {
+    return must(
+        rnic.create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get(), .signal_all = true}));
+  }
+
+  verbs::Sge sge(std::size_t at, std::size_t length) {
+    return {.address = buffer.data() + at,
+            .length = static_cast<std::uint32_t>(length),
+            .lkey = memory.stag()};
+  }
+  verbs::RemoteAddress remote(std::size_t at) {
+    return {.rkey = memory.stag(), .to = memory.to(buffer.data() + at)};
+  }
+  void post_recv(std::size_t at, std::size_t length, std::uint64_t id = 0) {
+    const auto one = sge(at, length);
+    REQUIRE_FALSE(qp->post_recv({.wr_id = id, .sgl = std::span(&one, 1)}));
+  }
+  std::error_code post(verbs::WrOpcode opcode, std::size_t at, std::size_t length,
+                       verbs::RemoteAddress to = {}, std::uint64_t id = 0) {
+    const auto one = sge(at, length);
+    return qp->post_send({.wr_id = id, .opcode = opcode, .sgl = std::span(&one, 1), .remote = to});
+  }
+  /// The next completion, sleeping until it comes.
+  verbs::WorkCompletion completion() {
+    verbs::WorkCompletion wc;
+    for (;;) {
+      if (cq->poll(std::span(&wc, 1)) == 1) return wc;
+      cq->arm(verbs::Notify::kNext);
+      if (cq->poll(std::span(&wc, 1)) == 1) return wc;
+      REQUIRE(channel->wait(kLimit).has_value());
+    }
+  }
+  /// The next completion, by polling only.
+  verbs::WorkCompletion spin() {
+    verbs::WorkCompletion wc;
+    const auto end = std::chrono::steady_clock::now() + kLimit;
+    while (cq->poll(std::span(&wc, 1)) == 0) REQUIRE(std::chrono::steady_clock::now() < end);
+    return wc;
+  }
+  void expect_success() {
+    REQUIRE_EQ(to_string(completion().status), to_string(verbs::WcStatus::kSuccess));
+  }
+
+  Rnic& rnic;
+  std::unique_ptr<ProtectionDomain> pd;
+  CmChannelHandle cm;
+  std::unique_ptr<CompletionChannel> channel;
+  CqHandle cq;
+  std::vector<std::byte> buffer;
+  Memory memory;
+  QpHandle qp;
+};
+
+/// Two ends of one device, the second listening.
+struct Pair {
+  explicit Pair(std::size_t size = 1 << 16, const RnicOptions& options = {},
+                const Address& at = {"127.0.0.1", 0}, const ListenOptions& listen = {})
+      : rnic(open_rnic(options)),
+        a(*rnic, size, 1),
+        b(*rnic, size, 2),
+        listener(must(rnic->listen(at, listen, *b.cm))) {}
+
+  /// Connects a to b.
+  void connect(const ConnectOptions& options = {}) {
+    start(options);
+    auto request = expect(*b.cm, CmEvent::Type::kConnectRequest);
+    REQUIRE_FALSE(request.request->accept(*b.qp));
+    expect(*a.cm, CmEvent::Type::kEstablished);
+    // Without an RTR the passive side is established at once, with one when it has come.
+    expect(*b.cm, CmEvent::Type::kEstablished);
+  }
+  void start(const ConnectOptions& options = {}) {
+    REQUIRE_FALSE(rnic->connect(*a.qp, listener->local(), options, *a.cm));
+  }
+
+  std::unique_ptr<Rnic> rnic;
+  End a;
+  End b;
+  std::unique_ptr<Listener> listener;
+};
+
+}  // namespace iwarp::net

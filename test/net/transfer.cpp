@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of operation over every kind of connection, with every octet looked at.
+#include <doctest/doctest.h>
+
+#include <ostream>
+#include <thread>
+
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using verbs::WrOpcode;
+
+namespace {
+
+// One of each, both ways where both ends may. The buffers are `size` octets large.
+void move_and_check(Pair& pair, std::size_t size) {
+  End& a = pair.a;
+  End& b = pair.b;
+  const auto part = size / 4;
+  b.post_recv(3 * part, part, 7);
+  const auto written = std::vector(a.buffer.begin(), a.buffer.begin() + std::ptrdiff_t(part));
+  const auto read = std::vector(b.buffer.begin() + std::ptrdiff_t(part),
+                                b.buffer.begin() + std::ptrdiff_t(2 * part));
+  REQUIRE_FALSE(a.post(WrOpcode::kWrite, 0, part, b.remote(0), 1));
+  REQUIRE_FALSE(a.post(WrOpcode::kRead, part, part, b.remote(part), 2));
+  REQUIRE_FALSE(a.post(WrOpcode::kSend, 2 * part, part - 1, {}, 3));
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    const auto wc = a.completion();
+    CHECK_EQ(wc.wr_id, id);
+    REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+  }
+  const auto wc = b.completion();
+  REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+  CHECK_EQ(wc.wr_id, 7);
+  CHECK_EQ(wc.byte_len, part - 1);
+  CHECK(std::equal(written.begin(), written.end(), b.buffer.begin()));
+  CHECK(std::equal(read.begin(), read.end(), a.buffer.begin() + std::ptrdiff_t(part)));
+  CHECK(std::equal(a.buffer.begin() + std::ptrdiff_t(2 * part),
+                   a.buffer.begin() + std::ptrdiff_t(3 * part - 1),
+                   b.buffer.begin() + std::ptrdiff_t(3 * part)));
+  // And one back.
+  a.post_recv(0, part, 8);
+  REQUIRE_FALSE(b.post(WrOpcode::kSend, 3 * part, part, {}, 9));
+  b.expect_success();
+  a.expect_success();
+  CHECK(std::equal(b.buffer.begin() + std::ptrdiff_t(3 * part), b.buffer.end(), a.buffer.begin()));
+}
+
+struct Wire {
+  bool crc = true;
+  bool markers = false;
+};
+
+void run(std::uint8_t revision, mpa::Rtr rtr, Wire active, Wire passive) {
+  ConnectOptions connect;
+  connect.connection.startup.revision = revision;
+  connect.connection.startup.rtr = rtr;
+  connect.connection.startup.crc = active.crc;
+  connect.connection.startup.markers = active.markers;
+  ListenOptions listen;
+  listen.connection.startup.crc = passive.crc;
+  listen.connection.startup.markers = passive.markers;
+  Pair pair(1 << 14, {}, {"127.0.0.1", 0}, listen);
+  pair.connect(connect);
+  move_and_check(pair, 1 << 14);
+}
+
+}  // namespace
+
+TEST_CASE("all operations over all combinations of CRC and markers, revision 1 [MPA-2] [MPA-36]") {
+  for (int bits = 0; bits < 16; ++bits) {
+    CAPTURE(bits);
+    run(1, mpa::Rtr::kNone, {(bits & 1) != 0, (bits & 2) != 0}, {(bits & 4) != 0, (bits & 8) != 0});
+  }
+}
+
+TEST_CASE("all operations with every RTR over CRC and markers, revision 2 [EMPA-38]") {
+  for (const auto rtr : {mpa::Rtr::kNone, mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
+    for (int bits = 0; bits < 16; ++bits) {
+      CAPTURE(static_cast<int>(rtr));
+      CAPTURE(bits);
+      run(2, rtr, {(bits & 1) != 0, (bits & 2) != 0}, {(bits & 4) != 0, (bits & 8) != 0});
+    }
+  }
+}
+
+TEST_CASE("large messages pass whole, placed verified, directly and without CRC") {
+  constexpr std::size_t kSize = 8 << 20;
+  for (int kind = 0; kind < 3; ++kind) {
+    CAPTURE(kind);
+    ConnectOptions connect;
+    ListenOptions listen;
+    connect.connection.startup.crc = listen.connection.startup.crc = kind != 2;
+    if (kind == 1) {
+      connect.connection.placement = listen.connection.placement = verbs::Placement::kDirect;
+    }
+    Pair pair(kSize, {}, {"::1", 0}, listen);
+    pair.connect(connect);
+    move_and_check(pair, kSize);
+    const auto counters = pair.rnic->counters();
+    CHECK_GE(counters.octets_placed, kSize);
+    CHECK_GT(counters.send_calls, 0);
+    CHECK_GT(counters.receive_calls, 0);
+    if (kind == 2) CHECK_EQ(counters.octets_crced, 0);
+  }
+}
+
+TEST_CASE("what is posted before the connection is sent once it stands [VRB-6]") {
+  Pair pair;
+  pair.b.post_recv(0, 64);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+  pair.connect();
+  pair.a.expect_success();
+  pair.b.expect_success();
+  CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 64, pair.b.buffer.begin()));
+}
+
+TEST_CASE("a target serves Writes and Reads while its program does nothing") {
+  Pair pair;
+  pair.connect();
+  for (int i = 0; i < 200; ++i) {
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 4096, pair.b.remote(0)));
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 8192, 4096, pair.b.remote(0)));
+    pair.a.expect_success();
+    pair.a.expect_success();
+    REQUIRE(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 4096,
+                       pair.a.buffer.begin() + 8192));
+    pair.a.buffer[static_cast<std::size_t>(i)] = std::byte{0xA5};
+  }
+}
+
+TEST_CASE("many connections at once from several threads, on two workers") {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 4;
+  auto rnic = open_rnic({.workers = 2});
+  End server(*rnic);
+  auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *server.cm));
+  std::jthread passive([&] {
+    std::vector<std::unique_ptr<End>> ends;
+    for (int i = 0; i < kThreads * kEach; ++i) {
+      auto event = expect(*server.cm, CmEvent::Type::kConnectRequest);
+      ends.push_back(std::make_unique<End>(*rnic, 4096));
+      ends.back()->post_recv(0, 4096);
+      REQUIRE_FALSE(event.request->accept(*ends.back()->qp));
+      expect(*server.cm, CmEvent::Type::kEstablished);
+      // The echo.
+      const auto wc = ends.back()->completion();
+      REQUIRE_FALSE(ends.back()->post(WrOpcode::kSend, 0, wc.byte_len));
+      ends.back()->expect_success();
+    }
+  });
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) {
+        End end(*rnic, 8192, static_cast<unsigned>(t * kEach + i));
+        end.post_recv(4096, 4096);
+        const auto outcome = must(rnic->connect_wait(*end.qp, listener->local(), {}, *end.cm));
+        REQUIRE_EQ(static_cast<int>(outcome.type), static_cast<int>(CmEvent::Type::kEstablished));
+        REQUIRE_FALSE(end.post(WrOpcode::kSend, 0, 4096));
+        end.expect_success();
+        end.expect_success();
+        CHECK(std::equal(end.buffer.begin(), end.buffer.begin() + 4096, end.buffer.begin() + 4096));
+      }
+    });
+  }
+}
+
+TEST_CASE("threads that post on one queue pair neither wait nor lose work") {
+  constexpr std::size_t kThreads = 3;
+  constexpr std::size_t kEach = 400;
+  Pair pair;
+  pair.connect();
+  std::atomic<std::size_t> completed{0};
+  std::vector<std::jthread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = 0; i < kEach;) {
+        const auto error = pair.a.post(WrOpcode::kWrite, 64 * t, 64, pair.b.remote(64 * t));
+        if (!error) {
+          ++i;
+        } else {
+          REQUIRE_EQ(error, make_error_code(verbs::Errc::kQueueFull));
+          std::this_thread::yield();
+        }
+      }
+    });
+  }
+  while (completed < kThreads * kEach) {
+    pair.a.expect_success();
+    ++completed;
+  }
+  // A Read sees what earlier Writes did.
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 1024, 64 * kThreads, pair.b.remote(0)));
+  pair.a.expect_success();
+  CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 64 * kThreads,
+                   pair.a.buffer.begin() + 1024));
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection manager's common parts: events about a connection, and the words for failures.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "driven_connection.hpp"
+#include "iwarp/net/connection_manager.hpp"
+
+namespace iwarp::net {
+
+/// What the connection manager asks of the device: which queue pair is free to be connected.
+class Claims {
+ public:
+  /// A connection or an attempt to make one now has the queue pair. Errc::kWrongState: another has.
+  virtual std::error_code claim(verbs::QueuePair& qp, CmChannel& channel) = 0;
+  /// It is free for a new connection.
+  virtual void release(const verbs::QueuePair& qp) = 0;
+  /// It and its completion queues know the connection from now on. False: it is not claimed (any
+  /// more).
+  virtual bool attach(verbs::QueuePair& qp,
+                      const std::shared_ptr<DrivenConnection>& connection) = 0;
+
+ protected:
+  ~Claims() = default;
+};
+
+/// One unit of `counter` while it lives.
+class PendingMark {
+ public:
+  explicit PendingMark(std::atomic<std::size_t>& counter) : counter_(&counter) { ++counter; }
+  PendingMark(PendingMark&& o) noexcept : counter_(std::exchange(o.counter_, nullptr)) {}
+  PendingMark& operator=(PendingMark&&) = delete;
+  ~PendingMark() { release(); }
+  void release() {
+    if (counter_ != nullptr) --*counter_;
+    counter_ = nullptr;
+  }
+
+ private:
+  std::atomic<std::size_t>* counter_;
+};
+
+/// The active side. `retry`, when set, is asked to connect again without enhanced start-up.
+class InitiatorClient final : public ConnectionClient {
+ public:
+  InitiatorClient(Claims& claims, CmChannel& channel, std::function<bool()> retry)
+      : claims_(claims), channel_(&channel), retry_(std::move(retry)) {}
+  void happened(DrivenConnection& connection, const verbs::Connection& core,
+                const verbs::ConnectionEvent& event) override;
+  void send_to(CmChannel& channel) override { channel_ = &channel; }
+
+ private:
+  Claims& claims_;
+  CmChannel* channel_;
+  std::function<bool()> retry_;
+};
+
+/// The passive side. The request goes out on `channel`; undecided it counts as pending.
+class ResponderClient final : public ConnectionClient {
+ public:
+  ResponderClient(Claims& claims, CmChannel& channel, PendingMark pending)
+      : claims_(claims), channel_(&channel), pending_(std::move(pending)) {}
+  void happened(DrivenConnection& connection, const verbs::Connection& core,
+                const verbs::ConnectionEvent& event) override;
+  void send_to(CmChannel& channel) override { channel_ = &channel; }
+
+ private:
+  Claims& claims_;
+  CmChannel* channel_;
+  PendingMark pending_;
+};
+
+/// The event kConnectFailed for a failed MPA startup.
+CmEvent startup_failed(const Address& peer, const mpa::Failure& failure);
+/// The event kConnectFailed for a system error while connecting.
+CmEvent connect_failed(const std::string& what, const std::error_code& error);
+/// The verbs code for an error of the operating system.
+std::error_code to_errc(const std::error_code& error);
+
+}  // namespace iwarp::net

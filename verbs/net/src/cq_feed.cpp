@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a poll drives connections, and when it may keep the workers asleep.
+#include "cq_feed.hpp"
+
+#include "driven_connection.hpp"
+
+namespace iwarp::net {
+namespace {
+
+// A poll looks at each connection, one system call each; with more the workers are cheaper.
+constexpr std::size_t kMostPolled = 8;
+// So many empty polls within the window mean a consumer that waits by polling.
+constexpr unsigned kOften = 16;
+constexpr auto kWindow = std::chrono::microseconds(200);
+// Once quiet: a pause of this length ends it. Bounds how long a peer waits for us then.
+constexpr auto kPause = std::chrono::microseconds(500);
+constexpr auto kWatchInterval = std::chrono::milliseconds(1);
+
+}  // namespace
+
+void CqFeed::make_progress() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  // Another thread polls this queue, and drives.
+  if (!lock || connections_.empty() || connections_.size() > kMostPolled) return;
+  const bool quiet = polled_often(Clock::now());
+  bool any_ended = false;
+  for (const auto& connection : connections_) {
+    connection->poll(quiet);
+    any_ended |= connection->ended();
+  }
+  if (any_ended) forget_ended();
+  if (quiet && !quiet_) {
+    quiet_ = true;
+    watch();
+  }
+}
+
+bool CqFeed::polled_often(Clock::time_point now) {
+  last_poll_ = now;
+  if (armed_.load(std::memory_order_relaxed)) return false;
+  if (now - window_ > kWindow) {
+    // A poll that finds much to do takes longer than the window.
+    polls_ = quiet_ ? kOften : 0;
+    window_ = now;
+  }
+  return ++polls_ >= kOften;
+}
+
+void CqFeed::armed() {
+  armed_.store(true, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  if (quiet_) wake_all();
+}
+
+void CqFeed::add(std::shared_ptr<DrivenConnection> connection) {
+  const std::lock_guard lock(mutex_);
+  forget_ended();
+  connections_.push_back(std::move(connection));
+  if (quiet_ && connections_.size() > kMostPolled) wake_all();
+}
+
+void CqFeed::stop() {
+  const std::lock_guard lock(mutex_);
+  wake_all();
+  connections_.clear();
+  timer_.cancel();
+}
+
+void CqFeed::watch() {
+  timer_.expires_after(kWatchInterval);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+    if (!cancelled) self->tick();
+  });
+}
+
+void CqFeed::tick() {
+  const std::lock_guard lock(mutex_);
+  if (!quiet_) return;
+  if (Clock::now() - last_poll_ > kPause) {
+    wake_all();
+  } else {
+    watch();
+  }
+}
+
+void CqFeed::wake_all() {
+  quiet_ = false;
+  polls_ = 0;
+  for (const auto& connection : connections_) connection->wake();
+}
+
+void CqFeed::forget_ended() {
+  std::erase_if(connections_, [](const auto& connection) { return connection->ended(); });
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// CqFeed: the connections whose completions go to one completion queue. An empty poll drives them
+// in the polling thread, and while polls keep coming the workers are left asleep (in the manner of
+// NAPI). When the polling stops, or the queue is armed to sleep on it, the workers take over.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "iwarp/verbs/completion_queue.hpp"
+#include "worker.hpp"
+
+namespace iwarp::net {
+
+class DrivenConnection;
+
+class CqFeed final : public verbs::Progress, public std::enable_shared_from_this<CqFeed> {
+ public:
+  explicit CqFeed(Worker& worker) : timer_(worker.context()) {}
+
+  // Progress
+  void make_progress() override;
+  void armed() override;
+
+  /// The queue has called its consumer: it is no longer armed.
+  void notified() { armed_.store(false, std::memory_order_relaxed); }
+  void add(std::shared_ptr<DrivenConnection> connection);
+  /// The queue is going away.
+  void stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool polled_often(Clock::time_point now);
+  void watch();
+  void tick();
+  void wake_all();
+  void forget_ended();
+
+  std::mutex mutex_;  ///< before the lock of a connection, which is only tried under it
+  std::vector<std::shared_ptr<DrivenConnection>> connections_;
+  std::atomic<bool> armed_{false};
+  Clock::time_point window_{};
+  Clock::time_point last_poll_{};
+  unsigned polls_ = 0;
+  bool quiet_ = false;
+  asio::steady_timer timer_;
+};
+
+}  // namespace iwarp::net

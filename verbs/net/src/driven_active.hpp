@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a DrivenConnection has while its socket is open.
+#pragma once
+
+#include "driven_connection.hpp"
+
+namespace iwarp::net {
+
+struct DrivenConnection::Active {
+  Active(Worker& worker, Setup setup, std::weak_ptr<verbs::QpDriver> driver)
+      : socket(std::move(setup.socket)),
+        tap(std::move(setup.tap)),
+        client(std::move(setup.client)),
+        core(setup.role, setup.qp, std::move(driver), setup.options, tap.get()),
+        readiness(worker.context()),
+        timer(worker.context()) {}
+
+  UniqueFd socket;
+  std::unique_ptr<verbs::WireTap> tap;
+  std::unique_ptr<ConnectionClient> client;
+  verbs::Connection core;
+
+  /// Registered with the worker's reactor, unless quiet. Does not own the descriptor.
+  asio::posix::stream_descriptor readiness;
+  asio::steady_timer timer;
+  std::optional<verbs::TimePoint> timer_at;
+  bool reading = false;  ///< a wait is pending; only its handler clears this
+  bool writing = false;
+  bool quiet = false;          ///< somebody polls; the worker is not to be woken
+  bool write_blocked = false;  ///< the socket buffer is full
+  bool end_of_stream = false;
+  bool shutdown_wanted = false;
+  bool fin_sent = false;
+  std::uint32_t sends_since_emss = 0;
+  std::uint64_t send_calls = 0;
+  std::uint64_t receive_calls = 0;
+  std::uint64_t wakeups = 0;
+};
+
+}  // namespace iwarp::net

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a driven connection: set-up, control, who drives it, its end. Octets: driven_io.cpp.
+#include "driven_connection.hpp"
+
+#include <sys/socket.h>
+
+#include "driven_active.hpp"
+#include "iwarp/rdmap/faults.hpp"
+#include "sockets.hpp"
+
+namespace iwarp::net {
+namespace {
+
+// A thread of the application does not drive for others longer than this; then the worker does.
+constexpr int kCallerRounds = 8;
+
+std::error_code error(verbs::Errc code) { return make_error_code(code); }
+
+}  // namespace
+
+DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup)
+    : registry_(registry),
+      worker_(worker),
+      local_(local_address(setup.socket.get())),
+      peer_(peer_address(setup.socket.get())),
+      qp_(setup.qp) {}
+
+DrivenConnection::~DrivenConnection() = default;
+
+std::shared_ptr<DrivenConnection> DrivenConnection::make(Registry& registry, Worker& worker,
+                                                         Setup setup) {
+  auto self = std::make_shared<DrivenConnection>(Private{}, registry, worker, setup);
+  self->active_ = std::make_unique<Active>(worker, std::move(setup), self);
+  return self;
+}
+
+// Set-up ------------------------------------------------------------------------------------------
+
+bool DrivenConnection::start(bytes::View private_data) {
+  lock_.lock();
+  bool ok = false;
+  if (active_ != nullptr) {
+    active_->core.set_emss(effective_mss(active_->socket.get()));
+    ok = active_->core.connect(private_data, mpa::Clock::now());
+  }
+  run(false);
+  return ok;
+}
+
+void DrivenConnection::listen() {
+  lock_.lock();
+  if (active_ != nullptr) {
+    active_->core.set_emss(effective_mss(active_->socket.get()));
+    active_->core.listen(mpa::Clock::now());
+  }
+  run(false);
+}
+
+std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View private_data,
+                                         std::uint16_t ird, std::uint16_t ord) {
+  lock_.lock();
+  std::error_code out;
+  if (active_ == nullptr || active_->core.startup().state() != mpa::StartupState::kAwaitDecision) {
+    out = error(verbs::Errc::kConnectionReset);
+  } else {
+    qp_ = &qp;  // before its events come
+    if (!active_->core.accept(qp, private_data, ird, ord, mpa::Clock::now())) {
+      qp_ = nullptr;
+      out = error(verbs::Errc::kPrivateDataTooLong);
+    }
+  }
+  run(false);
+  return out;
+}
+
+std::error_code DrivenConnection::reject(bytes::View private_data) {
+  lock_.lock();
+  std::error_code out;
+  if (active_ == nullptr || active_->core.startup().state() != mpa::StartupState::kAwaitDecision) {
+    out = error(verbs::Errc::kConnectionReset);
+  } else if (!active_->core.reject(private_data, mpa::Clock::now())) {
+    out = error(verbs::Errc::kPrivateDataTooLong);
+  }
+  run(false);
+  return out;
+}
+
+void DrivenConnection::receive_posted() {
+  // A stream that is not held needs nothing: receives are looked up when they are needed.
+  if (held_.load(std::memory_order_seq_cst)) kick(kResume);
+}
+
+void DrivenConnection::revoke(const verbs::Region& region) {
+  lock_.lock();
+  if (active_ != nullptr) active_->core.revoke(region, mpa::Clock::now());
+  run(false);
+}
+
+void DrivenConnection::end() {
+  lock_.lock();
+  if (active_ != nullptr) {
+    active_->client.reset();
+    active_->core.abort(mpa::Clock::now());
+    finish(true);
+  }
+  run(false);
+}
+
+void DrivenConnection::end_if_unasked() {
+  lock_.lock();
+  const auto state =
+      active_ != nullptr ? active_->core.startup().state() : mpa::StartupState::kFailed;
+  if (state == mpa::StartupState::kIdle || state == mpa::StartupState::kAwaitRequest) {
+    active_->client.reset();
+    active_->core.abort(mpa::Clock::now());
+    finish(true);
+  }
+  run(false);
+}
+
+void DrivenConnection::sync() {
+  lock_.lock();
+  run(false);
+}
+
+void DrivenConnection::send_events_to(CmChannel& channel) {
+  lock_.lock();
+  if (active_ != nullptr && active_->client != nullptr) active_->client->send_to(channel);
+  run(false);
+}
+
+verbs::Counters DrivenConnection::counters() {
+  lock_.lock();
+  const auto out = active_ != nullptr ? count() : final_;
+  run(false);
+  return out;
+}
+
+// Driving -----------------------------------------------------------------------------------------
+
+void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
+  if (lock_.enter(work)) run(by_worker);
+}
+
+// Holds the lock on entry, not on return.
+void DrivenConnection::run(bool by_worker) {
+  for (int round = 0;; ++round) {
+    const auto work = lock_.take();
+    const auto left = active_ != nullptr ? drive(work) : 0;
+    if (left != 0 || (!by_worker && round == kCallerRounds)) {
+      // The worker goes on: it lets its other connections have their turn, and a thread of the
+      // application is not kept.
+      lock_.leave_with(left);
+      hand_over();
+      return;
+    }
+    if (lock_.leave()) return;
+  }
+}
+
+void DrivenConnection::hand_over() {
+  if (handed_over_.exchange(true)) return;
+  worker_.post([self = shared_from_this()] {
+    self->handed_over_.store(false);
+    self->kick(0, true);
+  });
+}
+
+void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
+  auto& core = active_->core;
+  if ((work & kTimer) != 0) {
+    active_->timer_at.reset();
+    const auto due = core.timeout();
+    if (due && now >= *due) core.handle_timeout(now);
+  }
+  if ((work & kResume) != 0) core.resume(now);
+  if ((work & kDisconnect) != 0) core.disconnect(now);
+  if ((work & kTerminate) != 0) core.terminate(rdmap::kLocalCatastrophic, now);  // [VRB-9]
+  if ((work & kAbort) != 0) core.abort(now);
+}
+
+// After the octets moved: tells what happened, does what the connection wishes, arms what has to
+// wake it again.
+void DrivenConnection::settle() {
+  do {
+    while (tell_events()) transmit();
+    obey();
+  } while (active_ != nullptr && (lift_hold() || !arm()));
+}
+
+// True: the stream was held, and goes on.
+bool DrivenConnection::lift_hold() {
+  auto& core = active_->core;
+  const auto held = [&] { return !active_->end_of_stream && core.receive_plan().empty(); };
+  if (!held()) {
+    held_.store(false);
+    return false;
+  }
+  // Whoever posts a receive now sees held_, or resume() sees the receive.
+  held_.store(true);
+  core.resume(mpa::Clock::now());
+  return !held();
+}
+
+bool DrivenConnection::tell_events() {
+  bool any = false;
+  while (const auto event = active_->core.event()) {
+    any = true;
+    if (event->type == verbs::ConnectionEvent::Type::kEstablished) {
+      active_->core.set_emss(effective_mss(active_->socket.get()));
+    }
+    if (active_->client != nullptr) active_->client->happened(*this, active_->core, *event);
+  }
+  return any;
+}
+
+void DrivenConnection::obey() {
+  Active& a = *active_;
+  switch (a.core.wish()) {
+    case verbs::Wish::kNone:
+      break;
+    case verbs::Wish::kShutdownSend:
+      a.shutdown_wanted = true;
+      break;
+    case verbs::Wish::kClose:
+      finish(false);
+      return;
+    case verbs::Wish::kReset:
+      finish(true);
+      return;
+  }
+  if (!a.shutdown_wanted || a.write_blocked) return;
+  if (!a.core.transmit_plan(1, mpa::Clock::now()).empty()) return;
+  a.shutdown_wanted = false;
+  a.fin_sent = true;
+  ::shutdown(a.socket.get(), SHUT_WR);  // [MPA-107] [RDMAP-88]
+  if (a.tap != nullptr) a.tap->closed(true, false, mpa::Clock::now());
+}
+
+void DrivenConnection::finish(bool reset) {
+  Active& a = *active_;
+  // What is left to say is said first: nobody hears of this connection again.
+  while (const auto event = a.core.event()) {
+    if (a.client != nullptr) a.client->happened(*this, a.core, *event);
+  }
+  final_ = count();
+  if (reset) reset_on_close(a.socket.get());
+  if (a.tap != nullptr && (reset || !a.fin_sent)) {
+    a.tap->closed(true, reset, mpa::Clock::now());
+  }
+  if (a.readiness.is_open()) a.readiness.release();  // ends the waits; the descriptor is ours
+  a.timer.cancel();
+  active_.reset();
+  held_.store(false);
+  ended_.store(true, std::memory_order_release);
+  registry_.ended(*this);
+}
+
+verbs::Counters DrivenConnection::count() const {
+  auto out = active_->core.counters();
+  out.send_calls = active_->send_calls;
+  out.receive_calls = active_->receive_calls;
+  out.wakeups = active_->wakeups;
+  out.wait_calls = active_->wakeups;
+  return out;
+}
+
+// Waiting -----------------------------------------------------------------------------------------
+
+// False: the reactor does not take the socket, and it is lost.
+bool DrivenConnection::arm() {
+  Active& a = *active_;
+  arm_timer();
+  if (a.quiet) return true;
+  if (!a.readiness.is_open()) {
+    boost::system::error_code failed;
+    a.readiness.assign(a.socket.get(), failed);
+    if (failed) {
+      socket_failed();
+      return false;
+    }
+  }
+  if (!a.reading && !a.end_of_stream && !held_.load()) wait_for(false);
+  if (!a.writing && a.write_blocked) wait_for(true);
+  return true;
+}
+
+void DrivenConnection::wait_for(bool write) {
+  using Readiness = asio::posix::stream_descriptor;
+  (write ? active_->writing : active_->reading) = true;
+  active_->readiness.async_wait(
+      write ? Readiness::wait_write : Readiness::wait_read,
+      [self = shared_from_this(), write](const boost::system::error_code&) {
+        // A wait that was cancelled still says that it is over.
+        self->kick(write ? kWritable : kReadable, true);
+      });
+}
+
+void DrivenConnection::arm_timer() {
+  Active& a = *active_;
+  const auto at = a.core.timeout();
+  if (at == a.timer_at) return;
+  a.timer_at = at;
+  if (!at) {
+    a.timer.cancel();
+    return;
+  }
+  a.timer.expires_at(*at);
+  a.timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+    if (!cancelled) self->kick(kTimer, true);
+  });
+}
+
+void DrivenConnection::set_quiet(bool quiet) {
+  if (active_->quiet == quiet) return;
+  active_->quiet = quiet;
+  if (quiet && active_->readiness.is_open()) active_->readiness.release();
+}
+
+}  // namespace iwarp::net

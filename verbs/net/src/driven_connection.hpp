@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// DrivenConnection: one TCP socket, one verbs::Connection, and the lock under which both are used.
+// It is driven by whoever comes: a thread that posts (sends at once, never waits), a thread that
+// polls an empty completion queue (receives and sends), or its worker (when the socket is ready or
+// a timer runs out). What a newcomer wants while another drives is left to that other.
+//
+// Lock order: Connector, then this, then the Rnic's registry, then channels and queues.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "drive_lock.hpp"
+#include "iwarp/net/connection_manager.hpp"
+#include "iwarp/verbs/connection.hpp"
+#include "unique_fd.hpp"
+#include "worker.hpp"
+
+namespace iwarp::net {
+
+class DrivenConnection;
+
+/// What the driver asks of the device it belongs to.
+class Registry {
+ public:
+  /// Under the connection's lock, once, with its final counts. The socket is closed.
+  virtual void ended(DrivenConnection& connection) = 0;
+
+ protected:
+  ~Registry() = default;
+};
+
+/// Who is told what becomes of a connection. Called under its lock; must not wait for anything.
+class ConnectionClient {
+ public:
+  virtual ~ConnectionClient() = default;
+  virtual void happened(DrivenConnection& connection, const verbs::Connection& core,
+                        const verbs::ConnectionEvent& event) = 0;
+  /// What happens from now on is told there.
+  virtual void send_to(CmChannel& channel) = 0;
+};
+
+class DrivenConnection final : public verbs::QpDriver,
+                               public std::enable_shared_from_this<DrivenConnection> {
+  struct Private {};
+
+ public:
+  struct Setup {
+    mpa::Role role = mpa::Role::kInitiator;
+    UniqueFd socket;  ///< connected, non-blocking
+    verbs::QueuePair* qp = nullptr;
+    verbs::ConnectionOptions options;
+    std::unique_ptr<verbs::WireTap> tap;
+    std::unique_ptr<ConnectionClient> client;
+  };
+  DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup);
+  ~DrivenConnection();
+  static std::shared_ptr<DrivenConnection> make(Registry& registry, Worker& worker, Setup setup);
+
+  // Set-up. Waits for the lock.
+  /// Initiator: sends the Request. False: private data too long.
+  bool start(bytes::View private_data);
+  /// Responder: awaits the Request.
+  void listen();
+  std::error_code accept(verbs::QueuePair& qp, bytes::View private_data, std::uint16_t ird,
+                         std::uint16_t ord);
+  std::error_code reject(bytes::View private_data);
+
+  // QpDriver: never waits.
+  void posted() override { kick(kTransmit); }
+  void receive_posted() override;
+  void disconnect() override { kick(kDisconnect); }
+  void terminate() override { kick(kTerminate); }
+  void abort() override { kick(kAbort); }
+
+  /// Receives and sends what is possible now. `quiet`: the caller polls all the time, so the worker
+  /// need not be woken until wake().
+  void poll(bool quiet) { kick(quiet ? kPoll | kQuiet : kPoll); }
+  /// The polling has ended: the worker takes over.
+  void wake() { kick(kWake | kPoll); }
+
+  /// The region is invalid: returns when no octet of it can be touched here.
+  void revoke(const verbs::Region& region);
+  /// Resets what is left of it; nobody is told. Returns when nobody drives it any more.
+  void end();
+  /// As end(), unless its Request has been understood.
+  void end_if_unasked();
+  /// Lets everybody who drives it finish first.
+  void sync();
+  void send_events_to(CmChannel& channel);
+
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+  verbs::Counters counters();
+  const Address& local() const { return local_; }
+  const Address& peer() const { return peer_; }
+
+  // Under the lock, for Registry and ConnectionClient.
+  verbs::QueuePair* qp() const { return qp_; }
+  const verbs::Counters& final_counters() const { return final_; }
+
+ private:
+  enum Work : std::uint32_t {
+    kTransmit = 1 << 0,
+    kReceive = 1 << 1,
+    kPoll = 1 << 2,      ///< receive, and try to send again
+    kReadable = 1 << 3,  ///< the wait for reading is over
+    kWritable = 1 << 4,
+    kTimer = 1 << 5,
+    kResume = 1 << 6,
+    kDisconnect = 1 << 7,
+    kTerminate = 1 << 8,
+    kAbort = 1 << 9,
+    kQuiet = 1 << 10,
+    kWake = 1 << 11,
+  };
+  struct Active;  ///< what exists while the socket is open
+
+  void kick(std::uint32_t work, bool by_worker = false);
+  void run(bool by_worker);
+  void hand_over();
+  std::uint32_t drive(std::uint32_t work);
+  void control(std::uint32_t work, verbs::TimePoint now);
+  bool receive();
+  bool transmit();
+  void socket_failed();
+  void settle();
+  bool tell_events();
+  void obey();
+  bool lift_hold();
+  bool arm();
+  void arm_timer();
+  void set_quiet(bool quiet);
+  void wait_for(bool write);
+  void finish(bool reset);
+  verbs::Counters count() const;
+
+  Registry& registry_;
+  Worker& worker_;
+  const Address local_;
+  const Address peer_;
+  DriveLock lock_;
+  std::atomic<bool> handed_over_{false};
+  std::atomic<bool> ended_{false};
+  std::atomic<bool> held_{false};  ///< the stream waits for a receive to be posted
+  verbs::QueuePair* qp_;
+  std::unique_ptr<Active> active_;
+  verbs::Counters final_;
+};
+
+}  // namespace iwarp::net

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The octets of a driven connection: as many as the socket takes or gives without waiting, gathered
+// from and scattered to where the connection says.
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+
+#include "driven_active.hpp"
+#include "driven_connection.hpp"
+#include "socket_ops.hpp"
+#include "sockets.hpp"
+
+namespace iwarp::net {
+namespace {
+
+constexpr std::size_t kPieces = 256;           // per system call, below IOV_MAX
+constexpr std::size_t kTurn = 1024 * 1024;     // octets each way before others have their turn
+constexpr std::uint32_t kEmssInterval = 4096;  // sends between two looks at the EMSS
+
+using Pieces = std::array<iovec, kPieces>;
+
+// Octets listed in `out`, and how many entries.
+template <typename Plan>
+std::pair<std::size_t, std::size_t> fill(const Plan& plan, Pieces& out) {
+  std::size_t octets = 0;
+  std::size_t count = 0;
+  for (const auto& piece : plan) {
+    if (count == out.size()) break;
+    // sendmsg() only reads through the pointer.
+    out[count++] = {.iov_base = const_cast<std::byte*>(piece.data()), .iov_len = piece.size()};
+    octets += piece.size();
+  }
+  return {octets, count};
+}
+
+bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
+
+}  // namespace
+
+// One turn. Returns the work for which the time did not suffice.
+std::uint32_t DrivenConnection::drive(std::uint32_t work) {
+  Active& a = *active_;
+  if ((work & kReadable) != 0) a.reading = false;
+  if ((work & kWritable) != 0) a.writing = false;
+  if ((work & (kReadable | kWritable)) != 0) ++a.wakeups;
+  if ((work & (kWritable | kPoll)) != 0) a.write_blocked = false;
+  if ((work & kWake) != 0) {
+    set_quiet(false);
+  } else if ((work & kQuiet) != 0) {
+    set_quiet(true);
+  }
+  control(work, mpa::Clock::now());
+  std::uint32_t left = 0;
+  if ((work & (kReadable | kReceive | kPoll)) != 0 && receive()) left |= kReceive;
+  if (transmit()) left |= kTransmit;
+  settle();
+  return active_ != nullptr ? left : 0;
+}
+
+// True: there may be more to read.
+bool DrivenConnection::receive() {
+  Active& a = *active_;
+  Pieces pieces;
+  for (std::size_t done = 0; !a.end_of_stream;) {
+    const auto plan = a.core.receive_plan();
+    if (plan.empty()) return false;
+    if (done >= kTurn) return true;
+    const auto [octets, count] = fill(plan, pieces);
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = count;
+    ++a.receive_calls;
+    const auto n = socket_ops().receive(a.socket.get(), &message, MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      if (!would_block(errno)) socket_failed();
+      return false;
+    }
+    if (n == 0) {
+      a.end_of_stream = true;
+      a.core.peer_closed(mpa::Clock::now());
+      return false;
+    }
+    const auto size = static_cast<std::size_t>(n);
+    a.core.received(size, mpa::Clock::now());
+    done += size;
+    if (size < octets) return false;  // The socket was emptied; more makes it readable again.
+  }
+  return false;
+}
+
+// True: there is more to send, and the socket may take it.
+bool DrivenConnection::transmit() {
+  Active& a = *active_;
+  Pieces pieces;
+  for (std::size_t done = 0; !a.write_blocked;) {
+    const auto plan = a.core.transmit_plan(kPieces, mpa::Clock::now());
+    if (plan.empty()) return false;
+    if (done >= kTurn) return true;
+    const auto [octets, count] = fill(plan, pieces);
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = count;
+    ++a.send_calls;
+    const auto n = socket_ops().send(a.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      if (would_block(errno)) {
+        a.write_blocked = true;
+      } else {
+        // What the peer said before it went, a Terminate maybe, is still there to be read.
+        while (receive()) {
+        }
+        socket_failed();
+      }
+      return false;
+    }
+    const auto size = static_cast<std::size_t>(n);
+    a.core.transmitted(size, mpa::Clock::now());
+    done += size;
+    if (size < octets) a.write_blocked = true;  // What the socket buffer had room for.
+    if (++a.sends_since_emss == kEmssInterval) {
+      a.sends_since_emss = 0;
+      a.core.set_emss(effective_mss(a.socket.get()));  // [MPA-49]
+    }
+  }
+  return false;
+}
+
+void DrivenConnection::socket_failed() {
+  Active& a = *active_;
+  a.end_of_stream = true;
+  a.write_blocked = false;
+  a.core.lost(mpa::Clock::now());
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Rnic itself: opening, closing, the registry of connections, counters.
+#include "iwarp/net/rnic.hpp"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "rnic_impl.hpp"
+
+namespace iwarp::net {
+namespace {
+
+// Unpredictable for peers: an STag is what keeps them out. [RDMAP-114] [SEC-10]
+std::uint32_t random_word() {
+  std::uint32_t word = 0;
+  const int ok = RAND_bytes(reinterpret_cast<unsigned char*>(&word), sizeof word);
+  if (ok != 1) std::abort();  // Guessable STags would be worse.
+  return word;
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Rnic>> Rnic::open(const RnicOptions& options) {
+  if (options.workers == 0) return std::unexpected(make_error_code(verbs::Errc::kInvalidArgument));
+  try {
+    return std::unique_ptr<Rnic>(new Rnic(std::make_unique<Impl>(options)));
+  } catch (const std::system_error& error) {
+    return std::unexpected(error.code());
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
+  }
+}
+
+Rnic::Rnic(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Rnic::~Rnic() = default;
+
+AsyncChannel& Rnic::async_events() { return impl_->async; }
+const RnicOptions& Rnic::options() const { return impl_->options; }
+
+verbs::Counters Rnic::counters() const {
+  verbs::Counters out;
+  std::vector<std::shared_ptr<DrivenConnection>> live;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    out = impl_->ended_counters;
+    for (const auto& entry : impl_->connections) live.push_back(entry.second);
+  }
+  for (const auto& connection : live) out += connection->counters();
+  out.registrations = impl_->stags.registrations();
+  return out;
+}
+
+verbs::Counters Rnic::counters(const QueuePair& qp) const {
+  verbs::Counters out;
+  std::vector<std::shared_ptr<DrivenConnection>> live;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    const auto it = impl_->qps.find(&qp);
+    if (it == impl_->qps.end()) return out;
+    out = it->second.ended;
+    live = it->second.connections;
+  }
+  for (const auto& connection : live) out += connection->counters();
+  return out;
+}
+
+Rnic::Impl::Impl(const RnicOptions& rnic_options)
+    : options(rnic_options), stags(rnic_options.max_regions, random_word) {
+  for (unsigned i = 0; i < options.workers; ++i) workers.push_back(std::make_unique<Worker>());
+}
+
+Rnic::Impl::~Impl() {
+  for (const auto& connection : live()) connection->end();
+  for (const auto& worker : workers) worker->join();
+  // What a worker was just about to add.
+  for (const auto& connection : live()) connection->end();
+}
+
+std::vector<std::shared_ptr<DrivenConnection>> Rnic::Impl::live() const {
+  const std::lock_guard lock(mutex);
+  std::vector<std::shared_ptr<DrivenConnection>> out;
+  out.reserve(connections.size());
+  for (const auto& entry : connections) out.push_back(entry.second);
+  return out;
+}
+
+Worker& Rnic::Impl::pick_worker() { return *workers[next_worker++ % workers.size()]; }
+
+void Rnic::Impl::ended(DrivenConnection& connection) {
+  std::shared_ptr<DrivenConnection> last;  // released without the lock
+  const std::lock_guard lock(mutex);
+  const auto it = connections.find(&connection);
+  if (it == connections.end()) return;
+  last = std::move(it->second);
+  connections.erase(it);
+  ended_counters += connection.final_counters();
+  const auto record = qps.find(connection.qp());
+  if (record == qps.end()) return;
+  if (std::erase(record->second.connections, last) != 0) {
+    record->second.ended += connection.final_counters();
+  }
+}
+
+std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
+  std::vector<std::shared_ptr<DrivenConnection>> before;
+  {
+    const std::lock_guard lock(mutex);
+    const auto it = qps.find(&qp);
+    if (it == qps.end()) return make_error_code(verbs::Errc::kInvalidArgument);
+    before = it->second.connections;
+  }
+  // A queue pair that is Idle again may be so before its last connection has said so.
+  for (const auto& connection : before) connection->sync();
+  const std::lock_guard lock(mutex);
+  QpRecord& record = qps[&qp];
+  if (record.claimed || qp.state() != verbs::QpState::kIdle) {
+    return make_error_code(verbs::Errc::kWrongState);
+  }
+  record.claimed = true;
+  auto& channels = record.channels;
+  if (std::find(channels.begin(), channels.end(), &channel) == channels.end()) {
+    channels.push_back(&channel);
+  }
+  return {};
+}
+
+void Rnic::Impl::release(const verbs::QueuePair& qp) {
+  std::shared_ptr<Connector> connector;  // released without the lock
+  const std::lock_guard lock(mutex);
+  const auto it = qps.find(&qp);
+  if (it == qps.end()) return;
+  it->second.claimed = false;
+  connector.swap(it->second.connector);
+}
+
+bool Rnic::Impl::attach(verbs::QueuePair& qp, const std::shared_ptr<DrivenConnection>& connection) {
+  std::shared_ptr<CqFeed> send;
+  std::shared_ptr<CqFeed> recv;
+  {
+    const std::lock_guard lock(mutex);
+    const auto it = qps.find(&qp);
+    if (it == qps.end() || !it->second.claimed) return false;
+    if (connection->ended()) return true;  // It has told so already.
+    it->second.connections.push_back(connection);
+    connections[connection.get()] = connection;
+    send = cqs.at(qp.init().send_cq).feed;
+    recv = cqs.at(qp.init().recv_cq).feed;
+  }
+  send->add(connection);
+  if (recv != send) recv->add(connection);
+  return true;
+}
+
+}  // namespace iwarp::net

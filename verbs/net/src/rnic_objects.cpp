@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making and ending the objects of an Rnic: domains, memory, queues. All scarce things are given
+// out here, under limits, and what is asked for is checked first. [SEC-1] [SEC-2] [SEC-21]
+// [RDMAP-120] [RDMAP-121]
+#include <cassert>
+
+#include "iwarp/net/rnic.hpp"
+#include "memory_check.hpp"
+#include "rnic_impl.hpp"
+
+namespace iwarp::net {
+namespace {
+
+using verbs::Errc;
+using verbs::Region;
+
+std::unexpected<std::error_code> refuse(Errc code) {
+  return std::unexpected(make_error_code(code));
+}
+
+constexpr Access kLocalAndRemoteRead =
+    Access::kRemoteRead | Access::kBindWindow | Access::kZeroBased | Access::kRemoteInvalidate;
+
+bool needs_writing(Access access) {
+  return has(access, Access::kLocalWrite) || has(access, Access::kRemoteWrite);
+}
+
+Expected<Memory> create(Rnic& rnic, const verbs::StagTable::NewRegion& what) {
+  auto region = rnic.impl().stags.create(what);
+  if (!region) return std::unexpected(region.error());
+  return Memory(&rnic, *region);
+}
+
+}  // namespace
+
+// Protection domains ------------------------------------------------------------------------------
+
+Expected<std::unique_ptr<ProtectionDomain>> Rnic::alloc_pd() {
+  verbs::PdId id = 0;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->pds == impl_->options.max_pds) return refuse(Errc::kLimitReached);
+    ++impl_->pds;
+    id = impl_->next_pd++;
+  }
+  return std::make_unique<ProtectionDomain>(*this, id);
+}
+
+ProtectionDomain::~ProtectionDomain() {
+  const std::lock_guard lock(rnic_.impl().mutex);
+  --rnic_.impl().pds;
+}
+
+// Memory ------------------------------------------------------------------------------------------
+
+Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte> octets,
+                                       Access access, const QueuePair* only_for) {
+  // The right to the memory is verified before an STag exists. [RDMAP-123] [SEC-33]
+  if (!is_mapped(octets, needs_writing(access))) return refuse(Errc::kInvalidArgument);
+  if (only_for != nullptr && only_for->pd() != pd.id()) return refuse(Errc::kWrongPd);
+  return create(*this, {.kind = Region::Kind::kRegion,
+                        .pd = pd.id(),
+                        .qp = only_for != nullptr ? only_for->num() : 0,
+                        .address = octets.data(),
+                        .length = octets.size(),
+                        .access = access});
+}
+
+Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<const std::byte> octets,
+                                       Access access, const QueuePair* only_for) {
+  if (!has(kLocalAndRemoteRead, access)) return refuse(Errc::kInvalidArgument);
+  // Without a right to write nobody does through this pointer.
+  return register_memory(pd, std::span(const_cast<std::byte*>(octets.data()), octets.size()),
+                         access, only_for);
+}
+
+Expected<Memory> Rnic::allocate_fast_region(ProtectionDomain& pd) {
+  return create(*this, {.kind = Region::Kind::kFastRegion, .pd = pd.id()});
+}
+
+Expected<Memory> Rnic::allocate_window(ProtectionDomain& pd) {
+  return create(*this, {.kind = Region::Kind::kWindow, .pd = pd.id()});
+}
+
+Memory::Memory(Memory&& o) noexcept
+    : rnic_(std::exchange(o.rnic_, nullptr)), region_(std::exchange(o.region_, nullptr)) {}
+
+Memory& Memory::operator=(Memory&& o) noexcept {
+  if (this != &o) {
+    deregister();
+    rnic_ = std::exchange(o.rnic_, nullptr);
+    region_ = std::exchange(o.region_, nullptr);
+  }
+  return *this;
+}
+
+Memory::~Memory() { deregister(); }
+
+std::error_code Memory::deregister() {
+  if (region_ == nullptr) return {};
+  auto& impl = rnic_->impl();
+  const auto error = impl.stags.destroy(region_, [&impl](Region& region) {
+    for (const auto& connection : impl.live()) connection->revoke(region);  // [SEC-14]
+  });
+  if (!error) region_ = nullptr;
+  return error;
+}
+
+// Queues ------------------------------------------------------------------------------------------
+
+Expected<std::unique_ptr<CompletionChannel>> Rnic::create_channel() {
+  try {
+    return std::make_unique<CompletionChannel>();
+  } catch (const std::system_error& error) {
+    return std::unexpected(error.code());
+  }
+}
+
+Expected<CmChannelHandle> Rnic::create_cm_channel() {
+  try {
+    return std::make_unique<CmChannel>();
+  } catch (const std::system_error& error) {
+    return std::unexpected(error.code());
+  }
+}
+
+// Entries are given out here only. [SEC-23] [RDMAP-124]
+Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* channel) {
+  if (capacity == 0 || capacity > impl_->options.max_cqe) return refuse(Errc::kInvalidArgument);
+  auto feed = std::make_shared<CqFeed>(impl_->pick_worker());
+  auto self = std::make_shared<CompletionQueue*>(nullptr);
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
+  CqHandle cq(new CompletionQueue(capacity,
+                                  [feed, channel, self] {
+                                    feed->notified();
+                                    if (channel != nullptr) channel->push(*self);
+                                  }),
+              CqDeleter{this});
+  *self = cq.get();
+  cq->set_progress(feed.get());
+  impl_->cqs[cq.get()] = {.feed = std::move(feed), .channel = channel};
+  return cq;
+}
+
+void CqDeleter::operator()(CompletionQueue* cq) const { rnic->impl().destroy(cq); }
+
+void Rnic::Impl::destroy(verbs::CompletionQueue* cq) {
+  assert(cq->attached() == 0 && "queue pairs end before their completion queues");
+  CqRecord record;
+  {
+    const std::lock_guard lock(mutex);
+    const auto it = cqs.find(cq);
+    record = std::move(it->second);
+    cqs.erase(it);
+  }
+  cq->set_progress(nullptr);
+  record.feed->stop();
+  if (record.channel != nullptr) {
+    record.channel->remove([cq](const verbs::CompletionQueue* of) { return of == cq; });
+  }
+  async.remove([cq](const verbs::AsyncEvent& event) { return event.object == cq; });
+  delete cq;
+}
+
+Expected<SrqHandle> Rnic::create_srq(ProtectionDomain& pd,
+                                     const SharedReceiveQueue::Limits& limits) {
+  if (limits.max_wr == 0 || limits.max_wr > impl_->options.max_wr ||
+      limits.max_sge > bytes::kMaxSge) {
+    return refuse(Errc::kInvalidArgument);
+  }
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->srqs == impl_->options.max_srqs) return refuse(Errc::kLimitReached);
+  ++impl_->srqs;
+  auto* const impl = impl_.get();
+  return SrqHandle(
+      new SharedReceiveQueue(pd.id(), limits,
+                             [impl](SharedReceiveQueue& srq) {
+                               impl->async.push(
+                                   {.type = verbs::AsyncEventType::kSrqLimit, .object = &srq});
+                             }),
+      SrqDeleter{this});
+}
+
+void SrqDeleter::operator()(SharedReceiveQueue* srq) const { rnic->impl().destroy(srq); }
+
+void Rnic::Impl::destroy(verbs::SharedReceiveQueue* srq) {
+  assert(srq->attached() == 0 && "queue pairs end before their shared receive queue");
+  {
+    const std::lock_guard lock(mutex);
+    --srqs;
+  }
+  async.remove([srq](const verbs::AsyncEvent& event) { return event.object == srq; });
+  delete srq;
+}
+
+// Queue pairs -------------------------------------------------------------------------------------
+
+Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
+  const auto& limits = init.limits;
+  const auto max_wr = impl_->options.max_wr;
+  if (init.send_cq == nullptr || init.recv_cq == nullptr || limits.max_send_wr == 0 ||
+      limits.max_send_wr > max_wr || (init.srq == nullptr && limits.max_recv_wr == 0) ||
+      limits.max_recv_wr > max_wr || limits.max_send_sge > bytes::kMaxSge ||
+      limits.max_recv_sge > bytes::kMaxSge || limits.max_inline > 4096) {
+    return refuse(Errc::kInvalidArgument);
+  }
+  init.pd = pd.id();
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->cqs.contains(init.send_cq) || !impl_->cqs.contains(init.recv_cq)) {
+    return refuse(Errc::kInvalidArgument);
+  }
+  if (impl_->qps.size() == impl_->options.max_qps) return refuse(Errc::kLimitReached);
+  while (impl_->next_qp == 0 || impl_->qp_numbers.contains(impl_->next_qp)) {
+    impl_->next_qp = (impl_->next_qp + 1) & 0xFFFFFF;
+  }
+  const verbs::QpNum num = impl_->next_qp;
+  impl_->next_qp = (num + 1) & 0xFFFFFF;
+  auto* const impl = impl_.get();
+  QpHandle qp(new QueuePair(num, init, impl_->stags,
+                            [impl](const verbs::AsyncEvent& event) { impl->async.push(event); }),
+              QpDeleter{this});
+  impl_->qp_numbers.insert(num);
+  impl_->qps.try_emplace(qp.get());
+  return qp;
+}
+
+void QpDeleter::operator()(QueuePair* qp) const { rnic->impl().destroy(qp); }
+
+void Rnic::Impl::destroy(verbs::QueuePair* qp) {
+  QpRecord record;
+  {
+    const std::lock_guard lock(mutex);
+    record = qps.at(qp);
+  }
+  if (record.connector != nullptr) record.connector->cancel();
+  {
+    // Nobody can attach a connection any more.
+    const std::lock_guard lock(mutex);
+    record = std::move(qps.at(qp));
+    qps.erase(qp);
+    qp_numbers.erase(qp->num());
+  }
+  for (const auto& connection : record.connections) connection->end();
+  for (CmChannel* channel : record.channels) {
+    channel->remove([qp](const CmEvent& event) { return event.qp == qp; });
+  }
+  async.remove([num = qp->num()](const verbs::AsyncEvent& event) { return event.qp_num == num; });
+  delete qp;
+}
+
+}  // namespace iwarp::net

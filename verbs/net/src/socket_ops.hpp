@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The system calls of the driver that a network can make fail, in one table. A test puts its own
+// table there to make the n-th call fail; everybody else uses the kernel's.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+namespace iwarp::net {
+
+/// Same contracts as the calls of those names: -1 and errno on failure.
+struct SocketOps {
+  int (*socket)(int domain, int type, int protocol);
+  int (*connect)(int fd, const sockaddr* address, socklen_t length);
+  int (*accept)(int fd, sockaddr* address, socklen_t* length, int flags);
+  ssize_t (*send)(int fd, const msghdr* message, int flags);
+  ssize_t (*receive)(int fd, msghdr* message, int flags);
+};
+
+/// The kernel's.
+const SocketOps& kernel_socket_ops();
+const SocketOps& socket_ops();
+/// Replaces the table for the whole process; nullptr: back to the kernel's.
+void replace_socket_ops(const SocketOps* ops);
+
+}  // namespace iwarp::net

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Socket options and addresses over the BSD interface.
+#include "sockets.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "socket_ops.hpp"
+
+namespace iwarp::net {
+namespace {
+
+bool set_option(int fd, int level, int name, int value) {
+  return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
+}
+
+int get_option(int fd, int level, int name, int otherwise) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : otherwise;
+}
+
+std::string text(int family, const void* octets) {
+  std::array<char, INET6_ADDRSTRLEN> buffer{};
+  const char* out = ::inet_ntop(family, octets, buffer.data(), buffer.size());
+  return out != nullptr ? out : "";
+}
+
+}  // namespace
+
+Address to_address(const SocketAddress& address) {
+  if (address.storage.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address.storage, sizeof v4);
+    return {.host = text(AF_INET, &v4.sin_addr), .port = ntohs(v4.sin_port)};
+  }
+  if (address.storage.ss_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &address.storage, sizeof v6);
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+      return {.host = text(AF_INET, &v6.sin6_addr.s6_addr[12]), .port = ntohs(v6.sin6_port)};
+    }
+    return {.host = text(AF_INET6, &v6.sin6_addr), .port = ntohs(v6.sin6_port)};
+  }
+  return {};
+}
+
+Address local_address(int fd) {
+  SocketAddress address;
+  address.length = sizeof address.storage;
+  if (::getsockname(fd, address.get(), &address.length) != 0) return {};
+  return to_address(address);
+}
+
+Address peer_address(int fd) {
+  SocketAddress address;
+  address.length = sizeof address.storage;
+  if (::getpeername(fd, address.get(), &address.length) != 0) return {};
+  return to_address(address);
+}
+
+std::error_code last_error() { return {errno, std::generic_category()}; }
+
+std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
+  UniqueFd fd(socket_ops().socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!fd) return std::unexpected(last_error());
+  return fd;
+}
+
+std::expected<UniqueFd, std::error_code> open_listener(const SocketAddress& at, int backlog,
+                                                       bool dual_stack) {
+  auto fd = open_tcp_socket(at.storage.ss_family);
+  if (!fd) return fd;
+  const bool v6 = at.storage.ss_family == AF_INET6;
+  if (!set_option(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
+      (v6 && !set_option(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, dual_stack ? 0 : 1)) ||
+      ::bind(fd->get(), at.get(), at.length) != 0 || ::listen(fd->get(), backlog) != 0) {
+    return std::unexpected(last_error());
+  }
+  return fd;
+}
+
+std::error_code prepare_connected(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return last_error();
+  if (!set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1)) return last_error();
+  return {};
+}
+
+bool is_connected_tcp(int fd) {
+  return get_option(fd, SOL_SOCKET, SO_TYPE, -1) == SOCK_STREAM &&
+         get_option(fd, SOL_SOCKET, SO_PROTOCOL, -1) == IPPROTO_TCP &&
+         !peer_address(fd).host.empty();
+}
+
+std::size_t effective_mss(int fd) {
+  const int mss = get_option(fd, IPPROTO_TCP, TCP_MAXSEG, 0);
+  return mss > 0 ? static_cast<std::size_t>(mss) : 0;
+}
+
+std::error_code pending_error(int fd) {
+  return {get_option(fd, SOL_SOCKET, SO_ERROR, EIO), std::generic_category()};
+}
+
+void reset_on_close(int fd) {
+  const linger now{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP sockets: making them, their options, their addresses. No protocol, no waiting.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <system_error>
+
+#include "iwarp/net/address.hpp"
+#include "unique_fd.hpp"
+
+namespace iwarp::net {
+
+/// A sockaddr of any family with its length.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+/// Numeric host and port. IPv4 addresses mapped into IPv6 are shown as IPv4.
+Address to_address(const SocketAddress& address);
+Address local_address(int fd);
+Address peer_address(int fd);
+
+std::error_code last_error();
+/// Non-blocking and close-on-exec.
+std::expected<UniqueFd, std::error_code> open_tcp_socket(int family);
+/// Bound and listening; SO_REUSEADDR; `dual_stack`: IPv6 that takes IPv4 too.
+std::expected<UniqueFd, std::error_code> open_listener(const SocketAddress& at, int backlog,
+                                                       bool dual_stack);
+/// For connected sockets: non-blocking, TCP_NODELAY.
+std::error_code prepare_connected(int fd);
+/// A connected stream socket of TCP?
+bool is_connected_tcp(int fd);
+/// TCP_MAXSEG; 0: the kernel does not say.
+std::size_t effective_mss(int fd);
+/// SO_ERROR: how a connect ended.
+std::error_code pending_error(int fd);
+/// Makes the coming close a reset.
+void reset_on_close(int fd);
+
+}  // namespace iwarp::net

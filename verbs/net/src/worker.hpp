@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worker: one thread that serves the readiness and the timers of the connections given to it, so
+// that a target makes progress while its program sleeps. Runs no code of the application.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <thread>
+#include <utility>
+
+namespace iwarp::net {
+
+namespace asio = boost::asio;
+
+class Worker {
+ public:
+  /// Starts the thread, with all signals blocked: signals are the application's.
+  Worker();
+  /// Stops and joins. What has not run yet is dropped.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  asio::io_context& context() { return context_; }
+  template <typename Function>
+  void post(Function&& function) {
+    asio::post(context_, std::forward<Function>(function));
+  }
+  /// Ends the thread; the context stays until the destructor.
+  void join();
+
+ private:
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  std::thread thread_;
+};
+
+}  // namespace iwarp::net
