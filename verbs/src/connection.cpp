@@ -99,7 +99,9 @@ bool Connection::reject(bytes::View private_data, TimePoint now) {
 
 void Connection::startup_progress(TimePoint now) {
   if (full_ != nullptr || wish_ == Wish::kClose) return;
-  switch (startup_.state()) {
+  if (startup_told_ == startup_.state()) return;  // each state is told once
+  startup_told_ = startup_.state();
+  switch (startup_told_) {
     case mpa::StartupState::kAwaitDecision:
       events_.push_back({.type = ConnectionEvent::Type::kRequest, .failure = {}});
       return;

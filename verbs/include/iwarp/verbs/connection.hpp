@@ -146,6 +146,7 @@ class Connection {
   const ConnectionOptions options_;
   WireTap* tap_;
   mpa::Startup startup_;
+  mpa::StartupState startup_told_ = mpa::StartupState::kIdle;
   mpa::Mulpdu mulpdu_;
   std::size_t emss_ = 0;
   std::unique_ptr<Full> full_;
