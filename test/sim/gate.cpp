@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// From set-up to full operation: who may speak first, what goes first, and what a set-up that
+// fails looks like from above.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+constexpr std::size_t kRequestSize = 24;  // revision 2, no private data
+constexpr std::size_t kReplySize = 24;
+
+ConnectionOptions asking_for(mpa::Rtr rtr) {
+  ConnectionOptions o;
+  o.startup.rtr = rtr;
+  return o;
+}
+
+bytes::View view(std::string_view s) {
+  return {reinterpret_cast<const std::byte*>(s.data()), s.size()};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a responder sends nothing before its first valid FPDU, however early it posts "
+    "[MPA-93] [MPA-88]") {
+  ConnectionOptions markers;
+  markers.startup.markers = true;
+  for (const auto& options : {ConnectionOptions{}, markers}) {
+    Pair pair(options, options);
+    Region* mine = pair.b->memory(64, kEverything);
+    Region* inbox = pair.a->memory(64, kEverything);
+    post_recv(*pair.a, 10, sge(inbox, 0, 64));
+    post_send(*pair.b, 1, sge(mine, 0, 64));
+    REQUIRE(pair.establish());
+    pair.advance(1s);
+    CHECK(pair.to_a.log.size() == kReplySize);
+    CHECK(pair.b->completions().empty());
+    // Anything that is valid opens the way.
+    post_write(*pair.a, 2, sge(inbox, 0, 0), {}, SendFlags::kNone);
+    pair.run();
+    CHECK(text(pair.b->completions()) == "1 success");
+    CHECK(text(pair.a->completions()) == "10 success");
+  }
+}
+
+TEST_CASE("a first FPDU that is corrupt opens nothing [MPA-93] [MPA-46]") {
+  Pair pair;
+  Region* mine = pair.b->memory(64, kEverything);
+  post_send(*pair.b, 1, sge(mine, 0, 64));
+  REQUIRE(pair.establish());
+  const auto sink = pair.b->connection->receive_plan();
+  std::fill_n(sink[0].begin(), 64, std::byte{0});
+  sink[0][1] = std::byte{20};  // ULPDU_Length; the CRC behind it is wrong
+  pair.b->connection->received(64, pair.b->now);
+  pair.run();
+  CHECK(pair.to_a.log.size() == kReplySize);
+  CHECK(pair.b->qp->state() == QpState::kError);
+  CHECK(text(pair.b->completions()) == "1 work request flushed");
+}
+
+TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-38]") {
+  struct Row {
+    mpa::Rtr rtr;
+    std::uint8_t opcode;
+  };
+  for (const Row& row :
+       {Row{mpa::Rtr::kWrite, 0}, Row{mpa::Rtr::kRead, 1}, Row{mpa::Rtr::kSend, 3}}) {
+    Pair pair(asking_for(row.rtr), {});
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* inbox = pair.b->memory(64, kEverything);
+    post_recv(*pair.b, 10, sge(inbox, 0, 64));
+    post_send(*pair.a, 1, sge(mine, 0, 33));
+    REQUIRE(pair.establish());
+    // ULPDU_Length, DDP control octet, RDMAP control octet.
+    const auto ulpdu = static_cast<unsigned>(pair.to_b.log[kRequestSize + 1]);
+    const auto control = static_cast<std::uint8_t>(pair.to_b.log[kRequestSize + 3]);
+    CHECK((control & 0x0F) == row.opcode);
+    CHECK(ulpdu == (row.opcode == 0 ? 14U : row.opcode == 1 ? 46U : 18U));
+    // Nobody above sees it, on either side.
+    CHECK(text(pair.a->completions()) == "1 success");
+    const auto received = pair.b->completions();
+    REQUIRE(received.size() == 1);
+    CHECK(received[0].byte_len == 33);
+    CHECK(saw(*pair.a, ConnectionEventType::kEstablished));
+    CHECK(saw(*pair.b, ConnectionEventType::kEstablished));
+  }
+}
+
+TEST_CASE("with an RTR agreed on, the responder is established when it came, not before") {
+  Pair pair(asking_for(mpa::Rtr::kWrite), {});
+  REQUIRE(pair.a->connection->connect({}, pair.a->now));
+  pair.run();
+  REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
+  REQUIRE(pair.b->connection->accept(*pair.b->qp, {}, 16, 16, pair.b->now));
+  CHECK_FALSE(saw(*pair.b, ConnectionEventType::kEstablished));
+  pair.run();
+  CHECK(saw(*pair.b, ConnectionEventType::kEstablished));
+}
+
+TEST_CASE(
+    "a rejection carries private data, leaves TCP open, and is told once "
+    "[MPA-85] [MPA-86] [MPA-91] [MPA-96]") {
+  Pair pair;
+  REQUIRE(pair.a->connection->connect(view("hello"), pair.a->now));
+  pair.run();
+  REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
+  const auto offered = pair.b->connection->startup().peer_private_data();
+  CHECK(std::equal(offered.begin(), offered.end(), view("hello").begin(), view("hello").end()));
+  REQUIRE(pair.b->connection->reject(view("not now"), pair.b->now));
+  pair.run();
+  CHECK(pair.a->event() == ConnectionEventType::kRejected);
+  const auto why = pair.a->connection->startup().peer_private_data();
+  CHECK(std::equal(why.begin(), why.end(), view("not now").begin(), view("not now").end()));
+  CHECK_FALSE(pair.to_b.fin);
+  CHECK_FALSE(pair.to_a.fin);
+  CHECK(pair.a->qp->state() == QpState::kIdle);
+  // Octets and FIN that follow are not another rejection.
+  const auto sink = pair.a->connection->receive_plan();
+  REQUIRE_FALSE(sink.empty());
+  pair.a->connection->received(3, pair.a->now);
+  pair.a->connection->peer_closed(pair.a->now);
+  CHECK_FALSE(pair.a->event().has_value());
+  CHECK(pair.a->connection->wish() == verbs::Wish::kClose);
+}
+
+TEST_CASE("the request is told once, also when a timer fires early") {
+  Pair pair;
+  REQUIRE(pair.a->connection->connect({}, pair.a->now));
+  pair.run();
+  pair.b->connection->handle_timeout(pair.b->now);
+  CHECK(pair.b->event() == ConnectionEventType::kRequest);
+  CHECK_FALSE(pair.b->event().has_value());
+}
+
+TEST_CASE("a silent peer is given up at the set-up timeout, not before [MPA-99] [MPA-102]") {
+  for (const bool initiator : {true, false}) {
+    ConnectionOptions options;
+    options.startup.timeout = 2s;
+    Pair pair(options, options);
+    End& end = initiator ? *pair.a : *pair.b;
+    if (initiator) REQUIRE(end.connection->connect({}, end.now));
+    REQUIRE(end.connection->timeout() == end.now + 2s);
+    end.connection->handle_timeout(end.now + 2s - 1ns);
+    CHECK_FALSE(end.event().has_value());
+    end.connection->handle_timeout(end.now + 2s);
+    CHECK(end.event() == ConnectionEventType::kFailed);
+    REQUIRE(end.last_failure.has_value());
+    CHECK(end.last_failure->timed_out);
+    CHECK(end.connection->wish() == verbs::Wish::kClose);
+    CHECK_FALSE(end.event().has_value());
+    CHECK(end.qp->state() == QpState::kIdle);
+  }
+}
+
+TEST_CASE("a peer that is gone in the middle of set-up is told once [MPA-108]") {
+  for (const bool reset : {true, false}) {
+    Pair pair;
+    REQUIRE(pair.a->connection->connect({}, pair.a->now));
+    reset ? pair.a->connection->lost(pair.a->now) : pair.a->connection->peer_closed(pair.a->now);
+    CHECK(pair.a->event() == ConnectionEventType::kFailed);
+    CHECK_FALSE(pair.a->event().has_value());
+    CHECK(pair.a->connection->wish() == verbs::Wish::kClose);
+    CHECK(pair.a->connection->receive_plan().empty());
+    CHECK(pair.a->connection->transmit_plan(8, pair.a->now).empty());
+  }
+}
+
+TEST_CASE("an initiator that cannot grant the IRD asked for says 2/0/06 [EMPA-24] [EMPA-44]") {
+  ConnectionOptions small;
+  small.startup.max_ird = 4;
+  small.startup.ird = 4;
+  ConnectionOptions greedy;
+  greedy.startup.negotiate_ord = true;
+  Pair pair(small, greedy);
+  REQUIRE(pair.a->connection->connect({}, pair.a->now));
+  pair.run();
+  REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
+  REQUIRE(pair.b->connection->accept(*pair.b->qp, {}, 16, 16, pair.b->now));
+  pair.run();
+  // The responder cuts its ORD to what was offered, so nothing has to be refused. [EMPA-18]
+  CHECK(pair.b->qp->query().ord == 4);
+  CHECK(pair.a->qp->query().ird == 4);
+  CHECK(pair.a->qp->state() == QpState::kRts);
+}
+
+TEST_CASE("a queue pair that is not Idle cannot be connected: the peer hears 2/0/05 [EMPA-44]") {
+  Pair pair;
+  CHECK(!pair.a->qp->abort());  // Idle to Error
+  CHECK_FALSE(pair.establish());
+  CHECK(saw(*pair.a, ConnectionEventType::kFailed));
+  CHECK(pair.a->qp->state() == QpState::kError);
+  CHECK(received_code(*pair.b) == "2/0/05");
+  CHECK(pair.b->qp->state() == QpState::kError);
+  CHECK_FALSE(pair.to_b.sent_after_fin);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Send that finds no receive may hold the stream for a while instead of ending it.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+ConnectionOptions holding(mpa::Duration hold) {
+  ConnectionOptions o;
+  o.receive_hold = hold;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("a held stream reads nothing, and goes on with the receive that is posted [DDP-69]") {
+  for (const std::size_t size : {std::size_t{10}, std::size_t{60'000}}) {
+    for (const bool crc : {true, false}) {
+      ConnectionOptions options = holding(5s);
+      options.startup.crc = crc;
+      options.max_ulpdu = 64768;
+      Pair pair(options, options, {.seed = 2, .max_segment = 30'000});
+      REQUIRE(pair.establish());
+      Region* mine = pair.a->memory(size, kEverything);
+      Region* inbox = pair.b->memory(size, kEverything);
+      Region* target = pair.b->memory(8, kEverything);
+      fill_pattern(mine);
+      post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
+      post_send(*pair.a, 2, sge(mine, 0, size));
+      post_write(*pair.a, 3, sge(mine, 0, 8), remote(target));
+      pair.run();
+      CHECK(pair.b->connection->receive_plan().empty());
+      CHECK(pair.b->qp->state() == QpState::kRts);
+      CHECK(all_zero(target));  // in order: not overtaken
+      pair.advance(5s - 1ns);
+      CHECK(pair.b->qp->state() == QpState::kRts);
+      post_recv(*pair.b, 10, sge(inbox, 0, size));
+      pair.run();
+      CHECK(text(pair.b->completions()) == "10 success");
+      CHECK(same(mine, inbox, size));
+      CHECK(same(mine, target, 8));
+      CHECK_FALSE(pair.b->connection->timeout().has_value());
+      pair.advance(10s);
+      CHECK(pair.b->qp->state() == QpState::kRts);
+    }
+  }
+}
+
+TEST_CASE("a stream held for too long ends in 1/2/02, exactly then [DDP-68] [DDP-69]") {
+  Pair pair({}, holding(5s));
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  post_send(*pair.a, 1, sge(mine, 0, 10));
+  pair.run();
+  CHECK(pair.b->connection->timeout() == pair.b->now + 5s);
+  pair.advance(5s - 1ns);
+  CHECK(pair.b->qp->state() == QpState::kRts);
+  pair.advance(1ns);
+  check_refused(pair, *pair.b, "1/2/02");
+  const auto echo = pair.b->qp->query().terminate_sent->segment;
+  REQUIRE(echo.has_value());
+  CHECK(echo->ddp_header_size == 18);
+}
+
+TEST_CASE("posting a receive to an SRQ-less queue pair that holds nothing changes nothing") {
+  Pair pair({}, holding(5s));
+  REQUIRE(pair.establish());
+  Region* inbox = pair.b->memory(64, kEverything);
+  post_recv(*pair.b, 10, sge(inbox, 0, 64));
+  pair.run();
+  CHECK_FALSE(pair.b->connection->timeout().has_value());
+  CHECK(pair.b->completions().empty());
+}
+
+TEST_CASE("a FIN, a reset, or an end of ours releases a held stream") {
+  for (const int kind : {0, 1, 2}) {
+    CAPTURE(kind);
+    Pair pair({}, holding(5s));
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, kEverything);
+    post_send(*pair.a, 1, sge(mine, 0, 10));
+    pair.run();
+    REQUIRE(pair.b->connection->receive_plan().empty());
+    if (kind == 0) pair.b->connection->peer_closed(pair.b->now);
+    if (kind == 1) pair.b->connection->lost(pair.b->now);
+    if (kind == 2) CHECK(!pair.b->qp->terminate());
+    CHECK(pair.b->qp->state() == (kind == 1 ? QpState::kError : QpState::kTerminate));
+    pair.run();
+    pair.advance(20s);
+    CHECK(pair.b->qp->state() == QpState::kError);
+  }
+}
