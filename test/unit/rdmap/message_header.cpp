@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The opcode table, the control octet, the Read Request header, and messages in words (RFC 5040
+// sections 4.1 to 4.4).
+#include "iwarp/rdmap/message_header.hpp"
+
+#include "iwarp/rdmap/describe.hpp"
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+TEST_CASE(
+    "the opcode table is that of RFC 5040 figure 4 [RDMAP-2, RDMAP-3, RDMAP-5, RDMAP-6, "
+    "RDMAP-7, RDMAP-8, RDMAP-11, RDMAP-33, RDMAP-54]") {
+  struct Row {
+    Opcode opcode;
+    unsigned control;
+    bool tagged;
+    Qn qn;
+    bool solicited;
+    bool invalidates;
+  };
+  const Row rows[] = {
+      {Opcode::kWrite, 0x40, true, 0, false, false},
+      {Opcode::kReadRequest, 0x41, false, 1, false, false},
+      {Opcode::kReadResponse, 0x42, true, 0, false, false},
+      {Opcode::kSend, 0x43, false, 0, false, false},
+      {Opcode::kSendInvalidate, 0x44, false, 0, false, true},
+      {Opcode::kSendSolicited, 0x45, false, 0, true, false},
+      {Opcode::kSendSolicitedInvalidate, 0x46, false, 0, true, true},
+      {Opcode::kTerminate, 0x47, false, 2, false, false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.control);
+    CHECK(control_octet(row.opcode) == row.control);
+    const auto* found = find_opcode(static_cast<std::uint8_t>(row.control & kOpcodeMask));
+    REQUIRE(found != nullptr);
+    CHECK(found->opcode == row.opcode);
+    CHECK(found->tagged == row.tagged);
+    CHECK(found->qn == row.qn);
+    CHECK(found->solicited == row.solicited);
+    CHECK(found->invalidates == row.invalidates);
+    CHECK(&info(row.opcode) == found);
+  }
+  for (std::uint8_t nibble = 8; nibble < 16; ++nibble) CHECK(find_opcode(nibble) == nullptr);
+}
+
+TEST_CASE("the Read Request header is that of frame G [RDMAP-12, RDMAP-36]") {
+  const auto octets = message("G");
+  const auto payload = bytes::View(octets).subspan(ddp::kUntaggedHeaderSize);
+  const auto request = decode_read_request(payload);
+  REQUIRE(request);
+  CHECK(request->sink_stag == Stag{0x55667788});
+  CHECK(request->sink_to == TaggedOffset{0x2000});
+  CHECK(request->size == 64);
+  CHECK(request->source_stag == Stag{0x11223344});
+  CHECK(request->source_to == TaggedOffset{0x1000});
+  Octets again(kReadRequestSize);
+  bytes::Writer writer{bytes::Span(again)};
+  encode(*request, writer);
+  CHECK(text(again) == text(payload));
+}
+
+TEST_CASE("a Read Request is nothing at 0 to 27 octets") {
+  const auto whole = pattern(kReadRequestSize);
+  for (std::size_t n = 0; n < kReadRequestSize; ++n) {
+    const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+    CHECK_FALSE(decode_read_request(cut));
+  }
+  const auto request = decode_read_request(whole);
+  REQUIRE(request);
+  CHECK(request->sink_to.value == 0x0405060708090A0B);
+  CHECK(request->size == 0x0C0D0E0F);
+  CHECK(request->source_to.value == 0x1415161718191A1B);
+}
+
+TEST_CASE("each message is described by its name and fields") {
+  CHECK(describe_message(message("F")) == "RDMAP RDMA Write");
+  CHECK(describe_message(message("E")) == "RDMAP Send with Invalidate STag=0x00a1b2c3");
+  CHECK(describe_message(message("G")) ==
+        "RDMAP RDMA Read Request 64 octets from STag=0x11223344 TO=0x1000 to STag=0x55667788 "
+        "TO=0x2000");
+  CHECK(describe_message(terminate_frame("N")) ==
+        "RDMAP Terminate 2/0/02 CRC32c of the FPDU is wrong");
+  auto odd = message("D");
+  odd[1] = std::byte{0xC3};
+  CHECK(describe_message(odd) == "RDMAP Send RV=3");
+  odd[1] = std::byte{0x4E};
+  CHECK(describe_message(odd) == "RDMAP unknown opcode 0xe");
+}
+
+TEST_CASE("describing stops at whatever octet the input stops") {
+  for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
+    for (const auto& frame : iwarp::test::load_vectors(file)) {
+      const auto whole = ulpdu_of(frame);
+      for (std::size_t n = 0; n <= whole.size(); ++n) {
+        const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+        const auto line = describe_message(cut);
+        CHECK(line.starts_with("RDMAP "));
+        CHECK(line.find('\n') == std::string::npos);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inbound Sends, Writes and the checks that all messages pass (RFC 5040 sections 4.1, 5.1, 5.3 and
+// 7.2).
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+TEST_CASE("frame F is placed and shown to nobody [RDMAP-23, RDMAP-24, RDMAP-25, DDP-40]") {
+  Bench bench;
+  bench.ulp.writable = {{.stag = 0x11223344, .to = 0x100000000, .at = 64, .length = 32}};
+  CHECK_FALSE(bench.feed(message("F")));
+  CHECK(bench.ulp.take_log() == Log{"write 11223344 100000010 8"});
+  CHECK(text(bench.ulp.memory(79, 10)) == "ee414243 44454647 48ee");
+  CHECK_FALSE(bench.ulp.target_held);
+}
+
+TEST_CASE(
+    "frame D goes into one receive buffer, its length is told [RDMAP-48, RDMAP-49, RDMAP-50, "
+    "RDMAP-67, RDMAP-74, DDP-53]") {
+  Bench bench;
+  bench.ulp.receives = {bench.ulp.memory(0, 100), bench.ulp.memory(100, 100)};
+  CHECK_FALSE(bench.feed(message("D")));
+  CHECK(bench.ulp.take_log() == Log{"receive", "send 5"});
+  CHECK(text(bench.ulp.memory(0, 6)) == "68656c6c 6fee");
+  CHECK(bench.ulp.receives.size() == 1);
+}
+
+TEST_CASE(
+    "the four Sends differ in SE and Invalidate, and only the Invalidate kinds have an STag "
+    "[RDMAP-4, RDMAP-10, RDMAP-53, RDMAP-57, RDMAP-58, DDP-54]") {
+  struct Row {
+    Opcode opcode;
+    bool solicited;
+    bool invalidate;
+  };
+  const Row rows[] = {{Opcode::kSend, false, false},
+                      {Opcode::kSendInvalidate, false, true},
+                      {Opcode::kSendSolicited, true, false},
+                      {Opcode::kSendSolicitedInvalidate, true, true}};
+  Bench bench;
+  std::uint32_t msn = 0;
+  for (const Row& row : rows) {
+    bench.ulp.receives = {bench.ulp.memory(0, 8)};
+    // The STag field is filled in for all; where it means nothing it is ignored.
+    CHECK_FALSE(bench.feed(segment(send_header(++msn, row.opcode, 0xA1B2C3), pattern(3))));
+    const auto& got = bench.ulp.received.back();
+    CHECK(got.opcode == row.opcode);
+    CHECK(got.solicited == row.solicited);
+    CHECK(got.invalidate == row.invalidate);
+    CHECK(got.invalidated == Stag{0xA1B2C3});
+    CHECK(got.length == 3);
+  }
+  CHECK(bench.ulp.received.size() == 4);
+}
+
+TEST_CASE(
+    "frame E: a Send with Invalidate may be empty, it takes a buffer all the same [RDMAP-56, "
+    "RDMAP-57]") {
+  Bench bench;
+  bench.stream.receiver().set_expected_msn(0, Msn{2});
+  bench.ulp.receives = {bench.ulp.memory(0, 8)};
+  CHECK_FALSE(bench.feed(message("E")));
+  REQUIRE(bench.ulp.received.size() == 1);
+  CHECK(bench.ulp.received[0].invalidated == Stag{0x00A1B2C3});
+  CHECK(bench.ulp.receives.empty());
+}
+
+TEST_CASE(
+    "an STag that cannot be invalidated ends the stream, the Send is not completed "
+    "[RDMAP-58, RDMAP-99, RDMAP-100]") {
+  Bench bench;
+  bench.ulp.refuse_invalidate = true;
+  bench.ulp.receives = {bench.ulp.memory(0, 8), bench.ulp.memory(8, 8)};
+  CHECK_FALSE(bench.feed(segment(send_header(1, Opcode::kSend, 0xA1B2C3))));
+  CHECK(bench.feed(segment(send_header(2, Opcode::kSendInvalidate, 0xA1B2C3))) ==
+        kCannotInvalidate);
+  CHECK(bench.ulp.received.size() == 1);
+  // M and D, no R: only a Read Request has an RDMA header.
+  CHECK(bench.next_text() ==
+        "41470000 00000000 00020000 00010000 00000109 c0000012 414400a1 b2c30000 00000000 "
+        "00020000 0000");
+}
+
+TEST_CASE("Sends are delivered in order, each with its last segment [RDMAP-52, RDMAP-67]") {
+  Bench bench;
+  bench.ulp.receives = {bench.ulp.memory(0, 100), bench.ulp.memory(100, 100)};
+  auto first = send_header(1);
+  first.last = false;
+  CHECK_FALSE(bench.feed(segment(first, pattern(40))));
+  CHECK(bench.ulp.received.empty());
+  first.last = true;
+  first.mo = 40;
+  CHECK_FALSE(bench.feed(segment(first, pattern(20, 40))));
+  CHECK_FALSE(bench.feed(segment(send_header(2), pattern(1))));
+  CHECK(bench.ulp.take_log() == Log{"receive", "send 60", "receive", "send 1"});
+  CHECK(std::ranges::equal(bench.ulp.memory(0, 60), pattern(60)));
+}
+
+TEST_CASE(
+    "a Send just fits its buffer; one octet more is 1/2/05, no buffer 1/2/02 [RDMAP-51, "
+    "DDP-68, DDP-71]") {
+  Bench fits;
+  fits.ulp.receives = {fits.ulp.memory(0, 16)};
+  CHECK_FALSE(fits.feed(segment(send_header(1), pattern(16))));
+  CHECK(fits.feed(segment(send_header(2), pattern(1))) == ddp::kUntaggedNoBuffer);
+
+  Bench large;
+  large.ulp.receives = {large.ulp.memory(0, 16)};
+  CHECK(large.feed(segment(send_header(1), pattern(17))) == ddp::kUntaggedTooLong);
+  CHECK(large.ulp.received.empty());
+}
+
+TEST_CASE("a Send without a buffer may hold the stream until there is one [DDP-69]") {
+  Bench bench;
+  bench.ulp.hold_sends = true;
+  const auto octets = message("D");
+  const auto held = bench.stream.begin(bytes::View(octets).first(18), octets.size());
+  REQUIRE(held);
+  CHECK(held->hold);
+  CHECK(bench.stream.state() == StreamState::kRdma);
+  bench.ulp.receives = {bench.ulp.memory(0, 16)};
+  CHECK_FALSE(bench.feed(octets));
+  CHECK(bench.ulp.received.size() == 1);
+}
+
+TEST_CASE("reserved bits of both control octets are ignored [RDMAP-9, DDP-19]") {
+  Bench bench;
+  bench.ulp.receives = {bench.ulp.memory(0, 8)};
+  auto octets = message("D");
+  octets[0] |= std::byte{0x3C};
+  octets[1] |= std::byte{0x30};
+  CHECK_FALSE(bench.feed(octets));
+  CHECK(bench.ulp.received.size() == 1);
+}
+
+TEST_CASE("only RV 1 is accepted [RDMAP-8, RDMAP-96, RDMAP-98]") {
+  for (const unsigned rv : {0u, 1u, 2u, 3u}) {
+    Bench bench;
+    bench.ulp.receives = {bench.ulp.memory(0, 8)};
+    auto octets = message("D");
+    octets[1] = static_cast<std::byte>(rv << 6 | 3);
+    CHECK(bench.feed(octets) == (rv == 1 ? std::nullopt : std::optional(kVersionInvalid)));
+  }
+}
+
+TEST_CASE(
+    "opcodes without a message, and messages in the wrong model or queue, are 0/2/06 "
+    "[RDMAP-5, RDMAP-7, RDMAP-96, RDMAP-97, REG-4]") {
+  for (unsigned nibble = 0; nibble < 16; ++nibble) {
+    CAPTURE(nibble);
+    const auto* row = find_opcode(static_cast<std::uint8_t>(nibble));
+    for (const Qn qn : {0u, 1u, 2u, 3u}) {
+      Bench bench;
+      auto header = send_header(1);
+      header.rsvd_ulp = static_cast<std::uint8_t>(kVersion | nibble);
+      header.qn = qn;
+      bench.ulp.receives = {bench.ulp.memory(0, 8)};
+      const auto fault = bench.feed(segment(header, pattern(4)));
+      const bool right = row != nullptr && !row->tagged && row->qn == qn;
+      CHECK((fault == kUnexpectedOpcode) == !right);
+    }
+    Bench bench;
+    auto header = tagged_header(Opcode::kWrite, 1, 1);
+    header.rsvd_ulp = static_cast<std::uint8_t>(kVersion | nibble);
+    const auto fault = bench.feed(segment(header));
+    // A Read Response that nobody asked for is unexpected too. [RDMAP-46]
+    CHECK((fault == kUnexpectedOpcode) == (nibble != 0));
+  }
+}
+
+TEST_CASE("an empty Write is accepted whatever its STag and TO say [RDMAP-28, DDP-46]") {
+  Bench bench;
+  CHECK_FALSE(bench.feed(message("C")));
+  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kWrite, 0, 0xFFFFFFFFFFFFFFFF))));
+  CHECK(bench.ulp.log.empty());
+}
+
+TEST_CASE(
+    "a refused Write says why in DDP's codes [DDP-24, DDP-73, DDP-74, DDP-75, DDP-76, DDP-77, "
+    "DDP-83, DDP-84, DDP-85]") {
+  const std::pair<AccessError, Fault> rows[] = {
+      {AccessError::kStagInvalid, ddp::kTaggedInvalidStag},
+      {AccessError::kOutOfBounds, ddp::kTaggedBounds},
+      {AccessError::kNoRight, ddp::kTaggedNotAssociated},
+      {AccessError::kOtherStream, ddp::kTaggedNotAssociated},
+      {AccessError::kWraps, ddp::kTaggedWrap}};
+  for (const auto& [error, fault] : rows) {
+    Bench bench;
+    bench.ulp.refusal = error;
+    CHECK(bench.feed(message("F")) == fault);
+    CHECK(bench.stream.state() == StreamState::kTerminating);
+  }
+}
+
+TEST_CASE("an empty Send as RTR is taken from the stream when one is expected [EMPA-38]") {
+  Bench bench({.rtr_send_expected = true});
+  CHECK_FALSE(bench.feed(message("C1")));
+  CHECK(bench.ulp.log.empty());
+  // Only one: the next empty Send is a message.
+  bench.ulp.receives = {bench.ulp.memory(0, 8)};
+  CHECK_FALSE(bench.feed(segment(send_header(2))));
+  CHECK(bench.ulp.received.size() == 1);
+}
+
+TEST_CASE("reserved bits do not hide the RTR [RDMAP-9, EMPA-38]") {
+  Bench bench({.rtr_send_expected = true});
+  auto octets = message("C1");
+  octets[0] |= std::byte{0x3C};
+  octets[1] |= std::byte{0x30};
+  CHECK_FALSE(bench.feed(octets));
+  CHECK(bench.ulp.log.empty());
+}
+
+TEST_CASE("an empty Send is a message when no RTR is expected, or after another segment") {
+  Bench plain;
+  plain.ulp.receives = {plain.ulp.memory(0, 8)};
+  CHECK_FALSE(plain.feed(message("C1")));
+  CHECK(plain.ulp.received.size() == 1);
+
+  Bench later({.rtr_send_expected = true});
+  later.ulp.receives = {later.ulp.memory(0, 8)};
+  CHECK_FALSE(later.feed(message("C")));
+  CHECK_FALSE(later.feed(message("C1")));
+  CHECK(later.ulp.received.size() == 1);
+
+  Bench full({.rtr_send_expected = true});
+  full.ulp.receives = {full.ulp.memory(0, 8)};
+  CHECK_FALSE(full.feed(message("D")));
+  CHECK(full.ulp.received.size() == 1);
+}
+
+TEST_CASE("an empty first segment without L is the start of a message, not an RTR") {
+  Bench bench({.rtr_send_expected = true});
+  bench.ulp.receives = {bench.ulp.memory(0, 8)};
+  auto header = send_header(1);
+  header.last = false;
+  CHECK_FALSE(bench.feed(segment(header)));
+  header.last = true;
+  CHECK_FALSE(bench.feed(segment(header, pattern(5))));
+  REQUIRE(bench.ulp.received.size() == 1);
+  CHECK(bench.ulp.received[0].length == 5);
+}
+
+TEST_CASE("a payload that will not come whole is given up, its memory let go") {
+  Bench bench;
+  bench.ulp.writable = {{.stag = 0x11223344, .to = 0x100000000, .at = 64, .length = 32}};
+  const auto octets = message("F");
+  REQUIRE(bench.stream.begin(bytes::View(octets).first(18), octets.size()));
+  CHECK(bench.ulp.target_held);
+  bench.stream.cancel();
+  CHECK_FALSE(bench.ulp.target_held);
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What leaves a stream: messages octet by octet, their order, credit, and the RTR (RFC 5040
+// sections 4, 5 and 6.1, RFC 6581 section 9.2).
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+Request send(Opcode opcode, bytes::View payload, std::uint64_t cookie = 0) {
+  return {.opcode = opcode,
+          .length = static_cast<std::uint32_t>(payload.size()),
+          .payload = {payload},
+          .cookie = cookie};
+}
+
+Request read(bytes::Span sink, std::uint64_t cookie = 0) {
+  return {.opcode = Opcode::kReadRequest,
+          .length = static_cast<std::uint32_t>(sink.size()),
+          .stag = Stag{0x11223344},
+          .to = TaggedOffset{0x1000},
+          .sink_stag = Stag{0x55667788},
+          .sink_to = TaggedOffset{0x2000},
+          .sink = sink,
+          .cookie = cookie};
+}
+
+TEST_CASE(
+    "a Send, a Write and a Read Request are frames D, F and G [RDMAP-2, RDMAP-3, RDMAP-8, "
+    "RDMAP-9, RDMAP-10, RDMAP-11, RDMAP-12, RDMAP-23, RDMAP-27, RDMAP-30, RDMAP-33, RDMAP-48, "
+    "RDMAP-54, DDP-32]") {
+  Bench bench;
+  const auto hello = hex("68656c6c6f");
+  const auto letters = hex("4142434445464748");
+  bench.ulp.requests = {send(Opcode::kSend, hello),
+                        {.opcode = Opcode::kWrite,
+                         .length = 8,
+                         .payload = {bytes::View(letters)},
+                         .stag = Stag{0x11223344},
+                         .to = TaggedOffset{0x100000010}},
+                        read(bench.ulp.memory(0, 64))};
+  CHECK(bench.next_text() == text(message("D")));
+  CHECK(bench.next_text() == text(message("F")));
+  CHECK(bench.next_text() == text(message("G")));
+  CHECK_FALSE(bench.next());
+}
+
+TEST_CASE(
+    "a Send with Invalidate carries the STag, the other Sends carry zero [RDMAP-4, RDMAP-10, "
+    "RDMAP-57]") {
+  Bench bench;
+  bench.stream.transmitter().set_next_msn(0, Msn{2});
+  for (const auto opcode : {Opcode::kSendInvalidate, Opcode::kSend, Opcode::kSendSolicited,
+                            Opcode::kSendSolicitedInvalidate}) {
+    auto request = send(opcode, {});
+    request.stag = Stag{0x00A1B2C3};
+    bench.ulp.requests.push_back(request);
+  }
+  CHECK(bench.next_text() == text(message("E")));
+  CHECK(bench.next_text() == "41430000 00000000 00000000 00030000 0000");
+  CHECK(bench.next_text() == "41450000 00000000 00000000 00040000 0000");
+  CHECK(bench.next_text() == "414600a1 b2c30000 00000000 00050000 0000");
+}
+
+TEST_CASE(
+    "operations leave in submit order, each complete when its last octet has left [RDMAP-26, "
+    "RDMAP-34, RDMAP-55, RDMAP-71, RDMAP-72, DDP-47]") {
+  Bench bench;
+  const auto payload = pattern(300);
+  bench.ulp.requests = {send(Opcode::kSend, payload, 5), read(bench.ulp.memory(0, 8), 6),
+                        send(Opcode::kSendSolicited, payload, 7)};
+  bench.ulp.requests.push_back(
+      {.opcode = Opcode::kWrite, .length = 300, .payload = {bytes::View(payload)}, .cookie = 8});
+  std::string order;
+  Log completions;
+  while (const auto octets = bench.next(128)) {
+    order += fmt::format("{:x}", std::to_integer<unsigned>((*octets)[1]) & 0x0F);
+    for (auto& line : bench.ulp.take_log()) completions.push_back(order + " " + line);
+  }
+  CHECK(order == "3331555000");
+  CHECK(completions == Log{"333 sent 5", "3331 sent 6", "3331555 sent 7", "3331555000 sent 8"});
+}
+
+TEST_CASE(
+    "a payload of several pieces is cut at MULPDU and put together unchanged [DDP-37, "
+    "DDP-39]") {
+  const auto payload = pattern(1000);
+  const bytes::View view(payload);
+  for (const std::size_t mulpdu : {128u, 300u, 1442u}) {
+    Bench bench;
+    Request request = send(Opcode::kSend, view);
+    request.payload = {view.first(1), view.subspan(1, 400), view.subspan(401)};
+    bench.ulp.requests = {request};
+    Octets together;
+    while (const auto octets = bench.next(mulpdu)) {
+      CHECK(octets->size() <= mulpdu);
+      CHECK_FALSE(bench.last_copied);
+      together.insert(together.end(), octets->begin() + 18, octets->end());
+    }
+    CHECK(together == payload);
+  }
+}
+
+TEST_CASE("ORD Read Requests are outstanding and not one more [RDMAP-82, RDMAP-83]") {
+  for (const std::size_t ord : {std::size_t{1}, std::size_t{3}}) {
+    Bench bench({.ord = ord});
+    for (std::size_t i = 0; i < ord + 2; ++i) {
+      bench.ulp.requests.push_back(read(bench.ulp.memory(0, 4), i));
+    }
+    CHECK(bench.drain() == std::string(ord, '1'));
+    CHECK(bench.stream.outstanding_reads() == ord);
+    // A response gives one credit back.
+    CHECK_FALSE(
+        bench.feed(segment(tagged_header(Opcode::kReadResponse, 0x55667788, 0x2000), pattern(4))));
+    CHECK(bench.drain() == "1");
+    CHECK(bench.stream.outstanding_reads() == ord);
+  }
+}
+
+TEST_CASE("with ORD 0 no Read Request leaves, other operations wait behind it [RDMAP-83]") {
+  Bench bench({.ord = 0});
+  bench.ulp.requests = {send(Opcode::kSend, {}), read(bench.ulp.memory(0, 4)),
+                        send(Opcode::kSend, {})};
+  CHECK(bench.drain() == "3");
+  CHECK(bench.ulp.requests.size() == 2);
+}
+
+TEST_CASE("the RTR is frame C, C\" or C' and leaves before everything else [EMPA-1, EMPA-38]") {
+  const std::pair<RtrKind, const char*> rows[] = {
+      {RtrKind::kWrite, "C"}, {RtrKind::kRead, "C2"}, {RtrKind::kSend, "C1"}};
+  for (const auto& [kind, frame] : rows) {
+    Bench bench;
+    bench.ulp.requests = {send(Opcode::kSendSolicited, {}, 9)};
+    bench.stream.send_rtr(kind);
+    CHECK(bench.next_text() == text(message(frame)));
+    CHECK(bench.ulp.log.empty());  // nobody above hears of it
+    CHECK(bench.drain() == "5");
+    CHECK(bench.ulp.take_log() == Log{"sent 9"});
+  }
+}
+
+TEST_CASE("the answer to a Read RTR is taken silently, with ORD 0 as well [EMPA-38]") {
+  Bench bench({.ord = 0});
+  bench.stream.send_rtr(RtrKind::kRead);
+  CHECK(bench.drain() == "1");
+  CHECK(bench.stream.outstanding_reads() == 1);
+  CHECK_FALSE(bench.feed(message("C3")));
+  CHECK(bench.stream.outstanding_reads() == 0);
+  CHECK(bench.ulp.log.empty());
+}
+
+TEST_CASE("empty operations are one segment each [RDMAP-28, RDMAP-38, RDMAP-56, DDP-44]") {
+  Bench bench;
+  bench.ulp.requests = {send(Opcode::kSend, {}),
+                        {.opcode = Opcode::kWrite, .stag = Stag{1}, .to = TaggedOffset{2}},
+                        read({})};
+  CHECK(bench.drain() == "301");
+}
+
+TEST_CASE("responses and requests take turns at message boundaries") {
+  Bench bench;
+  bench.ulp.readable = {{.stag = 1, .to = 0, .at = 0, .length = 300}};
+  for (std::uint32_t msn = 1; msn <= 3; ++msn) {
+    CHECK_FALSE(bench.feed(read_request(msn, {.size = 300, .source_stag = Stag{1}})));
+  }
+  const auto payload = pattern(200);
+  for (int i = 0; i < 3; ++i) bench.ulp.requests.push_back(send(Opcode::kSend, payload));
+  // Three segments for each response and two for each Send; none inside another message.
+  const auto order = bench.drain(128);
+  CHECK((order == "222332223322233" || order == "332223322233222"));
+}
+
+TEST_CASE("between messages the stream says so") {
+  Bench bench;
+  const auto payload = pattern(200);
+  bench.ulp.requests = {send(Opcode::kSend, payload)};
+  CHECK(bench.stream.at_message_boundary());
+  bench.next(128);
+  CHECK_FALSE(bench.stream.at_message_boundary());
+  bench.next(128);
+  CHECK(bench.stream.at_message_boundary());
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap

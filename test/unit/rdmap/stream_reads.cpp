@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// RDMA Reads from both ends: requests answered, responses checked (RFC 5040 sections 5.2, 6.1 and
+// 7.2).
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+// Responder ---------------------------------------------------------------------------------------
+
+struct Responder : Bench {
+  explicit Responder(std::size_t ird = 16) : Bench({.ird = ird}) {
+    ulp.readable = {{.stag = 0x11223344, .to = 0x1000, .at = 0, .length = 1024}};
+    std::ranges::copy(pattern(1024), ulp.arena.begin());
+  }
+};
+
+TEST_CASE(
+    "the answer to frame G is frame H, and the ULP is not told [RDMAP-13, RDMAP-29, RDMAP-32, "
+    "RDMAP-37, RDMAP-42, RDMAP-47]") {
+  Responder bench;
+  CHECK_FALSE(bench.feed(message("G")));
+  CHECK(bench.ulp.log.empty());  // nothing is read before the request was delivered
+  CHECK(bench.stream.inbound_reads() == 1);
+  CHECK(bench.next_text() == text(message("H")));
+  CHECK(bench.last_copied);
+  CHECK_FALSE(bench.ulp.source_held);
+  CHECK(bench.stream.inbound_reads() == 0);
+  CHECK_FALSE(bench.next());
+}
+
+TEST_CASE(
+    "the answer to frame C\" is empty, and no source is looked up [RDMAP-38, RDMAP-40, "
+    "RDMAP-41]") {
+  Responder bench;
+  CHECK_FALSE(bench.feed(message("C2")));
+  CHECK(bench.next_text() == text(message("C3")));
+  CHECK(bench.ulp.log.empty());
+}
+
+TEST_CASE(
+    "source and sink may start anywhere; the response repeats the sink untouched [RDMAP-13, "
+    "RDMAP-14]") {
+  Responder bench;
+  const ReadRequest request{.sink_stag = Stag{0xFFFFFFFF},
+                            .sink_to = TaggedOffset{0xFFFFFFFFFFFFFFFD},
+                            .size = 3,
+                            .source_stag = Stag{0x11223344},
+                            .source_to = TaggedOffset{0x1007}};
+  CHECK_FALSE(bench.feed(read_request(1, request)));
+  CHECK(bench.next_text() == "c142ffff ffffffff ffffffff fffd0708 09");
+}
+
+TEST_CASE("responses leave in the order of the requests [RDMAP-35, RDMAP-45, RDMAP-78]") {
+  Responder bench;
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    CHECK_FALSE(bench.feed(read_request(
+        i, {.sink_to = {i}, .size = i, .source_stag = Stag{0x11223344}, .source_to = {0x1000}})));
+  }
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    const auto octets = bench.next();
+    REQUIRE(octets);
+    CHECK(bytes::load_be<std::uint64_t>(octets->data() + 6) == i);
+    CHECK(octets->size() == 14 + i);
+  }
+}
+
+TEST_CASE(
+    "IRD requests are taken, one more is 1/2/02; an answer makes room [RDMAP-31, RDMAP-43, "
+    "RDMAP-81, RDMAP-84]") {
+  for (const std::size_t ird : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
+    Responder full(ird);
+    std::uint32_t msn = 1;
+    for (; msn <= ird; ++msn) CHECK_FALSE(full.feed(read_request(msn, {})));
+    CHECK(full.feed(read_request(msn, {})) == ddp::kUntaggedNoBuffer);
+  }
+  Responder drained(2);
+  std::uint32_t msn = 1;
+  CHECK_FALSE(drained.feed(read_request(msn++, {})));
+  for (int i = 0; i < 10; ++i) {
+    CHECK_FALSE(drained.feed(read_request(msn++, {})));
+    CHECK(drained.next());
+  }
+}
+
+TEST_CASE(
+    "a source that may not be read ends the stream with RDMAP's codes and all three headers "
+    "[RDMAP-39, RDMAP-94, RDMAP-101, RDMAP-102, RDMAP-103, RDMAP-104, RDMAP-105]") {
+  const std::pair<AccessError, Fault> rows[] = {{AccessError::kStagInvalid, kInvalidStag},
+                                                {AccessError::kOutOfBounds, kBounds},
+                                                {AccessError::kNoRight, kAccessRights},
+                                                {AccessError::kOtherStream, kNotAssociated},
+                                                {AccessError::kWraps, kWrap}};
+  for (const auto& [error, fault] : rows) {
+    Responder bench;
+    bench.ulp.readable.clear();
+    bench.ulp.refusal = error;
+    const auto request = message("G");
+    CHECK_FALSE(bench.feed(request));
+    const auto octets = bench.next();
+    REQUIRE(octets);
+    const auto t = decode_terminate(bytes::View(*octets).subspan(18));
+    REQUIRE(t);
+    CHECK(t->fault == fault);
+    CHECK((*octets)[20] == std::byte{0xE0});
+    REQUIRE(t->segment);
+    CHECK(t->segment->segment_length == 46);
+    CHECK(text(t->segment->ddp_header) == text(bytes::View(request).first(18)));
+    CHECK(text(t->segment->rdma_header) == text(bytes::View(request).subspan(18)));
+    CHECK(bench.drain().empty());
+    CHECK_FALSE(bench.ulp.source_held);
+  }
+}
+
+TEST_CASE(
+    "the source is asked for octet by octet: the last inside, one more outside [RDMAP-103, "
+    "RDMAP-104]") {
+  const auto answer = [](std::uint64_t to, std::uint32_t size) {
+    Responder bench;
+    bench.ulp.refusal = AccessError::kOutOfBounds;
+    CHECK_FALSE(bench.feed(
+        read_request(1, {.size = size, .source_stag = Stag{0x11223344}, .source_to = {to}})));
+    return bench.drain();
+  };
+  CHECK(answer(0x1000, 1024) == "2");
+  CHECK(answer(0x1000, 1025) == "7");
+  CHECK(answer(0x13FF, 1) == "2");
+  CHECK(answer(0x13FF, 2) == "7");
+  CHECK(answer(0x0FFF, 1) == "7");
+}
+
+TEST_CASE(
+    "a right taken back in the middle: the echo says how far the read had come [RDMAP-22, "
+    "VRB-37]") {
+  Responder bench;
+  const ReadRequest request{.sink_stag = Stag{7},
+                            .sink_to = TaggedOffset{0x2000},
+                            .size = 300,
+                            .source_stag = Stag{0x11223344},
+                            .source_to = TaggedOffset{0x1000}};
+  CHECK_FALSE(bench.feed(read_request(1, request)));
+  CHECK(bench.next(128)->size() == 128);  // 114 octets
+  CHECK(bench.next(128)->size() == 128);
+  bench.ulp.readable.clear();
+  const auto octets = bench.next(128);
+  REQUIRE(octets);
+  const auto t = decode_terminate(bytes::View(*octets).subspan(18));
+  REQUIRE(t);
+  CHECK(t->fault == kInvalidStag);
+  REQUIRE(t->segment);
+  const auto echo = decode_read_request(t->segment->rdma_header);
+  REQUIRE(echo);
+  CHECK(*echo == ReadRequest{.sink_stag = Stag{7},
+                             .sink_to = TaggedOffset{0x2000 + 228},
+                             .size = 300 - 228,
+                             .source_stag = Stag{0x11223344},
+                             .source_to = TaggedOffset{0x1000 + 228}});
+  CHECK(bench.drain().empty());
+}
+
+TEST_CASE(
+    "a Read Request may come in pieces; shorter than its header it is refused, longer it does "
+    "not fit [RDMAP-11, DDP-71]") {
+  const auto whole = message("G");
+  const bytes::View header(bytes::View(whole).subspan(18));
+  for (std::size_t cut = 0; cut <= header.size(); ++cut) {
+    Responder bench;
+    auto first = ddp::decode_segment_header(whole).value();
+    auto second = first;
+    first.last = false;
+    second.mo = static_cast<std::uint32_t>(cut);
+    CHECK_FALSE(bench.feed(segment(first, header.first(cut))));
+    CHECK(bench.stream.inbound_reads() == 0);
+    CHECK_FALSE(bench.feed(segment(second, header.subspan(cut))));
+    CHECK(bench.next_text() == text(message("H")));
+  }
+  for (std::size_t n = 0; n < header.size(); ++n) {
+    Responder bench;
+    CHECK(bench.feed(bytes::View(whole).first(18 + n)) == kOperationUnspecified);
+    CHECK(bench.stream.inbound_reads() == 0);
+  }
+  Responder bench;
+  auto longer = whole;
+  longer.push_back(std::byte{0});
+  CHECK(bench.feed(longer) == ddp::kUntaggedTooLong);
+}
+
+// Requester ---------------------------------------------------------------------------------------
+
+struct Requester : Bench {
+  Requester() {
+    ulp.requests.push_back({.opcode = Opcode::kReadRequest,
+                            .length = 64,
+                            .stag = Stag{0x11223344},
+                            .to = TaggedOffset{0x1000},
+                            .sink_stag = Stag{0x55667788},
+                            .sink_to = TaggedOffset{0x2000},
+                            .sink = ulp.memory(100, 64),
+                            .cookie = 42});
+    REQUIRE(drain() == "1");
+    ulp.log.clear();
+  }
+  std::optional<Fault> respond(std::uint32_t stag, std::uint64_t to, std::size_t size,
+                               bool last = true) {
+    const auto payload = pattern(size, static_cast<unsigned>(to));
+    return feed(segment(tagged_header(Opcode::kReadResponse, stag, to, last), payload));
+  }
+};
+
+TEST_CASE("frame H completes the read of frame G [RDMAP-44, RDMAP-68, RDMAP-77, RDMAP-79]") {
+  Requester bench;
+  CHECK_FALSE(bench.feed(message("H")));
+  CHECK(bench.ulp.take_log() == Log{"read 42"});
+  CHECK(std::ranges::equal(bench.ulp.memory(100, 64), pattern(64)));
+  CHECK(bench.ulp.arena[99] == std::byte{0xEE});
+  CHECK(bench.ulp.arena[164] == std::byte{0xEE});
+  CHECK(bench.stream.outstanding_reads() == 0);
+}
+
+TEST_CASE("a response in segments completes with its last one [RDMAP-77]") {
+  Requester bench;
+  CHECK_FALSE(bench.respond(0x55667788, 0x2000, 30, false));
+  CHECK_FALSE(bench.respond(0x55667788, 0x201E, 33, false));
+  CHECK(bench.ulp.log.empty());
+  CHECK_FALSE(bench.respond(0x55667788, 0x203F, 1));
+  CHECK(bench.ulp.take_log() == Log{"read 42"});
+  CHECK(std::ranges::equal(bench.ulp.memory(100, 64), pattern(64)));
+}
+
+TEST_CASE("a response that is not the one asked for is refused and places nothing [RDMAP-46]") {
+  struct Row {
+    const char* what;
+    std::uint32_t stag;
+    std::uint64_t to;
+    std::size_t size;
+    Fault fault;
+  };
+  const Row rows[] = {{"another STag", 0x55667789, 0x2000, 64, ddp::kTaggedInvalidStag},
+                      {"TO before the sink", 0x55667788, 0x1FFF, 64, ddp::kTaggedBounds},
+                      {"TO inside the sink", 0x55667788, 0x2001, 63, ddp::kTaggedBounds},
+                      {"one octet too long", 0x55667788, 0x2000, 65, ddp::kTaggedBounds},
+                      {"far too long", 0x55667788, 0x2000, 4000, ddp::kTaggedBounds}};
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    Requester bench;
+    const auto before = bench.ulp.arena;
+    CHECK(bench.respond(row.stag, row.to, row.size) == row.fault);
+    CHECK(bench.ulp.arena == before);
+    CHECK(bench.ulp.log.empty());
+  }
+}
+
+TEST_CASE("a response shorter than asked for is refused at its last segment [RDMAP-46]") {
+  Requester one;
+  CHECK(one.respond(0x55667788, 0x2000, 63) == ddp::kTaggedBounds);
+  CHECK(one.ulp.log.empty());
+  Requester empty;
+  CHECK(empty.respond(0x55667788, 0x2000, 0) == ddp::kTaggedBounds);
+  CHECK(empty.ulp.log.empty());
+}
+
+TEST_CASE("a second segment has to continue the first [RDMAP-46]") {
+  Requester bench;
+  CHECK_FALSE(bench.respond(0x55667788, 0x2000, 30, false));
+  CHECK(bench.respond(0x55667788, 0x2000, 30) == ddp::kTaggedBounds);
+}
+
+TEST_CASE("a response to nothing is an unexpected opcode [RDMAP-46, RDMAP-97]") {
+  Bench bench;
+  CHECK(bench.feed(message("H")) == kUnexpectedOpcode);
+  Bench empty;
+  CHECK(empty.feed(message("C3")) == kUnexpectedOpcode);
+  Requester twice;
+  CHECK_FALSE(twice.feed(message("H")));
+  CHECK(twice.feed(message("H")) == kUnexpectedOpcode);
+}
+
+TEST_CASE(
+    "an empty read is completed by an empty response, whatever its STag [RDMAP-38, RDMAP-41, "
+    "DDP-46]") {
+  Bench bench;
+  bench.ulp.requests = {{.opcode = Opcode::kReadRequest, .cookie = 3}};
+  CHECK(bench.drain() == "1");
+  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kReadResponse, 0xDEADBEEF, 99))));
+  CHECK(bench.ulp.take_log() == Log{"sent 3", "read 3"});
+}
+
+TEST_CASE("responses are matched with requests in order [RDMAP-68, RDMAP-78]") {
+  Bench bench;
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    bench.ulp.requests.push_back({.opcode = Opcode::kReadRequest,
+                                  .length = i,
+                                  .sink_stag = Stag{i},
+                                  .sink = bench.ulp.memory(i * 10, i),
+                                  .cookie = i});
+  }
+  CHECK(bench.drain() == "111");
+  bench.ulp.log.clear();
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kReadResponse, i, 0), pattern(i))));
+  }
+  CHECK(bench.ulp.take_log() == Log{"read 1", "read 2", "read 3"});
+}
+
+TEST_CASE("Sends are delivered while a response is still coming [RDMAP-70, RDMAP-76]") {
+  Requester bench;
+  bench.ulp.receives = {bench.ulp.memory(300, 10)};
+  CHECK_FALSE(bench.respond(0x55667788, 0x2000, 30, false));
+  CHECK_FALSE(bench.feed(message("D")));
+  CHECK_FALSE(bench.respond(0x55667788, 0x201E, 34));
+  CHECK(bench.ulp.take_log() == Log{"receive", "send 5", "read 42"});
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap

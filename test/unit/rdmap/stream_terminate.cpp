@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a stream: which Terminate leaves, that it is the only one and the last, and what one
+// of the peer's does (RFC 5040 sections 5.4, 6.2.1 and 7.1).
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+constexpr Fault kCrc{Layer::kMpa, 0, 0x02, "CRC32c of the FPDU is wrong"};
+
+TEST_CASE(
+    "a Write to an unknown STag is answered with frame L [RDMAP-15, RDMAP-59, RDMAP-93, "
+    "DDP-64, DDP-79, DDP-80, DDP-82]") {
+  Bench bench;
+  const auto write = segment(tagged_header(Opcode::kWrite, 0xDEADBEEF, 0), pattern(4));
+  CHECK(bench.feed(write) == ddp::kTaggedInvalidStag);
+  CHECK(bench.next_text() == text(terminate_frame("L")));
+  CHECK_FALSE(bench.next());
+  REQUIRE(bench.stream.own_terminate());
+  CHECK(bench.stream.own_terminate()->fault == ddp::kTaggedInvalidStag);
+}
+
+TEST_CASE(
+    "a Read without the right to it is answered with frame M [RDMAP-15, RDMAP-19, RDMAP-20, "
+    "RDMAP-21, RDMAP-94]") {
+  Bench bench;
+  bench.ulp.refusal = AccessError::kNoRight;
+  bench.stream.receiver().set_expected_msn(1, Msn{4});
+  CHECK_FALSE(bench.feed(read_request(4, {.sink_stag = Stag{0x55667788},
+                                          .sink_to = TaggedOffset{0x2000},
+                                          .size = 64,
+                                          .source_stag = Stag{0x99999999}})));
+  CHECK(bench.next_text() == text(terminate_frame("M")));
+  CHECK_FALSE(bench.next());
+}
+
+TEST_CASE(
+    "errors of MPA and local ones are frames N, N6, N7 and N0, without headers [RDMAP-92, "
+    "MPA-109, EMPA-14, EMPA-24]") {
+  const std::pair<Fault, const char*> rows[] = {{kCrc, "N"},
+                                                {{Layer::kMpa, 0, 0x06}, "N6"},
+                                                {{Layer::kMpa, 0, 0x07}, "N7"},
+                                                {kLocalCatastrophic, "N0"}};
+  for (const auto& [fault, frame] : rows) {
+    for (const bool about_segment : {false, true}) {
+      Bench bench;
+      CHECK_FALSE(bench.feed(message("C")));
+      bench.stream.terminate(fault, about_segment);
+      CHECK(bench.next_text() == text(terminate_frame(frame)));
+    }
+  }
+}
+
+TEST_CASE("an error of a Send echoes 18 octets, of a Write 14 [RDMAP-20, RDMAP-93]") {
+  Bench bench;
+  CHECK(bench.feed(message("D")) == ddp::kUntaggedNoBuffer);
+  const auto octets = bench.next();
+  REQUIRE(octets);
+  CHECK(text(bytes::View(*octets).subspan(18)) ==
+        "1202c000 00174143 00000000 00000000 00000001 00000000");
+}
+
+TEST_CASE("a ULPDU too short for a header goes back as its length [RDMAP-19]") {
+  Bench bench;
+  CHECK(bench.feed(hex("c140")) == ddp::kDdpCatastrophic);
+  const auto octets = bench.next();
+  REQUIRE(octets);
+  CHECK(text(bytes::View(*octets).subspan(18)) == "10008000 0002");
+}
+
+TEST_CASE("the first error is the one reported [RDMAP-95]") {
+  Bench bench;
+  CHECK(bench.feed(message("D")) == ddp::kUntaggedNoBuffer);
+  bench.stream.terminate(kCrc, false);
+  bench.stream.terminate(kInvalidStag, true);
+  CHECK(bench.stream.own_terminate()->fault == ddp::kUntaggedNoBuffer);
+  CHECK((*bench.next())[18] == std::byte{0x12});
+  CHECK_FALSE(bench.next());
+}
+
+TEST_CASE(
+    "a Terminate interrupts the message under way and nothing follows it [RDMAP-63, VRB-20]") {
+  Bench bench;
+  const auto payload = pattern(1000);
+  bench.ulp.readable = {{.stag = 1, .to = 0, .at = 0, .length = 100}};
+  bench.ulp.requests = {
+      {.opcode = Opcode::kSend, .length = 1000, .payload = {bytes::View(payload)}},
+      {.opcode = Opcode::kWrite}};
+  CHECK_FALSE(bench.feed(read_request(1, {.size = 10, .source_stag = Stag{1}})));
+  bench.next(128);
+  bench.stream.terminate(kLocalCatastrophic, false);
+  CHECK(bench.stream.inbound_reads() == 0);
+  CHECK(bench.drain(128) == "7");
+  CHECK(bench.stream.state() == StreamState::kTerminateSent);
+  CHECK(bench.drain(128).empty());
+  CHECK(bench.ulp.requests.size() >= 1);
+}
+
+TEST_CASE("a segment whose stream ends before its payload came is dropped [RDMAP-89, DDP-8]") {
+  Bench bench;
+  bench.ulp.requests = {{.opcode = Opcode::kReadRequest,
+                         .length = 8,
+                         .sink_stag = Stag{5},
+                         .sink = bench.ulp.memory(0, 8),
+                         .cookie = 1}};
+  CHECK(bench.drain() == "1");
+  bench.ulp.log.clear();
+  const auto octets = segment(tagged_header(Opcode::kReadResponse, 5, 0), pattern(8));
+  REQUIRE(bench.stream.begin(bytes::View(octets).first(18), octets.size()));
+  bench.stream.terminate(kLocalCatastrophic, false);
+  CHECK(bench.stream.end());
+  CHECK(bench.ulp.log.empty());
+  CHECK(bench.stream.outstanding_reads() == 0);
+  CHECK(bench.drain() == "7");
+}
+
+TEST_CASE(
+    "the peer's Terminate is told, never answered, and stops all sending [RDMAP-60, RDMAP-61, "
+    "RDMAP-62, RDMAP-64, VRB-10]") {
+  for (const auto* name : {"L", "M", "N", "N0", "N5", "N6", "N7"}) {
+    Bench bench;
+    bench.ulp.requests = {{.opcode = Opcode::kSend}};
+    const auto frame = terminate_frame(name);
+    CHECK_FALSE(bench.feed(frame));
+    CHECK(bench.stream.state() == StreamState::kTerminateReceived);
+    CHECK(bench.ulp.log.size() == 1);
+    CHECK(bench.ulp.log[0].starts_with("terminate "));
+    REQUIRE(bench.stream.peer_terminate());
+    CHECK_FALSE(bench.stream.own_terminate());
+    bench.stream.terminate(kInvalidStag, false);
+    CHECK_FALSE(bench.next());
+  }
+}
+
+TEST_CASE("a Terminate needs its control field and no more than the largest echo [RDMAP-61]") {
+  const auto whole = terminate_frame("M");
+  for (std::size_t n = 0; n < 4; ++n) {
+    Bench bench;
+    CHECK(bench.feed(bytes::View(whole).first(18 + n)) == kOperationUnspecified);
+  }
+  Bench largest;
+  CHECK_FALSE(largest.feed(whole));
+  Bench larger;
+  auto more = whole;
+  more.push_back(std::byte{0});
+  CHECK(larger.feed(more) == ddp::kUntaggedTooLong);
+}
+
+TEST_CASE("a Terminate in segments counts when it is whole [RDMAP-60, DDP-17]") {
+  const auto whole = terminate_frame("L");
+  const auto payload = bytes::View(whole).subspan(18);
+  Bench bench;
+  auto header = ddp::decode_segment_header(whole).value();
+  header.last = false;
+  CHECK_FALSE(bench.feed(segment(header, payload.first(3))));
+  CHECK(bench.stream.state() == StreamState::kRdma);
+  header.last = true;
+  header.mo = 3;
+  CHECK_FALSE(bench.feed(segment(header, payload.subspan(3))));
+  REQUIRE(bench.stream.peer_terminate());
+  CHECK(bench.stream.peer_terminate()->fault == ddp::kTaggedInvalidStag);
+}
+
+TEST_CASE("reads under way are forgotten when the stream ends") {
+  Bench bench;
+  bench.ulp.requests = {{.opcode = Opcode::kReadRequest, .length = 0}};
+  CHECK(bench.drain() == "1");
+  CHECK_FALSE(bench.feed(read_request(1, {})));
+  bench.stream.abandon();
+  CHECK(bench.stream.outstanding_reads() == 0);
+  CHECK(bench.stream.inbound_reads() == 0);
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap

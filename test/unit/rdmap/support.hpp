@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the RDMAP tests share: an Ulp that answers from a script and writes down what it was asked,
+// and a stream driven one ULPDU at a time. Payload is placed only where begin() said.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "iwarp/bytes/hex.hpp"
+#include "iwarp/rdmap/stream.hpp"
+#include "vectors.hpp"
+
+namespace iwarp::bytes {
+// doctest prints what it compares.
+inline doctest::String toString(const Fault& fault) { return to_string(fault).c_str(); }
+}  // namespace iwarp::bytes
+
+namespace iwarp::rdmap {
+inline doctest::String toString(StreamState state) { return to_string(state); }
+}  // namespace iwarp::rdmap
+
+namespace iwarp::rdmap::test {
+
+using bytes::Layer;
+using Octets = std::vector<std::byte>;
+using Log = std::vector<std::string>;
+
+inline Octets hex(const std::string& text) {
+  const auto octets = bytes::from_hex(text);
+  REQUIRE(octets);
+  return *octets;
+}
+inline std::string text(bytes::View octets) { return bytes::to_hex(octets); }
+
+inline Octets pattern(std::size_t size, unsigned seed = 0) {
+  Octets out(size);
+  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<std::byte>((i + seed) & 0xFF);
+  return out;
+}
+
+/// The ULPDU of a worked frame: without MPA's length, PAD and CRC.
+inline Octets ulpdu_of(const iwarp::test::Vector& frame) {
+  const auto length = bytes::load_be<std::uint16_t>(frame.octets.data());
+  const auto from = frame.octets.begin() + 2;
+  return {from, from + length};
+}
+inline Octets message(const std::string& name) {
+  return ulpdu_of(iwarp::test::load_vector("messages.hex", name));
+}
+inline Octets terminate_frame(const std::string& name) {
+  return ulpdu_of(iwarp::test::load_vector("terminates.hex", name));
+}
+
+/// A segment from its header and payload.
+inline Octets segment(const ddp::SegmentHeader& header, bytes::View payload = {}) {
+  Octets out(header.size());
+  bytes::Writer writer{bytes::Span(out)};
+  ddp::encode(header, writer);
+  out.insert(out.end(), payload.begin(), payload.end());
+  return out;
+}
+inline ddp::SegmentHeader send_header(std::uint32_t msn, Opcode opcode = Opcode::kSend,
+                                      std::uint32_t invalidate = 0) {
+  return {.last = true,
+          .rsvd_ulp = control_octet(opcode),
+          .rsvd_ulp_rest = invalidate,
+          .qn = kSendQueue,
+          .msn = Msn{msn}};
+}
+inline ddp::SegmentHeader tagged_header(Opcode opcode, std::uint32_t stag, std::uint64_t to,
+                                        bool last = true) {
+  return {.tagged = true,
+          .last = last,
+          .rsvd_ulp = control_octet(opcode),
+          .stag = Stag{stag},
+          .to = TaggedOffset{to}};
+}
+inline Octets read_request(std::uint32_t msn, const ReadRequest& request) {
+  Octets header(kReadRequestSize);
+  bytes::Writer writer{bytes::Span(header)};
+  encode(request, writer);
+  return segment({.last = true,
+                  .rsvd_ulp = control_octet(Opcode::kReadRequest),
+                  .qn = kReadRequestQueue,
+                  .msn = Msn{msn}},
+                 header);
+}
+
+class ScriptedUlp final : public Ulp {
+ public:
+  /// Octets of the arena that the peer may use under an STag.
+  struct Window {
+    std::uint32_t stag;
+    std::uint64_t to;
+    std::size_t at;  ///< in the arena
+    std::uint32_t length;
+  };
+
+  // What to answer.
+  Octets arena = Octets(4096, std::byte{0xEE});
+  std::vector<Window> writable;
+  std::vector<Window> readable;
+  AccessError refusal = AccessError::kStagInvalid;  ///< when no window fits
+  std::deque<Request> requests;
+  std::deque<bytes::Span> receives;
+  bool hold_sends = false;
+  bool refuse_invalidate = false;
+
+  // What was asked.
+  Log log;
+  std::vector<ReceivedSend> received;
+  std::vector<bytes::View> granted;  ///< all memory ever given out for writing
+  bool target_held = false;
+  bool source_held = false;
+
+  bool next_request(bool read_credit, Request& out) override {
+    if (requests.empty()) return false;
+    if (requests.front().opcode == Opcode::kReadRequest && !read_credit) return false;
+    out = requests.front();
+    requests.pop_front();
+    return true;
+  }
+  void sent(std::uint64_t cookie) override { log.push_back(fmt::format("sent {}", cookie)); }
+  void read_done(std::uint64_t cookie) override { log.push_back(fmt::format("read {}", cookie)); }
+
+  std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
+                                                       std::uint32_t length) override {
+    log.push_back(fmt::format("write {:08x} {:x} {}", stag.value, to.value, length));
+    const auto memory = find(writable, stag, to, length);
+    if (memory) {
+      target_held = true;
+      granted.emplace_back(*memory);
+    }
+    return memory;
+  }
+  void release_target() override { target_held = false; }
+  std::expected<bytes::View, AccessError> read_source(Stag stag, TaggedOffset to,
+                                                      std::uint32_t length) override {
+    log.push_back(fmt::format("source {:08x} {:x} {}", stag.value, to.value, length));
+    const auto memory = find(readable, stag, to, length);
+    source_held = memory.has_value();
+    if (!memory) return std::unexpected(memory.error());
+    return bytes::View(*memory);
+  }
+  void release_source() override { source_held = false; }
+
+  bytes::Result<ddp::UntaggedBuffer> receive_buffer() override {
+    log.emplace_back("receive");
+    if (receives.empty() && hold_sends) return ddp::UntaggedBuffer{.pieces = {}, .ready = false};
+    if (receives.empty()) return bytes::fault(ddp::kUntaggedNoBuffer);
+    const auto memory = receives.front();
+    receives.pop_front();
+    granted.emplace_back(memory);
+    return ddp::UntaggedBuffer{.pieces = {memory}};
+  }
+  bytes::Result<void> send_received(const ReceivedSend& send) override {
+    if (send.invalidate && refuse_invalidate) return bytes::fault(kCannotInvalidate);
+    log.push_back(fmt::format("send {}", send.length));
+    received.push_back(send);
+    return {};
+  }
+  void terminate_received(const Terminate& terminate) override {
+    log.push_back("terminate " + bytes::to_string(terminate.fault));
+  }
+
+  bytes::Span memory(std::size_t at, std::size_t length) {
+    return bytes::Span(arena).subspan(at, length);
+  }
+  Log take_log() { return std::exchange(log, {}); }
+
+ private:
+  std::expected<bytes::Span, AccessError> find(const std::vector<Window>& windows, Stag stag,
+                                               TaggedOffset to, std::uint32_t length) {
+    for (const Window& w : windows) {
+      if (w.stag != stag.value || to.value < w.to || to.value - w.to > w.length) continue;
+      const auto offset = to.value - w.to;
+      if (length <= w.length - offset) return memory(w.at + offset, length);
+    }
+    return std::unexpected(refusal);
+  }
+};
+
+/// A stream with its Ulp.
+struct Bench {
+  explicit Bench(const StreamOptions& options = {}) : stream(ulp, options) {}
+
+  ScriptedUlp ulp;
+  Stream stream;
+
+  /// One inbound ULPDU, placed and ended. The fault, or nullopt.
+  std::optional<Fault> feed(bytes::View ulpdu) {
+    const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
+    const auto arrival = stream.begin(ulpdu.first(prefix), ulpdu.size());
+    if (!arrival) return arrival.error();
+    REQUIRE_FALSE(arrival->hold);
+    REQUIRE(bytes::total_size(arrival->target) == arrival->length);
+    auto from = ulpdu.subspan(arrival->header.size()).begin();
+    for (const auto& piece : arrival->target) {
+      std::copy_n(from, piece.size(), piece.begin());
+      from += static_cast<std::ptrdiff_t>(piece.size());
+    }
+    const auto done = stream.end();
+    if (!done) return done.error();
+    return std::nullopt;
+  }
+
+  /// The next outbound ULPDU; nullopt: none. Its last octet leaves at once.
+  std::optional<Octets> next(std::size_t mulpdu = 1442) {
+    OutSegment out;
+    if (!stream.next_segment(mulpdu, out)) return std::nullopt;
+    Octets octets(out.header.begin(),
+                  out.header.begin() + static_cast<std::ptrdiff_t>(out.header_size));
+    for (const auto& piece : out.payload) octets.insert(octets.end(), piece.begin(), piece.end());
+    last_copied = out.copy_payload;
+    stream.segment_taken();
+    stream.sent(out.token);
+    CHECK(octets.size() <= std::max<std::size_t>(mulpdu, 70));
+    return octets;
+  }
+  std::string next_text(std::size_t mulpdu = 1442) {
+    const auto octets = next(mulpdu);
+    return octets ? text(*octets) : "nothing";
+  }
+  /// All that leaves now, as opcode nibbles.
+  std::string drain(std::size_t mulpdu = 1442) {
+    std::string opcodes;
+    while (const auto octets = next(mulpdu)) {
+      opcodes += fmt::format("{:x}", std::to_integer<unsigned>((*octets)[1]) & 0x0F);
+    }
+    return opcodes;
+  }
+  bool last_copied = false;
+};
+
+}  // namespace iwarp::rdmap::test

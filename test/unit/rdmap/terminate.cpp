@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codec and header rules of the Terminate message (RFC 5040 section 4.8).
+#include "iwarp/rdmap/terminate.hpp"
+
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+Octets encoded(const Terminate& t) {
+  std::array<std::byte, kMaxTerminateSize> out;
+  bytes::Writer writer{out};
+  encode(t, writer);
+  REQUIRE(writer.ok());
+  return {writer.written().begin(), writer.written().end()};
+}
+
+Octets payload_of(const std::string& name) {
+  const auto ulpdu = terminate_frame(name);
+  return {ulpdu.begin() + ddp::kUntaggedHeaderSize, ulpdu.end()};
+}
+
+// As the Stream remembers a segment: its headers, and a Read Request's own.
+TerminatedSegment remembered(const std::string& name, bool with_read_request) {
+  const auto ulpdu = message(name);
+  TerminatedSegment s;
+  s.segment_length = static_cast<std::uint16_t>(ulpdu.size());
+  s.ddp_header_size = (ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
+  std::copy_n(ulpdu.begin(), s.ddp_header_size, s.ddp_header.begin());
+  if (with_read_request) {
+    s.rdma_header_size = kReadRequestSize;
+    std::copy_n(ulpdu.begin() + 18, kReadRequestSize, s.rdma_header.begin());
+  }
+  return s;
+}
+
+TEST_CASE(
+    "the worked Terminates decode and encode to the same octets [RDMAP-15, RDMAP-16, "
+    "RDMAP-18, RDMAP-19, RDMAP-20, RDMAP-21]") {
+  struct Row {
+    const char* name;
+    Fault fault;
+    std::size_t length;
+    std::size_t ddp;
+    std::size_t rdma;
+  };
+  const Row rows[] = {
+      {"L", {Layer::kDdp, 1, 0x00}, 18, 14, 0},   {"M", {Layer::kRdma, 1, 0x02}, 46, 18, 28},
+      {"N", {Layer::kMpa, 0, 0x02}, 0, 0, 0},     {"N6", {Layer::kMpa, 0, 0x06}, 0, 0, 0},
+      {"N7", {Layer::kMpa, 0, 0x07}, 0, 0, 0},    {"N0", {Layer::kRdma, 0, 0x00}, 0, 0, 0},
+      {"N5", {Layer::kRdma, 2, 0x07}, 70, 18, 0},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    const auto payload = payload_of(row.name);
+    const auto t = decode_terminate(payload);
+    REQUIRE(t);
+    CHECK(t->fault == row.fault);
+    CHECK(t->segment.has_value() == (row.length != 0));
+    if (t->segment) {
+      CHECK(t->segment->segment_length == row.length);
+      CHECK(t->segment->ddp_header_size == row.ddp);
+      CHECK(t->segment->rdma_header_size == row.rdma);
+    }
+    CHECK(text(encoded(*t)) == text(payload));
+  }
+}
+
+TEST_CASE(
+    "which headers go back with which error: RFC 5040 figure 10 [RDMAP-17, RDMAP-92, "
+    "RDMAP-93, RDMAP-94]") {
+  const auto flags = [](Layer layer, unsigned type, bool of_read_request) {
+    const auto segment = remembered(of_read_request ? "G" : "F", of_read_request);
+    const auto octets =
+        encoded(make_terminate({layer, static_cast<std::uint8_t>(type), 0x01}, segment));
+    const auto size = octets.size();
+    CHECK(octets[3] == std::byte{0});
+    const auto m = std::to_integer<unsigned>(octets[2]);
+    CHECK(size == 4u + ((m & 0x80) != 0 ? 2 : 0) +
+                      ((m & 0x40) != 0 ? (of_read_request ? 18 : 14) : 0) +
+                      ((m & 0x20) != 0 ? 28 : 0));
+    return m;
+  };
+  CHECK(flags(Layer::kRdma, 0, false) == 0x00);
+  CHECK(flags(Layer::kRdma, 0, true) == 0x00);
+  CHECK(flags(Layer::kRdma, 1, false) == 0xC0);
+  CHECK(flags(Layer::kRdma, 1, true) == 0xE0);
+  CHECK(flags(Layer::kRdma, 2, false) == 0xC0);
+  CHECK(flags(Layer::kRdma, 2, true) == 0xC0);
+  for (const unsigned type : {0u, 1u, 2u}) {
+    CHECK(flags(Layer::kDdp, type, false) == 0xC0);
+    CHECK(flags(Layer::kDdp, type, true) == 0xC0);
+    CHECK(flags(Layer::kMpa, type, true) == 0x00);
+  }
+  CHECK(encoded(make_terminate(kInvalidStag, std::nullopt)).size() == 4);
+}
+
+TEST_CASE("a segment too short for its header goes back as a length alone [RDMAP-19, RDMAP-20]") {
+  const TerminatedSegment s{.segment_length = 9};
+  CHECK(text(encoded(make_terminate(ddp::kDdpCatastrophic, s))) == "10008000 0009");
+  const auto back = decode_terminate(hex("10008000 0009"));
+  REQUIRE(back);
+  REQUIRE(back->segment);
+  CHECK(back->segment->segment_length == 9);
+  CHECK(back->segment->ddp_header_size == 0);
+}
+
+TEST_CASE("reserved bits behind M, D and R are ignored [RDMAP-18]") {
+  auto payload = payload_of("L");
+  const auto plain = decode_terminate(payload);
+  payload[2] |= std::byte{0x1F};
+  payload[3] = std::byte{0xFF};
+  const auto odd = decode_terminate(payload);
+  REQUIRE(odd);
+  CHECK(odd->fault == plain->fault);
+  CHECK(text(encoded(*odd)) == text(encoded(*plain)));
+}
+
+TEST_CASE("siw's control word, in host bit order, is understood") {
+  // Both words come from captures of the kernel's siw on a little-endian host.
+  const auto crc = decode_terminate(hex("02020000"));
+  REQUIRE(crc);
+  CHECK(crc->fault == Fault{Layer::kMpa, 0, 0x02});
+  CHECK_FALSE(crc->segment);
+
+  const auto echo = payload_of("M");
+  auto read = hex("10000700");
+  read.insert(read.end(), echo.begin() + 4, echo.end());
+  const auto stag = decode_terminate(read);
+  REQUIRE(stag);
+  CHECK(stag->fault == kInvalidStag);
+  REQUIRE(stag->segment);
+  CHECK(stag->segment->ddp_header_size == 18);
+  CHECK(stag->segment->rdma_header_size == 28);
+}
+
+TEST_CASE("a word that RFC 5040 knows is never read as siw's") {
+  for (const auto* word : {"20020000", "00000000", "01020000", "11000000", "12030000"}) {
+    const auto octets = hex(word);
+    const auto t = decode_terminate(octets);
+    REQUIRE(t);
+    CHECK(text(encoded(*t)) == word);
+  }
+}
+
+TEST_CASE("an echo cut off anywhere gives what is there, less than a control word nothing") {
+  for (const auto* name : {"L", "M", "N5"}) {
+    const auto whole = payload_of(name);
+    const auto complete = decode_terminate(whole);
+    for (std::size_t n = 0; n < whole.size(); ++n) {
+      CAPTURE(name);
+      CAPTURE(n);
+      const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+      const auto t = decode_terminate(cut);
+      CHECK(t.has_value() == (n >= 4));
+      CHECK(describe_terminate(cut).starts_with("Terminate "));
+      if (!t) continue;
+      CHECK(t->fault == complete->fault);
+      REQUIRE(t->segment);
+      const auto& s = *t->segment;
+      CHECK(s.segment_length == (n >= 6 ? complete->segment->segment_length : 0));
+      const auto ddp = complete->segment->ddp_header_size;
+      CHECK(s.ddp_header_size == (n >= 6 + ddp ? ddp : 0));
+      CHECK(s.rdma_header_size == 0);
+    }
+  }
+}
+
+TEST_CASE("every assigned triplet has an explanation, others have none [RDMAP-16, REG-1]") {
+  CHECK(std::string(explain(Layer::kRdma, 1, 0x09)) == "STag cannot be invalidated");
+  CHECK(std::string(explain(Layer::kRdma, 2, 0x09)) == "STag cannot be invalidated");
+  CHECK(std::string(explain(Layer::kRdma, 0, 0x77)) == "local catastrophic error");
+  CHECK(std::string(explain(Layer::kMpa, 0, 0x06)) == "insufficient IRD resources");
+  CHECK(std::string(explain(Layer::kDdp, 3, 0x44)) == "reserved for the lower layer");
+  std::size_t known = 0;
+  for (unsigned layer = 0; layer < 16; ++layer) {
+    for (unsigned type = 0; type < 16; ++type) {
+      for (unsigned code = 0; code < 256; ++code) {
+        const std::string why = explain(static_cast<Layer>(layer), static_cast<std::uint8_t>(type),
+                                        static_cast<std::uint8_t>(code));
+        known += why != "unknown error" ? 1 : 0;
+      }
+    }
+  }
+  // 256 for 0/0, 7 for 0/1, 6 for 0/2; 1, 5, 6 and 256 for DDP; 7 for MPA.
+  CHECK(known == 256 + 7 + 6 + 1 + 5 + 6 + 256 + 7);
+}
+
+TEST_CASE("the table of RDMAP's Terminate codes [RDMAP-16]") {
+  const auto triplet = [](const Fault& f) {
+    return fmt::format("{}/{}/{:02x}", static_cast<int>(f.layer), f.type, f.code);
+  };
+  CHECK(triplet(kLocalCatastrophic) == "0/0/00");
+  CHECK(triplet(kInvalidStag) == "0/1/00");
+  CHECK(triplet(kBounds) == "0/1/01");
+  CHECK(triplet(kAccessRights) == "0/1/02");
+  CHECK(triplet(kNotAssociated) == "0/1/03");
+  CHECK(triplet(kWrap) == "0/1/04");
+  CHECK(triplet(kCannotInvalidate) == "0/1/09");
+  CHECK(triplet(kVersionInvalid) == "0/2/05");
+  CHECK(triplet(kUnexpectedOpcode) == "0/2/06");
+  CHECK(triplet(kStreamCatastrophic) == "0/2/07");
+  CHECK(triplet(kGlobalCatastrophic) == "0/2/08");
+  CHECK(triplet(kOperationUnspecified) == "0/2/ff");
+}
+
+TEST_CASE("a Terminate in words names its segment") {
+  CHECK(describe_terminate(payload_of("L")) ==
+        "Terminate 1/1/00 invalid STag segment length=18 of [DDP tagged last STag=0xdeadbeef "
+        "TO=0x0 payload=0]");
+  CHECK(describe_terminate(payload_of("M")).ends_with(" with Read Request header"));
+  CHECK(describe_terminate(hex("ff01")) == "Terminate truncated (2 octets)");
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap
