@@ -256,7 +256,7 @@ bool QueuePair::revoke(const Region& region, bool mid_message) {
     SendSlot& slot = impl_->slot(s);
     if (std::none_of(slot.grants.begin(), slot.grants.end(), names)) continue;
     const bool unfinished = slot.is_read() || (mid_message && s + 1 == impl_->started);
-    if (unfinished) fail(slot, WcStatus::kLocalProtection);
+    if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);  // only one [VRB-14]
     needed |= unfinished;
     slot.grants.clear();
   }
