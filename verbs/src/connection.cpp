@@ -214,7 +214,12 @@ void Connection::revoke(const Region& region, TimePoint now) {
   const bool mid_message = !full_->stream.at_message_boundary();
   if (full_->began_early && overlaps(full_->early_target, memory)) {
     full_->deframer.abandon_placement();
-    inbound_fault(ddp::kTaggedInvalidStag);  // [VRB-37]
+    if (full_->early_write) {
+      inbound_fault(ddp::kTaggedInvalidStag);  // [VRB-37]
+    } else {
+      full_->stream.cancel();  // Not the peer's fault: see below.
+      full_->began_early = false;
+    }
   }
   if (full_->qp->revoke(region, mid_message)) {
     full_->stream.terminate(rdmap::kLocalCatastrophic, false);

@@ -23,6 +23,7 @@ struct Connection::Full {
   bool may_transmit = false;  ///< responder: not before the first valid FPDU [MPA-93]
   bool established = false;
   bool began_early = false;     ///< stream.begin() was called for an FPDU still arriving
+  bool early_write = false;     ///< it is an RDMA Write
   bytes::Scatter early_target;  ///< where its payload goes meanwhile
   bool noted_end = false;       ///< the stream has left RDMA mode and everybody was told
   bool fin_received = false;
