@@ -79,6 +79,8 @@ struct Framer::State {
   // Taking it back.
   void release(View left);
   void cut_pieces(std::uint64_t keep);
+  template <typename Predicate>
+  void detach_if(const Predicate& wanted);
   Record& record(std::size_t index) { return records[(first_record + index) % records.size()]; }
   const Record& record(std::size_t index) const {
     return records[(first_record + index) % records.size()];
@@ -109,6 +111,21 @@ struct Framer::State {
   std::vector<Detached> detached;
   FramerCounters counters;
 };
+
+template <typename Predicate>
+void Framer::State::detach_if(const Predicate& wanted) {
+  std::uint64_t end = sent_position;
+  for (std::size_t i = first_piece; i < last_piece; ++i) {
+    View& piece = pieces[i];
+    end += piece.size();
+    if (in_ring(piece) || !wanted(piece)) continue;
+    auto copy = std::make_unique_for_overwrite<std::byte[]>(piece.size());
+    std::memcpy(copy.get(), piece.data(), piece.size());
+    counters.octets_copied += piece.size();
+    piece = {copy.get(), piece.size()};
+    detached.push_back({end, std::move(copy)});
+  }
+}
 
 Framer::Framer(const FramerOptions& options) : state_(std::make_unique<State>(options)) {
   assert(options.position % 4 == 0);
@@ -187,21 +204,15 @@ std::optional<std::uint64_t> Framer::pop_sent() {
 }
 
 void Framer::detach(View memory) {
-  State& s = *state_;
   const std::less<const std::byte*> before;
-  std::uint64_t end = s.sent_position;
-  for (std::size_t i = s.first_piece; i < s.last_piece; ++i) {
-    View& piece = s.pieces[i];
-    end += piece.size();
-    const bool overlaps = before(piece.data(), memory.data() + memory.size()) &&
-                          before(memory.data(), piece.data() + piece.size());
-    if (!overlaps || s.in_ring(piece)) continue;
-    auto copy = std::make_unique_for_overwrite<std::byte[]>(piece.size());
-    std::memcpy(copy.get(), piece.data(), piece.size());
-    s.counters.octets_copied += piece.size();
-    piece = {copy.get(), piece.size()};
-    s.detached.push_back({end, std::move(copy)});
-  }
+  state_->detach_if([&](View piece) {
+    return before(piece.data(), memory.data() + memory.size()) &&
+           before(memory.data(), piece.data() + piece.size());
+  });
+}
+
+void Framer::detach_all() {
+  state_->detach_if([](View) { return true; });
 }
 
 void Framer::drop_unsent() {

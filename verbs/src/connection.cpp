@@ -291,6 +291,8 @@ void Connection::note_stream_state(TimePoint now) {
   f.deframer.abandon_placement();
   // The Terminate follows the segment that is half out, not a whole queue of them. [VRB-20]
   f.framer.drop_unsent();
+  // What is half out is flushed all the same, and its memory the consumer's again. [VRB-14]
+  f.framer.detach_all();
   close_deadline_ = now + options_.close_timeout;  // [VRB-12]
   if (f.qp != nullptr && f.stream.own_terminate()) {
     if (wish_ == Wish::kNone) f.qp->terminate_sent(*f.stream.own_terminate());

@@ -71,6 +71,8 @@ class Framer {
   /// Copies queued pieces that lie inside `memory` to storage of our own, so that `memory` may go
   /// away. Rare (a deregister or invalidate under way); may allocate.
   void detach(bytes::View memory);
+  /// The same for all memory that is not ours.
+  void detach_all();
 
   /// Drops every queued FPDU of which no octet has left; keeps the one that is half out, so that
   /// the stream stays well formed. Their cookies never come back. [VRB-20]
