@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rights that come and go on a living stream: invalidates of all kinds, fast registration, windows.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+Region* fast_region(End& end) {
+  auto region = end.stags.create({.kind = Region::Kind::kFastRegion, .pd = 1});
+  REQUIRE(region.has_value());
+  return *region;
+}
+
+Region* window(End& end) {
+  auto region = end.stags.create({.kind = Region::Kind::kWindow, .pd = 1});
+  REQUIRE(region.has_value());
+  return *region;
+}
+
+Stag with_key(Stag stag, std::uint8_t key) { return Stag{(stag.value & ~0xFFU) | key}; }
+
+void post_fast_register(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
+                        const Region* memory, Access access = kEverything) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kFastRegister,
+             .flags = SendFlags::kSignaled,
+             .registration = {.stag = stag_of(what),
+                              .key = key,
+                              .address = memory->address,
+                              .length = memory->length,
+                              .access = access}});
+}
+
+void post_bind(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
+               const Region* memory, std::size_t offset, std::size_t length, Access access) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kBindWindow,
+             .flags = SendFlags::kSignaled,
+             .bind = {.window = stag_of(what),
+                      .key = key,
+                      .region = stag_of(memory),
+                      .address = memory->address + offset,
+                      .length = length,
+                      .access = access}});
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Write, Read back, Send with Invalidate, and a Write to the dead STag: 1/1/00 "
+    "[RDMAP-57] [RDMAP-58] [RDMAP-110] [RDMAP-112] [DDP-89] [DDP-91] [VRB-47] [SEC-13]") {
+  for (const bool tied_to_qp : {true, false}) {
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(100, kEverything);
+    Region* back = pair.a->memory(100, kEverything);
+    Region* theirs = pair.b->memory(
+        100, tied_to_qp ? kEverything : kEverything | Access::kRemoteInvalidate, tied_to_qp);
+    Region* inbox = pair.b->memory(100, kEverything);
+    fill_pattern(mine);
+    post_recv(*pair.b, 10, sge(inbox, 0, 100));
+    post_write(*pair.a, 1, sge(mine, 0, 100), remote(theirs));
+    post_read(*pair.a, 2, sge(back, 0, 100), remote(theirs));
+    pair.run();
+    post_send_invalidate(*pair.a, 3, sge(mine, 0, 4), stag_of(theirs));
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 success, 2 success, 3 success");
+    CHECK(same(mine, back, 100));
+    const auto received = pair.b->completions();
+    REQUIRE(received.size() == 1);
+    CHECK(received[0].invalidated);
+    CHECK(received[0].invalidated_stag == stag_of(theirs));
+    CHECK_FALSE(theirs->valid.load());
+    // Posted after the completion was seen, refused.
+    std::fill_n(mine->address, 100, std::byte{0xEE});
+    post_write(*pair.a, 4, sge(mine, 0, 100), remote(theirs));
+    pair.run();
+    check_refused(pair, *pair.b, "1/1/00");
+    CHECK(same(back, theirs, 100));
+  }
+}
+
+TEST_CASE(
+    "a local invalidate takes effect before the next request, and for the peer at once "
+    "[VRB-34] [VRB-49] [DDP-88]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_local_invalidate(*pair.b, 1, stag_of(theirs));
+  post_write(*pair.a, 2, sge(mine, 0, 0), {}, SendFlags::kNone);  // lets the responder go on
+  pair.run();
+  CHECK(text(pair.b->completions()) == "1 success");
+  post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
+  pair.run();
+  check_refused(pair, *pair.b, "1/1/00");
+}
+
+TEST_CASE(
+    "a Read with Invalidate completes with data, and its sink is dead before that "
+    "[VRB-48]") {
+  Pair pair({}, {}, {.seed = 3, .max_segment = 900});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(5000, kEverything);
+  Region* theirs = pair.b->memory(5000, kEverything);
+  fill_pattern(theirs);
+  const Sge sink = sge(mine, 0, 5000);
+  post(*pair.a, {.wr_id = 1,
+                 .opcode = WrOpcode::kReadInvalidate,
+                 .flags = SendFlags::kSignaled,
+                 .sgl = {&sink, 1},
+                 .remote = remote(theirs)});
+  for (int i = 0; i < 1000; ++i) {
+    const auto done = pair.a->completions();
+    if (!done.empty()) {
+      CHECK(text(done) == "1 success");
+      break;
+    }
+    CHECK(mine->valid.load());
+    pair.step();
+  }
+  CHECK_FALSE(mine->valid.load());
+  CHECK(same(mine, theirs, 5000));
+}
+
+TEST_CASE(
+    "a fast region is registered, used, invalidated, and registered again with another key; "
+    "the old STag stays dead [VRB-26] [VRB-49] [RDMAP-111] [DDP-97]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  Region* fast = fast_region(*pair.b);
+  fill_pattern(mine);
+  post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
+  pair.run();
+  for (const std::uint8_t key : {std::uint8_t{7}, std::uint8_t{8}}) {
+    post_fast_register(*pair.b, 20, fast, key, theirs);
+    pair.run();
+    CHECK(stag_of(fast).value % 256 == key);
+    post_write(*pair.a, 2, sge(mine, 0, 64), remote(fast));
+    pair.run();
+    CHECK(text(pair.a->completions()) == "2 success");
+    CHECK(same(mine, theirs, 64));
+    post_local_invalidate(*pair.b, 21, stag_of(fast));
+    pair.run();
+    CHECK(text(pair.b->completions()) == "20 success, 21 success");
+  }
+  post_fast_register(*pair.b, 22, fast, 9, theirs);
+  pair.run();
+  const RemoteAddress old{.rkey = with_key(stag_of(fast), 8), .to = fast->to_base};
+  post_write(*pair.a, 3, sge(mine, 0, 8), old);
+  pair.run();
+  check_refused(pair, *pair.b, "1/1/00");
+}
+
+TEST_CASE(
+    "a registration posted in front of the Send that advertises it is in force when the "
+    "Send arrives [VRB-49]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  Region* inbox = pair.b->memory(64, kEverything);
+  Region* fast = fast_region(*pair.a);
+  fill_pattern(mine);
+  post_recv(*pair.b, 10, sge(inbox, 0, 64));
+  post_fast_register(*pair.a, 1, fast, 0, mine, Access::kRemoteRead);
+  post_send(*pair.a, 2, sge(mine, 0, 4));
+  while (pair.b->completions().empty()) pair.step();
+  post_read(*pair.b, 3, sge(theirs, 0, 64), remote(fast));
+  pair.run();
+  CHECK(text(pair.b->completions()) == "3 success");
+  CHECK(same(mine, theirs, 64));
+}
+
+TEST_CASE(
+    "a window opens just its part of a region to just this stream, until it is invalidated "
+    "[VRB-35] [VRB-36] [DDP-87] [SEC-7] [SEC-12]") {
+  struct Row {
+    std::size_t offset;
+    std::size_t length;
+    const char* code;
+  };
+  for (const Row& row : {Row{0, 100, "none"}, Row{99, 1, "none"}, Row{1, 100, "1/1/01"},
+                         Row{SIZE_MAX, 1, "1/1/01"}}) {
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(200, kEverything);
+    Region* theirs = pair.b->memory(300, Access::kLocalWrite | Access::kBindWindow);
+    Region* opened = window(*pair.b);
+    post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
+    pair.run();
+    fill_pattern(mine);
+    post_bind(*pair.b, 2, opened, 77, theirs, 100, 100, Access::kRemoteWrite);
+    pair.run();
+    CHECK(text(pair.b->completions()) == "2 success");
+    CHECK(stag_of(opened).value % 256 == 77);
+    post_write(*pair.a, 3, sge(mine, 0, row.length), remote(opened, row.offset));
+    pair.run();
+    CHECK(sent_code(*pair.b) == row.code);
+    for (std::size_t i = 0; i < 300; ++i) {
+      if (i < 100 || i >= 200) CHECK(theirs->address[i] == std::byte{0});
+    }
+  }
+}
+
+TEST_CASE(
+    "the peer's Send with Invalidate ends a window of its stream; the region lives on "
+    "[VRB-34] [VRB-36] [RDMAP-58]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything | Access::kBindWindow);
+  Region* inbox = pair.b->memory(64, kEverything);
+  Region* opened = window(*pair.b);
+  post_recv(*pair.b, 10, sge(inbox, 0, 64));
+  post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
+  pair.run();
+  post_bind(*pair.b, 2, opened, 1, theirs, 0, 64, Access::kRemoteWrite | Access::kRemoteRead);
+  pair.run();
+  CHECK(pair.b->stags.destroy(theirs, [](Region&) {}) == verbs::Errc::kBusy);
+  post_send_invalidate(*pair.a, 3, sge(mine, 0, 4), stag_of(opened));
+  pair.run();
+  CHECK(text(pair.b->completions()) == "2 success, 10 success");
+  CHECK_FALSE(opened->valid.load());
+  CHECK(theirs->bound_windows == 0);
+  // Bound anew with another key: the new STag works, the one the peer knew does not.
+  const Stag old = stag_of(opened);
+  post_bind(*pair.b, 4, opened, 2, theirs, 0, 64, Access::kRemoteWrite);
+  pair.run();
+  post_write(*pair.a, 5, sge(mine, 0, 8), remote(opened));
+  pair.run();
+  CHECK(pair.b->qp->state() == QpState::kRts);
+  post_write(*pair.a, 6, sge(mine, 0, 8), {.rkey = old, .to = opened->to_base});
+  pair.run();
+  check_refused(pair, *pair.b, "1/1/00");
+}
+
+TEST_CASE("an invalidate in the middle of a Read ends it with an access error [VRB-37]") {
+  ConnectionOptions small;
+  small.max_ulpdu = 512;
+  small.transmit_batch = 1024;
+  Pair pair(small, small, {.seed = 3, .max_segment = 600});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(50'000, kEverything);
+  Region* theirs = pair.b->memory(50'000, kEverything);
+  fill_pattern(theirs);
+  post_read(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
+  for (int i = 0; i < 20; ++i) pair.step();
+  CHECK(pair.b->stags.invalidate(1, 7, stag_of(theirs), false) ==
+        verbs::StagTable::Invalidated::kDone);
+  pair.run();
+  check_refused(pair, *pair.b, "0/1/00");
+  CHECK(text(pair.a->completions()) == "1 remote access error");
+  // The echoed request says how far it came. [RDMAP-22]
+  const auto echo = pair.b->qp->query().terminate_sent->segment;
+  REQUIRE(echo.has_value());
+  const auto request = rdmap::decode_read_request(bytes::View(echo->rdma_header));
+  REQUIRE(request.has_value());
+  CHECK(request->size < 50'000);
+  CHECK(request->source_to.value == theirs->to_base + (50'000 - request->size));
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// A region is deregistered while messages are half sent or half placed: nothing touches its octets
+// afterwards, and the stream says what it has to (RFC 5042 section 6.2.2, verbs draft 7.10.4.1).
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+ConnectionOptions large(bool crc) {
+  ConnectionOptions o;
+  o.startup.crc = crc;
+  o.max_ulpdu = 60'000;
+  return o;
+}
+
+// Deregisters as an Rnic would: every connection is told, once.
+void destroy(End& end, Region* region) {
+  int asked = 0;
+  const auto error = end.stags.destroy(region, [&](Region& r) {
+    ++asked;
+    end.connection->revoke(r, end.now);
+  });
+  CHECK(!error);
+  CHECK(asked <= 1);
+}
+
+void step_until(Pair& pair, auto&& condition) {
+  for (int i = 0; i < 100'000 && !condition(); ++i) pair.step();
+  REQUIRE(condition());
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the source of a Write half sent: the segment under way stays whole, the rest is not "
+    "sent [VRB-20] [VRB-37] [SEC-14]") {
+  for (const bool crc : {true, false}) {
+    Pair pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+    REQUIRE(pair.establish());
+    const std::size_t size = 3'000'000;
+    Region* mine = pair.a->memory(size, kEverything);
+    Region* theirs = pair.b->memory(size, kEverything);
+    fill_pattern(mine);
+    const std::vector<std::byte> kept(mine->address, mine->address + size);
+    post_write(*pair.a, 1, sge(mine, 0, size), remote(theirs));
+    step_until(pair, [&] { return pair.to_b.log.size() > 100'000; });
+    destroy(*pair.a, mine);
+    std::fill_n(mine->address, size, std::byte{0xDD});  // somebody else's now
+    pair.run();
+    check_refused(pair, *pair.a, "0/0/00");
+    CHECK(text(pair.a->completions()) == "1 local protection error");
+    // What arrived is what was there before; not an octet of the new contents left.
+    std::size_t arrived = 0;
+    while (arrived < size && theirs->address[arrived] == kept[arrived]) ++arrived;
+    CHECK(arrived >= 50'000);
+    CHECK(std::all_of(theirs->address + arrived, theirs->address + size,
+                      [](std::byte b) { return b == std::byte{0}; }));
+  }
+}
+
+TEST_CASE("the source of a Write that is framed to its end: it completes with what it was") {
+  Pair pair(large(true), large(true), {.seed = 2, .max_segment = 900});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(20'000, kEverything);
+  Region* theirs = pair.b->memory(20'000, kEverything);
+  Region* copy = pair.b->memory(20'000, kEverything);
+  fill_pattern(mine);
+  fill_pattern(copy);
+  post_write(*pair.a, 1, sge(mine, 0, 20'000), remote(theirs));
+  pair.a->connection->transmit_plan(64, pair.a->now);
+  destroy(*pair.a, mine);
+  std::fill_n(mine->address, 20'000, std::byte{0xDD});
+  pair.run();
+  CHECK(pair.a->qp->state() == QpState::kRts);
+  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(same(theirs, copy, 20'000));
+}
+
+TEST_CASE("the sink of Reads under way: one protection error, then flushes [VRB-14] [VRB-37]") {
+  for (const bool crc : {true, false}) {
+    Pair pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(400'000, kEverything);
+    Region* theirs = pair.b->memory(400'000, kEverything);
+    fill_pattern(theirs);
+    for (std::uint64_t id = 1; id < 5; ++id) {
+      post_read(*pair.a, id, sge(mine, (id - 1) * 100'000, 100'000), remote(theirs));
+    }
+    step_until(pair, [&] { return pair.to_a.log.size() > 150'000; });
+    destroy(*pair.a, mine);
+    std::fill_n(mine->address, 400'000, std::byte{0xDD});
+    pair.run();
+    CHECK(pair.a->qp->state() == QpState::kError);
+    CHECK(text(pair.a->completions()) ==
+          "1 success, 2 local protection error, 3 work request flushed, 4 work request flushed");
+    CHECK(std::all_of(mine->address, mine->address + 400'000,
+                      [](std::byte b) { return b == std::byte{0xDD}; }));
+  }
+}
+
+TEST_CASE(
+    "the target of a Write half placed: the rest is refused with 1/1/00 [VRB-37] [DDP-98] "
+    "[RDMAP-112]") {
+  for (const bool crc : {true, false}) {
+    for (const std::size_t size : {std::size_t{59'000}, std::size_t{2'000'000}}) {
+      Pair pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+      REQUIRE(pair.establish());
+      Region* mine = pair.a->memory(size, kEverything);
+      Region* theirs = pair.b->memory(size, kEverything);
+      fill_pattern(mine);
+      post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
+      pair.run();
+      const auto before = pair.to_b.log.size();
+      post_write(*pair.a, 2, sge(mine, 0, size), remote(theirs));
+      step_until(pair, [&] { return pair.to_b.log.size() > before + 20'000; });
+      destroy(*pair.b, theirs);
+      std::fill_n(theirs->address, size, std::byte{0xDD});
+      pair.run();
+      check_refused(pair, *pair.b, "1/1/00");
+      CHECK(std::all_of(theirs->address, theirs->address + size,
+                        [](std::byte b) { return b == std::byte{0xDD}; }));
+    }
+  }
+}
+
+TEST_CASE(
+    "the buffer of a Send half received: a local error, so no word of an STag "
+    "[VRB-37] [RDMAP-92]") {
+  for (const bool crc : {true, false}) {
+    for (const std::size_t size : {std::size_t{59'000}, std::size_t{500'000}}) {
+      CAPTURE(crc);
+      CAPTURE(size);
+      Pair pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+      REQUIRE(pair.establish());
+      Region* mine = pair.a->memory(size, kEverything);
+      Region* inbox = pair.b->memory(size, kEverything);
+      fill_pattern(mine);
+      post_recv(*pair.b, 10, sge(inbox, 0, size));
+      post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
+      pair.run();
+      const auto before = pair.to_b.log.size();
+      post_send(*pair.a, 2, sge(mine, 0, size));
+      const auto wait = size < 60'000 ? std::size_t{20'000} : std::size_t{150'000};
+      step_until(pair, [&] { return pair.to_b.log.size() > before + wait; });
+      destroy(*pair.b, inbox);
+      std::fill_n(inbox->address, size, std::byte{0xDD});
+      pair.run();
+      // A Send of which nothing was placed yet meets a receive without memory: 1/0/00.
+      const bool nothing_placed = crc && size < 60'000;
+      check_refused(pair, *pair.b, nothing_placed ? "1/0/00" : "0/0/00");
+      CHECK(std::all_of(inbox->address, inbox->address + size,
+                        [](std::byte b) { return b == std::byte{0xDD}; }));
+      CHECK(text(pair.b->completions()) ==
+            (nothing_placed ? "10 local protection error" : "10 work request flushed"));
+    }
+  }
+}
+
+TEST_CASE("a region that no request uses may go at any time") {
+  Pair pair(large(true), large(true), {.seed = 2, .max_segment = 5000});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(100'000, kEverything);
+  Region* theirs = pair.b->memory(100'000, kEverything);
+  Region* idle = pair.a->memory(100'000, kEverything);
+  fill_pattern(mine);
+  post_write(*pair.a, 1, sge(mine, 0, 100'000), remote(theirs));
+  for (int i = 0; i < 5; ++i) pair.step();
+  pair.a->connection->revoke(*idle, pair.a->now);
+  destroy(*pair.a, idle);
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(same(mine, theirs, 100'000));
+}
+
+TEST_CASE(
+    "a request that was flushed may have its memory back, though half a segment of it is "
+    "still to leave [VRB-14] [VRB-20]") {
+  Pair pair(large(true), large(true), {.seed = 2, .max_segment = 3000});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(59'000, kEverything);
+  Region* theirs = pair.b->memory(59'000, kEverything);
+  Region* copy = pair.b->memory(59'000, kEverything);
+  fill_pattern(mine);
+  fill_pattern(copy);
+  post_write(*pair.a, 1, sge(mine, 0, 59'000), remote(theirs));
+  step_until(pair, [&] { return pair.to_b.log.size() > 20'000; });
+  CHECK(!pair.a->qp->terminate());
+  CHECK(text(pair.a->completions()) == "1 work request flushed");
+  std::fill_n(mine->address, 59'000, std::byte{0xDD});
+  pair.run();
+  check_refused(pair, *pair.a, "0/0/00");  // the segment in front of it was well formed
+  CHECK(same(theirs, copy, 59'000));
+}
