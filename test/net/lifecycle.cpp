@@ -132,7 +132,9 @@ TEST_CASE("a device that ends resets what still runs, also requests nobody looke
     auto far = open_rnic();
     CmChannel undecided;
     auto listener = must(far->listen({"127.0.0.1", 0}, {}, undecided));
-    REQUIRE_FALSE(near->connect(*a.qp, listener->local(), {}, *a.cm));
+    ConnectOptions options;
+    options.fall_back_to_revision_1 = false;
+    REQUIRE_FALSE(near->connect(*a.qp, listener->local(), options, *a.cm));
     auto event = expect(undecided, Type::kConnectRequest);
     undecided.push(std::move(event));
     listener.reset();

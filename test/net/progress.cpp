@@ -98,6 +98,7 @@ TEST_CASE("more connections on one queue than a poll looks at are served all the
     REQUIRE_FALSE(
         expect(*server.cm, CmEvent::Type::kConnectRequest).request->accept(*there.back()));
     expect(*client.cm, CmEvent::Type::kEstablished);
+    expect(*server.cm, CmEvent::Type::kEstablished);
   }
   for (int round = 0; round < 20; ++round) {
     for (const auto& qp : here) {

@@ -9,6 +9,7 @@ namespace iwarp::net {
 struct DrivenConnection::Active {
   Active(Worker& worker, Setup setup, std::weak_ptr<verbs::QpDriver> driver)
       : socket(std::move(setup.socket)),
+        close_timeout(setup.options.close_timeout),
         tap(std::move(setup.tap)),
         client(std::move(setup.client)),
         core(setup.role, setup.qp, std::move(driver), setup.options, tap.get()),
@@ -16,6 +17,7 @@ struct DrivenConnection::Active {
         timer(worker.context()) {}
 
   UniqueFd socket;
+  const verbs::Duration close_timeout;
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   verbs::Connection core;
@@ -31,6 +33,7 @@ struct DrivenConnection::Active {
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
+  std::optional<verbs::TimePoint> linger_until;  ///< rejected: the peer shall close until then
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;

@@ -4,6 +4,8 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "driven_active.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "sockets.hpp"
@@ -172,6 +174,7 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
     active_->timer_at.reset();
     const auto due = core.timeout();
     if (due && now >= *due) core.handle_timeout(now);
+    if (active_->linger_until && now >= *active_->linger_until) core.abort(now);
   }
   if ((work & kResume) != 0) core.resume(now);
   if ((work & kDisconnect) != 0) core.disconnect(now);
@@ -216,6 +219,12 @@ bool DrivenConnection::tell_events() {
 
 void DrivenConnection::obey() {
   Active& a = *active_;
+  // A rejected connection could go on as plain TCP [MPA-91]; here nobody wants it, so it is closed
+  // in order, and not waited for longer than any other.
+  if (!a.linger_until && a.core.startup().state() == mpa::StartupState::kRejected) {
+    a.linger_until = mpa::Clock::now() + a.close_timeout;
+    a.shutdown_wanted = true;
+  }
   switch (a.core.wish()) {
     case verbs::Wish::kNone:
       break;
@@ -298,7 +307,8 @@ void DrivenConnection::wait_for(bool write) {
 
 void DrivenConnection::arm_timer() {
   Active& a = *active_;
-  const auto at = a.core.timeout();
+  auto at = a.core.timeout();
+  if (a.linger_until) at = at ? std::min(*at, *a.linger_until) : *a.linger_until;
   if (at == a.timer_at) return;
   a.timer_at = at;
   if (!at) {
