@@ -279,12 +279,13 @@ void QueuePair::flush() {
   const std::lock_guard lock(impl_->lower);
   impl_->waiting_for_pins = false;
   impl_->reads_under_way = 0;
-  // In order; what is finished keeps its own status, one may carry an error. [VRB-14]
+  // In order; one may carry an error. What was sent behind something unfinished is flushed with it:
+  // a success stands for all before it. [VRB-14] [VRB-43]
+  bool unfinished = false;
   for (auto s = impl_->retired.load(); s < impl_->posted.load(std::memory_order_acquire); ++s) {
     SendSlot& slot = impl_->slot(s);
-    if (slot.stage != SendSlot::Stage::kDone && slot.status == WcStatus::kSuccess) {
-      slot.status = WcStatus::kWrFlush;
-    }
+    unfinished |= slot.stage != SendSlot::Stage::kDone;
+    if (unfinished && slot.status == WcStatus::kSuccess) slot.status = WcStatus::kWrFlush;
     complete_send(slot, s);
     impl_->started = std::max(impl_->started, s + 1);
   }
