@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// One shared receive queue under two queue pairs (verbs draft section 6.3, RFC 5042 section 6.4.3).
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+// Two connections whose responders share `srq`. Its buffers lie in the memory of the first one's
+// end, so the second gets its STag table too: one Rnic, two streams.
+struct Shared {
+  explicit Shared(const verbs::SharedReceiveQueue::Limits& limits = {},
+                  const ConnectionOptions& options = {})
+      : srq(1, limits, [this](verbs::SharedReceiveQueue&) { ++limit_events; }) {
+    verbs::QpInit init;
+    init.srq = &srq;
+    first = std::make_unique<Pair>(ConnectionOptions{}, options, LinkOptions{.seed = 1},
+                                   verbs::QpInit{}, init);
+    init.pd = 1;
+    init.send_cq = init.recv_cq = &first->b->cq;
+    second = std::make_unique<Pair>(ConnectionOptions{}, options, LinkOptions{.seed = 2});
+    second->b->qp = std::make_unique<verbs::QueuePair>(
+        8, init, first->b->stags,
+        [this](const verbs::AsyncEvent& e) { second->b->async.push_back(e); });
+    REQUIRE(first->establish());
+    REQUIRE(second->establish());
+    inbox = first->b->memory(100 * 64, Access::kLocalWrite);
+    for (Pair* pair : {first.get(), second.get()})
+      sources.push_back(pair->a->memory(64, kEverything));
+  }
+  void post_receives(std::uint64_t from, std::uint64_t to) {
+    for (auto id = from; id < to; ++id) {
+      const Sge buffer = sge(inbox, id * 64, 64);
+      REQUIRE(!srq.post_recv({.wr_id = id, .sgl = {&buffer, 1}}));
+    }
+  }
+  void send(int which, std::uint64_t id) {
+    Pair& pair = which == 0 ? *first : *second;
+    post_send(*pair.a, id, sge(sources[static_cast<std::size_t>(which)], 0, 8));
+    pair.run();
+  }
+
+  verbs::SharedReceiveQueue srq;
+  int limit_events = 0;
+  std::unique_ptr<Pair> first;
+  std::unique_ptr<Pair> second;
+  Region* inbox = nullptr;
+  std::vector<Region*> sources;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "two queue pairs eat from one queue, and each completion says whose Send it was "
+    "[VRB-19]") {
+  Shared s;
+  s.post_receives(0, 4);
+  CHECK(s.srq.attached() == 2);
+  s.send(0, 1);
+  s.send(1, 2);
+  s.send(1, 3);
+  const auto done = s.first->b->completions();
+  REQUIRE(done.size() == 3);
+  CHECK(text(done) == "0 success, 1 success, 2 success");
+  CHECK(done[0].qp_num == 7);
+  CHECK(done[1].qp_num == 8);
+  CHECK(done[2].qp_num == 8);
+  CHECK(s.srq.size() == 1);
+}
+
+TEST_CASE("the error of one queue pair leaves the shared receives to the other [VRB-19]") {
+  Shared s;
+  s.post_receives(0, 4);
+  CHECK(!s.first->b->qp->abort());
+  s.first->run();
+  CHECK(s.first->b->completions().empty());
+  CHECK(s.srq.size() == 4);
+  s.send(1, 1);
+  CHECK(text(s.first->b->completions()) == "0 success");
+}
+
+TEST_CASE(
+    "a peer that takes more than its share is cut off, the other goes on [SEC-22] "
+    "[RDMAP-127]") {
+  Shared s({.max_wr = 64, .max_sge = 1, .per_qp = 2});
+  s.post_receives(0, 10);
+  s.send(0, 1);
+  s.send(0, 2);
+  s.send(1, 3);
+  CHECK(s.first->b->qp->state() == QpState::kRts);
+  CHECK(s.first->b->completions().size() == 3);  // reaped: two more are allowed
+  s.send(0, 4);
+  s.send(0, 5);
+  CHECK(s.first->b->qp->state() == QpState::kRts);
+  s.send(0, 6);
+  CHECK(sent_code(*s.first->b) == "1/2/02");
+  s.send(1, 7);
+  CHECK(s.second->b->qp->state() == QpState::kRts);
+  CHECK(s.srq.size() == 10 - 6);
+}
+
+TEST_CASE("the limit event comes once, when fewer are left [VRB-19] [SEC-22] [RDMAP-127]") {
+  Shared s;
+  s.post_receives(0, 5);
+  CHECK(!s.srq.arm_limit(3));
+  s.send(0, 1);
+  s.send(0, 2);
+  CHECK(s.limit_events == 0);  // three are left
+  s.send(0, 3);
+  CHECK(s.limit_events == 1);
+  s.send(0, 4);
+  CHECK(s.limit_events == 1);
+  CHECK(!s.srq.arm_limit(3));
+  s.send(0, 5);
+  CHECK(s.limit_events == 2);
+}
+
+TEST_CASE("a stream held for a shared receive goes on soon after one is posted") {
+  ConnectionOptions hold;
+  hold.receive_hold = 5s;
+  Shared s({}, hold);
+  s.send(0, 1);
+  CHECK(s.first->b->connection->receive_plan().empty());
+  s.first->advance(1s);
+  CHECK(s.first->b->qp->state() == QpState::kRts);
+  s.post_receives(0, 1);
+  s.first->advance(10ms);
+  CHECK(text(s.first->b->completions()) == "0 success");
+  s.first->advance(20s);
+  CHECK(s.first->b->qp->state() == QpState::kRts);
+}
+
+TEST_CASE(
+    "the protection domain of the queue counts for its buffers, not that of the queue pair "
+    "[VRB-19] [VRB-1]") {
+  Shared s;
+  Region* own = s.first->b->memory(64, kEverything);
+  auto foreign = s.first->b->stags.create({.kind = Region::Kind::kRegion,
+                                           .pd = 2,
+                                           .address = own->address,
+                                           .length = 64,
+                                           .access = kEverything});
+  const Sge buffer = sge(*foreign, 0, 64);
+  REQUIRE(!s.srq.post_recv({.wr_id = 5, .sgl = {&buffer, 1}}));
+  s.send(0, 1);
+  CHECK(text(s.first->b->completions()) == "5 local protection error");
+  CHECK(s.first->b->qp->state() == QpState::kError);
+}
