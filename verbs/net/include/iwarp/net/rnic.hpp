@@ -138,12 +138,14 @@ class Rnic {
   /// Requests come as kConnectRequest events on `channel`.
   Expected<std::unique_ptr<Listener>> listen(const Address& at, const ListenOptions& options,
                                              CmChannel& channel);
-  /// Starts MPA on a connected TCP socket after ordinary streaming; takes the descriptor over. Its
+  /// Starts MPA on a connected TCP socket after ordinary streaming; takes the descriptor over, unless
+  /// the answer is Errc::kInvalidArgument, kPrivateDataTooLong or kWrongState. Its
   /// inbound direction must be quiet. [MPA-62] [MPA-63] [MPA-104] As responder the request comes as
   /// kConnectRequest.
   std::error_code adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
                                   CmChannel& channel);
   std::error_code adopt_responder(int socket, const ListenOptions& options, CmChannel& channel);
+  /// Has to outlive the listeners and the queue pairs that use it.
   Expected<CmChannelHandle> create_cm_channel();
 
   /// QP, CQ and SRQ events, with a descriptor to wait on.
