@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorded conversation is played to a fresh responder: cut at every octet, truncated at every
+// octet, every bit flipped. Whatever comes, nothing wrong is delivered and nothing is touched
+// that the peer has no right to.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+constexpr std::size_t kRequestSize = 24;
+constexpr std::uint32_t kSeed = 77;
+
+// What the responder has: the same STags and offsets in every run.
+struct Memory {
+  Memory(End& end, std::size_t size)
+      : target(end.memory(size, kEverything | Access::kZeroBased)),
+        inbox(end.memory(600, Access::kLocalWrite)),
+        forbidden(end.memory(600, Access::kLocalWrite)) {
+    for (std::uint64_t id = 0; id < 3; ++id) post_recv(end, id, sge(inbox, id * 200, 200));
+  }
+  Region* target;
+  Region* inbox;
+  Region* forbidden;  ///< no right for the peer
+};
+
+ConnectionOptions small_segments(bool crc, bool markers) {
+  ConnectionOptions o;
+  o.startup.crc = crc;
+  o.startup.markers = markers;
+  o.max_ulpdu = 256;
+  return o;
+}
+
+struct Way {
+  ConnectionOptions options;
+  bool plain;  ///< no markers: FPDU ends are easily found
+  std::size_t size = 700;
+  std::size_t stride = 1;  ///< of the bits flipped and the octets cut at
+};
+
+std::vector<Way> ways() {
+  std::vector<Way> out;
+  for (const bool markers : {false, true}) {
+    out.push_back({.options = small_segments(true, markers), .plain = !markers});
+    out.push_back({.options = small_segments(false, markers), .plain = !markers});
+    for (const bool crc : {true, false}) {  // large enough to be placed while it arrives
+      Way way{
+          .options = small_segments(crc, markers), .plain = !markers, .size = 9000, .stride = 13};
+      way.options.max_ulpdu = 5000;
+      way.options.placement = verbs::Placement::kDirect;
+      out.push_back(way);
+    }
+  }
+  return out;
+}
+
+std::byte pattern(std::size_t i) { return static_cast<std::byte>((i * 131 + i / 251 + 1) & 0xFF); }
+
+// The initiator's octets of: Write, Send, Read, Send with Solicited Event, Send.
+std::vector<std::byte> record(const Way& way) {
+  const std::size_t size = way.size;
+  Pair pair(way.options, way.options, {.seed = kSeed});
+  Memory memory(*pair.b, size);
+  Region* mine = pair.a->memory(size, kEverything | Access::kZeroBased);
+  fill_pattern(mine);
+  post_write(*pair.a, 1, sge(mine, 0, size), remote(memory.target));
+  post_send(*pair.a, 2, sge(mine, 0, 200));
+  post_read(*pair.a, 3, sge(mine, 0, size), remote(memory.target));
+  post_send(*pair.a, 4, sge(mine, 200, 200), SendFlags::kSignaled | SendFlags::kSolicited);
+  post_send(*pair.a, 5, sge(mine, 400, 200));
+  REQUIRE(pair.establish());
+  REQUIRE(text(pair.b->completions()) == "0 success, 1 success, 2 success");
+  REQUIRE(text(pair.a->completions()).find("flushed") == std::string::npos);
+  return pair.to_b.log;
+}
+
+// A responder that takes what it is given and answers into the void.
+class Player {
+ public:
+  explicit Player(const Way& way)
+      : end(std::make_shared<End>(kSeed * 2 + 2)), memory(*end, way.size) {
+    end->connection =
+        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, end, way.options, nullptr);
+    end->connection->listen(end->now);
+  }
+  ~Player() { end->qp->abort(); }
+  Player(const Player&) = delete;
+  Player& operator=(const Player&) = delete;
+
+  // In one segment, except that nothing overtakes the decision about the Request.
+  void play(View octets) {
+    while (!octets.empty()) {
+      const auto plan = end->connection->receive_plan();
+      auto left = std::min(octets.size(), bytes::total_size(plan));
+      if (at_ < kRequestSize) left = std::min(left, kRequestSize - at_);
+      if (left == 0) return;
+      at_ += left;
+      const auto n = left;
+      for (const Span piece : plan) {
+        const auto take = std::min(left, piece.size());
+        std::copy_n(octets.begin(), take, piece.begin());
+        octets = octets.subspan(take);
+        left -= take;
+      }
+      end->connection->received(n, end->now);
+      answer();
+    }
+  }
+  void finish() {
+    end->connection->peer_closed(end->now);
+    answer();
+    for (int i = 0; i < 3; ++i) {
+      const auto t = end->connection->timeout();
+      if (t) end->connection->handle_timeout(end->now = *t);
+    }
+    answer();
+  }
+
+  // Receives that succeeded carry what was sent; all other memory is as granted or untouched.
+  void check_delivered(bool exact = true) {
+    for (const auto& wc : end->completions()) {
+      if (wc.status != WcStatus::kSuccess) continue;
+      ++delivered;
+      if (!exact) continue;
+      CHECK(wc.byte_len == 200);
+      for (std::size_t i = 0; i < 200; ++i) {
+        const auto at = wc.wr_id * 200 + i;
+        if (memory.inbox->address[at] != pattern(at)) FAIL_CHECK("wrong octet received");
+      }
+    }
+    CHECK(end->guards_intact());
+    CHECK(all_zero(memory.forbidden));
+    if (!exact) return;
+    for (std::size_t i = 0; i < memory.target->length; ++i) {
+      const auto octet = memory.target->address[i];
+      if (octet != std::byte{0} && octet != pattern(i)) FAIL_CHECK("wrong octet written");
+    }
+  }
+
+  std::shared_ptr<End> end;
+  Memory memory;
+  std::size_t delivered = 0;
+
+ private:
+  void answer() {
+    auto& connection = *end->connection;
+    while (const auto e = end->event()) {
+      if (*e == ConnectionEventType::kRequest) {
+        CHECK(connection.accept(*end->qp, {}, 16, 16, end->now));
+      }
+    }
+    for (;;) {
+      const auto n = bytes::total_size(connection.transmit_plan(64, end->now));
+      if (n == 0) break;
+      connection.transmitted(n, end->now);
+    }
+    connection.wish();
+  }
+
+  std::size_t at_ = 0;
+};
+
+// Where each Send ends in a stream without markers.
+std::vector<std::size_t> send_ends(const std::vector<std::byte>& stream) {
+  std::vector<std::size_t> out;
+  for (std::size_t at = kRequestSize; at < stream.size();) {
+    const auto length = (std::to_integer<std::size_t>(stream[at]) << 8) |
+                        std::to_integer<std::size_t>(stream[at + 1]);
+    const auto opcode = std::to_integer<unsigned>(stream[at + 3]) & 0x0F;
+    at += (2 + length + 3) / 4 * 4 + 4;
+    if (opcode == 3 || opcode == 5) out.push_back(at);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("cut in two at any octet, the conversation is the same [MPA-56] [MPA-61] [MPA-117]") {
+  for (const Way& way : ways()) {
+    const auto stream = record(way);
+    const View all(stream);
+    for (std::size_t cut = 0; cut <= stream.size(); cut += way.stride) {
+      CAPTURE(cut);
+      Player player(way);
+      player.play(all.first(cut));
+      player.play(all.subspan(cut));
+      CHECK(player.end->qp->state() == QpState::kRts);
+      player.check_delivered();
+      CHECK(player.delivered == 3);
+      CHECK(player.memory.target->address[way.size - 1] == pattern(way.size - 1));
+      player.finish();
+      CHECK(player.end->qp->state() == QpState::kIdle);
+    }
+  }
+}
+
+TEST_CASE(
+    "truncated at any octet, nothing but whole messages is delivered [MPA-59] [MPA-61] "
+    "[DDP-52] [VRB-8]") {
+  for (const Way& way : ways()) {
+    const auto stream = record(way);
+    const auto ends = way.plain ? send_ends(stream) : std::vector<std::size_t>{};
+    for (std::size_t length = 0; length < stream.size(); length += way.stride) {
+      CAPTURE(length);
+      Player player(way);
+      player.play(View(stream).first(length));
+      player.finish();
+      player.check_delivered();
+      const auto whole =
+          std::count_if(ends.begin(), ends.end(), [length](std::size_t e) { return e <= length; });
+      if (way.plain) CHECK(player.delivered == static_cast<std::size_t>(whole));
+      CHECK(player.end->qp->state() != QpState::kRts);
+      CHECK_FALSE(player.end->connection->timeout().has_value());
+    }
+  }
+}
+
+TEST_CASE(
+    "with CRC no flipped bit delivers anything wrong, or anything behind it "
+    "[MPA-46] [MPA-59] [MPA-113] [DDP-81]") {
+  for (const Way& way : ways()) {
+    if (!way.options.startup.crc || way.options.placement == verbs::Placement::kDirect) continue;
+    const auto stream = record(way);
+    const auto ends = way.plain ? send_ends(stream) : std::vector<std::size_t>{};
+    for (std::size_t bit = 0; bit < stream.size() * 8; bit += way.stride) {
+      CAPTURE(bit);
+      auto bad = stream;
+      bad[bit / 8] ^= std::byte{1} << (bit % 8);
+      Player player(way);
+      player.play(bad);
+      player.finish();
+      player.check_delivered();
+      if (!way.plain || bit < kRequestSize * 8) continue;
+      const auto before =
+          std::count_if(ends.begin(), ends.end(), [bit](std::size_t e) { return e <= bit / 8; });
+      CHECK(player.delivered == static_cast<std::size_t>(before));
+      CHECK(player.end->qp->state() == QpState::kError);
+    }
+  }
+}
+
+TEST_CASE(
+    "without CRC, or placed at once, a flipped bit stays inside what was granted "
+    "[DDP-78] [SEC-12] [RDMAP-109]") {
+  for (const Way& way : ways()) {
+    if (way.options.startup.crc && way.options.placement == verbs::Placement::kVerified) continue;
+    const auto stream = record(way);
+    for (std::size_t bit = 0; bit < stream.size() * 8; bit += way.stride) {
+      CAPTURE(bit);
+      auto bad = stream;
+      bad[bit / 8] ^= std::byte{1} << (bit % 8);
+      Player player(way);
+      player.play(bad);
+      player.finish();
+      player.check_delivered(false);
+    }
+  }
+}
