@@ -62,7 +62,7 @@ struct QueuePair::Impl {
   std::optional<rdmap::Terminate> terminate_sent;      ///< under `post`
   std::optional<rdmap::Terminate> terminate_received;  ///< under `post`
   std::uint64_t octets_placed = 0;
-  std::uint64_t completions = 0;
+  std::atomic<std::uint64_t> completions{0};  ///< also counted while posting without a driver
 
   SendSlot& slot(std::uint64_t sequence) { return sq[sequence % sq.size()]; }
 };
