@@ -16,12 +16,6 @@ constexpr std::uint32_t make_stag(std::uint32_t index, std::uint8_t key) {
   return (index << 8) | key;
 }
 
-// A slot that was used; look-ups go on behind it.
-Region* tombstone() {
-  static Region marker;
-  return &marker;
-}
-
 std::size_t table_size(std::size_t capacity) {
   std::size_t size = 16;
   while (size < capacity * 2) size *= 2;
@@ -77,12 +71,14 @@ Region* StagTable::find(Stag stag) const {
   return find_index(index_of(stag.value));
 }
 
+// An entry lies at most longest_probe_ slots behind the one its index points at. The table is never
+// more than half full, so that is a few dozen, however long it has been in use.
 Region* StagTable::find_index(std::uint32_t index) const {
   const auto mask = slots_.size() - 1;
-  for (std::size_t i = index & mask, n = 0; n < slots_.size(); i = (i + 1) & mask, ++n) {
+  const auto longest = longest_probe_.load(std::memory_order_acquire);
+  for (std::size_t i = index & mask, n = 0; n <= longest; i = (i + 1) & mask, ++n) {
     Region* region = slots_[i].load(std::memory_order_acquire);
-    if (region == nullptr) return nullptr;
-    if (region != tombstone() && index_of(region->stag.load(std::memory_order_relaxed)) == index) {
+    if (region != nullptr && index_of(region->stag.load(std::memory_order_relaxed)) == index) {
       return region;
     }
   }
@@ -92,10 +88,9 @@ Region* StagTable::find_index(std::uint32_t index) const {
 void StagTable::insert(Region* region) {
   const auto mask = slots_.size() - 1;
   std::size_t i = index_of(region->stag.load()) & mask;
-  for (;; i = (i + 1) & mask) {
-    Region* there = slots_[i].load(std::memory_order_relaxed);
-    if (there == nullptr || there == tombstone()) break;
-  }
+  std::size_t probe = 0;
+  for (; slots_[i].load(std::memory_order_relaxed) != nullptr; i = (i + 1) & mask) ++probe;
+  if (probe > longest_probe_.load()) longest_probe_.store(probe, std::memory_order_release);
   slots_[i].store(region, std::memory_order_release);
 }
 
@@ -103,12 +98,7 @@ void StagTable::erase(const Region* region) {
   const auto mask = slots_.size() - 1;
   std::size_t i = index_of(region->stag.load()) & mask;
   while (slots_[i].load(std::memory_order_relaxed) != region) i = (i + 1) & mask;
-  slots_[i].store(tombstone(), std::memory_order_release);
-  // Tombstones before an empty slot serve no look-up any more.
-  if (slots_[(i + 1) & mask].load(std::memory_order_relaxed) != nullptr) return;
-  for (; slots_[i].load(std::memory_order_relaxed) == tombstone(); i = (i - 1) & mask) {
-    slots_[i].store(nullptr, std::memory_order_release);
-  }
+  slots_[i].store(nullptr, std::memory_order_release);
 }
 
 std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what) {
