@@ -22,7 +22,7 @@ using mpa::Role;
 using mpa::TimePoint;
 
 /// One end: its own STag table, queues, memory and connection.
-class End : public verbs::QpDriver, public std::enable_shared_from_this<End> {
+class End final : public verbs::QpDriver, public std::enable_shared_from_this<End> {
  public:
   explicit End(std::uint32_t seed, verbs::QpInit init = {})
       : random_(seed),

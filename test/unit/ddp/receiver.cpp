@@ -59,7 +59,8 @@ TEST_CASE("a buffer of several pieces is filled across their borders [DDP-40]") 
     got.insert(got.end(), memory.begin() + 20, memory.begin() + 27);
     got.insert(got.end(), memory.begin() + 40, memory.begin() + 55);
     CHECK(got == payload);
-    for (const std::size_t guard : {1, 10, 19, 27, 39, 55}) CHECK(memory[guard] == std::byte{0xEE});
+    for (const std::size_t guard : {1u, 10u, 19u, 27u, 39u, 55u})
+      CHECK(memory[guard] == std::byte{0xEE});
     std::fill(memory.begin(), memory.end(), std::byte{0xEE});
   }
 }
