@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The iwarp command: reads the command line, runs one subcommand, and turns what it throws into one
 // line on standard error. Exit status: 0 done, 1 failed, 2 the command line makes no sense.
+#include <csignal>
 #include <cstdio>
 
 #include "commands.hpp"
@@ -23,7 +24,17 @@ std::string command_name(const CLI::App& app) {
   return chosen.empty() ? "iwarp" : "iwarp " + chosen.front()->get_name();
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+/// What CLI11 says about the command line, in one line that leads on.
+std::string usage_text(const CLI::App& app, const CLI::ParseError& error, const char* word) {
+  std::string text = error.what();
+  text = text.substr(0, text.find('\n'));
+  if (app.get_subcommands().empty()) {
+    const bool is_option = word != nullptr && word[0] == '-';
+    if (word == nullptr) text = "which command?";
+    if (word != nullptr && !is_option) text = std::string("there is no command ") + word;
+  }
+  return text + " (see " + command_name(app) + " --help)";
+}
 
 int fail(const CLI::App& app, const char* text, int status) {
   std::fprintf(stderr, "%s: %s\n", command_name(app).c_str(), text);
@@ -45,12 +56,15 @@ int main(int argc, char** argv) {
   iwarp::apps::add_ping(app, run);
   iwarp::apps::add_info(app, run);
 
+  // A file above the limit of this process is an error of its write, not the end of a server.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     app.parse(argc, argv);
     return run();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    return fail(app, first_line(error.what()).c_str(), iwarp::apps::kExitUsage);
+    return fail(app, usage_text(app, error, argc > 1 ? argv[1] : nullptr).c_str(),
+                iwarp::apps::kExitUsage);
   } catch (const iwarp::apps::UsageError& error) {
     return fail(app, error.what(), iwarp::apps::kExitUsage);
   } catch (const std::exception& error) {

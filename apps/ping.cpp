@@ -54,7 +54,7 @@ class Dance {
     for (std::size_t i = 0; i < kReceives; ++i) post(i);
   }
 
-  void send(const Advert& advert) { session_.send_inline(encode(advert), 0); }
+  void send(const Advert& advert) { session_.send_inline(encode(advert)); }
 
   /// The other end's next Send.
   Advert receive(Timeout patience) {
@@ -233,7 +233,8 @@ void add_ping(CLI::App& app, Run& run) {
       ->capture_default_str();
   command->add_option("--size", options->size, "Octets of one ping; rping takes up to 65535")
       ->transform(size_suffix())
-      ->check(CLI::Range(kPingMinSize, kPingMaxSize))
+      ->check(without_name(CLI::Range(kPingMinSize, kPingMaxSize)))
+      ->type_name("N")
       ->capture_default_str();
   command->add_flag("--verify", options->verify, "Compare what comes back with what was sent");
   command->add_flag("-v,--verbose", options->verbose, "Show the text");
@@ -243,7 +244,8 @@ void add_ping(CLI::App& app, Run& run) {
       ->type_name("ADDR:PORT")
       ->capture_default_str();
   command->add_option("--max-clients", options->max_clients, "With --server: more are turned away")
-      ->check(CLI::Range(1U, 1024U))
+      ->check(without_name(CLI::Range(1U, 1024U)))
+      ->type_name("N")
       ->capture_default_str();
   add_common_options(*command, options->common);
   command->callback([&run, options] { run = [options] { return run_ping(*options); }; });

@@ -122,10 +122,12 @@ void add_serve(CLI::App& app, Run& run) {
   command
       ->add_option("--max-clients", options->max_clients,
                    "Clients at a time, each with 8 MiB of buffers; more are turned away")
-      ->check(CLI::Range(1U, 1024U))
+      ->check(without_name(CLI::Range(1U, 1024U)))
+      ->type_name("N")
       ->capture_default_str();
   command->add_option("--timeout", options->patience_s, "Seconds a client may be silent")
-      ->check(CLI::Range(1U, 3600U))
+      ->check(without_name(CLI::Range(1U, 3600U)))
+      ->type_name("N")
       ->capture_default_str();
   add_common_options(*command, options->common);
   command->callback([&run, options] { run = [options] { return run_serve(*options); }; });

@@ -28,52 +28,43 @@ mpa::Rtr rtr_kind(const std::string& name) {
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
   auto* group = command.add_option_group("Connection", "How the MPA connection shall be");
-  group
-      ->add_option("--mpa-rev", options.mpa_rev,
-                   "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). When connecting with 2 to a peer "
-                   "that resets, 1 is tried")
-      ->check(CLI::IsMember({1U, 2U}))
-      ->capture_default_str();
-  group
-      ->add_option("--crc", options.crc,
-                   "CRC32c over each FPDU: on or off. It is used unless both sides say off")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
+  const auto choice = [group](const char* name, std::string& value,
+                              const std::vector<std::string>& of, const char* help) {
+    group->add_option(name, value, help)
+        ->check(without_name(CLI::IsMember(of)))
+        ->type_name(CLI::detail::join(of, "|"))
+        ->capture_default_str();
+  };
+  choice("--mpa-rev", options.mpa_rev, {"1", "2"},
+         "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). A peer that\n"
+         "resets when asked for 2 is asked again for 1");
+  choice("--crc", options.crc, {"on", "off"},
+         "CRC32c over each frame; used unless both sides say off");
   group->add_flag("--markers", options.markers, "Ask the peer for markers in what we receive");
+  choice("--rtr", options.rtr, {"none", "write", "read", "send"},
+         "Ready-to-receive message of revision 2; none means\n"
+         "client-server mode. Some adapters insist on one");
   group
-      ->add_option("--rtr", options.rtr,
-                   "Ready-to-receive message of revision 2: write, read, send, or none "
-                   "(client-server mode). Some adapters insist on one")
-      ->check(CLI::IsMember({"write", "read", "send", "none"}))
-      ->capture_default_str();
-  group
-      ->add_option(
-          "--fpdu", options.fpdu,
-          "Largest frame we send: emss (fits a TCP segment, the rule of RFC 5044), max, or "
-          "a number from 128 to 64768. max is faster between software peers; adapters may "
-          "dislike it")
-      ->check(CLI::Validator(check_fpdu, "", "FPDU"))
+      ->add_option("--fpdu", options.fpdu,
+                   "Largest frame we send: emss fits a TCP segment, the rule\n"
+                   "of RFC 5044; N is 128 to 64768. max is faster between\n"
+                   "software peers, but adapters may dislike it")
+      ->check(CLI::Validator(check_fpdu, ""))
       ->type_name("emss|max|N")
       ->capture_default_str();
-  group
-      ->add_option(
-          "--placement", options.placement,
-          "verified: check the CRC, then place; direct: place while receiving (a wrong CRC "
-          "leaves the buffer undefined)")
-      ->check(CLI::IsMember({"verified", "direct"}))
-      ->capture_default_str();
-  group
-      ->add_option("--trace", options.trace,
-                   "Record every octet in a capture file that Wireshark opens")
+  choice("--placement", options.placement, {"verified", "direct"},
+         "verified: check the CRC, then place. direct: place while\n"
+         "receiving; a wrong CRC leaves the buffer undefined");
+  group->add_option("--trace", options.trace, "Record every octet in a capture file for Wireshark")
       ->type_name("FILE.pcap");
 }
 
 verbs::ConnectionOptions connection_options(const CommonOptions& options) {
-  if (options.mpa_rev == 1 && options.rtr != "none") {
+  if (options.mpa_rev == "1" && options.rtr != "none") {
     throw UsageError("--rtr " + options.rtr + " needs --mpa-rev 2: revision 1 has no RTR");
   }
   verbs::ConnectionOptions out;
-  out.startup.revision = static_cast<std::uint8_t>(options.mpa_rev);
+  out.startup.revision = options.mpa_rev == "1" ? 1 : 2;
   out.startup.crc = options.crc == "on";
   out.startup.markers = options.markers;
   out.startup.rtr = rtr_kind(options.rtr);
@@ -124,8 +115,10 @@ CLI::Validator size_suffix() {
             text = std::to_string(*size);
             return "";
           },
-          "SIZE"};
+          ""};
 }
+
+CLI::Validator without_name(CLI::Validator validator) { return validator.description(""); }
 
 net::Address address_argument(const std::string& text, std::uint16_t default_port) {
   auto address = net::parse_address(text, default_port);

@@ -13,7 +13,7 @@ namespace iwarp::apps {
 
 /// The values as the command line gives them.
 struct CommonOptions {
-  unsigned mpa_rev = 2;
+  std::string mpa_rev = "2";
   std::string crc = "on";
   bool markers = false;
   std::string rtr = "none";
@@ -33,6 +33,9 @@ std::optional<std::size_t> parse_fpdu(std::string_view text);
 
 /// "4096", "64K", "1M", "2G" (powers of 1024); nullopt: no such number, or above 2^63.
 std::optional<std::uint64_t> parse_size(std::string_view text);
+
+/// The same check, without its lengthy description in the help text.
+CLI::Validator without_name(CLI::Validator validator);
 
 /// CLI11 transformer around parse_size().
 CLI::Validator size_suffix();

@@ -78,18 +78,24 @@ void Session::post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs:
   check(qp_->post_recv({.wr_id = wr_id, .sgl = {&sge, 1}}), "cannot post a receive");
 }
 
-void Session::send_inline(bytes::View octets, std::uint64_t wr_id, verbs::SendFlags flags) {
+void Session::send_inline(bytes::View octets) {
   // Inline payload is only read, and only while posting; an Sge has no read-only form.
   const verbs::Sge sge{const_cast<std::byte*>(octets.data()),
                        static_cast<std::uint32_t>(octets.size()), verbs::Stag{}};
-  post_send({.wr_id = wr_id, .flags = flags | verbs::SendFlags::kInline, .sgl = {&sge, 1}});
+  // Signalled: a slot of the send queue is free again once a completion behind it was polled.
+  post_send({.wr_id = kInlineSendId,
+             .flags = verbs::SendFlags::kInline | verbs::SendFlags::kSignaled,
+             .sgl = {&sge, 1}});
 }
 
 verbs::WorkCompletion Session::wait(Timeout timeout) {
   const auto end = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     if (const auto wc = next()) {
-      if (wc->status == verbs::WcStatus::kSuccess) return *wc;
+      if (wc->status == verbs::WcStatus::kSuccess) {
+        if (wc->wr_id == kInlineSendId) continue;
+        return *wc;
+      }
       const bool flushed = wc->status == verbs::WcStatus::kWrFlush;
       throw PeerGone(flushed ? end_reason() : std::string(verbs::to_string(wc->status)));
     }

@@ -48,9 +48,8 @@ class Session {
 
   void post_send(const verbs::SendWr& wr);
   void post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs::Stag lkey);
-  /// A signalled or silent Send of a few octets, copied while posting.
-  void send_inline(bytes::View octets, std::uint64_t wr_id,
-                   verbs::SendFlags flags = verbs::SendFlags::kNone);
+  /// A Send of a few octets, copied while posting. wait() keeps its completion to itself.
+  void send_inline(bytes::View octets);
 
   /// The next completion that succeeded. PeerGone: a request failed or was flushed. Error: nothing
   /// came within `timeout`. Interrupted.
@@ -63,6 +62,8 @@ class Session {
   const verbs::QueuePair& qp() const { return *qp_; }
 
  private:
+  static constexpr std::uint64_t kInlineSendId = ~std::uint64_t{0};
+
   std::optional<verbs::WorkCompletion> next();
   void sleep(Timeout timeout);
 

@@ -71,7 +71,7 @@ class Initiator {
   void learn_stag() {
     narrator_.step(
         "Exchange an STag: we ask with a Send, the target answers with {TO, STag, length}");
-    session_.send_inline(std::as_bytes(std::span(std::string_view("may I have an STag?"))), 0);
+    session_.send_inline(std::as_bytes(std::span(std::string_view("may I have an STag?"))));
     receive();
     const auto advert = decode_advert(inbox_.octets().first(kAdvertSize));
     if (!advert || advert->length != options_.size) throw Error("the advert makes no sense");
@@ -194,7 +194,8 @@ void add_demo(CLI::App& app, Run& run) {
       "  iwarp demo --size 1M --quiet --trace demo.pcap");
   command->add_option("--size", options->size, "Octets to write and read, at most 64M")
       ->transform(size_suffix())
-      ->check(CLI::Range(std::uint64_t{1}, kDemoMaxSize))
+      ->check(without_name(CLI::Range(std::uint64_t{1}, kDemoMaxSize)))
+      ->type_name("N")
       ->capture_default_str();
   command->add_flag("--peer-markers", options->peer_markers,
                     "The target asks for markers in what it receives");

@@ -53,7 +53,7 @@ class Target {
     accept();
     advertise();
     check_after_invalidate();
-    session_.send_inline(std::as_bytes(std::span(std::string_view("all octets as written"))), 0);
+    session_.send_inline(std::as_bytes(std::span(std::string_view("all octets as written"))));
     const auto terminate = await_terminate(session_, verbs::AsyncEventType::kTerminateSent);
     check_memory();
     report_.line("terminated I sent the Terminate " + terminate + ", and no octet has changed");
@@ -81,7 +81,7 @@ class Target {
     receive();
     const Advert advert{region_.to(octets_.data()), region_.stag(),
                         static_cast<std::uint32_t>(octets_.size())};
-    session_.send_inline(encode(advert), 0);
+    session_.send_inline(encode(advert));
     report_.line(fmt::format("registered I registered {} octets and now sleep", octets_.size()));
   }
 

@@ -39,7 +39,9 @@ verbs::WorkCompletion next_completion(verbs::CompletionQueue& cq) {
 
 int main() {
   const auto rnic = must(net::Rnic::open());
-  const auto events = must(rnic->create_cm_channel());
+  // Channels outlive the connections that report to them, so they come first.
+  const auto requests = must(rnic->create_cm_channel());
+  const auto outcomes = must(rnic->create_cm_channel());
   const auto pd = must(rnic->alloc_pd());
   const auto cq = must(rnic->create_cq(16));
   verbs::QpInit init{.send_cq = cq.get(), .recv_cq = cq.get()};
@@ -54,13 +56,12 @@ int main() {
   must(server->post_recv({.wr_id = 1, .sgl = {&into, 1}}));
 
   // RDMA ports are TCP ports; 0 takes a free one.
-  const auto listener = must(rnic->listen({.host = "127.0.0.1"}, {}, *events));
-  const auto connected = must(rnic->create_cm_channel());
-  must(rnic->connect(*client, listener->local(), {}, *connected));
-  const auto request = events->wait(std::chrono::seconds(5));
+  const auto listener = must(rnic->listen({.host = "127.0.0.1"}, {}, *requests));
+  must(rnic->connect(*client, listener->local(), {}, *outcomes));
+  const auto request = requests->wait(std::chrono::seconds(5));
   if (!request || !request->request) return 1;
   must(request->request->accept(*server));
-  const auto outcome = connected->wait(std::chrono::seconds(5));
+  const auto outcome = outcomes->wait(std::chrono::seconds(5));
   if (!outcome || outcome->type != net::CmEvent::Type::kEstablished) return 1;
 
   // kInline copies the text while posting, so it needs no registration.

@@ -12,7 +12,8 @@ namespace iwarp::apps {
 
 void add_client_options(CLI::App& command, ClientOptions& options) {
   command.add_option("--timeout", options.patience_s, "Seconds to wait for the server's next move")
-      ->check(CLI::Range(1U, 3600U))
+      ->check(without_name(CLI::Range(1U, 3600U)))
+      ->type_name("N")
       ->capture_default_str();
   command.add_flag("-q,--quiet", options.quiet, "No progress bar and no report");
   add_common_options(command, options.common);

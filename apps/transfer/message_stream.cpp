@@ -13,9 +13,7 @@ MessageStream::MessageStream(Session& session, Timeout patience)
   }
 }
 
-void MessageStream::send(const Message& message) {
-  session_.send_inline(encode(message).view(), kMessageId);
-}
+void MessageStream::send(const Message& message) { session_.send_inline(encode(message).view()); }
 
 void MessageStream::send_invalidate(const Message& message, verbs::Stag stag, std::uint64_t wr_id) {
   auto octets = encode(message);

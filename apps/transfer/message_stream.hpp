@@ -32,7 +32,6 @@ class MessageStream {
 
  private:
   static constexpr std::uint64_t kReceiveId = 1ULL << 32;  ///< + index; data requests stay below
-  static constexpr std::uint64_t kMessageId = 2ULL << 32;
   /// Windows and a Finish, or Pieces and a Done, and something to spare.
   static constexpr std::size_t kReceives = 2 * kMaxWindows;
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client that breaks the rules of the file protocol: hostile_client HOST:PORT ATTACK [NAME].
+// Prints what the server answered: "refused: REASON", "gone: REASON", or what it should not have
+// said. The server must refuse, and live on.
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "common/options.hpp"
+#include "transfer/client.hpp"
+
+namespace {
+
+using namespace iwarp::apps;
+namespace verbs = iwarp::verbs;
+
+class Attacker {
+ public:
+  explicit Attacker(const std::string& server)
+      : client_(address_argument(server, kFilePort), options_),
+        memory_(client_.session(), kMaxPiece,
+                verbs::Access::kRemoteRead | verbs::Access::kRemoteWrite |
+                    verbs::Access::kLocalWrite | verbs::Access::kRemoteInvalidate) {}
+
+  void run(const std::string& attack, const std::string& name) {
+    auto& messages = client_.messages();
+    if (attack == "get") {
+      messages.send(GetRequest{name});
+    } else if (attack == "put") {
+      messages.send(PutRequest{10, name});
+    } else if (attack == "huge") {
+      messages.send(PutRequest{~std::uint64_t{0}, name});
+    } else if (attack == "garbage") {
+      client_.session().send_inline(std::as_bytes(std::span(std::string_view("GET / HTTP/1.0"))));
+    } else if (attack == "too-long") {
+      const std::string text(500, 'x');
+      client_.session().send_inline(std::as_bytes(std::span(text)));
+    } else if (attack == "out-of-turn") {
+      messages.send(Finish{});
+    } else {
+      put_then(attack, name);
+    }
+    listen();
+  }
+
+ private:
+  /// A put of two windows that goes wrong once it has begun.
+  void put_then(const std::string& attack, const std::string& name) {
+    auto& messages = client_.messages();
+    const std::uint64_t size = 2 * kMaxPiece;
+    messages.send(PutRequest{size, name});
+    messages.expect<Ready>();
+    Window window{0, {memory_.to(), memory_.stag(), kMaxPiece}};
+    if (attack == "wrong-offset") window.offset = kMaxPiece;
+    if (attack == "short-window") window.memory.length = 1;
+    if (attack == "dead-stag") window.memory.stag.value ^= 0x100;
+    if (attack == "wrong-bounds") window.memory.to += 1;
+    if (attack == "early-finish") {
+      messages.send(Finish{});
+    } else {
+      messages.send(window);
+    }
+    if (attack == "wrong-digest") finish_badly(window);
+  }
+
+  void finish_badly(Window window) {
+    auto& messages = client_.messages();
+    messages.expect<Piece>();
+    Buffer second(client_.session(), kMaxPiece,
+                  verbs::Access::kRemoteRead | verbs::Access::kRemoteInvalidate);
+    window.offset = kMaxPiece;
+    window.memory.to = second.to();
+    window.memory.stag = second.stag();
+    messages.send(window);
+    messages.expect<Piece>();
+    messages.send(Finish{});
+    listen();
+  }
+
+  void listen() {
+    for (;;) {
+      const auto event = client_.messages().next();
+      if (std::holds_alternative<Message>(event)) refuse_message(event);
+    }
+  }
+
+  ClientOptions options_;
+  FileClient client_;
+  Buffer memory_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return kExitUsage;
+  try {
+    Attacker(argv[1]).run(argv[2], argc > 3 ? argv[3] : "victim");
+  } catch (const PeerGone& error) {
+    std::printf("gone: %s\n", error.what());
+  } catch (const Error& error) {
+    std::printf("refused: %s\n", error.what());
+  }
+  return 0;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that all commands share, from the command line to the connection.
+#include "common/options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "common/error.hpp"
+
+namespace {
+
+using namespace iwarp;
+using namespace iwarp::apps;
+
+verbs::ConnectionOptions parse(const std::vector<std::string>& words) {
+  CLI::App app;
+  CommonOptions options;
+  add_common_options(app, options);
+  app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  return connection_options(options);
+}
+
+TEST_CASE("without options: revision 2, CRC, no markers, no RTR, frames from the EMSS") {
+  const auto options = parse({});
+  CHECK(options.startup.revision == 2);
+  CHECK(options.startup.crc);
+  CHECK_FALSE(options.startup.markers);
+  CHECK(options.startup.rtr == mpa::Rtr::kNone);
+  CHECK(options.max_ulpdu == 0);
+  CHECK(options.placement == verbs::Placement::kVerified);
+}
+
+TEST_CASE("each option reaches the connection") {
+  CHECK(parse({"--mpa-rev", "1"}).startup.revision == 1);
+  CHECK_FALSE(parse({"--crc", "off"}).startup.crc);
+  CHECK(parse({"--markers"}).startup.markers);
+  CHECK(parse({"--rtr", "write"}).startup.rtr == mpa::Rtr::kWrite);
+  CHECK(parse({"--rtr", "read"}).startup.rtr == mpa::Rtr::kRead);
+  CHECK(parse({"--rtr", "send"}).startup.rtr == mpa::Rtr::kSend);
+  CHECK(parse({"--fpdu", "max"}).max_ulpdu == 64768);
+  CHECK(parse({"--fpdu", "1024"}).max_ulpdu == 1024);
+  CHECK(parse({"--placement", "direct"}).placement == verbs::Placement::kDirect);
+}
+
+TEST_CASE("values that make no sense are refused") {
+  for (const auto& words : std::vector<std::vector<std::string>>{{"--mpa-rev", "3"},
+                                                                 {"--crc", "maybe"},
+                                                                 {"--rtr", "1"},
+                                                                 {"--fpdu", "127"},
+                                                                 {"--fpdu", "64769"},
+                                                                 {"--fpdu", "-1"},
+                                                                 {"--placement", ""}}) {
+    CAPTURE(words[0]);
+    CHECK_THROWS_AS(parse(words), CLI::ParseError);
+  }
+}
+
+TEST_CASE("revision 1 has no RTR") {
+  CHECK_THROWS_AS(parse({"--mpa-rev", "1", "--rtr", "send"}), UsageError);
+  CHECK_NOTHROW(parse({"--mpa-rev", "1", "--rtr", "none"}));
+}
+
+TEST_CASE("frame sizes at their bounds") {
+  CHECK(parse_fpdu("emss") == 0);
+  CHECK(parse_fpdu("128") == 128);
+  CHECK(parse_fpdu("64768") == 64768);
+  CHECK(parse_fpdu("127") == std::nullopt);
+  CHECK(parse_fpdu("64769") == std::nullopt);
+}
+
+TEST_CASE("sizes with suffixes") {
+  CHECK(parse_size("0") == 0);
+  CHECK(parse_size("64K") == 65536);
+  CHECK(parse_size("3G") == 3221225472);
+  for (const char* text : {"", "K", "1k", "1KB", " 1", "1 ", "-1", "+1", "0x10", "1.5M",
+                           "99999999999999999999", "9000000000G"}) {
+    CAPTURE(text);
+    CHECK(parse_size(text) == std::nullopt);
+  }
+}
+
+TEST_CASE("addresses") {
+  CHECK(address_argument("host", 7174) == net::Address{"host", 7174});
+  CHECK(address_argument("[::1]:9", 7174) == net::Address{"::1", 9});
+  CHECK(address_argument(":9", 7174) == net::Address{"", 9});
+  CHECK_THROWS_AS(address_argument("host:x", 7174), UsageError);
+}
+
+}  // namespace

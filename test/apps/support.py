@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the built iwarp command for the end-to-end tests: bounded in time, killed afterwards."""
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
+PATIENCE = 60  # seconds for any one command; sanitizer builds are slow
+
+
+def run(*arguments, timeout=PATIENCE, **options):
+    """A command to its end. The result has returncode, stdout and stderr."""
+    return subprocess.run([IWARP, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=timeout, **options)
+
+
+def start(*arguments, **options):
+    return subprocess.Popen([IWARP, *map(str, arguments)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **options)
+
+
+def wait_until(condition, what, timeout=PATIENCE):
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout} s for: {what}")
+        time.sleep(0.005)
+
+
+def octets_written(pid):
+    """What a process has written with write calls: it is at work when this grows."""
+    text = pathlib.Path(f"/proc/{pid}/io").read_text()
+    return int(re.search(r"^wchar: (\d+)", text, re.MULTILINE)[1])
+
+
+class Server:
+    """`iwarp serve` or `iwarp ping --server` on a free port, until the with block ends."""
+
+    def __init__(self, *arguments, host="127.0.0.1", **options):
+        self.process = start(*arguments, "--listen", f"{host}:0", **options)
+        line = self.process.stdout.readline()
+        match = re.search(r"listening on (.*:(\d+))$", line.strip())
+        if not match:
+            self.process.kill()
+            raise AssertionError(f"no port in {line!r}; {self.process.stderr.read()}")
+        self.address, self.port = match[1], int(match[2])
+
+    def url(self, name=""):
+        return f"iwarp://{self.address}/{name}"
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def stop(self):
+        """SIGTERM; returns (status, output)."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            out, err = self.process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        return self.process.returncode, out + err
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate(timeout=PATIENCE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.kill()
+        else:
+            self.process.communicate()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="iwarp-test-")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+        self.dir = self.scratch / "dir"
+        self.out = self.scratch / "out"
+        self.dir.mkdir()
+        self.out.mkdir()
+
+    def assert_ok(self, result):
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual(result.stderr, "")
+        return result.stdout
+
+    def assert_fails(self, result, status, pattern):
+        """The right status, and exactly one line that matches."""
+        self.assertEqual(result.returncode, status, result.stderr + result.stdout)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertRegex(result.stderr, pattern)
+
+    def file(self, name, size):
+        path = self.scratch / name
+        path.write_bytes(os.urandom(size))
+        return path
+
+    def names(self, directory):
+        return sorted(os.listdir(directory))
+
+
+@contextlib.contextmanager
+def processes(commands):
+    """Several commands at once; killed if the block fails."""
+    running = [start(*command) for command in commands]
+    try:
+        yield running
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+
+def main():
+    unittest.main(verbosity=2)
+
+
+def skip_all(reason):
+    print("SKIPPED:", reason)
+    sys.exit(77)

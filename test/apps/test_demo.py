@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp demo in every combination of its options, what it tells, and the capture that it writes."""
+import itertools
+import re
+import shutil
+import subprocess
+
+from support import Case, main, run
+
+
+def combinations():
+    for revision, crc, markers, peer_markers, rtr in itertools.product(
+            ("1", "2"), ("on", "off"), (False, True), (False, True),
+            ("none", "write", "read", "send")):
+        if revision == "1" and rtr != "none":
+            continue
+        yield (["--mpa-rev", revision, "--crc", crc, "--rtr", rtr]
+               + ["--markers"] * markers + ["--peer-markers"] * peer_markers)
+
+
+class Demo(Case):
+    def check(self, *options):
+        with self.subTest(options=options):
+            text = self.assert_ok(run("demo", "--quiet", *options))
+            self.assertRegex(text, r"^demo passed: .* Terminate 1/1/00 invalid STag .*\n$")
+
+    def test_every_combination(self):
+        for options in combinations():
+            self.check("--size", "100K", *options)
+
+    def test_sizes_at_the_edges_of_frames_and_markers(self):
+        for size in (1, 2, 3, 4, 5, 490, 491, 511, 512, 513, 64767, 64768, 64769, 65536, 1 << 20):
+            self.check("--size", size, "--markers", "--peer-markers")
+
+    def test_frame_sizes_and_placement(self):
+        for fpdu in ("emss", "max", 128, 1024):
+            for placement in ("verified", "direct"):
+                self.check("--size", "100K", "--fpdu", fpdu, "--placement", placement)
+
+    def test_the_story_is_told_in_order(self):
+        text = self.assert_ok(run("demo"))
+        steps = [text.index(word) for word in (
+            "1. Connect", "MPA   Request", "MPA   Reply",
+            "2. Exchange an STag", "RDMAP Send", "I registered 64 octets",
+            "3. RDMA Write", "RDMAP RDMA Write",
+            "4. RDMA Read", "RDMAP RDMA Read Request", "RDMAP RDMA Read Response",
+            "5. Send with Invalidate", "RDMAP Send with Invalidate", "is dead",
+            "6. RDMA Write to the dead STag", "RDMAP Terminate 1/1/00",
+            "I sent the Terminate 1/1/00", "demo passed")]
+        self.assertEqual(steps, sorted(steps))
+        self.assertEqual(text.count("MPA   FPDU"), 9)
+
+    def test_the_capture_is_what_happened(self):
+        capture = self.scratch / "demo.pcap"
+        self.assert_ok(run("demo", "--quiet", "--trace", capture))
+        self.assertEqual(capture.read_bytes()[:4].hex(), "4d3cb2a1")  # nanosecond pcap
+        if not shutil.which("tshark"):
+            self.skipTest("tshark is not installed")
+        shown = subprocess.run(["tshark", "-r", capture, "-V"], capture_output=True, text=True,
+                               timeout=60, check=True).stdout
+        self.assertIn("Terminate", shown)
+        self.assertEqual(len(re.findall(r"^iWARP Marker Protocol data unit Aligned framing", shown,
+                                        re.MULTILINE)), 11)
+
+
+main()

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serve, get and put: content, many clients, and that whatever goes wrong leaves no debris."""
+import filecmp
+import os
+import resource
+import signal
+import subprocess
+
+from support import (Case, PATIENCE, Server, main, octets_written, processes, run, start,
+                     wait_until)
+
+MIB = 1 << 20
+LONG_TRANSFER = 512 * MIB  # sparse; long enough to be caught in the middle
+
+
+class Content(Case):
+    def test_there_and_back(self):
+        with Server("serve", self.dir) as server:
+            for size in (0, 1, 4096, MIB - 1, MIB, MIB + 1, 9 * MIB + 5):
+                with self.subTest(size=size):
+                    source = self.file(f"f{size}", size)
+                    self.assert_ok(run("put", source, server.url()))
+                    self.assert_ok(run("get", server.url(source.name), self.out))
+                    self.assertTrue(filecmp.cmp(source, self.dir / source.name, shallow=False))
+                    self.assertTrue(filecmp.cmp(source, self.out / source.name, shallow=False))
+            self.assertEqual(self.names(self.dir), self.names(self.out))
+
+    def test_connection_options(self):
+        source = self.file("f", 3 * MIB + 1)
+        with Server("serve", self.dir, "--markers") as server:
+            for options in (["--markers"], ["--crc", "off"], ["--mpa-rev", "1"],
+                            ["--rtr", "send"], ["--fpdu", "max"], ["--placement", "direct"]):
+                with self.subTest(options=options):
+                    self.assert_ok(run("put", source, server.url(), *options))
+                    self.assert_ok(run("get", server.url("f"), self.out, *options))
+                    self.assertTrue(filecmp.cmp(source, self.out / "f", shallow=False))
+
+    def test_names(self):
+        source = self.file("some file", 10)
+        with Server("serve", self.dir) as server:
+            self.assert_ok(run("put", source, server.url("other name")))
+            self.assert_ok(run("get", server.url("other name"), self.out / "third"))
+            self.assertEqual(self.names(self.dir), ["other name"])
+            self.assertEqual(self.names(self.out), ["third"])
+
+    def test_put_and_get_replace(self):
+        with Server("serve", self.dir) as server:
+            for size in (1000, 10):
+                source = self.file("f", size)
+                self.assert_ok(run("put", source, server.url()))
+                self.assert_ok(run("get", server.url("f"), self.out))
+                self.assertTrue(filecmp.cmp(source, self.out / "f", shallow=False))
+
+    def test_eight_clients_at_once(self):
+        sources = [self.file(f"f{i}", 5 * MIB + i) for i in range(8)]
+        with Server("serve", self.dir) as server:
+            for commands in ([("put", s, server.url()) for s in sources],
+                             [("get", server.url(s.name), self.out) for s in sources]):
+                with processes(commands) as clients:
+                    for client in clients:
+                        self.assertEqual(client.wait(PATIENCE), 0, client.stderr.read())
+            for source in sources:
+                self.assertTrue(filecmp.cmp(source, self.out / source.name, shallow=False))
+
+    def test_ipv6(self):
+        try:
+            server = Server("serve", self.dir, host="[::1]")
+        except AssertionError as error:
+            self.skipTest(f"no IPv6 here: {error}")
+        with server:
+            self.assert_ok(run("put", self.file("f", 10), server.url()))
+            self.assert_ok(run("get", server.url("f"), self.out))
+
+
+class Refusals(Case):
+    def test_what_is_not_served(self):
+        (self.dir / "sub").mkdir()
+        (self.dir / ".hidden").write_text("x")
+        (self.dir / "link").symlink_to("/etc/passwd")
+        with Server("serve", self.dir) as server:
+            self.assert_fails(run("get", server.url("nope"), self.out), 1,
+                              "^iwarp get: nope: no such file or directory$")
+            self.assert_fails(run("get", server.url("sub"), self.out), 1, "not a regular file$")
+            self.assert_fails(run("get", server.url("link"), self.out), 1, "^iwarp get: link: ")
+        self.assertEqual(self.names(self.out), [])
+
+    def test_read_only(self):
+        with Server("serve", self.dir, "--read-only") as server:
+            self.assert_fails(run("put", self.file("f", 1), server.url()), 1,
+                              "takes no files$")
+        self.assertEqual(self.names(self.dir), [])
+
+    def test_a_full_disk_at_the_server(self):
+        limit = (8 * MIB, 8 * MIB)  # of a file: refused like a full disk
+        with Server("serve", self.dir,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)) as server:
+            self.assert_fails(run("put", self.file("f", 9 * MIB), server.url()), 1,
+                              r"^iwarp put: no room for 9437184 octets: ")
+            self.assertEqual(self.names(self.dir), [])
+            self.assert_ok(run("put", self.file("g", 7 * MIB), server.url()))
+        self.assertEqual(self.names(self.dir), ["g"])
+
+    def test_a_full_disk_at_the_client(self):
+        (self.dir / "f").write_bytes(os.urandom(9 * MIB))
+        limit = (8 * MIB, 8 * MIB)
+        with Server("serve", self.dir) as server:
+            result = run("get", server.url("f"), self.out,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
+            self.assert_fails(result, 1, r"^iwarp get: no room for 9437184 octets: ")
+        self.assertEqual(self.names(self.out), [])
+
+    def test_a_really_full_disk(self):
+        script = f'mount -t tmpfs -o size=4m none "{self.dir}" && exec "$0" "$@"'
+        probe = subprocess.run(["unshare", "--mount", "sh", "-c", script, "true"],
+                               capture_output=True, check=False)
+        if probe.returncode != 0:
+            self.skipTest("mounting a small file system is not allowed here")
+        wrapper = self.scratch / "served"
+        wrapper.write_text(f"#!/bin/sh\nexec unshare --mount sh -c '{script}' {start_path()} \"$@\"\n")
+        wrapper.chmod(0o755)
+        server = Server("serve", self.dir, executable=str(wrapper))
+        with server:
+            inside = f"/proc/{server.pid}/root{self.dir}"
+            self.assert_fails(run("put", self.file("f", 5 * MIB), server.url()), 1,
+                              "no room for 5242880 octets: no space left on device$")
+            self.assertEqual(self.names(inside), [])
+            self.assert_ok(run("put", self.file("g", 3 * MIB), server.url()))
+            self.assertEqual(self.names(inside), ["g"])
+
+
+def start_path():
+    from support import IWARP
+    return os.path.abspath(IWARP)
+
+
+class Killed(Case):
+    """Either side ends in mid-transfer."""
+
+    def setUp(self):
+        super().setUp()
+        self.big = self.scratch / "big"
+        with open(self.big, "wb") as file:
+            file.truncate(LONG_TRANSFER)
+
+    def in_the_middle(self, writer, other):
+        """Waits until `writer` has put octets on disk, and makes sure that more are to come."""
+        wait_until(lambda: octets_written(writer.pid) > 2 * MIB, "octets on disk")
+        self.assertIsNone(other.poll(), "the transfer ended too early")
+
+    def test_the_client_of_a_put_is_killed(self):
+        with Server("serve", self.dir) as server:
+            client = start("put", self.big, server.url())
+            self.in_the_middle(server.process, client)
+            self.assertEqual([n for n in self.names(self.dir) if not n.startswith(".")], [])
+            client.kill()
+            client.communicate()
+            wait_until(lambda: self.names(self.dir) == [], "the debris to go")
+            self.assert_ok(run("put", self.file("small", 10), server.url()))
+        self.assertEqual(self.names(self.dir), ["small"])
+
+    def test_the_server_of_a_put_is_killed(self):
+        with Server("serve", self.dir) as server:
+            client = start("put", self.big, server.url())
+            self.in_the_middle(server.process, client)
+            server.kill()
+            _, err = client.communicate(timeout=PATIENCE)
+        self.assertEqual(client.returncode, 1)
+        self.assertRegex(err, r"^iwarp put: .*\n$")
+        with Server("serve", self.dir):  # removes what a file system without O_TMPFILE keeps
+            self.assertEqual(self.names(self.dir), [])
+
+    def test_the_client_of_a_get_is_killed(self):
+        os.link(self.big, self.dir / "big")
+        with Server("serve", self.dir) as server:
+            client = start("get", server.url("big"), self.out)
+            self.in_the_middle(client, client)
+            client.kill()
+            client.communicate()
+            self.assert_ok(run("put", self.file("small", 10), server.url()))
+        self.assertEqual([n for n in self.names(self.out) if not n.startswith(".")], [])
+        self.assertEqual(self.names(self.dir), ["big", "small"])
+
+    def test_the_server_of_a_get_is_killed(self):
+        os.link(self.big, self.dir / "big")
+        with Server("serve", self.dir) as server:
+            client = start("get", server.url("big"), self.out)
+            self.in_the_middle(client, client)
+            server.kill()
+            _, err = client.communicate(timeout=PATIENCE)
+        self.assertEqual(client.returncode, 1)
+        self.assertRegex(err, r"^iwarp get: .*\n$")
+        self.assertEqual(self.names(self.out), [])
+
+    def test_signals_clean_up(self):
+        with Server("serve", self.dir) as server:
+            client = start("put", self.big, server.url())
+            self.in_the_middle(server.process, client)
+            client.send_signal(signal.SIGINT)
+            _, err = client.communicate(timeout=PATIENCE)
+            self.assertEqual((client.returncode, err), (1, "iwarp put: interrupted\n"))
+            wait_until(lambda: self.names(self.dir) == [], "the debris to go")
+
+            written = octets_written(server.pid)
+            client = start("put", self.big, server.url())
+            wait_until(lambda: octets_written(server.pid) > written + 2 * MIB, "octets on disk")
+            status, _ = server.stop()
+            self.assertEqual(status, 0)
+            _, err = client.communicate(timeout=PATIENCE)
+            self.assertEqual((client.returncode, err),
+                             (1, "iwarp put: the server is shutting down\n"))
+        self.assertEqual(self.names(self.dir), [])
+
+    def test_a_source_that_shrinks(self):
+        with Server("serve", self.dir) as server:
+            client = start("put", self.big, server.url())
+            self.in_the_middle(server.process, client)
+            os.truncate(self.big, 0)
+            _, err = client.communicate(timeout=PATIENCE)
+            self.assertEqual(client.returncode, 1)
+            self.assertRegex(err, r"^iwarp put: .*\n$")
+            wait_until(lambda: self.names(self.dir) == [], "the debris to go")
+
+
+main()

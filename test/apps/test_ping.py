@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp ping against its own server: data, many clients, bad clients, orderly ends."""
+import signal
+
+from support import Case, PATIENCE, Server, main, processes, run, start
+
+
+class Ping(Case):
+    def test_the_text_comes_back(self):
+        with Server("ping", "--server", "-v") as server:
+            text = self.assert_ok(run("ping", server.address, "--count", 2, "--size", 26, "-v",
+                                      "--verify"))
+            self.assertIn("ping data: rdma-ping-0: ABCDEFGHIJKL\n", text)
+            self.assertIn("ping data: rdma-ping-1: BCDEFGHIJKLM\n", text)
+            self.assertRegex(text, r"2 pings of 26 octets: min .*, median .*, max .*\n$")
+            status, log = server.stop()
+            self.assertEqual(status, 0)
+            self.assertIn("server ping data: rdma-ping-1: BCDEFGHIJKLM", log)
+
+    def test_sizes_and_options(self):
+        with Server("ping", "--server", "--markers") as server:
+            for size in ("26", "65535", "1M"):
+                for options in ([], ["--markers"], ["--crc", "off"], ["--mpa-rev", "1"],
+                                ["--rtr", "read"], ["--fpdu", "128"]):
+                    with self.subTest(size=size, options=options):
+                        self.assert_ok(run("ping", server.address, "--count", 5, "--size", size,
+                                           "--verify", "-q", *options))
+
+    def test_more_pings_than_any_queue_is_deep(self):
+        with Server("ping", "--server") as server:
+            self.assert_ok(run("ping", server.address, "--count", 2000, "--verify", "-q"))
+
+    def test_many_clients_at_once(self):
+        with Server("ping", "--server") as server:
+            ping = ("ping", server.address, "--count", 200, "--verify", "-q")
+            with processes([ping] * 8) as clients:
+                for client in clients:
+                    self.assertEqual(client.wait(PATIENCE), 0, client.stderr.read())
+            status, log = server.stop()
+            self.assertEqual((status, log), (0, ""))
+
+    def test_one_client_too_many_is_turned_away(self):
+        with Server("ping", "--server", "--max-clients", 1) as server:
+            endless = start("ping", server.address, "--count", 0)
+            self.addCleanup(endless.communicate)
+            self.addCleanup(endless.kill)
+            endless.stdout.readline()  # it is being served
+            self.assert_fails(run("ping", server.address), 1,
+                              "rejected the connection: busy: too many clients$")
+
+    def test_an_interrupted_ping_reports(self):
+        with Server("ping", "--server") as server:
+            endless = start("ping", server.address, "--count", 0)
+            endless.stdout.readline()
+            endless.send_signal(signal.SIGINT)
+            out, err = endless.communicate(timeout=PATIENCE)
+            self.assertEqual((endless.returncode, err), (0, ""))
+            self.assertRegex(out, r"\d+ pings of 64 octets: ")
+
+    def test_a_killed_client_costs_the_server_nothing(self):
+        with Server("ping", "--server") as server:
+            endless = start("ping", server.address, "--count", 0)
+            endless.stdout.readline()
+            endless.kill()
+            endless.communicate()
+            self.assert_ok(run("ping", server.address, "--count", 3, "--verify"))
+
+    def test_a_server_that_dies_is_noticed(self):
+        with Server("ping", "--server") as server:
+            endless = start("ping", server.address, "--count", 0, "-q")
+            self.assert_ok(run("ping", server.address, "--count", 1))
+            server.kill()
+            out, err = endless.communicate(timeout=PATIENCE)
+            self.assertEqual(endless.returncode, 1, out)
+            self.assertRegex(err, r"^iwarp ping: .*\n$")
+
+    def test_ipv6(self):
+        try:
+            server = Server("ping", "--server", host="[::1]")
+        except AssertionError as error:
+            self.skipTest(f"no IPv6 here: {error}")
+        with server:
+            self.assert_ok(run("ping", server.address, "--count", 3, "--verify"))
+
+
+main()
