@@ -138,9 +138,9 @@ class Rnic {
   /// Requests come as kConnectRequest events on `channel`.
   Expected<std::unique_ptr<Listener>> listen(const Address& at, const ListenOptions& options,
                                              CmChannel& channel);
-  /// Starts MPA on a connected TCP socket after ordinary streaming; takes the descriptor over, unless
-  /// the answer is Errc::kInvalidArgument, kPrivateDataTooLong or kWrongState. Its
-  /// inbound direction must be quiet. [MPA-62] [MPA-63] [MPA-104] As responder the request comes as
+  /// Starts MPA on a connected TCP socket after ordinary streaming; takes the descriptor over,
+  /// unless the answer is Errc::kInvalidArgument, kPrivateDataTooLong or kWrongState. Its inbound
+  /// direction must be quiet. [MPA-62] [MPA-63] [MPA-104] As responder the request comes as
   /// kConnectRequest.
   std::error_code adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
                                   CmChannel& channel);
