@@ -127,6 +127,7 @@ std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what)
                         : reinterpret_cast<std::uintptr_t>(what.address);  // [VRB-29]
   region->parent = nullptr;
   region->bound_windows = 0;
+  region->dying = false;
   region->stag.store(make_stag(index, 0));
   region->valid.store(what.kind == Region::Kind::kRegion);
   insert(region);
@@ -139,6 +140,7 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
   {
     const std::lock_guard lock(mutex_);
     if (region->bound_windows != 0) return make_error_code(Errc::kBusy);
+    region->dying = true;
     region->valid.store(false);  // Nobody new gets in. [SEC-14] [DDP-98]
   }
   while (region->pins.load(std::memory_order_acquire) != 0) {
@@ -164,10 +166,10 @@ std::error_code StagTable::fast_register(PdId pd, const Registration& what) {
   const std::lock_guard lock(mutex_);
   Region* region = find(what.stag);
   if (region == nullptr || region->kind != Region::Kind::kFastRegion || region->pd != pd ||
-      region->valid.load() || region->pins.load() != 0 || what.address == nullptr ||
-      what.length == 0) {
+      region->valid.load() || region->dying || what.address == nullptr || what.length == 0) {
     return make_error_code(Errc::kInvalidArgument);
   }
+  if (region->pins.load() != 0) return make_error_code(Errc::kBusy);
   region->address = what.address;
   region->length = what.length;
   region->access = what.access;
@@ -185,7 +187,7 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
   Region* region = find(what.region);
   // [VRB-35]
   if (window == nullptr || window->kind != Region::Kind::kWindow || window->valid.load() ||
-      window->pins.load() != 0) {
+      window->dying) {
     return make_error_code(Errc::kNotBindable);
   }
   if (region == nullptr || region->kind == Region::Kind::kWindow || !region->valid.load() ||
@@ -204,6 +206,7 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
       what.length > region->length - (start - region_start)) {
     return make_error_code(Errc::kNotBindable);
   }
+  if (window->pins.load() != 0) return make_error_code(Errc::kBusy);
   unbind(window);
   window->parent = region;
   ++region->bound_windows;

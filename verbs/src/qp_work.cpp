@@ -104,26 +104,30 @@ bool QueuePair::may_start(const SendSlot& slot, bool read_credit) const {
 
 QueuePair::Local QueuePair::run_local(SendSlot& slot) {
   std::error_code error;
+  WcStatus failure = WcStatus::kSuccess;
+  bool busy = false;
   switch (slot.opcode) {
     case WrOpcode::kFastRegister:
       error = stags_.fast_register(init_.pd, slot.registration);
-      if (error) fail(slot, WcStatus::kLocalQpOperation);
+      if (error) failure = WcStatus::kLocalQpOperation;
       break;
     case WrOpcode::kBindWindow:
       error = stags_.bind(init_.pd, num_, slot.bind);
-      if (error) fail(slot, WcStatus::kMwBind);
+      if (error) failure = WcStatus::kMwBind;
       break;
     default: {
       const auto done = stags_.invalidate(init_.pd, num_, slot.invalidate, false);
-      impl_->waiting_for_pins = done == StagTable::Invalidated::kPinned;
-      if (impl_->waiting_for_pins) return Local::kWait;
-      if (done == StagTable::Invalidated::kRefused) {
-        fail(slot, WcStatus::kLocalProtection);
-        return Local::kFailed;
-      }
+      busy = done == StagTable::Invalidated::kPinned;
+      if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kLocalProtection;
     }
   }
-  return error ? Local::kFailed : Local::kDone;
+  // A peer that tries an STag at the wrong moment makes us wait, not fail.
+  busy |= error == Errc::kBusy;
+  impl_->waiting_for_pins = busy;
+  if (busy) return Local::kWait;
+  if (failure == WcStatus::kSuccess) return Local::kDone;
+  fail(slot, failure);
+  return Local::kFailed;
 }
 
 // Pins the local buffers of a request until it is finished.

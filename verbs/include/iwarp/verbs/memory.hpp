@@ -43,6 +43,7 @@ struct Region {
   Access access = Access::kNone;
   Region* parent = nullptr;         ///< of a bound window
   std::uint32_t bound_windows = 0;  ///< of a region
+  bool dying = false;               ///< destroy() waits for the pins
 };
 
 /// The right to touch some octets; they stay registered until this is gone. Movable.
@@ -109,7 +110,8 @@ class StagTable {
   /// `break_pins` is called (without the table's lock) while pins are left.
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
 
-  /// For kFastRegister and kBindWindow. [VRB-35] [VRB-36]
+  /// For kFastRegister and kBindWindow. Errc::kBusy: somebody still looks at the entry, if only to
+  /// find it invalid; try again soon. [VRB-35] [VRB-36]
   std::error_code fast_register(PdId pd, const Registration& what);
   std::error_code bind(PdId pd, QpNum qp, const WindowBind& what);
 
