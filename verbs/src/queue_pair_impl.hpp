@@ -58,7 +58,7 @@ struct QueuePair::Impl {
 
   std::shared_ptr<QpDriver> driver;  ///< under `post`
   std::uint16_t ird = 0;
-  std::uint16_t ord = 0;
+  std::atomic<std::uint16_t> ord = 0;                  ///< lowered by the consumer at any time
   std::optional<rdmap::Terminate> terminate_sent;      ///< under `post`
   std::optional<rdmap::Terminate> terminate_received;  ///< under `post`
   std::uint64_t octets_placed = 0;
