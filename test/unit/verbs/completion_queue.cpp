@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion queue: order, capacity, arming, and what it tells the queues that feed it.
+#include "iwarp/verbs/completion_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+namespace iwarp::verbs {
+namespace {
+
+bool push(CompletionQueue& cq, std::uint64_t id, bool solicited = false) {
+  return cq.push({.wr_id = id}, solicited, {});
+}
+
+TEST_CASE("completions come out once, oldest first, as many as asked for [VRB-51]") {
+  CompletionQueue cq(8, nullptr);
+  std::array<WorkCompletion, 3> out;
+  CHECK(cq.poll(out) == 0);
+  std::uint64_t expected = 0;
+  for (std::uint64_t id = 0; id < 40; ++id) {
+    REQUIRE(push(cq, id));
+    if (id % 4 != 3) continue;
+    for (const std::size_t wanted : {std::size_t{3}, std::size_t{1}}) {
+      REQUIRE(cq.poll(std::span(out).first(wanted)) == wanted);
+      for (std::size_t i = 0; i < wanted; ++i) CHECK(out[i].wr_id == expected++);
+    }
+    CHECK(cq.poll(out) == 0);
+  }
+}
+
+TEST_CASE(
+    "one more than the capacity overflows, for good; what was there can still be reaped "
+    "[RDMAP-117] [RDMAP-124] [SEC-23]") {
+  CompletionQueue cq(3, nullptr);
+  for (std::uint64_t id = 0; id < 3; ++id) CHECK(push(cq, id));
+  CHECK_FALSE(cq.overflowed());
+  CHECK_FALSE(push(cq, 3));
+  CHECK(cq.overflowed());
+  std::array<WorkCompletion, 8> out;
+  CHECK(cq.poll(out) == 3);
+  CHECK_FALSE(push(cq, 4));
+  CHECK(cq.poll(out) == 0);
+}
+
+TEST_CASE("arming for the next completion notifies once per arming [VRB-52]") {
+  int told = 0;
+  CompletionQueue cq(8, [&told] { ++told; });
+  push(cq, 1);
+  CHECK(told == 0);
+  cq.arm(Notify::kNext);
+  CHECK(told == 0);  // not for what is already there: poll after arming
+  push(cq, 2);
+  push(cq, 3);
+  CHECK(told == 1);
+  cq.arm(Notify::kNext);
+  cq.arm(Notify::kNext);
+  push(cq, 4);
+  push(cq, 5);
+  CHECK(told == 2);
+}
+
+TEST_CASE("arming for solicited ones passes over the others; next wins over solicited [VRB-52]") {
+  int told = 0;
+  CompletionQueue cq(8, [&told] { ++told; });
+  cq.arm(Notify::kSolicited);
+  push(cq, 1);
+  CHECK(told == 0);
+  push(cq, 2, true);
+  CHECK(told == 1);
+  cq.arm(Notify::kSolicited);
+  cq.arm(Notify::kNext);
+  push(cq, 3);
+  CHECK(told == 2);
+  cq.arm(Notify::kNext);
+  cq.arm(Notify::kSolicited);
+  push(cq, 4);
+  CHECK(told == 3);
+}
+
+TEST_CASE("poll, arm, poll again: what came in between is not lost [VRB-52]") {
+  int told = 0;
+  CompletionQueue cq(8, [&told] { ++told; });
+  std::array<WorkCompletion, 1> out;
+  CHECK(cq.poll(out) == 0);
+  push(cq, 1);  // between the poll and the arming
+  cq.arm(Notify::kNext);
+  CHECK(cq.poll(out) == 1);
+  push(cq, 2);
+  CHECK(told == 1);
+}
+
+TEST_CASE("the notification is called without locks: it may poll and arm") {
+  CompletionQueue* self = nullptr;
+  std::size_t polled = 0;
+  CompletionQueue cq(8, [&] {
+    std::array<WorkCompletion, 4> out;
+    polled += self->poll(out);
+    self->arm(Notify::kNext);
+  });
+  self = &cq;
+  cq.arm(Notify::kNext);
+  push(cq, 1);
+  push(cq, 2);
+  CHECK(polled == 2);
+}
+
+TEST_CASE(
+    "a queue learns that its slot is free when the completion was reaped, not before "
+    "[VRB-42]") {
+  CompletionQueue cq(8, nullptr);
+  std::atomic<std::uint64_t> reaped{0};
+  std::atomic<std::uint64_t> gone{0};
+  CHECK(cq.push({.wr_id = 1}, false, {.counter = &reaped, .value = 5}));
+  CHECK(cq.push({.wr_id = 2}, false, {.counter = &gone, .value = 6}));
+  CHECK(reaped.load() == 0);
+  cq.forget(&gone);
+  std::array<WorkCompletion, 2> out;
+  CHECK(cq.poll(out) == 2);  // the completion itself stays
+  CHECK(reaped.load() == 5);
+  CHECK(gone.load() == 0);
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be posted, how much of it, and what a queue pair without a connection does with it.
+#include <vector>
+
+#include "iwarp/verbs/queue_pair.hpp"
+#include "stag_support.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+struct Fixture {
+  explicit Fixture(QpInit init = {}) {
+    init.pd = kPd;
+    init.send_cq = &cq;
+    init.recv_cq = &cq;
+    qp = std::make_unique<QueuePair>(kQp, init, table,
+                                     [this](const AsyncEvent& e) { events.push_back(e); });
+  }
+  std::vector<WorkCompletion> poll() {
+    std::vector<WorkCompletion> out(512);
+    out.resize(cq.poll(out));
+    return out;
+  }
+
+  Table table;
+  CompletionQueue cq{512, nullptr};
+  std::vector<AsyncEvent> events;
+  std::unique_ptr<QueuePair> qp;
+};
+
+QpInit limits(const QpLimits& l) {
+  QpInit init;
+  init.limits = l;
+  return init;
+}
+
+TEST_CASE(
+    "requests that break a rule are refused at once and leave nothing behind "
+    "[VRB-53] [DDP-38] [RDMAP-47]") {
+  Fixture f(limits({.max_send_wr = 4, .max_send_sge = 2, .max_inline = 16}));
+  std::array<std::byte, 64> memory{};
+  const std::array<Sge, 3> three{};
+  const std::array two{Sge{.address = memory.data(), .length = 10},
+                       Sge{.address = memory.data(), .length = 7}};
+  const std::array huge{Sge{.length = UINT32_MAX}, Sge{.length = 1}};
+  const auto refused = [&](const SendWr& wr, Errc why) {
+    CHECK(f.qp->post_send(wr) == why);
+    CHECK(f.qp->query().send_outstanding == 0);
+  };
+  refused({.sgl = three}, Errc::kTooManySge);
+  refused({.sgl = huge}, Errc::kMessageTooLong);
+  refused({.opcode = WrOpcode::kRead, .sgl = two}, Errc::kReadNeedsOneSge);
+  refused({.opcode = WrOpcode::kReadInvalidate, .sgl = two}, Errc::kReadNeedsOneSge);
+  refused({.opcode = WrOpcode::kReadInvalidate, .sgl = {}}, Errc::kReadNeedsOneSge);
+  refused({.flags = SendFlags::kInline, .sgl = two}, Errc::kInlineTooLong);
+  refused({.opcode = WrOpcode::kRead, .flags = SendFlags::kInline, .sgl = std::span(two).first(1)},
+          Errc::kInvalidArgument);
+  refused({.opcode = WrOpcode::kBindWindow, .flags = SendFlags::kInline}, Errc::kInvalidArgument);
+  CHECK(!f.qp->post_send({.flags = SendFlags::kInline, .sgl = std::span(two).first(1)}));
+  CHECK(f.qp->query().send_outstanding == 1);
+}
+
+TEST_CASE(
+    "a list stops at the first bad request; those before stay posted and are counted "
+    "[VRB-41]") {
+  Fixture f(limits({.max_send_wr = 8, .max_send_sge = 1}));
+  const std::array<Sge, 2> two{};
+  std::array<SendWr, 4> list{};
+  list[2].sgl = two;
+  std::size_t posted = 99;
+  CHECK(f.qp->post_send(list, posted) == Errc::kTooManySge);
+  CHECK(posted == 2);
+  CHECK(f.qp->query().send_outstanding == 2);
+  CHECK(f.qp->post_send(std::span(list).subspan(2), posted) == Errc::kTooManySge);
+  CHECK(posted == 0);
+}
+
+TEST_CASE("a queue takes as many as its depth until completions are reaped [VRB-42]") {
+  Fixture f(limits({.max_send_wr = 3, .max_recv_wr = 2}));
+  std::array<SendWr, 4> list{};
+  std::size_t posted = 0;
+  CHECK(f.qp->post_send(list, posted) == Errc::kQueueFull);
+  CHECK(posted == 3);
+  CHECK(!f.qp->post_recv({.wr_id = 1, .sgl = {}}));
+  CHECK(!f.qp->post_recv({.wr_id = 2, .sgl = {}}));
+  CHECK(f.qp->post_recv({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
+  CHECK(!f.qp->abort());  // Idle to Error: flushed, not yet reaped
+  CHECK(f.qp->post_send(SendWr{}) == Errc::kQueueFull);
+  CHECK(f.qp->post_recv({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
+  CHECK(f.poll().size() == 5);
+  CHECK(!f.qp->post_send(SendWr{}));
+  CHECK(!f.qp->post_recv({.wr_id = 3, .sgl = {}}));
+  CHECK(f.poll().size() == 2);
+}
+
+TEST_CASE(
+    "nothing posted in Idle completes; in Error everything is flushed at once, in order "
+    "[VRB-6] [VRB-14] [VRB-16]") {
+  Fixture f;
+  for (std::uint64_t id = 1; id <= 3; ++id) CHECK(!f.qp->post_send({.wr_id = id}));
+  CHECK(!f.qp->post_recv({.wr_id = 10, .sgl = {}}));
+  CHECK(f.poll().empty());
+  CHECK(f.qp->disconnect() == Errc::kWrongState);
+  CHECK(f.qp->terminate() == Errc::kWrongState);
+  CHECK(!f.qp->abort());
+  CHECK(f.qp->state() == QpState::kError);
+  const auto done = f.poll();
+  REQUIRE(done.size() == 4);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(done[i].wr_id == i + 1);
+  CHECK(done[3].wr_id == 10);
+  for (const auto& wc : done) {
+    CHECK(wc.status == WcStatus::kWrFlush);
+    CHECK(wc.qp_num == kQp);
+  }
+  CHECK(!f.qp->post_send({.wr_id = 4}));
+  CHECK(f.poll().size() == 1);
+  CHECK(!f.qp->reset());
+  CHECK(f.qp->state() == QpState::kIdle);
+  CHECK(!f.qp->post_send({.wr_id = 5}));
+  CHECK(f.poll().empty());
+  CHECK(!f.qp->reset());  // Idle stays Idle
+}
+
+TEST_CASE("ORD may be lowered, not raised above what was agreed on [VRB-25] [VRB-2]") {
+  Fixture f;
+  struct Nobody : QpDriver {
+    void posted() override {}
+    void receive_posted() override {}
+    void disconnect() override {}
+    void terminate() override {}
+    void abort() override {}
+  };
+  const auto nobody = std::make_shared<Nobody>();
+  CHECK(!f.qp->set_ord(100));
+  CHECK(f.qp->connected(nobody, 4, 8));
+  CHECK_FALSE(f.qp->connected(nobody, 4, 8));
+  CHECK(f.qp->query().ird == 4);
+  CHECK(f.qp->set_ord(9) == Errc::kOrdTooLarge);
+  CHECK(f.qp->query().ord == 8);
+  CHECK(!f.qp->set_ord(3));
+  CHECK(f.qp->query().ord == 3);
+  f.qp->event(QpEvent::kStreamError);
+  CHECK(f.qp->set_ord(1) == Errc::kWrongState);  // [VRB-13]
+  CHECK(f.qp->query().ord == 3);
+  CHECK(f.qp->reset() == Errc::kWrongState);
+  f.qp->event(QpEvent::kLowerLayerClosed);
+  CHECK(nobody.use_count() == 1);
+}
+
+TEST_CASE(
+    "a queue pair with a shared receive queue has none of its own, and counts on its "
+    "objects while it lives [VRB-19] [VRB-4]") {
+  SharedReceiveQueue srq(kPd, {}, nullptr);
+  QpInit init;
+  init.srq = &srq;
+  {
+    Fixture f(init);
+    CHECK(srq.attached() == 1);
+    CHECK(f.cq.attached() == 2);
+    CHECK(f.qp->post_recv({.wr_id = 1, .sgl = {}}) == Errc::kInvalidArgument);
+    Region* region = f.table.add();
+    Region* window = f.table.add(Access::kNone, 0, kPd, Region::Kind::kWindow);
+    CHECK(!f.table.bind(kPd, kQp,
+                        {.window = stag_of(window),
+                         .region = stag_of(region),
+                         .address = region->address,
+                         .length = 8,
+                         .access = Access::kRemoteRead}));
+    f.qp.reset();
+    CHECK_FALSE(window->valid.load());  // its windows go with it
+    CHECK(f.cq.attached() == 0);
+  }
+  CHECK(srq.attached() == 0);
+}
+
+TEST_CASE("completions outlive their queue pair [VRB-4]") {
+  Fixture f;
+  CHECK(!f.qp->post_send({.wr_id = 3}));
+  CHECK(!f.qp->abort());
+  f.qp.reset();
+  const auto done = f.poll();
+  REQUIRE(done.size() == 1);
+  CHECK(done[0].wr_id == 3);
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queue pair's state machine against its checked copy, and every name against its enumeration.
+#include "iwarp/verbs/qp_fsm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fsm_snapshot.hpp>
+#include <set>
+
+#include "iwarp/verbs/errors.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr std::array kStates{QpState::kIdle, QpState::kRts, QpState::kTerminate, QpState::kClosing,
+                             QpState::kError};
+constexpr std::array kEvents{
+    QpEvent::kConnected,        QpEvent::kStreamError,    QpEvent::kTerminateReceived,
+    QpEvent::kCloseRequested,   QpEvent::kPeerClosed,     QpEvent::kPeerClosedEarly,
+    QpEvent::kLowerLayerClosed, QpEvent::kLowerLayerLost, QpEvent::kReset};
+
+// Names are there, differ, and end where the enumeration ends.
+template <typename E>
+void check_names(E last) {
+  std::set<std::string_view> seen;
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    const auto name = to_string(static_cast<E>(i));
+    CHECK_FALSE(name.empty());
+    CHECK(name != "unknown");
+    CHECK(seen.insert(name).second);
+  }
+  CHECK(to_string(static_cast<E>(static_cast<int>(last) + 1)) == "unknown");
+}
+
+TEST_CASE("the queue pair machine is the one in rfc-notes/fsm [VRB-5]") {
+  const auto wrong = iwarp::test::fsm_snapshot("qp", kQpEdges, kStates, kEvents);
+  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE(
+    "every end of the connection leads to Idle or Error, from every connected state "
+    "[VRB-5] [VRB-12]") {
+  for (const auto state : {QpState::kRts, QpState::kTerminate, QpState::kClosing}) {
+    CHECK(bytes::step(kQpEdges, state, QpEvent::kLowerLayerLost) == QpState::kError);
+  }
+  CHECK(bytes::step(kQpEdges, QpState::kTerminate, QpEvent::kLowerLayerClosed) == QpState::kError);
+  CHECK(bytes::step(kQpEdges, QpState::kClosing, QpEvent::kLowerLayerClosed) == QpState::kIdle);
+}
+
+TEST_CASE("every enumerator has a name of its own") {
+  check_names(WcStatus::kFatal);
+  check_names(WcOpcode::kRecv);
+  check_names(QpState::kError);
+  check_names(AsyncEventType::kSrqLimit);
+  check_names(QpEvent::kReset);
+}
+
+TEST_CASE("every error has a text of its own, and the category a name") {
+  std::set<std::string> seen;
+  for (int i = 0; i <= static_cast<int>(Errc::kSystem); ++i) {
+    const auto text = std::error_code(i, verbs_category()).message();
+    CHECK(text != "unknown error");
+    CHECK(seen.insert(text).second);
+  }
+  CHECK(std::error_code(static_cast<int>(Errc::kSystem) + 1, verbs_category()).message() ==
+        "unknown error");
+  CHECK(std::error_code(-1, verbs_category()).message() == "unknown error");
+  CHECK(std::string(verbs_category().name()) == "iwarp");
+  const std::error_code error = Errc::kQueueFull;
+  CHECK(error.message() == "the queue is full");
+  CHECK(Errc{} != Errc::kInvalidArgument);
+}
+
+TEST_CASE("rights combine and are asked for as a whole") {
+  const auto both = Access::kRemoteRead | Access::kRemoteWrite;
+  CHECK(has(both, Access::kRemoteRead));
+  CHECK(has(both, both));
+  CHECK_FALSE(has(Access::kRemoteRead, both));
+  CHECK(has(Access::kNone, Access::kNone));
+  CHECK(has(SendFlags::kFence | SendFlags::kInline, SendFlags::kInline));
+  CHECK_FALSE(has(SendFlags::kNone, SendFlags::kSignaled));
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

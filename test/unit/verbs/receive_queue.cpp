@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receive queues: limits, order, when a slot is free again, and the limit event of a shared one.
+#include "iwarp/verbs/receive_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+namespace iwarp::verbs {
+namespace {
+
+TEST_CASE("receives come out in the order posted, with their lists [VRB-38]") {
+  ReceiveQueue queue(3, 2);
+  std::array<std::byte, 8> memory{};
+  for (std::uint64_t id = 0; id < 3; ++id) {
+    const std::array list{Sge{.address = memory.data(), .length = 4, .lkey = Stag{9}},
+                          Sge{.address = memory.data() + 4, .length = 4, .lkey = Stag{9}}};
+    CHECK(!queue.post({.wr_id = id, .sgl = std::span(list).first(id % 3)}));
+  }
+  CHECK(queue.size() == 3);
+  for (std::uint64_t id = 0; id < 3; ++id) {
+    const auto receive = queue.take();
+    REQUIRE(receive.has_value());
+    CHECK(receive->wr_id == id);
+    CHECK(receive->sgl.size() == id % 3);
+  }
+  CHECK_FALSE(queue.take().has_value());
+}
+
+TEST_CASE("what is too much is refused and changes nothing [VRB-53] [DDP-38]") {
+  ReceiveQueue queue(2, 2);
+  const std::array<Sge, 3> three{};
+  CHECK(queue.post({.wr_id = 1, .sgl = three}) == Errc::kTooManySge);
+  const std::array huge{Sge{.length = UINT32_MAX}, Sge{.length = 1}};
+  CHECK(queue.post({.wr_id = 1, .sgl = huge}) == Errc::kMessageTooLong);
+  CHECK(!queue.post({.wr_id = 1, .sgl = std::span(huge).first(1)}));
+  CHECK(!queue.post({.wr_id = 2, .sgl = {}}));
+  CHECK(queue.post({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
+  CHECK(queue.size() == 2);
+}
+
+TEST_CASE(
+    "a slot is free again when its completion was reaped; in a shared queue when taken "
+    "[VRB-42]") {
+  for (const bool shared : {false, true}) {
+    ReceiveQueue queue(1, 1);
+    if (shared) queue.reuse_at_once();
+    CHECK(!queue.post({.wr_id = 1, .sgl = {}}));
+    REQUIRE(queue.take().has_value());
+    CHECK((queue.post({.wr_id = 2, .sgl = {}}) == Errc::kQueueFull) == !shared);
+    queue.reaped().store(queue.taken());
+    if (!shared) CHECK(!queue.post({.wr_id = 2, .sgl = {}}));
+  }
+}
+
+TEST_CASE(
+    "the limit event comes once when fewer are left than asked for; 0 disarms "
+    "[VRB-19] [SEC-22]") {
+  int events = 0;
+  SharedReceiveQueue srq(1, {.max_wr = 8, .max_sge = 1}, [&](SharedReceiveQueue& s) {
+    ++events;
+    CHECK(!s.arm_limit(0));  // may be called from here
+  });
+  CHECK(srq.arm_limit(9) == Errc::kInvalidArgument);
+  for (std::uint64_t id = 0; id < 6; ++id) CHECK(!srq.post_recv({.wr_id = id, .sgl = {}}));
+  CHECK(!srq.arm_limit(4));
+  CHECK(srq.take().has_value());
+  CHECK(srq.take().has_value());
+  CHECK(events == 0);
+  CHECK(srq.take().has_value());
+  CHECK(srq.take().has_value());
+  CHECK(events == 1);
+  CHECK(!srq.arm_limit(8));
+  CHECK(!srq.arm_limit(0));
+  CHECK(srq.take().has_value());
+  CHECK(events == 1);
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may touch which octets: the judgement of StagTable::acquire().
+#include <iwarp/verbs/memory.hpp>
+
+#include "stag_support.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+TEST_CASE("each right opens exactly its own kind of access [VRB-30] [RDMAP-111] [SEC-18]") {
+  struct Row {
+    Access needed;
+    bool remote;
+  };
+  const std::array rows{Row{Access::kRemoteWrite, true}, Row{Access::kRemoteRead, true},
+                        Row{Access::kLocalWrite, false}};
+  for (std::uint32_t bits = 0; bits < 8; ++bits) {
+    Table table;
+    const auto given = static_cast<Access>(bits);
+    const Region* region = table.add(given);
+    for (const Row& row : rows) {
+      const AccessRequest who{.pd = kPd, .qp = kQp, .remote = row.remote, .need = row.needed};
+      const bool allowed = (bits & static_cast<std::uint32_t>(row.needed)) != 0;
+      CHECK(table.ask(who, stag_of(region), address_of(region->address), 1) ==
+            (allowed ? "granted" : "right"));
+    }
+    // Reading locally is always allowed.
+    CHECK(table.ask(local(Access::kNone), stag_of(region), address_of(region->address), 1) ==
+          "granted");
+  }
+}
+
+TEST_CASE(
+    "a protection domain never reaches into another, locally or remotely "
+    "[VRB-1] [RDMAP-107] [SEC-8] [DDP-93]") {
+  Table table;
+  const Region* region = table.add();
+  const auto at = address_of(region->address);
+  CHECK(table.ask(remote_write(2), stag_of(region), at, 1) == "other stream");
+  CHECK(table.ask(local(Access::kLocalWrite, 2), stag_of(region), at, 1) == "other stream");
+  CHECK(table.ask(remote_write(), stag_of(region), at, 1) == "granted");
+}
+
+TEST_CASE(
+    "an STag tied to a queue pair is for its peer only; locally its PD may use it "
+    "[RDMAP-108] [SEC-7] [SEC-9] [DDP-87] [DDP-94]") {
+  Table table;
+  const Region* region = table.add(kAllRights, kQp);
+  const auto at = address_of(region->address);
+  CHECK(table.ask(remote_write(kPd, kQp), stag_of(region), at, 1) == "granted");
+  CHECK(table.ask(remote_write(kPd, kQp + 1), stag_of(region), at, 1) == "other stream");
+  AccessRequest other = local(Access::kLocalWrite);
+  other.qp = kQp + 1;
+  CHECK(table.ask(other, stag_of(region), at, 1) == "granted");
+}
+
+TEST_CASE("bounds are exact to the octet, at both ends [VRB-32] [SEC-12] [RDMAP-109] [DDP-95]") {
+  for (const bool zero_based : {false, true}) {
+    Table table;
+    const Region* region = table.add(zero_based ? kAllRights | Access::kZeroBased : kAllRights);
+    const auto base = zero_based ? 0 : address_of(region->address);
+    CHECK(region->to_base == base);
+    for (const std::uint32_t length : {1U, 2U, 199U, 200U, 201U}) {
+      for (std::uint64_t offset = 0; offset <= 201; ++offset) {
+        const bool inside = offset + length <= 200;
+        REQUIRE(table.ask(remote_write(), stag_of(region), base + offset, length) ==
+                (inside ? "granted" : "bounds"));
+      }
+    }
+    if (!zero_based) {
+      CHECK(table.ask(remote_write(), stag_of(region), base - 1, 1) == "bounds");
+      CHECK(table.ask(remote_write(), stag_of(region), base - 1, 202) == "bounds");
+    }
+    CHECK(table.ask(remote_write(), stag_of(region), base, UINT32_MAX) == "bounds");
+  }
+}
+
+TEST_CASE(
+    "an offset that passes 2^64 wraps; one that ends there is out of bounds "
+    "[RDMAP-105] [DDP-77]") {
+  Table table;
+  const Region* region = table.add();
+  CHECK(table.ask(remote_write(), stag_of(region), UINT64_MAX, 2) == "wraps");
+  CHECK(table.ask(remote_write(), stag_of(region), UINT64_MAX - 6, 8) == "wraps");
+  CHECK(table.ask(remote_write(), stag_of(region), UINT64_MAX - 7, 8) == "bounds");
+  CHECK(table.ask(remote_write(), stag_of(region), UINT64_MAX, 1) == "bounds");
+}
+
+TEST_CASE(
+    "remote requests name offsets, local ones virtual addresses, whatever the base "
+    "[VRB-29]") {
+  Table table;
+  const Region* region = table.add(kAllRights | Access::kZeroBased);
+  const auto at = address_of(region->address);
+  CHECK(table.ask(remote_write(), stag_of(region), 0, 200) == "granted");
+  CHECK(table.ask(remote_write(), stag_of(region), at, 1) == "bounds");
+  CHECK(table.ask(local(Access::kNone), stag_of(region), at, 200) == "granted");
+  CHECK(table.ask(local(Access::kNone), stag_of(region), 0, 1) == "bounds");
+  const auto grant = table.acquire(remote_write(), stag_of(region), 17, 3);
+  REQUIRE(grant.has_value());
+  CHECK(grant->memory().data() == region->address + 17);
+  CHECK(grant->memory().size() == 3);
+}
+
+TEST_CASE("reasons are judged in the order valid, PD or QP, right, wrap, bounds [VRB-32]") {
+  Table table;
+  const Region* region = table.add(Access::kLocalWrite, kQp);
+  Stag wrong = stag_of(region);
+  wrong.value ^= 1;
+  CHECK(table.ask(remote_write(2, 9), wrong, UINT64_MAX, 9) == "invalid");
+  CHECK(table.ask(remote_write(2, 9), stag_of(region), UINT64_MAX, 9) == "other stream");
+  CHECK(table.ask(remote_write(), stag_of(region), UINT64_MAX, 9) == "right");
+  const Region* open = table.add();
+  CHECK(table.ask(remote_write(), stag_of(open), UINT64_MAX, 9) == "wraps");
+}
+
+TEST_CASE("STag 0, another key, and an index that nobody has are invalid [VRB-26] [VRB-27]") {
+  Table table;
+  const Region* region = table.add();
+  const auto at = address_of(region->address);
+  CHECK(table.ask(remote_write(), Stag{0}, at, 1) == "invalid");
+  CHECK(table.ask(remote_write(), Stag{5}, at, 1) == "invalid");  // index 0
+  for (std::uint32_t key = 1; key < 256; ++key) {
+    CHECK(table.ask(remote_write(), Stag{stag_of(region).value | key}, at, 1) == "invalid");
+  }
+  CHECK(table.ask(remote_write(), Stag{stag_of(region).value + 0x100}, at, 1) == "invalid");
+}
+
+TEST_CASE("a grant pins until it ends, wherever it was moved meanwhile") {
+  Table table;
+  Region* region = table.add();
+  {
+    auto first = table.acquire(remote_write(), stag_of(region), address_of(region->address), 8);
+    REQUIRE(first.has_value());
+    CHECK(region->pins.load() == 1);
+    Grant second = std::move(*first);
+    CHECK(region->pins.load() == 1);
+    Grant third;
+    third = std::move(second);
+    CHECK(region->pins.load() == 1);
+    CHECK(third.still_valid());
+    CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == StagTable::Invalidated::kPinned);
+    CHECK_FALSE(third.still_valid());
+    third.release();
+    third.release();
+    CHECK(region->pins.load() == 0);
+  }
+  CHECK(region->pins.load() == 0);
+  // Refusals leave no pin behind.
+  CHECK(table.ask(remote_write(), stag_of(region), 0, 1) == "invalid");
+  const Region* other = table.add();
+  CHECK(table.ask(remote_write(), stag_of(other), 0, 1) == "bounds");
+  CHECK(other->pins.load() == 0);
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changes an STag: fast registration, binding, invalidation, each with its matrix of refusals.
+#include <functional>
+
+#include "stag_support.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+using Invalidated = StagTable::Invalidated;
+
+Region* fast(Table& table, PdId pd = kPd) {
+  return table.add(Access::kNone, 0, pd, Region::Kind::kFastRegion);
+}
+Region* window(Table& table, PdId pd = kPd) {
+  return table.add(Access::kNone, 0, pd, Region::Kind::kWindow);
+}
+
+Registration registration(Table& table, const Region* region) {
+  return {.stag = stag_of(region),
+          .key = 0x5A,
+          .address = table.memory.data() + 10,
+          .length = 20,
+          .access = kAllRights};
+}
+
+WindowBind binding(const Region* opened, const Region* region) {
+  return {.window = stag_of(opened),
+          .key = 0x77,
+          .region = stag_of(region),
+          .address = region->address + 50,
+          .length = 100,
+          .access = Access::kRemoteWrite | Access::kRemoteRead};
+}
+
+TEST_CASE(
+    "a fast region is invalid until it is registered, then has the consumer's key "
+    "[VRB-26] [VRB-49]") {
+  Table table;
+  Region* region = fast(table);
+  const auto what = registration(table, region);
+  CHECK(table.ask(remote_write(), what.stag, address_of(what.address), 1) == "invalid");
+  CHECK(!table.fast_register(kPd, what));
+  CHECK(stag_of(region).value == ((what.stag.value & ~0xFFU) | 0x5A));
+  CHECK(table.ask(remote_write(), what.stag, address_of(what.address), 1) == "invalid");
+  CHECK(table.ask(remote_write(), stag_of(region), address_of(what.address), 20) == "granted");
+  CHECK(table.ask(remote_write(), stag_of(region), address_of(what.address), 21) == "bounds");
+  // Zero-based the next time.
+  CHECK(table.fast_register(kPd, what) == Errc::kInvalidArgument);  // still valid
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
+  auto zero = what;
+  zero.stag = stag_of(region);
+  zero.access = what.access | Access::kZeroBased;
+  CHECK(!table.fast_register(kPd, zero));
+  CHECK(table.ask(remote_write(), stag_of(region), 0, 20) == "granted");
+}
+
+TEST_CASE("fast registration refuses what is not a fast region of this domain [VRB-1] [VRB-28]") {
+  Table table;
+  Region* region = fast(table);
+  const auto good = registration(table, region);
+  const auto refused = [&](PdId pd, Registration what) {
+    CHECK(table.fast_register(pd, what) == Errc::kInvalidArgument);
+    CHECK_FALSE(region->valid.load());
+    CHECK(stag_of(region) == good.stag);
+  };
+  refused(2, good);
+  auto bad = good;
+  bad.stag = Stag{0};
+  refused(kPd, bad);
+  bad.stag = Stag{good.stag.value + 0x100};
+  refused(kPd, bad);
+  bad.stag = stag_of(table.add());
+  refused(kPd, bad);
+  bad.stag = stag_of(window(table));
+  refused(kPd, bad);
+  bad = good;
+  bad.length = 0;
+  refused(kPd, bad);
+  bad = good;
+  bad.address = nullptr;
+  refused(kPd, bad);
+  CHECK(!table.fast_register(kPd, good));
+}
+
+TEST_CASE("a registration or binding waits for whoever still looks at the entry") {
+  Table table;
+  Region* region = fast(table);
+  region->pins.fetch_add(1);  // a reader that will find it invalid
+  CHECK(table.fast_register(kPd, registration(table, region)) == Errc::kBusy);
+  region->pins.fetch_sub(1);
+  CHECK(!table.fast_register(kPd, registration(table, region)));
+  Region* opened = window(table);
+  const Region* base = table.add();
+  opened->pins.fetch_add(1);
+  CHECK(table.bind(kPd, kQp, binding(opened, base)) == Errc::kBusy);
+  opened->pins.fetch_sub(1);
+  CHECK(!table.bind(kPd, kQp, binding(opened, base)));
+}
+
+TEST_CASE(
+    "a bound window opens its part to its stream, with its rights only [VRB-35] [VRB-36] "
+    "[DDP-87]") {
+  Table table;
+  Region* region = table.add();
+  Region* opened = window(table);
+  auto what = binding(opened, region);
+  what.access = Access::kRemoteWrite;
+  const auto at = address_of(what.address);
+  CHECK(!table.bind(kPd, kQp, what));
+  const Stag stag = stag_of(opened);
+  CHECK(stag.value == ((what.window.value & ~0xFFU) | 0x77));
+  CHECK(table.ask(remote_write(), stag, at, 100) == "granted");
+  CHECK(table.ask(remote_write(), stag, at - 1, 1) == "bounds");
+  CHECK(table.ask(remote_write(), stag, at, 101) == "bounds");
+  CHECK(table.ask(remote_write(kPd, 8), stag, at, 1) == "other stream");
+  CHECK(table.ask(remote_write(), what.window, at, 1) == "invalid");
+  AccessRequest read = remote_write();
+  read.need = Access::kRemoteRead;
+  CHECK(table.ask(read, stag, at, 1) == "right");
+  CHECK(table.ask(local(Access::kNone), stag, at, 1) == "right");  // never as an lkey [VRB-30]
+}
+
+TEST_CASE("every rule of binding has its refusal, which changes nothing [VRB-35] [VRB-27]") {
+  struct Row {
+    const char* name;
+    std::function<Errc(Table&, Region*, Region*, WindowBind&)> spoil;
+  };
+  const std::array rows{
+      Row{"no window",
+          [](Table&, Region*, Region*, WindowBind& b) {
+            b.window = Stag{0};
+            return Errc::kNotBindable;
+          }},
+      Row{"a region as window",
+          [](Table& t, Region*, Region*, WindowBind& b) {
+            b.window = stag_of(t.add());
+            return Errc::kNotBindable;
+          }},
+      Row{"no region",
+          [](Table&, Region*, Region*, WindowBind& b) {
+            b.region = Stag{0};
+            return Errc::kNotBindable;
+          }},
+      Row{"the region's old key",
+          [](Table&, Region*, Region*, WindowBind& b) {
+            b.region.value ^= 1;
+            return Errc::kNotBindable;
+          }},
+      Row{"a window as region",
+          [](Table& t, Region*, Region*, WindowBind& b) {
+            b.region = stag_of(window(t));
+            return Errc::kNotBindable;
+          }},
+      Row{"an invalid region",
+          [](Table& t, Region*, Region* region, WindowBind&) {
+            CHECK(t.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
+            return Errc::kNotBindable;
+          }},
+      Row{"a region without the right",
+          [](Table& t, Region*, Region*, WindowBind& b) {
+            b.region = stag_of(t.add(Access::kLocalWrite));
+            return Errc::kNotBindable;
+          }},
+      Row{"a zero-based region",
+          [](Table& t, Region*, Region*, WindowBind& b) {
+            b.region = stag_of(t.add(kAllRights | Access::kZeroBased));
+            return Errc::kNotBindable;
+          }},
+      Row{"remote write without local write",
+          [](Table& t, Region*, Region*, WindowBind& b) {
+            b.region = stag_of(t.add(Access::kBindWindow));
+            return Errc::kNotBindable;
+          }},
+      Row{"one octet in front",
+          [](Table&, Region*, Region* region, WindowBind& b) {
+            b.address = region->address - 1;
+            return Errc::kNotBindable;
+          }},
+      Row{"one octet behind",
+          [](Table&, Region*, Region*, WindowBind& b) {
+            b.length = 151;
+            return Errc::kNotBindable;
+          }},
+      Row{"nothing",
+          [](Table&, Region*, Region*, WindowBind& b) {
+            b.length = 0;
+            return Errc::kNotBindable;
+          }},
+      Row{"a window of another domain",
+          [](Table& t, Region*, Region*, WindowBind& b) {
+            b.window = stag_of(window(t, 2));
+            return Errc::kWrongPd;
+          }},
+      Row{"a region of another domain",
+          [](Table& t, Region*, Region*, WindowBind& b) {
+            b.region = stag_of(t.add(kAllRights, 0, 2));
+            return Errc::kWrongPd;
+          }},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    Table table;
+    Region* region = table.add();
+    Region* opened = window(table);
+    const Stag before = stag_of(opened);
+    WindowBind what = binding(opened, region);
+    const Errc wanted = row.spoil(table, opened, region, what);
+    CHECK(table.bind(kPd, kQp, what) == wanted);
+    CHECK_FALSE(opened->valid.load());
+    CHECK(stag_of(opened) == before);
+    CHECK(region->bound_windows == 0);
+  }
+  Table table;
+  Region* region = table.add();
+  Region* opened = window(table);
+  WindowBind what = binding(opened, region);
+  what.length = 150;  // up to the last octet
+  CHECK(!table.bind(kPd, kQp, what));
+  what.window = stag_of(opened);
+  CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);  // it is valid: invalidate it first
+}
+
+TEST_CASE("who may invalidate what [VRB-34] [RDMAP-58] [RDMAP-113] [SEC-28]") {
+  struct Row {
+    const char* name;
+    Access access;
+    QpNum tied_to;
+    PdId pd;
+    QpNum by;
+    bool local;
+    bool remote;
+  };
+  const std::array rows{
+      Row{"region of the domain", kAllRights, 0, kPd, kQp, true, false},
+      Row{"the same, with the right", kAllRights | Access::kRemoteInvalidate, 0, kPd, kQp, true,
+          true},
+      Row{"another domain", kAllRights | Access::kRemoteInvalidate, 0, 2, kQp, false, false},
+      Row{"tied to this stream", kAllRights, kQp, kPd, kQp, true, true},
+      Row{"tied to another stream", kAllRights | Access::kRemoteInvalidate, 8, kPd, kQp, false,
+          false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    for (const bool remote : {false, true}) {
+      Table table;
+      Region* region = table.add(row.access, row.tied_to, row.pd);
+      const bool allowed = remote ? row.remote : row.local;
+      Stag wrong = stag_of(region);
+      wrong.value ^= 0x80;
+      CHECK(table.invalidate(kPd, row.by, wrong, remote) == Invalidated::kRefused);
+      CHECK(table.invalidate(kPd, row.by, Stag{0}, remote) == Invalidated::kRefused);
+      CHECK(table.invalidate(kPd, row.by, stag_of(region), remote) ==
+            (allowed ? Invalidated::kDone : Invalidated::kRefused));
+      CHECK(region->valid.load() == !allowed);
+      if (!allowed) continue;
+      // Again: nothing to do for its owner, nothing to see for the peer.
+      CHECK(table.invalidate(kPd, row.by, stag_of(region), remote) ==
+            (remote ? Invalidated::kRefused : Invalidated::kDone));
+    }
+  }
+}
+
+TEST_CASE("a valid window is invalidated by its stream, an invalid one by its domain [VRB-34]") {
+  Table table;
+  Region* region = table.add();
+  Region* opened = window(table);
+  CHECK(!table.bind(kPd, kQp, binding(opened, region)));
+  CHECK(table.invalidate(kPd, 8, stag_of(opened), false) == Invalidated::kRefused);
+  CHECK(table.invalidate(kPd, 8, stag_of(opened), true) == Invalidated::kRefused);
+  CHECK(table.invalidate(2, kQp, stag_of(opened), false) == Invalidated::kRefused);
+  CHECK(opened->valid.load());
+  CHECK(table.invalidate(kPd, kQp, stag_of(opened), true) == Invalidated::kDone);
+  CHECK(table.invalidate(kPd, 8, stag_of(opened), false) == Invalidated::kDone);
+  CHECK(table.invalidate(2, kQp, stag_of(opened), false) == Invalidated::kRefused);
+}
+
+TEST_CASE("a region with bound windows is neither invalidated nor destroyed [VRB-34]") {
+  Table table;
+  Region* region = table.add(kAllRights | Access::kRemoteInvalidate);
+  Region* one = window(table);
+  Region* two = window(table);
+  CHECK(!table.bind(kPd, kQp, binding(one, region)));
+  CHECK(!table.bind(kPd, 8, binding(two, region)));
+  CHECK(region->bound_windows == 2);
+  CHECK(table.has_windows_of(kQp));
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kRefused);
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), true) == Invalidated::kRefused);
+  CHECK(table.destroy(region, [](Region&) {}) == Errc::kBusy);
+  CHECK(region->valid.load());
+  table.invalidate_windows_of(kQp);
+  CHECK_FALSE(table.has_windows_of(kQp));
+  CHECK(table.has_windows_of(8));
+  CHECK_FALSE(one->valid.load());
+  CHECK(two->valid.load());
+  table.drop(two);  // takes its binding along
+  CHECK(region->bound_windows == 0);
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
+  table.drop(region);
+}
+
+TEST_CASE("what is in use is invalid at once, but done only when it is let go [VRB-34] [SEC-14]") {
+  Table table;
+  Region* region = table.add(kAllRights, kQp);
+  auto grant = table.acquire(remote_write(), stag_of(region), address_of(region->address), 8);
+  REQUIRE(grant.has_value());
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kPinned);
+  CHECK(table.ask(remote_write(), stag_of(region), address_of(region->address), 1) == "invalid");
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kPinned);
+  grant->release();
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

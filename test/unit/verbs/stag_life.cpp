@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// How STags come and go: numbers that cannot be guessed, limits, reuse, destruction.
+#include <algorithm>
+#include <set>
+
+#include "stag_support.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+TEST_CASE(
+    "indices follow the random source, spread over all 24 bits, and are never 0 "
+    "[RDMAP-114] [RDMAP-115] [SEC-10] [VRB-26] [VRB-27]") {
+  Table one(2000, 1);
+  Table two(2000, 2);
+  std::set<std::uint32_t> seen;
+  std::array<int, 16> buckets{};
+  int rising = 0;
+  std::uint32_t last = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto stag = stag_of(one.add()).value;
+    CHECK(stag != stag_of(two.add()).value);
+    CHECK((stag >> 8) != 0);
+    CHECK((stag & 0xFF) == 0);
+    CHECK(seen.insert(stag >> 8).second);
+    ++buckets[stag >> 28];
+    if (stag > last) ++rising;
+    last = stag;
+  }
+  for (const int n : buckets) CHECK((n > 60 && n < 200));  // 125 expected
+  CHECK((rising > 850 && rising < 1150));                  // no order in them
+}
+
+TEST_CASE("a random source that repeats itself and says 0 still gives distinct indices") {
+  int call = 0;
+  StagTable table(8, [&call] { return static_cast<std::uint32_t>(call++ / 3); });
+  std::set<std::uint32_t> seen;
+  for (int i = 0; i < 8; ++i) {
+    const auto region = table.create({.kind = Region::Kind::kFastRegion, .pd = kPd});
+    REQUIRE(region.has_value());
+    CHECK(seen.insert((*region)->stag.load()).second);
+  }
+  CHECK(seen.count(0) == 0);
+}
+
+TEST_CASE(
+    "the table takes as many as its capacity, no more, and room comes back [RDMAP-121] "
+    "[SEC-2] [VRB-28]") {
+  Table table(3);
+  Region* first = table.add();
+  table.add();
+  table.add();
+  CHECK(table.size() == 3);
+  const auto refused = table.create({.kind = Region::Kind::kRegion, .pd = kPd});
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error() == Errc::kLimitReached);
+  CHECK(table.size() == 3);
+  CHECK(table.registrations() == 3);
+  table.drop(first);
+  CHECK(table.size() == 2);
+  table.add();
+}
+
+TEST_CASE("a freed entry is not used again soon, and its STag stays dead [SEC-11]") {
+  Table table(100);
+  Region* region = table.add();
+  const Stag old = stag_of(region);
+  const auto at = address_of(region->address);
+  table.drop(region);
+  CHECK(table.ask(remote_write(), old, at, 1) == "invalid");
+  for (int i = 0; i < 40; ++i) {
+    Region* next = table.add();
+    CHECK(next != region);
+    CHECK(stag_of(next) != old);
+    CHECK(table.ask(remote_write(), old, at, 1) == "invalid");
+    table.drop(next);
+  }
+}
+
+TEST_CASE("after 100 000 registrations look-ups find what is there and nothing else") {
+  Table table(200, 9);
+  std::vector<Region*> live;
+  std::vector<Stag> dead;
+  for (int i = 0; i < 100'000; ++i) {
+    if (live.size() == 200 || (!live.empty() && table.numbers() % 3 == 0)) {
+      const auto which = table.numbers() % live.size();
+      dead.push_back(stag_of(live[which]));
+      table.drop(live[which]);
+      live[which] = live.back();
+      live.pop_back();
+    } else {
+      live.push_back(table.add());
+    }
+    if (i % 1000 != 0) continue;
+    for (const Region* region : live) {
+      REQUIRE(table.ask(remote_write(), stag_of(region), address_of(region->address), 1) ==
+              "granted");
+    }
+  }
+  CHECK(table.size() == live.size());
+  std::set<std::uint32_t> alive;
+  for (const Region* region : live) alive.insert(region->stag.load());
+  for (const Stag stag : dead) {
+    if (alive.count(stag.value) != 0) continue;  // the same number again, by chance
+    REQUIRE(table.ask(remote_write(), stag, address_of(table.memory.data() + 100), 1) == "invalid");
+  }
+}
+
+TEST_CASE(
+    "destroy makes the entry invalid first, then has the pins broken, then returns "
+    "[SEC-14] [DDP-98] [RDMAP-112]") {
+  Table table;
+  Region* region = table.add();
+  const Stag stag = stag_of(region);
+  const auto at = address_of(region->address);
+  auto grant = table.acquire(remote_write(), stag, at, 8);
+  REQUIRE(grant.has_value());
+  int calls = 0;
+  const auto error = table.destroy(region, [&](Region& r) {
+    CHECK(&r == region);
+    CHECK(table.ask(remote_write(), stag, at, 1) == "invalid");
+    CHECK_FALSE(grant->still_valid());
+    if (++calls == 3) grant->release();
+  });
+  CHECK(!error);
+  CHECK(calls == 3);
+  CHECK(table.size() == 0);
+}
+
+TEST_CASE("nothing brings a region back to life while it is being destroyed") {
+  Table table;
+  Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
+  const Registration again{.stag = stag_of(region),
+                           .key = 1,
+                           .address = table.memory.data(),
+                           .length = 8,
+                           .access = kAllRights};
+  REQUIRE(!table.fast_register(kPd, again));
+  auto grant = table.acquire(remote_write(), stag_of(region), address_of(table.memory.data()), 8);
+  REQUIRE(grant.has_value());
+  const auto error = table.destroy(region, [&](Region&) {
+    grant->release();
+    CHECK(table.fast_register(kPd, again) == Errc::kInvalidArgument);
+  });
+  CHECK(!error);
+  CHECK_FALSE(region->valid.load());
+  CHECK(table.size() == 0);
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

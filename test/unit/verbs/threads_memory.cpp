@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readers that take no lock against writers that take rights away: made for ThreadSanitizer.
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "stag_support.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr int kRounds = 3000;
+
+TEST_CASE(
+    "after destroy has returned nobody writes any more, whoever was in the middle of it "
+    "[SEC-14] [DDP-98] [RDMAP-112] [VRB-34]") {
+  Table table;
+  std::atomic<std::uint32_t> stag{0};
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> granted{0};
+  std::array<std::byte, 64> target{};
+  std::vector<std::thread> peers;
+  for (int i = 0; i < 2; ++i) {
+    peers.emplace_back([&] {
+      while (!stop.load()) {
+        const auto grant =
+            table.acquire(remote_write(), Stag{stag.load()}, address_of(target.data()), 64);
+        if (!grant) continue;
+        granted.fetch_add(1);
+        // Two peers may write at once; only the race with the owner is of interest.
+        static std::mutex peers_only;
+        const std::lock_guard lock(peers_only);
+        std::memset(grant->memory().data(), 0x55, 64);
+      }
+    });
+  }
+  for (int round = 0; round < kRounds || granted.load() == 0; ++round) {
+    auto region = table.create({.kind = Region::Kind::kRegion,
+                                .pd = kPd,
+                                .address = target.data(),
+                                .length = 64,
+                                .access = kAllRights});
+    REQUIRE(region.has_value());
+    stag.store((*region)->stag.load());
+    if (round % 8 == 0) std::this_thread::yield();
+    REQUIRE(!table.destroy(*region, [](Region&) {}));
+    target.fill(std::byte{0});  // ours alone again
+    for (const std::byte b : target) REQUIRE(b == std::byte{0});
+  }
+  stop.store(true);
+  for (auto& peer : peers) peer.join();
+}
+
+TEST_CASE(
+    "fast registration and invalidation race with a peer that tries the STag all the time "
+    "[VRB-34] [VRB-49]") {
+  Table table;
+  Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
+  std::atomic<std::uint32_t> stag{region->stag.load()};
+  std::atomic<bool> stop{false};
+  std::array<std::byte, 64> one{};
+  std::array<std::byte, 64> two{};
+  std::thread peer([&] {
+    while (!stop.load()) {
+      const auto now = Stag{stag.load()};
+      for (auto* memory : {&one, &two}) {
+        const auto grant = table.acquire(remote_write(), now, address_of(memory->data()), 64);
+        if (grant) std::memset(grant->memory().data(), 0x55, 64);
+      }
+    }
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    auto& memory = round % 2 == 0 ? one : two;
+    const Registration what{.stag = Stag{region->stag.load()},
+                            .key = static_cast<std::uint8_t>(round),
+                            .address = memory.data(),
+                            .length = memory.size(),
+                            .access = kAllRights};
+    std::error_code error;
+    do {
+      error = table.fast_register(kPd, what);
+    } while (error == Errc::kBusy);
+    REQUIRE(!error);
+    stag.store(region->stag.load());
+    StagTable::Invalidated done{};
+    do {
+      done = table.invalidate(kPd, kQp, Stag{region->stag.load()}, false);
+    } while (done == StagTable::Invalidated::kPinned);
+    REQUIRE(done == StagTable::Invalidated::kDone);
+    memory.fill(std::byte{0});
+  }
+  stop.store(true);
+  peer.join();
+}
+
+}  // namespace
+}  // namespace iwarp::verbs
