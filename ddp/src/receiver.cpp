@@ -87,7 +87,7 @@ Result<void> Receiver::end() {
 }
 
 std::unexpected<Fault> Receiver::latch(const Fault& f) {
-  fault_ = f;
+  fault_ = f;  // Nothing of the segment counts. [DDP-79]
   return fault(f);
 }
 

@@ -8,7 +8,7 @@
 namespace iwarp::ddp {
 
 void Transmitter::start(const Message& message) {
-  assert(idle_);
+  assert(idle_);  // One message after the other, as submitted. [DDP-47]
   message_ = message;
   offset_ = 0;
   idle_ = false;

@@ -44,13 +44,15 @@ Result<ddp::Arrival> Stream::begin(bytes::View prefix, std::size_t ulpdu_length)
   remember_segment(prefix, ulpdu_length);
   if (rtr_send_expected_) rtr_send_expected_ = is_empty_send(prefix, ulpdu_length);
   auto arrival = receiver_.begin(prefix, ulpdu_length);
+  // DDP only reports; a Terminate can still be sent. [DDP-62] [DDP-64] [DDP-82] [RDMAP-96]
   if (!arrival) terminate(arrival.error(), true);
   return arrival;
 }
 
 Result<void> Stream::end() {
   if (state_ != StreamState::kRdma) {
-    cancel();  // It ended while the payload was on its way; the segment is dropped. [RDMAP-89]
+    // It ended while the payload was on its way; the segment is dropped. [DDP-8] [RDMAP-89]
+    cancel();
     return {};
   }
   const auto done = receiver_.end();
@@ -108,7 +110,7 @@ Result<ddp::UntaggedBuffer> Stream::untagged_buffer(const ddp::SegmentHeader& h)
   switch (h.qn) {
     case kSendQueue:
       if (rtr_send_expected_) return ddp::UntaggedBuffer{};  // It is empty, and nobody's. [EMPA-38]
-      return ulp_.receive_buffer();
+      return ulp_.receive_buffer();  // DDP refuses what does not fit. [RDMAP-51]
     case kReadRequestQueue:
       // IRD buffers, one per request not yet answered. [RDMAP-31] [RDMAP-43] [RDMAP-84]
       if (inbound_.full()) return fault(ddp::kUntaggedNoBuffer);
@@ -142,7 +144,9 @@ Result<void> Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInf
     rtr_send_expected_ = false;
     return {};
   }
-  // InvSTag counts for the Invalidate kinds only. [RDMAP-4] [RDMAP-10]
+  // Whole, and in order, as DDP delivers. [RDMAP-52] [RDMAP-74]
+  // InvSTag counts for the Invalidate kinds only; the ULP may refuse it. [RDMAP-4] [RDMAP-10]
+  // [RDMAP-99] [RDMAP-100]
   return ulp_.send_received({.opcode = row.opcode,
                              .length = delivery.length,
                              .solicited = row.solicited,
@@ -157,7 +161,8 @@ Result<void> Stream::deliver_read_request(const ddp::Delivery& delivery) {
   const auto request = decode_read_request(read_request_octets_);
   current_segment_.rdma_header = read_request_octets_;
   current_segment_.rdma_header_size = kReadRequestSize;
-  // Answered by start_response(), in order; the ULP never sees it. [RDMAP-32] [RDMAP-35]
+  // Answered by start_response(), in order and not before now; the ULP never sees it. [RDMAP-32]
+  // [RDMAP-35] [RDMAP-69] [RDMAP-75]
   inbound_.push({.request = *request, .msn = delivery.header.msn});
   return {};
 }

@@ -78,6 +78,7 @@ void Stream::send_rtr(RtrKind kind) { rtr_ = kind; }
 
 void Stream::terminate(const Fault& f, bool about_segment) {
   if (state_ != StreamState::kRdma) return;  // The first error is the one reported. [RDMAP-95]
+  // Whatever layer found it. [DDP-66] [MPA-109] [RDMAP-85]
   own_ = make_terminate(
       f, about_segment ? std::optional<TerminatedSegment>(current_segment_) : std::nullopt);
   step(StreamEvent::kError);
@@ -107,7 +108,8 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
     terminate_segment(out);
     return true;
   }
-  // After a Terminate, sent or received, nothing else leaves. [RDMAP-63]
+  // Only RDMA Messages leave, and after a Terminate, sent or received, nothing. [RDMAP-63]
+  // [RDMAP-80]
   if (state_ != StreamState::kRdma) return false;
   if (transmitter_.idle() && !start_something()) {
     if (!terminate_pending_) return false;
@@ -123,7 +125,8 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
   return true;
 }
 
-// Requests in submit order, responses in request order, the two in turns. [RDMAP-71] [RDMAP-78]
+// Requests in submit order, responses in request order, the two in turns. [RDMAP-26] [RDMAP-34]
+// [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78]
 bool Stream::start_something() {
   response_turn_ = !response_turn_;
   if (rtr_) return start_request();
@@ -163,6 +166,7 @@ void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   const auto segment = transmitter_.next(mulpdu);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);
+  // A Read Request is all header, the others are all payload. [RDMAP-11]
   if (request_.opcode == Opcode::kReadRequest) {
     encode({.sink_stag = request_.sink_stag,
             .sink_to = request_.sink_to,
@@ -189,7 +193,7 @@ bool Stream::start_response() {
       return false;
     }
   }
-  sending_ = Sending::kResponse;
+  sending_ = Sending::kResponse;  // One response for one request. [RDMAP-29] [RDMAP-37]
   // The sink's STag and TO go back as they came. [RDMAP-13]
   transmitter_.start({.tagged = true,
                       .rsvd_ulp = control_octet(Opcode::kReadResponse),

@@ -94,7 +94,7 @@ TEST_CASE("the first message of a queue has MSN 1 and starts at MO 0 [DDP-32, DD
   CHECK(fault_of(refused) == kUntaggedMo);
 }
 
-TEST_CASE("a message just fits its buffer, one octet more does not [DDP-71]") {
+TEST_CASE("a message just fits its buffer, one octet more does not [DDP-7, DDP-71]") {
   for (const std::size_t extra : {0u, 1u}) {
     Bench bench;
     Octets memory(33);
@@ -186,7 +186,9 @@ TEST_CASE("a ULPDU too short for its header is DDP's local catastrophic error at
   }
 }
 
-TEST_CASE("after the first fault nothing is asked, placed or delivered any more [DDP-55, DDP-81]") {
+TEST_CASE(
+    "after the first fault nothing is asked, placed or delivered any more [DDP-55, DDP-65, "
+    "DDP-81]") {
   MidMessage bench;
   const auto first = bench.feed(segment(untagged(0, 9), pattern(1)));
   CHECK(fault_of(first) == kUntaggedMsnRange);

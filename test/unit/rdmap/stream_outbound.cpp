@@ -27,7 +27,7 @@ Request read(bytes::Span sink, std::uint64_t cookie = 0) {
 }
 
 TEST_CASE(
-    "a Send, a Write and a Read Request are frames D, F and G [RDMAP-2, RDMAP-3, RDMAP-8, "
+    "a Send, a Write and a Read Request are frames D, F and G [RDMAP-1, RDMAP-2, RDMAP-3, RDMAP-8, "
     "RDMAP-9, RDMAP-10, RDMAP-11, RDMAP-12, RDMAP-23, RDMAP-27, RDMAP-30, RDMAP-33, RDMAP-48, "
     "RDMAP-54, DDP-32]") {
   Bench bench;

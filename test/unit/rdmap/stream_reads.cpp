@@ -19,7 +19,7 @@ struct Responder : Bench {
 
 TEST_CASE(
     "the answer to frame G is frame H, and the ULP is not told [RDMAP-13, RDMAP-29, RDMAP-32, "
-    "RDMAP-37, RDMAP-42, RDMAP-47]") {
+    "RDMAP-37, RDMAP-42, RDMAP-47, RDMAP-69, RDMAP-75]") {
   Responder bench;
   CHECK_FALSE(bench.feed(message("G")));
   CHECK(bench.ulp.log.empty());  // nothing is read before the request was delivered
@@ -69,7 +69,7 @@ TEST_CASE("responses leave in the order of the requests [RDMAP-35, RDMAP-45, RDM
 
 TEST_CASE(
     "IRD requests are taken, one more is 1/2/02; an answer makes room [RDMAP-31, RDMAP-43, "
-    "RDMAP-81, RDMAP-84]") {
+    "RDMAP-81, RDMAP-84, RDMAP-118, RDMAP-126]") {
   for (const std::size_t ird : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
     Responder full(ird);
     std::uint32_t msn = 1;

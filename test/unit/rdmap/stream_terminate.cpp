@@ -11,7 +11,8 @@ using namespace test;
 constexpr Fault kCrc{Layer::kMpa, 0, 0x02, "CRC32c of the FPDU is wrong"};
 
 TEST_CASE(
-    "a Write to an unknown STag is answered with frame L [RDMAP-15, RDMAP-59, RDMAP-93, "
+    "a Write to an unknown STag is answered with frame L [RDMAP-15, RDMAP-59, RDMAP-85, RDMAP-93, "
+    "DDP-62, "
     "DDP-64, DDP-79, DDP-80, DDP-82]") {
   Bench bench;
   const auto write = segment(tagged_header(Opcode::kWrite, 0xDEADBEEF, 0), pattern(4));
@@ -38,7 +39,7 @@ TEST_CASE(
 
 TEST_CASE(
     "errors of MPA and local ones are frames N, N6, N7 and N0, without headers [RDMAP-92, "
-    "MPA-109, EMPA-14, EMPA-24]") {
+    "MPA-109, DDP-66, EMPA-14, EMPA-24]") {
   const std::pair<Fault, const char*> rows[] = {{kCrc, "N"},
                                                 {{Layer::kMpa, 0, 0x06}, "N6"},
                                                 {{Layer::kMpa, 0, 0x07}, "N7"},
@@ -81,7 +82,8 @@ TEST_CASE("the first error is the one reported [RDMAP-95]") {
 }
 
 TEST_CASE(
-    "a Terminate interrupts the message under way and nothing follows it [RDMAP-63, VRB-20]") {
+    "a Terminate interrupts the message under way and nothing follows it [RDMAP-63, RDMAP-80, "
+    "VRB-20]") {
   Bench bench;
   const auto payload = pattern(1000);
   bench.ulp.readable = {{.stag = 1, .to = 0, .at = 0, .length = 100}};

@@ -2,7 +2,8 @@
 // Receiver: judges inbound DDP segments, tells where their payload goes, delivers whole messages
 // (RFC 5041 sections 5.3, 5.4 and 7). It moves no octets itself: begin() says where the payload
 // belongs, the caller puts it there, end() makes it count. Lower layer: in order, as TCP is.
-// It never tears a stream down [DDP-55]; after its first Fault it takes nothing more [DDP-81].
+// It never tears a stream down [DDP-55] [DDP-65]; after its first Fault it takes nothing more
+// [DDP-81].
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ struct UntaggedBuffer {
 
 /// A whole message, placed; every message before it was delivered.
 struct Delivery {
-  SegmentHeader header;      ///< of its last segment [DDP-53] [DDP-54]
+  SegmentHeader header;      ///< of its last segment [DDP-29] [DDP-53] [DDP-54]
   std::uint32_t length = 0;  ///< untagged: of the message; tagged: of the last segment
 };
 
@@ -49,7 +50,7 @@ class Sink {
 struct Arrival {
   SegmentHeader header;
   std::uint32_t length = 0;  ///< payload octets of this segment
-  bytes::Scatter target;     ///< as many octets
+  bytes::Scatter target;     ///< as many octets [DDP-40]
   bool hold = false;         ///< no buffer yet: call begin() again later with the same segment
 };
 
@@ -57,8 +58,9 @@ class Receiver {
  public:
   explicit Receiver(Sink& sink) : sink_(sink) {}
 
-  /// A segment of `ulpdu_length` octets has begun; `prefix` holds at least its DDP header (all of
-  /// the ULPDU if that is shorter). All checks are made here, before an octet is placed. [DDP-78]
+  /// A segment of `ulpdu_length` octets, as the lower layer counts it [DDP-7], has begun; `prefix`
+  /// holds at least its DDP header (all of the ULPDU if that is shorter). All checks are made here,
+  /// before an octet is placed. [DDP-78]
   bytes::Result<Arrival> begin(bytes::View prefix, std::size_t ulpdu_length);
   /// The payload of the segment is in its target. Delivers the message when it was the last one.
   bytes::Result<void> end();

@@ -22,7 +22,7 @@ inline constexpr std::size_t kUntaggedHeaderSize = 18;
 struct SegmentHeader {
   bool tagged = false;                 ///< T [DDP-12]
   bool last = false;                   ///< L [DDP-13]
-  std::uint8_t version = kDdpVersion;  ///< DV
+  std::uint8_t version = kDdpVersion;  ///< DV, the same in every segment [DDP-21]
   std::uint8_t rsvd_ulp = 0;           ///< first octet of RsvdULP, both models
   std::uint32_t rsvd_ulp_rest = 0;     ///< the other four octets, untagged only [DDP-28]
   Stag stag;                           ///< tagged

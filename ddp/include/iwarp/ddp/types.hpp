@@ -18,7 +18,8 @@ struct Stag {
   constexpr auto operator<=>(const Stag&) const = default;
 };
 
-/// Tagged Offset: where in the tagged buffer; a virtual address or counted from zero.
+/// Tagged Offset: where in the tagged buffer; a virtual address or counted from zero. Any value may
+/// be the first of a message. [DDP-26]
 struct TaggedOffset {
   std::uint64_t value = 0;
   constexpr auto operator<=>(const TaggedOffset&) const = default;

@@ -30,8 +30,8 @@ enum class Opcode : std::uint8_t {  // [RDMAP-6]
   kTerminate = 0x7,
 };
 
-inline constexpr Qn kSendQueue = 0;
-inline constexpr Qn kReadRequestQueue = 1;
+inline constexpr Qn kSendQueue = 0;         // [RDMAP-54]
+inline constexpr Qn kReadRequestQueue = 1;  // [RDMAP-33]
 inline constexpr Qn kTerminateQueue = 2;
 
 /// One row per message: which DDP model and queue carries it and what it contains.
@@ -82,7 +82,8 @@ inline constexpr std::size_t kReadRequestSize = 28;
 // |                     RDMA Read Message Size (32)               |
 // |                     Data Source STag (32)                     |
 // |                     Data Source Tagged Offset (64)            |
-struct ReadRequest {  // [RDMAP-12]
+// One source buffer, one sink buffer, any offsets. [RDMAP-12] [RDMAP-14] [RDMAP-36] [RDMAP-47]
+struct ReadRequest {
   Stag sink_stag;
   TaggedOffset sink_to;
   std::uint32_t size = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream: one RDMAP stream (RFC 5040) on top of its DDP stream (RFC 5041).
+// Stream: one RDMAP stream (RFC 5040) on top of its DDP stream (RFC 5041). [RDMAP-1]
 // Owns the stream state machine, IRD and ORD, the order of what is sent, and the Terminate: the
 // first Fault of any layer becomes one here and nowhere else. Sans-IO and sans-MPA: segments in
 // with begin()/end(), segments out with next_segment().
@@ -18,7 +18,7 @@
 namespace iwarp::rdmap {
 
 struct StreamOptions {
-  std::size_t ird = 16;  ///< Read Requests of the peer held at a time [RDMAP-81]
+  std::size_t ird = 16;  ///< Read Requests of the peer held at a time [RDMAP-81] [RDMAP-118]
   std::size_t ord = 16;  ///< our Read Requests outstanding at a time [RDMAP-82]
   /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
   bool rtr_send_expected = false;
@@ -119,7 +119,7 @@ class Stream : private ddp::Sink {
   ddp::Receiver receiver_;
   ddp::Transmitter transmitter_;
 
-  BoundedFifo<InboundRead> inbound_;
+  BoundedFifo<InboundRead> inbound_;  ///< shared with no other stream [RDMAP-126]
   BoundedFifo<OutstandingRead> outstanding_;
   std::array<std::byte, kReadRequestSize> read_request_octets_{};
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};

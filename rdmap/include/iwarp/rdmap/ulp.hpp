@@ -23,13 +23,14 @@ enum class AccessError : std::uint8_t {
   kWraps,        ///< TO + length exceeds 2^64
 };
 
-/// An operation of the ULP: Write, Read Request, or one of the four Sends.
+/// An operation of the ULP: Write, Read Request, or one of the four Sends. A length of 0 is as good
+/// as any other. [RDMAP-28] [RDMAP-38] [RDMAP-56]
 struct Request {
   Opcode opcode = Opcode::kSend;
   std::uint32_t length = 0;
   bytes::Gather payload;  ///< Write and Sends: `length` octets that stay put until sent()
   Stag stag;              ///< Write: sink; Read: source; Send with Invalidate: what to invalidate
-  TaggedOffset to;        ///< Write and Read: in the remote buffer
+  TaggedOffset to;        ///< Write and Read: in the one remote buffer, anywhere [RDMAP-27]
   Stag sink_stag;         ///< Read: the local buffer as the peer names it
   TaggedOffset sink_to;   ///< Read
   bytes::Span sink;       ///< Read: the local buffer itself, `length` octets, until read_done()
@@ -39,8 +40,8 @@ struct Request {
 /// A Send that has arrived whole.
 struct ReceivedSend {
   Opcode opcode = Opcode::kSend;
-  std::uint32_t length = 0;
-  bool solicited = false;
+  std::uint32_t length = 0;  ///< may be less than the buffer [RDMAP-50]
+  bool solicited = false;    ///< [RDMAP-53]
   bool invalidate = false;
   Stag invalidated;  ///< when `invalidate`
 };
@@ -55,8 +56,8 @@ class Ulp {
   /// The Read Response was delivered: all octets are in the sink. [RDMAP-77] [RDMAP-79]
   virtual void read_done(std::uint64_t cookie) = 0;
 
-  /// Inbound Write: the memory behind (stag, to), `length` > 0. The memory stays usable until
-  /// release_target().
+  /// Inbound Write: the memory behind (stag, to), which may be any part of it, `length` > 0.
+  /// [RDMAP-25] The memory stays usable until release_target().
   virtual std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
                                                                std::uint32_t length) = 0;
   virtual void release_target() = 0;
