@@ -169,7 +169,7 @@ TEST_CASE("whichever system call fails, everybody is told and nothing is left") 
 
 TEST_CASE("calls that move few octets at a time change nothing [MPA-56]") {
   const Faulty faulty;
-  for (const std::size_t octets : {1, 2, 3, 7, 511, 1460}) {
+  for (const std::size_t octets : {1U, 2U, 3U, 7U, 511U, 1460U}) {
     CAPTURE(octets);
     most = octets;
     CHECK(scenario());
