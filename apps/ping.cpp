@@ -230,6 +230,7 @@ void add_ping(CLI::App& app, Run& run) {
   command->add_option("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the port is 7174")
       ->type_name("");
   command->add_option("--count", options->count, "Pings to send; 0: until interrupted")
+      ->check(without_name(CLI::NonNegativeNumber))
       ->capture_default_str();
   command->add_option("--size", options->size, "Octets of one ping; rping takes up to 65535")
       ->transform(size_suffix())

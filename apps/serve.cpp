@@ -34,10 +34,11 @@ class FileServer {
   void handle(net::Rnic& rnic, net::ConnectRequest& request) {
     Session session(rnic);
     MessageStream messages(session, std::chrono::seconds(options_.patience_s));
+    BufferRing ring;
     session.accept(request);
     const auto start = std::chrono::steady_clock::now();
     try {
-      const auto done = serve_request(messages);
+      const auto done = serve_request(messages, ring);
       log_line(fmt::format("{}: {} in {}", net::to_string(request.peer()), done,
                            format_duration(std::chrono::steady_clock::now() - start)));
       session.await_close();
@@ -59,30 +60,32 @@ class FileServer {
   }
 
   /// What was done, for the log.
-  std::string serve_request(MessageStream& messages) {
+  std::string serve_request(MessageStream& messages, BufferRing& ring) {
     const auto event = messages.next();
     if (const auto* message = std::get_if<Message>(&event)) {
-      if (const auto* get = std::get_if<GetRequest>(message)) return serve_get(messages, *get);
-      if (const auto* put = std::get_if<PutRequest>(message)) return serve_put(messages, *put);
+      if (const auto* get = std::get_if<GetRequest>(message))
+        return serve_get(messages, ring, *get);
+      if (const auto* put = std::get_if<PutRequest>(message))
+        return serve_put(messages, ring, *put);
     }
     refuse_message(event);
   }
 
-  std::string serve_get(MessageStream& messages, const GetRequest& request) {
+  std::string serve_get(MessageStream& messages, BufferRing& ring, const GetRequest& request) {
     const auto file = open_in(directory_, request.name);
     messages.send(Ready{file.size});
-    send_file(messages, file);
+    send_file(messages, ring, file);
     return fmt::format("get {}, {}", request.name, format_octets(static_cast<double>(file.size)));
   }
 
-  std::string serve_put(MessageStream& messages, const PutRequest& request) {
+  std::string serve_put(MessageStream& messages, BufferRing& ring, const PutRequest& request) {
     if (options_.read_only) throw Error("this server takes no files");
     if (!is_plain_name(request.name)) {
       throw Error(printable(request.name) + ": not a name this server takes");
     }
     NewFile file(directory_, request.size);
     messages.send(Ready{request.size});
-    const auto digest = receive_file(messages, request.size, file);
+    const auto digest = receive_file(messages, ring, request.size, file);
     file.commit(request.name);
     messages.send(Done{digest});
     return fmt::format("put {}, {}", request.name,

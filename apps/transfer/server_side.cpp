@@ -4,7 +4,7 @@
 // session.
 #include "transfer/server_side.hpp"
 
-#include <deque>
+#include <algorithm>
 #include <optional>
 
 namespace iwarp::apps {
@@ -46,31 +46,6 @@ class Windows {
   std::deque<Window> waiting_;
 };
 
-/// Buffers in turn; requests on them complete in the order in which they were posted.
-class Ring {
- public:
-  Ring(Session& session, std::uint64_t size, Access access) {
-    const auto octets = static_cast<std::size_t>(piece_length(0, size));
-    const auto count = std::min<std::uint64_t>(kMaxWindows, (size + kMaxPiece - 1) / kMaxPiece);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      buffers_.push_back(std::make_unique<Buffer>(session, octets, access));
-      free_.push_back(i);
-    }
-  }
-  bool has_free() const { return !free_.empty(); }
-  std::uint64_t take() {
-    const auto index = free_.front();
-    free_.pop_front();
-    return index;
-  }
-  void release(std::uint64_t index) { free_.push_back(index); }
-  Buffer& operator[](std::uint64_t index) { return *buffers_[index]; }
-
- private:
-  std::vector<std::unique_ptr<Buffer>> buffers_;
-  std::deque<std::uint64_t> free_;
-};
-
 void post_data(Session& session, WrOpcode opcode, SendFlags flags, std::uint64_t wr_id,
                const verbs::Sge& sge, const Window& window) {
   session.post_send({.wr_id = wr_id,
@@ -92,9 +67,24 @@ std::optional<verbs::WorkCompletion> hear(MessageStream& messages, Windows& wind
 
 }  // namespace
 
-Digest send_file(MessageStream& messages, const SourceFile& file) {
+void BufferRing::open(Session& session, std::uint64_t size, Access access) {
+  const auto octets = static_cast<std::size_t>(piece_length(0, size));
+  const auto pieces = size / kMaxPiece + (size % kMaxPiece == 0 ? 0 : 1);
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(kMaxWindows, pieces); ++i) {
+    buffers_.push_back(std::make_unique<Buffer>(session, octets, access));
+    free_.push_back(i);
+  }
+}
+
+std::uint64_t BufferRing::take() {
+  const auto index = free_.front();
+  free_.pop_front();
+  return index;
+}
+
+Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& file) {
   Windows windows(file.size);
-  Ring ring(messages.session(), file.size, Access::kNone);
+  ring.open(messages.session(), file.size, Access::kNone);
   Sha256 sha;
   std::uint64_t written = 0;
   while (written < file.size) {
@@ -116,12 +106,15 @@ Digest send_file(MessageStream& messages, const SourceFile& file) {
   }
   const auto digest = sha.finish();
   messages.send(Done{digest});
+  while (!ring.all_free()) {
+    if (const auto wc = hear(messages, windows)) ring.release(wc->wr_id);
+  }
   return digest;
 }
 
-Digest receive_file(MessageStream& messages, std::uint64_t size, NewFile& file) {
+Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t size, NewFile& file) {
   Windows windows(size);
-  Ring ring(messages.session(), size, Access::kLocalWrite);
+  ring.open(messages.session(), size, Access::kLocalWrite);
   struct Reading {
     Window window;
     std::uint64_t index;

@@ -2,16 +2,38 @@
 // The server's two halves of the file protocol, each for one request of one client.
 #pragma once
 
+#include <deque>
+#include <memory>
+#include <vector>
+
 #include "transfer/file_store.hpp"
 #include "transfer/message_stream.hpp"
 
 namespace iwarp::apps {
 
+/// Registered buffers of one window each, between file and wire. Must live until the connection is
+/// closed: a request that still needs a buffer which is gone would break the stream, and with it
+/// whatever was to be said last.
+class BufferRing {
+ public:
+  /// As many as a transfer of `size` octets can use.
+  void open(Session& session, std::uint64_t size, verbs::Access access);
+  bool has_free() const { return !free_.empty(); }
+  bool all_free() const { return free_.size() == buffers_.size(); }
+  std::uint64_t take();
+  void release(std::uint64_t index) { free_.push_back(index); }
+  Buffer& operator[](std::uint64_t index) { return *buffers_[index]; }
+
+ private:
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::deque<std::uint64_t> free_;
+};
+
 /// A get: RDMA Writes `file` into the client's windows, then says Done. Returns the digest.
-Digest send_file(MessageStream& messages, const SourceFile& file);
+Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& file);
 
 /// A put: RDMA Reads `size` octets from the client's windows into `file`, until the client's Finish
 /// agrees with what came. Returns the digest. The caller commits, then says Done.
-Digest receive_file(MessageStream& messages, std::uint64_t size, NewFile& file);
+Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t size, NewFile& file);
 
 }  // namespace iwarp::apps

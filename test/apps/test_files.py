@@ -202,7 +202,7 @@ class Killed(Case):
 
             written = octets_written(server.pid)
             client = start("put", self.big, server.url())
-            wait_until(lambda: octets_written(server.pid) > written + 2 * MIB, "octets on disk")
+            wait_until(lambda: octets_written(server.pid) > written + 32 * MIB, "octets on disk")
             status, _ = server.stop()
             self.assertEqual(status, 0)
             _, err = client.communicate(timeout=PATIENCE)
