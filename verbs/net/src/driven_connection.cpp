@@ -270,7 +270,7 @@ verbs::Counters DrivenConnection::count() const {
   out.send_calls = active_->send_calls;
   out.receive_calls = active_->receive_calls;
   out.wakeups = active_->wakeups;
-  out.wait_calls = active_->wakeups;
+  out.wait_calls = active_->wakeups + active_->wait_calls;
   return out;
 }
 

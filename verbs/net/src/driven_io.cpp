@@ -45,7 +45,13 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   if ((work & kReadable) != 0) a.reading = false;
   if ((work & kWritable) != 0) a.writing = false;
   if ((work & (kReadable | kWritable)) != 0) ++a.wakeups;
-  if ((work & (kWritable | kPoll)) != 0) a.write_blocked = false;
+  if ((work & kWritable) != 0) a.write_blocked = false;
+  // A poller asks whether there is room worth having before it tries: the kernel says so only when
+  // a good part of the socket buffer is free, and a try would send whatever little there is.
+  if ((work & kPoll) != 0 && a.write_blocked) {
+    ++a.wait_calls;
+    a.write_blocked = !writable(a.socket.get());
+  }
   if ((work & kWake) != 0) {
     set_quiet(false);
   } else if ((work & kQuiet) != 0) {

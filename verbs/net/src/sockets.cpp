@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 
 #include <array>
 #include <cerrno>
@@ -106,6 +107,11 @@ std::size_t effective_mss(int fd) {
 
 std::error_code pending_error(int fd) {
   return {get_option(fd, SOL_SOCKET, SO_ERROR, EIO), std::generic_category()};
+}
+
+bool writable(int fd) {
+  pollfd want{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&want, 1, 0) > 0;
 }
 
 void reset_on_close(int fd) {

@@ -41,6 +41,8 @@ bool is_connected_tcp(int fd);
 std::size_t effective_mss(int fd);
 /// SO_ERROR: how a connect ended.
 std::error_code pending_error(int fd);
+/// Has the socket buffer room worth a send, as poll(2) sees it? Does not wait.
+bool writable(int fd);
 /// Makes the coming close a reset.
 void reset_on_close(int fd);
 
