@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Target: a whole connection, from the first octet of the startup frame on, against a hostile peer
+// that may also know how to frame. Properties: memory not granted never changes, every plan can be
+// filled, and every loop ends. The octets, their cuts, and what the application does meanwhile all
+// come from the input.
+#include "iwarp/verbs/connection.hpp"
+
+#include <algorithm>
+
+#include "sim_pair.hpp"
+#include "target.hpp"
+
+namespace iwarp::fuzz {
+namespace {
+
+using namespace verbs;  // NOLINT: the target is about nothing else
+using mpa::Role;
+
+constexpr std::size_t kRegion = 2048;
+
+struct Options {
+  Role role;
+  bool honest_startup;
+  bool peer_markers;
+  std::size_t chunk;
+  ConnectionOptions connection;
+};
+
+Options read_options(Input& in) {
+  const auto bits = in.u8();
+  const auto more = in.u8();
+  Options o{.role = (bits & 1) != 0 ? Role::kResponder : Role::kInitiator,
+            .honest_startup = (bits & 2) == 0,
+            .peer_markers = (bits & 4) != 0,
+            .chunk = std::size_t{1} + in.u8() * std::size_t{5},
+            .connection = {}};
+  auto& c = o.connection;
+  c.startup.crc = (bits & 8) != 0;
+  c.startup.markers = (bits & 16) != 0;
+  c.startup.revision = o.honest_startup ? 1 : 2;
+  c.startup.rtr = static_cast<mpa::Rtr>(bits >> 5 & 3);
+  c.placement = (bits & 128) != 0 ? Placement::kDirect : Placement::kVerified;
+  c.max_ulpdu = 128 + more * std::size_t{16};
+  c.stage = 4096;
+  c.transmit_batch = 8192;
+  if ((more & 1) != 0) c.receive_hold = std::chrono::seconds(1);
+  return o;
+}
+
+class Harness {
+ public:
+  explicit Harness(const Options& options)
+      : options_(options),
+        end_(std::make_shared<iwarp::test::End>(1)),
+        framer_({.markers = options.connection.startup.markers,
+                 .crc = options.connection.startup.crc}) {
+    writable_ = end_->memory(kRegion, Access::kRemoteWrite | Access::kZeroBased);
+    readable_ = end_->memory(kRegion, Access::kRemoteRead | Access::kZeroBased);
+    local_ = end_->memory(kRegion, Access::kLocalWrite);
+    watched_readable_.emplace(Span(readable_->address, kRegion));
+    watched_local_.emplace(Span(local_->address, kRegion));
+    const bool initiator = options.role == Role::kInitiator;
+    end_->connection = std::make_unique<Connection>(
+        options.role, initiator ? end_->qp.get() : nullptr, end_, options.connection, nullptr);
+    if (initiator) {
+      require(end_->connection->connect({}, end_->now), "a connection can be begun");
+    } else {
+      end_->connection->listen(end_->now);
+    }
+    if (options.honest_startup) startup();
+  }
+  ~Harness() {
+    end_->qp->abort();  // breaks the ring of owners
+    check();
+  }
+
+  void step(Input& in) {
+    const auto op = in.u8();
+    switch (op & 7) {
+      case 0:
+        deliver(in.octets(in.u16() % 4096));
+        break;
+      case 1:
+      case 2:
+        deliver(framed(in));
+        break;
+      case 3:
+        transmit(in.u16());
+        break;
+      case 4:
+        post_receive(in);
+        break;
+      case 5:
+        post_send(in);
+        break;
+      case 6:
+        pass_time(op >> 3);
+        break;
+      default:
+        control(op >> 3, in);
+    }
+    poll();
+    check();
+  }
+
+ private:
+  void startup() {
+    Octets frame(mpa::kStartupHeaderSize);
+    bytes::Writer writer{Span(frame)};
+    mpa::encode({.kind = options_.role == Role::kInitiator ? mpa::FrameKind::kReply
+                                                           : mpa::FrameKind::kRequest,
+                 .markers = options_.peer_markers,
+                 .crc = options_.connection.startup.crc},
+                writer);
+    transmit(4096);
+    deliver(frame);
+    poll();
+    transmit(4096);
+  }
+
+  // An FPDU that is right as such. STags 1 and 2 stand for the open regions.
+  Octets framed(Input& in) {
+    auto ulpdu = in.octets(in.u16() % 4096);
+    patch_stag(ulpdu, 2);
+    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // the source of a Read Request
+    if (ulpdu.empty()) return {};
+    const auto header = std::min<std::size_t>(ulpdu.size(), ddp::kUntaggedHeaderSize);
+    bytes::Gather payload;
+    if (header < ulpdu.size()) payload.push_back(View(ulpdu).subspan(header));
+    framer_.frame(View(ulpdu).first(header), payload, mpa::PayloadMode::kCopy, 1);
+    Octets out;
+    while (framer_.queued_octets() != 0) {
+      const auto plan = framer_.plan(16);
+      for (const View piece : plan) out.insert(out.end(), piece.begin(), piece.end());
+      framer_.sent(bytes::total_size(plan));
+    }
+    framer_.pop_sent();
+    return out;
+  }
+
+  void patch_stag(Octets& ulpdu, std::size_t at) const {
+    if (ulpdu.size() < at + 4) return;
+    const auto value = bytes::load_be<std::uint32_t>(ulpdu.data() + at);
+    if (value == 1) bytes::store_be(ulpdu.data() + at, writable_->stag.load());
+    if (value == 2) bytes::store_be(ulpdu.data() + at, readable_->stag.load());
+    if (value == 3) bytes::store_be(ulpdu.data() + at, local_->stag.load());
+  }
+
+  void deliver(View octets) {
+    while (!octets.empty()) {
+      const auto plan = end_->connection->receive_plan();
+      const auto n = std::min({octets.size(), options_.chunk, bytes::total_size(plan)});
+      if (n == 0) return;  // held, or over
+      auto left = n;
+      for (const Span piece : plan) {
+        const auto take = std::min(left, piece.size());
+        std::copy_n(octets.begin(), take, piece.begin());
+        octets = octets.subspan(take);
+        left -= take;
+      }
+      end_->connection->received(n, end_->now);
+    }
+  }
+
+  void transmit(std::size_t limit) {
+    for (int i = 0; i < 64 && limit != 0; ++i) {
+      const auto plan = end_->connection->transmit_plan(16, end_->now);
+      const auto n = std::min(limit, bytes::total_size(plan));
+      if (n == 0) break;
+      for (const View piece : plan) sum_ += std::to_integer<unsigned>(piece.front());
+      end_->connection->transmitted(n, end_->now);
+      limit -= n;
+    }
+    static_cast<void>(end_->connection->wish());
+  }
+
+  void post_receive(Input& in) {
+    const std::array sgl{iwarp::test::sge(local_, 256 * std::size_t{in.u8() % 3U}, in.u8())};
+    if (!end_->qp->post_recv({.wr_id = 1, .sgl = sgl})) grant(sgl[0]);
+    end_->connection->resume(end_->now);
+  }
+
+  void post_send(Input& in) {
+    const auto kind = in.u8();
+    const std::array sgl{iwarp::test::sge(local_, 1024 + 64 * (std::size_t{kind} >> 5), in.u8())};
+    SendWr wr{.wr_id = 2, .flags = SendFlags::kSignaled, .sgl = sgl, .remote = {Stag{77}, 0x1000}};
+    const std::array opcodes{WrOpcode::kSend, WrOpcode::kWrite, WrOpcode::kRead,
+                             WrOpcode::kSendInvalidate};
+    wr.opcode = opcodes[kind & 3];
+    if (!end_->qp->post_send(wr) && wr.opcode == WrOpcode::kRead) grant(sgl[0]);
+  }
+
+  void pass_time(unsigned steps) {
+    end_->now += std::chrono::milliseconds(400) * steps;
+    const auto timeout = end_->connection->timeout();
+    if (timeout && *timeout <= end_->now) end_->connection->handle_timeout(end_->now);
+  }
+
+  void control(unsigned what, Input& in) {
+    auto& connection = *end_->connection;
+    if (what == 0) connection.peer_closed(end_->now);
+    if (what == 1) connection.lost(end_->now);
+    if (what == 2) connection.disconnect(end_->now);
+    if (what == 3) connection.terminate(rdmap::kLocalCatastrophic, end_->now);
+    if (what == 4) connection.set_emss(in.u16());
+    if (what == 5 && !std::exchange(destroyed_, true)) {
+      // The owner closes the window to the peer.
+      static_cast<void>(end_->stags.destroy(
+          readable_, [&](Region& region) { connection.revoke(region, end_->now); }));
+    }
+  }
+
+  void poll() {
+    while (const auto event = end_->connection->event()) {
+      if (event->type == ConnectionEvent::Type::kRequest) {
+        end_->connection->accept(*end_->qp, {}, 2, 2, end_->now);
+      }
+    }
+    end_->completions();
+    end_->async.clear();
+  }
+
+  void grant(const Sge& sge) { watched_local_->grant({sge.address, sge.length}); }
+
+  void check() {
+    require(end_->guards_intact(), "nothing around the regions changes");
+    require(watched_readable_->untouched_elsewhere(),
+            "a region that may only be read is not written");
+    require(watched_local_->untouched_elsewhere(),
+            "local memory changes only where a buffer was posted");
+  }
+
+  const Options options_;
+  std::shared_ptr<iwarp::test::End> end_;
+  mpa::Framer framer_;
+  Region* writable_ = nullptr;
+  Region* readable_ = nullptr;
+  Region* local_ = nullptr;
+  std::optional<Watched> watched_readable_;
+  std::optional<Watched> watched_local_;
+  bool destroyed_ = false;
+  unsigned sum_ = 0;
+};
+
+}  // namespace
+
+void run(View input) {
+  Input in(input);
+  Harness harness(read_options(in));
+  for (int steps = 0; steps < 200 && !in.empty(); ++steps) harness.step(in);
+}
+
+}  // namespace iwarp::fuzz

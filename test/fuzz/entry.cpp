@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// libFuzzer's door to a target.
+#include <cstddef>
+#include <cstdint>
+
+#include "target.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  iwarp::fuzz::run({reinterpret_cast<const std::byte*>(data), size});
+  return 0;
+}

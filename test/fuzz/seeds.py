@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the first inputs of every fuzz target from the frames of test/vectors, and from those of
+regressions/ that once broke a property.
+
+usage: seeds.py VECTORS_DIR OUT_DIR
+"""
+import pathlib
+import re
+import struct
+import sys
+
+FILES = ("startup", "messages", "terminates", "extensions", "marked")
+
+
+def frames(path):
+    """[(name, position or None, octets)] of one .hex file."""
+    found = []
+    for line in path.read_text().splitlines():
+        heading = re.match(r"== (\S+)(?: @(\d+))? ", line)
+        if heading:
+            found.append([heading[1], heading[2], b""])
+        elif not line.startswith("#") and line.strip():
+            found[-1][2] += bytes.fromhex(line)
+    return found
+
+
+def ulpdu(fpdu):
+    (length,) = struct.unpack_from(">H", fpdu)
+    return fpdu[2:2 + length]
+
+
+def op(code, octets):
+    """An operation of the stream and connection targets that carries a 16-bit length."""
+    return bytes([code]) + struct.pack(">H", len(octets)) + octets
+
+
+def tagged(opcode, stag, to, payload, last=True):
+    return struct.pack(">BBIQ", 0xC1 if last else 0x81, 0x40 | opcode, stag, to) + payload
+
+
+def untagged(opcode, qn, msn, mo, payload, last=True, stag=0):
+    control = 0x41 if last else 0x01
+    return struct.pack(">BBIIII", control, 0x40 | opcode, stag, qn, msn, mo) + payload
+
+
+def read_request(msn, size, stag, to=0):
+    return untagged(1, 1, msn, 0, struct.pack(">IQIIQ", 5, 0, size, stag, to))
+
+
+def segments():
+    """ULPDUs that the open regions of the targets take: STag 1 may be written, 2 be read."""
+    return {
+        "write": [tagged(0, 1, 16, b"x" * 40), tagged(0, 1, 56, b"y" * 10, last=False)],
+        "empty-write": [tagged(0, 99, 2**64 - 1, b"")],
+        "write-outside": [tagged(0, 1, 2030, b"x" * 40)],
+        "sends": [untagged(3, 0, 1, 0, b"hello", last=False), untagged(3, 0, 1, 5, b"!"),
+                  untagged(5, 0, 2, 0, b""), untagged(4, 0, 3, 0, b"", stag=1)],
+        "reads": [read_request(1, 64, 2), read_request(2, 0, 99), read_request(3, 9000, 2)],
+        "response": [tagged(2, 3, 0, b"r" * 64)],
+        "terminate": [untagged(7, 2, 1, 0, bytes.fromhex("1100c000"))],
+    }
+
+
+def seeds(vectors):
+    all_frames = {name: frames(vectors / f"{name}.hex") for name in FILES}
+    fpdus = [f for name in FILES[1:4] for f in all_frames[name]]
+    for name, _, octets in [f for some in all_frames.values() for f in some]:
+        yield "describe", name, b"\0\0" + octets
+    for name, _, octets in all_frames["startup"]:
+        for role in (0, 1):
+            for bits in (0x02, 0x12, 0x03, 0x82):
+                options = bytes([role, bits, 7, 4, 4, 3])
+                yield "startup", f"{name}-{role}-{bits:02x}", options + octets
+    stream = b"".join(octets for _, _, octets in fpdus)
+    for bits in (0x00, 0x02, 0x08, 0x0A, 0x18, 0x24):
+        yield "deframer", f"stream-{bits:02x}", bytes([bits, 3]) + stream
+    for name, position, octets in all_frames["marked"]:
+        if position == "0":
+            for bits in (0x03, 0x0B, 0x0F):
+                yield "deframer", f"marked-{name}-{bits:02x}", bytes([bits, 40]) + octets
+    posted = bytes([0xFD, 8]) * 4  # receives; for the stream target
+    for name, group in segments().items():
+        body = b"".join(op(0, s) + bytes([0x33, 0, 64]) for s in group)
+        yield "stream", name, bytes([0x0F]) + bytes([0x04, 1, 64]) + b"\x13\x01\x00" + posted + body
+        body = b"".join(op(1, s) + bytes([3, 8, 0]) for s in group)
+        work = bytes([4, 0, 200, 4, 1, 100, 5, 2, 64, 5, 0, 30, 3, 8, 0])
+        for bits in (0x00, 0x01, 0x08, 0x09, 0x19, 0x89, 0x81):
+            yield "connection", f"{name}-{bits:02x}", bytes([bits, 40, 60]) + work + body
+    for name, _, octets in fpdus:
+        yield "stream", f"frame-{name}", bytes([0x0F]) + posted + op(0, ulpdu(octets))
+        yield "connection", f"frame-{name}", bytes([9, 40, 60, 4, 0, 200]) + op(1, ulpdu(octets))
+    for name, _, octets in all_frames["startup"]:
+        for bits in (0x0A, 0x0B, 0x2A, 0x6B):
+            yield "connection", f"{name}-{bits:02x}", bytes([bits, 4, 90]) + op(0, octets) + bytes([3, 8, 0])
+
+
+def main():
+    vectors, out = map(pathlib.Path, sys.argv[1:3])
+    for target, name, octets in seeds(vectors):
+        path = out / target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(octets)
+    for path in (pathlib.Path(__file__).parent / "regressions").glob("*/*.hex"):
+        lines = [line.split("#")[0] for line in path.read_text().splitlines()]
+        (out / path.parent.name / path.stem).write_bytes(bytes.fromhex("".join(lines)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Target: an RDMAP stream and its DDP stream under a scripted Ulp, against a hostile peer (RFC
+// 5040, RFC 5041). Properties: no octet changes outside what the Ulp granted, IRD and ORD hold,
+// segments fit MULPDU, and the Terminate is the last thing that leaves.
+#include "iwarp/rdmap/stream.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "target.hpp"
+
+namespace iwarp::fuzz {
+namespace {
+
+using namespace rdmap;  // NOLINT: the target is about nothing else
+
+// Two windows for the peer, receives and read sinks, all in one arena between guard pages.
+class ArenaUlp final : public Ulp {
+ public:
+  bool next_request(bool read_credit, Request& out) override {
+    if (requests.empty()) return false;
+    if (requests.front().opcode == Opcode::kReadRequest && !read_credit) return false;
+    out = requests.front();
+    requests.pop_front();
+    if (out.opcode == Opcode::kReadRequest) watched.grant(out.sink);
+    return true;
+  }
+  void sent(std::uint64_t) override {}
+  void read_done(std::uint64_t) override { calls_after_end |= ended; }
+  std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
+                                                       std::uint32_t length) override {
+    calls_after_end |= ended;
+    const auto memory = window(stag, to, length, 1, 0);
+    if (memory) watched.grant(*memory);
+    return memory;
+  }
+  void release_target() override {}
+  std::expected<bytes::View, AccessError> read_source(Stag stag, TaggedOffset to,
+                                                      std::uint32_t length) override {
+    calls_after_end |= ended;
+    const auto memory = window(stag, to, length, 2, kWindow);
+    if (!memory) return std::unexpected(memory.error());
+    return View(*memory);
+  }
+  void release_source() override {}
+  bytes::Result<ddp::UntaggedBuffer> receive_buffer() override {
+    calls_after_end |= ended;
+    if (receives.empty() && hold) return ddp::UntaggedBuffer{.pieces = {}, .ready = false};
+    if (receives.empty()) return bytes::fault(ddp::kUntaggedNoBuffer);
+    const auto memory = receives.front();
+    receives.pop_front();
+    watched.grant(memory);
+    const auto half = memory.size() / 2;
+    return ddp::UntaggedBuffer{.pieces = {memory.first(half), memory.subspan(half)}};
+  }
+  bytes::Result<void> send_received(const ReceivedSend& send) override {
+    calls_after_end |= ended;
+    if (send.invalidate && send.invalidated.value != 1) return bytes::fault(kCannotInvalidate);
+    return {};
+  }
+  void terminate_received(const Terminate&) override {}
+
+  static constexpr std::size_t kWindow = 1024;
+  GuardedMemory pages{2};
+  Span arena = pages.all();
+  Watched watched{arena};
+  std::deque<Request> requests;
+  std::deque<Span> receives;
+  bool windows_open = true;
+  bool hold = false;
+  bool ended = false;
+  bool calls_after_end = false;
+
+ private:
+  std::expected<Span, AccessError> window(Stag stag, TaggedOffset to, std::uint32_t length,
+                                          std::uint32_t name, std::size_t at) {
+    if (!windows_open || stag.value != name) return std::unexpected(AccessError::kStagInvalid);
+    if (to.value > kWindow || length > kWindow - to.value) {
+      return std::unexpected(AccessError::kOutOfBounds);
+    }
+    return arena.subspan(at + to.value, length);
+  }
+};
+
+class Harness {
+ public:
+  explicit Harness(std::uint8_t bits)
+      : options_{.ird = bits & 3U, .ord = bits >> 2 & 3U, .rtr_send_expected = (bits & 16) != 0},
+        stream_(ulp_, options_) {
+    ulp_.hold = (bits & 32) != 0;
+    if ((bits & 64) != 0) stream_.send_rtr(static_cast<RtrKind>(bits >> 2 & 1));
+    extra_read_ = (bits & 64) != 0 ? 1 : 0;
+  }
+
+  void step(Input& in) {
+    const auto op = in.u8();
+    switch (op & 7) {
+      case 0:
+        inbound(in.octets(in.u16() % 2048));
+        break;
+      case 1:
+      case 2:
+        inbound(likely_segment(in));
+        break;
+      case 3:
+        outbound(128 + in.u16() % 2048, 1 + (op >> 4));
+        break;
+      case 4:
+        post(in);
+        break;
+      case 5:
+        ulp_.receives.push_back(ulp_.arena.subspan(4096 + in.u8() * std::size_t{4}, op >> 3));
+        break;
+      case 6:
+        ulp_.windows_open = !ulp_.windows_open;
+        break;
+      default:
+        end(op >> 3, in);
+    }
+    check();
+  }
+
+ private:
+  // A segment with a right version and, for untagged ones, the MSN that is due.
+  Octets likely_segment(Input& in) {
+    const auto bits = in.u8();
+    const auto opcode = static_cast<Opcode>(bits & 7);
+    ddp::SegmentHeader h{.tagged = info(opcode).tagged,
+                         .last = (bits & 8) == 0,
+                         .rsvd_ulp = control_octet(opcode),
+                         .rsvd_ulp_rest = bits >> 4 & 1U,
+                         .stag = Stag{bits >> 4 & 3U},
+                         .qn = info(opcode).qn};
+    h.to = TaggedOffset{in.u16()};
+    h.mo = info(opcode).tagged ? 0 : in.u8();
+    h.msn = stream_.receiver().expected_msn(h.qn);
+    Octets out(h.size());
+    bytes::Writer writer{Span(out)};
+    ddp::encode(h, writer);
+    const auto payload = in.octets(in.u8());
+    out.insert(out.end(), payload.begin(), payload.end());
+    return out;
+  }
+
+  void inbound(const Octets& ulpdu) {
+    if (stream_.state() != StreamState::kRdma) return;
+    const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
+    const auto arrival = stream_.begin(View(ulpdu).first(prefix), ulpdu.size());
+    if (!arrival) {
+      require(stream_.state() == StreamState::kTerminating, "a fault ends the stream");
+      require(stream_.own_terminate()->fault == arrival.error(), "the Terminate names the fault");
+      return;
+    }
+    if (arrival->hold) return;
+    require(bytes::total_size(arrival->target) == arrival->length, "all payload has a place");
+    auto from = ulpdu.begin() + static_cast<std::ptrdiff_t>(arrival->header.size());
+    for (const Span piece : arrival->target) {
+      std::copy_n(from, piece.size(), piece.begin());
+      from += static_cast<std::ptrdiff_t>(piece.size());
+    }
+    const auto done = stream_.end();
+    require(done.has_value() || stream_.state() == StreamState::kTerminating,
+            "a fault ends the stream");
+  }
+
+  void outbound(std::size_t mulpdu, int count) {
+    OutSegment out;
+    while (count-- > 0 && stream_.next_segment(mulpdu, out)) {
+      require(!terminate_left_, "nothing follows a Terminate");
+      require(out.header_size <= out.header.size(), "the header fits");
+      const auto size = out.header_size + bytes::total_size(out.payload);
+      require(size <= mulpdu, "a segment fits MULPDU");
+      for (const View piece : out.payload)
+        sum_ += piece.empty() ? 0 : std::to_integer<unsigned>(piece.back());
+      terminate_left_ = (out.header[1] & std::byte{0x0F}) == std::byte{7};
+      stream_.segment_taken();
+      stream_.sent(out.token);
+    }
+  }
+
+  void post(Input& in) {
+    if (ulp_.requests.size() > 8) return;
+    const auto opcode = static_cast<Opcode>(in.u8() % 7);
+    if (opcode == Opcode::kReadResponse) return;
+    const std::uint32_t length = in.u8();
+    const auto memory = ulp_.arena.subspan(6144, length);
+    Request request{.opcode = opcode, .length = length, .stag = Stag{9}, .sink_stag = Stag{3}};
+    if (opcode == Opcode::kReadRequest) {
+      request.sink = memory;
+    } else {
+      request.payload = {View(memory)};
+    }
+    ulp_.requests.push_back(request);
+  }
+
+  void end(unsigned how, Input& in) {
+    if (how < 2) stream_.terminate(kLocalCatastrophic, in.flag());
+    if (how == 2) stream_.lower_layer_closed();
+    if (how == 3) stream_.cancel();
+  }
+
+  void check() {
+    require(stream_.inbound_reads() <= options_.ird, "IRD holds");
+    require(stream_.outstanding_reads() <= options_.ord + extra_read_, "ORD holds");
+    require(ulp_.watched.untouched_elsewhere(), "nothing changes that was not granted");
+    require(!ulp_.calls_after_end, "an ended stream asks for nothing");
+    ulp_.ended = stream_.state() != StreamState::kRdma;
+  }
+
+  const StreamOptions options_;
+  ArenaUlp ulp_;
+  Stream stream_;
+  std::size_t extra_read_ = 0;
+  bool terminate_left_ = false;
+  unsigned sum_ = 0;
+};
+
+}  // namespace
+
+void run(View input) {
+  Input in(input);
+  Harness harness(in.u8());
+  for (int steps = 0; steps < 400 && !in.empty(); ++steps) harness.step(in);
+}
+
+}  // namespace iwarp::fuzz
