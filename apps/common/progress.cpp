@@ -27,7 +27,7 @@ void Progress::update(std::uint64_t done) {
   const auto now = Clock::now();
   if (now - drawn_ < std::chrono::milliseconds(100) && done < total_) return;
   drawn_ = now;
-  std::fputs(("\r" + progress_line(name_, done, total_, now - start_) + "\x1b[K").c_str(), stderr);
+  fmt::print(stderr, "\r{}\x1b[K", progress_line(name_, done, total_, now - start_));
 }
 
 std::chrono::nanoseconds Progress::elapsed() const { return Clock::now() - start_; }
