@@ -188,15 +188,29 @@ TEST_CASE("the consumer may end the stream: 0/0/00, Error at both ends [VRB-9] [
 }
 
 TEST_CASE(
-    "a completion queue that overflows takes its queue pair with it, and tells it once "
-    "[RDMAP-117] [SEC-29]") {
+    "a completion queue that overflows takes its queue pairs with it, told once; a stream of the "
+    "same end on another queue goes on [RDMAP-117] [SEC-29]") {
   verbs::CompletionQueue tiny(2, nullptr);
   verbs::QpInit init;
   init.send_cq = &tiny;
   Pair pair({}, {}, {}, init);
+  Pair other({}, {}, {.seed = 2});
+  verbs::QpInit same_end;
+  same_end.pd = 1;
+  same_end.send_cq = same_end.recv_cq = &pair.a->cq;
+  verbs::QueuePair bystander(8, same_end, pair.a->stags, nullptr);
+  other.a->connection = std::make_unique<verbs::Connection>(mpa::Role::kInitiator, &bystander,
+                                                            other.a, ConnectionOptions{}, nullptr);
   REQUIRE(pair.establish());
+  REQUIRE(other.a->connection->connect({}, other.a->now));
+  other.run();
+  REQUIRE(other.b->event() == ConnectionEventType::kRequest);
+  REQUIRE(other.b->connection->accept(*other.b->qp, {}, 16, 16, other.b->now));
+  other.run();
+
   Region* mine = pair.a->memory(64, kEverything);
   Region* theirs = pair.b->memory(64, kEverything);
+  Region* elsewhere = other.b->memory(64, kEverything);
   for (std::uint64_t id = 1; id <= 20; ++id) {
     post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
   }
@@ -206,4 +220,15 @@ TEST_CASE(
   CHECK(count(*pair.a, AsyncEventType::kCqOverflow) == 1);
   CHECK(sent_code(*pair.a) == "0/0/00");
   CHECK(pair.b->qp->state() == QpState::kError);
+
+  const Sge source = sge(mine, 0, 8);
+  REQUIRE(!bystander.post_send({.wr_id = 99,
+                                .opcode = WrOpcode::kWrite,
+                                .flags = SendFlags::kSignaled,
+                                .sgl = {&source, 1},
+                                .remote = remote(elsewhere)}));
+  other.run();
+  CHECK(text(pair.a->completions()) == "99 success");
+  CHECK(bystander.state() == QpState::kRts);
+  CHECK(!bystander.abort());
 }
