@@ -16,7 +16,9 @@ namespace {
 using namespace verbs;  // NOLINT: the target is about nothing else
 using mpa::Role;
 
-constexpr std::size_t kRegion = 2048;
+// Large enough for payloads that are placed while they arrive.
+constexpr std::size_t kRegion = 12288;
+constexpr std::size_t kLargest = 6000;
 
 struct Options {
   Role role;
@@ -81,9 +83,13 @@ class Harness {
         deliver(in.octets(in.u16() % 4096));
         break;
       case 1:
-      case 2:
         deliver(framed(in));
         break;
+      case 2: {
+        const auto octets = framed(in);
+        deliver_part(octets, in.u8() * std::size_t{64});
+        break;
+      }
       case 3:
         transmit(in.u16());
         break;
@@ -118,9 +124,11 @@ class Harness {
     transmit(4096);
   }
 
-  // An FPDU that is right as such. STags 1 and 2 stand for the open regions.
+  // An FPDU that is right as such, its payload continued with filler. STags 1 to 3 stand for the
+  // regions.
   Octets framed(Input& in) {
-    auto ulpdu = in.octets(in.u16() % 4096);
+    auto ulpdu = in.octets(in.u8());
+    ulpdu.resize(ulpdu.size() + in.u16() % kLargest, std::byte{0x5A});
     patch_stag(ulpdu, 2);
     patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // the source of a Read Request
     if (ulpdu.empty()) return {};
@@ -146,7 +154,20 @@ class Harness {
     if (value == 3) bytes::store_be(ulpdu.data() + at, local_->stag.load());
   }
 
+  // All but the last octets; they come before whatever is delivered next.
+  void deliver_part(const Octets& octets, std::size_t late) {
+    const auto now = octets.size() - std::min(octets.size(), late);
+    deliver(View(octets).first(now));
+    late_.assign(octets.begin() + static_cast<std::ptrdiff_t>(now), octets.end());
+  }
+
   void deliver(View octets) {
+    const auto late = std::exchange(late_, {});
+    feed(late);
+    feed(octets);
+  }
+
+  void feed(View octets) {
     while (!octets.empty()) {
       const auto plan = end_->connection->receive_plan();
       const auto n = std::min({octets.size(), options_.chunk, bytes::total_size(plan)});
@@ -175,14 +196,16 @@ class Harness {
   }
 
   void post_receive(Input& in) {
-    const std::array sgl{iwarp::test::sge(local_, 256 * std::size_t{in.u8() % 3U}, in.u8())};
+    const std::size_t offset = 64 * (in.u8() % 3U);
+    const std::array sgl{iwarp::test::sge(local_, offset, in.u16() % kLargest)};
     if (!end_->qp->post_recv({.wr_id = 1, .sgl = sgl})) grant(sgl[0]);
     end_->connection->resume(end_->now);
   }
 
   void post_send(Input& in) {
     const auto kind = in.u8();
-    const std::array sgl{iwarp::test::sge(local_, 1024 + 64 * (std::size_t{kind} >> 5), in.u8())};
+    const std::array sgl{
+        iwarp::test::sge(local_, 6144 + 16 * (std::size_t{kind} >> 5), in.u16() % kLargest)};
     SendWr wr{.wr_id = 2, .flags = SendFlags::kSignaled, .sgl = sgl, .remote = {Stag{77}, 0x1000}};
     const std::array opcodes{WrOpcode::kSend, WrOpcode::kWrite, WrOpcode::kRead,
                              WrOpcode::kSendInvalidate};
@@ -203,11 +226,19 @@ class Harness {
     if (what == 2) connection.disconnect(end_->now);
     if (what == 3) connection.terminate(rdmap::kLocalCatastrophic, end_->now);
     if (what == 4) connection.set_emss(in.u16());
-    if (what == 5 && !std::exchange(destroyed_, true)) {
-      // The owner closes the window to the peer.
-      static_cast<void>(end_->stags.destroy(
-          readable_, [&](Region& region) { connection.revoke(region, end_->now); }));
+    if (what == 5) destroy(readable_);
+    if (what == 6 && destroy(writable_)) {
+      watched_writable_.emplace(Span(writable_->address, kRegion));
     }
+  }
+
+  // The owner closes a region to the peer, once: from now on no octet of it may change.
+  bool destroy(Region* region) {
+    const auto at = region == readable_ ? 0U : 1U;
+    if (std::exchange(destroyed_[at], true)) return false;
+    static_cast<void>(end_->stags.destroy(
+        region, [&](Region& broken) { end_->connection->revoke(broken, end_->now); }));
+    return true;
   }
 
   void poll() {
@@ -226,6 +257,8 @@ class Harness {
     require(end_->guards_intact(), "nothing around the regions changes");
     require(watched_readable_->untouched_elsewhere(),
             "a region that may only be read is not written");
+    require(!watched_writable_ || watched_writable_->untouched_elsewhere(),
+            "a region that was closed is not written any more");
     require(watched_local_->untouched_elsewhere(),
             "local memory changes only where a buffer was posted");
   }
@@ -238,7 +271,9 @@ class Harness {
   Region* local_ = nullptr;
   std::optional<Watched> watched_readable_;
   std::optional<Watched> watched_local_;
-  bool destroyed_ = false;
+  std::optional<Watched> watched_writable_;  ///< once it is closed
+  Octets late_;
+  std::array<bool, 2> destroyed_{};
   unsigned sum_ = 0;
 };
 

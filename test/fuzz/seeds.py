@@ -35,6 +35,11 @@ def op(code, octets):
     return bytes([code]) + struct.pack(">H", len(octets)) + octets
 
 
+def framed(octets, filler=0):
+    """The operation of the connection target that frames a segment, with filler behind it."""
+    return bytes([1, len(octets)]) + octets + struct.pack(">H", filler)
+
+
 def tagged(opcode, stag, to, payload, last=True):
     return struct.pack(">BBIQ", 0xC1 if last else 0x81, 0x40 | opcode, stag, to) + payload
 
@@ -53,13 +58,28 @@ def segments():
     return {
         "write": [tagged(0, 1, 16, b"x" * 40), tagged(0, 1, 56, b"y" * 10, last=False)],
         "empty-write": [tagged(0, 99, 2**64 - 1, b"")],
-        "write-outside": [tagged(0, 1, 2030, b"x" * 40)],
+        "write-outside": [tagged(0, 1, 12270, b"x" * 40)],
         "sends": [untagged(3, 0, 1, 0, b"hello", last=False), untagged(3, 0, 1, 5, b"!"),
                   untagged(5, 0, 2, 0, b""), untagged(4, 0, 3, 0, b"", stag=1)],
         "reads": [read_request(1, 64, 2), read_request(2, 0, 99), read_request(3, 9000, 2)],
         "response": [tagged(2, 3, 0, b"r" * 64)],
         "terminate": [untagged(7, 2, 1, 0, bytes.fromhex("1100c000"))],
     }
+
+
+def large_payloads():
+    """Payloads that are placed while they arrive, some into a region that is closed meanwhile."""
+    write, send = tagged(0, 1, 8, b""), untagged(3, 0, 1, 0, b"")
+    work = bytes([4, 0, 0x17, 0, 5, 2, 0x17, 0, 3, 8, 0])
+    for bits in (0x00, 0x01, 0x80, 0x89, 0x99, 0x81, 0x05):
+        start = bytes([bits, 40, 120])
+        yield "connection", f"large-write-{bits:02x}", start + framed(write, 5500)
+        yield "connection", f"large-send-{bits:02x}", start + work + framed(send, 5500)
+        response = tagged(2, 0, 0, b"")
+        yield "connection", f"large-response-{bits:02x}", start + work + framed(response, 0x1700)
+        # The region is closed while the payload is under way.
+        part = b"\2" + framed(write, 5500)[1:] + bytes([60, 0x37])
+        yield "connection", f"closed-{bits:02x}", start + part + op(0, b"") + framed(send, 0)
 
 
 def seeds(vectors):
@@ -83,13 +103,14 @@ def seeds(vectors):
     for name, group in segments().items():
         body = b"".join(op(0, s) + bytes([0x33, 0, 64]) for s in group)
         yield "stream", name, bytes([0x0F]) + bytes([0x04, 1, 64]) + b"\x13\x01\x00" + posted + body
-        body = b"".join(op(1, s) + bytes([3, 8, 0]) for s in group)
-        work = bytes([4, 0, 200, 4, 1, 100, 5, 2, 64, 5, 0, 30, 3, 8, 0])
+        body = b"".join(framed(s) + bytes([3, 8, 0]) for s in group)
+        work = bytes([4, 0, 0, 200, 4, 1, 0, 100, 5, 2, 0, 64, 5, 0, 0, 30, 3, 8, 0])
         for bits in (0x00, 0x01, 0x08, 0x09, 0x19, 0x89, 0x81):
             yield "connection", f"{name}-{bits:02x}", bytes([bits, 40, 60]) + work + body
+    yield from large_payloads()
     for name, _, octets in fpdus:
         yield "stream", f"frame-{name}", bytes([0x0F]) + posted + op(0, ulpdu(octets))
-        yield "connection", f"frame-{name}", bytes([9, 40, 60, 4, 0, 200]) + op(1, ulpdu(octets))
+        yield "connection", f"frame-{name}", bytes([9, 40, 60, 4, 0, 0, 200]) + framed(ulpdu(octets))
     for name, _, octets in all_frames["startup"]:
         for bits in (0x0A, 0x0B, 0x2A, 0x6B):
             yield "connection", f"{name}-{bits:02x}", bytes([bits, 4, 90]) + op(0, octets) + bytes([3, 8, 0])
