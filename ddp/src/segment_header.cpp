@@ -52,18 +52,21 @@ void encode(const SegmentHeader& h, bytes::Writer& out) {
   }
 }
 
+std::string describe_header(const SegmentHeader& header) {
+  const auto version = header.version == kDdpVersion ? "" : fmt::format(" DV={}", header.version);
+  const auto* last = header.last ? "last " : "";
+  if (header.tagged) {
+    return fmt::format("DDP tagged {}STag=0x{:08x} TO=0x{:x}{}", last, header.stag.value,
+                       header.to.value, version);
+  }
+  return fmt::format("DDP untagged {}QN={} MSN={} MO={}{}", last, header.qn, header.msn.value,
+                     header.mo, version);
+}
+
 std::string describe_segment(bytes::View ulpdu) {
   const auto header = decode_segment_header(ulpdu);
   if (!header) return fmt::format("DDP truncated ({} octets)", ulpdu.size());
-  const auto payload = ulpdu.size() - header->size();
-  const auto version = header->version == kDdpVersion ? "" : fmt::format(" DV={}", header->version);
-  if (header->tagged) {
-    return fmt::format("DDP tagged {}STag=0x{:08x} TO=0x{:x} payload={}{}",
-                       header->last ? "last " : "", header->stag.value, header->to.value, payload,
-                       version);
-  }
-  return fmt::format("DDP untagged {}QN={} MSN={} MO={} payload={}{}", header->last ? "last " : "",
-                     header->qn, header->msn.value, header->mo, payload, version);
+  return fmt::format("{} payload={}", describe_header(*header), ulpdu.size() - header->size());
 }
 
 }  // namespace iwarp::ddp

@@ -176,9 +176,9 @@ std::string describe_terminate(bytes::View payload) {
   auto text = fmt::format("Terminate {}", bytes::to_string(t->fault));
   if (!t->segment) return text;
   text += fmt::format(" segment length={}", t->segment->segment_length);
-  if (t->segment->ddp_header_size != 0) {
-    const auto header = bytes::View(t->segment->ddp_header).first(t->segment->ddp_header_size);
-    text += fmt::format(" of [{}]", ddp::describe_segment(header));
+  const auto octets = bytes::View(t->segment->ddp_header).first(t->segment->ddp_header_size);
+  if (const auto header = ddp::decode_segment_header(octets)) {
+    text += fmt::format(" of [{}]", ddp::describe_header(*header));
   }
   if (t->segment->rdma_header_size != 0) text += " with Read Request header";
   return text;

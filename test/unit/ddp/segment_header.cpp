@@ -105,7 +105,7 @@ TEST_CASE("describe names the fields, and a version that is not 1") {
         "DDP untagged QN=1 MSN=7 MO=20 payload=2");
   auto wrong = tagged(1, 0);
   wrong.version = 2;
-  CHECK(describe_segment(segment(wrong)).ends_with(" DV=2"));
+  CHECK(describe_segment(segment(wrong)).ends_with(" DV=2 payload=0"));
 }
 
 TEST_CASE("MSN follows its queue round the end of its 32 bits [DDP-31, DDP-32, DDP-33]") {

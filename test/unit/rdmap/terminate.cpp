@@ -209,7 +209,7 @@ TEST_CASE("the table of RDMAP's Terminate codes [RDMAP-16]") {
 TEST_CASE("a Terminate in words names its segment") {
   CHECK(describe_terminate(payload_of("L")) ==
         "Terminate 1/1/00 invalid STag segment length=18 of [DDP tagged last STag=0xdeadbeef "
-        "TO=0x0 payload=0]");
+        "TO=0x0]");
   CHECK(describe_terminate(payload_of("M")).ends_with(" with Read Request header"));
   CHECK(describe_terminate(hex("ff01")) == "Terminate truncated (2 octets)");
 }

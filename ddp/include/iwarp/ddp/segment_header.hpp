@@ -41,7 +41,9 @@ bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);
 /// Writes header.size() octets; reserved bits are zero. [DDP-18] [DDP-22] [DDP-27]
 void encode(const SegmentHeader& header, bytes::Writer& out);
 
-/// One line for people; works on truncated octets too.
+/// The header in words.
+std::string describe_header(const SegmentHeader& header);
+/// Header and size of the payload in words; works on truncated octets too.
 std::string describe_segment(bytes::View ulpdu);
 
 }  // namespace iwarp::ddp
