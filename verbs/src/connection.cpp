@@ -261,7 +261,7 @@ void Connection::lost(TimePoint now) {
     wish_for(Wish::kClose);
     return;
   }
-  over(QpEvent::kLowerLayerLost, Wish::kClose);
+  over(QpEvent::kLowerLayerLost, Wish::kClose);  // [MPA-108]
 }
 
 // Called after anything that may have changed the stream: tells the queue pair, closes in order.
@@ -317,7 +317,7 @@ void Connection::close_when_drained(TimePoint now) {
       over(QpEvent::kLowerLayerLost, Wish::kReset);  // It can no longer be answered. [VRB-17]
       return;
     }
-    wish_for(Wish::kShutdownSend);
+    wish_for(Wish::kShutdownSend);  // What still comes is taken. [DDP-61]
     if (f.fin_received) over(QpEvent::kLowerLayerClosed, Wish::kClose);
     return;
   }

@@ -84,6 +84,7 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
   run_inbound(now);
 }
 
+// In stream order, so a Send or a Read finds every Write before it in place. [VRB-44] [VRB-45]
 void Connection::run_inbound(TimePoint now) {
   Full& f = *full_;
   while (!discarding() && !f.hold) {
@@ -109,7 +110,7 @@ void Connection::run_inbound(TimePoint now) {
 void Connection::inbound_fault(const bytes::Fault& fault) {
   if (full_->began_early) full_->stream.cancel();
   full_->began_early = false;
-  full_->stream.terminate(fault, fault.layer != bytes::Layer::kMpa);
+  full_->stream.terminate(fault, fault.layer != bytes::Layer::kMpa);  // [VRB-22]
 }
 
 // A large FPDU has begun to arrive. Without CRC its payload may go straight to its place; with CRC

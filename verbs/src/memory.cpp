@@ -141,7 +141,7 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
     const std::lock_guard lock(mutex_);
     if (region->bound_windows != 0) return make_error_code(Errc::kBusy);
     region->dying = true;
-    region->valid.store(false);  // Nobody new gets in. [SEC-14] [DDP-98]
+    region->valid.store(false);  // Nobody new gets in. [SEC-14] [DDP-98] [RDMAP-112]
   }
   while (region->pins.load(std::memory_order_acquire) != 0) {
     break_pins(*region);

@@ -146,7 +146,7 @@ bool QueuePair::resolve(SendSlot& slot) {
                           .remote = false,
                           .need = slot.is_read() ? Access::kLocalWrite : Access::kNone};
   for (const Sge& sge : slot.sgl) {
-    if (sge.length == 0) continue;
+    if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
     auto grant = stags_.acquire(who, sge.lkey, virtual_address(sge.address), sge.length);
     if (!grant) {
       fail(slot, WcStatus::kLocalProtection);  // [VRB-28]

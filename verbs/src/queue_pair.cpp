@@ -185,7 +185,7 @@ std::error_code QueuePair::reset() {
 std::error_code QueuePair::set_ord(std::uint16_t ord) {
   const std::lock_guard lock(impl_->post);
   if (state() != QpState::kIdle && state() != QpState::kRts) {
-    return make_error_code(Errc::kWrongState);
+    return make_error_code(Errc::kWrongState);  // [VRB-2] [VRB-13]
   }
   if (state() == QpState::kRts && ord > impl_->ord) return make_error_code(Errc::kOrdTooLarge);
   impl_->ord = ord;  // [VRB-25]
@@ -213,10 +213,12 @@ void QueuePair::event(QpEvent event) {
   // connection.
   if (!step && !over) return;
   const QpState next = step.value_or(before);
-  // A clean close flushes the receives before the queue pair is Idle again. [VRB-18]
+  // A clean close flushes the receives, and Sends posted too late, before the queue pair is Idle
+  // again. [VRB-18] [DDP-57]
   if (over && before == QpState::kClosing) flush();
   state_.store(next, std::memory_order_release);
-  if (next == QpState::kTerminate || next == QpState::kError) flush();  // [VRB-14]
+  if (next == QpState::kTerminate || next == QpState::kError)
+    flush();  // [VRB-14] [RDMAP-86] [DDP-63]
   if (over) {
     std::shared_ptr<QpDriver> gone;  // released without the lock
     const std::lock_guard lock(impl_->post);
@@ -246,7 +248,7 @@ void QueuePair::terminate_sent(const rdmap::Terminate& terminate) {
   if (terminate.fault == ddp::kUntaggedTooLong && impl_->receive) {
     complete_receive({.status = WcStatus::kLocalLength});
   }
-  async(AsyncEventType::kTerminateSent, terminate);  // [RDMAP-91] [VRB-55]
+  async(AsyncEventType::kTerminateSent, terminate);  // [RDMAP-91] [DDP-91] [VRB-55]
 }
 
 void QueuePair::terminate_received(const rdmap::Terminate& terminate) {

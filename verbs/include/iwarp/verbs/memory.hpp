@@ -96,16 +96,18 @@ class StagTable {
   std::expected<Grant, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                             std::uint32_t length);
 
+  /// What an STag stands for, for whom, and with which rights. [RDMAP-110] [RDMAP-111] [DDP-97]
   struct NewRegion {
     Region::Kind kind = Region::Kind::kRegion;
     PdId pd = 0;
-    QpNum qp = 0;
+    QpNum qp = 0;  ///< not 0: for the peer of this stream alone [SEC-7] [DDP-90]
     std::byte* address = nullptr;
     std::uint64_t length = 0;
     Access access = Access::kNone;
   };
   /// A fresh unpredictable index, key 0 for windows and fast regions. [VRB-26] [VRB-27]
   std::expected<Region*, std::error_code> create(const NewRegion& what);
+  /// Ends the STag. [DDP-88] [DDP-89]
   /// Errc::kBusy while windows are bound to it. Returns when nobody can touch the memory any more:
   /// `break_pins` is called (without the table's lock) while pins are left.
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);

@@ -23,8 +23,8 @@ namespace iwarp::verbs {
 struct QpLimits {
   std::uint32_t max_send_wr = 128;
   std::uint32_t max_recv_wr = 128;
-  std::uint32_t max_send_sge = 4;  ///< at most 16
-  std::uint32_t max_recv_sge = 4;  ///< at most 16
+  std::uint32_t max_send_sge = 4;  ///< at most 16 [VRB-40]
+  std::uint32_t max_recv_sge = 4;  ///< at most 16 [VRB-40]
   std::uint32_t max_inline = 256;  ///< octets, at most 4096
 };
 
