@@ -125,7 +125,8 @@ struct Node {
   explicit Node(std::size_t octets) : buffer(octets), message(64) {
     rnic = must(net::Rnic::open(), "open");
     pd = must(rnic->alloc_pd(), "pd");
-    cq = must(rnic->create_cq(256), "cq");
+    channel = must(rnic->create_channel(), "channel");
+    cq = must(rnic->create_cq(256, channel.get()), "cq");
     qp = must(rnic->create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get()}), "qp");
     events = must(rnic->create_cm_channel(), "channel");
     using verbs::Access;
@@ -146,10 +147,12 @@ struct Node {
     }
   }
   verbs::WorkCompletion wait() {
+    // Sleeps when there is nothing, as the TCP program does in send() and recv().
     verbs::WorkCompletion wc;
-    const auto end = Clock::now() + kPatience;
     while (cq->poll({&wc, 1}) == 0) {
-      if (Clock::now() > end) die("no completion");
+      cq->arm(verbs::Notify::kNext);
+      if (cq->poll({&wc, 1}) != 0) break;
+      if (!channel->wait(kPatience)) die("no completion");
     }
     if (wc.status != verbs::WcStatus::kSuccess) {
       std::fprintf(stderr, "%s\n", std::string(to_string(wc.status)).c_str());
@@ -163,6 +166,7 @@ struct Node {
   std::unique_ptr<net::Rnic> rnic;
   std::unique_ptr<net::ProtectionDomain> pd;
   net::CmChannelHandle events;
+  std::unique_ptr<net::CompletionChannel> channel;
   net::CqHandle cq;
   net::Memory data;
   net::Memory small;
