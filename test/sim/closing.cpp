@@ -85,6 +85,22 @@ TEST_CASE("a responder may close before it has heard anything") {
   check_clean_close(pair);
 }
 
+TEST_CASE("a close gives up when what was posted before can never be sent") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.b->memory(100, kEverything);
+  post_send(*pair.b, 1, sge(mine, 0, 100));  // a responder that was never spoken to [MPA-93]
+  CHECK(!pair.b->qp->disconnect());
+  pair.run();
+  const auto limit = ConnectionOptions{}.close_timeout;
+  pair.advance(limit - 1ms);
+  CHECK(pair.b->qp->state() == QpState::kRts);
+  pair.advance(1ms);
+  CHECK(pair.b->qp->state() == QpState::kError);
+  CHECK(text(pair.b->completions()) == "1 work request flushed");
+  CHECK(pair.was_reset());
+}
+
 TEST_CASE("what was posted before the close is sent first [DDP-56] [RDMAP-88]") {
   for (const std::uint32_t seed : {1U, 2U, 3U}) {
     Pair pair({}, {}, {.seed = seed, .max_segment = 3000});

@@ -187,7 +187,14 @@ void Connection::disconnect(TimePoint now) {
     return;
   }
   full_->close_requested = true;
+  close_progress(now);
   settle(now);
+}
+
+// Draining before a close takes as long as octets move, and no longer.
+void Connection::close_progress(TimePoint now) {
+  if (!full_->close_requested || full_->qp == nullptr) return;
+  if (full_->qp->state() == QpState::kRts) close_deadline_ = now + options_.close_timeout;
 }
 
 void Connection::terminate(const bytes::Fault& fault, TimePoint now) {
@@ -400,9 +407,9 @@ void Connection::handle_timeout(TimePoint now) {
     resume(now);
   }
   if (close_deadline_ && now >= *close_deadline_) {
-    const bool closing =
-        full_ != nullptr && full_->qp != nullptr && full_->qp->state() == QpState::kClosing;
-    over(closing ? QpEvent::kLowerLayerLost : QpEvent::kLowerLayerClosed, Wish::kReset);
+    const bool terminating =
+        full_ != nullptr && full_->qp != nullptr && full_->qp->state() == QpState::kTerminate;
+    over(terminating ? QpEvent::kLowerLayerClosed : QpEvent::kLowerLayerLost, Wish::kReset);
   }
 }
 

@@ -72,6 +72,7 @@ void Connection::received(std::size_t n, TimePoint now) {
   }
   if (discarding()) return;  // Later segments are dropped silently. [DDP-81] [MPA-113]
   full_->deframer.filled(n);
+  close_progress(now);
   run_inbound(now);
 }
 
@@ -203,6 +204,7 @@ void Connection::transmitted(std::size_t n, TimePoint now) {
   if (full_ == nullptr) return;
   full_->framer.sent(n);
   while (const auto token = full_->framer.pop_sent()) full_->stream.sent(*token);
+  close_progress(now);
   settle(now);
 }
 

@@ -231,7 +231,7 @@ void DrivenConnection::obey() {
     case verbs::Wish::kShutdownSend:
       a.shutdown_wanted = true;
       break;
-    case verbs::Wish::kClose:
+    case verbs::Wish::kClose:  // The one stream is over, so TCP is. [DDP-10]
       finish(false);
       return;
     case verbs::Wish::kReset:

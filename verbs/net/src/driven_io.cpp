@@ -86,7 +86,7 @@ bool DrivenConnection::receive() {
     }
     if (n == 0) {
       a.end_of_stream = true;
-      a.core.peer_closed(mpa::Clock::now());
+      a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
       return false;
     }
     const auto size = static_cast<std::size_t>(n);
@@ -135,6 +135,7 @@ bool DrivenConnection::transmit() {
   return false;
 }
 
+// What was taken and did not get through is reported as lost. [DDP-3]
 void DrivenConnection::socket_failed() {
   Active& a = *active_;
   a.end_of_stream = true;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making and ending the objects of an Rnic: domains, memory, queues. All scarce things are given
 // out here, under limits, and what is asked for is checked first. [SEC-1] [SEC-2] [SEC-21]
-// [RDMAP-120] [RDMAP-121]
+// [DDP-100] [DDP-101] [RDMAP-120] [RDMAP-121]
+// Nobody trusts anybody: nothing is shared that the program did not itself make shared. [SEC-3]
+// [DDP-102] [RDMAP-122]
 #include <cassert>
 
 #include "iwarp/net/rnic.hpp"
@@ -56,8 +58,11 @@ ProtectionDomain::~ProtectionDomain() {
 Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte> octets,
                                        Access access, const QueuePair* only_for) {
   // The right to the memory is verified before an STag exists. [RDMAP-123] [SEC-33]
+  // [DDP-103]
   if (!is_mapped(octets, needs_writing(access))) return refuse(Errc::kInvalidArgument);
   if (only_for != nullptr && only_for->pd() != pd.id()) return refuse(Errc::kWrongPd);
+  // From here on it stands for these octets, in this domain or for one stream of it. [DDP-86]
+  // [DDP-96]
   return create(*this, {.kind = Region::Kind::kRegion,
                         .pd = pd.id(),
                         .qp = only_for != nullptr ? only_for->num() : 0,
@@ -207,6 +212,7 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
   }
   init.pd = pd.id();
   const std::lock_guard lock(impl_->mutex);
+  // Completions never go to a queue of somebody else's device. [SEC-30] [RDMAP-116]
   if (!impl_->cqs.contains(init.send_cq) || !impl_->cqs.contains(init.recv_cq)) {
     return refuse(Errc::kInvalidArgument);
   }

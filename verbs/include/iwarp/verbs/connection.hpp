@@ -41,7 +41,8 @@ struct ConnectionOptions {
   std::size_t transmit_batch = 256 * 1024;  ///< octets framed ahead at most
   /// A Send finds no receive posted: stop reading for so long, then Terminate 1/2/02. 0: at once.
   Duration receive_hold = std::chrono::seconds(0);
-  /// Bounds the Terminate and Closing states. [VRB-12]
+  /// Bounds the Terminate and Closing states [VRB-12], and how long a close waits for requests to
+  /// drain while no octet moves.
   Duration close_timeout = std::chrono::seconds(5);
 };
 
@@ -134,6 +135,7 @@ class Connection {
   void settle(TimePoint now);
   void note_stream_state(TimePoint now);
   void close_when_drained(TimePoint now);
+  void close_progress(TimePoint now);
   void fill_framer(TimePoint now);
   void over(QpEvent event, Wish wish);
   void wish_for(Wish wish);

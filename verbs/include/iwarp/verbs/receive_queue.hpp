@@ -59,7 +59,8 @@ class SharedReceiveQueue {
   struct Limits {
     std::size_t max_wr = 1024;
     std::size_t max_sge = 4;
-    /// Receives one queue pair may hold unreaped at a time, 0: no cap. [SEC-22] [RDMAP-127]
+    /// Receives one queue pair may hold unreaped at a time, 0: no cap. [SEC-22] [DDP-105]
+    /// [RDMAP-127]
     std::size_t per_qp = 0;
   };
   /// `limit_reached` is called once per arm_limit(), without locks held.
