@@ -28,7 +28,7 @@ Segment Transmitter::next(std::size_t mulpdu) {
   h.rsvd_ulp_rest = message_.rsvd_ulp_rest;
   const auto room = static_cast<std::uint32_t>(mulpdu - h.size());
   segment.offset = offset_;
-  segment.length = std::min(room, message_.length - offset_);  // [DDP-37] [DDP-39]
+  segment.length = std::min(room, message_.length - offset_);  // [DDP-37] [DDP-39] [MPA-5]
   if (h.tagged) {
     h.stag = message_.stag;                            // [DDP-25]
     h.to = TaggedOffset{message_.to.value + offset_};  // [DDP-43]

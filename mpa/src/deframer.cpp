@@ -121,6 +121,7 @@ std::span<const Span> Deframer::plan(bool read_ahead) {
   return {s.plan.data(), s.plan_size};
 }
 
+// Any number of octets: where TCP cut the stream means nothing here. [MPA-56] [MPA-117]
 void Deframer::filled(std::size_t n) {
   State& s = *state_;
   s.counters.octets += n;
@@ -197,6 +198,7 @@ void Deframer::abandon_placement() {
   if (state_->phase == Phase::kPlacing) state_->placement.abandon();
 }
 
+// Each FPDU is given once. [DDP-11]
 void Deframer::consume() {
   State& s = *state_;
   assert(s.phase == Phase::kUlpdu || s.phase == Phase::kPlaced);
@@ -297,6 +299,7 @@ void Deframer::State::make_room(std::size_t wanted) {
   end = have;
 }
 
+/// Nothing is given before it was verified. [MPA-59]
 bytes::Result<Step> Deframer::State::finish() {
   const bool placed = phase == Phase::kPlacing;
   fault = placed ? verify_placed() : verify_staged();
@@ -316,7 +319,7 @@ bytes::Result<Step> Deframer::State::finish() {
 /// CRC before anything else; PAD counts only there. [MPA-16] [MPA-46]
 std::optional<Fault> Deframer::State::verify_staged() {
   const std::byte* first = stage.get() + begin;
-  if (options.crc) {  // Off means unchecked. [MPA-18] [MPA-41]
+  if (options.crc) {  // [MPA-35] [DDP-6] Off means unchecked. [MPA-18] [MPA-41]
     const std::size_t covered = fpdu.crc_offset();
     counters.octets_crced += covered;
     if (crc32c::compute({first, covered}) != crc_field(first + covered)) return kCrcMismatch;
@@ -354,7 +357,8 @@ bool Deframer::State::markers_agree(MarkerAt marker_at) const {
   return true;
 }
 
-/// The ULPDU without length field, markers, PAD and CRC. [MPA-9] [MPA-34]
+/// The ULPDU without length field, markers, PAD and CRC: one for each that was sent. [MPA-9]
+/// [MPA-33] [MPA-34] [DDP-4]
 void Deframer::State::hand_out() {
   ulpdu_pieces = 0;
   const std::size_t length = fpdu.ulpdu_length();

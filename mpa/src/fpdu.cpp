@@ -30,7 +30,7 @@ Mulpdu mulpdu_for(std::size_t emss, bool markers) {
     overhead += kMarkerSize * ((emss + kMarkerInterval - 1) / kMarkerInterval);  // [MPA-47]
   }
   const std::size_t left = emss > overhead ? emss - overhead : 0;
-  return Mulpdu{std::clamp(left, kMinMulpdu, kMaxMulpdu)};  // [MPA-6] [MPA-51]
+  return Mulpdu{std::clamp(left, kMinMulpdu, kMaxMulpdu)};  // [MPA-6] [MPA-51] [MPA-52]
 }
 
 }  // namespace iwarp::mpa

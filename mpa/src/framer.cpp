@@ -273,13 +273,14 @@ void Framer::State::append_crc() {
   until_marker();  // One between PAD and CRC belongs to this FPDU. [MPA-45]
   std::array<std::byte, kCrcSize> field{};  // Present, as zero, with CRC off. [MPA-17]
   if (options.crc) {
-    // Least significant octet first. [MPA-43]
+    // Least significant octet first. [MPA-35] [MPA-43]
     for (std::size_t i = 0; i < kCrcSize; ++i) field[i] = static_cast<std::byte>(crc >> (8 * i));
   }
   write_ring(field, false);
 }
 
-/// Octets that may follow before the next marker; puts one first when it is due. [MPA-25] [MPA-69]
+/// Octets that may follow before the next marker; puts one first when it is due. Full operation
+/// starts at position 0, so with a marker. [MPA-25] [MPA-26] [MPA-69] [MPA-97]
 std::size_t Framer::State::until_marker() {
   if (!options.markers) return static_cast<std::size_t>(-1);
   if (to_next_marker(position) == 0) append_marker();
@@ -291,11 +292,12 @@ std::size_t Framer::State::until_marker() {
 }
 
 void Framer::State::append_marker() {
-  // A marker before ULPDU_Length points at nothing; others count back to it. [MPA-27] [MPA-28]
+  // A marker before ULPDU_Length points at nothing, others count back to that of the FPDU they
+  // stand in. Both are at multiples of 4. [MPA-22] [MPA-27] [MPA-28] [MPA-31]
   const auto fpduptr = static_cast<std::uint16_t>(fpdu_begun ? position - fpdu_start : 0);
   std::array<std::byte, kMarkerSize> octets;
-  bytes::Writer marker(octets);
-  marker.u16(0);  // [MPA-20]
+  bytes::Writer marker(octets);  // [MPA-19]
+  marker.u16(0);                 // [MPA-20]
   marker.u16(fpduptr);
   write_ring(octets, true);
   ++counters.markers;
@@ -321,7 +323,8 @@ void Framer::State::write_ring(View octets, bool covered) {
   }
 }
 
-/// Appends to the list; what continues the last piece in the same memory becomes part of it.
+/// Appends to the list; what continues the last piece in the same memory becomes part of it, so
+/// that many small FPDUs leave as one. [MPA-55]
 void Framer::State::push_piece(View piece) {
   if (last_piece > first_piece) {
     View& last = pieces[last_piece - 1];

@@ -320,8 +320,9 @@ std::optional<Fault> Startup::agree_on_reply() {
   // 0x3FFF is above every number and leaves our own ORD. [EMPA-23] [EMPA-27]
   negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
   if (offer_->ord != kNoNegotiation) {  // else our own IRD stays [EMPA-29]
-    if (offer_->ord > options_.max_ird) return kInsufficientIrd;  // [EMPA-24]
-    negotiated_.ird = std::max(negotiated_.ird, offer_->ord);     // [EMPA-22]
+    // The peer gets no more of our queue than the program allows. [EMPA-24] [SEC-31]
+    if (offer_->ord > options_.max_ird) return kInsufficientIrd;
+    negotiated_.ird = std::max(negotiated_.ird, offer_->ord);  // [EMPA-22]
   }
   // Without an A in both frames there is no RTR. Some old responders forget to echo it.
   if (options_.rtr == Rtr::kNone || !offer_->peer_to_peer) return std::nullopt;

@@ -95,7 +95,8 @@ Result<bytes::Scatter> Stream::tagged_target(const ddp::SegmentHeader& h, std::u
   return bytes::Scatter{*memory};
 }
 
-// A response goes where our own request said, whatever rights its STag has, and nowhere else.
+// Deviation from the verbs draft: a response goes where our own request said, whatever rights its
+// STag has for the peer, and nowhere else. Programs for siw and rdma-core expect that. [VRB-31]
 Result<bytes::Scatter> Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length) {
   OutstandingRead& read = outstanding_.front();
   if (h.stag != read.sink_stag) return fault(ddp::kTaggedInvalidStag);  // [RDMAP-46]

@@ -185,7 +185,7 @@ void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
 bool Stream::start_response() {
   if (inbound_.empty()) return false;
   const ReadRequest& r = inbound_.front().request;
-  if (r.size != 0) {  // A Read of nothing is answered unseen. [RDMAP-40] [RDMAP-41]
+  if (r.size != 0) {  // A Read of nothing is answered unseen. [RDMAP-40] [RDMAP-41] [SEC-19]
     const auto source = ulp_.read_source(r.source_stag, r.source_to, r.size);
     ulp_.release_source();
     if (!source) {

@@ -57,8 +57,7 @@ ProtectionDomain::~ProtectionDomain() {
 
 Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte> octets,
                                        Access access, const QueuePair* only_for) {
-  // The right to the memory is verified before an STag exists. [RDMAP-123] [SEC-33]
-  // [DDP-103]
+  // The right to the memory is verified before an STag exists. [DDP-103] [RDMAP-123] [SEC-33]
   if (!is_mapped(octets, needs_writing(access))) return refuse(Errc::kInvalidArgument);
   if (only_for != nullptr && only_for->pd() != pd.id()) return refuse(Errc::kWrongPd);
   // From here on it stands for these octets, in this domain or for one stream of it. [DDP-86]

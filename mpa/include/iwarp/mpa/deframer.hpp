@@ -3,8 +3,8 @@
 // It says where the next octets go (plan), is told how many came (filled), and gives FPDUs (next).
 // Verified FPDUs are handed out from a staging area. When the owner knows the final place of a
 // large payload before it has arrived it may call place(), and the plan then points straight there.
-// It never interprets a ULPDU, never closes anything, and after a Fault gives nothing more
-// [MPA-113].
+// It never interprets a ULPDU, never closes anything [MPA-114], and after a Fault gives nothing
+// more [MPA-113].
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ struct Negotiated {
   Role role = Role::kInitiator;
   std::uint8_t revision = 1;  ///< [MPA-11]
   bool enhanced = false;
-  bool crc = true;
+  bool crc = true;          ///< for framer and deframer; who sits above never hears of it [MPA-39]
   bool tx_markers = false;  ///< the peer's M
   bool rx_markers = false;  ///< our M
   /// RTR agreed on. False although asked for: the peer did not echo it; no RTR is sent then.

@@ -19,6 +19,7 @@ namespace iwarp::rdmap {
 
 struct StreamOptions {
   std::size_t ird = 16;  ///< Read Requests of the peer held at a time [RDMAP-81] [RDMAP-118]
+                         ///< [SEC-26]
   std::size_t ord = 16;  ///< our Read Requests outstanding at a time [RDMAP-82]
   /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
   bool rtr_send_expected = false;
@@ -119,7 +120,7 @@ class Stream : private ddp::Sink {
   ddp::Receiver receiver_;
   ddp::Transmitter transmitter_;
 
-  BoundedFifo<InboundRead> inbound_;  ///< shared with no other stream [RDMAP-126]
+  BoundedFifo<InboundRead> inbound_;  ///< shared with no other stream [RDMAP-126] [SEC-25]
   BoundedFifo<OutstandingRead> outstanding_;
   std::array<std::byte, kReadRequestSize> read_request_octets_{};
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
