@@ -37,6 +37,20 @@ TEST_CASE("private data travels both ways with request and reply [MPA-78] [EMPA-
   CHECK_EQ(to_string(pair.a.qp->state()), to_string(verbs::QpState::kRts));
 }
 
+TEST_CASE("the connecting side may close over what the reply says [MPA-95]") {
+  Pair pair;
+  pair.start();
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  REQUIRE_FALSE(event.request->accept(*pair.b.qp, 16, 16, octets("not what you want")));
+  CHECK_EQ(expect(*pair.a.cm, Type::kEstablished).private_data, octets("not what you want"));
+  expect(*pair.b.cm, Type::kEstablished);
+  REQUIRE_FALSE(pair.a.qp->disconnect());
+  for (End* end : {&pair.a, &pair.b}) {
+    expect(*end->cm, Type::kDisconnected);
+    CHECK_EQ(to_string(end->qp->state()), to_string(verbs::QpState::kIdle));
+  }
+}
+
 TEST_CASE("the largest private data passes, one octet more is refused [MPA-80] [EMPA-10]") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     const std::size_t most = revision == 1 ? 512 : 508;

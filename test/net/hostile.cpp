@@ -36,7 +36,7 @@ TEST_CASE("a peer that never replies is given up [MPA-102]") {
   silent.accept().wait_for_end();
 }
 
-TEST_CASE("a peer that replies nonsense is not spoken to any more [MPA-68] [MPA-94]") {
+TEST_CASE("a peer that replies nonsense is not spoken to any more [MPA-68] [MPA-94] [MPA-111]") {
   RawListener server;
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), plain(), *pair.a.cm));
@@ -78,7 +78,9 @@ TEST_CASE("without fall-back a reset during startup is the outcome") {
   CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, make_error_code(Errc::kConnectionReset));
 }
 
-TEST_CASE("who connects and does not speak MPA is closed, and the listener goes on [MPA-66]") {
+TEST_CASE(
+    "who connects and does not speak MPA is closed, and the listener goes on "
+    "[MPA-66] [MPA-111]") {
   Pair pair;
   auto garbage = RawPeer::connect(pair.listener->local().port);
   garbage.send(octets("GET / HTTP/1.0\r\n\r\n"));

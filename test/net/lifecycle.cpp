@@ -32,7 +32,9 @@ void expect_async(Rnic& rnic, verbs::QpNum num, AsyncEventType type) {
 
 }  // namespace
 
-TEST_CASE("an orderly close from either side ends both once, and both can connect again [VRB-18]") {
+TEST_CASE(
+    "an orderly close from either side ends both once, and both can connect again "
+    "[VRB-18] [DDP-9] [DDP-10] [MPA-107]") {
   Pair pair;
   for (int round = 0; round < 6; ++round) {
     CAPTURE(round);

@@ -32,7 +32,7 @@ struct Pages {
 
 }  // namespace
 
-TEST_CASE("an STag is given only for memory the process may use [RDMAP-123] [SEC-33]") {
+TEST_CASE("an STag is given only for memory the process may use [DDP-103] [RDMAP-123] [SEC-33]") {
   constexpr auto kPage = Pages::kPage;
   Pages pages;
   auto rnic = open_rnic();
@@ -55,7 +55,9 @@ TEST_CASE("an STag is given only for memory the process may use [RDMAP-123] [SEC
   CHECK(refused(0, 1, Access::kNone));
 }
 
-TEST_CASE("the device keeps its limits, and what is freed can be had again [SEC-2] [RDMAP-121]") {
+TEST_CASE(
+    "the device keeps its limits, and what is freed can be had again "
+    "[SEC-1] [SEC-2] [SEC-21] [SEC-23] [DDP-100] [DDP-101] [RDMAP-120] [RDMAP-121] [RDMAP-124]") {
   RnicOptions options;
   options.max_pds = 2;
   options.max_cqs = 2;
@@ -95,6 +97,21 @@ TEST_CASE("the device keeps its limits, and what is freed can be had again [SEC-
   CHECK_EQ(rnic->allocate_fast_region(*pd).error(), limit);
   REQUIRE_FALSE(region.deregister());
   CHECK(rnic->allocate_fast_region(*pd).has_value());
+}
+
+TEST_CASE("a queue pair takes completion queues of its own device only [SEC-30] [RDMAP-116]") {
+  auto mine = open_rnic();
+  auto others = open_rnic();
+  auto pd = must(mine->alloc_pd());
+  auto own = must(mine->create_cq(16));
+  auto foreign = must(others->create_cq(16));
+  const auto create = [&](CompletionQueue* send, CompletionQueue* recv) {
+    return mine->create_qp(*pd, {.send_cq = send, .recv_cq = recv});
+  };
+  CHECK(create(own.get(), own.get()).has_value());
+  CHECK_EQ(create(foreign.get(), own.get()).error(), make_error_code(Errc::kInvalidArgument));
+  CHECK_EQ(create(own.get(), foreign.get()).error(), make_error_code(Errc::kInvalidArgument));
+  CHECK_EQ(foreign->attached(), 0);
 }
 
 TEST_CASE("after deregistering no octet changes, however hard the peer writes [SEC-14] [DDP-98]") {

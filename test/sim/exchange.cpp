@@ -95,7 +95,9 @@ void exchange(Pair& pair, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("Write, Read and Send arrive whole in every variant of the set-up [RDMAP-37] [DDP-40]") {
+TEST_CASE(
+    "Write, Read and Send arrive whole in every variant of the set-up "
+    "[RDMAP-37] [DDP-40] [MPA-24] [MPA-39]") {
   for (const Variant& v : variants()) {
     for (const std::size_t size : {std::size_t{1}, std::size_t{5000}}) {
       CAPTURE(static_cast<int>(v.revision));

@@ -50,7 +50,7 @@ void post_bind(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
 
 TEST_CASE(
     "Write, Read back, Send with Invalidate, and a Write to the dead STag: 1/1/00 "
-    "[RDMAP-57] [RDMAP-58] [RDMAP-110] [RDMAP-112] [DDP-89] [DDP-91] [VRB-47] [SEC-13]") {
+    "[RDMAP-57] [RDMAP-58] [RDMAP-110] [RDMAP-112] [DDP-89] [DDP-96] [DDP-91] [VRB-47] [SEC-13]") {
   for (const bool tied_to_qp : {true, false}) {
     Pair pair;
     REQUIRE(pair.establish());

@@ -246,7 +246,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("more Read Requests than IRD are refused, as many as IRD are not [RDMAP-84] [DDP-68]") {
+TEST_CASE(
+    "more Read Requests than IRD are refused, as many as IRD are not "
+    "[RDMAP-84] [DDP-68] [SEC-26]") {
   for (const std::size_t reads : {std::size_t{2}, std::size_t{3}}) {
     CAPTURE(reads);
     ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may well ask too much

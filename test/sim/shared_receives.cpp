@@ -82,7 +82,7 @@ TEST_CASE("the error of one queue pair leaves the shared receives to the other [
 
 TEST_CASE(
     "a peer that takes more than its share is cut off, the other goes on [SEC-22] "
-    "[RDMAP-127]") {
+    "[DDP-105] [RDMAP-127]") {
   Shared s({.max_wr = 64, .max_sge = 1, .per_qp = 2});
   s.post_receives(0, 10);
   s.send(0, 1);

@@ -27,7 +27,9 @@ std::size_t plan_size(Deframer& deframer, bool read_ahead = true) {
 
 }  // namespace
 
-TEST_CASE("the worked frames are taken apart at any cut [MPA-13] [MPA-29] [MPA-34] [MPA-44]") {
+TEST_CASE(
+    "the worked frames are taken apart at any cut "
+    "[MPA-13] [MPA-29] [MPA-34] [MPA-44] [MPA-57] [MPA-60]") {
   for (const auto& golden : golden_frames()) {
     CAPTURE(golden.name);
     for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, std::size_t{5}, kWhole}) {
@@ -40,7 +42,8 @@ TEST_CASE("the worked frames are taken apart at any cut [MPA-13] [MPA-29] [MPA-3
 }
 
 TEST_CASE(
-    "no flipped bit ever yields a ULPDU that differs, with CRC on [MPA-35] [MPA-46] [MPA-59]") {
+    "no flipped bit ever yields a ULPDU that differs, with CRC on [MPA-35] [MPA-46] [MPA-59] "
+    "[DDP-6]") {
   for (const bool markers : {false, true}) {
     ReferenceStream stream(markers, true);
     std::vector<Octets> sent;

@@ -34,7 +34,9 @@ std::vector<std::uint64_t> cookies(Framer& framer) {
 
 }  // namespace
 
-TEST_CASE("the worked frames come out octet for octet [MPA-12] [MPA-43] [MPA-44] [MPA-97]") {
+TEST_CASE(
+    "the worked frames come out octet for octet [MPA-12] [MPA-15] [MPA-19] [MPA-20] [MPA-22] "
+    "[MPA-26] [MPA-43] [MPA-44] [MPA-97]") {
   for (const auto& golden : golden_frames()) {
     CAPTURE(golden.name);
     for (const PayloadMode mode : {PayloadMode::kInPlace, PayloadMode::kCopy}) {

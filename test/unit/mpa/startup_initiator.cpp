@@ -226,7 +226,7 @@ TEST_CASE("the initiator's IRD covers the responder's ORD [EMPA-22, EMPA-29]") {
   CHECK(answered(options, {.ird = 1, .ord = kNoNegotiation}).negotiated().ird == 4);
 }
 
-TEST_CASE("an ORD above what we can take ends with Terminate 2/0/06 [EMPA-14, EMPA-24]") {
+TEST_CASE("an ORD above what we can take ends with Terminate 2/0/06 [EMPA-14, EMPA-24, SEC-31]") {
   StartupOptions options;
   options.ird = 4;
   options.max_ird = 8;

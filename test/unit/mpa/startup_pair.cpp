@@ -69,7 +69,7 @@ void check_agreement(const Pair& pair) {
 
 TEST_CASE(
     "both ends agree on CRC and markers for every C and M in both frames "
-    "[MPA-37, MPA-40, MPA-41, MPA-69, MPA-70, MPA-71, MPA-72]") {
+    "[MPA-24, MPA-37, MPA-40, MPA-41, MPA-69, MPA-70, MPA-71, MPA-72]") {
   for (unsigned bits = 0; bits < 64; ++bits) {
     CAPTURE(bits);
     StartupOptions a;

@@ -168,7 +168,8 @@ TEST_CASE("an echo cut off anywhere gives what is there, less than a control wor
   }
 }
 
-TEST_CASE("every assigned triplet has an explanation, others have none [RDMAP-16, REG-1]") {
+TEST_CASE(
+    "every assigned triplet has an explanation, others have none [RDMAP-16, REG-1, REG-2, REG-3]") {
   CHECK(std::string(explain(Layer::kRdma, 1, 0x09)) == "STag cannot be invalidated");
   CHECK(std::string(explain(Layer::kRdma, 2, 0x09)) == "STag cannot be invalidated");
   CHECK(std::string(explain(Layer::kRdma, 0, 0x77)) == "local catastrophic error");

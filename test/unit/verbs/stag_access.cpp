@@ -32,7 +32,7 @@ TEST_CASE("each right opens exactly its own kind of access [VRB-30] [RDMAP-111] 
 
 TEST_CASE(
     "a protection domain never reaches into another, locally or remotely "
-    "[VRB-1] [RDMAP-107] [SEC-8] [DDP-93]") {
+    "[VRB-1] [RDMAP-107] [SEC-3] [SEC-8] [DDP-86] [DDP-93] [DDP-102] [RDMAP-122]") {
   Table table;
   const Region* region = table.add();
   const auto at = address_of(region->address);
@@ -43,7 +43,7 @@ TEST_CASE(
 
 TEST_CASE(
     "an STag tied to a queue pair is for its peer only; locally its PD may use it "
-    "[RDMAP-108] [SEC-7] [SEC-9] [DDP-87] [DDP-94]") {
+    "[RDMAP-108] [SEC-7] [SEC-9] [DDP-86] [DDP-87] [DDP-90] [DDP-94]") {
   Table table;
   const Region* region = table.add(kAllRights, kQp);
   const auto at = address_of(region->address);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// What MPA owes to DDP above it, seen at a whole connection: the size of segments, markers at the
+// right place, errors that are reported and not acted upon; and that streams share nothing.
+#include <iwarp/bytes/cursor.hpp>
+#include <iwarp/bytes/hex.hpp>
+
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+constexpr std::size_t kEnhancedFrame = 24;  // Request or Reply, revision 2, no private data
+constexpr std::size_t kPlainFrame = 20;
+
+// ULPDU_Length of each whole FPDU behind a startup frame; for streams without markers.
+std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
+  std::vector<std::size_t> out;
+  for (std::size_t at = kEnhancedFrame; at < stream.size();) {
+    const std::size_t length = bytes::load_be<std::uint16_t>(stream.data() + at);
+    at += mpa::fpdu_size(length);
+    if (at <= stream.size()) out.push_back(length);
+  }
+  return out;
+}
+
+// The octets behind a startup frame.
+std::string hex_of(const std::vector<std::byte>& stream, std::size_t skip = kEnhancedFrame) {
+  return bytes::to_hex(View(stream).subspan(skip), 0);
+}
+
+// Octets from nowhere arrive at `end`.
+void feed(End& end, View octets) {
+  const auto plan = end.connection->receive_plan();
+  REQUIRE_FALSE(plan.empty());
+  REQUIRE(plan[0].size() >= octets.size());
+  std::copy(octets.begin(), octets.end(), plan[0].begin());
+  end.connection->received(octets.size(), end.now);
+}
+
+// A responder that may speak: the empty Write that opened its way is 24 octets with a marker.
+void open_responder(Pair& pair) {
+  REQUIRE(pair.establish());
+  post_write(*pair.a, 1, {}, {}, SendFlags::kNone);
+  pair.run();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "segments are as large as the EMSS allows, and follow it from the next one on "
+    "[DDP-1] [DDP-2] [MPA-4] [MPA-5] [MPA-49]") {
+  constexpr std::size_t kSize = 40'000;
+  ConnectionOptions options;
+  options.transmit_batch = 4096;
+  Pair pair(options, {}, {.seed = 1, .max_segment = 2000});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kSize, kEverything);
+  Region* theirs = pair.b->memory(kSize, kEverything);
+  fill_pattern(mine);
+  pair.a->connection->set_emss(1460);
+  CHECK(pair.a->connection->mulpdu() == mpa::Mulpdu{1454});
+  post_write(*pair.a, 1, sge(mine, 0, kSize), remote(theirs));
+  while (pair.to_b.log.size() < kSize / 2) pair.step();
+  pair.a->connection->set_emss(536);
+  CHECK(pair.a->connection->mulpdu() == mpa::Mulpdu{530});
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(same(mine, theirs, kSize));
+  const auto lengths = ulpdu_lengths(pair.to_b.log);
+  const auto small = std::find(lengths.begin(), lengths.end(), std::size_t{530});
+  CHECK(small - lengths.begin() >= 13);  // what was framed before goes as it is
+  CHECK(lengths.end() - small >= 20);
+  CHECK(std::all_of(lengths.begin(), small, [](std::size_t n) { return n == 1454; }));
+  CHECK(std::all_of(small, lengths.end() - 1, [](std::size_t n) { return n == 530; }));
+  CHECK(lengths.back() <= 530);
+}
+
+TEST_CASE("who asks for markers gets the first right behind the startup frame [MPA-24] [MPA-26]") {
+  ConnectionOptions markers;
+  markers.startup.markers = true;
+  for (const bool initiator_asks : {true, false}) {
+    Pair pair(initiator_asks ? markers : ConnectionOptions{},
+              initiator_asks ? ConnectionOptions{} : markers);
+    open_responder(pair);
+    post_write(*pair.b, 1, {}, {}, SendFlags::kNone);
+    pair.run();
+    const auto with = hex_of(initiator_asks ? pair.to_a.log : pair.to_b.log);
+    const auto without = hex_of(initiator_asks ? pair.to_b.log : pair.to_a.log);
+    CHECK(with.starts_with("00000000000ec140"));
+    CHECK(without.starts_with("000ec140"));
+  }
+}
+
+TEST_CASE(
+    "an FPDU that is not valid is reported and answered with 2/0/02 or 2/0/03; MPA closes "
+    "nothing itself [MPA-108] [MPA-114]") {
+  for (const bool crc : {true, false}) {
+    CAPTURE(crc);
+    ConnectionOptions options;
+    options.startup.crc = crc;
+    options.startup.markers = true;
+    Pair pair(options, options);
+    open_responder(pair);
+    // With CRC: the field is wrong. Without: the marker at 512 says that no FPDU is under way.
+    std::vector<std::byte> octets(crc ? 64 : 512);
+    bytes::Writer(octets).u16(crc ? 20 : 500);
+    feed(*pair.b, octets);
+    CHECK(pair.b->qp->state() == QpState::kTerminate);
+    CHECK(pair.b->connection->wish() == verbs::Wish::kNone);  // first the Terminate
+    pair.run();
+    check_refused(pair, *pair.b, crc ? "2/0/02" : "2/0/03");
+    CHECK_FALSE(pair.was_reset());
+  }
+}
+
+TEST_CASE(
+    "a Reply that cannot be lived with is answered with 2/0/06 or 2/0/07, then TCP is closed "
+    "[EMPA-14] [EMPA-24] [EMPA-39]") {
+  struct Row {
+    mpa::EnhancedWord word;
+    const char* terminate;
+  };
+  for (const Row& row :
+       {Row{{.peer_to_peer = true, .ird = 4, .rtr_write = true, .ord = 5}, "2006"},
+        Row{{.peer_to_peer = true, .rtr_send = true, .ird = 4, .ord = 4}, "2007"}}) {
+    CAPTURE(row.terminate);
+    ConnectionOptions options;
+    options.startup.ird = options.startup.max_ird = 4;
+    options.startup.rtr = mpa::Rtr::kWrite;
+    options.startup.rtr_supported = {.write = true, .read = true, .send = false};
+    Pair pair(options, {});
+    REQUIRE(pair.a->connection->connect({}, pair.a->now));
+    std::array<std::byte, kEnhancedFrame> reply;
+    std::array<std::byte, 4> word;
+    bytes::Writer(word).u32(mpa::encode(row.word));
+    bytes::Writer out(reply);
+    mpa::encode(
+        {.kind = mpa::FrameKind::kReply, .enhanced = true, .revision = 2, .private_data = word},
+        out);
+    pair.a->connection->transmitted(
+        bytes::total_size(pair.a->connection->transmit_plan(8, pair.a->now)), pair.a->now);
+    feed(*pair.a, reply);
+    CHECK(saw(*pair.a, ConnectionEventType::kFailed));
+    std::vector<std::byte> said;
+    for (const View piece : pair.a->connection->transmit_plan(64, pair.a->now)) {
+      said.insert(said.end(), piece.begin(), piece.end());
+    }
+    // One FPDU: ULPDU_Length 22, DDP untagged last, RDMAP Terminate, QN 2, MSN 1; no headers
+    // echoed.
+    CHECK(hex_of(said, 0).starts_with("0016414700000000000000020000000100000000" +
+                                      std::string(row.terminate) + "0000"));
+    CHECK(said.size() == mpa::fpdu_size(22));
+    pair.a->connection->transmitted(said.size(), pair.a->now);
+    CHECK(pair.a->connection->transmit_plan(64, pair.a->now).empty());
+    CHECK(pair.a->connection->wish() == verbs::Wish::kShutdownSend);
+    CHECK(pair.a->qp->state() == QpState::kIdle);
+  }
+}
+
+TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]") {
+  ConnectionOptions plain;  // revision 1 negotiates no IRD
+  plain.startup.revision = 1;
+  plain.startup.ord = 8;
+  Pair first(plain, plain, {.seed = 1});
+  Pair second(plain, plain, {.seed = 2});
+  verbs::QpInit init;
+  init.pd = 1;
+  init.send_cq = init.recv_cq = &first.b->cq;
+  second.b->qp = std::make_unique<verbs::QueuePair>(8, init, first.b->stags, nullptr);
+  Region* source = first.b->memory(64, kEverything);
+  for (Pair* pair : {&first, &second}) {
+    REQUIRE(pair->establish(2, 2));
+    Region* sink = pair->a->memory(64, Access::kLocalWrite);
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+      post_read(*pair->a, id, sge(sink, id * 8, 8), remote(source));
+    }
+    pair->step();
+    CHECK(pair->to_b.wire.empty());               // both Requests are there,
+    CHECK(pair->to_a.log.size() == kPlainFrame);  // and none is answered
+  }
+  for (Pair* pair : {&first, &second}) {
+    pair->run();
+    CHECK(text(pair->a->completions()) == "1 success, 2 success");
+  }
+  // One asks for too much; that is its own end only.
+  Region* sink = first.a->memory(64, Access::kLocalWrite);
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    post_read(*first.a, id, sge(sink, id * 8, 8), remote(source));
+  }
+  first.run();
+  CHECK(sent_code(*first.b) == "1/2/02");
+  sink = second.a->memory(64, Access::kLocalWrite);
+  post_read(*second.a, 3, sge(sink, 0, 8), remote(source));
+  second.run();
+  CHECK(text(second.a->completions()) == "3 success");
+}
