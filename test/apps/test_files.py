@@ -120,7 +120,8 @@ class Refusals(Case):
         wrapper.chmod(0o755)
         server = Server("serve", self.dir, executable=str(wrapper))
         with server:
-            inside = f"/proc/{server.pid}/root{self.dir}"
+            view = os.path.join("/proc", str(server.pid), "root")
+            inside = view + str(self.dir)
             self.assert_fails(run("put", self.file("f", 5 * MIB), server.url()), 1,
                               "no room for 5242880 octets: no space left on device$")
             self.assertEqual(self.names(inside), [])
