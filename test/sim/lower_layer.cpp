@@ -159,6 +159,24 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a Terminate waits for the segment half out, not for those queued behind it [VRB-20]") {
+  constexpr std::size_t kSize = 200'000;  // all of it is framed at once
+  ConnectionOptions options;
+  options.max_ulpdu = 1000;
+  Pair pair(options, {}, {.seed = 3, .max_segment = 700});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kSize, kEverything);
+  Region* theirs = pair.b->memory(kSize, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, kSize), remote(theirs));
+  while (pair.to_b.log.size() < kSize / 4) pair.step();
+  const auto before = pair.to_b.log.size();
+  CHECK(!pair.a->qp->terminate());
+  pair.run();
+  check_refused(pair, *pair.a, "0/0/00");
+  CHECK(pair.to_b.log.size() - before <= mpa::fpdu_size(1000) + mpa::fpdu_size(22));
+  CHECK(ulpdu_lengths(pair.to_b.log).back() == 22);
+}
+
 TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]") {
   ConnectionOptions plain;  // revision 1 negotiates no IRD
   plain.startup.revision = 1;
