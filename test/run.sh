@@ -18,12 +18,13 @@ TEXT
 }
 
 preset=release
+label=
 ctest_options=(-j "$(nproc)")
 while [ $# -gt 0 ]; do
   case $1 in
     --preset | --label)
       if [ $# -lt 2 ]; then echo "error: $1 needs a value" >&2; usage >&2; exit 2; fi
-      if [ "$1" = --preset ]; then preset=$2; else ctest_options+=(-L "$2"); fi
+      if [ "$1" = --preset ]; then preset=$2; else label=$2; ctest_options+=(-L "$2"); fi
       shift 2 ;;
     --) shift; ctest_options+=("$@"); break ;;
     -h | --help) usage; exit 0 ;;
@@ -38,7 +39,11 @@ esac
 packages=("${build_packages[@]}" "${test_packages[@]}")
 if [ "$preset" = fuzz ]; then packages+=("${fuzz_packages[@]}"); fi
 install_packages "${packages[@]}"
-configure_and_build "$preset"
+# Of the labels in use, `threads` and `apps` need only a part of the tree.
+case $label in
+  threads | apps) configure_and_build "$preset" --target "label_$label" ;;
+  *) configure_and_build "$preset" ;;
+esac
 
 # GCC 12's ThreadSanitizer cannot map its shadow under strong address randomisation.
 run=()

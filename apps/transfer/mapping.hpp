@@ -28,8 +28,7 @@ class Mapping {
 };
 
 /// When a mapped file is cut short by somebody else, touching the pages that are gone raises
-/// SIGBUS. From now on that prints `line`, a static text, and ends the program with status 1; but
-/// in a thread that blocks SIGBUS, as workers of an Rnic may, the program dies without a word.
+/// SIGBUS. From now on that prints `line`, a static text, and ends the program with status 1.
 void explain_sigbus(const char* line);
 
 }  // namespace iwarp::apps

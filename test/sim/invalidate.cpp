@@ -83,6 +83,31 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "a Send with Invalidate of memory in use completes when the last use has ended "
+    "[SEC-14] [VRB-47] [DDP-98]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(100, kEverything);
+  Region* theirs = pair.b->memory(100, kEverything, true);
+  Region* inbox = pair.b->memory(100, kEverything);
+  post_recv(*pair.b, 10, sge(inbox, 0, 50));
+  post_recv(*pair.b, 11, sge(inbox, 50, 50));
+  auto use = pair.b->stags.acquire({.pd = 1, .need = Access::kNone}, stag_of(theirs),
+                                   reinterpret_cast<std::uintptr_t>(theirs->address), 8);
+  REQUIRE(use.has_value());
+  post_send_invalidate(*pair.a, 1, sge(mine, 0, 4), stag_of(theirs));
+  post_send(*pair.a, 2, sge(mine, 0, 4));
+  pair.run();
+  CHECK_FALSE(theirs->valid.load());
+  pair.advance(10ms);
+  CHECK(pair.b->completions().empty());  // nor may the next Send overtake it
+  use->release();
+  pair.advance(10ms);
+  CHECK(text(pair.b->completions()) == "10 success, 11 success");
+  CHECK(pair.b->qp->state() == QpState::kRts);
+}
+
+TEST_CASE(
     "a local invalidate takes effect before the next request, and for the peer at once "
     "[VRB-34] [VRB-49] [DDP-88]") {
   Pair pair;

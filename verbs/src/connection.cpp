@@ -210,7 +210,8 @@ void Connection::abort(TimePoint now) {
 
 void Connection::resume(TimePoint now) {
   if (full_ == nullptr || !full_->hold) return;
-  full_->hold = false;
+  full_->hold = full_->qp != nullptr && !full_->qp->finish_invalidate();
+  full_->hold_for_pins = full_->hold;
   run_inbound(now);
 }
 
@@ -282,7 +283,8 @@ void Connection::settle(TimePoint now) {
   if (f.qp != nullptr) {
     f.qp->flush_posted();
     // Nobody tells us when memory is let go or when a shared receive was posted.
-    const bool ask_again = f.qp->waiting_for_pins() || (f.hold && f.qp->init().srq != nullptr);
+    const bool ask_again =
+        f.hold_for_pins || f.qp->waiting_for_pins() || (f.hold && f.qp->init().srq != nullptr);
     if (ask_again && !f.retry) f.retry = now + kRetry;
   }
   close_when_drained(now);

@@ -152,6 +152,9 @@ bool Connection::take_ulpdu(TimePoint now) {
 
 void Connection::segment_done() {
   full_->deframer.consume();
+  if (full_->qp != nullptr && !full_->qp->finish_invalidate()) {
+    full_->hold = full_->hold_for_pins = true;
+  }
   establish();
 }
 

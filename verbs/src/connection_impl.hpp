@@ -30,6 +30,7 @@ struct Connection::Full {
   bool close_requested = false;
   std::optional<TimePoint> hold_until;  ///< no receive posted: the stream is held
   bool hold = false;
+  bool hold_for_pins = false;      ///< held until an invalidated STag is in nobody's hands
   std::optional<TimePoint> retry;  ///< look again whether an invalidate or a held Send can go on
   std::uint64_t octets_copied = 0;
 };

@@ -348,19 +348,35 @@ bool QueuePair::resolve_receive() {
 
 Result<void> QueuePair::send_received(const rdmap::ReceivedSend& send) {
   impl_->receive_grants.clear();
+  impl_->octets_placed += send.length;
+  const WorkCompletion wc{.status = WcStatus::kSuccess,
+                          .opcode = WcOpcode::kRecv,
+                          .byte_len = send.length,
+                          .solicited = send.solicited,
+                          .invalidated = send.invalidate,
+                          .invalidated_stag = send.invalidated};
   if (send.invalidate) {
     // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
     const auto done = stags_.invalidate(init_.pd, num_, send.invalidated, true);
-    if (done != StagTable::Invalidated::kDone) return fault(rdmap::kCannotInvalidate);
+    if (done == StagTable::Invalidated::kRefused) return fault(rdmap::kCannotInvalidate);
+    if (done == StagTable::Invalidated::kPinned) {
+      impl_->invalidating = wc;  // Somebody still lets go of it: see finish_invalidate().
+      return {};
+    }
   }
-  impl_->octets_placed += send.length;
-  complete_receive({.status = WcStatus::kSuccess,
-                    .opcode = WcOpcode::kRecv,
-                    .byte_len = send.length,
-                    .solicited = send.solicited,
-                    .invalidated = send.invalidate,
-                    .invalidated_stag = send.invalidated});
+  complete_receive(wc);
   return {};
+}
+
+bool QueuePair::finish_invalidate() {
+  if (!impl_->invalidating) return true;
+  const WorkCompletion wc = *impl_->invalidating;
+  // The STag is dead since the Send came; what is left is that nobody holds its memory. [SEC-14]
+  const auto done = stags_.invalidate(init_.pd, num_, wc.invalidated_stag, false);
+  if (done == StagTable::Invalidated::kPinned) return false;
+  impl_->invalidating.reset();
+  complete_receive(wc);
+  return true;
 }
 
 void QueuePair::complete_receive(WorkCompletion wc) {

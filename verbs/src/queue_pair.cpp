@@ -188,7 +188,9 @@ std::error_code QueuePair::set_ord(std::uint16_t ord) {
     return make_error_code(Errc::kWrongState);  // [VRB-2] [VRB-13]
   }
   if (state() == QpState::kRts && ord > impl_->ord) return make_error_code(Errc::kOrdTooLarge);
-  impl_->ord = ord;  // [VRB-25]
+  // [VRB-25]
+  impl_->ord_limit = ord;
+  impl_->ord = std::min(impl_->ord.load(), ord);
   return {};
 }
 
@@ -197,7 +199,7 @@ bool QueuePair::connected(std::shared_ptr<QpDriver> driver, std::uint16_t ird, s
   if (state() != QpState::kIdle || impl_->driver != nullptr) return false;
   impl_->driver = std::move(driver);
   impl_->ird = ird;
-  impl_->ord = ord;
+  impl_->ord = std::min(ord, impl_->ord_limit);
   impl_->terminate_sent.reset();
   impl_->terminate_received.reset();
   impl_->local_failure = false;
@@ -297,6 +299,7 @@ void QueuePair::flush() {
 void QueuePair::flush_receives() {
   impl_->target.release();
   impl_->source.release();
+  impl_->invalidating.reset();
   if (impl_->receive) complete_receive({.status = WcStatus::kWrFlush});
   // Receives of an SRQ belong to the other queue pairs as well. [VRB-19]
   if (init_.srq != nullptr) return;

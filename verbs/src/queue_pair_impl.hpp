@@ -49,6 +49,8 @@ struct QueuePair::Impl {
   ReceiveQueue rq;
   std::optional<PostedReceive> receive;  ///< taken for the Send that arrives now
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants;
+  /// The receive of a Send with Invalidate whose memory others still let go of.
+  std::optional<WorkCompletion> invalidating;
   std::uint64_t srq_taken = 0;
   std::atomic<std::uint64_t> srq_reaped{0};
   bool hold_on_empty = false;
@@ -58,6 +60,8 @@ struct QueuePair::Impl {
 
   std::shared_ptr<QpDriver> driver;  ///< under `post`
   std::uint16_t ird = 0;
+  /// The consumer's ORD limit, for this connection and later ones.
+  std::uint16_t ord_limit = UINT16_MAX;
   std::atomic<std::uint16_t> ord = 0;                  ///< lowered by the consumer at any time
   std::optional<rdmap::Terminate> terminate_sent;      ///< under `post`
   std::optional<rdmap::Terminate> terminate_received;  ///< under `post`

@@ -131,8 +131,8 @@ TEST_CASE("ORD may be lowered, not raised above what was agreed on [VRB-25] [VRB
     void abort() override {}
   };
   const auto nobody = std::make_shared<Nobody>();
-  CHECK(!f.qp->set_ord(100));
-  CHECK(f.qp->connected(nobody, 4, 8));
+  CHECK(!f.qp->set_ord(8));  // in Idle, for the connection to come
+  CHECK(f.qp->connected(nobody, 4, 30));
   CHECK_FALSE(f.qp->connected(nobody, 4, 8));
   CHECK(f.qp->query().ird == 4);
   CHECK(f.qp->set_ord(9) == Errc::kOrdTooLarge);

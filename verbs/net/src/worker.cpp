@@ -11,6 +11,8 @@ Worker::Worker() {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  // What a thread does to itself is not deferred: the kernel would end the process without a word.
+  for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
   try {
     thread_ = std::thread([this] { context_.run(); });

@@ -119,8 +119,8 @@ class StagTable {
 
   enum class Invalidated : std::uint8_t { kDone, kPinned, kRefused };
   /// By STag, for a stream of `pd`/`qp`. kPinned: it is invalid from now on but somebody still
-  /// uses a part; call again until kDone. Remote: a shared STag is refused, and so is one that
-  /// another stream has in use. [RDMAP-58] [RDMAP-113] [VRB-34]
+  /// uses a part; call again, as a local one, until kDone. Remote: a shared STag is refused.
+  /// [RDMAP-58] [RDMAP-113] [VRB-34]
   Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote);
 
   /// Windows bound to this QP become invalid with it. [VRB-4]

@@ -93,7 +93,8 @@ class QueuePair final : private rdmap::Ulp {
   std::error_code abort();
   /// Error or Idle back to Idle, once everything is flushed. [VRB-16]
   std::error_code reset();
-  /// Lowers ORD, in Idle or RTS. [VRB-25]
+  /// Limits ORD: in Idle for connections to come, in RTS at once. Errc::kOrdTooLarge: above what is
+  /// in force. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
 
   // Connection: under its lock ------------------------------------------------------------------
@@ -116,6 +117,9 @@ class QueuePair final : private rdmap::Ulp {
   bool send_idle() const;
   /// An invalidate waits until other streams let go of the memory: poll again soon.
   bool waiting_for_pins() const;
+  /// A Send with Invalidate whose memory somebody else still had in use: completes its receive if
+  /// that is over. False: not yet; nothing more may be received meanwhile.
+  bool finish_invalidate();
   /// The region became invalid. Lets go of it where its octets are not needed any more; true: they
   /// are, and the stream has to end. `mid_message`: the last request started is not all framed.
   bool revoke(const Region& region, bool mid_message);

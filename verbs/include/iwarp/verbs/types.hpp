@@ -160,14 +160,13 @@ enum class AsyncEventType : std::uint8_t {
   kLlpConnectionLost,  ///< QP: reset, or closed while work was under way
   kLlpCloseComplete,   ///< QP: an orderly close is complete [VRB-18]
   kBadClose,           ///< QP: closed while work was posted or data came [VRB-17]
-  kQpFatal,            ///< QP: a local error that no work request can report
   kCqOverflow,         ///< CQ: completions were lost; its QPs are in error
   kSrqLimit,           ///< SRQ: fewer requests than the limit are left
 };
 std::string_view to_string(AsyncEventType type);
 
 struct AsyncEvent {
-  AsyncEventType type = AsyncEventType::kQpFatal;
+  AsyncEventType type = AsyncEventType::kLlpConnectionLost;
   std::uint32_t qp_num = 0;      ///< 0: none
   const void* object = nullptr;  ///< the CQ or SRQ
   std::optional<rdmap::Terminate> terminate;
