@@ -41,9 +41,7 @@ int fail(const CLI::App& app, const char* text, int status) {
   return status;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   CLI::App app(kIntro, "iwarp");
   app.footer(kFooter);
   app.require_subcommand(1);
@@ -69,5 +67,16 @@ int main(int argc, char** argv) {
     return fail(app, error.what(), iwarp::apps::kExitUsage);
   } catch (const std::exception& error) {
     return fail(app, error.what(), iwarp::apps::kExitFailure);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_command(argc, argv);
+  } catch (...) {
+    std::fputs("iwarp: out of memory\n", stderr);
+    return iwarp::apps::kExitFailure;
   }
 }

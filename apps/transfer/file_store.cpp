@@ -77,8 +77,9 @@ void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets) {
   }
 }
 
-NewFile::NewFile(const Fd& directory, std::uint64_t size) : directory_(directory) {
-  fd_ = Fd(openat(directory.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kMode));
+NewFile::NewFile(const Fd& directory, std::uint64_t size)
+    : directory_(directory),
+      fd_(openat(directory.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kMode)) {
   if (!fd_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
     temporary_ = temporary_name();
     fd_ = Fd(openat(directory.get(), temporary_.c_str(),
