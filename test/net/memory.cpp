@@ -15,7 +15,8 @@ using verbs::WrOpcode;
 
 namespace {
 
-// Three pages: writable, read-only, gone.
+// Three pages: writable, read-only, and one without any right. (One that is really gone could be
+// mapped anew by anything else in this process.)
 struct Pages {
   Pages() {
     auto* all =
@@ -23,9 +24,9 @@ struct Pages {
     REQUIRE_NE(all, MAP_FAILED);
     base = static_cast<std::byte*>(all);
     REQUIRE_EQ(::mprotect(base + kPage, kPage, PROT_READ), 0);
-    REQUIRE_EQ(::munmap(base + 2 * kPage, kPage), 0);
+    REQUIRE_EQ(::mprotect(base + 2 * kPage, kPage, PROT_NONE), 0);
   }
-  ~Pages() { ::munmap(base, 2 * kPage); }
+  ~Pages() { ::munmap(base, 3 * kPage); }
   static constexpr std::size_t kPage = 4096;
   std::byte* base = nullptr;
 };
