@@ -24,7 +24,7 @@ class Request final : public ConnectRequest {
         private_data_(copy(startup.peer_private_data())),
         offer_(*startup.peer_offer()) {}
   ~Request() override {
-    if (!decided_) connection_->reject({});
+    if (!decided_) (void)connection_->reject({});
   }
 
   const Address& peer() const override { return connection_->peer(); }

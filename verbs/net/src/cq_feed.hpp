@@ -44,8 +44,8 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   std::mutex mutex_;  ///< before the lock of a connection, which is only tried under it
   std::vector<std::shared_ptr<DrivenConnection>> connections_;
   std::atomic<bool> armed_{false};
-  Clock::time_point window_{};
-  Clock::time_point last_poll_{};
+  Clock::time_point window_;
+  Clock::time_point last_poll_;
   unsigned polls_ = 0;
   bool quiet_ = false;
   asio::steady_timer timer_;

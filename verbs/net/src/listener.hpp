@@ -57,6 +57,7 @@ class TcpListener final : public Listener {
  public:
   TcpListener(std::shared_ptr<Acceptor> acceptor, Address local)
       : acceptor_(std::move(acceptor)), local_(std::move(local)) {}
+  // NOLINTNEXTLINE(bugprone-exception-escape): only for want of memory, and then nothing helps.
   ~TcpListener() override { acceptor_->close(); }
   const Address& local() const override { return local_; }
 

@@ -17,10 +17,12 @@ struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-bool pages_exist(std::uintptr_t begin, std::uintptr_t end) {
+bool pages_exist(std::span<const std::byte> octets) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  begin -= begin % page;
-  return ::msync(reinterpret_cast<void*>(begin), end - begin, MS_ASYNC) == 0;
+  const auto into = reinterpret_cast<std::uintptr_t>(octets.data()) % page;
+  // msync() wants the address of a page, and with MS_ASYNC changes nothing.
+  auto* first = const_cast<std::byte*>(octets.data() - into);
+  return ::msync(first, octets.size() + into, MS_ASYNC) == 0;
 }
 
 }  // namespace
@@ -30,7 +32,7 @@ bool is_mapped(std::span<const std::byte> octets, bool writable) {
   const auto end = begin + octets.size();
   if (octets.empty() || end < begin) return false;
   const std::unique_ptr<std::FILE, Closer> maps(std::fopen("/proc/self/maps", "re"));
-  if (maps == nullptr) return pages_exist(begin, end);
+  if (maps == nullptr) return pages_exist(octets);
   auto next = begin;  // all before is fine
   char* line = nullptr;
   std::size_t capacity = 0;

@@ -91,14 +91,14 @@ Memory::Memory(Memory&& o) noexcept
 
 Memory& Memory::operator=(Memory&& o) noexcept {
   if (this != &o) {
-    deregister();
+    (void)deregister();
     rnic_ = std::exchange(o.rnic_, nullptr);
     region_ = std::exchange(o.region_, nullptr);
   }
   return *this;
 }
 
-Memory::~Memory() { deregister(); }
+Memory::~Memory() { (void)deregister(); }
 
 std::error_code Memory::deregister() {
   if (region_ == nullptr) return {};
