@@ -23,6 +23,7 @@ struct StreamOptions {
   std::size_t ord = 16;  ///< our Read Requests outstanding at a time [RDMAP-82]
   /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
   bool rtr_send_expected = false;
+  bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may come
 };
 
 /// A segment ready for the layer below.
