@@ -98,7 +98,7 @@ Result<bytes::Scatter> Stream::tagged_target(const ddp::SegmentHeader& h, std::u
 // Deviation from the verbs draft: a response goes where our own request said, whatever rights its
 // STag has for the peer, and nowhere else. Programs for siw and rdma-core expect that. [VRB-31]
 Result<bytes::Scatter> Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length) {
-  OutstandingRead& read = outstanding_.front();
+  OutstandingRequest& read = outstanding_.front();
   if (h.stag != read.sink_stag) return fault(ddp::kTaggedInvalidStag);  // [RDMAP-46]
   if (h.to.value != read.sink_to.value + read.received) return fault(ddp::kTaggedBounds);
   if (length > read.length - read.received) return fault(ddp::kTaggedBounds);
@@ -169,7 +169,7 @@ Result<void> Stream::deliver_read_request(const ddp::Delivery& delivery) {
 }
 
 Result<void> Stream::deliver_read_response() {
-  const OutstandingRead done = outstanding_.front();
+  const OutstandingRequest done = outstanding_.front();
   if (done.received != done.length) {
     return fault({Layer::kDdp, 1, 0x01, "Read Response shorter than asked for"});  // [RDMAP-46]
   }

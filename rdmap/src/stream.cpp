@@ -234,7 +234,7 @@ void Stream::segment_taken() {
 
 // The echo names the Read Request, advanced by what was already answered. [RDMAP-22] [RDMAP-94]
 void Stream::fail_response(AccessError error, std::uint32_t offset) {
-  const InboundRead read = inbound_.front();
+  const InboundRequest read = inbound_.front();
   ReadRequest r = read.request;
   r.sink_to.value += offset;
   r.source_to.value += offset;

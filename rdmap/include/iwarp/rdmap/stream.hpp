@@ -11,7 +11,7 @@
 #include "iwarp/ddp/receiver.hpp"
 #include "iwarp/ddp/transmitter.hpp"
 #include "iwarp/rdmap/faults.hpp"
-#include "iwarp/rdmap/read_queues.hpp"
+#include "iwarp/rdmap/request_queues.hpp"
 #include "iwarp/rdmap/stream_fsm.hpp"
 #include "iwarp/rdmap/ulp.hpp"
 
@@ -121,8 +121,8 @@ class Stream : private ddp::Sink {
   ddp::Receiver receiver_;
   ddp::Transmitter transmitter_;
 
-  BoundedFifo<InboundRead> inbound_;  ///< shared with no other stream [RDMAP-126] [SEC-25]
-  BoundedFifo<OutstandingRead> outstanding_;
+  BoundedFifo<InboundRequest> inbound_;  ///< shared with no other stream [RDMAP-126] [SEC-25]
+  BoundedFifo<OutstandingRequest> outstanding_;
   std::array<std::byte, kReadRequestSize> read_request_octets_{};
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
   TerminatedSegment current_segment_;  ///< headers of the segment last begun

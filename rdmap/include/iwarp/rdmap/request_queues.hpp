@@ -43,13 +43,13 @@ class BoundedFifo {
 };
 
 /// A Read Request of the peer.
-struct InboundRead {
+struct InboundRequest {
   ReadRequest request;
   Msn msn;
 };
 
 /// A Read Request of ours whose response has not been delivered.
-struct OutstandingRead {
+struct OutstandingRequest {
   Stag sink_stag;
   TaggedOffset sink_to;
   bytes::Span sink;
