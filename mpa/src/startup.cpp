@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace iwarp::mpa {
 namespace {
@@ -24,6 +25,7 @@ StartupOptions sane(Role role, StartupOptions options) {
   options.ird = std::min(options.ird, kMaxReads);
   options.ord = std::min(options.ord, kMaxReads);
   options.min_ord = std::min(options.min_ord, kMaxReads);
+  if (options.round_ird) options.ird = std::bit_floor(options.ird);
   options.max_ird = std::max(options.max_ird, options.ird);
   auto& kinds = options.rtr_supported;
   if (role == Role::kInitiator) {
@@ -38,6 +40,11 @@ StartupOptions sane(Role role, StartupOptions options) {
 
 std::size_t private_data_limit(bool enhanced) {
   return enhanced ? kMaxPrivateData - kEnhancedWordSize : kMaxPrivateData;  // [MPA-80] [EMPA-10]
+}
+
+bool tag_fits(bool enhanced, bytes::View private_data) {
+  const auto word = enhanced ? kEnhancedWordSize : 0;
+  return word + private_data.size() + kExtensionsTag.size() <= kMaxTaggedPrivateData;
 }
 
 void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
@@ -85,13 +92,14 @@ bool Startup::request(bytes::View private_data, TimePoint now) {
   }
   word.ird = options_.negotiate_ird ? options_.ird : kNoNegotiation;
   word.ord = options_.negotiate_ord ? options_.ord : kNoNegotiation;
+  tag_sent_ = options_.extensions && tag_fits(enhanced, private_data);
   queue({.kind = FrameKind::kRequest,
          .markers = options_.markers,
          .crc = options_.crc,
          .enhanced = enhanced,
          .revision = options_.revision,
          .private_data = {}},
-        word, private_data);
+        word, private_data, tag_sent_);
   deadline_ = now + options_.timeout;
   return true;  // [MPA-81] [MPA-82]
 }
@@ -142,6 +150,7 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
   EnhancedWord word = rtr_answer(*offer_, options_.rtr_supported);
   negotiated_.ird = std::min(ird, kMaxReads);
   negotiated_.ord = std::min(ord, kMaxReads);
+  if (options_.round_ird) negotiated_.ird = std::bit_floor(negotiated_.ird);
   if (offer_->enhanced) {
     // [EMPA-17] [EMPA-18]; 0x3FFF is above every number, so that our own ORD stays. [EMPA-28]
     negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
@@ -152,13 +161,15 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
     word.ord = say_ord ? negotiated_.ord : kNoNegotiation;
   }
   negotiated_.peer_to_peer = word.peer_to_peer;
+  negotiated_.extensions =
+      options_.extensions && offer_->extensions && tag_fits(offer_->enhanced, private_data);
   queue({.kind = FrameKind::kReply,
          .markers = options_.markers,
          .crc = negotiated_.crc,
          .enhanced = offer_->enhanced,
          .revision = offer_->revision,
          .private_data = {}},
-        word, private_data);
+        word, private_data, negotiated_.extensions);
   return enter(StartupEvent::kAccept);  // [MPA-87] [MPA-88]
 }
 
@@ -190,7 +201,7 @@ StartupState Startup::state() const { return state_; }
 
 // For the ULP, which may close over what it reads here. [MPA-95]
 bytes::View Startup::peer_private_data() const {
-  return offer_ ? bytes::View(in_).subspan(private_offset_) : bytes::View{};
+  return bytes::View(in_).subspan(offer_ ? private_offset_ : 0, private_size_);
 }
 
 const std::optional<PeerOffer>& Startup::peer_offer() const { return offer_; }
@@ -305,6 +316,7 @@ void Startup::learn(const StartupFrame& frame, bool enhanced) {
     offer.ord = word.ord;
     private_offset_ = kStartupHeaderSize + kEnhancedWordSize;
   }
+  learn_extensions(frame);
   negotiated_.revision = frame.revision;
   negotiated_.enhanced = enhanced;
   negotiated_.crc = options_.crc || frame.crc;  // [MPA-37] [MPA-40] [MPA-71] [MPA-72]
@@ -312,6 +324,17 @@ void Startup::learn(const StartupFrame& frame, bool enhanced) {
   negotiated_.rx_markers = options_.markers;
   negotiated_.ird = options_.ird;
   negotiated_.ord = options_.ord;
+}
+
+/// The tag of RFC 7306 is between the two ends and not for the ULP. A Reply has one only in answer
+/// to ours; a rejection has none, so there these octets are the ULP's. [EXT-1]
+void Startup::learn_extensions(const StartupFrame& frame) {
+  const auto data = frame.private_data.subspan(private_offset_ - kStartupHeaderSize);
+  const bool request = frame.kind == FrameKind::kRequest;
+  offer_->extensions =
+      (request || (tag_sent_ && !frame.rejected)) && ends_with_extensions_tag(data);
+  private_size_ = data.size() - (offer_->extensions ? kExtensionsTag.size() : 0);
+  if (!request) negotiated_.extensions = offer_->extensions;
 }
 
 /// Initiator: fits our values to an accepting Reply. A Fault is what the Terminate will say.
@@ -353,11 +376,13 @@ void Startup::reject_with(std::uint16_t ord, bytes::View private_data) {
 /// A Reply has the form of its Request: same Rev, and the word when that had one. [EMPA-45]
 /// [EMPA-46] Its C bit says what holds for the connection, not what we wish: kernel siw with CRC
 /// required drops a connection whose Reply does not repeat C=1.
-void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data) {
+void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
+                    bool with_tag) {
   std::array<std::byte, kMaxPrivateData> payload;
   bytes::Writer content(payload);
   if (frame.enhanced) content.u32(encode(word));
   content.put(private_data);
+  if (with_tag) content.put(std::as_bytes(std::span(kExtensionsTag)));
   frame.private_data = content.written();
   out_.resize(startup_frame_size(frame.private_data.size()));
   bytes::Writer out(out_);

@@ -72,6 +72,12 @@ std::string describe_fields(bytes::View in) {
   } else if ((flags & kFlagS) != 0) {
     out += ", enhanced word missing";
   }
+  const bool has_word = (flags & kFlagS) != 0 && private_data.size() >= kEnhancedWordSize;
+  if (private_data.size() == length &&
+      ends_with_extensions_tag(private_data.subspan(has_word ? kEnhancedWordSize : 0))) {
+    out += ", RFC 7306";
+  }
+  if (length > kPortablePrivateData) out += " (some peers take no more than 256)";
   if (private_data.size() < length) {
     out += fmt::format(", truncated at {} of {} octets", in.size(), startup_frame_size(length));
   }
@@ -79,6 +85,12 @@ std::string describe_fields(bytes::View in) {
 }
 
 }  // namespace
+
+bool ends_with_extensions_tag(bytes::View ulp_private_data) {
+  if (ulp_private_data.size() < kExtensionsTag.size()) return false;
+  return std::ranges::equal(ulp_private_data.last(kExtensionsTag.size()),
+                            std::as_bytes(std::span(kExtensionsTag)));
+}
 
 EnhancedWord decode_enhanced_word(std::uint32_t word) {
   return {.peer_to_peer = (word & kWordA) != 0,

@@ -49,7 +49,8 @@ class Startup {
   void handle_timeout(TimePoint now);
 
   StartupState state() const;
-  /// The peer's ULP private data (without the enhanced word); valid while this object lives.
+  /// The peer's ULP private data, without the enhanced word and the tag of RFC 7306; valid while
+  /// this object lives.
   bytes::View peer_private_data() const;
   /// After the peer's frame was understood.
   const std::optional<PeerOffer>& peer_offer() const;
@@ -65,9 +66,11 @@ class Startup {
   void on_request(const StartupFrame& frame);
   void on_reply(const StartupFrame& frame);
   void learn(const StartupFrame& frame, bool enhanced);
+  void learn_extensions(const StartupFrame& frame);
   std::optional<Fault> agree_on_reply();
   void reject_with(std::uint16_t ord, bytes::View private_data);
-  void queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data);
+  void queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
+             bool with_tag = false);
 
   Role role_;
   StartupOptions options_;
@@ -76,6 +79,8 @@ class Startup {
   std::vector<std::byte> out_;
   std::size_t out_sent_ = 0;
   std::size_t private_offset_ = kStartupHeaderSize;
+  std::size_t private_size_ = 0;
+  bool tag_sent_ = false;  ///< initiator: in the Request
   std::optional<TimePoint> deadline_;
   std::optional<PeerOffer> offer_;
   Negotiated negotiated_;

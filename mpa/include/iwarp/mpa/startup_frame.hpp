@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "iwarp/bytes/cursor.hpp"
@@ -16,6 +17,13 @@ namespace iwarp::mpa {
 inline constexpr std::size_t kStartupHeaderSize = 20;
 inline constexpr std::size_t kMaxPrivateData = 512;
 inline constexpr std::size_t kEnhancedWordSize = 4;
+/// More private data than this, the word included, is refused by some peers (kernel siw, cxgb4).
+inline constexpr std::size_t kPortablePrivateData = 256;
+/// The last octets of the private data of who speaks RFC 7306: an agreement of this stack with
+/// itself, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md.
+inline constexpr std::string_view kExtensionsTag = "RFC 7306";
+/// The tag is left out where the private data, word and tag included, would become longer.
+inline constexpr std::size_t kMaxTaggedPrivateData = 248;
 /// IRD/ORD value that says "no automatic negotiation" (RFC 6581 section 9.1).
 inline constexpr std::uint16_t kNoNegotiation = 0x3FFF;
 
@@ -51,6 +59,9 @@ struct EnhancedWord {
 
 EnhancedWord decode_enhanced_word(std::uint32_t word);
 std::uint32_t encode(const EnhancedWord& word);
+
+/// The tag stands at the end of the ULP's private data (without the word).
+bool ends_with_extensions_tag(bytes::View ulp_private_data);
 
 /// More octets are needed: at least this many in all.
 struct NeedOctets {

@@ -49,6 +49,13 @@ struct StartupOptions {
   std::uint16_t min_ord = 0;    ///< responder: reject a Request that allows us fewer [EMPA-20]
   bool negotiate_ird = true;    ///< false: say 0x3FFF, each end keeps its own value (RFC 6581 9.1)
   bool negotiate_ord = true;    ///< the same for ORD
+  /// Say an IRD that is a power of two, the next lower one: a peer that rounds its own number of
+  /// Reads up to one (kernel siw) would otherwise have more outstanding than we can answer.
+  bool round_ird = false;
+  /// Initiator: append the tag of RFC 7306 to the ULP's private data (when there is room for it).
+  /// Responder: answer a tag with a tag. Only when both did are the extensions agreed on. Whoever
+  /// knows nothing of it sees 8 more octets of private data. See kExtensionsTag.
+  bool extensions = false;
   Duration timeout = std::chrono::seconds(10);  ///< for the whole exchange [MPA-102]
 };
 
@@ -64,8 +71,9 @@ struct Negotiated {
   bool peer_to_peer = false;
   /// Initiator: the RTR it sends first. Responder: kNone (any first FPDU counts).
   Rtr rtr = Rtr::kNone;
-  std::uint16_t ird = 0;  ///< in force at this end
-  std::uint16_t ord = 0;  ///< in force at this end
+  std::uint16_t ird = 0;    ///< in force at this end
+  std::uint16_t ord = 0;    ///< in force at this end
+  bool extensions = false;  ///< both ends said that they speak RFC 7306
 };
 
 /// What the peer's frame said, for the ULP. [EMPA-16] [EMPA-25]
@@ -78,6 +86,7 @@ struct PeerOffer {
   RtrSet rtr{false, false, false};  ///< kinds named; empty unless peer_to_peer [EMPA-43]
   std::uint16_t ird = 0;            ///< 0 and not enhanced: the peer did not say
   std::uint16_t ord = 0;
+  bool extensions = false;  ///< the peer said that it speaks RFC 7306
 };
 
 /// Why startup failed, and what the driver does about it.

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// How two ends learn that both speak RFC 7306: the tag behind the ULP's private data, its limits,
+// and what peers see that know nothing of it. And the rounding of the IRD that is offered.
+#include "startup_support.hpp"
+
+namespace iwarp::mpa::test {
+namespace {
+
+const std::string kTag = "52464320 37333036";  // "RFC 7306"
+
+StartupOptions with_extensions(std::uint8_t revision = 2) {
+  StartupOptions options;
+  options.revision = revision;
+  options.extensions = true;
+  return options;
+}
+
+struct Ends {
+  Startup initiator;
+  Startup responder;
+};
+
+/// The Request with `data` got through; the responder's ULP has to decide.
+Ends asked(const StartupOptions& a, const StartupOptions& b, bytes::View data) {
+  Ends ends{Startup(Role::kInitiator, a), listening(b)};
+  REQUIRE(ends.initiator.request(data, kStart));
+  ends.responder.receive(drain(ends.initiator), kStart);
+  REQUIRE(ends.responder.state() == StartupState::kAwaitDecision);
+  return ends;
+}
+
+/// As asked(), and the ULP accepted with `answer`.
+Ends agreed(const StartupOptions& a, const StartupOptions& b, bytes::View data,
+            bytes::View answer) {
+  auto ends = asked(a, b, data);
+  REQUIRE(ends.responder.accept(answer, 16, 16));
+  ends.initiator.receive(drain(ends.responder), kStart);
+  REQUIRE(ends.initiator.state() == StartupState::kFullOperation);
+  return ends;
+}
+
+/// Each ULP got exactly what the other sent, and both ends think the same of the extensions.
+void check_agreed(const Ends& ends, bytes::View data, bytes::View answer, bool extensions) {
+  CHECK(text(ends.responder.peer_private_data()) == text(data));
+  CHECK(text(ends.initiator.peer_private_data()) == text(answer));
+  CHECK(ends.initiator.negotiated().extensions == extensions);
+  CHECK(ends.responder.negotiated().extensions == extensions);
+}
+
+TEST_CASE("the tag stands behind the private data of Request and Reply [EXT-1, MPA-78]") {
+  auto ends = asked(with_extensions(), with_extensions(), octets("HELO"));
+  Startup again(Role::kInitiator, with_extensions());
+  REQUIRE(again.request(octets("HELO"), kStart));
+  CHECK(text(again.transmit()) == kRequestKey + "50020010 00100010 48454c4f " + kTag);
+  CHECK(ends.responder.peer_offer()->extensions);
+  CHECK(text(ends.responder.peer_private_data()) == "48454c4f");
+  REQUIRE(ends.responder.accept(octets("EHLO"), 16, 16));
+  CHECK(text(ends.responder.transmit()) == kReplyKey + "50020010 00100010 45484c4f " + kTag);
+}
+
+TEST_CASE("extensions are on exactly when both ends want them [EXT-1]") {
+  for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
+    for (const bool a_wants : {false, true}) {
+      for (const bool b_wants : {false, true}) {
+        CAPTURE(revision);
+        CAPTURE(a_wants);
+        CAPTURE(b_wants);
+        auto a = with_extensions(revision);
+        auto b = with_extensions(revision);
+        a.extensions = a_wants;
+        b.extensions = b_wants;
+        for (const std::string_view data : {"", "to the responder", "RFC 730", "7306"}) {
+          const auto ends = agreed(a, b, octets(data), octets("to the initiator"));
+          check_agreed(ends, octets(data), octets("to the initiator"), a_wants && b_wants);
+          CHECK(ends.responder.peer_offer()->extensions == a_wants);
+          CHECK(ends.initiator.peer_offer()->extensions == (a_wants && b_wants));
+        }
+        check_agreed(agreed(a, b, {}, {}), {}, {}, a_wants && b_wants);
+      }
+    }
+  }
+}
+
+TEST_CASE("by default MPA says nothing of extensions") {
+  Startup end(Role::kInitiator, {});
+  REQUIRE(end.request(octets("HELO"), kStart));
+  CHECK(text(end.transmit()) == kRequestKey + "50020008 00100010 48454c4f");
+}
+
+TEST_CASE("the tag is added up to 248 octets of private data in all, word and tag included") {
+  for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
+    CAPTURE(revision);
+    const auto options = with_extensions(revision);
+    const std::size_t most = revision == 1 ? 240 : 236;
+    const Octets fits(most, std::byte{7});
+    const Octets too_long(most + 1, std::byte{7});
+    Startup sender(Role::kInitiator, options);
+    REQUIRE(sender.request(fits, kStart));
+    CHECK(sender.transmit().size() == startup_frame_size(kMaxTaggedPrivateData));
+    check_agreed(agreed(options, options, fits, fits), fits, fits, true);
+    check_agreed(agreed(options, options, too_long, fits), too_long, fits, false);
+    check_agreed(agreed(options, options, fits, too_long), fits, too_long, false);
+  }
+}
+
+TEST_CASE("the tag takes no room from the ULP: 508 octets still fit [MPA-80, EMPA-10]") {
+  const Octets most(508, std::byte{7});
+  const auto options = with_extensions();
+  check_agreed(agreed(options, options, most, most), most, most, false);
+  Startup end(Role::kInitiator, options);
+  CHECK_FALSE(end.request(Octets(509), kStart));
+}
+
+TEST_CASE("a rejection carries no tag, and what it carries is the ULP's alone [MPA-91, MPA-96]") {
+  for (const std::string_view why : {"no", "", "see RFC 7306"}) {
+    auto ends = asked(with_extensions(), with_extensions(), octets("HELO"));
+    REQUIRE(ends.responder.reject(octets(why)));
+    ends.initiator.receive(drain(ends.responder), kStart);
+    CHECK(ends.initiator.state() == StartupState::kRejected);
+    CHECK(text(ends.initiator.peer_private_data()) == text(octets(why)));
+    CHECK_FALSE(ends.initiator.negotiated().extensions);
+    CHECK_FALSE(ends.responder.negotiated().extensions);
+  }
+}
+
+TEST_CASE("a peer that knows nothing of the tag has 8 more octets and never answers them") {
+  // The frames of such a peer: it takes the Request whole, its Reply is worked frame B.
+  auto end = requested(with_extensions(), octets("HELO"));
+  end.receive(hex(kFrameB), kStart);
+  CHECK(end.state() == StartupState::kFullOperation);
+  CHECK_FALSE(end.negotiated().extensions);
+  CHECK_FALSE(end.peer_offer()->extensions);
+  CHECK(end.peer_private_data().empty());
+  // And as initiator: worked frame A is answered without a tag.
+  auto responder = listening(with_extensions());
+  responder.receive(hex(kFrameA), kStart);
+  REQUIRE(responder.accept({}, 4, 4));
+  CHECK(decoded(FrameKind::kReply, responder.transmit()).private_data.size() == kEnhancedWordSize);
+  CHECK_FALSE(responder.negotiated().extensions);
+}
+
+TEST_CASE("a tag that we did not ask for is the ULP's") {
+  StartupOptions silent;
+  auto end = requested(silent);
+  end.receive(hex(kReplyKey + "5002000c 00100010 " + kTag), kStart);
+  CHECK(text(end.peer_private_data()) == text(octets("RFC 7306")));
+  CHECK_FALSE(end.negotiated().extensions);
+  // The same when ours was left out because the private data was too long for it.
+  auto long_one = requested(with_extensions(), Octets(237));
+  long_one.receive(hex(kReplyKey + "5002000c 00100010 " + kTag), kStart);
+  CHECK(text(long_one.peer_private_data()) == text(octets("RFC 7306")));
+  CHECK_FALSE(long_one.negotiated().extensions);
+}
+
+TEST_CASE("private data that itself ends in the tag survives between ends that add one") {
+  const auto data = octets("as in RFC 7306");
+  const auto options = with_extensions();
+  check_agreed(agreed(options, options, data, data), data, data, true);
+}
+
+TEST_CASE("private data that ends in the tag is taken for one when the initiator adds none") {
+  // Known and accepted: 8 octets that no ULP ends its private data with by chance.
+  const auto data = octets("as in RFC 7306");
+  const auto ends = agreed({}, with_extensions(), data, octets("yes"));
+  CHECK(text(ends.responder.peer_private_data()) == text(octets("as in ")));
+  CHECK(text(ends.initiator.peer_private_data()) == text(octets("yesRFC 7306")));
+  CHECK_FALSE(ends.initiator.negotiated().extensions);
+}
+
+TEST_CASE("a responder's ULP that repeats the private data it got agrees without knowing") {
+  // Known and accepted, as above: nothing comes of it unless our program uses the extensions.
+  auto end = requested(with_extensions(), octets("HELO"));
+  end.receive(hex(kReplyKey + "50020010 00100010 48454c4f " + kTag), kStart);
+  CHECK(end.negotiated().extensions);
+  CHECK(text(end.peer_private_data()) == "48454c4f");
+}
+
+TEST_CASE("a frame that is all tag, and one whose word looks like a part of it") {
+  auto plain = listening(with_extensions(1));
+  plain.receive(frame(FrameKind::kRequest, 0x40, 1, octets("RFC 7306")), kStart);
+  CHECK(plain.peer_offer()->extensions);
+  CHECK(plain.peer_private_data().empty());
+  auto word = listening(with_extensions());
+  word.receive(frame(FrameKind::kRequest, 0x50, 2, octets("RFC 7306")), kStart);
+  CHECK_FALSE(word.peer_offer()->extensions);  // "RFC " is the word
+  CHECK(text(word.peer_private_data()) == text(octets("7306")));
+}
+
+TEST_CASE("the tag gets through every cut of both frames [MPA-64]") {
+  const auto options = with_extensions();
+  for (std::size_t cut = 0; cut < 40; ++cut) {
+    Startup a(Role::kInitiator, options);
+    auto b = listening(options);
+    REQUIRE(a.request(octets("hi"), kStart));
+    const auto request = drain(a);
+    const auto first = std::min(cut, request.size());
+    b.receive(bytes::View(request).first(first), kStart);
+    b.receive(bytes::View(request).subspan(first), kStart);
+    REQUIRE(b.accept(octets("ho"), 16, 16));
+    const auto reply = drain(b);
+    const auto second = std::min(cut, reply.size());
+    a.receive(bytes::View(reply).first(second), kStart);
+    a.receive(bytes::View(reply).subspan(second), kStart);
+    check_agreed({a, b}, octets("hi"), octets("ho"), true);
+  }
+}
+
+TEST_CASE("a description names the tag, and private data that some peers refuse") {
+  Startup end(Role::kInitiator, with_extensions());
+  REQUIRE(end.request(octets("HELO"), kStart));
+  CHECK(describe_startup_frame(end.transmit()) ==
+        "MPA Request rev 2, M=false C=true R=false S=true, PD_Length 16, client-server, IRD 16, "
+        "ORD 16, "
+        "RFC 7306");
+  const auto described = [](std::size_t size) {
+    return describe_startup_frame(frame(FrameKind::kRequest, 0x40, 1, Octets(size)));
+  };
+  CHECK(described(256) == "MPA Request rev 1, M=false C=true R=false S=false, PD_Length 256");
+  CHECK(described(257) ==
+        "MPA Request rev 1, M=false C=true R=false S=false, PD_Length 257 (some peers take no more "
+        "than 256)");
+}
+
+TEST_CASE("an IRD is rounded down to a power of two where that is asked for, an ORD never") {
+  StartupOptions rounding;
+  rounding.round_ird = true;
+  for (const auto& [ird, said] : {std::pair<std::uint16_t, std::uint16_t>{0, 0},
+                                  {1, 1},
+                                  {2, 2},
+                                  {3, 2},
+                                  {16, 16},
+                                  {31, 16},
+                                  {0xFFFF, 8192}}) {
+    CAPTURE(ird);
+    auto options = rounding;
+    options.ird = ird;
+    options.ord = 7;
+    Startup end(Role::kInitiator, options);
+    REQUIRE(end.request({}, kStart));
+    const auto request = drain(end);
+    CHECK(word_of(decoded(FrameKind::kRequest, request)).ird == said);
+    CHECK(word_of(decoded(FrameKind::kRequest, request)).ord == 7);
+    end.receive(enhanced_frame(FrameKind::kReply, {.ird = 16, .ord = 0}), kStart);
+    CHECK(end.negotiated().ird == said);
+    const auto word = answer(rounding, {.ird = 16, .ord = 16}, ird, 7);
+    CHECK(word.ird == said);
+    CHECK(word.ord == 7);
+  }
+}
+
+TEST_CASE("rounding leaves the one Read that an RTR needs, and off is the default [EMPA-19]") {
+  StartupOptions rounding;
+  rounding.round_ird = true;
+  CHECK(answer(rounding, {.peer_to_peer = true, .ird = 4, .rtr_read = true, .ord = 4}, 0, 4).ird ==
+        1);
+  CHECK(answer({}, {.ird = 16, .ord = 16}, 5, 7).ird == 5);
+}
+
+}  // namespace
+}  // namespace iwarp::mpa::test
