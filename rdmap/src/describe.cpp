@@ -1,14 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMAP in words: one line per message, for traces (RFC 5040 section 4).
+// RDMAP in words: one line per message, for traces (RFC 5040 section 4, RFC 7306 sections 5 and 6).
 #include "iwarp/rdmap/describe.hpp"
 
 #include <fmt/format.h>
 
 #include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 #include "iwarp/rdmap/terminate.hpp"
 
 namespace iwarp::rdmap {
+namespace {
+
+std::string describe_read_request(bytes::View payload) {
+  const auto r = decode_read_request(payload);
+  if (!r) return " truncated";
+  return fmt::format(" {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} TO=0x{:x}", r->size,
+                     r->source_stag.value, r->source_to.value, r->sink_stag.value,
+                     r->sink_to.value);
+}
+
+std::string describe_atomic_request(bytes::View payload) {
+  const auto r = decode_atomic_request(payload);
+  if (!r && payload.size() < kAtomicRequestSize) return " truncated";
+  if (!r) return fmt::format(" unknown AOpCode {}", std::to_integer<unsigned>(payload[3]) & 0x0F);
+  const bool swap = r->opcode == AtomicOpcode::kCmpSwap;
+  auto text = fmt::format(" {} id=0x{:08x} STag=0x{:08x} TO=0x{:x} {}=0x{:x} mask=0x{:x}",
+                          swap ? "CmpSwap" : "FetchAdd", r->id, r->stag.value, r->to.value,
+                          swap ? "swap" : "add", r->add_or_swap, r->mask);
+  return text + fmt::format(" compare=0x{:x} mask=0x{:x}", r->compare, r->compare_mask);
+}
+
+std::string describe_atomic_response(bytes::View payload) {
+  const auto r = decode_atomic_response(payload);
+  if (!r) return " truncated";
+  return fmt::format(" id=0x{:08x} original=0x{:x}", r->id, r->original);
+}
+
+std::string describe_immediate(bytes::View payload) {
+  if (payload.size() < kImmediateSize) return " truncated";
+  return fmt::format(" 0x{:016x}", bytes::load_be<std::uint64_t>(payload.data()));
+}
+
+}  // namespace
 
 std::string describe_message(bytes::View ulpdu) {
   const auto header = ddp::decode_segment_header(ulpdu);
@@ -23,15 +57,21 @@ std::string describe_message(bytes::View ulpdu) {
   }
   const auto payload = ulpdu.subspan(header->size());
   if (row->invalidates) text += fmt::format(" STag=0x{:08x}", header->rsvd_ulp_rest);
-  if (row->opcode == Opcode::kReadRequest) {
-    const auto r = decode_read_request(payload);
-    if (!r) return text + " truncated";
-    text +=
-        fmt::format(" {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} TO=0x{:x}", r->size,
-                    r->source_stag.value, r->source_to.value, r->sink_stag.value, r->sink_to.value);
+  switch (row->opcode) {
+    case Opcode::kReadRequest:
+      return text + describe_read_request(payload);
+    case Opcode::kTerminate:
+      return "RDMAP " + describe_terminate(payload);
+    case Opcode::kImmediate:
+    case Opcode::kImmediateSolicited:
+      return text + describe_immediate(payload);
+    case Opcode::kAtomicRequest:
+      return text + describe_atomic_request(payload);
+    case Opcode::kAtomicResponse:
+      return text + describe_atomic_response(payload);
+    default:
+      return text;
   }
-  if (row->opcode == Opcode::kTerminate) return "RDMAP " + describe_terminate(payload);
-  return text;
 }
 
 }  // namespace iwarp::rdmap

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inbound half of an RDMAP stream: what DDP asks (ddp::Sink), and what becomes of whole
-// messages (RFC 5040 sections 5 and 7.2).
+// messages (RFC 5040 sections 5 and 7.2, RFC 7306 sections 5, 6 and 8.2).
 #include <algorithm>
 
 #include "iwarp/rdmap/stream.hpp"
@@ -26,6 +26,8 @@ Fault write_fault(AccessError error) {
       return ddp::kTaggedNotAssociated;  // [DDP-84] [DDP-85]
     case AccessError::kWraps:
       return ddp::kTaggedWrap;  // [DDP-77]
+    case AccessError::kMisaligned:
+      break;  // Writes may go anywhere.
   }
   return ddp::kDdpCatastrophic;
 }
@@ -74,15 +76,21 @@ void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_length) {
 }
 
 Result<void> Stream::admit(const ddp::SegmentHeader& h) {
-  if ((h.rsvd_ulp & kVersionMask) != kVersion) return fault(kVersionInvalid);  // [RDMAP-98]
-  // Opcodes above 7 are not ours. [RDMAP-97] [REG-4]
+  // [RDMAP-98] [EXT-64]
+  if ((h.rsvd_ulp & kVersionMask) != kVersion) return fault(kVersionInvalid);
+  // Opcodes above B are nobody's, those above 7 only for who agreed to them. [RDMAP-97] [REG-4]
+  // [EXT-2] [EXT-63]
   const OpcodeInfo* row = find_opcode(h.rsvd_ulp & kOpcodeMask);
   if (row == nullptr) return fault(kUnexpectedOpcode);
+  if (is_extension(row->opcode) && !options_.extensions) return fault(kUnexpectedOpcode);
   // The model and the queue are part of what the opcode means. [RDMAP-5] [RDMAP-7]
   if (row->tagged != h.tagged) return fault(kUnexpectedOpcode);
   if (!row->tagged && row->qn != h.qn) return fault(kUnexpectedOpcode);
-  // A response that answers nothing. [RDMAP-46]
-  if (row->opcode == Opcode::kReadResponse && outstanding_.empty()) return fault(kUnexpectedOpcode);
+  // A response that answers nothing, or comes before its turn. [RDMAP-46] [EXT-38]
+  if (row->opcode == Opcode::kReadResponse || row->opcode == Opcode::kAtomicResponse) {
+    const bool due = !outstanding_.empty() && outstanding_.front().response == row->opcode;
+    if (!due) return fault(kUnexpectedOpcode);
+  }
   return {};
 }
 
@@ -108,14 +116,27 @@ Result<bytes::Scatter> Stream::response_target(const ddp::SegmentHeader& h, std:
 }
 
 Result<ddp::UntaggedBuffer> Stream::untagged_buffer(const ddp::SegmentHeader& h) {
+  const auto opcode = static_cast<Opcode>(h.rsvd_ulp & kOpcodeMask);
+  const bytes::Span request(request_octets_);
   switch (h.qn) {
-    case kSendQueue:
+    case kSendQueue: {
       if (rtr_send_expected_) return ddp::UntaggedBuffer{};  // It is empty, and nobody's. [EMPA-38]
-      return ulp_.receive_buffer();  // DDP refuses what does not fit. [RDMAP-51]
+      auto buffer = ulp_.receive_buffer();  // DDP refuses what does not fit. [RDMAP-51]
+      if (!buffer || !buffer->ready) return buffer;
+      immediate_open_ = is_immediate(opcode);
+      // The completion carries it, the consumer's memory stays as it is. [EXT-50]
+      if (immediate_open_) buffer->pieces = {bytes::Span(immediate_octets_)};
+      return buffer;
+    }
     case kReadRequestQueue:
-      // IRD buffers, one per request not yet answered. [RDMAP-31] [RDMAP-43] [RDMAP-84]
+      // IRD buffers, one per request not yet answered. [RDMAP-31] [RDMAP-43] [RDMAP-84] [EXT-25]
+      // [EXT-34]
       if (inbound_.full()) return fault(ddp::kUntaggedNoBuffer);
-      return ddp::UntaggedBuffer{.pieces = {bytes::Span(read_request_octets_)}};
+      return ddp::UntaggedBuffer{
+          .pieces = {opcode == Opcode::kAtomicRequest ? request : request.first(kReadRequestSize)}};
+    case kAtomicResponseQueue:
+      // The request that waits for it has it ready. [EXT-32] [EXT-35]
+      return ddp::UntaggedBuffer{.pieces = {bytes::Span(response_octets_)}};
     case kTerminateQueue:
       // One Terminate can always be placed. [RDMAP-60] [RDMAP-61]
       return ddp::UntaggedBuffer{.pieces = {bytes::Span(terminate_octets_)}};
@@ -133,6 +154,10 @@ Result<void> Stream::deliver(const ddp::Delivery& delivery) {
       return deliver_read_request(delivery);
     case Opcode::kReadResponse:
       return deliver_read_response();
+    case Opcode::kAtomicRequest:
+      return deliver_atomic_request(delivery);
+    case Opcode::kAtomicResponse:
+      return deliver_atomic_response(delivery);
     case Opcode::kTerminate:
       return deliver_terminate(delivery);
     default:
@@ -145,22 +170,38 @@ Result<void> Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInf
     rtr_send_expected_ = false;
     return {};
   }
-  // Whole, and in order, as DDP delivers. [RDMAP-52] [RDMAP-74]
+  // The octets of a Send and of an Immediate go to different places: it may not become the other
+  // on the way.
+  if (immediate_open_ != is_immediate(row.opcode)) return fault(kUnexpectedOpcode);
+  const auto immediate = take_immediate(delivery.length);
+  if (!immediate) return fault(immediate.error());
+  // Whole, and in order, as DDP delivers. [RDMAP-52] [RDMAP-74] [EXT-51] [EXT-55]
   // InvSTag counts for the Invalidate kinds only; the ULP may refuse it. [RDMAP-4] [RDMAP-10]
-  // [RDMAP-99] [RDMAP-100]
+  // [RDMAP-99] [RDMAP-100] [EXT-3]
   return ulp_.send_received({.opcode = row.opcode,
-                             .length = delivery.length,
+                             .length = immediate_open_ ? 0 : delivery.length,
                              .solicited = row.solicited,
                              .invalidate = row.invalidates,
-                             .invalidated = Stag{delivery.header.rsvd_ulp_rest}});
+                             .invalidated = Stag{delivery.header.rsvd_ulp_rest},
+                             .immediate = *immediate});
+}
+
+// Exactly eight octets: DDP has refused more, that is its buffer. [EXT-54]
+Result<std::uint64_t> Stream::take_immediate(std::uint32_t length) const {
+  if (!immediate_open_) return 0;
+  if (length != kImmediateSize) {
+    return fault({Layer::kRdma, 2, 0xFF, "Immediate Data shorter than 8 octets"});
+  }
+  return bytes::load_be<std::uint64_t>(immediate_octets_.data());
 }
 
 Result<void> Stream::deliver_read_request(const ddp::Delivery& delivery) {
   if (delivery.length != kReadRequestSize) {
     return fault({Layer::kRdma, 2, 0xFF, "Read Request shorter than its header"});
   }
-  const auto request = decode_read_request(read_request_octets_);
-  current_segment_.rdma_header = read_request_octets_;
+  const bytes::View octets = bytes::View(request_octets_).first(kReadRequestSize);
+  const auto request = decode_read_request(octets);
+  std::ranges::copy(octets, current_segment_.rdma_header.begin());
   current_segment_.rdma_header_size = kReadRequestSize;
   // Answered by start_response(), in order and not before now; the ULP never sees it. [RDMAP-32]
   // [RDMAP-35] [RDMAP-69] [RDMAP-75]
@@ -175,6 +216,28 @@ Result<void> Stream::deliver_read_response() {
   }
   outstanding_.pop();
   if (!done.internal) ulp_.read_done(done.cookie);  // [RDMAP-44] [RDMAP-68] [RDMAP-79]
+  return {};
+}
+
+// Only what its own octets tell is judged here; the target, when its turn comes. [EXT-26] [EXT-30]
+// [EXT-43] [EXT-45]
+Result<void> Stream::deliver_atomic_request(const ddp::Delivery& delivery) {
+  const auto request = decode_atomic_request(bytes::View(request_octets_).first(delivery.length));
+  if (!request) return fault(request.error());
+  inbound_.push({.request = *request, .msn = delivery.header.msn});
+  return {};
+}
+
+Result<void> Stream::deliver_atomic_response(const ddp::Delivery& delivery) {
+  const auto response =
+      decode_atomic_response(bytes::View(response_octets_).first(delivery.length));
+  if (!response) return fault({Layer::kRdma, 2, 0xFF, "Atomic Response shorter than its header"});
+  const OutstandingRequest done = outstanding_.front();
+  if (response->id != done.id) {
+    return fault({Layer::kRdma, 2, 0xFF, "Atomic Response to another request"});  // [EXT-38]
+  }
+  outstanding_.pop();
+  ulp_.atomic_done(done.cookie, response->original);  // [EXT-36] [EXT-47]
   return {};
 }
 

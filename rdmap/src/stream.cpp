@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outbound half of an RDMAP stream and its state machine (RFC 5040 sections 5, 6.2 and 7.1).
+// The outbound half of an RDMAP stream and its state machine (RFC 5040 sections 5, 6.2 and 7.1,
+// RFC 7306 sections 5.3 to 7).
 #include "iwarp/rdmap/stream.hpp"
 
 namespace iwarp::rdmap {
@@ -11,8 +12,8 @@ constexpr std::uint64_t kTerminateToken = 1;
 constexpr std::uint64_t ulp_token(std::uint64_t cookie) { return cookie + 2; }
 constexpr std::uint64_t ulp_cookie(std::uint64_t token) { return token - 2; }
 
-// The code of an access error found while a Read Request is answered. [RDMAP-39]
-Fault read_fault(AccessError error) {
+// The code of an access error found while a Read or Atomic is answered. [RDMAP-39] [EXT-67]
+Fault response_fault(AccessError error) {
   switch (error) {
     case AccessError::kStagInvalid:
       return kInvalidStag;  // [RDMAP-101]
@@ -24,6 +25,8 @@ Fault read_fault(AccessError error) {
       return kNotAssociated;  // [RDMAP-102]
     case AccessError::kWraps:
       return kWrap;  // [RDMAP-105]
+    case AccessError::kMisaligned:
+      return kStreamCatastrophic;  // [EXT-10] [EXT-17] [EXT-66]
   }
   return kStreamCatastrophic;
 }
@@ -47,17 +50,24 @@ Request rtr_request(RtrKind kind) {
   return r;
 }
 
+// Octets of a request that is all header and no payload of the ULP; 0 for the others. [RDMAP-11]
+std::uint32_t header_only_size(Opcode opcode) {
+  if (opcode == Opcode::kReadRequest) return kReadRequestSize;
+  if (opcode == Opcode::kAtomicRequest) return kAtomicRequestSize;
+  return is_immediate(opcode) ? kImmediateSize : 0;
+}
+
 // What goes to DDP for an operation: which model, queue, control octet and length.
 ddp::Message message_for(const Request& r) {
   const OpcodeInfo& row = info(r.opcode);
+  const std::uint32_t own = header_only_size(r.opcode);
   return {.tagged = row.tagged,
           .rsvd_ulp = control_octet(r.opcode),
-          .rsvd_ulp_rest = row.invalidates ? r.stag.value : 0,  // [RDMAP-4] [RDMAP-10]
+          .rsvd_ulp_rest = row.invalidates ? r.stag.value : 0,  // [RDMAP-4] [RDMAP-10] [EXT-3]
           .stag = r.stag,
           .to = r.to,
           .qn = row.qn,
-          .length = r.opcode == Opcode::kReadRequest ? static_cast<std::uint32_t>(kReadRequestSize)
-                                                     : r.length};
+          .length = own != 0 ? own : r.length};
 }
 
 }  // namespace
@@ -126,7 +136,7 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
 }
 
 // Requests in submit order, responses in request order, the two in turns. [RDMAP-26] [RDMAP-34]
-// [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78]
+// [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
 bool Stream::start_something() {
   response_turn_ = !response_turn_;
   if (rtr_) return start_request();
@@ -150,7 +160,10 @@ bool Stream::start_request() {
 
 void Stream::start(const Request& request) {
   sending_ = Sending::kRequest;
-  if (request.opcode == Opcode::kReadRequest) {
+  if (request.opcode == Opcode::kAtomicRequest) {
+    outstanding_.push(
+        {.response = Opcode::kAtomicResponse, .id = request.atomic.id, .cookie = request.cookie});
+  } else if (request.opcode == Opcode::kReadRequest) {
     outstanding_.push({.sink_stag = request.sink_stag,
                        .sink_to = request.sink_to,
                        .sink = request.sink,
@@ -166,8 +179,11 @@ void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   const auto segment = transmitter_.next(mulpdu);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);
-  // A Read Request is all header, the others are all payload. [RDMAP-11]
-  if (request_.opcode == Opcode::kReadRequest) {
+  if (is_immediate(request_.opcode)) {
+    header.u64(request_.immediate);  // [EXT-52]
+  } else if (request_.opcode == Opcode::kAtomicRequest) {
+    encode(request_.atomic, header);
+  } else if (request_.opcode == Opcode::kReadRequest) {
     encode({.sink_stag = request_.sink_stag,
             .sink_to = request_.sink_to,
             .size = request_.length,
@@ -182,9 +198,16 @@ void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
 }
 
+// One at a time, so that a Read or an Atomic finds what all Atomics before it have left.
+// [EXT-30] [EXT-48] [EXT-57]
 bool Stream::start_response() {
   if (inbound_.empty()) return false;
-  const ReadRequest& r = inbound_.front().request;
+  const auto& request = inbound_.front().request;
+  if (const auto* read = std::get_if<ReadRequest>(&request)) return start_read_response(*read);
+  return start_atomic_response(std::get<AtomicRequest>(request));
+}
+
+bool Stream::start_read_response(const ReadRequest& r) {
   if (r.size != 0) {  // A Read of nothing is answered unseen. [RDMAP-40] [RDMAP-41] [SEC-19]
     const auto source = ulp_.read_source(r.source_stag, r.source_to, r.size);
     ulp_.release_source();
@@ -205,26 +228,50 @@ bool Stream::start_response() {
   return true;
 }
 
-bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
-  const ReadRequest r = inbound_.front().request;
-  const auto segment = transmitter_.next(mulpdu);
-  if (segment.length != 0) {
-    // Asked for anew with every segment, so a right taken back counts at once. [VRB-37]
-    const TaggedOffset from{r.source_to.value + segment.offset};
-    const auto source = ulp_.read_source(r.source_stag, from, segment.length);
-    if (!source) {
-      ulp_.release_source();
-      fail_response(source.error(), segment.offset);
-      return false;
-    }
-    out.payload = {*source};
-    // A third party may write there while we send; the CRC has to match what leaves.
-    out.copy_payload = true;
+bool Stream::start_atomic_response(const AtomicRequest& atomic) {
+  // Alignment is RDMAP's to check: of the TO here, of the memory behind it where that is known.
+  // Nothing was touched. [EXT-9] [EXT-11] [EXT-15] [EXT-16] [EXT-21] [EXT-65]
+  const auto original = atomic.to.value % kAtomicWord != 0
+                            ? std::unexpected(AccessError::kMisaligned)
+                            : ulp_.atomic(atomic);
+  if (!original) {
+    fail_response(original.error(), 0);
+    return false;
   }
+  sending_ = Sending::kResponse;
+  atomic_response_ = {.id = atomic.id, .original = *original};  // [EXT-31] [EXT-37]
+  transmitter_.start({.rsvd_ulp = control_octet(Opcode::kAtomicResponse),
+                      .qn = kAtomicResponseQueue,
+                      .length = kAtomicResponseSize});
+  return true;
+}
+
+bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
+  const auto segment = transmitter_.next(mulpdu);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);
+  if (const auto* read = std::get_if<ReadRequest>(&inbound_.front().request)) {
+    if (segment.length != 0 && !read_payload(*read, segment, out)) return false;
+  } else {
+    encode(atomic_response_, header);
+  }
   out.header_size = header.size();
   if (segment.header.last) inbound_.pop();
+  return true;
+}
+
+// Asked for anew with every segment, so a right taken back counts at once. [VRB-37]
+bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, OutSegment& out) {
+  const TaggedOffset from{read.source_to.value + segment.offset};
+  const auto source = ulp_.read_source(read.source_stag, from, segment.length);
+  if (!source) {
+    ulp_.release_source();
+    fail_response(source.error(), segment.offset);
+    return false;
+  }
+  out.payload = {*source};
+  // A third party may write there while we send; the CRC has to match what leaves.
+  out.copy_payload = true;
   return true;
 }
 
@@ -232,28 +279,33 @@ void Stream::segment_taken() {
   if (sending_ == Sending::kResponse) ulp_.release_source();
 }
 
-// The echo names the Read Request, advanced by what was already answered. [RDMAP-22] [RDMAP-94]
+// The echo names the request; a Read advanced by what was already answered, and an Atomic without
+// its RDMA header. [RDMAP-22] [RDMAP-94] [EXT-61]
 void Stream::fail_response(AccessError error, std::uint32_t offset) {
-  const InboundRequest read = inbound_.front();
-  ReadRequest r = read.request;
-  r.sink_to.value += offset;
-  r.source_to.value += offset;
-  r.size -= offset;
+  const InboundRequest inbound = inbound_.front();
+  const auto* read = std::get_if<ReadRequest>(&inbound.request);
+  const auto opcode = read != nullptr ? Opcode::kReadRequest : Opcode::kAtomicRequest;
   const ddp::SegmentHeader header{.tagged = false,
                                   .last = true,
-                                  .rsvd_ulp = control_octet(Opcode::kReadRequest),
+                                  .rsvd_ulp = control_octet(opcode),
                                   .qn = kReadRequestQueue,
-                                  .msn = read.msn};
+                                  .msn = inbound.msn};
   TerminatedSegment segment;
-  segment.segment_length = static_cast<std::uint16_t>(header.size() + kReadRequestSize);
+  segment.segment_length = static_cast<std::uint16_t>(header.size() + header_only_size(opcode));
   bytes::Writer ddp_out(segment.ddp_header);
   ddp::encode(header, ddp_out);
   segment.ddp_header_size = header.size();
-  bytes::Writer rdma_out(segment.rdma_header);
-  encode(r, rdma_out);
-  segment.rdma_header_size = kReadRequestSize;
+  if (read != nullptr) {
+    ReadRequest r = *read;
+    r.sink_to.value += offset;
+    r.source_to.value += offset;
+    r.size -= offset;
+    bytes::Writer rdma_out(segment.rdma_header);
+    encode(r, rdma_out);
+    segment.rdma_header_size = kReadRequestSize;
+  }
   current_segment_ = segment;
-  terminate(read_fault(error), true);
+  terminate(response_fault(error), true);
 }
 
 void Stream::terminate_segment(OutSegment& out) {

@@ -19,7 +19,9 @@ class ArenaUlp final : public Ulp {
  public:
   bool next_request(bool read_credit, Request& out) override {
     if (requests.empty()) return false;
-    if (requests.front().opcode == Opcode::kReadRequest && !read_credit) return false;
+    const auto next = requests.front().opcode;
+    const bool answered = next == Opcode::kReadRequest || next == Opcode::kAtomicRequest;
+    if (answered && !read_credit) return false;
     out = requests.front();
     requests.pop_front();
     if (out.opcode == Opcode::kReadRequest) watched.grant(out.sink);
@@ -27,6 +29,7 @@ class ArenaUlp final : public Ulp {
   }
   void sent(std::uint64_t) override {}
   void read_done(std::uint64_t) override { calls_after_end |= ended; }
+  void atomic_done(std::uint64_t, std::uint64_t) override { calls_after_end |= ended; }
   std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
                                                        std::uint32_t length) override {
     calls_after_end |= ended;
@@ -43,6 +46,15 @@ class ArenaUlp final : public Ulp {
     return View(*memory);
   }
   void release_source() override {}
+  std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) override {
+    calls_after_end |= ended;
+    const auto memory = window(request.stag, request.to, kAtomicWord, 1, 0);
+    if (!memory) return std::unexpected(memory.error());
+    watched.grant(*memory);
+    const auto original = bytes::load_be<std::uint64_t>(memory->data());
+    bytes::store_be(memory->data(), apply(request, original));
+    return original;
+  }
   bytes::Result<ddp::UntaggedBuffer> receive_buffer() override {
     calls_after_end |= ended;
     if (receives.empty() && hold) return ddp::UntaggedBuffer{.pieces = {}, .ready = false};

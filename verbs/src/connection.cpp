@@ -37,6 +37,7 @@ class NoUlp final : public rdmap::Ulp {
   bool next_request(bool, rdmap::Request&) override { return false; }
   void sent(std::uint64_t) override {}
   void read_done(std::uint64_t) override {}
+  void atomic_done(std::uint64_t, std::uint64_t) override {}
   std::expected<bytes::Span, AccessError> write_target(Stag, rdmap::TaggedOffset,
                                                        std::uint32_t) override {
     return std::unexpected(AccessError::kStagInvalid);
@@ -47,6 +48,9 @@ class NoUlp final : public rdmap::Ulp {
     return std::unexpected(AccessError::kStagInvalid);
   }
   void release_source() override {}
+  std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest&) override {
+    return std::unexpected(AccessError::kStagInvalid);
+  }
   bytes::Result<ddp::UntaggedBuffer> receive_buffer() override {
     return bytes::fault(ddp::kUntaggedNoBuffer);
   }
@@ -144,7 +148,7 @@ void Connection::enter_full_operation(TimePoint now) {
     settle(now);
     return;
   }
-  if (!qp_->connected(driver_.lock(), n.ird, n.ord)) {
+  if (!qp_->connected(driver_.lock(), n.ird, n.ord, stream.extensions)) {
     full_->qp = nullptr;
     events_.push_back({.type = ConnectionEvent::Type::kFailed,
                        .failure = mpa::Failure{.fault = mpa::kLocalCatastrophic}});

@@ -32,6 +32,8 @@ constexpr std::array kTexts{
     "address in use",
     "invalid address",
     "the operating system refused",
+    "an atomic operation takes exactly one local buffer, of 8 octets",
+    "the peer did not agree to RFC 7306",
 };
 
 class Category final : public std::error_category {

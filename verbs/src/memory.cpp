@@ -197,7 +197,9 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
   }
   if (window->pd != pd || region->pd != pd) return make_error_code(Errc::kWrongPd);
   // The peer cannot be given what the region's owner may not do himself.
-  if (has(what.access, Access::kRemoteWrite) && !has(region->access, Access::kLocalWrite)) {
+  const bool writes =
+      has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
+  if (writes && !has(region->access, Access::kLocalWrite)) {
     return make_error_code(Errc::kNotBindable);
   }
   const auto start = reinterpret_cast<std::uintptr_t>(what.address);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream's half of a queue pair: which request is next, whose memory it may use, and what
-// completes (verbs draft section 8). Called under the connection's lock.
+// The stream's half of a queue pair, outbound: which request is next, whose memory it may use, and
+// what completes (verbs draft section 8, RFC 7306 sections 5 and 6). Under the connection's lock.
 #include <algorithm>
+#include <bit>
 
-#include "iwarp/rdmap/faults.hpp"
+#include "iwarp/bytes/place.hpp"
 #include "queue_pair_impl.hpp"
 
 namespace iwarp::verbs {
-
-using bytes::fault;
-using bytes::Result;
 
 namespace {
 
@@ -17,8 +15,10 @@ WcOpcode wc_opcode(WrOpcode opcode) {
   switch (opcode) {
     case WrOpcode::kSend:
     case WrOpcode::kSendInvalidate:
+    case WrOpcode::kImmediate:
       return WcOpcode::kSend;
     case WrOpcode::kWrite:
+    case WrOpcode::kWriteImmediate:
       return WcOpcode::kWrite;
     case WrOpcode::kRead:
     case WrOpcode::kReadInvalidate:
@@ -29,6 +29,10 @@ WcOpcode wc_opcode(WrOpcode opcode) {
       return WcOpcode::kFastRegister;
     case WrOpcode::kBindWindow:
       return WcOpcode::kBindWindow;
+    case WrOpcode::kFetchAdd:
+      return WcOpcode::kFetchAdd;
+    case WrOpcode::kCmpSwap:
+      return WcOpcode::kCmpSwap;
   }
   return WcOpcode::kSend;
 }
@@ -37,7 +41,13 @@ rdmap::Opcode message_opcode(WrOpcode opcode, bool solicited) {
   using rdmap::Opcode;
   switch (opcode) {
     case WrOpcode::kWrite:
+    case WrOpcode::kWriteImmediate:
       return Opcode::kWrite;
+    case WrOpcode::kImmediate:
+      return solicited ? Opcode::kImmediateSolicited : Opcode::kImmediate;
+    case WrOpcode::kFetchAdd:
+    case WrOpcode::kCmpSwap:
+      return Opcode::kAtomicRequest;
     case WrOpcode::kSendInvalidate:
       return solicited ? Opcode::kSendSolicitedInvalidate : Opcode::kSendInvalidate;
     case WrOpcode::kRead:
@@ -53,17 +63,18 @@ bool is_local(WrOpcode opcode) {
          opcode == WrOpcode::kBindWindow;
 }
 
-std::uint64_t virtual_address(const std::byte* address) {
-  return reinterpret_cast<std::uintptr_t>(address);
-}
-
 }  // namespace
-
-// Send queue --------------------------------------------------------------------------------------
 
 bool QueuePair::next_request(bool read_credit, rdmap::Request& out) {
   if (state() != QpState::kRts) return false;  // In Idle nothing is processed. [VRB-6]
   if (impl_->waiting_for_pins) retire();
+  if (impl_->immediate_due) {  // Nothing of ours comes between a Write and its Immediate.
+    out.cookie = *std::exchange(impl_->immediate_due, std::nullopt);
+    const SendSlot& slot = impl_->slot(out.cookie);
+    out.opcode = message_opcode(WrOpcode::kImmediate, has(slot.flags, SendFlags::kSolicited));
+    out.immediate = slot.immediate;
+    return true;
+  }
   // Started in order, one at a time. [VRB-43]
   while (impl_->started < impl_->posted.load(std::memory_order_acquire)) {
     const auto sequence = impl_->started;
@@ -80,23 +91,25 @@ bool QueuePair::next_request(bool read_credit, rdmap::Request& out) {
     }
     ++impl_->started;
     slot.stage = SendSlot::Stage::kStarted;
-    if (!resolve(slot)) return false;
+    if (!permitted(slot) || !resolve(slot)) return false;
     fill_request(slot, out);
     out.cookie = sequence;
+    out.atomic.id = static_cast<std::uint32_t>(sequence);  // as unique as the slot [EXT-37]
+    if (slot.opcode == WrOpcode::kWriteImmediate) impl_->immediate_due = sequence;
     return true;
   }
   return false;
 }
 
 bool QueuePair::may_start(const SendSlot& slot, bool read_credit) const {
-  // Read fence: every earlier Read is complete. [VRB-50]
+  // Read fence: every earlier Read and atomic is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kFence) && impl_->reads_under_way != 0) return false;
   // Local fence: every earlier request is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kLocalFence) && impl_->retired.load() != impl_->started) {
     return false;
   }
   // ORD stalls the queue rather than being exceeded; ORD 0 fails in resolve(). [VRB-23]
-  if (slot.is_read() && impl_->ord != 0) {
+  if (slot.is_answered() && impl_->ord != 0) {
     return read_credit && impl_->reads_under_way < impl_->ord;
   }
   return true;
@@ -130,26 +143,29 @@ QueuePair::Local QueuePair::run_local(SendSlot& slot) {
   return Local::kFailed;
 }
 
+// What this connection cannot do at all fails here, and is not sent: Reads and atomics without ORD,
+// and what was posted in Idle for a peer that turned out not to know RFC 7306. [VRB-46] [EXT-1]
+bool QueuePair::permitted(SendSlot& slot) {
+  const bool refused =
+      (slot.is_answered() && impl_->ord == 0) || (is_extension(slot.opcode) && !impl_->extensions);
+  if (refused) fail(slot, WcStatus::kLocalQpOperation);
+  return !refused;
+}
+
 // Pins the local buffers of a request until it is finished.
 bool QueuePair::resolve(SendSlot& slot) {
   slot.grants.clear();
-  if (slot.is_read()) {
-    if (impl_->ord == 0) {  // [VRB-46]
-      fail(slot, WcStatus::kLocalQpOperation);
-      return false;
-    }
-    ++impl_->reads_under_way;
-  }
+  if (slot.is_answered()) ++impl_->reads_under_way;
   if (has(slot.flags, SendFlags::kInline)) return true;
   const AccessRequest who{.pd = init_.pd,
                           .qp = num_,
                           .remote = false,
-                          .need = slot.is_read() ? Access::kLocalWrite : Access::kNone};
+                          .need = slot.is_answered() ? Access::kLocalWrite : Access::kNone};
   for (const Sge& sge : slot.sgl) {
     if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
     auto grant = stags_.acquire(who, sge.lkey, virtual_address(sge.address), sge.length);
     if (!grant) {
-      fail(slot, WcStatus::kLocalProtection);  // [VRB-28]
+      fail(slot, WcStatus::kLocalProtection);  // [VRB-28] [EXT-60]
       return false;
     }
     slot.grants.push_back(std::move(*grant));
@@ -163,17 +179,17 @@ void QueuePair::fill_request(SendSlot& slot, rdmap::Request& out) {
   out.payload.clear();
   out.stag = slot.opcode == WrOpcode::kSendInvalidate ? slot.invalidate : slot.remote.rkey;
   out.to = rdmap::TaggedOffset{slot.remote.to};
-  if (slot.is_read()) {
-    // The sink as the peer shall name it. An empty Read may have none.
-    out.sink_stag = slot.sgl.empty() ? Stag{1} : slot.sgl[0].lkey;
-    out.sink_to = {};
-    out.sink = {};
-    if (!slot.grants.empty()) {
-      const Region& region = *slot.grants[0].region();
-      out.sink = slot.grants[0].memory();
-      out.sink_to.value =
-          region.to_base + static_cast<std::uint64_t>(out.sink.data() - region.address);
-    }
+  out.immediate = slot.immediate;
+  if (slot.is_read()) return fill_sink(slot, out);
+  if (slot.is_atomic()) {
+    const bool swap = slot.opcode == WrOpcode::kCmpSwap;
+    out.atomic = {.opcode = swap ? rdmap::AtomicOpcode::kCmpSwap : rdmap::AtomicOpcode::kFetchAdd,
+                  .stag = slot.remote.rkey,
+                  .to = out.to,
+                  .add_or_swap = slot.atomic.add_or_swap,
+                  .mask = swap ? slot.atomic.swap_mask : slot.atomic.add_mask,
+                  .compare = slot.atomic.compare,
+                  .compare_mask = slot.atomic.compare_mask};
     return;
   }
   if (has(slot.flags, SendFlags::kInline)) {
@@ -185,6 +201,17 @@ void QueuePair::fill_request(SendSlot& slot, rdmap::Request& out) {
   for (const Grant& grant : slot.grants) out.payload.push_back(grant.memory());
 }
 
+// The sink as the peer shall name it. An empty Read may have none.
+void QueuePair::fill_sink(SendSlot& slot, rdmap::Request& out) {
+  out.sink_stag = slot.sgl.empty() ? Stag{1} : slot.sgl[0].lkey;
+  out.sink_to = {};
+  out.sink = {};
+  if (slot.grants.empty()) return;
+  const Region& region = *slot.grants[0].region();
+  out.sink = slot.grants[0].memory();
+  out.sink_to.value = region.to_base + static_cast<std::uint64_t>(out.sink.data() - region.address);
+}
+
 void QueuePair::fail(SendSlot& slot, WcStatus status) {
   slot.status = status;
   impl_->local_failure = true;  // The stream has to end with it. [VRB-54]
@@ -193,12 +220,23 @@ void QueuePair::fail(SendSlot& slot, WcStatus status) {
 void QueuePair::sent(std::uint64_t cookie) {
   if (cookie < impl_->retired.load() || state() != QpState::kRts) return;
   SendSlot& slot = impl_->slot(cookie);
-  if (!slot.is_read()) finish(slot);  // A Read is complete when its data is there. [RDMAP-77]
+  if (--slot.unsent != 0) return;  // A Write whose Immediate is still to leave.
+  // A Read or atomic is complete when its answer is there. [RDMAP-77] [EXT-41]
+  if (!slot.is_answered()) finish(slot);
 }
 
-void QueuePair::read_done(std::uint64_t cookie) {
-  --impl_->reads_under_way;
+void QueuePair::read_done(std::uint64_t cookie) { response_done(impl_->slot(cookie)); }
+
+void QueuePair::atomic_done(std::uint64_t cookie, std::uint64_t original) {
   SendSlot& slot = impl_->slot(cookie);
+  // A number of this host, wherever the sink begins. [EXT-13]
+  const auto octets = std::bit_cast<std::array<std::byte, sizeof original>>(original);
+  bytes::place_copy(slot.grants[0].memory(), octets);
+  response_done(slot);
+}
+
+void QueuePair::response_done(SendSlot& slot) {
+  --impl_->reads_under_way;
   impl_->octets_placed += slot.length;
   finish(slot);
 }
@@ -237,7 +275,7 @@ void QueuePair::complete_send(SendSlot& slot, std::uint64_t sequence) {
   WorkCompletion wc{.wr_id = slot.wr_id,
                     .status = slot.status,
                     .opcode = wc_opcode(slot.opcode),
-                    .byte_len = slot.is_read() ? slot.length : 0,
+                    .byte_len = slot.is_answered() ? slot.length : 0,
                     .qp_num = num_};
   push(*init_.send_cq, wc, failed, {.counter = &impl_->reaped, .value = sequence + 1});
 }
@@ -259,7 +297,7 @@ bool QueuePair::revoke(const Region& region, bool mid_message) {
   for (auto s = impl_->retired.load(); s < impl_->started; ++s) {
     SendSlot& slot = impl_->slot(s);
     if (std::none_of(slot.grants.begin(), slot.grants.end(), names)) continue;
-    const bool unfinished = slot.is_read() || (mid_message && s + 1 == impl_->started);
+    const bool unfinished = slot.is_answered() || (mid_message && s + 1 == impl_->started);
     if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);  // only one [VRB-14]
     needed |= unfinished;
     slot.grants.clear();
@@ -271,125 +309,6 @@ bool QueuePair::revoke(const Region& region, bool mid_message) {
   if (names(impl_->target)) impl_->target.release();
   if (names(impl_->source)) impl_->source.release();
   return needed;
-}
-
-// Inbound tagged ----------------------------------------------------------------------------------
-
-std::expected<bytes::Span, AccessError> QueuePair::write_target(Stag stag, rdmap::TaggedOffset to,
-                                                                std::uint32_t length) {
-  if (!has(init_.inbound, Access::kRemoteWrite)) return std::unexpected(AccessError::kNoRight);
-  auto grant =
-      stags_.acquire({.pd = init_.pd, .qp = num_, .remote = true, .need = Access::kRemoteWrite},
-                     stag, to.value, length);
-  if (!grant) return std::unexpected(grant.error());
-  impl_->target = std::move(*grant);
-  impl_->octets_placed += length;
-  return impl_->target.memory();
-}
-
-void QueuePair::release_target() { impl_->target.release(); }
-
-std::expected<bytes::View, AccessError> QueuePair::read_source(Stag stag, rdmap::TaggedOffset to,
-                                                               std::uint32_t length) {
-  if (!has(init_.inbound, Access::kRemoteRead)) return std::unexpected(AccessError::kNoRight);
-  auto grant =
-      stags_.acquire({.pd = init_.pd, .qp = num_, .remote = true, .need = Access::kRemoteRead},
-                     stag, to.value, length);
-  if (!grant) return std::unexpected(grant.error());
-  impl_->source = std::move(*grant);
-  return bytes::View(impl_->source.memory());
-}
-
-void QueuePair::release_source() { impl_->source.release(); }
-
-// Inbound Sends -----------------------------------------------------------------------------------
-
-Result<ddp::UntaggedBuffer> QueuePair::receive_buffer() {
-  if (!take_receive()) {
-    if (impl_->hold_on_empty) return ddp::UntaggedBuffer{.pieces = {}, .ready = false};
-    return fault(ddp::kUntaggedNoBuffer);
-  }
-  if (!resolve_receive()) {
-    complete_receive({.status = WcStatus::kLocalProtection});
-    return fault(ddp::kDdpCatastrophic);
-  }
-  ddp::UntaggedBuffer buffer;
-  for (const Grant& grant : impl_->receive_grants) buffer.pieces.push_back(grant.memory());
-  return buffer;
-}
-
-bool QueuePair::take_receive() {
-  if (init_.srq == nullptr) {
-    impl_->receive = impl_->rq.take();
-    return impl_->receive.has_value();
-  }
-  // A peer that eats the shared receives is stopped at its queue pair's cap. [SEC-22]
-  const auto cap = init_.srq->limits().per_qp;
-  if (cap != 0 && impl_->srq_taken - impl_->srq_reaped.load() >= cap) return false;
-  impl_->receive = init_.srq->take();
-  if (impl_->receive) ++impl_->srq_taken;
-  return impl_->receive.has_value();
-}
-
-bool QueuePair::resolve_receive() {
-  const AccessRequest who{.pd = init_.srq != nullptr ? init_.srq->pd() : init_.pd,
-                          .qp = num_,
-                          .remote = false,
-                          .need = Access::kLocalWrite};
-  impl_->receive_grants.clear();
-  for (const Sge& sge : impl_->receive->sgl) {
-    if (sge.length == 0) continue;
-    auto grant = stags_.acquire(who, sge.lkey, virtual_address(sge.address), sge.length);
-    if (!grant) return false;
-    impl_->receive_grants.push_back(std::move(*grant));
-  }
-  return true;
-}
-
-Result<void> QueuePair::send_received(const rdmap::ReceivedSend& send) {
-  impl_->receive_grants.clear();
-  impl_->octets_placed += send.length;
-  const WorkCompletion wc{.status = WcStatus::kSuccess,
-                          .opcode = WcOpcode::kRecv,
-                          .byte_len = send.length,
-                          .solicited = send.solicited,
-                          .invalidated = send.invalidate,
-                          .invalidated_stag = send.invalidated};
-  if (send.invalidate) {
-    // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
-    const auto done = stags_.invalidate(init_.pd, num_, send.invalidated, true);
-    if (done == StagTable::Invalidated::kRefused) return fault(rdmap::kCannotInvalidate);
-    if (done == StagTable::Invalidated::kPinned) {
-      impl_->invalidating = wc;  // Somebody still lets go of it: see finish_invalidate().
-      return {};
-    }
-  }
-  complete_receive(wc);
-  return {};
-}
-
-bool QueuePair::finish_invalidate() {
-  if (!impl_->invalidating) return true;
-  const WorkCompletion wc = *impl_->invalidating;
-  // The STag is dead since the Send came; what is left is that nobody holds its memory. [SEC-14]
-  const auto done = stags_.invalidate(init_.pd, num_, wc.invalidated_stag, false);
-  if (done == StagTable::Invalidated::kPinned) return false;
-  impl_->invalidating.reset();
-  complete_receive(wc);
-  return true;
-}
-
-void QueuePair::complete_receive(WorkCompletion wc) {
-  wc.wr_id = impl_->receive->wr_id;
-  wc.opcode = WcOpcode::kRecv;
-  wc.qp_num = num_;
-  impl_->receive.reset();
-  impl_->receive_grants.clear();
-  const CompletionQueue::Reaped reaped =
-      init_.srq != nullptr
-          ? CompletionQueue::Reaped{.counter = &impl_->srq_reaped, .value = impl_->srq_taken}
-          : CompletionQueue::Reaped{.counter = &impl_->rq.reaped(), .value = impl_->rq.taken()};
-  push(*init_.recv_cq, wc, wc.solicited || wc.status != WcStatus::kSuccess, reaped);
 }
 
 }  // namespace iwarp::verbs

@@ -12,7 +12,28 @@ namespace {
 
 bool carries_payload(WrOpcode opcode) {
   return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendInvalidate ||
-         opcode == WrOpcode::kWrite;
+         opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate;
+}
+
+// What a request of RFC 7306 has to look like.
+std::error_code check_extension(const SendWr& wr) {
+  const bool atomic = wr.opcode == WrOpcode::kFetchAdd || wr.opcode == WrOpcode::kCmpSwap;
+  if (atomic && (wr.sgl.size() != 1 || wr.sgl[0].length != rdmap::kAtomicWord)) {
+    return make_error_code(Errc::kAtomicNeedsOneWord);
+  }
+  if (wr.opcode == WrOpcode::kImmediate && !wr.sgl.empty()) {
+    return make_error_code(Errc::kInvalidArgument);
+  }
+  return {};
+}
+
+// A Read Request comes back with its RDMA header, an Atomic Request with DDP's alone. [EXT-61]
+bool is_about_request(const rdmap::TerminatedSegment& segment) {
+  if (segment.rdma_header_size != 0) return true;
+  const auto header =
+      ddp::decode_segment_header(bytes::View(segment.ddp_header).first(segment.ddp_header_size));
+  return header && rdmap::find_opcode(header->rsvd_ulp & rdmap::kOpcodeMask) ==
+                       &rdmap::info(rdmap::Opcode::kAtomicRequest);
 }
 
 bool flushes(QpState state) {
@@ -85,6 +106,11 @@ std::error_code QueuePair::check(const SendWr& wr) const {
   if (wr.opcode == WrOpcode::kReadInvalidate && wr.sgl.empty()) {
     return make_error_code(Errc::kReadNeedsOneSge);
   }
+  if (is_extension(wr.opcode)) {
+    // In Idle nobody knows yet what the peer will agree to. [EXT-1]
+    if (state() == QpState::kRts && !impl_->extensions) return make_error_code(Errc::kNotAgreed);
+    if (const auto error = check_extension(wr)) return error;
+  }
   if (has(wr.flags, SendFlags::kInline)) {
     if (!carries_payload(wr.opcode)) return make_error_code(Errc::kInvalidArgument);
     if (total > limits.max_inline) return make_error_code(Errc::kInlineTooLong);
@@ -108,6 +134,9 @@ std::error_code QueuePair::enqueue(const SendWr& wr) {
   slot.invalidate = wr.invalidate;
   slot.registration = wr.registration;
   slot.bind = wr.bind;
+  slot.atomic = wr.atomic;
+  slot.immediate = wr.immediate;
+  slot.unsent = wr.opcode == WrOpcode::kWriteImmediate ? 2 : 1;
   slot.length = 0;
   for (const Sge& sge : wr.sgl) slot.length += sge.length;
   if (has(wr.flags, SendFlags::kInline)) {
@@ -145,6 +174,7 @@ QpAttributes QueuePair::query() const {
       .state = state(),
       .ird = impl_->ird,
       .ord = impl_->ord,
+      .extensions = impl_->extensions,
       .send_outstanding = static_cast<std::size_t>(impl_->posted.load() - impl_->retired.load()),
       .recv_outstanding = init_.srq != nullptr ? 0 : impl_->rq.size(),
       .terminate_sent = impl_->terminate_sent,
@@ -194,12 +224,14 @@ std::error_code QueuePair::set_ord(std::uint16_t ord) {
   return {};
 }
 
-bool QueuePair::connected(std::shared_ptr<QpDriver> driver, std::uint16_t ird, std::uint16_t ord) {
+bool QueuePair::connected(std::shared_ptr<QpDriver> driver, std::uint16_t ird, std::uint16_t ord,
+                          bool extensions) {
   const std::lock_guard lock(impl_->post);
   if (state() != QpState::kIdle || impl_->driver != nullptr) return false;
   impl_->driver = std::move(driver);
   impl_->ird = ird;
   impl_->ord = std::min(ord, impl_->ord_limit);
+  impl_->extensions = extensions;
   impl_->terminate_sent.reset();
   impl_->terminate_received.reset();
   impl_->local_failure = false;
@@ -248,7 +280,7 @@ void QueuePair::terminate_sent(const rdmap::Terminate& terminate) {
   }
   // A Send that was too long for its buffer is that receive's error. [VRB-38]
   if (terminate.fault == ddp::kUntaggedTooLong && impl_->receive) {
-    complete_receive({.status = WcStatus::kLocalLength});
+    complete_receive({.status = WcStatus::kLocalLength, .opcode = WcOpcode::kRecv});
   }
   async(AsyncEventType::kTerminateSent, terminate);  // [RDMAP-91] [DDP-91] [VRB-55]
 }
@@ -258,12 +290,12 @@ void QueuePair::terminate_received(const rdmap::Terminate& terminate) {
     const std::lock_guard lock(impl_->post);
     impl_->terminate_received = terminate;
   }
-  // Responses come in order: an error about a Read is the oldest unfinished one's. [VRB-54]
-  const bool about_read = terminate.segment && terminate.segment->rdma_header_size != 0;
-  if (about_read) {
+  // Responses come in order: an error about a Read or an atomic is the oldest unfinished one's.
+  // [VRB-54]
+  if (terminate.segment && is_about_request(*terminate.segment)) {
     for (auto s = impl_->retired.load(); s < impl_->started; ++s) {
       SendSlot& slot = impl_->slot(s);
-      if (!slot.is_read() || slot.stage == SendSlot::Stage::kDone) continue;
+      if (!slot.is_answered() || slot.stage == SendSlot::Stage::kDone) continue;
       const bool access = terminate.fault.layer == bytes::Layer::kRdma && terminate.fault.type == 1;
       slot.status = access ? WcStatus::kRemoteAccess : WcStatus::kRemoteOperation;
       break;
@@ -283,6 +315,7 @@ void QueuePair::flush() {
   const std::lock_guard lock(impl_->lower);
   impl_->waiting_for_pins = false;
   impl_->reads_under_way = 0;
+  impl_->immediate_due.reset();
   // In order; one may carry an error. What was sent behind something unfinished is flushed with it:
   // a success stands for all before it. [VRB-14] [VRB-43]
   bool unfinished = false;
@@ -300,10 +333,11 @@ void QueuePair::flush_receives() {
   impl_->target.release();
   impl_->source.release();
   impl_->invalidating.reset();
-  if (impl_->receive) complete_receive({.status = WcStatus::kWrFlush});
+  const WorkCompletion flushed{.status = WcStatus::kWrFlush, .opcode = WcOpcode::kRecv};
+  if (impl_->receive) complete_receive(flushed);
   // Receives of an SRQ belong to the other queue pairs as well. [VRB-19]
   if (init_.srq != nullptr) return;
-  while (take_receive()) complete_receive({.status = WcStatus::kWrFlush});
+  while (take_receive()) complete_receive(flushed);
 }
 
 void QueuePair::push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,

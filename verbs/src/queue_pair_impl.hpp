@@ -7,6 +7,16 @@
 
 namespace iwarp::verbs {
 
+inline std::uint64_t virtual_address(const std::byte* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
+/// Only for peers that agreed to RFC 7306.
+constexpr bool is_extension(WrOpcode opcode) {
+  return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap ||
+         opcode == WrOpcode::kImmediate || opcode == WrOpcode::kWriteImmediate;
+}
+
 struct QueuePair::SendSlot {
   enum class Stage : std::uint8_t { kPosted, kStarted, kDone };
 
@@ -21,9 +31,15 @@ struct QueuePair::SendSlot {
   Stag invalidate;
   Registration registration;
   WindowBind bind;
+  Atomic atomic;
+  std::uint64_t immediate = 0;
+  int unsent = 1;  ///< messages that have not left
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;
 
   bool is_read() const { return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate; }
+  bool is_atomic() const { return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap; }
+  /// Complete when the peer has answered, not when the request has left.
+  bool is_answered() const { return is_read() || is_atomic(); }
 };
 
 struct QueuePair::Impl {
@@ -42,7 +58,9 @@ struct QueuePair::Impl {
   std::atomic<std::uint64_t> retired{0};
   std::atomic<std::uint64_t> reaped{0};
   std::uint64_t started = 0;
-  std::size_t reads_under_way = 0;
+  std::size_t reads_under_way = 0;  ///< and atomics
+  /// The Write of this kWriteImmediate was given out, its Immediate comes next.
+  std::optional<std::uint64_t> immediate_due;
   bool waiting_for_pins = false;
   bool local_failure = false;
 
@@ -60,6 +78,7 @@ struct QueuePair::Impl {
 
   std::shared_ptr<QpDriver> driver;  ///< under `post`
   std::uint16_t ird = 0;
+  bool extensions = false;  ///< of the connection, present or last
   /// The consumer's ORD limit, for this connection and later ones.
   std::uint16_t ord_limit = UINT16_MAX;
   std::atomic<std::uint16_t> ord = 0;                  ///< lowered by the consumer at any time

@@ -35,9 +35,9 @@ std::string_view to_string(WcStatus status) {
 }
 
 std::string_view to_string(WcOpcode opcode) {
-  static constexpr std::array<std::string_view, 7> kNames{
-      "Send",          "RDMA Write",  "RDMA Read", "Local Invalidate",
-      "Fast-Register", "Bind Window", "Receive"};
+  static constexpr std::array<std::string_view, 10> kNames{
+      "Send",        "RDMA Write", "RDMA Read", "Local Invalidate", "Fast-Register",
+      "Bind Window", "Receive",    "FetchAdd",  "CmpSwap",          "Receive of Immediate Data"};
   return name(kNames, opcode);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The opcode table, the control octet, the Read Request header, and messages in words (RFC 5040
-// sections 4.1 to 4.4).
+// sections 4.1 to 4.4, RFC 7306 section 4).
 #include "iwarp/rdmap/message_header.hpp"
 
 #include "iwarp/rdmap/describe.hpp"
@@ -12,7 +12,8 @@ namespace {
 using namespace test;
 
 TEST_CASE(
-    "the opcode table is that of RFC 5040 figure 4 [RDMAP-2, RDMAP-3, RDMAP-5, RDMAP-6, "
+    "the opcode table is that of RFC 5040 figure 4 and RFC 7306 figure 2 [EXT-3, EXT-8, EXT-18, "
+    "EXT-19, EXT-24, EXT-28, EXT-33, EXT-49, RDMAP-2, RDMAP-3, RDMAP-5, RDMAP-6, "
     "RDMAP-7, RDMAP-8, RDMAP-11, RDMAP-33, RDMAP-54]") {
   struct Row {
     Opcode opcode;
@@ -31,6 +32,10 @@ TEST_CASE(
       {Opcode::kSendSolicited, 0x45, false, 0, true, false},
       {Opcode::kSendSolicitedInvalidate, 0x46, false, 0, true, true},
       {Opcode::kTerminate, 0x47, false, 2, false, false},
+      {Opcode::kImmediate, 0x48, false, 0, false, false},
+      {Opcode::kImmediateSolicited, 0x49, false, 0, true, false},
+      {Opcode::kAtomicRequest, 0x4A, false, 1, false, false},
+      {Opcode::kAtomicResponse, 0x4B, false, 3, false, false},
   };
   for (const Row& row : rows) {
     CAPTURE(row.control);
@@ -44,7 +49,7 @@ TEST_CASE(
     CHECK(found->invalidates == row.invalidates);
     CHECK(&info(row.opcode) == found);
   }
-  for (std::uint8_t nibble = 8; nibble < 16; ++nibble) CHECK(find_opcode(nibble) == nullptr);
+  for (std::uint8_t nibble = 12; nibble < 16; ++nibble) CHECK(find_opcode(nibble) == nullptr);
 }
 
 TEST_CASE("the Read Request header is that of frame G [RDMAP-12, RDMAP-36]") {

@@ -54,6 +54,9 @@ inline Octets ulpdu_of(const iwarp::test::Vector& frame) {
 inline Octets message(const std::string& name) {
   return ulpdu_of(iwarp::test::load_vector("messages.hex", name));
 }
+inline Octets extension(const std::string& name) {
+  return ulpdu_of(iwarp::test::load_vector("extensions.hex", name));
+}
 inline Octets terminate_frame(const std::string& name) {
   return ulpdu_of(iwarp::test::load_vector("terminates.hex", name));
 }
@@ -122,13 +125,19 @@ class ScriptedUlp final : public Ulp {
 
   bool next_request(bool read_credit, Request& out) override {
     if (requests.empty()) return false;
-    if (requests.front().opcode == Opcode::kReadRequest && !read_credit) return false;
+    const auto next = requests.front().opcode;
+    const bool answered = next == Opcode::kReadRequest || next == Opcode::kAtomicRequest;
+    if (answered && !read_credit) return false;
     out = requests.front();
     requests.pop_front();
     return true;
   }
   void sent(std::uint64_t cookie) override { log.push_back(fmt::format("sent {}", cookie)); }
   void read_done(std::uint64_t cookie) override { log.push_back(fmt::format("read {}", cookie)); }
+
+  void atomic_done(std::uint64_t cookie, std::uint64_t original) override {
+    log.push_back(fmt::format("atomic {} {:x}", cookie, original));
+  }
 
   std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
                                                        std::uint32_t length) override {
@@ -150,6 +159,16 @@ class ScriptedUlp final : public Ulp {
     return bytes::View(*memory);
   }
   void release_source() override { source_held = false; }
+  /// Words are kept in the arena in the order of the wire.
+  std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) override {
+    log.push_back(fmt::format("atomic {:08x} {:x}", request.stag.value, request.to.value));
+    const auto memory = find(writable, request.stag, request.to, kAtomicWord);
+    if (!memory) return std::unexpected(memory.error());
+    granted.emplace_back(*memory);
+    const auto original = bytes::load_be<std::uint64_t>(memory->data());
+    bytes::store_be(memory->data(), apply(request, original));
+    return original;
+  }
 
   bytes::Result<ddp::UntaggedBuffer> receive_buffer() override {
     log.emplace_back("receive");

@@ -93,8 +93,52 @@ TEST_CASE("the verbs line says what each message does to programs") {
   }
   CHECK(contains(printed_vector("terminates.hex", "L"),
                  "Terminate: client ends the stream because of \"invalid STag\""));
-  CHECK(contains(printed_vector("extensions.hex", "J"),
-                 "nothing that server has an operation for; it answers with a Terminate"));
+}
+
+TEST_CASE("the messages of RFC 7306 are said with all that is in them") {
+  const std::vector<std::pair<const char*, const char*>> expected{
+      {"I", "RDMAP Immediate Data with Solicited Event 0x0102030405060708\n"},
+      {"I",
+       "Immediate Data 0x0102030405060708 for the completion of one Receive of server, whose "
+       "buffer "
+       "it leaves alone; wakes a program that waits for solicited events"},
+      {"J",
+       "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 mask=0x0 "
+       "compare=0x0 mask=0xffffffffffffffff\n"},
+      {"J",
+       "FetchAdd: adds 1 to the word at 0x1000 of server's STag 0x11223344, in one piece and "
+       "without "
+       "waking its program"},
+      {"J2",
+       "RDMAP Atomic Request CmpSwap id=0xcafe0002 STag=0x11223344 TO=0x1000 swap=0x63 "
+       "mask=0xffffffffffffffff compare=0x2a mask=0xffffffffffffffff\n"},
+      {"J2",
+       "CmpSwap: where the word at 0x1000 of server's STag 0x11223344 is 42, makes it 99, in one "
+       "piece and without waking its program"},
+      {"K", "RDMAP Atomic Response id=0xcafe0001 original=0x29\n"},
+      {"K", "server learns that the word was 41 before; its atomic operation is complete"},
+  };
+  for (const auto& [name, words] : expected) {
+    const auto text = printed_vector("extensions.hex", name);
+    CHECK_MESSAGE(contains(text, words), text);
+  }
+}
+
+TEST_CASE("messages of RFC 7306 that are wrong are said to be so") {
+  const auto printed_altered = [](const char* name, std::size_t at, std::byte value) {
+    WireScript script({false, false, false});
+    script.request();
+    script.reply();
+    auto octets = load_vector("extensions.hex", name).octets;
+    octets[at] = value;
+    script.sent.push_back({true, octets});
+    return printed(script).back();
+  };
+  const auto swap = printed_altered("J", 2 + 18 + 3, std::byte{1});
+  CHECK_MESSAGE(contains(swap, "RDMAP Atomic Request unknown AOpCode 1\n"), swap);
+  CHECK_MESSAGE(contains(swap, "an atomic operation that server cannot do"), swap);
+  const auto reserved = printed_altered("J", 3, std::byte{0x4C});
+  CHECK_MESSAGE(contains(reserved, "nothing that server has an operation for"), reserved);
 }
 
 TEST_CASE("segments of one message say which part they are") {

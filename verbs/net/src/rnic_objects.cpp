@@ -24,7 +24,8 @@ constexpr Access kLocalAndRemoteRead =
     Access::kRemoteRead | Access::kBindWindow | Access::kZeroBased | Access::kRemoteInvalidate;
 
 bool needs_writing(Access access) {
-  return has(access, Access::kLocalWrite) || has(access, Access::kRemoteWrite);
+  return has(access, Access::kLocalWrite) || has(access, Access::kRemoteWrite) ||
+         has(access, Access::kRemoteAtomic);
 }
 
 Expected<Memory> create(Rnic& rnic, const verbs::StagTable::NewRegion& what) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames in verbs words (RFC 5040 section 5, RFC 6581 for the start).
+// Frames in verbs words (RFC 5040 section 5, RFC 7306 for the additions, RFC 6581 for the start).
 #include "meaning.hpp"
 
 #include <fmt/format.h>
 
 #include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 #include "iwarp/rdmap/terminate.hpp"
 
@@ -74,6 +75,35 @@ std::string send_meaning(const rdmap::OpcodeInfo& row, const ddp::SegmentHeader&
   return text;
 }
 
+std::string immediate_meaning(const rdmap::OpcodeInfo& row, bytes::View payload, const Names& n) {
+  if (payload.size() != rdmap::kImmediateSize) return "Immediate Data that is not of 8 octets";
+  return fmt::format(
+      "Immediate Data 0x{:016x} for the completion of one Receive of {}, whose buffer it leaves "
+      "alone{}",
+      bytes::load_be<std::uint64_t>(payload.data()), n.receiver,
+      row.solicited ? "; wakes a program that waits for solicited events" : "");
+}
+
+// The masks are left to the line of RDMAP.
+std::string atomic_request_meaning(bytes::View payload, const Names& n) {
+  const auto r = rdmap::decode_atomic_request(payload);
+  if (!r) return fmt::format("an atomic operation that {} cannot do", n.receiver);
+  const auto where = fmt::format("the word at 0x{:x} of {}'s STag 0x{:08x}", r->to.value,
+                                 n.receiver, r->stag.value);
+  const auto what =
+      r->opcode == rdmap::AtomicOpcode::kFetchAdd
+          ? fmt::format("FetchAdd: adds {} to {}", r->add_or_swap, where)
+          : fmt::format("CmpSwap: where {} is {}, makes it {}", where, r->compare, r->add_or_swap);
+  return what + ", in one piece and without waking its program";
+}
+
+std::string atomic_response_meaning(bytes::View payload, const Names& n) {
+  const auto r = rdmap::decode_atomic_response(payload);
+  if (!r) return "an answer to an atomic operation that is cut off";
+  return fmt::format("{} learns that the word was {} before; its atomic operation is complete",
+                     n.receiver, r->original);
+}
+
 std::string terminate_meaning(bytes::View payload, const Names& n) {
   const auto terminate = rdmap::decode_terminate(payload);
   return fmt::format(
@@ -100,6 +130,13 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
       return read_response_meaning(*header, payload.size(), n);
     case Opcode::kTerminate:
       return terminate_meaning(payload, n);
+    case Opcode::kImmediate:
+    case Opcode::kImmediateSolicited:
+      return immediate_meaning(*row, payload, n);
+    case Opcode::kAtomicRequest:
+      return atomic_request_meaning(payload, n);
+    case Opcode::kAtomicResponse:
+      return atomic_response_meaning(payload, n);
     default:
       return send_meaning(*row, *header, payload.size(), n);
   }

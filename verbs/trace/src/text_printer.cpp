@@ -12,6 +12,7 @@
 #include "iwarp/ddp/segment_header.hpp"
 #include "iwarp/mpa/describe.hpp"
 #include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/describe.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 #include "meaning.hpp"
@@ -110,6 +111,10 @@ std::size_t rdmap_header_size(const ddp::SegmentHeader& header, std::size_t rest
   switch (header.rsvd_ulp & rdmap::kOpcodeMask) {
     case static_cast<int>(rdmap::Opcode::kReadRequest):
       return std::min(rest, rdmap::kReadRequestSize);
+    case static_cast<int>(rdmap::Opcode::kAtomicRequest):
+      return std::min(rest, rdmap::kAtomicRequestSize);
+    case static_cast<int>(rdmap::Opcode::kAtomicResponse):
+      return std::min(rest, rdmap::kAtomicResponseSize);
     case static_cast<int>(rdmap::Opcode::kTerminate):
       return rest;
     default:

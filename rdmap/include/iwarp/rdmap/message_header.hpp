@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMAP opcodes, the control octet, and the Read Request header (RFC 5040 sections 4.1 to 4.4).
+// RDMAP opcodes, the control octet, and the Read Request header (RFC 5040 sections 4.1 to 4.4,
+// RFC 7306 section 4).
 // The opcode table is the one place that says what each message looks like; everything else asks
 // it.
 #pragma once
@@ -28,11 +29,17 @@ enum class Opcode : std::uint8_t {  // [RDMAP-6]
   kSendSolicited = 0x5,
   kSendSolicitedInvalidate = 0x6,
   kTerminate = 0x7,
+  // RFC 7306, and only on streams that agreed to it.
+  kImmediate = 0x8,
+  kImmediateSolicited = 0x9,
+  kAtomicRequest = 0xA,
+  kAtomicResponse = 0xB,
 };
 
 inline constexpr Qn kSendQueue = 0;         // [RDMAP-54]
-inline constexpr Qn kReadRequestQueue = 1;  // [RDMAP-33]
+inline constexpr Qn kReadRequestQueue = 1;  // Atomic Requests share it [RDMAP-33] [EXT-18]
 inline constexpr Qn kTerminateQueue = 2;
+inline constexpr Qn kAtomicResponseQueue = 3;  // [EXT-19]
 
 /// One row per message: which DDP model and queue carries it and what it contains.
 struct OpcodeInfo {
@@ -44,7 +51,7 @@ struct OpcodeInfo {
   bool invalidates;
 };
 
-inline constexpr std::array<OpcodeInfo, 8> kOpcodes{{
+inline constexpr std::array<OpcodeInfo, 12> kOpcodes{{
     {Opcode::kWrite, "RDMA Write", true, 0, false, false},                     // [RDMAP-23]
     {Opcode::kReadRequest, "RDMA Read Request", false, 1, false, false},       // [RDMAP-30]
     {Opcode::kReadResponse, "RDMA Read Response", true, 0, false, false},      // [RDMAP-42]
@@ -53,7 +60,11 @@ inline constexpr std::array<OpcodeInfo, 8> kOpcodes{{
     {Opcode::kSendSolicited, "Send with Solicited Event", false, 0, true, false},
     {Opcode::kSendSolicitedInvalidate, "Send with Solicited Event and Invalidate", false, 0, true,
      true},
-    {Opcode::kTerminate, "Terminate", false, 2, false, false},  // [RDMAP-59]
+    {Opcode::kTerminate, "Terminate", false, 2, false, false},       // [RDMAP-59]
+    {Opcode::kImmediate, "Immediate Data", false, 0, false, false},  // [EXT-3] [EXT-49]
+    {Opcode::kImmediateSolicited, "Immediate Data with Solicited Event", false, 0, true, false},
+    {Opcode::kAtomicRequest, "Atomic Request", false, 1, false, false},    // [EXT-24] [EXT-28]
+    {Opcode::kAtomicResponse, "Atomic Response", false, 3, false, false},  // [EXT-8] [EXT-33]
 }};
 
 /// The row of an opcode nibble; nullptr when no message has it.
@@ -62,6 +73,11 @@ constexpr const OpcodeInfo* find_opcode(std::uint8_t nibble) {
 }
 constexpr const OpcodeInfo& info(Opcode opcode) {
   return kOpcodes[static_cast<std::size_t>(opcode)];
+}
+/// Of RFC 7306: refused on a stream that did not agree to it.
+constexpr bool is_extension(Opcode opcode) { return opcode > Opcode::kTerminate; }
+constexpr bool is_immediate(Opcode opcode) {
+  return opcode == Opcode::kImmediate || opcode == Opcode::kImmediateSolicited;
 }
 
 //  0 1 2 3 4 5 6 7
@@ -76,6 +92,8 @@ constexpr std::uint8_t control_octet(Opcode opcode) {
 }
 
 inline constexpr std::size_t kReadRequestSize = 28;
+/// Octets of an Immediate: no more, no less. [EXT-52]
+inline constexpr std::size_t kImmediateSize = 8;
 
 // |                     Data Sink STag (32)                       |
 // |                     Data Sink Tagged Offset (64)              |

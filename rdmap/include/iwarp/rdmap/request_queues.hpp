@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two Read queues of a stream: requests of the peer that wait for their response (at most IRD),
-// and our own that wait for theirs (at most ORD). RFC 5040 section 6.1. Both keep order.
+// The two request queues of a stream: Reads and Atomics of the peer that wait for their response
+// (at most IRD), and our own that wait for theirs (at most ORD). RFC 5040 section 6.1, RFC 7306
+// section
+// 7. Each is one queue for both kinds, because requests and responses keep their order. [EXT-56]
 #pragma once
 
 #include <cassert>
+#include <variant>
 #include <vector>
 
 #include "iwarp/bytes/view.hpp"
+#include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 
 namespace iwarp::rdmap {
@@ -42,15 +46,17 @@ class BoundedFifo {
   std::size_t size_ = 0;
 };
 
-/// A Read Request of the peer.
+/// A Read or Atomic Request of the peer.
 struct InboundRequest {
-  ReadRequest request;
+  std::variant<ReadRequest, AtomicRequest> request;
   Msn msn;
 };
 
-/// A Read Request of ours whose response has not been delivered.
+/// A request of ours whose response has not been delivered.
 struct OutstandingRequest {
-  Stag sink_stag;
+  Opcode response = Opcode::kReadResponse;  ///< what has to come next
+  std::uint32_t id = 0;                     ///< Atomic: Request Identifier
+  Stag sink_stag;                           ///< this and what follows: Read
   TaggedOffset sink_to;
   bytes::Span sink;
   std::uint32_t length = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream: one RDMAP stream (RFC 5040) on top of its DDP stream (RFC 5041). [RDMAP-1]
+// Stream: one RDMAP stream (RFC 5040, RFC 7306) on top of its DDP stream (RFC 5041). [RDMAP-1]
 // Owns the stream state machine, IRD and ORD, the order of what is sent, and the Terminate: the
 // first Fault of any layer becomes one here and nowhere else. Sans-IO and sans-MPA: segments in
 // with begin()/end(), segments out with next_segment().
@@ -18,9 +18,9 @@
 namespace iwarp::rdmap {
 
 struct StreamOptions {
-  std::size_t ird = 16;  ///< Read Requests of the peer held at a time [RDMAP-81] [RDMAP-118]
+  std::size_t ird = 16;  ///< Reads and Atomics of the peer held at a time [RDMAP-81] [RDMAP-118]
                          ///< [SEC-26]
-  std::size_t ord = 16;  ///< our Read Requests outstanding at a time [RDMAP-82]
+  std::size_t ord = 16;  ///< our Reads and Atomics outstanding at a time [RDMAP-82]
   /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
   bool rtr_send_expected = false;
   bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may come
@@ -79,9 +79,9 @@ class Stream : private ddp::Sink {
   /// The Terminate we sent or shall send. [VRB-15]
   const std::optional<Terminate>& own_terminate() const { return own_; }
   const std::optional<Terminate>& peer_terminate() const { return peer_; }
-  /// Reads of ours that wait for a response.
+  /// Reads and Atomics of ours that wait for a response.
   std::size_t outstanding_reads() const { return outstanding_.size(); }
-  /// Reads of the peer not yet answered in full.
+  /// Reads and Atomics of the peer not yet answered in full.
   std::size_t inbound_reads() const { return inbound_.size(); }
   /// Nothing is half sent: the next segment would start a message.
   bool at_message_boundary() const { return transmitter_.idle(); }
@@ -102,14 +102,20 @@ class Stream : private ddp::Sink {
   bytes::Result<void> deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row);
   bytes::Result<void> deliver_read_request(const ddp::Delivery& delivery);
   bytes::Result<void> deliver_read_response();
+  bytes::Result<void> deliver_atomic_request(const ddp::Delivery& delivery);
+  bytes::Result<void> deliver_atomic_response(const ddp::Delivery& delivery);
+  bytes::Result<std::uint64_t> take_immediate(std::uint32_t length) const;
   bytes::Result<void> deliver_terminate(const ddp::Delivery& delivery);
 
   void step(StreamEvent event);
   bool start_something();
   bool start_response();
+  bool start_read_response(const ReadRequest& read);
+  bool start_atomic_response(const AtomicRequest& atomic);
   bool start_request();
   void start(const Request& request);
   bool response_segment(std::size_t mulpdu, OutSegment& out);
+  bool read_payload(const ReadRequest& read, const ddp::Segment& segment, OutSegment& out);
   void request_segment(std::size_t mulpdu, OutSegment& out);
   void terminate_segment(OutSegment& out);
   void fail_response(AccessError error, std::uint32_t offset);
@@ -123,7 +129,10 @@ class Stream : private ddp::Sink {
 
   BoundedFifo<InboundRequest> inbound_;  ///< shared with no other stream [RDMAP-126] [SEC-25]
   BoundedFifo<OutstandingRequest> outstanding_;
-  std::array<std::byte, kReadRequestSize> read_request_octets_{};
+  std::array<std::byte, kAtomicRequestSize> request_octets_{};  ///< Read or Atomic Request
+  std::array<std::byte, kAtomicResponseSize> response_octets_{};
+  std::array<std::byte, kImmediateSize> immediate_octets_{};
+  bool immediate_open_ = false;  ///< the message on the Send queue goes to immediate_octets_
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
   TerminatedSegment current_segment_;  ///< headers of the segment last begun
   bool rtr_send_expected_ = false;
@@ -132,6 +141,7 @@ class Stream : private ddp::Sink {
   bool response_turn_ = false;  ///< responses and requests take turns at message boundaries
   Request request_;
   bool request_internal_ = false;
+  AtomicResponse atomic_response_;  ///< the one about to be sent
   std::optional<RtrKind> rtr_;
   bool terminate_pending_ = false;
   std::optional<Terminate> own_;

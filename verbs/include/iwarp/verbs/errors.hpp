@@ -28,7 +28,9 @@ enum class Errc {
   kMpaProtocol,  ///< the peer does not speak MPA as RFC 5044 wants
   kAddressInUse,
   kAddressInvalid,
-  kSystem,  ///< the operating system refused; the message carries its reason
+  kSystem,              ///< the operating system refused; the message carries its reason
+  kAtomicNeedsOneWord,  ///< an atomic operation has one local buffer of 8 octets
+  kNotAgreed,           ///< atomics and Immediates: the peer did not agree to RFC 7306
 };
 
 const std::error_category& verbs_category();

@@ -35,13 +35,15 @@ struct QpInit {
   SharedReceiveQueue* srq = nullptr;  ///< then the QP has no receive queue of its own
   QpLimits limits;
   bool signal_all = false;  ///< every send queue request is signalled
-  Access inbound = Access::kRemoteRead | Access::kRemoteWrite;  ///< what the peer may do [VRB-30]
+  /// What the peer may do. [VRB-30]
+  Access inbound = Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 };
 
 struct QpAttributes {
   QpState state = QpState::kIdle;
   std::uint16_t ird = 0;
   std::uint16_t ord = 0;
+  bool extensions = false;  ///< RFC 7306 was agreed on for this connection [EXT-1]
   std::size_t send_outstanding = 0;
   std::size_t recv_outstanding = 0;
   std::optional<rdmap::Terminate> terminate_sent;
@@ -100,7 +102,9 @@ class QueuePair final : private rdmap::Ulp {
   // Connection: under its lock ------------------------------------------------------------------
   /// Idle to RTS; false: it is not Idle, or connected. `driver` is kept until the stream is over.
   /// The counts of the stream start anew with it. [VRB-7]
-  bool connected(std::shared_ptr<QpDriver> driver, std::uint16_t ird, std::uint16_t ord);
+  /// `extensions`: RFC 7306 was agreed on.
+  bool connected(std::shared_ptr<QpDriver> driver, std::uint16_t ird, std::uint16_t ord,
+                 bool extensions = false);
   /// What the RDMAP stream asks.
   rdmap::Ulp& ulp() { return *this; }
   /// A state event; completes and flushes as the new state wants.
@@ -134,12 +138,14 @@ class QueuePair final : private rdmap::Ulp {
   bool next_request(bool read_credit, rdmap::Request& out) override;
   void sent(std::uint64_t cookie) override;
   void read_done(std::uint64_t cookie) override;
+  void atomic_done(std::uint64_t cookie, std::uint64_t original) override;
   std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
                                                        std::uint32_t length) override;
   void release_target() override;
   std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
                                                       std::uint32_t length) override;
   void release_source() override;
+  std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request) override;
   bytes::Result<ddp::UntaggedBuffer> receive_buffer() override;
   bytes::Result<void> send_received(const rdmap::ReceivedSend& send) override;
   void terminate_received(const rdmap::Terminate& terminate) override;
@@ -151,7 +157,10 @@ class QueuePair final : private rdmap::Ulp {
   Local run_local(SendSlot& slot);
   bool may_start(const SendSlot& slot, bool read_credit) const;
   bool resolve(SendSlot& slot);
+  bool permitted(SendSlot& slot);
   void fill_request(SendSlot& slot, rdmap::Request& out);
+  void fill_sink(SendSlot& slot, rdmap::Request& out);
+  void response_done(SendSlot& slot);
   void fail(SendSlot& slot, WcStatus status);
   void finish(SendSlot& slot);
   void retire();

@@ -26,6 +26,7 @@ enum class Access : std::uint32_t {
   /// The peer's Send with Invalidate may end it although its PD has several streams. The consumer
   /// vouches that one stream uses it. An STag tied to a single QP needs no such right.
   kRemoteInvalidate = 1 << 5,
+  kRemoteAtomic = 1 << 6,  ///< the peer may FetchAdd and CmpSwap its 8-octet words; nothing else
 };
 constexpr Access operator|(Access a, Access b) {
   return static_cast<Access>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
@@ -57,14 +58,19 @@ enum class WrOpcode : std::uint8_t {
   kLocalInvalidate,  ///< of `invalidate`
   kFastRegister,     ///< `registration` makes the STag of an invalid region valid
   kBindWindow,       ///< `bind` opens a type 2 memory window
+  // RFC 7306: Errc::kNotAgreed unless the peer agreed to it (QpAttributes::extensions). [EXT-1]
+  kFetchAdd,   ///< adds `atomic` to the remote word; its old value goes to the local word
+  kCmpSwap,    ///< swaps the remote word if it compares equal; its old value goes to the local word
+  kImmediate,  ///< `immediate` arrives in the completion of one of the peer's receives
+  kWriteImmediate,  ///< RDMA Write with an Immediate right behind it; one completion for both
 };
 
 enum class SendFlags : std::uint8_t {
   kNone = 0,
-  kSignaled = 1 << 0,    ///< completes with a WC also when it succeeds
-  kSolicited = 1 << 1,   ///< Sends: raise the peer's solicited event
-  kFence = 1 << 2,       ///< read fence: starts only when all earlier Reads are complete
-  kInline = 1 << 3,      ///< payload is copied while posting; lkeys are not looked at
+  kSignaled = 1 << 0,   ///< completes with a WC also when it succeeds
+  kSolicited = 1 << 1,  ///< Sends and Immediates: raise the peer's solicited event
+  kFence = 1 << 2,      ///< read fence: starts only when all earlier Reads and atomics are complete
+  kInline = 1 << 3,     ///< payload is copied while posting; lkeys are not looked at
   kLocalFence = 1 << 4,  ///< invalidates: starts only when all earlier requests are complete
 };
 constexpr SendFlags operator|(SendFlags a, SendFlags b) {
@@ -90,7 +96,20 @@ struct WindowBind {
   Stag region;
   std::byte* address = nullptr;  ///< inside the region
   std::uint64_t length = 0;
-  Access access = Access::kNone;  ///< kRemoteRead, kRemoteWrite, kZeroBased
+  Access access = Access::kNone;  ///< kRemoteRead, kRemoteWrite, kRemoteAtomic, kZeroBased
+};
+
+/// For kFetchAdd and kCmpSwap: the operands, as numbers of both hosts. Left as they are, the masks
+/// make it the plain operation on 64 bits. The word is a multiple of 8 in TO and in memory, or
+/// nothing is changed and the stream ends. One Atomic at a time works on memory of the peer's Rnic,
+/// whatever its connection. Its program's own std::atomic_ref on the word is safe against them too.
+/// RDMA Writes and Reads of the same word are not: do not mix them. [EXT-5] [EXT-7] [EXT-42]
+struct Atomic {
+  std::uint64_t add_or_swap = 0;
+  std::uint64_t add_mask = 0;          ///< kFetchAdd: the top bit of each field
+  std::uint64_t swap_mask = ~0ULL;     ///< kCmpSwap: the bits to replace
+  std::uint64_t compare = 0;           ///< kCmpSwap
+  std::uint64_t compare_mask = ~0ULL;  ///< kCmpSwap: the bits to compare
 };
 
 /// Send queue work request. Everything it points to must stay until its completion, except the
@@ -99,11 +118,13 @@ struct SendWr {
   std::uint64_t wr_id = 0;
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
-  std::span<const Sge> sgl;  ///< source; for Reads the sink (one element)
-  RemoteAddress remote;      ///< Write and Read
+  std::span<const Sge> sgl;  ///< source; for Reads the sink (one element), for atomics a word
+  RemoteAddress remote;      ///< Write, Read, atomics
   Stag invalidate;           ///< kSendInvalidate, kLocalInvalidate
   Registration registration;
   WindowBind bind;
+  Atomic atomic;
+  std::uint64_t immediate = 0;  ///< kImmediate (no sgl) and kWriteImmediate
 };
 
 struct RecvWr {
@@ -135,6 +156,10 @@ enum class WcOpcode : std::uint8_t {
   kFastRegister,
   kBindWindow,
   kRecv,
+  kFetchAdd,
+  kCmpSwap,
+  /// A receive that an Immediate used up: `immediate` has the octets, its buffer is as it was.
+  kRecvImmediate,
 };
 std::string_view to_string(WcOpcode opcode);
 
@@ -143,11 +168,14 @@ struct WorkCompletion {
   std::uint64_t wr_id = 0;
   WcStatus status = WcStatus::kSuccess;
   WcOpcode opcode = WcOpcode::kSend;
-  std::uint32_t byte_len = 0;  ///< kRecv: octets of the Send; kRead: octets read
+  /// Octets put into the buffers of the request. kRecv: of the Send; kRead: read; atomics: 8;
+  /// kRecvImmediate: 0, also when a Write came with it.
+  std::uint32_t byte_len = 0;
   std::uint32_t qp_num = 0;
   bool solicited = false;
   bool invalidated = false;  ///< kRecv: the Send has invalidated `invalidated_stag`
   Stag invalidated_stag;
+  std::uint64_t immediate = 0;  ///< kRecvImmediate
 };
 
 /// RDMA verbs states. [VRB-5]

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of FetchAdd and CmpSwap (RFC 7306 section 5.1): a word in, a word out.
+#include "iwarp/rdmap/atomic_header.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+// The RFC adds bit by bit and drops each carry out of a bit that the mask names. At once: with the
+// top bit of every field set aside, no carry can leave its field, and each top bit is then the sum
+// of both operands' and of the carry that came up to it. Mask 0 is one field of 64 bits. [EXT-12]
+constexpr std::uint64_t fetch_add(std::uint64_t a, std::uint64_t b, std::uint64_t tops) {
+  return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
+}
+
+// [EXT-14]
+constexpr std::uint64_t cmp_swap(std::uint64_t original, const AtomicRequest& r) {
+  if (((original ^ r.compare) & r.compare_mask) != 0) return original;
+  return (original & ~r.mask) | (r.add_or_swap & r.mask);
+}
+
+}  // namespace
+
+std::uint64_t apply(const AtomicRequest& request, std::uint64_t original) {
+  // A FetchAdd has Compare Data and Mask too, but they are not looked at. [EXT-23]
+  return request.opcode == AtomicOpcode::kCmpSwap
+             ? cmp_swap(original, request)
+             : fetch_add(original, request.add_or_swap, request.mask);
+}
+
+}  // namespace iwarp::rdmap
