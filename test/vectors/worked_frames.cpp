@@ -11,6 +11,7 @@
 #include "iwarp/mpa/describe.hpp"
 #include "iwarp/mpa/framer.hpp"
 #include "iwarp/mpa/startup_frame.hpp"
+#include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/describe.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 #include "iwarp/rdmap/terminate.hpp"
@@ -57,11 +58,20 @@ Octets framed(const Vector& vector, View header, View payload) {
 Octets message_again(std::uint8_t opcode, View in) {
   Octets out(in.size());
   bytes::Writer writer(out);
-  if (opcode == static_cast<std::uint8_t>(rdmap::Opcode::kReadRequest)) {
+  const auto is = [opcode](rdmap::Opcode o) { return opcode == static_cast<std::uint8_t>(o); };
+  if (is(rdmap::Opcode::kReadRequest)) {
     const auto request = rdmap::decode_read_request(in);
     REQUIRE(request.has_value());
     encode(*request, writer);
-  } else if (opcode == static_cast<std::uint8_t>(rdmap::Opcode::kTerminate)) {
+  } else if (is(rdmap::Opcode::kAtomicRequest)) {
+    const auto request = rdmap::decode_atomic_request(in);
+    REQUIRE(request.has_value());
+    encode(*request, writer);
+  } else if (is(rdmap::Opcode::kAtomicResponse)) {
+    const auto response = rdmap::decode_atomic_response(in);
+    REQUIRE(response.has_value());
+    encode(*response, writer);
+  } else if (is(rdmap::Opcode::kTerminate)) {
     const auto terminate = rdmap::decode_terminate(in);
     REQUIRE(terminate.has_value());
     encode(*terminate, writer);
@@ -139,7 +149,8 @@ TEST_CASE(
   check_fpdus("terminates.hex");
 }
 
-TEST_CASE("worked frames of RFC 7306 come back octet by octet as DDP segments") {
+TEST_CASE(
+    "worked frames of RFC 7306 come back octet by octet [EXT-22] [EXT-23] [EXT-37] [EXT-52]") {
   check_fpdus("extensions.hex");
 }
 
@@ -156,6 +167,12 @@ TEST_CASE("worked messages are said in words [RDMAP-6]") {
   CHECK(words["G"] ==
         "RDMAP RDMA Read Request 64 octets from STag=0x11223344 TO=0x1000 to STag=0x55667788 "
         "TO=0x2000");
+  words = said("extensions.hex");
+  CHECK(words["I"] == "RDMAP Immediate Data with Solicited Event 0x0102030405060708");
+  CHECK(words["J"] ==
+        "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 mask=0x0 "
+        "compare=0x0 mask=0xffffffffffffffff");
+  CHECK(words["K2"] == "RDMAP Atomic Response id=0xcafe0002 original=0x2a");
 }
 
 TEST_CASE("worked Terminates are said in words [RDMAP-16]") {

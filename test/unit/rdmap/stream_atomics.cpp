@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomics from both ends: requests done in their turn and answered, responses checked (RFC 7306
+// sections 5, 7 and 8).
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+constexpr std::uint32_t kStag = 0x11223344;
+
+Octets atomic_request(std::uint32_t msn, const AtomicRequest& request) {
+  Octets header(kAtomicRequestSize);
+  bytes::Writer writer{bytes::Span(header)};
+  encode(request, writer);
+  return segment({.last = true,
+                  .rsvd_ulp = control_octet(Opcode::kAtomicRequest),
+                  .qn = kReadRequestQueue,
+                  .msn = Msn{msn}},
+                 header);
+}
+Octets add_one(std::uint32_t msn, std::uint64_t to = 0x1000) {
+  return atomic_request(msn,
+                        {.id = msn, .stag = Stag{kStag}, .to = TaggedOffset{to}, .add_or_swap = 1});
+}
+Octets read_word(std::uint32_t msn) {
+  return read_request(msn, {.sink_stag = Stag{msn},
+                            .size = 8,
+                            .source_stag = Stag{kStag},
+                            .source_to = TaggedOffset{0x1000}});
+}
+Octets atomic_response(std::uint32_t msn, std::uint32_t id, std::size_t size = 12) {
+  Octets payload(size);
+  if (size >= 4) bytes::store_be(payload.data(), id);
+  return segment({.last = true,
+                  .rsvd_ulp = control_octet(Opcode::kAtomicResponse),
+                  .qn = kAtomicResponseQueue,
+                  .msn = Msn{msn}},
+                 payload);
+}
+
+// Responder ---------------------------------------------------------------------------------------
+
+struct Responder : Bench {
+  explicit Responder(std::size_t ird = 16) : Bench({.ird = ird, .extensions = true}) {
+    ulp.writable = {{.stag = kStag, .to = 0x1000, .at = 0, .length = 1024}};
+    ulp.readable = ulp.writable;
+    set(0);
+  }
+  void set(std::uint64_t value) { bytes::store_be(ulp.arena.data(), value); }
+  std::uint64_t word() const { return bytes::load_be<std::uint64_t>(ulp.arena.data()); }
+  /// The value that a Read or Atomic Response brings.
+  std::uint64_t next_value() {
+    const auto octets = next();
+    REQUIRE(octets);
+    return bytes::load_be<std::uint64_t>(octets->data() + octets->size() - 8);
+  }
+};
+
+TEST_CASE(
+    "the answers to frames J and J2 are frames K and K2, and the ULP sees only the memory "
+    "[EXT-8, EXT-14, EXT-19, EXT-25, EXT-26, EXT-31, EXT-33, EXT-37]") {
+  Responder bench;
+  bench.set(41);
+  bench.stream.receiver().set_expected_msn(kReadRequestQueue, Msn{2});
+  CHECK_FALSE(bench.feed(extension("J")));
+  CHECK(bench.ulp.log.empty());  // nothing is done before its turn
+  CHECK(bench.stream.inbound_reads() == 1);
+  CHECK(bench.next_text() == text(extension("K")));
+  CHECK(bench.word() == 42);
+  CHECK_FALSE(bench.feed(extension("J2")));
+  CHECK(bench.next_text() == text(extension("K2")));
+  CHECK(bench.word() == 99);
+  CHECK(bench.ulp.take_log() == Log{"atomic 11223344 1000", "atomic 11223344 1000"});
+  CHECK(bench.stream.inbound_reads() == 0);
+  CHECK_FALSE(bench.next());
+}
+
+TEST_CASE(
+    "Reads and Atomics are one queue: each sees what those before it left "
+    "[EXT-30, EXT-39, EXT-48, EXT-56, EXT-57]") {
+  Responder bench;
+  CHECK_FALSE(bench.feed(read_word(1)));
+  CHECK_FALSE(bench.feed(add_one(2)));
+  CHECK_FALSE(bench.feed(add_one(3)));
+  CHECK_FALSE(bench.feed(read_word(4)));
+  CHECK_FALSE(bench.feed(add_one(5)));
+  CHECK_FALSE(bench.feed(read_word(6)));
+  CHECK(bench.word() == 0);
+  for (const std::uint64_t value : {0, 0, 1, 2, 2, 3}) CHECK(bench.next_value() == value);
+  CHECK(bench.word() == 3);
+}
+
+TEST_CASE("an Atomic finds the Writes in front of it, and Sends are complete [EXT-43, EXT-58]") {
+  Responder bench;
+  bench.ulp.receives = {bench.ulp.memory(2000, 8), bench.ulp.memory(2000, 8)};
+  const auto five = *bytes::from_hex("0000000000000005");
+  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kWrite, kStag, 0x1000), five)));
+  CHECK_FALSE(bench.feed(segment(send_header(1), pattern(3))));
+  CHECK_FALSE(bench.feed(add_one(1)));
+  // May be delivered before the Atomic is answered. [EXT-46, EXT-59]
+  CHECK_FALSE(bench.feed(segment(send_header(2), pattern(4))));
+  CHECK(bench.next_value() == 5);
+  CHECK(bench.ulp.take_log() == Log{"write 11223344 1000 8", "receive", "send 3", "receive",
+                                    "send 4", "atomic 11223344 1000"});
+}
+
+TEST_CASE("Read and Atomic Requests share MSNs, responses have their own [EXT-18, EXT-19]") {
+  Responder bench;
+  CHECK_FALSE(bench.feed(read_word(1)));
+  CHECK_FALSE(bench.feed(add_one(2)));
+  CHECK_FALSE(bench.feed(read_word(3)));
+  CHECK_FALSE(bench.feed(add_one(4)));
+  std::vector<std::uint32_t> msns;
+  while (const auto octets = bench.next()) {
+    const auto header = ddp::decode_segment_header(*octets).value();
+    if (!header.tagged) msns.push_back(header.msn.value);
+  }
+  CHECK(msns == std::vector<std::uint32_t>{1, 2});
+  CHECK(bench.feed(add_one(4)) == ddp::kUntaggedMsnRange);
+}
+
+TEST_CASE(
+    "IRD counts Reads and Atomics together: so many are taken, one more is 1/2/02 "
+    "[EXT-25, EXT-34]") {
+  for (unsigned kinds = 0; kinds < 16; ++kinds) {
+    Responder bench(3);
+    const auto feed = [&bench, kinds](std::uint32_t msn) {
+      return bench.feed((kinds >> (msn - 1) & 1) != 0 ? add_one(msn) : read_word(msn));
+    };
+    for (std::uint32_t msn = 1; msn <= 3; ++msn) CHECK_FALSE(feed(msn));
+    if (kinds % 2 == 0) CHECK(bench.next());  // an answer makes room
+    const auto fourth = feed(4);
+    CHECK(fourth == (kinds % 2 == 0 ? std::nullopt : std::optional(ddp::kUntaggedNoBuffer)));
+  }
+}
+
+TEST_CASE(
+    "a misaligned TO ends in 0/2/07 with the header of the request, frame N5, and nothing is "
+    "touched [EXT-9, EXT-10, EXT-11, EXT-15, EXT-16, EXT-17, EXT-21, EXT-61, EXT-65, EXT-66]") {
+  for (const auto opcode : {AtomicOpcode::kFetchAdd, AtomicOpcode::kCmpSwap}) {
+    for (std::uint64_t off = 0; off < 8; ++off) {
+      Responder bench;
+      CHECK_FALSE(bench.feed(read_word(1)));
+      CHECK_FALSE(bench.feed(atomic_request(2, {.opcode = opcode,
+                                                .stag = Stag{kStag},
+                                                .to = TaggedOffset{0x1000 + off},
+                                                .add_or_swap = 1,
+                                                .mask = opcode == AtomicOpcode::kCmpSwap ? 1U : 0,
+                                                .compare = 0})));
+      REQUIRE(bench.next());  // the Read in front of it is answered
+      const auto before = bench.ulp.arena;
+      bench.ulp.take_log();
+      const auto answer = bench.next_text();
+      if (off == 0) {
+        CHECK(bench.word() == 1);
+        continue;
+      }
+      CHECK(answer == text(terminate_frame("N5")));
+      CHECK(bench.ulp.arena == before);
+      CHECK(bench.ulp.log.empty());
+    }
+  }
+}
+
+TEST_CASE(
+    "memory that may not be used ends the stream with RDMAP's codes, M and D but not R "
+    "[EXT-61, EXT-67]") {
+  const std::pair<AccessError, Fault> rows[] = {{AccessError::kStagInvalid, kInvalidStag},
+                                                {AccessError::kOutOfBounds, kBounds},
+                                                {AccessError::kNoRight, kAccessRights},
+                                                {AccessError::kOtherStream, kNotAssociated},
+                                                {AccessError::kWraps, kWrap},
+                                                {AccessError::kMisaligned, kStreamCatastrophic}};
+  for (const auto& [error, fault] : rows) {
+    Responder bench;
+    bench.ulp.refusal = error;
+    bench.ulp.writable.clear();
+    const auto request = add_one(1);
+    CHECK_FALSE(bench.feed(request));
+    const auto octets = bench.next();
+    REQUIRE(octets);
+    CHECK((*octets)[20] == std::byte{0xC0});
+    const auto t = decode_terminate(bytes::View(*octets).subspan(18));
+    REQUIRE(t);
+    CHECK(t->fault == fault);
+    REQUIRE(t->segment);
+    CHECK(t->segment->segment_length == 70);
+    CHECK(text(t->segment->ddp_header) == text(bytes::View(request).first(18)));
+    CHECK(t->segment->rdma_header_size == 0);
+    CHECK(bench.word() == 0);
+    CHECK_FALSE(bench.next());
+  }
+}
+
+TEST_CASE("an AOpCode that is none is 0/2/06 at once, and not done [EXT-27]") {
+  for (unsigned opcode = 0; opcode < 16; ++opcode) {
+    Responder bench;
+    auto octets = add_one(1);
+    octets[18 + 3] = static_cast<std::byte>(opcode);
+    const bool known = opcode == 0 || opcode == 2;
+    CHECK(bench.feed(octets) == (known ? std::nullopt : std::optional(kUnexpectedOpcode)));
+    if (known) continue;
+    const auto terminate = bench.next();
+    REQUIRE(terminate);
+    CHECK((*terminate)[20] == std::byte{0xC0});
+    CHECK(bench.ulp.log.empty());
+  }
+}
+
+TEST_CASE(
+    "an Atomic Request may come in pieces; not shorter than its header, nor longer [EXT-62]") {
+  const auto whole = add_one(1);
+  const bytes::View header(bytes::View(whole).subspan(18));
+  for (std::size_t cut = 0; cut <= header.size(); ++cut) {
+    Responder bench;
+    auto first = ddp::decode_segment_header(whole).value();
+    auto second = first;
+    first.last = false;
+    second.mo = static_cast<std::uint32_t>(cut);
+    CHECK_FALSE(bench.feed(segment(first, header.first(cut))));
+    CHECK(bench.drain().empty());  // not before it was delivered [EXT-45]
+    CHECK_FALSE(bench.feed(segment(second, header.subspan(cut))));
+    CHECK(bench.drain() == "b");
+    CHECK(bench.word() == 1);
+  }
+  for (std::size_t n = 0; n < header.size(); ++n) {
+    Responder bench;
+    CHECK(bench.feed(bytes::View(whole).first(18 + n)) == kOperationUnspecified);
+  }
+  Responder bench;
+  auto longer = whole;
+  longer.push_back(std::byte{0});
+  CHECK(bench.feed(longer) == ddp::kUntaggedTooLong);
+}
+
+TEST_CASE("a request that begins as one kind and ends as the other uses no stale octets") {
+  const auto atomic = add_one(1);
+  const auto read = read_word(1);
+  for (const bool atomic_first : {true, false}) {
+    Responder bench;
+    const auto& opener = atomic_first ? atomic : read;
+    const auto& closer = atomic_first ? read : atomic;
+    auto first = ddp::decode_segment_header(opener).value();
+    first.last = false;
+    auto second = ddp::decode_segment_header(closer).value();
+    second.mo = 4;
+    CHECK_FALSE(bench.feed(segment(first, bytes::View(opener).subspan(18, 4))));
+    const auto rest = bytes::View(closer).subspan(22);
+    const auto fault = bench.feed(segment(second, rest));
+    if (atomic_first) {
+      CHECK_FALSE(fault);  // 28 octets are a Read Request, wherever they were gathered
+      CHECK(bench.stream.inbound_reads() == 1);
+    } else {
+      CHECK(fault == ddp::kUntaggedTooLong);
+    }
+  }
+}
+
+// Requester ---------------------------------------------------------------------------------------
+
+struct Requester : Bench {
+  explicit Requester(std::size_t ord = 16) : Bench({.ord = ord, .extensions = true}) {}
+  void add(std::uint32_t id, std::uint64_t cookie = 0) {
+    ulp.requests.push_back(
+        {.opcode = Opcode::kAtomicRequest,
+         .atomic = {.id = id, .stag = Stag{kStag}, .to = TaggedOffset{0x1000}, .add_or_swap = 1},
+         .cookie = cookie});
+  }
+  void read() {
+    ulp.requests.push_back(
+        {.opcode = Opcode::kReadRequest, .length = 0, .sink_stag = Stag{9}, .cookie = 7});
+  }
+};
+
+TEST_CASE(
+    "frame J asks, and frame K completes it [EXT-18, EXT-24, EXT-28, EXT-32, EXT-36, EXT-47]") {
+  Requester bench;
+  bench.stream.transmitter().set_next_msn(kReadRequestQueue, Msn{2});
+  bench.add(0xCAFE0001, 5);
+  CHECK(bench.next_text() == text(extension("J")));
+  CHECK(bench.ulp.take_log() == Log{"sent 5"});  // not complete by that [EXT-41]
+  CHECK(bench.stream.outstanding_reads() == 1);
+  CHECK_FALSE(bench.feed(extension("K")));
+  CHECK(bench.ulp.take_log() == Log{"atomic 5 29"});
+  CHECK(bench.stream.outstanding_reads() == 0);
+}
+
+TEST_CASE("requests leave as submitted, each with the next MSN of queue 1 [EXT-18, EXT-29]") {
+  Requester bench;
+  bench.read();
+  bench.add(1);
+  bench.add(2);
+  bench.read();
+  for (std::uint32_t msn = 1; msn <= 4; ++msn) {
+    const auto octets = bench.next();
+    REQUIRE(octets);
+    const auto header = ddp::decode_segment_header(*octets).value();
+    CHECK(header.qn == kReadRequestQueue);
+    CHECK(header.msn == Msn{msn});
+    CHECK(header.last);
+    CHECK(octets->size() == (msn == 1 || msn == 4 ? 46U : 70U));
+  }
+}
+
+TEST_CASE("ORD counts Reads and Atomics together, and a response of either gives credit [EXT-35]") {
+  Requester bench(2);
+  bench.read();
+  bench.add(11);
+  bench.add(12);
+  bench.read();
+  CHECK(bench.drain() == "1a");
+  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kReadResponse, 9, 0))));
+  CHECK(bench.drain() == "a");
+  CHECK_FALSE(bench.feed(atomic_response(1, 11)));
+  CHECK(bench.drain() == "1");
+  CHECK_FALSE(bench.feed(atomic_response(2, 12)));
+  CHECK(bench.stream.outstanding_reads() == 1);
+}
+
+TEST_CASE("a response that is not the next one due is refused [EXT-38]") {
+  Requester wrong_id;
+  wrong_id.add(1);
+  wrong_id.add(2);
+  CHECK(wrong_id.drain() == "aa");
+  CHECK(wrong_id.feed(atomic_response(1, 2)) == kOperationUnspecified);
+  CHECK(wrong_id.ulp.take_log() == Log{"sent 0", "sent 0"});
+
+  Requester nobody;
+  CHECK(nobody.feed(atomic_response(1, 0)) == kUnexpectedOpcode);
+
+  Requester read_due;
+  read_due.read();
+  read_due.add(1);
+  CHECK(read_due.drain() == "1a");
+  CHECK(read_due.feed(atomic_response(1, 1)) == kUnexpectedOpcode);
+
+  Requester atomic_due;
+  atomic_due.add(1);
+  atomic_due.read();
+  CHECK(atomic_due.drain() == "a1");
+  CHECK(atomic_due.feed(segment(tagged_header(Opcode::kReadResponse, 9, 0))) == kUnexpectedOpcode);
+
+  Requester again;
+  again.add(1);
+  again.add(1);
+  CHECK(again.drain() == "aa");
+  CHECK_FALSE(again.feed(atomic_response(1, 1)));
+  CHECK(again.feed(atomic_response(1, 1)) == ddp::kUntaggedMsnRange);
+}
+
+TEST_CASE("a response has 12 octets, no more and no less; in pieces too [EXT-32, EXT-38]") {
+  for (std::size_t size = 0; size < 20; ++size) {
+    Requester bench;
+    bench.add(1);
+    CHECK(bench.drain() == "a");
+    const auto fault = bench.feed(atomic_response(1, 1, size));
+    if (size < 12) CHECK(fault == kOperationUnspecified);
+    if (size == 12) CHECK_FALSE(fault);
+    if (size > 12) CHECK(fault == ddp::kUntaggedTooLong);
+  }
+  for (std::size_t cut = 0; cut <= 12; ++cut) {
+    Requester bench;
+    bench.add(0xCAFE0001);
+    CHECK(bench.drain() == "a");
+    const auto whole = extension("K");
+    auto first = ddp::decode_segment_header(whole).value();
+    auto second = first;
+    first.last = false;
+    second.mo = static_cast<std::uint32_t>(cut);
+    bench.ulp.take_log();
+    CHECK_FALSE(bench.feed(segment(first, bytes::View(whole).subspan(18, cut))));
+    CHECK(bench.ulp.log.empty());
+    CHECK_FALSE(bench.feed(segment(second, bytes::View(whole).subspan(18 + cut))));
+    CHECK(bench.ulp.take_log() == Log{"atomic 0 29"});
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap

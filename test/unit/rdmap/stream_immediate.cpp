@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Immediate Data from both ends (RFC 7306 section 6), and streams that did not agree to RFC 7306.
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+struct Agreed : Bench {
+  Agreed() : Bench({.extensions = true}) {
+    for (std::size_t i = 0; i < 4; ++i) ulp.receives.push_back(ulp.memory(i * 16, 16));
+  }
+};
+
+Octets immediate(std::uint32_t msn, std::size_t size, std::uint32_t invalidate = 0) {
+  return segment(send_header(msn, Opcode::kImmediate, invalidate), pattern(size, 1));
+}
+
+TEST_CASE("frame I is what leaves for an Immediate [EXT-3, EXT-49, EXT-52]") {
+  Agreed bench;
+  bench.stream.transmitter().set_next_msn(kSendQueue, Msn{3});
+  bench.ulp.requests.push_back(
+      {.opcode = Opcode::kImmediateSolicited, .immediate = 0x0102030405060708, .cookie = 4});
+  CHECK(bench.next_text() == text(extension("I")));
+  CHECK(bench.ulp.take_log() == Log{"sent 4"});
+  bench.ulp.requests.push_back({.opcode = Opcode::kImmediate, .immediate = 9});
+  CHECK(bench.next_text() == "41480000 00000000 00000000 00040000 00000000 00000000 0009");
+}
+
+TEST_CASE("an Immediate takes a receive and leaves its buffer alone [EXT-50, EXT-54]") {
+  Agreed bench;
+  bench.stream.receiver().set_expected_msn(kSendQueue, Msn{3});
+  const auto before = bench.ulp.arena;
+  CHECK_FALSE(bench.feed(extension("I")));
+  CHECK(bench.ulp.take_log() == Log{"receive", "send 0"});
+  REQUIRE(bench.ulp.received.size() == 1);
+  const auto& got = bench.ulp.received[0];
+  CHECK(got.opcode == Opcode::kImmediateSolicited);
+  CHECK(got.immediate == 0x0102030405060708);
+  CHECK(got.length == 0);
+  CHECK(got.solicited);
+  CHECK_FALSE(got.invalidate);
+  CHECK(bench.ulp.arena == before);
+  CHECK(bench.ulp.receives.size() == 3);
+}
+
+TEST_CASE("Immediates and Sends arrive in the order they were sent [EXT-51, EXT-53, EXT-55]") {
+  Agreed from;
+  const auto data = pattern(5);
+  for (const auto opcode :
+       {Opcode::kSend, Opcode::kImmediate, Opcode::kSendSolicited, Opcode::kImmediateSolicited}) {
+    from.ulp.requests.push_back({.opcode = opcode,
+                                 .length = is_immediate(opcode) ? 0U : 5U,
+                                 .payload = {bytes::View(data)},
+                                 .immediate = 77});
+  }
+  Agreed to;
+  while (const auto octets = from.next()) CHECK_FALSE(to.feed(*octets));
+  std::vector<Opcode> order;
+  for (const auto& got : to.ulp.received) order.push_back(got.opcode);
+  CHECK(order == std::vector<Opcode>{Opcode::kSend, Opcode::kImmediate, Opcode::kSendSolicited,
+                                     Opcode::kImmediateSolicited});
+  CHECK(to.ulp.received[1].immediate == 77);
+  CHECK(to.ulp.received[2].immediate == 0);
+  CHECK(to.ulp.receives.empty());
+  CHECK(to.ulp.arena[16] == std::byte{0xEE});  // the second receive's buffer
+  CHECK(to.ulp.arena[32] == data[0]);
+}
+
+TEST_CASE("exactly eight octets: fewer are 0/2/FF, more do not fit [EXT-54]") {
+  for (std::size_t size = 0; size < 20; ++size) {
+    Agreed bench;
+    const auto before = bench.ulp.arena;
+    const auto fault = bench.feed(immediate(1, size));
+    if (size < 8) CHECK(fault == kOperationUnspecified);
+    if (size == 8) CHECK_FALSE(fault);
+    if (size > 8) CHECK(fault == ddp::kUntaggedTooLong);
+    CHECK(bench.ulp.received.size() == (size == 8 ? 1U : 0U));
+    CHECK(bench.ulp.arena == before);
+    if (size == 8) continue;
+    const auto terminate = bench.next();
+    REQUIRE(terminate);
+    CHECK((*terminate)[20] == std::byte{0xC0});  // [EXT-61]
+  }
+}
+
+TEST_CASE("InvSTag of an Immediate means nothing [EXT-3]") {
+  Agreed bench;
+  bench.ulp.refuse_invalidate = true;
+  CHECK_FALSE(bench.feed(immediate(1, 8, 0xDEADBEEF)));
+  REQUIRE(bench.ulp.received.size() == 1);
+  CHECK_FALSE(bench.ulp.received[0].invalidate);
+}
+
+TEST_CASE("without a receive an Immediate is 1/2/02, or waits where Sends wait [EXT-50]") {
+  Bench none({.extensions = true});
+  CHECK(none.feed(immediate(1, 8)) == ddp::kUntaggedNoBuffer);
+
+  Bench held({.extensions = true});
+  held.ulp.hold_sends = true;
+  const auto octets = immediate(1, 8);
+  const auto arrival = held.stream.begin(bytes::View(octets).first(18), octets.size());
+  REQUIRE(arrival);
+  CHECK(arrival->hold);
+  held.ulp.receives = {bytes::Span{}};  // a receive need not have a buffer for it
+  CHECK_FALSE(held.feed(octets));
+  CHECK(held.ulp.received.size() == 1);
+}
+
+TEST_CASE("a message that begins as a Send and ends as an Immediate, or the reverse, is 0/2/06") {
+  for (const bool send_first : {true, false}) {
+    Agreed bench;
+    const auto a = send_first ? Opcode::kSend : Opcode::kImmediate;
+    const auto b = send_first ? Opcode::kImmediate : Opcode::kSend;
+    auto first = send_header(1, a);
+    first.last = false;
+    auto second = send_header(1, b);
+    second.mo = 4;
+    CHECK_FALSE(bench.feed(segment(first, pattern(4))));
+    CHECK(bench.feed(segment(second, pattern(4))) == kUnexpectedOpcode);
+    CHECK(bench.ulp.received.empty());
+  }
+}
+
+TEST_CASE(
+    "who did not agree to RFC 7306 answers 0/2/06 with the DDP header, and does nothing "
+    "[EXT-2, EXT-61, EXT-63]") {
+  for (const auto* name : {"I", "J", "K"}) {
+    Bench bench;
+    bench.ulp.receives = {bench.ulp.memory(0, 16)};
+    bench.ulp.writable = {{.stag = 0x11223344, .to = 0x1000, .at = 64, .length = 8}};
+    const auto frame = extension(name);
+    const auto header = ddp::decode_segment_header(frame).value();
+    bench.stream.receiver().set_expected_msn(header.qn, header.msn);
+    const auto before = bench.ulp.arena;
+    CHECK(bench.feed(frame) == kUnexpectedOpcode);
+    CHECK(bench.ulp.log.empty());
+    CHECK(bench.ulp.arena == before);
+    const auto octets = bench.next();
+    REQUIRE(octets);
+    const auto t = decode_terminate(bytes::View(*octets).subspan(18));
+    REQUIRE(t);
+    REQUIRE(t->segment);
+    CHECK(text(t->segment->ddp_header) == text(bytes::View(frame).first(18)));
+  }
+}
+
+TEST_CASE("the versions of both layers are checked first [EXT-62, EXT-64]") {
+  for (const auto* name : {"I", "J"}) {
+    Agreed rdmap;
+    auto frame = extension(name);
+    frame[1] = (frame[1] & std::byte{0x3F}) | std::byte{0x80};
+    CHECK(rdmap.feed(frame) == kVersionInvalid);
+    Agreed ddp_layer;
+    frame = extension(name);
+    frame[0] = std::byte{0x42};
+    CHECK(ddp_layer.feed(frame) == ddp::kUntaggedVersion);
+    Agreed msn;
+    CHECK(msn.feed(extension(name)) == ddp::kUntaggedMsnRange);
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap
