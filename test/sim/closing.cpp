@@ -299,8 +299,8 @@ TEST_CASE(
     CHECK(text(pair.a->completions()) == "1 success");
     CHECK(text(pair.b->completions()) == "10 success");
     CHECK(same(mine, inbox, 64));
-    // Request of 24 octets (revision 2), then ULPDU_Length and the DDP header: MSN at its octet 10.
-    const std::size_t msn = 24 + 2 + 10;
+    // The Request, then ULPDU_Length and the DDP header: MSN at its octet 10.
+    const std::size_t msn = kEnhancedFrame + 2 + 10;
     CHECK(pair.to_b.log[msn + 3] == std::byte{1});
     CHECK(!pair.a->qp->disconnect());
     pair.run();

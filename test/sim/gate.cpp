@@ -8,9 +8,6 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-constexpr std::size_t kRequestSize = 24;  // revision 2, no private data
-constexpr std::size_t kReplySize = 24;
-
 ConnectionOptions asking_for(mpa::Rtr rtr) {
   ConnectionOptions o;
   o.startup.rtr = rtr;
@@ -36,7 +33,7 @@ TEST_CASE(
     post_send(*pair.b, 1, sge(mine, 0, 64));
     REQUIRE(pair.establish());
     pair.advance(1s);
-    CHECK(pair.to_a.log.size() == kReplySize);
+    CHECK(pair.to_a.log.size() == kEnhancedFrame);
     CHECK(pair.b->completions().empty());
     // Anything that is valid opens the way.
     post_write(*pair.a, 2, sge(inbox, 0, 0), {}, SendFlags::kNone);
@@ -56,7 +53,7 @@ TEST_CASE("a first FPDU that is corrupt opens nothing [MPA-93] [MPA-46]") {
   sink[0][1] = std::byte{20};  // ULPDU_Length; the CRC behind it is wrong
   pair.b->connection->received(64, pair.b->now);
   pair.run();
-  CHECK(pair.to_a.log.size() == kReplySize);
+  CHECK(pair.to_a.log.size() == kEnhancedFrame);
   CHECK(pair.b->qp->state() == QpState::kError);
   CHECK(text(pair.b->completions()) == "1 work request flushed");
 }
@@ -75,8 +72,8 @@ TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-
     post_send(*pair.a, 1, sge(mine, 0, 33));
     REQUIRE(pair.establish());
     // ULPDU_Length, DDP control octet, RDMAP control octet.
-    const auto ulpdu = static_cast<unsigned>(pair.to_b.log[kRequestSize + 1]);
-    const auto control = static_cast<std::uint8_t>(pair.to_b.log[kRequestSize + 3]);
+    const auto ulpdu = static_cast<unsigned>(pair.to_b.log[kEnhancedFrame + 1]);
+    const auto control = static_cast<std::uint8_t>(pair.to_b.log[kEnhancedFrame + 3]);
     CHECK((control & 0x0F) == row.opcode);
     CHECK(ulpdu == (row.opcode == 0 ? 14U : row.opcode == 1 ? 46U : 18U));
     // Nobody above sees it, on either side.

@@ -9,7 +9,6 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-constexpr std::size_t kRequestSize = 24;
 constexpr std::uint32_t kSeed = 77;
 
 // What the responder has: the same STags and offsets in every run.
@@ -94,7 +93,7 @@ class Player {
     while (!octets.empty()) {
       const auto plan = end->connection->receive_plan();
       auto left = std::min(octets.size(), bytes::total_size(plan));
-      if (at_ < kRequestSize) left = std::min(left, kRequestSize - at_);
+      if (at_ < kEnhancedFrame) left = std::min(left, kEnhancedFrame - at_);
       if (left == 0) return;
       at_ += left;
       const auto n = left;
@@ -165,7 +164,7 @@ class Player {
 // Where each Send ends in a stream without markers.
 std::vector<std::size_t> send_ends(const std::vector<std::byte>& stream) {
   std::vector<std::size_t> out;
-  for (std::size_t at = kRequestSize; at < stream.size();) {
+  for (std::size_t at = kEnhancedFrame; at < stream.size();) {
     const auto length = (std::to_integer<std::size_t>(stream[at]) << 8) |
                         std::to_integer<std::size_t>(stream[at + 1]);
     const auto opcode = std::to_integer<unsigned>(stream[at + 3]) & 0x0F;
@@ -232,7 +231,7 @@ TEST_CASE(
       player.play(bad);
       player.finish();
       player.check_delivered();
-      if (!way.plain || bit < kRequestSize * 8) continue;
+      if (!way.plain || bit < kEnhancedFrame * 8) continue;
       const auto before =
           std::count_if(ends.begin(), ends.end(), [bit](std::size_t e) { return e <= bit / 8; });
       CHECK(player.delivered == static_cast<std::size_t>(before));

@@ -11,9 +11,6 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-constexpr std::size_t kEnhancedFrame = 24;  // Request or Reply, revision 2, no private data
-constexpr std::size_t kPlainFrame = 20;
-
 // ULPDU_Length of each whole FPDU behind a startup frame; for streams without markers.
 std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
   std::vector<std::size_t> out;
@@ -132,7 +129,7 @@ TEST_CASE(
     options.startup.rtr_supported = {.write = true, .read = true, .send = false};
     Pair pair(options, {});
     REQUIRE(pair.a->connection->connect({}, pair.a->now));
-    std::array<std::byte, kEnhancedFrame> reply;
+    std::array<std::byte, mpa::startup_frame_size(mpa::kEnhancedWordSize)> reply;
     std::array<std::byte, 4> word;
     bytes::Writer(word).u32(mpa::encode(row.word));
     bytes::Writer out(reply);

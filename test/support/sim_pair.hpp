@@ -21,6 +21,10 @@ using bytes::View;
 using mpa::Role;
 using mpa::TimePoint;
 
+/// Request or Reply between two ends that say nothing but that they speak RFC 7306.
+inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensionsTag.size());
+inline constexpr std::size_t kEnhancedFrame = kPlainFrame + mpa::kEnhancedWordSize;
+
 /// One end: its own STag table, queues, memory and connection.
 class End final : public verbs::QpDriver, public std::enable_shared_from_this<End> {
  public:

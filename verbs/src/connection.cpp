@@ -135,7 +135,8 @@ void Connection::enter_full_operation(TimePoint now) {
       .ird = n.ird,
       .ord = n.ord,
       .rtr_send_expected = role_ == mpa::Role::kResponder && n.peer_to_peer &&
-                           startup_.peer_offer()->rtr.send && options_.startup.rtr_supported.send};
+                           startup_.peer_offer()->rtr.send && options_.startup.rtr_supported.send,
+      .extensions = n.extensions};
   const mpa::FramerOptions framer{.markers = n.tx_markers, .crc = n.crc};
   const mpa::DeframerOptions deframer{
       .markers = n.rx_markers, .crc = n.crc, .stage = options_.stage};

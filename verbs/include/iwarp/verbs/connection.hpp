@@ -33,7 +33,8 @@ enum class Placement : std::uint8_t {
 };
 
 struct ConnectionOptions {
-  mpa::StartupOptions startup;
+  /// Fit for unknown peers, see rfc-notes/peers.md.
+  mpa::StartupOptions startup{.round_ird = true, .extensions = true};
   Placement placement = Placement::kVerified;
   /// ULPDU size limit; 0: from the EMSS [MPA-53]. Clamped to 128..64768.
   std::size_t max_ulpdu = 0;
