@@ -142,7 +142,10 @@ void Connection::enter_full_operation(TimePoint now) {
       .markers = n.rx_markers, .crc = n.crc, .stage = options_.stage};
   full_ = std::make_unique<Full>(doomed ? nullptr : qp_, doomed ? no_ulp() : qp_->ulp(), stream,
                                  framer, deframer);
-  full_->may_transmit = role_ == mpa::Role::kInitiator;
+  if (role_ == mpa::Role::kInitiator) {
+    full_->may_transmit = options_.first_fpdu_delay <= Duration::zero();
+    if (!full_->may_transmit) full_->transmit_from = now + options_.first_fpdu_delay;
+  }
   if (doomed) {
     events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = startup_.failure()});
     full_->stream.terminate(startup_.failure()->fault, false);  // [EMPA-24] [EMPA-39]
@@ -318,6 +321,8 @@ void Connection::note_stream_state(TimePoint now) {
 void Connection::close_when_drained(TimePoint now) {
   Full& f = *full_;
   const auto state = f.stream.state();
+  // Deviation: an initiator may have to wait with its first FPDU, see first_fpdu_delay.
+  if (f.transmit_from) return;
   const bool drained = f.framer.queued_octets() == 0;
   if (state == rdmap::StreamState::kRdma) {
     if (!f.close_requested || f.qp == nullptr) return;
@@ -396,6 +401,7 @@ std::optional<TimePoint> Connection::timeout() const {
   if (full_ != nullptr) {
     consider(full_->hold_until);
     consider(full_->retry);
+    consider(full_->transmit_from);
   }
   return first;
 }
@@ -407,6 +413,12 @@ void Connection::handle_timeout(TimePoint now) {
   } else if (full_->hold_until && now >= *full_->hold_until) {
     full_->hold_until.reset();
     full_->stream.terminate(ddp::kUntaggedNoBuffer, true);  // [DDP-68] [DDP-69]
+    settle(now);
+  }
+  if (full_ != nullptr && full_->transmit_from && now >= *full_->transmit_from) {
+    full_->transmit_from.reset();
+    full_->may_transmit = true;
+    fill_framer(now);  // An RTR goes before a FIN that was asked for meanwhile.
     settle(now);
   }
   if (full_ != nullptr && full_->retry && now >= *full_->retry) {

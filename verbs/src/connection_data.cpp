@@ -135,7 +135,8 @@ void Connection::begin_early() {
 // A whole ULPDU, verified, in the stage. False: the stream is held.
 bool Connection::take_ulpdu(TimePoint now) {
   Full& f = *full_;
-  f.may_transmit = true;  // The responder has a valid FPDU, whatever DDP finds in it. [MPA-93]
+  f.may_transmit = true;    // The responder has a valid FPDU, whatever DDP finds in it. [MPA-93]
+  f.transmit_from.reset();  // A peer that speaks already listens, too.
   const auto arrival = f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length());
   if (!arrival) return true;
   if (arrival->hold) {

@@ -20,7 +20,9 @@ struct Connection::Full {
   mpa::Deframer deframer;
   rdmap::OutSegment out;
 
-  bool may_transmit = false;  ///< responder: not before the first valid FPDU [MPA-93]
+  /// Responder: not before the first valid FPDU. [MPA-93] Initiator: not before transmit_from.
+  bool may_transmit = false;
+  std::optional<TimePoint> transmit_from;  ///< ConnectionOptions::first_fpdu_delay
   bool established = false;
   bool began_early = false;     ///< stream.begin() was called for an FPDU still arriving
   bool early_write = false;     ///< it is an RDMA Write

@@ -45,6 +45,12 @@ struct ConnectionOptions {
   /// Bounds the Terminate and Closing states [VRB-12], and how long a close waits for requests to
   /// drain while no octet moves.
   Duration close_timeout = std::chrono::seconds(5);
+  /// Initiator: nothing follows the Reply for so long, and then the first FPDU; less than
+  /// close_timeout. A work-around for responders that reply before they look at the socket again
+  /// (kernel siw before a repair): a first FPDU that comes in between lies there until more octets
+  /// come. Nobody can tell from the octets: such a Reply looks like any other, and the silence
+  /// behind it like that of a responder with nothing to say. 100 ms were enough in every trial.
+  Duration first_fpdu_delay = std::chrono::seconds(0);
 };
 
 struct ConnectionEvent {

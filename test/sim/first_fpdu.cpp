@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// ConnectionOptions::first_fpdu_delay: an initiator that leaves its peer time between the Reply and
+// the first FPDU, and what is asked of the connection meanwhile.
+#include "support.hpp"
+
+namespace iwarp::test {
+namespace {
+
+ConnectionOptions patient(mpa::Rtr rtr = mpa::Rtr::kNone) {
+  ConnectionOptions options;
+  options.first_fpdu_delay = 100ms;
+  options.startup.rtr = rtr;
+  return options;
+}
+
+TEST_CASE("an initiator told to wait sends nothing behind the Reply until its time has come") {
+  Pair pair(patient());
+  REQUIRE(pair.establish());
+  CHECK(pair.a->event() == ConnectionEventType::kEstablished);  // requests may be posted
+  Region* source = pair.a->memory(1000, kEverything);
+  Region* sink = pair.b->memory(1000, kEverything);
+  fill_pattern(source);
+  post_write(*pair.a, 1, sge(source, 0, 1000), remote(sink));
+  pair.run();
+  CHECK(pair.to_b.log.size() == kEnhancedFrame);
+  CHECK(pair.a->connection->timeout() == TimePoint{} + 100ms);
+  pair.advance(99ms);
+  CHECK(pair.to_b.log.size() == kEnhancedFrame);
+  CHECK(pair.a->completions().empty());
+  pair.advance(1ms);
+  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(same(source, sink, 1000));
+  CHECK_FALSE(pair.a->connection->timeout());
+}
+
+TEST_CASE("without a delay there is no timer, and a responder has none in any case") {
+  Pair pair({}, patient());
+  REQUIRE(pair.establish());
+  CHECK_FALSE(pair.a->connection->timeout());
+  CHECK_FALSE(pair.b->connection->timeout());
+  Region* source = pair.a->memory(8, kEverything);
+  Region* sink = pair.b->memory(8, kEverything);
+  post_write(*pair.a, 1, sge(source, 0, 8), remote(sink));
+  post_read(*pair.b, 2, sge(sink, 0, 8), remote(source));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(text(pair.b->completions()) == "2 success");
+}
+
+TEST_CASE("an RTR waits too, and is still the first [EMPA-38]") {
+  for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
+    Pair pair(patient(rtr));
+    REQUIRE(pair.establish());
+    CHECK_FALSE(saw(*pair.b, ConnectionEventType::kEstablished));
+    CHECK(pair.to_b.log.size() == kEnhancedFrame);
+    pair.advance(100ms);
+    CHECK(pair.to_b.log.size() > kEnhancedFrame);
+    CHECK(saw(*pair.b, ConnectionEventType::kEstablished));
+    CHECK(pair.b->completions().empty());
+  }
+}
+
+TEST_CASE("a close that is asked for meanwhile follows the RTR") {
+  Pair pair(patient(mpa::Rtr::kWrite));
+  REQUIRE(pair.establish());
+  pair.a->connection->disconnect(pair.a->now);
+  pair.run();
+  CHECK_FALSE(pair.to_b.fin);
+  CHECK(pair.to_b.log.size() == kEnhancedFrame);
+  pair.advance(100ms);
+  CHECK(pair.to_b.log.size() > kEnhancedFrame);
+  CHECK(saw(*pair.b, ConnectionEventType::kEstablished));
+  CHECK(pair.a->qp->state() == QpState::kIdle);
+  CHECK(pair.b->qp->state() == QpState::kIdle);
+  CHECK_FALSE(pair.was_reset());
+}
+
+TEST_CASE("a Terminate that is asked for meanwhile leaves when the time has come [VRB-9]") {
+  Pair pair(patient());
+  REQUIRE(pair.establish());
+  pair.a->connection->terminate(rdmap::kLocalCatastrophic, pair.a->now);
+  pair.run();
+  CHECK(pair.to_b.log.size() == kEnhancedFrame);
+  pair.advance(100ms);
+  CHECK(received_code(*pair.b) == "0/0/00");
+  CHECK(pair.a->qp->state() == QpState::kError);
+  CHECK(pair.b->qp->state() == QpState::kError);
+  CHECK_FALSE(pair.was_reset());
+}
+
+TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply [EMPA-24]") {
+  auto options = patient();
+  options.startup.ird = options.startup.max_ird = 1;
+  Pair pair(options);
+  REQUIRE(pair.a->connection->connect({}, pair.a->now));
+  pair.run();
+  // Its Reply names more Reads than the Request allows: no end of ours would.
+  pair.to_a.wire.clear();
+  std::array<std::byte, 24> reply{};
+  bytes::Writer out(reply);
+  std::array<std::byte, 4> word{};
+  bytes::store_be(word.data(), mpa::encode(mpa::EnhancedWord{.ird = 1, .ord = 9}));
+  mpa::encode({.kind = mpa::FrameKind::kReply,
+               .enhanced = true,
+               .revision = 2,
+               .private_data = bytes::View(word)},
+              out);
+  const auto plan = pair.a->connection->receive_plan();
+  std::copy(reply.begin(), reply.end(), plan[0].begin());
+  pair.a->connection->received(reply.size(), pair.a->now);
+  CHECK(saw(*pair.a, ConnectionEventType::kFailed));
+  CHECK(pair.a->connection->transmit_plan(1, pair.a->now).empty());
+  pair.a->now += 100ms;
+  pair.a->connection->handle_timeout(pair.a->now);
+  CHECK_FALSE(pair.a->connection->transmit_plan(1, pair.a->now).empty());
+}
+
+TEST_CASE("a connection that is lost meanwhile is over, and no timer is left") {
+  Pair pair(patient());
+  REQUIRE(pair.establish());
+  Region* source = pair.a->memory(8, kEverything);
+  post_send(*pair.a, 1, sge(source, 0, 8));
+  pair.run();
+  pair.a->connection->lost(pair.a->now);
+  CHECK(text(pair.a->completions()) == "1 work request flushed");
+  CHECK_FALSE(pair.a->connection->timeout());
+  CHECK(pair.a->qp->state() == QpState::kError);
+}
+
+TEST_CASE("a peer that closes meanwhile is answered when the time has come") {
+  Pair pair(patient());
+  REQUIRE(pair.establish());
+  pair.b->connection->disconnect(pair.b->now);
+  pair.run();
+  CHECK(pair.to_a.fin);
+  CHECK_FALSE(pair.to_b.fin);
+  pair.advance(100ms);
+  CHECK(pair.to_b.fin);
+  CHECK(pair.to_b.log.size() == kEnhancedFrame);
+  CHECK(pair.a->qp->state() == QpState::kIdle);
+  CHECK(pair.b->qp->state() == QpState::kIdle);
+}
+
+}  // namespace
+}  // namespace iwarp::test
