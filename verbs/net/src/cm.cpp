@@ -104,6 +104,10 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
     case Type::kFailed:
       if (event.failure->retry_plain && retry_ && retry_()) return;
       out = startup_failed(connection.peer(), *event.failure);
+      if (out.error == Errc::kConnectionReset && private_octets_ > mpa::kPortablePrivateData) {
+        out.why += fmt::format(" (with {} octets of private data; some peers take no more than {})",
+                               private_octets_, mpa::kPortablePrivateData);
+      }
       out.qp = qp;
       break;
     case Type::kDisconnected:

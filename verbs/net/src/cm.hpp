@@ -45,10 +45,15 @@ class PendingMark {
 };
 
 /// The active side. `retry`, when set, is asked to connect again without enhanced start-up.
+/// `private_octets`: of the Request, a reason for some peers to close.
 class InitiatorClient final : public ConnectionClient {
  public:
-  InitiatorClient(Claims& claims, CmChannel& channel, std::function<bool()> retry)
-      : claims_(claims), channel_(&channel), retry_(std::move(retry)) {}
+  InitiatorClient(Claims& claims, CmChannel& channel, std::function<bool()> retry,
+                  std::size_t private_octets)
+      : claims_(claims),
+        channel_(&channel),
+        retry_(std::move(retry)),
+        private_octets_(private_octets) {}
   void happened(DrivenConnection& connection, const verbs::Connection& core,
                 const verbs::ConnectionEvent& event) override;
   void send_to(CmChannel& channel) override { channel_ = &channel; }
@@ -57,6 +62,7 @@ class InitiatorClient final : public ConnectionClient {
   Claims& claims_;
   CmChannel* channel_;
   std::function<bool()> retry_;
+  const std::size_t private_octets_;
 };
 
 /// The passive side. The request goes out on `channel`; undecided it counts as pending.

@@ -20,6 +20,12 @@ SocketAddress to_socket_address(const asio::ip::tcp::endpoint& endpoint) {
   return out;
 }
 
+/// As PD_Length counts them.
+std::size_t private_octets(const ConnectOptions& options) {
+  const bool enhanced = options.connection.startup.revision >= 2;
+  return options.private_data.size() + (enhanced ? mpa::kEnhancedWordSize : 0);
+}
+
 std::error_code to_std(const boost::system::error_code& error) { return error; }
 
 }  // namespace
@@ -153,7 +159,8 @@ void Connector::begin_mpa(UniqueFd socket) {
                          options_.connection.startup.revision >= 2;
   std::function<bool()> retry;
   if (may_retry) retry = [self = shared_from_this()] { return self->retry_plain(); };
-  auto client = std::make_unique<InitiatorClient>(claims_, channel_, std::move(retry));
+  auto client = std::make_unique<InitiatorClient>(claims_, channel_, std::move(retry),
+                                                  private_octets(options_));
   auto connection =
       DrivenConnection::make(registry_, worker_,
                              {.role = mpa::Role::kInitiator,
@@ -177,6 +184,7 @@ bool Connector::retry_plain() {
     // Enhanced features are what the peer did not understand. [EMPA-50]
     self->options_.connection.startup.revision = 1;
     self->options_.connection.startup.rtr = mpa::Rtr::kNone;
+    self->options_.connection.startup.extensions = false;
     self->next_ -= 1;  // the address that answered
     self->limit_time();
     self->next_address({});

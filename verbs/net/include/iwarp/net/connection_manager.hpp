@@ -24,9 +24,12 @@ using TapFactory = std::function<std::unique_ptr<verbs::WireTap>(
 
 struct ConnectOptions {
   verbs::ConnectionOptions connection;
-  std::vector<std::byte> private_data;  ///< at most 512 octets, 508 with revision 2
+  /// At most 512 octets, 508 with revision 2. Some peers (kernel siw, cxgb4) close on more than
+  /// 256, the 4 of revision 2 included; when that happens, the event kConnectFailed says so.
+  std::vector<std::byte> private_data;
   std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);
-  /// The peer resets after an enhanced Request: connect again with revision 1. [EMPA-50]
+  /// The peer closes or resets after an enhanced Request and says nothing: connect again with
+  /// revision 1, without RTR and without the tag of RFC 7306. [EMPA-50]
   bool fall_back_to_revision_1 = true;
   TapFactory tap;
 };

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers as they are met outside: old ones, some that close without a word, one that must not be
+// spoken to at once. What is tried next, and what the program is told.
+#include <doctest/doctest.h>
+
+#include <ostream>
+
+#include "raw_peer.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+
+namespace {
+
+/// Reads a Request with its private data.
+std::vector<std::byte> read_request(RawPeer& peer) {
+  auto out = peer.receive(mpa::kStartupHeaderSize);
+  const auto size = bytes::load_be<std::uint16_t>(out.data() + 18);
+  if (size != 0) {
+    const auto rest = peer.receive(size);
+    out.insert(out.end(), rest.begin(), rest.end());
+  }
+  return out;
+}
+
+mpa::StartupFrame decoded(bytes::View octets) {
+  const auto frame = mpa::decode_startup_frame(mpa::FrameKind::kRequest, octets);
+  REQUIRE(frame.has_value());
+  return std::get<mpa::StartupFrame>(*frame);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a peer that closes after an enhanced Request is asked again in the plainest way [EMPA-50]") {
+  RawListener server;
+  Pair pair;
+  ConnectOptions options;
+  options.private_data = octets("hello");
+  options.connection.startup.rtr = mpa::Rtr::kWrite;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
+  {
+    auto old = server.accept();
+    const auto request = read_request(old);
+    CHECK_EQ(decoded(request).revision, 2);
+    CHECK(mpa::ends_with_extensions_tag(request));
+    old.close();
+  }
+  auto again = server.accept();
+  const auto request = read_request(again);
+  CHECK_EQ(decoded(request).revision, 1);
+  CHECK_FALSE(decoded(request).enhanced);
+  const auto data = decoded(request).private_data;
+  CHECK_EQ(std::vector(data.begin(), data.end()), options.private_data);
+  again.send_startup({.kind = mpa::FrameKind::kReply});
+  expect(*pair.a.cm, Type::kEstablished);
+}
+
+TEST_CASE("a peer that accepts without the enhanced word is asked again, too [EMPA-50]") {
+  RawListener server;
+  Pair pair;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
+  auto old = server.accept();
+  read_request(old);
+  old.send_startup({.kind = mpa::FrameKind::kReply});
+  auto again = server.accept();
+  CHECK_EQ(decoded(read_request(again)).revision, 1);
+  again.send_startup({.kind = mpa::FrameKind::kReply});
+  expect(*pair.a.cm, Type::kEstablished);
+}
+
+TEST_CASE("a rejection is an answer and not tried again [MPA-91]") {
+  RawListener server;
+  Pair pair;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
+  auto peer = server.accept();
+  read_request(peer);
+  peer.send_startup({.kind = mpa::FrameKind::kReply, .rejected = true});
+  expect(*pair.a.cm, Type::kRejected);
+  peer.wait_for_end();
+}
+
+TEST_CASE("private data that some peers refuse is named when the peer closes") {
+  const auto why = [](std::size_t size) {
+    RawListener server;
+    Pair pair;
+    ConnectOptions options;
+    options.private_data = pattern(size, 3);
+    options.fall_back_to_revision_1 = false;
+    REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
+    auto peer = server.accept();
+    read_request(peer);
+    peer.close();
+    return expect(*pair.a.cm, Type::kConnectFailed).why;
+  };
+  const std::string hint = " (with 257 octets of private data; some peers take no more than 256)";
+  CHECK(why(253).ends_with(hint));  // 4 more with the enhanced word
+  CHECK_EQ(why(252).find("private data"), std::string::npos);
+}
+
+TEST_CASE("an initiator told to wait behind the Reply sends when its time has come") {
+  RawListener server;
+  Pair pair;
+  ConnectOptions options;
+  options.connection.first_fpdu_delay = 20ms;
+  options.connection.startup.revision = 1;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
+  auto peer = server.accept();
+  read_request(peer);
+  peer.send_startup({.kind = mpa::FrameKind::kReply});
+  expect(*pair.a.cm, Type::kEstablished);
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 8));
+  // Nobody posts, polls or sends any more: only the worker's timer gets this out.
+  CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
+  pair.a.expect_success();
+}
+
+TEST_CASE("two ends of this stack tell each other that they speak RFC 7306 [EXT-1]") {
+  for (const bool wanted : {true, false}) {
+    ListenOptions listen;
+    listen.connection.startup.extensions = wanted;
+    Pair pair(1 << 12, {}, {"127.0.0.1", 0}, listen);
+    ConnectOptions options;
+    options.private_data = octets("who is there?");
+    pair.start(options);
+    auto event = expect(*pair.b.cm, Type::kConnectRequest);
+    CHECK_EQ(event.private_data, options.private_data);
+    CHECK(event.request->offer().extensions);
+    REQUIRE_FALSE(event.request->accept(*pair.b.qp, 16, 16, octets("me")));
+    const auto established = expect(*pair.a.cm, Type::kEstablished);
+    CHECK_EQ(established.private_data, octets("me"));
+    CHECK_EQ(established.offer->extensions, wanted);
+  }
+}
