@@ -37,6 +37,9 @@ Json defaults() {
           {"rtr", "none"},
           {"fpdu", "emss"},
           {"placement", "verified"},
+          {"extensions", startup.extensions ? "auto" : "off"},
+          {"first_fpdu_delay_s", seconds(connection.first_fpdu_delay)},
+          {"fall_back_to_revision_1", net::ConnectOptions().fall_back_to_revision_1},
           {"ird", startup.ird},
           {"ord", startup.ord},
           {"setup_timeout_s", seconds(startup.timeout)},
@@ -58,7 +61,8 @@ Json limits() {
           {"work_requests", rnic.max_wr},
           {"scatter_gather_elements", bytes::kMaxSge},
           {"pending_connects", rnic.max_pending_connects},
-          {"private_data_octets", 512},
+          {"private_data_octets", mpa::kMaxPrivateData},
+          {"portable_private_data_octets", mpa::kPortablePrivateData},
           {"file_window_octets", kMaxPiece},
           {"file_windows", kMaxWindows}};
 }

@@ -15,7 +15,6 @@
 #include "common/server.hpp"
 #include "common/session.hpp"
 #include "common/stop.hpp"
-#include "common/trace.hpp"
 #include "common/units.hpp"
 #include "ping_dance.hpp"
 
@@ -125,9 +124,7 @@ void ping_loop(const PingOptions& options, Session& session, std::vector<Nanosec
   Dance dance(session);
   Buffer source(session, size, access);
   Buffer sink(session, size, access);
-  net::ConnectOptions connect{.connection = connection_options(options.common),
-                              .tap = make_tap_factory(options.common.trace)};
-  session.connect(address_argument(options.host, kPingPort), connect);
+  session.connect(address_argument(options.host, kPingPort), connect_options(options.common));
   for (std::uint64_t i = 0; options.count == 0 || i < options.count; ++i) {
     fill_ping(source.octets(), static_cast<std::uint32_t>(i));
     std::ranges::fill(sink.octets(), std::byte{0xFF});

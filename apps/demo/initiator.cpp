@@ -56,16 +56,15 @@ class Initiator {
     auto options = inbox_.octets();
     session_.post_recv(0, options.first(kAdvertSize), inbox_.stag());
     session_.post_recv(1, options.subspan(kAdvertSize), inbox_.stag());
-    const auto capture = make_tap_factory(options_.common.trace);
-    session_.connect(
-        {.host = "127.0.0.1", .port = static_cast<std::uint16_t>(port)},
-        {.connection = connection_options(options_.common),
-         .tap = [&, capture](const net::Address& local, const net::Address& peer, bool outgoing) {
-           std::vector<std::unique_ptr<verbs::WireTap>> taps;
-           if (capture) taps.push_back(capture(local, peer, outgoing));
-           taps.push_back(narrator_.frame_printer());
-           return std::make_unique<trace::TeeTap>(std::move(taps));
-         }});
+    auto how = connect_options(options_.common);
+    how.tap = [&, capture = how.tap](const net::Address& local, const net::Address& peer,
+                                     bool outgoing) {
+      std::vector<std::unique_ptr<verbs::WireTap>> taps;
+      if (capture) taps.push_back(capture(local, peer, outgoing));
+      taps.push_back(narrator_.frame_printer());
+      return std::make_unique<trace::TeeTap>(std::move(taps));
+    };
+    session_.connect({.host = "127.0.0.1", .port = static_cast<std::uint16_t>(port)}, how);
   }
 
   void learn_stag() {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "common/stop.hpp"
-#include "common/trace.hpp"
 #include "common/units.hpp"
 
 namespace iwarp::apps {
@@ -22,8 +21,7 @@ void add_client_options(CLI::App& command, ClientOptions& options) {
 FileClient::FileClient(const net::Address& server, const ClientOptions& options)
     : rnic_(open_rnic()), session_(*rnic_) {
   messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.patience_s));
-  session_.connect(server, {.connection = connection_options(options.common),
-                            .tap = make_tap_factory(options.common.trace)});
+  session_.connect(server, connect_options(options.common));
 }
 
 void print_report(const std::string& name, std::uint64_t size, std::chrono::nanoseconds elapsed,

@@ -29,6 +29,8 @@ TEST_CASE("without options: revision 2, CRC, no markers, no RTR, frames from the
   CHECK(options.startup.rtr == mpa::Rtr::kNone);
   CHECK(options.max_ulpdu == 0);
   CHECK(options.placement == verbs::Placement::kVerified);
+  CHECK(options.startup.extensions);
+  CHECK(options.first_fpdu_delay == verbs::Duration::zero());
 }
 
 TEST_CASE("each option reaches the connection") {
@@ -41,6 +43,17 @@ TEST_CASE("each option reaches the connection") {
   CHECK(parse({"--fpdu", "max"}).max_ulpdu == 64768);
   CHECK(parse({"--fpdu", "1024"}).max_ulpdu == 1024);
   CHECK(parse({"--placement", "direct"}).placement == verbs::Placement::kDirect);
+  CHECK(parse({"--mpa-rev", "2-only"}).startup.revision == 2);
+  CHECK_FALSE(parse({"--extensions", "off"}).startup.extensions);
+  CHECK(parse({"--first-fpdu-delay", "100"}).first_fpdu_delay == std::chrono::milliseconds(100));
+}
+
+TEST_CASE("who connects falls back to revision 1 unless told not to [EMPA-50]") {
+  CommonOptions options;
+  CHECK(connect_options(options).fall_back_to_revision_1);
+  options.mpa_rev = "2-only";
+  CHECK_FALSE(connect_options(options).fall_back_to_revision_1);
+  CHECK(connect_options(options).connection.startup.revision == 2);
 }
 
 TEST_CASE("values that make no sense are refused") {
@@ -50,7 +63,10 @@ TEST_CASE("values that make no sense are refused") {
                                                                  {"--fpdu", "127"},
                                                                  {"--fpdu", "64769"},
                                                                  {"--fpdu", "-1"},
-                                                                 {"--placement", ""}}) {
+                                                                 {"--placement", ""},
+                                                                 {"--extensions", "on"},
+                                                                 {"--first-fpdu-delay", "4001"},
+                                                                 {"--first-fpdu-delay", "-1"}}) {
     CAPTURE(words[0]);
     CHECK_THROWS_AS(parse(words), CLI::ParseError);
   }

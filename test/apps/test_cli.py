@@ -1,8 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Command lines that make no sense, help, and info: exit status and the one line on stderr."""
 import json
+import socket
+import threading
 
-from support import Case, Server, main, run
+from support import PATIENCE, Case, Server, main, run
+
+
+class OldServer:
+    """Closes each connection when its Request has come, as those do that know no revision 2."""
+
+    def __enter__(self):
+        self.revisions = []
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.socket.settimeout(PATIENCE)
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        # A connection that does not begin with a Request ends the thread.
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self.thread.join()
+        self.socket.close()
+
+    def serve(self):
+        while True:
+            peer, _ = self.socket.accept()
+            with peer:
+                request = peer.recv(512)
+                if not request.startswith(b"MPA ID Req Frame"):
+                    return
+                self.revisions.append(request[17])
 
 
 class Usage(Case):
@@ -41,7 +71,7 @@ class Usage(Case):
                 text = self.assert_ok(run(command, "--help"))
                 self.assertIn("Examples:\n  iwarp " + command, text)
                 for option in ("--mpa-rev", "--crc", "--markers", "--rtr", "--fpdu",
-                               "--placement", "--trace"):
+                               "--placement", "--extensions", "--first-fpdu-delay", "--trace"):
                     self.assertIn(option, text)
 
 
@@ -57,6 +87,16 @@ class Failures(Case):
         self.assert_fails(run("put", self.file("x", 1), f"iwarp://127.0.0.1:{port}/x"), 1,
                           "^iwarp put: " + refused)
         self.assert_fails(run("ping", f"127.0.0.1:{port}"), 1, "^iwarp ping: " + refused)
+
+    def test_an_old_server_is_asked_for_revision_1_unless_told_not_to(self):
+        for command in ("ping", "get"):
+            for options, asked in (((), [2, 1]), (("--mpa-rev", "2-only"), [2]),
+                                   (("--mpa-rev", "1"), [1])):
+                with self.subTest(command=command, options=options), OldServer() as server:
+                    host = f"127.0.0.1:{server.port}"
+                    words = (host,) if command == "ping" else (f"iwarp://{host}/x", self.out)
+                    self.assert_fails(run(command, *words, *options), 1, "cannot connect to " + host)
+                    self.assertEqual(server.revisions, asked)
 
     def test_what_is_not_there_fails_with_one_line(self):
         nowhere = self.scratch / "nowhere"

@@ -29,7 +29,9 @@ class Content(Case):
         source = self.file("f", 3 * MIB + 1)
         with Server("serve", self.dir, "--markers") as server:
             for options in (["--markers"], ["--crc", "off"], ["--mpa-rev", "1"],
-                            ["--rtr", "send"], ["--fpdu", "max"], ["--placement", "direct"]):
+                            ["--mpa-rev", "2-only"], ["--rtr", "send"], ["--fpdu", "max"],
+                            ["--placement", "direct"], ["--extensions", "off"],
+                            ["--first-fpdu-delay", "5"]):
                 with self.subTest(options=options):
                     self.assert_ok(run("put", source, server.url(), *options))
                     self.assert_ok(run("get", server.url("f"), self.out, *options))
