@@ -92,6 +92,10 @@ def seeds(vectors):
             for bits in (0x02, 0x12, 0x03, 0x82):
                 options = bytes([role, bits, 7, 4, 4, 3])
                 yield "startup", f"{name}-{role}-{bits:02x}", options + octets
+            options = bytes([role, 0x02, 0x1F, 5, 4, 3])
+            length = len(octets) - 12  # PD_Length with 8 octets more
+            tagged = octets[:18] + struct.pack(">H", length) + octets[20:] + b"RFC 7306"
+            yield "startup", f"{name}-{role}-tagged", options + tagged
     stream = b"".join(octets for _, _, octets in fpdus)
     for bits in (0x00, 0x02, 0x08, 0x0A, 0x18, 0x24):
         yield "deframer", f"stream-{bits:02x}", bytes([bits, 3]) + stream

@@ -32,6 +32,8 @@ void check(const Startup& startup, Role role, const mpa::StartupOptions& options
   require(n.rx_markers == options.markers, "we get markers if we asked for them");
   require(n.rtr == mpa::Rtr::kNone || role == Role::kInitiator, "the initiator sends the RTR");
   require(n.ird <= 16383 && n.ord <= 16383, "IRD and ORD have 14 bits");
+  require(!n.extensions || (options.extensions && offer->extensions),
+          "extensions are agreed on by two");
   if (role == Role::kInitiator) {
     const bool refused = startup.failure() && startup.failure()->send_terminate;
     require(refused || n.ird <= options.max_ird || !options.negotiate_ird, "IRD has a bound");
@@ -71,6 +73,8 @@ Plan read_plan(Input& in) {
   plan.accept = (bits & 128) == 0;
   const auto kinds = in.u8();
   plan.options.rtr_supported = {(kinds & 1) != 0, (kinds & 2) != 0, (kinds & 4) != 0};
+  plan.options.extensions = (kinds & 8) != 0;
+  plan.options.round_ird = (kinds & 16) != 0;
   plan.options.min_ord = kinds >> 6;
   plan.ird = in.u8();
   plan.ord = in.u8();
