@@ -30,7 +30,7 @@ using verbs::WrOpcode;
 using ConnectionEventType = verbs::ConnectionEvent::Type;
 
 inline constexpr Access kEverything =
-    Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead;
+    Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead | Access::kRemoteAtomic;
 
 inline Stag stag_of(const Region* region) { return Stag{region->stag.load()}; }
 
@@ -62,8 +62,63 @@ inline void post_local_invalidate(End& end, std::uint64_t id, Stag stag,
   post(end,
        {.wr_id = id, .opcode = WrOpcode::kLocalInvalidate, .flags = flags, .invalidate = stag});
 }
+inline void post_fetch_add(End& end, std::uint64_t id, const Sge& old, RemoteAddress at,
+                           std::uint64_t add, SendFlags flags = SendFlags::kSignaled) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kFetchAdd,
+             .flags = flags,
+             .sgl = {&old, 1},
+             .remote = at,
+             .atomic = {.add_or_swap = add}});
+}
+inline void post_cmp_swap(End& end, std::uint64_t id, const Sge& old, RemoteAddress at,
+                          std::uint64_t compare, std::uint64_t swap) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kCmpSwap,
+             .flags = SendFlags::kSignaled,
+             .sgl = {&old, 1},
+             .remote = at,
+             .atomic = {.add_or_swap = swap, .compare = compare}});
+}
+inline void post_immediate(End& end, std::uint64_t id, std::uint64_t immediate,
+                           SendFlags flags = SendFlags::kSignaled) {
+  post(end, {.wr_id = id, .opcode = WrOpcode::kImmediate, .flags = flags, .immediate = immediate});
+}
+inline void post_write_immediate(End& end, std::uint64_t id, const Sge& from, RemoteAddress to,
+                                 std::uint64_t immediate, SendFlags flags = SendFlags::kSignaled) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kWriteImmediate,
+             .flags = flags,
+             .sgl = {&from, 1},
+             .remote = to,
+             .immediate = immediate});
+}
 inline void post_recv(End& end, std::uint64_t id, const Sge& to) {
   REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&to, 1}}));
+}
+
+/// The word that a program would see there.
+inline std::uint64_t word(const Region* region, std::size_t offset = 0) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, region->address + offset, sizeof value);
+  return value;
+}
+inline void set_word(const Region* region, std::uint64_t value, std::size_t offset = 0) {
+  std::memcpy(region->address + offset, &value, sizeof value);
+}
+
+/// The opcode nibbles of the FPDUs in a stream without markers, as hexadecimal digits.
+inline std::string opcodes(const Direction& direction) {
+  const auto& log = direction.log;
+  const auto u16 = [&log](std::size_t at) {
+    return (std::to_integer<std::size_t>(log[at]) << 8) | std::to_integer<std::size_t>(log[at + 1]);
+  };
+  std::string out;
+  for (std::size_t at = 20 + u16(18); at + 4 <= log.size();) {
+    out += "0123456789abcdef"[std::to_integer<std::size_t>(log[at + 3]) & 15];
+    at += (2 + u16(at) + 3) / 4 * 4 + 4;
+  }
+  return out;
 }
 
 /// "1/1/00", the notation of the requirement tables; "none".

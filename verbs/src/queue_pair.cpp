@@ -27,11 +27,15 @@ std::error_code check_extension(const SendWr& wr) {
   return {};
 }
 
-// A Read Request comes back with its RDMA header, an Atomic Request with DDP's alone. [EXT-61]
-bool is_about_request(const rdmap::TerminatedSegment& segment) {
-  if (segment.rdma_header_size != 0) return true;
-  const auto header =
-      ddp::decode_segment_header(bytes::View(segment.ddp_header).first(segment.ddp_header_size));
+// RDMAP's own errors say by their echo which kind of request they are about: a Read Request comes
+// back with its RDMA header, an Atomic Request with DDP's alone. [EXT-61]
+bool is_about_read(const rdmap::Terminate& t) {
+  return t.segment && t.segment->rdma_header_size != 0;
+}
+bool is_about_atomic(const rdmap::Terminate& t) {
+  if (!t.segment || t.fault.layer != bytes::Layer::kRdma) return false;
+  const bytes::View octets(t.segment->ddp_header);
+  const auto header = ddp::decode_segment_header(octets.first(t.segment->ddp_header_size));
   return header && rdmap::find_opcode(header->rsvd_ulp & rdmap::kOpcodeMask) ==
                        &rdmap::info(rdmap::Opcode::kAtomicRequest);
 }
@@ -290,19 +294,24 @@ void QueuePair::terminate_received(const rdmap::Terminate& terminate) {
     const std::lock_guard lock(impl_->post);
     impl_->terminate_received = terminate;
   }
-  // Responses come in order: an error about a Read or an atomic is the oldest unfinished one's.
-  // [VRB-54]
-  if (terminate.segment && is_about_request(*terminate.segment)) {
-    for (auto s = impl_->retired.load(); s < impl_->started; ++s) {
-      SendSlot& slot = impl_->slot(s);
-      if (!slot.is_answered() || slot.stage == SendSlot::Stage::kDone) continue;
-      const bool access = terminate.fault.layer == bytes::Layer::kRdma && terminate.fault.type == 1;
-      slot.status = access ? WcStatus::kRemoteAccess : WcStatus::kRemoteOperation;
-      break;
-    }
-  }
+  blame(terminate);
   event(QpEvent::kTerminateReceived);
   async(AsyncEventType::kTerminateReceived, terminate);  // [RDMAP-62]
+}
+
+// Responses come in order: an error about a Read is the oldest unfinished Read's, one about an
+// atomic the oldest atomic's. [VRB-54] [EXT-61]
+void QueuePair::blame(const rdmap::Terminate& terminate) {
+  const bool read = is_about_read(terminate);
+  const bool atomic = is_about_atomic(terminate);
+  for (auto s = impl_->retired.load(); s < impl_->started; ++s) {
+    SendSlot& slot = impl_->slot(s);
+    if (!(read && slot.is_read()) && !(atomic && slot.is_atomic())) continue;
+    if (slot.stage == SendSlot::Stage::kDone) continue;
+    const bool access = terminate.fault.layer == bytes::Layer::kRdma && terminate.fault.type == 1;
+    slot.status = access ? WcStatus::kRemoteAccess : WcStatus::kRemoteOperation;
+    return;
+  }
 }
 
 // Flushing ----------------------------------------------------------------------------------------

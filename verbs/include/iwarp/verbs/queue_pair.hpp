@@ -171,6 +171,7 @@ class QueuePair final : private rdmap::Ulp {
   void flush_receives();
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped);
+  void blame(const rdmap::Terminate& terminate);
   bool take_receive();
   bool resolve_receive();
   void async(AsyncEventType type, const std::optional<rdmap::Terminate>& terminate = {});

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomics that may not be done: what the responder refuses, what the requester itself does, peers
+// that did not agree to RFC 7306, and memory that goes away (RFC 7306 sections 8 and 9).
+#include <functional>
+
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+constexpr std::size_t kSize = 64;
+
+ConnectionOptions without_extensions() {
+  ConnectionOptions o;
+  o.startup.extensions = false;
+  return o;
+}
+
+Region* foreign(End& end, verbs::PdId pd, verbs::QpNum qp) {
+  const Region* block = end.memory(kSize, kEverything);
+  auto region = end.stags.create({.kind = Region::Kind::kRegion,
+                                  .pd = pd,
+                                  .qp = qp,
+                                  .address = block->address,
+                                  .length = kSize,
+                                  .access = kEverything});
+  return *region;
+}
+
+// A region whose first octet is at an odd address, but has TO 0.
+Region* odd_base(End& end, std::size_t by) {
+  const Region* block = end.memory(kSize, kEverything);
+  auto region = end.stags.create({.kind = Region::Kind::kRegion,
+                                  .pd = 1,
+                                  .address = block->address + by,
+                                  .length = kSize - by,
+                                  .access = kEverything | Access::kZeroBased});
+  return *region;
+}
+
+RemoteAddress moved(RemoteAddress at, std::int64_t by) {
+  at.to += static_cast<std::uint64_t>(by);
+  return at;
+}
+
+struct Case {
+  const char* name;
+  std::function<RemoteAddress(End&)> aim;
+  const char* code;  ///< "": allowed
+};
+
+const std::vector<Case> kCases{
+    {"the word at the start", [](End& e) { return remote(e.memory(kSize, kEverything)); }, ""},
+    {"the right to atomics alone",
+     [](End& e) { return remote(e.memory(kSize, Access::kRemoteAtomic)); }, ""},
+    {"the last word", [](End& e) { return remote(e.memory(kSize, kEverything), kSize - 8); }, ""},
+    {"a region tied to this queue pair",
+     [](End& e) { return remote(e.memory(kSize, kEverything, true)); }, ""},
+    {"a zero-based region",
+     [](End& e) { return remote(e.memory(kSize, kEverything | Access::kZeroBased), 8); }, ""},
+    {"no such STag",
+     [](End& e) { return RemoteAddress{Stag{0x00ABCD00}, remote(e.memory(8, kEverything)).to}; },
+     "0/1/00"},
+    {"the right index with the wrong key",
+     [](End& e) {
+       auto at = remote(e.memory(kSize, kEverything));
+       at.rkey.value ^= 1;
+       return at;
+     },
+     "0/1/00"},
+    {"every right but this one",
+     [](End& e) {
+       return remote(e.memory(kSize, Access::kLocalWrite | Access::kRemoteWrite |
+                                         Access::kRemoteRead | Access::kBindWindow));
+     },
+     "0/1/02"},
+    {"another protection domain", [](End& e) { return remote(foreign(e, 2, 0)); }, "0/1/03"},
+    {"tied to another queue pair", [](End& e) { return remote(foreign(e, 1, 8)); }, "0/1/03"},
+    {"one word in front", [](End& e) { return moved(remote(e.memory(kSize, kEverything)), -8); },
+     "0/1/01"},
+    {"one word behind", [](End& e) { return remote(e.memory(kSize, kEverything), kSize); },
+     "0/1/01"},
+    {"a word that is half inside", [](End& e) { return remote(e.memory(12, kEverything), 8); },
+     "0/1/01"},
+    {"the last word there can be",
+     [](End& e) { return RemoteAddress{stag_of(e.memory(8, kEverything)), UINT64_MAX - 7}; },
+     "0/1/01"},
+    {"a TO that is not a multiple of 8",
+     [](End& e) { return remote(e.memory(kSize, kEverything), 4); }, "0/2/07"},
+    {"a TO that is not, of an STag that is not",
+     [](End&) { return RemoteAddress{Stag{0x00ABCD00}, 1}; }, "0/2/07"},
+    {"a right TO, but memory that is not aligned", [](End& e) { return remote(odd_base(e, 4)); },
+     "0/2/07"},
+    {"memory that is aligned, but a wrong TO", [](End& e) { return remote(odd_base(e, 4), 4); },
+     "0/2/07"},
+};
+
+}  // namespace
+
+TEST_CASE(
+    "atomics where they may not be end in the code for it and change nothing [EXT-9] [EXT-10] "
+    "[EXT-11] [EXT-15] [EXT-16] [EXT-17] [EXT-21] [EXT-61] [EXT-65] [EXT-66] [EXT-67]") {
+  for (const Case& c : kCases) {
+    for (const bool swap : {false, true}) {
+      CAPTURE(c.name);
+      CAPTURE(swap);
+      Pair pair;
+      REQUIRE(pair.establish());
+      Region* mine = pair.a->memory(16, Access::kLocalWrite);
+      const auto at = c.aim(*pair.b);
+      if (swap) {
+        post_cmp_swap(*pair.a, 1, sge(mine, 0, 8), at, 0, 1);
+      } else {
+        post_fetch_add(*pair.a, 1, sge(mine, 0, 8), at, 1);
+      }
+      post_fetch_add(*pair.a, 2, sge(mine, 8, 8), at, 1);
+      pair.run();
+      const std::string code = c.code;
+      if (code.empty()) {
+        CHECK(text(pair.a->completions()) == "1 success, 2 success");
+        CHECK(word(mine, 8) == 1);
+        continue;
+      }
+      check_refused(pair, *pair.b, code);
+      const auto echo = pair.b->qp->query().terminate_sent->segment;
+      REQUIRE(echo.has_value());
+      CHECK(echo->ddp_header_size == 18);
+      CHECK(echo->rdma_header_size == 0);
+      CHECK(echo->segment_length == 70);
+      CHECK(text(pair.a->completions()) ==
+            (code[2] == '1' ? "1 remote access error, 2 work request flushed"
+                            : "1 remote operation error, 2 work request flushed"));
+      CHECK(all_zero(mine));
+    }
+  }
+}
+
+TEST_CASE("a queue pair that allows no inbound atomics refuses them all [EXT-67] [VRB-30]") {
+  verbs::QpInit init;
+  init.inbound = Access::kRemoteRead | Access::kRemoteWrite;
+  Pair pair({}, {}, {}, {}, init);
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(8, Access::kLocalWrite);
+  Region* theirs = pair.b->memory(8, kEverything);
+  post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
+  pair.run();
+  check_refused(pair, *pair.b, "0/1/02");
+  CHECK(all_zero(theirs));
+}
+
+TEST_CASE("a window opens words to atomics, if its region may be written [EXT-67] [VRB-35]") {
+  for (const bool writable : {true, false}) {
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(8, Access::kLocalWrite);
+    Region* region =
+        pair.b->memory(64, Access::kBindWindow | (writable ? Access::kLocalWrite : Access::kNone));
+    auto window = pair.b->stags.create({.kind = Region::Kind::kWindow, .pd = 1});
+    post(*pair.b, {.wr_id = 5,
+                   .opcode = WrOpcode::kBindWindow,
+                   .flags = SendFlags::kSignaled,
+                   .bind = {.window = stag_of(*window),
+                            .key = 5,
+                            .region = stag_of(region),
+                            .address = region->address + 8,
+                            .length = 8,
+                            .access = Access::kRemoteAtomic}});
+    post_write(*pair.a, 1, sge(mine, 0, 0), {});  // a responder works from the first FPDU on
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(text(pair.b->completions()) == (writable ? "5 success" : "5 memory window bind error"));
+    if (!writable) continue;
+    post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(*window), 3);
+    pair.run();
+    CHECK(text(pair.a->completions()) == "2 success");
+    CHECK(word(region, 8) == 3);
+    post_read(*pair.a, 3, sge(mine, 0, 8), remote(*window));  // it opens nothing else
+    pair.run();
+    check_refused(pair, *pair.b, "0/1/02");
+  }
+}
+
+TEST_CASE(
+    "an atomic that cannot be created ends the stream with 0/0/00 and no headers [EXT-60] "
+    "[VRB-28] [VRB-54]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* readable = pair.a->memory(8, Access::kNone);  // its own value cannot be put there
+  Region* theirs = pair.b->memory(8, kEverything);
+  post_fetch_add(*pair.a, 1, sge(readable, 0, 8), remote(theirs), 1);
+  pair.run();
+  check_refused(pair, *pair.a, "0/0/00");
+  CHECK_FALSE(pair.a->qp->query().terminate_sent->segment.has_value());
+  CHECK(opcodes(pair.to_b) == "7");
+  CHECK(text(pair.a->completions()) == "1 local protection error");
+  CHECK(all_zero(theirs));
+}
+
+TEST_CASE("with a peer that did not agree nothing of RFC 7306 can be posted or sent [EXT-1]") {
+  for (const bool a_knows : {true, false}) {
+    Pair pair(a_knows ? ConnectionOptions{} : without_extensions(),
+              a_knows ? without_extensions() : ConnectionOptions{});
+    REQUIRE(pair.establish());
+    CHECK_FALSE(pair.a->qp->query().extensions);
+    CHECK_FALSE(pair.b->qp->query().extensions);
+    Region* mine = pair.a->memory(8, kEverything);
+    Region* theirs = pair.b->memory(8, kEverything);
+    const Sge local = sge(mine, 0, 8);
+    for (const auto opcode : {WrOpcode::kFetchAdd, WrOpcode::kCmpSwap, WrOpcode::kWriteImmediate}) {
+      CHECK(
+          pair.a->qp->post_send({.opcode = opcode, .sgl = {&local, 1}, .remote = remote(theirs)}) ==
+          verbs::Errc::kNotAgreed);
+    }
+    CHECK(pair.a->qp->post_send({.opcode = WrOpcode::kImmediate}) == verbs::Errc::kNotAgreed);
+    CHECK(pair.a->qp->query().send_outstanding == 0);
+    post_write(*pair.a, 1, local, remote(theirs));  // all else works
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 success");
+  }
+}
+
+TEST_CASE("what was posted in Idle for a peer that did not agree fails, and is not sent [EXT-1]") {
+  for (const auto opcode :
+       {WrOpcode::kFetchAdd, WrOpcode::kCmpSwap, WrOpcode::kImmediate, WrOpcode::kWriteImmediate}) {
+    for (const bool agreed : {true, false}) {
+      Pair pair({}, agreed ? ConnectionOptions{} : without_extensions());
+      Region* mine = pair.a->memory(8, kEverything);
+      Region* theirs = pair.b->memory(8, kEverything);
+      post_recv(*pair.b, 9, sge(theirs, 0, 8));
+      const Sge local = sge(mine, 0, 8);
+      post_write(*pair.a, 1, local, remote(theirs));
+      post(*pair.a, {.wr_id = 2,
+                     .opcode = opcode,
+                     .flags = SendFlags::kSignaled,
+                     .sgl = {&local, opcode == WrOpcode::kImmediate ? 0U : 1U},
+                     .remote = remote(theirs)});
+      post_write(*pair.a, 3, local, remote(theirs));
+      pair.establish();
+      const auto done = text(pair.a->completions());
+      if (agreed) {
+        CHECK(done == "1 success, 2 success, 3 success");
+        continue;
+      }
+      check_refused(pair, *pair.a, "0/0/00");
+      CHECK(done.ends_with("2 local QP operation error, 3 work request flushed"));
+      CHECK(opcodes(pair.to_b).find_first_of("89ab") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE(
+    "agreement belongs to the connection: the next one of the same queue pair has its own "
+    "[EXT-1]") {
+  Pair pair({}, without_extensions());
+  REQUIRE(pair.establish());
+  CHECK_FALSE(pair.a->qp->query().extensions);
+  CHECK(!pair.a->qp->disconnect());
+  pair.run();
+  REQUIRE(pair.a->qp->state() == QpState::kIdle);
+  REQUIRE(pair.b->qp->state() == QpState::kIdle);
+  pair.renew({}, {});
+  REQUIRE(pair.establish());
+  CHECK(pair.a->qp->query().extensions);
+  Region* mine = pair.a->memory(8, kEverything);
+  Region* theirs = pair.b->memory(8, kEverything);
+  post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+}
+
+TEST_CASE(
+    "the local word of an atomic under way goes away: one protection error, then flushes "
+    "[VRB-37]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(16, kEverything);
+  Region* theirs = pair.b->memory(8, kEverything);
+  post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 7);
+  post_fetch_add(*pair.a, 2, sge(mine, 8, 8), remote(theirs), 7);
+  pair.a->connection->transmit_plan(64, pair.a->now);
+  CHECK(
+      !pair.a->stags.destroy(mine, [&](Region& r) { pair.a->connection->revoke(r, pair.a->now); }));
+  std::fill_n(mine->address, 16, std::byte{0xDD});
+  pair.run();
+  CHECK(pair.a->qp->state() == QpState::kError);
+  CHECK(text(pair.a->completions()) == "1 local protection error, 2 work request flushed");
+  CHECK(word(mine) == 0xDDDDDDDDDDDDDDDD);
+}
+
+TEST_CASE(
+    "the target of atomics goes away: those behind are 0/1/00, and nothing waits for them "
+    "[EXT-67] [VRB-37]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(16, kEverything);
+  Region* theirs = pair.b->memory(8, kEverything);
+  post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 7);
+  pair.run();
+  post_fetch_add(*pair.a, 2, sge(mine, 8, 8), remote(theirs), 7);
+  pair.step();
+  int asked = 0;
+  CHECK(!pair.b->stags.destroy(theirs, [&](Region&) { ++asked; }));
+  CHECK(asked == 0);  // an atomic holds no memory between two steps
+  pair.run();
+  const auto done = text(pair.a->completions());
+  CHECK((done == "1 success, 2 success" || done == "1 success, 2 remote access error"));
+  CHECK(word(theirs) == (done.ends_with("error") ? 7U : 14U));
+}
+
+TEST_CASE("the peer's Terminate about an atomic is not a Read's, nor the reverse [VRB-54]") {
+  for (const bool atomic_fails : {true, false}) {
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(32, kEverything);
+    Region* theirs = pair.b->memory(8, kEverything);
+    const auto good = remote(theirs);
+    const auto bad = remote(theirs, 8);
+    const auto read = [&](std::uint64_t id, RemoteAddress at) {
+      post_read(*pair.a, id, sge(mine, 0, 8), at);
+    };
+    const auto add = [&](std::uint64_t id, RemoteAddress at) {
+      post_fetch_add(*pair.a, id, sge(mine, 8, 8), at, 1);
+    };
+    // The answer to the first is dropped in favour of the Terminate.
+    atomic_fails ? read(1, good) : add(1, good);
+    atomic_fails ? add(2, bad) : read(2, bad);
+    atomic_fails ? read(3, good) : add(3, good);
+    pair.run();
+    CHECK(text(pair.a->completions()) ==
+          "1 work request flushed, 2 remote access error, 3 work request flushed");
+  }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// FetchAdd and CmpSwap between two queue pairs: results, order, limits and fences (RFC 7306
+// sections 5 and 7).
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+ConnectionOptions with_ord(std::uint16_t ord) {
+  ConnectionOptions o;
+  o.startup.ord = ord;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "FetchAdd and CmpSwap bring the old value as a number of this host, and change one word "
+    "[EXT-6] [EXT-13] [EXT-14] [EXT-36]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  CHECK(pair.a->qp->query().extensions);
+  CHECK(pair.b->qp->query().extensions);
+  Region* old = pair.a->memory(64, Access::kLocalWrite);
+  Region* theirs = pair.b->memory(24, Access::kLocalWrite | Access::kRemoteAtomic);
+  set_word(theirs, 41, 8);
+  post_fetch_add(*pair.a, 1, sge(old, 0, 8), remote(theirs, 8), 1);
+  post_cmp_swap(*pair.a, 2, sge(old, 8, 8), remote(theirs, 8), 42, 99);
+  post_cmp_swap(*pair.a, 3, sge(old, 16, 8), remote(theirs, 8), 42, 7);   // does not compare equal
+  post_fetch_add(*pair.a, 4, sge(old, 27, 8), remote(theirs, 8), ~0ULL);  // any local place
+  pair.run();
+  CHECK(word(old, 0) == 41);
+  CHECK(word(old, 8) == 42);
+  CHECK(word(old, 16) == 99);
+  CHECK(word(old, 27) == 99);
+  CHECK(word(theirs, 8) == 98);
+  CHECK(word(theirs, 0) == 0);
+  CHECK(word(theirs, 16) == 0);
+  const auto done = pair.a->completions();
+  REQUIRE(done.size() == 4);
+  for (const auto& wc : done) {
+    CHECK(wc.status == WcStatus::kSuccess);
+    CHECK(wc.byte_len == 8);
+  }
+  CHECK(done[0].opcode == WcOpcode::kFetchAdd);
+  CHECK(done[1].opcode == WcOpcode::kCmpSwap);
+  CHECK(pair.b->completions().empty());  // its program sees nothing of it [EXT-26]
+  CHECK(pair.a->guards_intact());
+  CHECK(pair.b->guards_intact());
+}
+
+TEST_CASE(
+    "masks go along: fields are added to by themselves, and bits swapped by themselves "
+    "[EXT-12] [EXT-14] [EXT-23]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* old = pair.a->memory(64, Access::kLocalWrite);
+  Region* theirs = pair.b->memory(16, kEverything);
+  set_word(theirs, 0x00000001FFFFFFFF);
+  set_word(theirs, 0x1234, 8);
+  const Sge first = sge(old, 0, 8);
+  post(*pair.a, {.wr_id = 1,
+                 .opcode = WrOpcode::kFetchAdd,
+                 .sgl = {&first, 1},
+                 .remote = remote(theirs),
+                 .atomic = {.add_or_swap = 0x0000000100000001,
+                            .add_mask = 0x8000000080000000,
+                            .swap_mask = 5,
+                            .compare = 6,
+                            .compare_mask = 7}});  // the last three do not matter here
+  const Sge second = sge(old, 8, 8);
+  post(*pair.a, {.wr_id = 2,
+                 .opcode = WrOpcode::kCmpSwap,
+                 .sgl = {&second, 1},
+                 .remote = remote(theirs, 8),
+                 .atomic = {.add_or_swap = 0xFFFF,
+                            .add_mask = 1,  // nor this one
+                            .swap_mask = 0xFF00,
+                            .compare = 0x34,
+                            .compare_mask = 0xFF}});
+  pair.run();
+  CHECK(word(theirs) == 0x0000000200000000);
+  CHECK(word(theirs, 8) == 0xFF34);
+  CHECK(word(old) == 0x00000001FFFFFFFF);
+  CHECK(word(old, 8) == 0x1234);
+  CHECK(pair.a->completions().empty());  // not signalled
+}
+
+TEST_CASE(
+    "Reads and atomics in any mixture are done in the order posted [EXT-29] [EXT-30] [EXT-39] "
+    "[EXT-48] [EXT-56] [EXT-57]") {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    Pair pair(with_ord(static_cast<std::uint16_t>(1 + seed % 7)), {},
+              {.seed = seed, .max_segment = seed % 2 == 0 ? 97U : 5000U});
+    REQUIRE(pair.establish());
+    constexpr std::size_t kCount = 60;
+    Region* old = pair.a->memory(kCount * 8, Access::kLocalWrite);
+    Region* theirs = pair.b->memory(8, kEverything);
+    std::vector<std::uint64_t> expected;
+    std::uint64_t value = 0;
+    std::string letters;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const Sge to = sge(old, i * 8, 8);
+      expected.push_back(value);
+      letters += random() % 3 == 0 ? '1' : 'a';
+      if (letters.back() == '1') {
+        post_read(*pair.a, i, to, remote(theirs));
+      } else if (random() % 2 == 0) {
+        post_fetch_add(*pair.a, i, to, remote(theirs), i);
+        value += i;
+      } else {
+        const bool equal = random() % 2 == 0;
+        post_cmp_swap(*pair.a, i, to, remote(theirs), equal ? value : value + 1, i * 1000);
+        if (equal) value = i * 1000;
+      }
+    }
+    pair.run();
+    for (std::size_t i = 0; i < kCount; ++i) CHECK(word(old, i * 8) == expected[i]);
+    CHECK(word(theirs) == value);
+    const auto done = pair.a->completions();
+    REQUIRE(done.size() == kCount);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      CHECK(done[i].wr_id == i);
+      CHECK(done[i].status == WcStatus::kSuccess);
+    }
+    CHECK(opcodes(pair.to_b) == letters);
+    std::string answers = letters;
+    std::replace(answers.begin(), answers.end(), '1', '2');
+    std::replace(answers.begin(), answers.end(), 'a', 'b');
+    CHECK(opcodes(pair.to_a) == answers);
+  }
+}
+
+TEST_CASE(
+    "an atomic finds what the Writes and Sends before it brought [EXT-43] [EXT-45] [EXT-58]") {
+  Pair pair({}, {}, {.seed = 3, .max_segment = 50});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  set_word(mine, 1000);
+  post_recv(*pair.b, 10, sge(theirs, 8, 8));
+  post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_send(*pair.a, 2, sge(mine, 0, 8));
+  post_fetch_add(*pair.a, 3, sge(mine, 16, 8), remote(theirs), 1);
+  bool received = false;
+  while (pair.a->cq.capacity() != 0) {
+    received |= !pair.b->completions().empty();
+    if (opcodes(pair.to_a).find('b') != std::string::npos) break;
+    REQUIRE(pair.step());
+  }
+  CHECK(received);  // the Send had completed before the response was on its way
+  pair.run();
+  CHECK(word(mine, 16) == 1000);
+  CHECK(word(theirs) == 1001);
+}
+
+TEST_CASE("an atomic is complete when its response is there, not before [EXT-41] [EXT-47]") {
+  Pair pair({}, {}, {.seed = 1, .max_segment = 1});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(8, kEverything);
+  Region* theirs = pair.b->memory(8, kEverything);
+  set_word(theirs, 5);
+  post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
+  std::vector<WorkCompletion> done;
+  while (done.empty()) {
+    CHECK(word(mine) == 0);
+    REQUIRE(pair.step());
+    done = pair.a->completions();
+  }
+  CHECK(pair.to_a.wire.empty());  // its last octet has come
+  CHECK(word(mine) == 5);
+}
+
+TEST_CASE("a fenced Send waits for the atomics before it [VRB-50]") {
+  for (const bool fence : {true, false}) {
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(8, kEverything);
+    Region* theirs = pair.b->memory(16, kEverything);
+    set_word(theirs, 42);
+    post_recv(*pair.b, 10, sge(theirs, 8, 8));
+    post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
+    post_send(*pair.a, 2, sge(mine, 0, 8),
+              SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone));
+    pair.step();
+    CHECK(opcodes(pair.to_b) == (fence ? "a" : "a3"));
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 success, 2 success");
+    if (fence) CHECK(word(theirs, 8) == 42);
+  }
+}
+
+TEST_CASE("an atomic waits behind a fence, and for a local fence as any request does [VRB-50]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(16, kEverything);
+  Region* theirs = pair.b->memory(8, kEverything);
+  post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_fetch_add(*pair.a, 2, sge(mine, 8, 8), remote(theirs), 1,
+                 SendFlags::kSignaled | SendFlags::kFence);
+  post_local_invalidate(*pair.a, 3, stag_of(mine), SendFlags::kSignaled | SendFlags::kLocalFence);
+  pair.step();
+  CHECK(opcodes(pair.to_b) == "1");
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 success, 3 success");
+  CHECK_FALSE(mine->valid.load());
+}
+
+TEST_CASE("ORD bounds Reads and atomics together, and so many are in flight [EXT-35] [VRB-23]") {
+  for (const std::uint16_t ord : {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{5}}) {
+    Pair pair(with_ord(ord), {});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(800, kEverything);
+    Region* theirs = pair.b->memory(8, kEverything);
+    for (std::uint64_t id = 0; id < 100; ++id) {
+      if (id % 3 == 0) {
+        post_read(*pair.a, id, sge(mine, id * 8, 8), remote(theirs));
+      } else {
+        post_fetch_add(*pair.a, id, sge(mine, id * 8, 8), remote(theirs), 1);
+      }
+    }
+    pair.step();
+    CHECK(opcodes(pair.to_b).size() == ord);
+    pair.run();
+    CHECK(pair.a->completions().size() == 100);
+    CHECK(word(theirs) == 66);
+  }
+}
+
+TEST_CASE("without ORD an atomic is an error of the request [VRB-46]") {
+  Pair pair(with_ord(0), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(8, kEverything);
+  Region* theirs = pair.b->memory(8, kEverything);
+  post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
+  pair.run();
+  check_refused(pair, *pair.a, "0/0/00");
+  CHECK(text(pair.a->completions()) == "1 local QP operation error");
+  CHECK(word(theirs) == 0);
+}
+
+TEST_CASE("as many Reads and atomics as IRD are answered, one more is 1/2/02 [EXT-25] [EXT-34]") {
+  for (const std::uint64_t count : {4U, 5U}) {
+    ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may well ask too much
+    plain.startup.revision = 1;
+    plain.startup.ord = 8;
+    Pair pair(plain, plain);
+    REQUIRE(pair.establish(4, 4));
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* theirs = pair.b->memory(8, kEverything);
+    for (std::uint64_t id = 0; id < count; ++id) {
+      if (id % 2 == 0) {
+        post_fetch_add(*pair.a, id, sge(mine, id * 8, 8), remote(theirs), 1);
+      } else {
+        post_read(*pair.a, id, sge(mine, id * 8, 8), remote(theirs));
+      }
+    }
+    pair.run();
+    if (count == 4) {
+      CHECK(text(pair.a->completions()) == "0 success, 1 success, 2 success, 3 success");
+      CHECK(word(theirs) == 2);
+    } else {
+      check_refused(pair, *pair.b, "1/2/02");
+    }
+  }
+}
+
+TEST_CASE("atomics in both directions at once, with Reads and Writes between them [EXT-44]") {
+  Pair pair(with_ord(3), with_ord(3), {.seed = 8, .max_segment = 300});
+  REQUIRE(pair.establish());
+  Region* a_mem = pair.a->memory(2000, kEverything);
+  Region* b_mem = pair.b->memory(2000, kEverything);
+  for (std::uint64_t id = 0; id < 200; ++id) {
+    post_fetch_add(*pair.a, id, sge(a_mem, 8, 8), remote(b_mem), 1);
+    post_fetch_add(*pair.b, id, sge(b_mem, 8, 8), remote(a_mem), 2);
+    if (id % 10 == 0) post_write(*pair.a, id, sge(a_mem, 1000, 900), remote(b_mem, 1000));
+    if (id % 10 == 5) post_read(*pair.b, id, sge(b_mem, 1000, 900), remote(a_mem, 1000));
+    if (id % 20 == 19) {
+      pair.run();
+      pair.a->completions();
+      pair.b->completions();
+    }
+  }
+  CHECK(word(b_mem) == 200);
+  CHECK(word(a_mem) == 400);
+  CHECK(word(a_mem, 8) == 199);
+  CHECK(word(b_mem, 8) == 398);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Immediate Data, alone and behind an RDMA Write (RFC 7306 section 6).
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+TEST_CASE(
+    "an Immediate arrives in the completion of a receive and touches no buffer [EXT-49] [EXT-50] "
+    "[EXT-52]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* inbox = pair.b->memory(64, Access::kLocalWrite);
+  post_recv(*pair.b, 10, sge(inbox, 0, 64));
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 11, .sgl = {}}));  // none is needed
+  post_immediate(*pair.a, 1, 0x0102030405060708);
+  post_immediate(*pair.a, 2, ~0ULL, SendFlags::kSignaled | SendFlags::kSolicited);
+  pair.run();
+  const auto sent = pair.a->completions();
+  CHECK(text(sent) == "1 success, 2 success");
+  CHECK(sent[0].opcode == WcOpcode::kSend);
+  const auto got = pair.b->completions();
+  CHECK(text(got) == "10 success, 11 success");
+  CHECK(got[0].opcode == WcOpcode::kRecvImmediate);
+  CHECK(got[0].immediate == 0x0102030405060708);
+  CHECK(got[0].byte_len == 0);
+  CHECK_FALSE(got[0].solicited);
+  CHECK(got[1].immediate == ~0ULL);
+  CHECK(got[1].solicited);
+  CHECK(all_zero(inbox));
+  CHECK(opcodes(pair.to_b) == "89");
+}
+
+TEST_CASE("a solicited Immediate wakes who waits for solicited events, another does not [EXT-55]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 1, .sgl = {}}));
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 2, .sgl = {}}));
+  pair.b->cq.arm(verbs::Notify::kSolicited);
+  post_immediate(*pair.a, 1, 5);
+  pair.run();
+  CHECK(pair.b->notifications == 0);
+  post_immediate(*pair.a, 2, 6, SendFlags::kSolicited);
+  pair.run();
+  CHECK(pair.b->notifications == 1);
+}
+
+TEST_CASE("Sends and Immediates take receives in the order sent [EXT-51] [EXT-53] [EXT-55]") {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    Pair pair({}, {}, {.seed = seed, .max_segment = seed % 2 == 0 ? 60U : 4000U});
+    REQUIRE(pair.establish());
+    std::mt19937 random(seed);
+    constexpr std::uint64_t kCount = 50;
+    Region* mine = pair.a->memory(kCount * 8, kEverything);
+    Region* inbox = pair.b->memory(kCount * 8, kEverything);
+    std::string kinds;
+    for (std::uint64_t id = 0; id < kCount; ++id) {
+      set_word(mine, id + 1, id * 8);
+      post_recv(*pair.b, id, sge(inbox, id * 8, 8));
+      kinds += random() % 2 == 0 ? '3' : '8';
+      if (kinds.back() == '3') {
+        post_send(*pair.a, id, sge(mine, id * 8, 8));
+      } else {
+        post_immediate(*pair.a, id, id + 1);
+      }
+    }
+    pair.run();
+    CHECK(opcodes(pair.to_b) == kinds);
+    const auto got = pair.b->completions();
+    REQUIRE(got.size() == kCount);
+    for (std::uint64_t id = 0; id < kCount; ++id) {
+      const bool send = kinds[id] == '3';
+      CHECK(got[id].wr_id == id);
+      CHECK(got[id].opcode == (send ? WcOpcode::kRecv : WcOpcode::kRecvImmediate));
+      CHECK(got[id].byte_len == (send ? 8U : 0U));
+      CHECK(got[id].immediate == (send ? 0 : id + 1));
+      CHECK(word(inbox, id * 8) == (send ? id + 1 : 0));
+    }
+  }
+}
+
+TEST_CASE(
+    "a Write with its Immediate: one completion here, and there the data is in place when the "
+    "receive completes [EXT-53] [EXT-55]") {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}}) {
+    for (const bool crc : {true, false}) {
+      CAPTURE(size);
+      ConnectionOptions options;
+      options.startup.crc = crc;
+      options.max_ulpdu = 1024;
+      Pair pair(options, options, {.seed = 5, .max_segment = 700});
+      REQUIRE(pair.establish());
+      Region* mine = pair.a->memory(40'000, kEverything);
+      Region* theirs = pair.b->memory(40'000, kEverything);
+      fill_pattern(mine);
+      REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
+      post_write_immediate(*pair.a, 1, sge(mine, 0, size), remote(theirs), 77);
+      std::vector<WorkCompletion> got;
+      while (got.empty()) {
+        REQUIRE(pair.step());
+        got = pair.b->completions();
+      }
+      CHECK(same(mine, theirs, size));  // at that very moment
+      CHECK(got[0].opcode == WcOpcode::kRecvImmediate);
+      CHECK(got[0].immediate == 77);
+      CHECK(got[0].byte_len == 0);
+      pair.run();
+      const auto done = pair.a->completions();
+      CHECK(text(done) == "1 success");
+      CHECK(done[0].opcode == WcOpcode::kWrite);
+      CHECK(opcodes(pair.to_b).find_first_not_of('0') == opcodes(pair.to_b).size() - 1);
+      CHECK(opcodes(pair.to_b).back() == '8');
+    }
+  }
+}
+
+TEST_CASE("nothing of ours comes between a Write and its Immediate; answers may [EXT-53]") {
+  ConnectionOptions options;
+  options.max_ulpdu = 256;
+  Pair pair(options, options, {.seed = 6, .max_segment = 500});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(4000, kEverything);
+  Region* theirs = pair.b->memory(4000, kEverything);
+  for (std::uint64_t id = 0; id < 40; ++id) {
+    REQUIRE(!pair.b->qp->post_recv({.wr_id = id, .sgl = {}}));
+    post_write_immediate(*pair.a, id, sge(mine, 0, 100 + id * 10), remote(theirs), id,
+                         id % 2 == 0 ? SendFlags::kSignaled : SendFlags::kNone);
+    post_write(*pair.a, 100 + id, sge(mine, 0, 300), remote(theirs), SendFlags::kNone);
+    post_read(*pair.b, id, sge(theirs, 3000, 900), remote(mine));
+  }
+  pair.run();
+  std::string requests = opcodes(pair.to_b);
+  std::erase(requests, '2');
+  std::string expected;
+  const auto segments = [](std::size_t octets) { return (octets + 241) / 242; };
+  for (std::size_t id = 0; id < 40; ++id) {
+    expected += std::string(segments(100 + id * 10), '0') + "8" + std::string(segments(300), '0');
+  }
+  CHECK(requests == expected);
+  CHECK(pair.a->completions().size() == 20);
+  const auto got = pair.b->completions();
+  std::uint64_t next = 0;
+  for (const auto& wc : got) {
+    if (wc.opcode == WcOpcode::kRecvImmediate) CHECK(wc.immediate == next++);
+  }
+  CHECK(next == 40);
+}
+
+TEST_CASE("inline payload works for a Write with its Immediate") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  std::array<std::byte, 5> local{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
+                                 std::byte{5}};
+  Region* theirs = pair.b->memory(5, kEverything);
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
+  const Sge from{.address = local.data(), .length = 5};
+  post_write_immediate(*pair.a, 1, from, remote(theirs), 3,
+                       SendFlags::kInline | SendFlags::kSignaled | SendFlags::kSolicited);
+  local.fill(std::byte{9});
+  pair.run();
+  CHECK(theirs->address[4] == std::byte{5});
+  const auto got = pair.b->completions();
+  REQUIRE(got.size() == 1);
+  CHECK(got[0].solicited);
+  CHECK(opcodes(pair.to_b) == "09");
+}
+
+TEST_CASE("an Immediate without a receive is 1/2/02, or waits for one [EXT-50]") {
+  for (const bool hold : {false, true}) {
+    ConnectionOptions options;
+    if (hold) options.receive_hold = 1s;
+    Pair pair({}, options);
+    REQUIRE(pair.establish());
+    post_immediate(*pair.a, 1, 5);
+    pair.run();
+    if (!hold) {
+      check_refused(pair, *pair.b, "1/2/02");
+      continue;
+    }
+    CHECK(pair.b->completions().empty());
+    REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
+    pair.run();
+    CHECK(text(pair.b->completions()) == "10 success");
+  }
+}
+
+TEST_CASE("an Immediate takes a receive of the shared queue [EXT-50]") {
+  verbs::SharedReceiveQueue srq(1, {}, nullptr);
+  verbs::QpInit init;
+  init.srq = &srq;
+  Pair pair({}, {}, {}, {}, init);
+  REQUIRE(pair.establish());
+  REQUIRE(!srq.post_recv({.wr_id = 31, .sgl = {}}));
+  post_immediate(*pair.a, 1, 9);
+  pair.run();
+  const auto got = pair.b->completions();
+  CHECK(text(got) == "31 success");
+  CHECK(got.at(0).immediate == 9);
+}
+
+TEST_CASE("the source of a Write goes away while its Immediate waits: both are sent as they were") {
+  Pair pair({}, {}, {.seed = 1, .max_segment = 10});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  Region* copy = pair.b->memory(64, kEverything);
+  fill_pattern(mine);
+  fill_pattern(copy);
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
+  post_write_immediate(*pair.a, 1, sge(mine, 0, 64), remote(theirs), 8);
+  pair.a->connection->transmit_plan(64, pair.a->now);
+  CHECK(
+      !pair.a->stags.destroy(mine, [&](Region& r) { pair.a->connection->revoke(r, pair.a->now); }));
+  std::fill_n(mine->address, 64, std::byte{0xDD});
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(text(pair.b->completions()) == "10 success");
+  CHECK(same(theirs, copy, 64));
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The link breaks at every octet of a conversation in atomics and Immediates: all work completes in
+// order, an atomic is done once or not at all, and what was reported is right.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+constexpr std::uint64_t kAdds = 4;
+
+struct Run {
+  explicit Run(Pair& pair) : p(pair) {
+    old = p.a->memory(kAdds * 8, kEverything);
+    mine = p.a->memory(300, kEverything);
+    theirs = p.b->memory(308, kEverything);
+    fill_pattern(mine);
+  }
+  void post_all() {
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+      REQUIRE(!p.b->qp->post_recv({.wr_id = id, .sgl = {}}));
+    }
+    post_fetch_add(*p.a, 1, sge(old, 0, 8), remote(theirs), 1);
+    post_fetch_add(*p.a, 2, sge(old, 8, 8), remote(theirs), 1);
+    post_write_immediate(*p.a, 3, sge(mine, 0, 300), remote(theirs, 8), 1);
+    post_fetch_add(*p.a, 4, sge(old, 16, 8), remote(theirs), 1);
+    post_immediate(*p.a, 5, 2);
+    post_fetch_add(*p.a, 6, sge(old, 24, 8), remote(theirs), 1);
+  }
+
+  Pair& p;
+  Region* old;
+  Region* mine;
+  Region* theirs;
+};
+
+// Ids rise; behind the first flush all are flushed. Returns how many succeeded.
+std::size_t check_in_order(const std::vector<WorkCompletion>& list) {
+  std::size_t good = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    CHECK(list[i].wr_id == i + 1);
+    const bool success = list[i].status == WcStatus::kSuccess;
+    CHECK((success ? good == i : list[i].status == WcStatus::kWrFlush));
+    good += success ? 1 : 0;
+  }
+  return good;
+}
+
+// True when the conversation ended before the link broke.
+bool run_with_reset(const ConnectionOptions& options, std::size_t max_segment, std::size_t at) {
+  Pair pair(options, options, {.seed = 4, .max_segment = max_segment, .reset_at = at});
+  Run run(pair);
+  run.post_all();
+  pair.establish();
+  const bool whole = pair.to_b.log.size() < at;
+  pair.a->connection->lost(pair.a->now);
+  pair.b->connection->lost(pair.b->now);
+  CHECK(!pair.a->qp->abort());
+  CHECK(!pair.b->qp->abort());
+
+  const auto sent = pair.a->completions();
+  const auto received = pair.b->completions();
+  CHECK(sent.size() == 6);
+  CHECK(received.size() == 2);
+  const auto good = check_in_order(sent);
+  const auto arrived = check_in_order(received);
+  // What is complete was done; what was done may not be known to be.
+  const std::size_t adds = good < 3 ? good : good < 5 ? good - 1 : good - 2;
+  CHECK(word(run.theirs) >= adds);
+  CHECK(word(run.theirs) <= kAdds);
+  for (std::size_t i = 0; i < adds; ++i) CHECK(word(run.old, i * 8) == i);
+  for (std::size_t i = 0; i < arrived; ++i) {
+    CHECK(received[i].opcode == WcOpcode::kRecvImmediate);
+    CHECK(received[i].immediate == i + 1);
+  }
+  if (arrived > 0) CHECK(std::memcmp(run.theirs->address + 8, run.mine->address, 300) == 0);
+  CHECK(pair.a->guards_intact());
+  CHECK(pair.b->guards_intact());
+  return whole;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a reset at every octet: atomics are done once or not at all, and nothing completes that "
+    "was not [EXT-4] [EXT-47] [EXT-55] [VRB-14]") {
+  for (const std::size_t max_segment : {std::size_t{37}, std::size_t{1000}}) {
+    ConnectionOptions options;
+    options.startup.markers = max_segment == 37;
+    options.startup.ord = 2;
+    options.max_ulpdu = 256;
+    std::size_t at = 0;
+    while (!run_with_reset(options, max_segment, at)) {
+      CAPTURE(at);
+      REQUIRE(++at < 10'000);
+    }
+    CHECK(at > 600);  // the conversation has so many octets
+  }
+}
