@@ -46,12 +46,14 @@ TEST_CASE("an STag is given only for memory the process may use [DDP-103] [RDMAP
   CHECK_FALSE(refused(0, kPage, Access::kLocalWrite));
   CHECK(refused(0, kPage + 1, Access::kLocalWrite));
   CHECK(refused(kPage - 1, 2, Access::kRemoteWrite));
+  CHECK(refused(kPage - 1, 2, Access::kRemoteAtomic));
   CHECK_FALSE(refused(0, 2 * kPage, Access::kRemoteRead));
   CHECK(refused(0, 2 * kPage + 1, Access::kRemoteRead));
   CHECK(refused(2 * kPage, 1, Access::kRemoteRead));
   const std::span<const std::byte> constant(pages.base + kPage, kPage);
   CHECK(rnic->register_memory(*pd, constant, Access::kRemoteRead).has_value());
   CHECK_FALSE(rnic->register_memory(*pd, constant, Access::kLocalWrite).has_value());
+  CHECK_FALSE(rnic->register_memory(*pd, constant, Access::kRemoteAtomic).has_value());
   REQUIRE_EQ(::mprotect(pages.base, kPage, PROT_NONE), 0);
   CHECK(refused(0, 1, Access::kNone));
 }

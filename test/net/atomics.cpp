@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomics of many connections on one word, over real sockets and threads, and peers that use RFC
+// 7306 wrongly.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <ostream>
+#include <thread>
+
+#include "iwarp/bytes/hex.hpp"
+#include "raw_peer.hpp"
+#include "support.hpp"
+#include "vectors.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+using verbs::SendFlags;
+using verbs::SendWr;
+using verbs::WrOpcode;
+
+namespace {
+
+constexpr std::uint64_t kConnections = 8;
+constexpr std::uint64_t kBatch = 50;
+
+// Sanitizers are too slow for all of it, unless somebody has the time.
+std::uint64_t adds_per_connection() {
+#ifdef IWARP_SANITIZED
+  const char* wanted = std::getenv("IWARP_LONG");
+  if (wanted == nullptr || std::string_view(wanted) != "1") return 2'000;
+#endif
+  return 100'000;
+}
+
+struct Word {
+  alignas(8) std::array<std::byte, 8> octets{};
+  std::atomic_ref<std::uint64_t> ref() {
+    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(octets.data()));
+  }
+};
+
+/// A requester, and behind the connection a domain of its own with a region of its own over the
+/// word that all share.
+struct Client {
+  Client(Rnic& from, Rnic& to, Word& word)
+      : a(from, 64),
+        b(to, 64),
+        region(must(
+            to.register_memory(*b.pd, std::span<std::byte>(word.octets), Access::kRemoteAtomic))) {
+    auto listener = must(to.listen({"127.0.0.1", 0}, {}, *b.cm));
+    REQUIRE_FALSE(from.connect(*a.qp, listener->local(), {}, *a.cm));
+    REQUIRE_FALSE(expect(*b.cm, Type::kConnectRequest).request->accept(*b.qp));
+    expect(*a.cm, Type::kEstablished);
+    expect(*b.cm, Type::kEstablished);
+    REQUIRE(a.qp->query().extensions);
+  }
+
+  // Returns how many of the old values were smaller than the one before.
+  std::uint64_t add(std::uint64_t count, bool polling) {
+    const auto old = a.sge(0, 8);
+    const SendWr one{.opcode = WrOpcode::kFetchAdd,
+                     .sgl = {&old, 1},
+                     .remote = {.rkey = region.stag(), .to = region.to(region.address())},
+                     .atomic = {.add_or_swap = 1}};
+    const std::vector<SendWr> batch(kBatch, one);
+    std::uint64_t backward = 0;
+    std::uint64_t last = 0;
+    for (std::uint64_t done = 0; done < count; done += kBatch) {
+      std::size_t posted = 0;
+      REQUIRE_FALSE(a.qp->post_send(batch, posted));
+      for (std::uint64_t i = 0; i < kBatch; ++i) {
+        const auto wc = polling ? a.spin() : a.completion();
+        REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+      }
+      std::uint64_t value = 0;
+      std::memcpy(&value, a.buffer.data(), sizeof value);
+      backward += value < last ? 1 : 0;
+      last = value;
+    }
+    return backward;
+  }
+
+  End a;
+  End b;
+  Memory region;
+};
+
+/// The code of the Terminate that comes next, "0/2/06".
+std::string terminate_code(RawPeer& peer) {
+  const auto length = bytes::load_be<std::uint16_t>(peer.receive(2).data());
+  const auto ulpdu = peer.receive(length);
+  CHECK_EQ(ulpdu[1], std::byte{0x47});
+  const auto control = std::to_integer<unsigned>(ulpdu[18]);
+  return std::to_string(control >> 4) + "/" + std::to_string(control & 15) + "/" +
+         bytes::to_hex(bytes::View(ulpdu).subspan(19, 1));
+}
+
+std::vector<std::byte> frame(const char* name) {
+  return iwarp::test::load_vector("extensions.hex", name).octets;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "eight connections add to one word through eight regions, and the program too: the sum is "
+    "exact [EXT-4] [EXT-40] [EXT-42]") {
+  auto from = open_rnic();
+  auto to = open_rnic({.workers = 2});
+  Word word;
+  std::vector<std::unique_ptr<Client>> clients;
+  for (std::uint64_t i = 0; i < kConnections; ++i) {
+    clients.push_back(std::make_unique<Client>(*from, *to, word));
+  }
+  const auto count = adds_per_connection();
+  std::atomic<std::uint64_t> backward{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t i = 0; i < kConnections; ++i) {
+    threads.emplace_back([&, i] { backward += clients[i]->add(count, i % 2 == 0); });
+  }
+  for (std::uint64_t i = 0; i < count; ++i) word.ref().fetch_add(1);
+  for (auto& thread : threads) thread.join();
+  CHECK_EQ(word.ref().load(), (kConnections + 1) * count);
+  CHECK_EQ(backward.load(), 0);
+}
+
+TEST_CASE("who said nothing of RFC 7306 and uses it hears 0/2/06 [EXT-2] [EXT-63]") {
+  Pair pair;
+  for (const auto* name : {"I", "J", "K"}) {
+    auto peer = RawPeer::connect(pair.listener->local().port);
+    peer.send_startup({.kind = mpa::FrameKind::kRequest, .crc = true});
+    REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+    expect(*pair.b.cm, Type::kEstablished);
+    peer.receive(20);
+    peer.send(frame(name));
+    CHECK_EQ(terminate_code(peer), "0/2/06");
+    peer.close();
+    expect(*pair.b.cm, Type::kDisconnected);
+    REQUIRE_FALSE(pair.b.qp->reset());
+  }
+}
+
+TEST_CASE("a response that nobody waits for ends the stream, not the device [EXT-38] [EXT-61]") {
+  Pair pair;
+  const auto tag = octets(mpa::kExtensionsTag);
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup({.kind = mpa::FrameKind::kRequest, .crc = true, .private_data = tag});
+  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+  expect(*pair.b.cm, Type::kEstablished);
+  CHECK(pair.b.qp->query().extensions);
+  peer.receive(20 + tag.size());
+  peer.send(frame("K"));
+  CHECK_EQ(terminate_code(peer), "0/2/06");
+  peer.close();
+  expect(*pair.b.cm, Type::kDisconnected);
+  REQUIRE_FALSE(pair.b.qp->reset());
+  pair.connect();
+}
