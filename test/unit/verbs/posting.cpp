@@ -28,6 +28,14 @@ struct Fixture {
   std::unique_ptr<QueuePair> qp;
 };
 
+struct Nobody : QpDriver {
+  void posted() override {}
+  void receive_posted() override {}
+  void disconnect() override {}
+  void terminate() override {}
+  void abort() override {}
+};
+
 QpInit limits(const QpLimits& l) {
   QpInit init;
   init.limits = l;
@@ -58,6 +66,45 @@ TEST_CASE(
   refused({.opcode = WrOpcode::kBindWindow, .flags = SendFlags::kInline}, Errc::kInvalidArgument);
   CHECK(!f.qp->post_send({.flags = SendFlags::kInline, .sgl = std::span(two).first(1)}));
   CHECK(f.qp->query().send_outstanding == 1);
+}
+
+TEST_CASE(
+    "an atomic takes one word, an Immediate no buffer; while connected, both take an agreement "
+    "[EXT-1] [EXT-6] [EXT-52]") {
+  Fixture f;
+  std::array<std::byte, 64> memory{};
+  const std::array word{Sge{.address = memory.data(), .length = 8}, Sge{}};
+  const std::array odd{Sge{.address = memory.data(), .length = 7},
+                       Sge{.address = memory.data(), .length = 9}};
+  const std::span one = std::span(word).first(1);
+  const auto check = [&f](const SendWr& wr, std::error_code expected) {
+    CHECK(f.qp->post_send(wr) == expected);
+  };
+  for (const auto opcode : {WrOpcode::kFetchAdd, WrOpcode::kCmpSwap}) {
+    check({.opcode = opcode}, Errc::kAtomicNeedsOneWord);
+    check({.opcode = opcode, .sgl = word}, Errc::kAtomicNeedsOneWord);
+    check({.opcode = opcode, .sgl = std::span(odd).first(1)}, Errc::kAtomicNeedsOneWord);
+    check({.opcode = opcode, .sgl = std::span(odd).last(1)}, Errc::kAtomicNeedsOneWord);
+    check({.opcode = opcode, .flags = SendFlags::kInline, .sgl = one}, Errc::kInvalidArgument);
+  }
+  check({.opcode = WrOpcode::kImmediate, .sgl = one}, Errc::kInvalidArgument);
+  check({.opcode = WrOpcode::kImmediate, .flags = SendFlags::kInline}, Errc::kInvalidArgument);
+  CHECK(f.qp->query().send_outstanding == 0);
+
+  const std::array good{SendWr{.opcode = WrOpcode::kFetchAdd, .sgl = one},
+                        SendWr{.opcode = WrOpcode::kCmpSwap, .sgl = one},
+                        SendWr{.opcode = WrOpcode::kImmediate},
+                        SendWr{.opcode = WrOpcode::kWriteImmediate, .sgl = odd}};
+  for (const SendWr& wr : good) check(wr, {});  // in Idle nobody knows yet
+  const auto nobody = std::make_shared<Nobody>();
+  CHECK(f.qp->connected(nobody, 4, 4, false));
+  CHECK_FALSE(f.qp->query().extensions);
+  for (const SendWr& wr : good) check(wr, Errc::kNotAgreed);
+  CHECK(f.qp->query().send_outstanding == good.size());
+  f.qp->event(QpEvent::kLowerLayerLost);
+  CHECK(f.poll().size() == good.size());
+  check(good[0], {});  // in Error all is flushed, whatever it is
+  CHECK(f.poll().size() == 1);
 }
 
 TEST_CASE(
@@ -123,13 +170,6 @@ TEST_CASE(
 
 TEST_CASE("ORD may be lowered, not raised above what was agreed on [VRB-25] [VRB-2]") {
   Fixture f;
-  struct Nobody : QpDriver {
-    void posted() override {}
-    void receive_posted() override {}
-    void disconnect() override {}
-    void terminate() override {}
-    void abort() override {}
-  };
   const auto nobody = std::make_shared<Nobody>();
   CHECK(!f.qp->set_ord(8));  // in Idle, for the connection to come
   CHECK(f.qp->connected(nobody, 4, 30));

@@ -7,14 +7,16 @@
 namespace iwarp::verbs {
 namespace {
 
-TEST_CASE("each right opens exactly its own kind of access [VRB-30] [RDMAP-111] [SEC-18]") {
+TEST_CASE(
+    "each right opens exactly its own kind of access [VRB-30] [RDMAP-111] [SEC-18] [EXT-67]") {
   struct Row {
     Access needed;
     bool remote;
   };
   const std::array rows{Row{Access::kRemoteWrite, true}, Row{Access::kRemoteRead, true},
-                        Row{Access::kLocalWrite, false}};
-  for (std::uint32_t bits = 0; bits < 8; ++bits) {
+                        Row{Access::kRemoteAtomic, true}, Row{Access::kLocalWrite, false}};
+  for (std::uint32_t bits = 0; bits < 128; ++bits) {
+    if ((bits & static_cast<std::uint32_t>(Access::kZeroBased)) != 0) continue;  // other offsets
     Table table;
     const auto given = static_cast<Access>(bits);
     const Region* region = table.add(given);
