@@ -24,6 +24,7 @@ struct Options {
   Role role;
   bool honest_startup;
   bool peer_markers;
+  bool peer_agrees;  ///< to RFC 7306
   std::size_t chunk;
   ConnectionOptions connection;
 };
@@ -34,6 +35,7 @@ Options read_options(Input& in) {
   Options o{.role = (bits & 1) != 0 ? Role::kResponder : Role::kInitiator,
             .honest_startup = (bits & 2) == 0,
             .peer_markers = (bits & 4) != 0,
+            .peer_agrees = (more & 2) != 0,
             .chunk = std::size_t{1} + in.u8() * std::size_t{5},
             .connection = {}};
   auto& c = o.connection;
@@ -56,7 +58,8 @@ class Harness {
         end_(std::make_shared<iwarp::test::End>(1)),
         framer_({.markers = options.connection.startup.markers,
                  .crc = options.connection.startup.crc}) {
-    writable_ = end_->memory(kRegion, Access::kRemoteWrite | Access::kZeroBased);
+    writable_ =
+        end_->memory(kRegion, Access::kRemoteWrite | Access::kRemoteAtomic | Access::kZeroBased);
     readable_ = end_->memory(kRegion, Access::kRemoteRead | Access::kZeroBased);
     local_ = end_->memory(kRegion, Access::kLocalWrite);
     watched_readable_.emplace(Span(readable_->address, kRegion));
@@ -111,12 +114,15 @@ class Harness {
 
  private:
   void startup() {
-    Octets frame(mpa::kStartupHeaderSize);
+    const auto tag = std::as_bytes(std::span(mpa::kExtensionsTag));
+    const View data = options_.peer_agrees ? tag : View{};
+    Octets frame(mpa::startup_frame_size(data.size()));
     bytes::Writer writer{Span(frame)};
     mpa::encode({.kind = options_.role == Role::kInitiator ? mpa::FrameKind::kReply
                                                            : mpa::FrameKind::kRequest,
                  .markers = options_.peer_markers,
-                 .crc = options_.connection.startup.crc},
+                 .crc = options_.connection.startup.crc,
+                 .private_data = data},
                 writer);
     transmit(4096);
     deliver(frame);
@@ -131,6 +137,7 @@ class Harness {
     ulpdu.resize(ulpdu.size() + in.u16() % kLargest, std::byte{0x5A});
     patch_stag(ulpdu, 2);
     patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // the source of a Read Request
+    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 8);   // the target of an Atomic Request
     if (ulpdu.empty()) return {};
     const auto header = std::min<std::size_t>(ulpdu.size(), ddp::kUntaggedHeaderSize);
     bytes::Gather payload;
@@ -207,10 +214,16 @@ class Harness {
     const std::array sgl{
         iwarp::test::sge(local_, 6144 + 16 * (std::size_t{kind} >> 5), in.u16() % kLargest)};
     SendWr wr{.wr_id = 2, .flags = SendFlags::kSignaled, .sgl = sgl, .remote = {Stag{77}, 0x1000}};
-    const std::array opcodes{WrOpcode::kSend, WrOpcode::kWrite, WrOpcode::kRead,
-                             WrOpcode::kSendInvalidate};
-    wr.opcode = opcodes[kind & 3];
-    if (!end_->qp->post_send(wr) && wr.opcode == WrOpcode::kRead) grant(sgl[0]);
+    const std::array opcodes{
+        WrOpcode::kSend,     WrOpcode::kWrite,   WrOpcode::kRead,      WrOpcode::kSendInvalidate,
+        WrOpcode::kFetchAdd, WrOpcode::kCmpSwap, WrOpcode::kImmediate, WrOpcode::kWriteImmediate};
+    wr.opcode = opcodes[kind & 7];
+    const auto word = iwarp::test::sge(local_, 6144 + 16 * (std::size_t{kind} >> 5), 8);
+    const bool atomic = wr.opcode == WrOpcode::kFetchAdd || wr.opcode == WrOpcode::kCmpSwap;
+    if (atomic) wr.sgl = {&word, 1};
+    if (wr.opcode == WrOpcode::kImmediate) wr.sgl = {};
+    const bool posted = !end_->qp->post_send(wr);
+    if (posted && (atomic || wr.opcode == WrOpcode::kRead)) grant(wr.sgl[0]);
   }
 
   void pass_time(unsigned steps) {

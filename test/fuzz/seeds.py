@@ -53,6 +53,29 @@ def read_request(msn, size, stag, to=0):
     return untagged(1, 1, msn, 0, struct.pack(">IQIIQ", 5, 0, size, stag, to))
 
 
+def atomic_request(msn, opcode, stag, to, add=1, mask=0, compare=0, compare_mask=2**64 - 1):
+    header = struct.pack(">IIIQQQQQ", opcode, msn, stag, to, add, mask, compare, compare_mask)
+    return untagged(10, 1, msn, 0, header)
+
+
+def extension_segments():
+    """The same for RFC 7306: atomics on the region of STag 1, and Immediates."""
+    read = untagged(1, 1, 2, 0, struct.pack(">IQIIQ", 5, 0, 8, 2, 0))
+    return {
+        "atomics": [atomic_request(1, 0, 1, 16), read,
+                    atomic_request(3, 2, 1, 16, 99, 2**64 - 1, 1)],
+        "misaligned": [atomic_request(1, 0, 1, 20)],
+        "outside": [atomic_request(1, 0, 1, 12288)],
+        "swap-opcode": [atomic_request(1, 1, 1, 16)],
+        "answer": [untagged(11, 3, 1, 0, struct.pack(">IQ", 0, 41))],
+        "immediates": [untagged(8, 0, 1, 0, b"12345678"), untagged(9, 0, 2, 0, b"87654321"),
+                       untagged(3, 0, 3, 0, b"hello")],
+        "immediate-long": [untagged(8, 0, 1, 0, b"123456789")],
+        "immediate-changes": [untagged(8, 0, 1, 0, b"1234", last=False),
+                              untagged(3, 0, 1, 4, b"5678")],
+    }
+
+
 def segments():
     """ULPDUs that the open regions of the targets take: STag 1 may be written, 2 be read."""
     return {
@@ -80,6 +103,18 @@ def large_payloads():
         # The region is closed while the payload is under way.
         part = b"\2" + framed(write, 5500)[1:] + bytes([60, 0x37])
         yield "connection", f"closed-{bits:02x}", start + part + op(0, b"") + framed(send, 0)
+
+
+def extension_seeds(posted):
+    for name, group in extension_segments().items():
+        asked = bytes([0x04, 10]) + b"\x13\x01\x00"  # an Atomic Request of ours
+        body = b"".join(op(0, s) + bytes([0x33, 0, 64]) for s in group)
+        yield "stream", f"extension-{name}", bytes([0x8F]) + asked + posted + body
+        body = b"".join(framed(s) + bytes([3, 8, 0]) for s in group)
+        work = bytes([4, 0, 0, 64, 4, 0, 0, 64, 4, 0, 0, 64, 5, 4, 0, 0, 5, 6, 0, 0, 5, 7, 0, 9,
+                      3, 8, 0])
+        for bits in (0x00, 0x01, 0x08, 0x09, 0x19, 0x81):
+            yield "connection", f"extension-{name}-{bits:02x}", bytes([bits, 42, 60]) + work + body
 
 
 def seeds(vectors):
@@ -111,9 +146,11 @@ def seeds(vectors):
         work = bytes([4, 0, 0, 200, 4, 1, 0, 100, 5, 2, 0, 64, 5, 0, 0, 30, 3, 8, 0])
         for bits in (0x00, 0x01, 0x08, 0x09, 0x19, 0x89, 0x81):
             yield "connection", f"{name}-{bits:02x}", bytes([bits, 40, 60]) + work + body
+    yield from extension_seeds(posted)
     yield from large_payloads()
     for name, _, octets in fpdus:
         yield "stream", f"frame-{name}", bytes([0x0F]) + posted + op(0, ulpdu(octets))
+        yield "stream", f"agreed-frame-{name}", bytes([0x8F]) + posted + op(0, ulpdu(octets))
         yield "connection", f"frame-{name}", bytes([9, 40, 60, 4, 0, 0, 200]) + framed(ulpdu(octets))
     for name, _, octets in all_frames["startup"]:
         for bits in (0x0A, 0x0B, 0x2A, 0x6B):

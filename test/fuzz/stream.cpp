@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: an RDMAP stream and its DDP stream under a scripted Ulp, against a hostile peer (RFC
-// 5040, RFC 5041). Properties: no octet changes outside what the Ulp granted, IRD and ORD hold,
-// segments fit MULPDU, and the Terminate is the last thing that leaves.
+// 5040, RFC 5041, RFC 7306). Properties: no octet changes outside what the Ulp granted, IRD and ORD
+// hold, segments fit MULPDU, and the Terminate is the last thing that leaves.
 #include "iwarp/rdmap/stream.hpp"
 
 #include <algorithm>
@@ -97,7 +97,10 @@ class ArenaUlp final : public Ulp {
 class Harness {
  public:
   explicit Harness(std::uint8_t bits)
-      : options_{.ird = bits & 3U, .ord = bits >> 2 & 3U, .rtr_send_expected = (bits & 16) != 0},
+      : options_{.ird = bits & 3U,
+                 .ord = bits >> 2 & 3U,
+                 .rtr_send_expected = (bits & 16) != 0,
+                 .extensions = (bits & 128) != 0},
         stream_(ulp_, options_) {
     ulp_.hold = (bits & 32) != 0;
     if ((bits & 64) != 0) stream_.send_rtr(static_cast<RtrKind>(bits >> 2 & 1));
@@ -112,7 +115,7 @@ class Harness {
         break;
       case 1:
       case 2:
-        inbound(likely_segment(in));
+        inbound(likely_segment(in, (op & 7) == 2));
         break;
       case 3:
         outbound(128 + in.u16() % 2048, 1 + (op >> 4));
@@ -134,9 +137,9 @@ class Harness {
 
  private:
   // A segment with a right version and, for untagged ones, the MSN that is due.
-  Octets likely_segment(Input& in) {
+  Octets likely_segment(Input& in, bool extension) {
     const auto bits = in.u8();
-    const auto opcode = static_cast<Opcode>(bits & 7);
+    const auto opcode = static_cast<Opcode>(extension ? 8 + (bits & 3) : bits & 7);
     ddp::SegmentHeader h{.tagged = info(opcode).tagged,
                          .last = (bits & 8) == 0,
                          .rsvd_ulp = control_octet(opcode),
@@ -192,9 +195,10 @@ class Harness {
 
   void post(Input& in) {
     if (ulp_.requests.size() > 8) return;
-    const auto opcode = static_cast<Opcode>(in.u8() % 7);
-    if (opcode == Opcode::kReadResponse) return;
-    const std::uint32_t length = in.u8();
+    const auto opcode = static_cast<Opcode>(in.u8() % 11);
+    if (opcode == Opcode::kReadResponse || opcode == Opcode::kTerminate) return;
+    if (is_extension(opcode) && !options_.extensions) return;
+    const std::uint32_t length = is_extension(opcode) ? 0 : in.u8();
     const auto memory = ulp_.arena.subspan(6144, length);
     Request request{.opcode = opcode, .length = length, .stag = Stag{9}, .sink_stag = Stag{3}};
     if (opcode == Opcode::kReadRequest) {
