@@ -57,6 +57,25 @@ TEST_CASE("a Send is printed as four layers, each indented below the one that ca
         "                68656c6c 6f  \"hello\"\n");
 }
 
+TEST_CASE("the tag of RFC 7306 is no private data, but for a rejection's") {
+  const auto meaning = [](mpa::FrameKind kind, bool rejected, std::string_view data) {
+    WireScript script({});
+    std::vector<std::byte> octets(mpa::startup_frame_size(data.size()));
+    bytes::Writer out(octets);
+    mpa::encode(
+        {.kind = kind, .rejected = rejected, .private_data = std::as_bytes(std::span(data))}, out);
+    script.sent.push_back({true, octets});
+    return printed(script).at(0);
+  };
+  using mpa::FrameKind;
+  CHECK(contains(meaning(FrameKind::kRequest, false, "RFC 7306"),
+                 "verbs client asks server for a connection, and speaks RFC 7306\n"));
+  CHECK(contains(meaning(FrameKind::kReply, false, "yesRFC 7306"),
+                 "client accepts, with 3 octets of private data, and speaks RFC 7306: both"));
+  CHECK(contains(meaning(FrameKind::kReply, true, "RFC 7306"),
+                 "client rejects the connection, with 8 octets of private data\n"));
+}
+
 TEST_CASE("a startup frame has no DDP and no RDMAP, and the enhanced word is no private data") {
   WireScript script({});
   script.sent.push_back({true, load_vector("startup.hex", "A").octets});

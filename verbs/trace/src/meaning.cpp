@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "iwarp/ddp/segment_header.hpp"
 #include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/message_header.hpp"
@@ -21,8 +23,11 @@ struct Names {
 
 std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
   const std::size_t word = frame.enhanced ? mpa::kEnhancedWordSize : 0;
-  const auto size = frame.private_data.size();
-  const auto data = size > word ? fmt::format(", with {} octets of private data", size - word) : "";
+  const auto ulp = frame.private_data.subspan(std::min(word, frame.private_data.size()));
+  const bool tag = !frame.rejected && mpa::ends_with_extensions_tag(ulp);
+  const auto size = ulp.size() - (tag ? mpa::kExtensionsTag.size() : 0);
+  auto data = size != 0 ? fmt::format(", with {} octets of private data", size) : "";
+  if (tag) data += ", and speaks RFC 7306";
   if (frame.kind == mpa::FrameKind::kRequest) {
     return fmt::format("{} asks {} for a connection{}", n.sender, n.receiver, data);
   }
