@@ -418,7 +418,6 @@ void Connection::handle_timeout(TimePoint now) {
   if (full_ != nullptr && full_->transmit_from && now >= *full_->transmit_from) {
     full_->transmit_from.reset();
     full_->may_transmit = true;
-    fill_framer(now);  // An RTR goes before a FIN that was asked for meanwhile.
     settle(now);
   }
   if (full_ != nullptr && full_->retry && now >= *full_->retry) {
