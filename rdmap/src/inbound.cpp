@@ -46,7 +46,7 @@ Result<ddp::Arrival> Stream::begin(bytes::View prefix, std::size_t ulpdu_length)
   remember_segment(prefix, ulpdu_length);
   if (rtr_send_expected_) rtr_send_expected_ = is_empty_send(prefix, ulpdu_length);
   auto arrival = receiver_.begin(prefix, ulpdu_length);
-  // DDP only reports; a Terminate can still be sent. [DDP-62] [DDP-64] [DDP-82] [RDMAP-96]
+  // DDP only reports; a Terminate can still be sent. [DDP-62] [DDP-64] [DDP-82] [RDMAP-96] [EXT-62]
   if (!arrival) terminate(arrival.error(), true);
   return arrival;
 }
@@ -219,8 +219,9 @@ Result<void> Stream::deliver_read_response() {
   return {};
 }
 
-// Only what its own octets tell is judged here; the target, when its turn comes. [EXT-26] [EXT-30]
-// [EXT-43] [EXT-45]
+// Only what its own octets tell is judged here; the target when its turn comes, so what arrives
+// behind may well be placed and delivered first, and what was in front is. [EXT-26] [EXT-30]
+// [EXT-43] [EXT-44] [EXT-45] [EXT-46] [EXT-58] [EXT-59]
 Result<void> Stream::deliver_atomic_request(const ddp::Delivery& delivery) {
   const auto request = decode_atomic_request(bytes::View(request_octets_).first(delivery.length));
   if (!request) return fault(request.error());

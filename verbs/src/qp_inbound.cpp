@@ -41,7 +41,7 @@ std::expected<bytes::View, AccessError> QueuePair::read_source(Stag stag, rdmap:
 void QueuePair::release_source() { impl_->source.release(); }
 
 // The compare-exchange is what keeps Atomics of all connections, and of the program's own threads,
-// from coming between the two halves of this one. [EXT-4] [EXT-40] [EXT-67]
+// from coming between the two halves of this one. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
 std::expected<std::uint64_t, AccessError> QueuePair::atomic(const rdmap::AtomicRequest& request) {
   if (!has(init_.inbound, Access::kRemoteAtomic)) return std::unexpected(AccessError::kNoRight);
   const auto grant =
