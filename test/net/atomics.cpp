@@ -10,6 +10,9 @@
 #include <thread>
 
 #include "iwarp/bytes/hex.hpp"
+#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/mpa/framer.hpp"
+#include "iwarp/rdmap/message_header.hpp"
 #include "raw_peer.hpp"
 #include "support.hpp"
 #include "vectors.hpp"
@@ -102,6 +105,31 @@ std::vector<std::byte> frame(const char* name) {
   return iwarp::test::load_vector("extensions.hex", name).octets;
 }
 
+/// An FPDU with an Immediate of so many octets, MSN 1.
+std::vector<std::byte> immediate(std::size_t size) {
+  std::array<std::byte, ddp::kUntaggedHeaderSize> header{};
+  bytes::Writer writer{bytes::Span(header)};
+  ddp::encode({.last = true, .rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kImmediate)}, writer);
+  const std::vector<std::byte> payload(size, std::byte{0x5A});
+  mpa::Framer framer({.markers = false, .crc = true});
+  framer.frame(header, {bytes::View(payload)}, mpa::PayloadMode::kCopy, 0);
+  std::vector<std::byte> out;
+  for (const bytes::View piece : framer.plan(16)) out.insert(out.end(), piece.begin(), piece.end());
+  return out;
+}
+
+/// Connected to b, both agreed on RFC 7306.
+RawPeer agreed(Pair& pair) {
+  const auto tag = octets(mpa::extensions_tag(mpa::FrameKind::kRequest));
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup({.kind = mpa::FrameKind::kRequest, .crc = true, .private_data = tag});
+  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+  expect(*pair.b.cm, Type::kEstablished);
+  CHECK(pair.b.qp->query().extensions);
+  peer.receive(20 + tag.size());
+  return peer;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -142,19 +170,22 @@ TEST_CASE("who said nothing of RFC 7306 and uses it hears 0/2/06 [EXT-2] [EXT-63
   }
 }
 
-TEST_CASE("a response that nobody waits for ends the stream, not the device [EXT-38] [EXT-61]") {
+TEST_CASE(
+    "agreed, but wrong: a response that nobody waits for, an Immediate of another length; it ends "
+    "the stream, not the device [EXT-38] [EXT-54] [EXT-61]") {
   Pair pair;
-  const auto tag = octets(mpa::kExtensionsTag);
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup({.kind = mpa::FrameKind::kRequest, .crc = true, .private_data = tag});
-  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
-  expect(*pair.b.cm, Type::kEstablished);
-  CHECK(pair.b.qp->query().extensions);
-  peer.receive(20 + tag.size());
-  peer.send(frame("K"));
-  CHECK_EQ(terminate_code(peer), "0/2/06");
-  peer.close();
-  expect(*pair.b.cm, Type::kDisconnected);
-  REQUIRE_FALSE(pair.b.qp->reset());
+  const std::pair<std::vector<std::byte>, const char*> rows[] = {
+      {frame("K"), "0/2/06"}, {immediate(7), "0/2/ff"}, {immediate(9), "1/2/05"}};
+  for (const auto& [octets, code] : rows) {
+    pair.b.post_recv(0, 64);
+    auto peer = agreed(pair);
+    peer.send(octets);
+    CHECK_EQ(terminate_code(peer), code);
+    peer.close();
+    expect(*pair.b.cm, Type::kDisconnected);
+    // None of it is the receive's fault.
+    CHECK_EQ(to_string(pair.b.completion().status), to_string(verbs::WcStatus::kWrFlush));
+    REQUIRE_FALSE(pair.b.qp->reset());
+  }
   pair.connect();
 }

@@ -27,17 +27,29 @@ std::error_code check_extension(const SendWr& wr) {
   return {};
 }
 
+// What kind of message a Terminate echoes the DDP header of.
+const rdmap::OpcodeInfo* echoed(const rdmap::Terminate& t) {
+  if (!t.segment) return nullptr;
+  const bytes::View octets(t.segment->ddp_header);
+  const auto header = ddp::decode_segment_header(octets.first(t.segment->ddp_header_size));
+  return header ? rdmap::find_opcode(header->rsvd_ulp & rdmap::kOpcodeMask) : nullptr;
+}
+
 // RDMAP's own errors say by their echo which kind of request they are about: a Read Request comes
 // back with its RDMA header, an Atomic Request with DDP's alone. [EXT-61]
 bool is_about_read(const rdmap::Terminate& t) {
   return t.segment && t.segment->rdma_header_size != 0;
 }
 bool is_about_atomic(const rdmap::Terminate& t) {
-  if (!t.segment || t.fault.layer != bytes::Layer::kRdma) return false;
-  const bytes::View octets(t.segment->ddp_header);
-  const auto header = ddp::decode_segment_header(octets.first(t.segment->ddp_header_size));
-  return header && rdmap::find_opcode(header->rsvd_ulp & rdmap::kOpcodeMask) ==
-                       &rdmap::info(rdmap::Opcode::kAtomicRequest);
+  return t.fault.layer == bytes::Layer::kRdma &&
+         echoed(t) == &rdmap::info(rdmap::Opcode::kAtomicRequest);
+}
+
+// Requests, responses and Immediates have buffers of their own that they can be too long for.
+bool send_was_too_long(const rdmap::Terminate& t) {
+  const auto* row = echoed(t);
+  return t.fault == ddp::kUntaggedTooLong && row != nullptr && !row->tagged &&
+         row->qn == rdmap::kSendQueue && !rdmap::is_immediate(row->opcode);
 }
 
 bool flushes(QpState state) {
@@ -283,7 +295,7 @@ void QueuePair::terminate_sent(const rdmap::Terminate& terminate) {
     impl_->terminate_sent = terminate;
   }
   // A Send that was too long for its buffer is that receive's error. [VRB-38]
-  if (terminate.fault == ddp::kUntaggedTooLong && impl_->receive) {
+  if (send_was_too_long(terminate) && impl_->receive) {
     complete_receive({.status = WcStatus::kLocalLength, .opcode = WcOpcode::kRecv});
   }
   async(AsyncEventType::kTerminateSent, terminate);  // [RDMAP-91] [DDP-91] [VRB-55]
