@@ -31,6 +31,8 @@ using verbs::WrOpcode;
 constexpr Timeout kPatience = 10s;    // of a client for the server's next move
 constexpr Timeout kIdle = 10min;      // of a server for its client's next ping
 constexpr std::size_t kReceives = 4;  // at most two Sends are on their way to either end
+// Of both ends, as rping has it.
+constexpr auto kAccess = Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite;
 
 struct PingOptions {
   CommonOptions common;
@@ -41,6 +43,7 @@ struct PingOptions {
   bool verbose = false;
   bool quiet = false;
   bool server = false;
+  std::string go_ahead = "send";
   std::string listen = ":7174";
   unsigned max_clients = 64;
 };
@@ -54,6 +57,20 @@ class Dance {
   }
 
   void send(const Advert& advert) { session_.send_inline(encode(advert)); }
+
+  /// The server's "go on", whose octets mean nothing. `kind`: as --go-ahead has it; `used`: the
+  /// STag that the peer need not keep open any longer.
+  void go_ahead(const std::string& kind, verbs::Stag used) {
+    auto octets = encode(Advert{});
+    const verbs::Sge sge{octets.data(), kAdvertSize, verbs::Stag{}};
+    verbs::SendWr wr{.flags = SendFlags::kInline, .sgl = {&sge, 1}};
+    if (kind.starts_with("send-se")) wr.flags = wr.flags | SendFlags::kSolicited;
+    if (kind.ends_with("inv")) {
+      wr.opcode = WrOpcode::kSendInvalidate;
+      wr.invalidate = used;
+    }
+    session_.post_send(wr);
+  }
 
   /// The other end's next Send.
   Advert receive(Timeout patience) {
@@ -98,14 +115,29 @@ std::string_view text_in(bytes::View octets) {
 
 // Client ------------------------------------------------------------------------------------------
 
-Nanoseconds one_ping(Dance& dance, Buffer& source, Buffer& sink) {
-  const auto advert = [](Buffer& buffer) {
-    return Advert{buffer.to(), buffer.stag(), static_cast<std::uint32_t>(buffer.octets().size())};
-  };
+/// Memory that the server uses; registered again when a Send with Invalidate has closed it.
+class Exposed {
+ public:
+  Exposed(Session& session, std::size_t size)
+      : session_(session), size_(size), octets_(std::max<std::size_t>(size, 1)) {}
+  std::span<std::byte> octets() { return std::span(octets_).first(size_); }
+  Advert advert() {
+    if (!memory_.valid()) memory_ = session_.register_memory(std::span(octets_), kAccess);
+    return {memory_.to(octets_.data()), memory_.stag(), static_cast<std::uint32_t>(size_)};
+  }
+
+ private:
+  Session& session_;
+  std::size_t size_;
+  std::vector<std::byte> octets_;  // at least one: there is no region of none
+  net::Memory memory_;
+};
+
+Nanoseconds one_ping(Dance& dance, Exposed& source, Exposed& sink) {
   const auto start = std::chrono::steady_clock::now();
-  dance.send(advert(source));
+  dance.send(source.advert());
   dance.receive(kPatience);
-  dance.send(advert(sink));
+  dance.send(sink.advert());
   dance.receive(kPatience);
   return std::chrono::steady_clock::now() - start;
 }
@@ -119,11 +151,10 @@ void print_summary(std::vector<Nanoseconds> times, std::size_t size) {
 }
 
 void ping_loop(const PingOptions& options, Session& session, std::vector<Nanoseconds>& times) {
-  const auto access = Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite;
   const auto size = static_cast<std::size_t>(options.size);
   Dance dance(session);
-  Buffer source(session, size, access);
-  Buffer sink(session, size, access);
+  Exposed source(session, size);
+  Exposed sink(session, size);
   session.connect(address_argument(options.host, kPingPort), connect_options(options.common));
   for (std::uint64_t i = 0; options.count == 0 || i < options.count; ++i) {
     fill_ping(source.octets(), static_cast<std::uint32_t>(i));
@@ -159,30 +190,30 @@ int run_client(const PingOptions& options) {
 // Server ------------------------------------------------------------------------------------------
 
 std::uint32_t checked_size(const Advert& advert) {
-  if (advert.length == 0 || advert.length > kPingMaxSize) {
+  if (advert.length > kPingMaxSize) {
     throw Error(fmt::format("the client advertised {} octets; at most {} are taken", advert.length,
                             kPingMaxSize));
   }
   return advert.length;
 }
 
-void serve_pings(Session& session, Dance& dance, bool verbose) {
+void serve_pings(const PingOptions& options, Session& session, Dance& dance) {
   std::unique_ptr<Buffer> buffer;
   for (;;) {
     const auto source = dance.receive(kIdle);
     const auto size = checked_size(source);
     if (!buffer || buffer->octets().size() < size) {
-      buffer = std::make_unique<Buffer>(session, size, Access::kLocalWrite);
+      buffer = std::make_unique<Buffer>(session, std::max(size, 1U), kAccess);
     }
     dance.transfer(WrOpcode::kRead, *buffer, size, source);
-    if (verbose) {
+    if (options.verbose) {
       log_line("server ping data: " + printable(text_in(buffer->octets().first(size))));
     }
-    dance.send({});
+    dance.go_ahead(options.go_ahead, source.stag);
     const auto sink = dance.receive(kPatience);
     if (checked_size(sink) < size) throw Error("the client's sink is smaller than its source");
     dance.transfer(WrOpcode::kWrite, *buffer, size, sink);
-    dance.send({});
+    dance.go_ahead(options.go_ahead, sink.stag);
   }
 }
 
@@ -191,7 +222,7 @@ void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequ
   Dance dance(session);
   session.accept(request);
   try {
-    serve_pings(session, dance, options.verbose);
+    serve_pings(options, session, dance);
   } catch (const PeerGone&) {
     // A client goes when it has had enough; only a Terminate is worth a line.
     const auto attributes = session.qp().query();
@@ -229,15 +260,25 @@ void add_ping(CLI::App& app, Run& run) {
   command->add_option("--count", options->count, "Pings to send; 0: until interrupted")
       ->check(without_name(CLI::NonNegativeNumber))
       ->capture_default_str();
-  command->add_option("--size", options->size, "Octets of one ping; rping takes up to 65535")
+  command
+      ->add_option("--size", options->size, "Octets of one ping, up to 4M; rping takes 26 to 65535")
       ->transform(size_suffix())
-      ->check(without_name(CLI::Range(kPingMinSize, kPingMaxSize)))
+      ->check(without_name(CLI::Range(0U, kPingMaxSize)))
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--verify", options->verify, "Compare what comes back with what was sent");
   command->add_flag("-v,--verbose", options->verbose, "Show the text");
   command->add_flag("-q,--quiet", options->quiet, "Only the summary");
-  command->add_flag("--server", options->server, "Answer pings; serves many clients at once");
+  auto* const server =
+      command->add_flag("--server", options->server, "Answer pings; serves many clients at once");
+  command
+      ->add_option("--go-ahead", options->go_ahead,
+                   "With --server: the messages that tell the client to go on;\n"
+                   "inv closes the buffer just used, which rping does not expect")
+      ->check(without_name(CLI::IsMember({"send", "send-se", "send-inv", "send-se-inv"})))
+      ->type_name("send|send-se|send-inv|send-se-inv")
+      ->capture_default_str()
+      ->needs(server);
   command->add_option("--listen", options->listen, "With --server: where")
       ->type_name("ADDR:PORT")
       ->capture_default_str();

@@ -19,7 +19,7 @@ void fill_ping(bytes::Span text, std::uint32_t number) {
     octet = static_cast<std::byte>(kFirst + letter);
     letter = (letter + 1) % kLetters;
   }
-  text.back() = std::byte{0};
+  if (!text.empty()) text.back() = std::byte{0};
 }
 
 }  // namespace iwarp::apps

@@ -11,10 +11,9 @@
 namespace iwarp::apps {
 
 inline constexpr std::uint32_t kPingDefaultSize = 64;
-inline constexpr std::uint32_t kPingMinSize = 26;       ///< room for the counter; as rping's
-inline constexpr std::uint32_t kPingMaxSize = 1 << 20;  ///< rping itself stops at 65535
+inline constexpr std::uint32_t kPingMaxSize = 4 << 20;  ///< rping itself takes 26 to 65535
 
-/// Fills `text` with ping number `number`. Its size is in the bounds above.
+/// Fills `text` with ping number `number`; what does not fit is left out.
 void fill_ping(bytes::Span text, std::uint32_t number);
 
 }  // namespace iwarp::apps

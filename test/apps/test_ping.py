@@ -19,12 +19,23 @@ class Ping(Case):
 
     def test_sizes_and_options(self):
         with Server("ping", "--server", "--markers") as server:
-            for size in ("26", "65535", "1M"):
+            for size in ("0", "1", "26", "65535", "1M"):
                 for options in ([], ["--markers"], ["--crc", "off"], ["--mpa-rev", "1"],
                                 ["--rtr", "read"], ["--fpdu", "128"]):
                     with self.subTest(size=size, options=options):
                         self.assert_ok(run("ping", server.address, "--count", 5, "--size", size,
                                            "--verify", "-q", *options))
+
+    def test_every_kind_of_go_ahead(self):
+        for kind in ("send", "send-se", "send-inv", "send-se-inv"):
+            with self.subTest(kind=kind), Server("ping", "--server", "--go-ahead", kind) as server:
+                for size in ("0", "1", "64K"):
+                    self.assert_ok(run("ping", server.address, "--count", 20, "--size", size,
+                                       "--verify", "-q"))
+                self.assertEqual(server.stop(), (0, ""))
+
+    def test_the_go_ahead_is_the_servers(self):
+        self.assert_fails(run("ping", "127.0.0.1", "--go-ahead", "send-inv"), 2, "--server")
 
     def test_more_pings_than_any_queue_is_deep(self):
         with Server("ping", "--server") as server:
