@@ -44,7 +44,7 @@ std::size_t private_data_limit(bool enhanced) {
 
 bool tag_fits(bool enhanced, bytes::View private_data) {
   const auto word = enhanced ? kEnhancedWordSize : 0;
-  return word + private_data.size() + kExtensionsTag.size() <= kMaxTaggedPrivateData;
+  return word + private_data.size() + kExtensionsTagSize <= kMaxTaggedPrivateData;
 }
 
 void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
@@ -332,8 +332,8 @@ void Startup::learn_extensions(const StartupFrame& frame) {
   const auto data = frame.private_data.subspan(private_offset_ - kStartupHeaderSize);
   const bool request = frame.kind == FrameKind::kRequest;
   offer_->extensions =
-      (request || (tag_sent_ && !frame.rejected)) && ends_with_extensions_tag(data);
-  private_size_ = data.size() - (offer_->extensions ? kExtensionsTag.size() : 0);
+      (request || (tag_sent_ && !frame.rejected)) && ends_with_extensions_tag(frame.kind, data);
+  private_size_ = data.size() - (offer_->extensions ? kExtensionsTagSize : 0);
   if (!request) negotiated_.extensions = offer_->extensions;
 }
 
@@ -382,7 +382,7 @@ void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View pr
   bytes::Writer content(payload);
   if (frame.enhanced) content.u32(encode(word));
   content.put(private_data);
-  if (with_tag) content.put(std::as_bytes(std::span(kExtensionsTag)));
+  if (with_tag) content.put(std::as_bytes(std::span(extensions_tag(frame.kind))));
   frame.private_data = content.written();
   out_.resize(startup_frame_size(frame.private_data.size()));
   bytes::Writer out(out_);

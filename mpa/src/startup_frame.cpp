@@ -53,7 +53,7 @@ std::string describe_word(bytes::View private_data) {
 }
 
 /// Everything behind the key, as far as it is there.
-std::string describe_fields(bytes::View in) {
+std::string describe_fields(FrameKind kind, bytes::View in) {
   bytes::Reader reader(in);
   reader.skip(kKeySize);
   const std::uint8_t flags = reader.u8();
@@ -74,7 +74,7 @@ std::string describe_fields(bytes::View in) {
   }
   const bool has_word = (flags & kFlagS) != 0 && private_data.size() >= kEnhancedWordSize;
   if (private_data.size() == length &&
-      ends_with_extensions_tag(private_data.subspan(has_word ? kEnhancedWordSize : 0))) {
+      ends_with_extensions_tag(kind, private_data.subspan(has_word ? kEnhancedWordSize : 0))) {
     out += ", RFC 7306";
   }
   if (length > kPortablePrivateData) out += " (some peers take no more than 256)";
@@ -86,10 +86,10 @@ std::string describe_fields(bytes::View in) {
 
 }  // namespace
 
-bool ends_with_extensions_tag(bytes::View ulp_private_data) {
-  if (ulp_private_data.size() < kExtensionsTag.size()) return false;
-  return std::ranges::equal(ulp_private_data.last(kExtensionsTag.size()),
-                            std::as_bytes(std::span(kExtensionsTag)));
+bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data) {
+  if (ulp_private_data.size() < kExtensionsTagSize) return false;
+  return std::ranges::equal(ulp_private_data.last(kExtensionsTagSize),
+                            std::as_bytes(std::span(extensions_tag(kind))));
 }
 
 EnhancedWord decode_enhanced_word(std::uint32_t word) {
@@ -153,7 +153,8 @@ std::string describe_startup_frame(bytes::View in) {
   }
   // Requests and Replies differ from the tenth octet on.
   const char* name = request == reply ? "startup frame" : request > reply ? "Request" : "Reply";
-  return fmt::format("MPA {}{}", name, describe_fields(in));
+  const auto kind = reply > request ? FrameKind::kReply : FrameKind::kRequest;
+  return fmt::format("MPA {}{}", name, describe_fields(kind, in));
 }
 
 }  // namespace iwarp::mpa

@@ -114,12 +114,13 @@ class Harness {
 
  private:
   void startup() {
-    const auto tag = std::as_bytes(std::span(mpa::kExtensionsTag));
+    const auto kind =
+        options_.role == Role::kInitiator ? mpa::FrameKind::kReply : mpa::FrameKind::kRequest;
+    const auto tag = std::as_bytes(std::span(mpa::extensions_tag(kind)));
     const View data = options_.peer_agrees ? tag : View{};
     Octets frame(mpa::startup_frame_size(data.size()));
     bytes::Writer writer{Span(frame)};
-    mpa::encode({.kind = options_.role == Role::kInitiator ? mpa::FrameKind::kReply
-                                                           : mpa::FrameKind::kRequest,
+    mpa::encode({.kind = kind,
                  .markers = options_.peer_markers,
                  .crc = options_.connection.startup.crc,
                  .private_data = data},

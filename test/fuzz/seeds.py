@@ -129,7 +129,8 @@ def seeds(vectors):
                 yield "startup", f"{name}-{role}-{bits:02x}", options + octets
             options = bytes([role, 0x02, 0x1F, 5, 4, 3])
             length = len(octets) - 12  # PD_Length with 8 octets more
-            tagged = octets[:18] + struct.pack(">H", length) + octets[20:] + b"RFC 7306"
+            tag = b"RFC 7306" if octets[7:10] == b"Req" else b"7306 too"
+            tagged = octets[:18] + struct.pack(">H", length) + octets[20:] + tag
             yield "startup", f"{name}-{role}-tagged", options + tagged
     stream = b"".join(octets for _, _, octets in fpdus)
     for bits in (0x00, 0x02, 0x08, 0x0A, 0x18, 0x24):

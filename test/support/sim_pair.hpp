@@ -22,7 +22,7 @@ using mpa::Role;
 using mpa::TimePoint;
 
 /// Request or Reply between two ends that say nothing but that they speak RFC 7306.
-inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensionsTag.size());
+inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensionsTagSize);
 inline constexpr std::size_t kEnhancedFrame = kPlainFrame + mpa::kEnhancedWordSize;
 
 /// One end: its own STag table, queues, memory and connection.

@@ -70,9 +70,9 @@ TEST_CASE("the tag of RFC 7306 is no private data, but for a rejection's") {
   using mpa::FrameKind;
   CHECK(contains(meaning(FrameKind::kRequest, false, "RFC 7306"),
                  "verbs client asks server for a connection, and speaks RFC 7306\n"));
-  CHECK(contains(meaning(FrameKind::kReply, false, "yesRFC 7306"),
+  CHECK(contains(meaning(FrameKind::kReply, false, "yes7306 too"),
                  "client accepts, with 3 octets of private data, and speaks RFC 7306: both"));
-  CHECK(contains(meaning(FrameKind::kReply, true, "RFC 7306"),
+  CHECK(contains(meaning(FrameKind::kReply, true, "7306 too"),
                  "client rejects the connection, with 8 octets of private data\n"));
 }
 

@@ -24,8 +24,8 @@ struct Names {
 std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
   const std::size_t word = frame.enhanced ? mpa::kEnhancedWordSize : 0;
   const auto ulp = frame.private_data.subspan(std::min(word, frame.private_data.size()));
-  const bool tag = !frame.rejected && mpa::ends_with_extensions_tag(ulp);
-  const auto size = ulp.size() - (tag ? mpa::kExtensionsTag.size() : 0);
+  const bool tag = !frame.rejected && mpa::ends_with_extensions_tag(frame.kind, ulp);
+  const auto size = ulp.size() - (tag ? mpa::kExtensionsTagSize : 0);
   auto data = size != 0 ? fmt::format(", with {} octets of private data", size) : "";
   if (tag) data += ", and speaks RFC 7306";
   if (frame.kind == mpa::FrameKind::kRequest) {

@@ -19,15 +19,20 @@ inline constexpr std::size_t kMaxPrivateData = 512;
 inline constexpr std::size_t kEnhancedWordSize = 4;
 /// More private data than this, the word included, is refused by some peers (kernel siw, cxgb4).
 inline constexpr std::size_t kPortablePrivateData = 256;
-/// The last octets of the private data of who speaks RFC 7306: an agreement of this stack with
-/// itself, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md.
-inline constexpr std::string_view kExtensionsTag = "RFC 7306";
 /// The tag is left out where the private data, word and tag included, would become longer.
 inline constexpr std::size_t kMaxTaggedPrivateData = 248;
 /// IRD/ORD value that says "no automatic negotiation" (RFC 6581 section 9.1).
 inline constexpr std::uint16_t kNoNegotiation = 0x3FFF;
 
 enum class FrameKind : std::uint8_t { kRequest, kReply };
+
+/// The last octets of the private data of who speaks RFC 7306: an agreement of this stack with
+/// itself, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md. A Reply has other ones, so that a
+/// ULP that repeats the private data it was sent agrees to nothing.
+constexpr std::string_view extensions_tag(FrameKind kind) {
+  return kind == FrameKind::kRequest ? "RFC 7306" : "7306 too";
+}
+inline constexpr std::size_t kExtensionsTagSize = 8;
 
 //  0                   1                   2                   3
 //  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -61,7 +66,7 @@ EnhancedWord decode_enhanced_word(std::uint32_t word);
 std::uint32_t encode(const EnhancedWord& word);
 
 /// The tag stands at the end of the ULP's private data (without the word).
-bool ends_with_extensions_tag(bytes::View ulp_private_data);
+bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data);
 
 /// More octets are needed: at least this many in all.
 struct NeedOctets {

@@ -54,7 +54,7 @@ struct StartupOptions {
   bool round_ird = false;
   /// Initiator: append the tag of RFC 7306 to the ULP's private data (when there is room for it).
   /// Responder: answer a tag with a tag. Only when both did are the extensions agreed on. Whoever
-  /// knows nothing of it sees 8 more octets of private data. See kExtensionsTag.
+  /// knows nothing of it sees 8 more octets of private data. See extensions_tag().
   bool extensions = false;
   Duration timeout = std::chrono::seconds(10);  ///< for the whole exchange [MPA-102]
 };
