@@ -9,6 +9,14 @@ build_packages=(
 boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers
 test_packages=(tshark clang-format-19 clang-tidy-19)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
+interop_packages=(  # to build and run a guest with the kernel's siw, see test/interop/siw
+  qemu-system-x86 gcc-12 make binutils cpio kmod xz-utils busybox-static iproute2
+  rdmacm-utils ibverbs-utils ibverbs-providers perftest libibverbs-dev librdmacm-dev)
+
+# The guest is made of Debian's kernel packages, so only there; IWARP_NO_GUEST=1 does without it.
+wants_guest() {
+  [ "${IWARP_NO_GUEST:-}" != 1 ] && [ "$(uname -m)" = x86_64 ] && grep -qx ID=debian /etc/os-release
+}
 
 is_installed() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

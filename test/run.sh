@@ -14,6 +14,7 @@ usage: test/run.sh [--preset NAME] [--label REGEX] [-- CTEST_OPTION...]
   -- OPTION...    handed to ctest, for example: -- -R mpa --repeat until-fail:10
 environment:
   IWARP_LONG=1    also the long runs (large files, many clients, long simulations)
+  IWARP_NO_GUEST=1  without the guest that runs the kernel's siw (200 MB of packages, QEMU)
 TEXT
 }
 
@@ -38,6 +39,9 @@ esac
 
 packages=("${build_packages[@]}" "${test_packages[@]}")
 if [ "$preset" = fuzz ]; then packages+=("${fuzz_packages[@]}"); fi
+case $label in
+  '' | interop) if wants_guest; then packages+=("${interop_packages[@]}"); fi ;;
+esac
 install_packages "${packages[@]}"
 # Of the labels in use, `threads` and `apps` need only a part of the tree.
 case $label in

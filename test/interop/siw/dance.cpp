@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of the dance, its control messages, and the pattern that both ends know from a seed.
+#include "dance.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace iwarp::interop {
+
+namespace {
+
+constexpr std::array<const char*, 7> kKindNames{"send",  "send-se", "send-inv", "send-se-inv",
+                                                "write", "read",    "mixed"};
+constexpr std::array<const char*, 4> kEndingNames{"close", "write-unknown", "read-unknown",
+                                                  "write-dead"};
+constexpr std::byte kBlank{0xEE};
+constexpr Place kUnknown{.stag = 0x00BADC00, .to = 0x1000};
+
+enum class Step : std::uint8_t { kBegin = 1, kReady, kDone, kResult, kBye };
+/// What an end found, as it travels in kDone and kResult.
+enum class Found : std::uint8_t { kFine, kLength, kOctets, kSolicited, kInvalidated };
+
+//  step | kind | flags | found     each 8 bits; flags: 1 the client moves, 2 a bad ending follows
+//  size (32) | seed (32) | STag (32) | TO (64) | zero (64)
+struct Control {
+  Step step = Step::kBegin;
+  Kind kind = Kind::kSend;
+  std::uint8_t flags = 0;
+  Found found = Found::kFine;
+  std::uint32_t size = 0;
+  std::uint32_t seed = 0;
+  Place place;
+};
+constexpr std::uint8_t kClientMoves = 1;
+constexpr std::uint8_t kBadEnding = 2;
+
+void put(std::span<std::byte> to, std::uint64_t value) {
+  for (auto i = to.size(); i-- > 0; value >>= 8) to[i] = static_cast<std::byte>(value & 0xFF);
+}
+
+std::uint64_t get(std::span<const std::byte> from) {
+  std::uint64_t value = 0;
+  for (const auto octet : from) value = value << 8 | static_cast<std::uint64_t>(octet);
+  return value;
+}
+
+void say(Link& link, const Control& control) {
+  std::array<std::byte, kControlSize> octets{};
+  const std::span out(octets);
+  out[0] = static_cast<std::byte>(control.step);
+  out[1] = static_cast<std::byte>(control.kind);
+  out[2] = static_cast<std::byte>(control.flags);
+  out[3] = static_cast<std::byte>(control.found);
+  put(out.subspan(4, 4), control.size);
+  put(out.subspan(8, 4), control.seed);
+  put(out.subspan(12, 4), control.place.stag);
+  put(out.subspan(16, 8), control.place.to);
+  link.send_control(octets);
+}
+
+Control hear(Link& link) {
+  const auto in = link.receive().octets;
+  if (in.size() != kControlSize) {
+    throw std::runtime_error("a Send of " + std::to_string(in.size()) +
+                             " octets came instead of a control message");
+  }
+  Control control{.step = static_cast<Step>(in[0]),
+                  .kind = static_cast<Kind>(in[1]),
+                  .flags = static_cast<std::uint8_t>(in[2]),
+                  .found = static_cast<Found>(in[3]),
+                  .size = static_cast<std::uint32_t>(get(in.subspan(4, 4))),
+                  .seed = static_cast<std::uint32_t>(get(in.subspan(8, 4))),
+                  .place = {.stag = static_cast<std::uint32_t>(get(in.subspan(12, 4))),
+                            .to = get(in.subspan(16, 8))}};
+  if (control.size > kMaxSize || static_cast<std::size_t>(control.kind) >= kKindNames.size()) {
+    throw std::runtime_error("a control message that makes no sense came");
+  }
+  return control;
+}
+
+Control hear(Link& link, Step step) {
+  const auto control = hear(link);
+  if (control.step != step) throw std::runtime_error("the peer is at another step");
+  return control;
+}
+
+/// Octet number `i` of the pattern: a multiplicative hash, so that a shift shows.
+std::byte octet(std::uint32_t seed, std::uint32_t i) {
+  auto x = seed + i * 0x9E3779B9U;
+  x = (x ^ (x >> 15)) * 0x85EBCA6BU;
+  return static_cast<std::byte>(x >> 24);
+}
+
+void fill(std::span<std::byte> octets, std::uint32_t seed) {
+  std::uint32_t i = 0;
+  for (auto& one : octets) one = octet(seed, i++);
+}
+
+bool matches(std::span<const std::byte> octets, std::uint32_t seed) {
+  std::uint32_t i = 0;
+  return std::ranges::all_of(octets, [&](std::byte one) { return one == octet(seed, i++); });
+}
+
+/// Makes memory for `size` octets recognisable as untouched, and the guard behind it.
+void blank(std::span<std::byte> memory, std::uint32_t size, std::byte with) {
+  std::ranges::fill(memory.first(size + kGuard), with);
+}
+
+/// The pattern was placed, and nothing behind it.
+bool placed(std::span<const std::byte> memory, std::uint32_t size, std::uint32_t seed,
+            std::byte blank) {
+  const auto guard = memory.subspan(size, kGuard);
+  return matches(memory.first(size), seed) && std::ranges::count(guard, blank) == kGuard;
+}
+
+bool has_send(Kind kind) { return kind != Kind::kWrite && kind != Kind::kRead; }
+bool invalidates(Kind kind) {
+  return kind == Kind::kSendInvalidate || kind == Kind::kSendSeInvalidate || kind == Kind::kMixed;
+}
+
+/// M's part: the messages, and what a Read brought.
+Found move(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed, const Place& peer) {
+  fill(link.source().first(size), seed);
+  blank(link.sink(), size, kBlank);
+  const bool reads = kind == Kind::kRead || kind == Kind::kMixed;
+  if (kind == Kind::kWrite || kind == Kind::kMixed) link.write(size, peer);
+  if (reads) link.read(size, peer);
+  if (kind == Kind::kMixed) link.send(size, {.solicited = true});
+  if (has_send(kind)) {
+    SendKind send{.solicited = kind == Kind::kSendSe || kind == Kind::kSendSeInvalidate,
+                  .fenced = kind == Kind::kMixed};
+    if (invalidates(kind)) send.invalidate = peer.stag;
+    link.send(size, send);
+  }
+  if (reads) link.wait_read();
+  return !reads || placed(link.sink(), size, seed, kBlank) ? Found::kFine : Found::kOctets;
+}
+
+Found check_send(Link& link, std::uint32_t size, std::uint32_t seed, bool solicited,
+                 std::optional<std::uint32_t> invalidated) {
+  const auto got = link.receive();
+  if (got.octets.size() != size) return Found::kLength;
+  if (!matches(got.octets, seed)) return Found::kOctets;
+  if (got.solicited && *got.solicited != solicited) return Found::kSolicited;
+  if (got.tells_invalidated && got.invalidated != invalidated) return Found::kInvalidated;
+  return Found::kFine;
+}
+
+/// O's part between kReady and kDone: takes the Sends of the kind.
+Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
+                 std::uint32_t stag) {
+  auto found = Found::kFine;
+  if (kind == Kind::kMixed) found = check_send(link, size, seed, true, {});
+  if (has_send(kind)) {
+    const bool solicited = kind == Kind::kSendSe || kind == Kind::kSendSeInvalidate;
+    std::optional<std::uint32_t> invalidated;
+    if (invalidates(kind)) invalidated = stag;
+    const auto last = check_send(link, size, seed, solicited, invalidated);
+    if (found == Found::kFine) found = last;
+    if (invalidates(kind)) link.target_invalidated();
+  }
+  return found;
+}
+
+/// O's part of a cell. Returns what M found and what O found.
+std::pair<Found, Found> be_other(Link& link, const Control& cell) {
+  blank(link.target(), cell.size, kBlank);
+  if (cell.kind == Kind::kRead) fill(link.target().first(cell.size), cell.seed);
+  const auto place = link.advertise();
+  say(link, {.step = Step::kReady, .place = place});
+  auto found = take_sends(link, cell.kind, cell.size, cell.seed, place.stag);
+  const auto done = hear(link, Step::kDone);
+  const bool written = cell.kind == Kind::kWrite || cell.kind == Kind::kMixed;
+  if (written && found == Found::kFine && !placed(link.target(), cell.size, cell.seed, kBlank)) {
+    found = Found::kOctets;
+  }
+  say(link, {.step = Step::kResult, .found = found});
+  return {done.found, found};
+}
+
+/// M's part of a cell; the same result.
+std::pair<Found, Found> be_mover(Link& link, const Control& cell) {
+  const auto ready = hear(link, Step::kReady);
+  const auto found = move(link, cell.kind, cell.size, cell.seed, ready.place);
+  say(link, {.step = Step::kDone, .found = found});
+  return {found, hear(link, Step::kResult).found};
+}
+
+std::optional<Kind> kind_named(const std::string& name) {
+  const auto* const at = std::ranges::find(kKindNames, name);
+  if (at == kKindNames.end()) return std::nullopt;
+  return static_cast<Kind>(at - kKindNames.begin());
+}
+
+std::string problem(std::pair<Found, Found> found) {
+  constexpr std::array<const char*, 5> kWords{"fine", "wrong length", "wrong octets",
+                                              "wrong solicited bit", "wrong invalidated STag"};
+  if (found.first == Found::kFine && found.second == Found::kFine) return "";
+  const auto word = [&](Found one) {
+    const auto index = static_cast<std::size_t>(one);
+    return std::string(index < kWords.size() ? kWords[index] : "nonsense");
+  };
+  return "mover: " + word(found.first) + ", other: " + word(found.second);
+}
+
+/// The client's bad ending: a place in the server's memory that is none.
+void provoke(Link& link, Ending ending) {
+  Place place = kUnknown;
+  if (ending == Ending::kWriteDeadStag) {
+    // Killed by a Send with Invalidate first, in a cell of its own.
+    const Control cell{.kind = Kind::kSendInvalidate, .flags = kClientMoves, .size = 16, .seed = 1};
+    say(link, cell);
+    place = hear(link, Step::kReady).place;
+    move(link, cell.kind, cell.size, cell.seed, place);
+    say(link, {.step = Step::kDone});
+    hear(link, Step::kResult);
+  }
+  say(link, {.step = Step::kBye, .flags = kBadEnding});
+  if (ending == Ending::kReadUnknownStag) {
+    link.read(16, place);
+  } else {
+    link.write(16, place);
+  }
+}
+
+}  // namespace
+
+std::optional<Ending> ending_named(const std::string& name) {
+  const auto* const at = std::ranges::find(kEndingNames, name);
+  if (at == kEndingNames.end()) return std::nullopt;
+  return static_cast<Ending>(at - kEndingNames.begin());
+}
+
+std::vector<Cell> parse_cells(const std::vector<std::string>& texts) {
+  std::vector<Cell> out;
+  for (const auto& text : texts) {
+    const auto first = text.find(':');
+    const auto last = text.rfind(':');
+    const auto kind = kind_named(text.substr(first + 1, last - first - 1));
+    const auto size = std::strtoul(text.c_str() + last + 1, nullptr, 10);
+    if (first == last || !kind || size > kMaxSize) throw std::runtime_error("no cell: " + text);
+    out.push_back({.kind = *kind,
+                   .size = static_cast<std::uint32_t>(size),
+                   .client_moves = text.substr(0, first) == "out"});
+  }
+  return out;
+}
+
+void print_cell(const Cell& cell, const std::string& problem) {
+  std::printf("cell %s:%s:%u %s\n", cell.client_moves ? "out" : "in",
+              kKindNames.at(static_cast<std::size_t>(cell.kind)), cell.size,
+              problem.empty() ? "ok" : problem.c_str());
+  std::fflush(stdout);
+}
+
+bool lead(Link& link, const std::vector<Cell>& cells, Ending ending, const Report& report,
+          std::string& end_text) {
+  bool all_fine = true;
+  std::uint32_t seed = 0x1234567;
+  for (const auto& cell : cells) {
+    const Control begin{.kind = cell.kind,
+                        .flags = cell.client_moves ? kClientMoves : std::uint8_t{0},
+                        .size = cell.size,
+                        .seed = seed += 0x10001};
+    say(link, begin);
+    const auto text = problem(cell.client_moves ? be_mover(link, begin) : be_other(link, begin));
+    report(cell, text);
+    all_fine = all_fine && text.empty();
+  }
+  if (ending == Ending::kClose) {
+    say(link, {.step = Step::kBye});
+  } else {
+    provoke(link, ending);
+    end_text = link.wait_end();
+  }
+  return all_fine;
+}
+
+void follow(Link& link) {
+  for (;;) {
+    const auto control = hear(link);
+    if (control.step == Step::kBye) {
+      if ((control.flags & kBadEnding) != 0) link.wait_end();
+      return;
+    }
+    if (control.step != Step::kBegin) throw std::runtime_error("the peer is at another step");
+    if ((control.flags & kClientMoves) != 0) {
+      be_other(link, control);
+    } else {
+      be_mover(link, control);
+    }
+  }
+}
+
+}  // namespace iwarp::interop

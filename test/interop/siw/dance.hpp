@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dance of the matrix: what two ends do on one connection so that every kind of message in
+// every size is moved both ways and looked at by both. Written once, on top of an abstract Link, so
+// that our stack and libibverbs run the same steps. Knows no sockets, no verbs and no time.
+//
+// Per cell, with M the end that moves the data and O the other one:
+//   client -> server  kBegin {kind, size, seed, who moves}
+//   O -> M            kReady {STag, TO of O's target}
+//   M -> O            the messages of the kind, then kDone {what M found}
+//   O -> M            kResult {what O found}
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace iwarp::interop {
+
+inline constexpr std::size_t kMaxSize = std::size_t{1} << 20;  ///< octets of one message
+inline constexpr std::size_t kGuard = 16;  ///< octets behind a message that must stay as they were
+inline constexpr std::size_t kBuffer = kMaxSize + kGuard;
+inline constexpr std::size_t kControlSize = 32;
+inline constexpr std::size_t kSlots = 4;  ///< receives posted: the most that either end may owe
+
+/// Octets in someone's memory, as a peer names them.
+struct Place {
+  std::uint32_t stag = 0;
+  std::uint64_t to = 0;
+};
+
+struct SendKind {
+  bool solicited = false;
+  bool fenced = false;  ///< starts when earlier Reads are complete
+  std::optional<std::uint32_t> invalidate;
+};
+
+/// A Send that came. What an end cannot see (siw's library shows neither bit) is nullopt.
+struct Received {
+  std::span<const std::byte> octets;  ///< until the next receive()
+  std::optional<bool> solicited;
+  std::optional<std::uint32_t> invalidated;
+  bool tells_invalidated = false;  ///< `invalidated` means something
+};
+
+/// One connected end with three buffers of kBuffer octets and kSlots receives, posted again as they
+/// are taken. Functions throw std::runtime_error when the stream is over or nothing comes in time.
+class Link {
+ public:
+  virtual ~Link() = default;
+  virtual std::span<std::byte> source() = 0;  ///< what send() and write() send
+  virtual std::span<std::byte> sink() = 0;    ///< where read() puts it
+  virtual std::span<std::byte> target() = 0;  ///< what the peer may read and write
+  /// Registers the target anew when its STag was invalidated.
+  virtual Place advertise() = 0;
+  virtual void target_invalidated() = 0;
+
+  virtual void send_control(std::span<const std::byte, kControlSize> octets) = 0;
+  virtual void send(std::size_t size, const SendKind& kind) = 0;
+  virtual void write(std::size_t size, const Place& to) = 0;
+  virtual void read(std::size_t size, const Place& from) = 0;
+  virtual void wait_read() = 0;
+  virtual Received receive() = 0;
+  /// The peer ends the stream. Returns what this end knows of the reason.
+  virtual std::string wait_end() = 0;
+};
+
+enum class Kind : std::uint8_t {
+  kSend,
+  kSendSe,
+  kSendInvalidate,
+  kSendSeInvalidate,
+  kWrite,
+  kRead,
+  kMixed,  ///< Write, Read it back, Send with SE, fenced Send with Invalidate; all posted at once
+};
+
+struct Cell {
+  Kind kind = Kind::kSend;
+  std::uint32_t size = 0;
+  bool client_moves = true;
+};
+
+/// "out:write:4096": a Write of 4096 octets by the client; "in:...": by the server.
+std::vector<Cell> parse_cells(const std::vector<std::string>& texts);
+
+/// How a client ends: with a message that the server must refuse, or in good order.
+enum class Ending : std::uint8_t { kClose, kWriteUnknownStag, kReadUnknownStag, kWriteDeadStag };
+std::optional<Ending> ending_named(const std::string& name);
+
+/// Told once per cell; `problem` is empty when both ends found what they should.
+using Report = std::function<void(const Cell&, const std::string& problem)>;
+
+/// The line on standard output that the runner reads: "cell out:write:4096 ok".
+void print_cell(const Cell& cell, const std::string& problem);
+
+/// Returns false when a cell failed. With a bad ending `end_text` is what this end knows of it.
+bool lead(Link& link, const std::vector<Cell>& cells, Ending ending, const Report& report,
+          std::string& end_text);
+/// Until the client says that it is done, or its bad ending has ended the stream.
+void follow(Link& link);
+
+}  // namespace iwarp::interop

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest, as matrix.py holds it: started by siw-guest.sh, commanded over its control channel,
+stopped at the end whatever happened. And the programs of the host that talk to it."""
+import base64
+import os
+import pathlib
+import queue
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+HOST_SEEN_FROM_GUEST = "10.0.2.2"
+GUEST_ADDRESS = "10.0.2.15"
+
+
+class Output:
+    """Lines of something that runs, as they come."""
+
+    def __init__(self, stream):
+        self.lines = []
+        self._new = queue.Queue()
+        self._reader = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._reader.start()
+
+    def _read(self, stream):
+        for line in stream:
+            self.lines.append(line.rstrip("\n"))
+            self._new.put(self.lines[-1])
+        self._new.put(None)
+
+    def wait_for(self, pattern, timeout=20):
+        """The match in the first new line that has one; None: it ended, or took too long."""
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                line = self._new.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                return None
+            if line is None:
+                return None
+            match = re.search(pattern, line)
+            if match:
+                return match
+
+    def wait_end(self, timeout):
+        self._reader.join(timeout)
+        return not self._reader.is_alive()
+
+
+class Remote:
+    """A command that runs in the guest. Its own clock ends it there after `limit` seconds."""
+
+    def __init__(self, port, command, limit):
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self._socket.settimeout(None)
+        coded = base64.b64encode(command.encode()).decode()
+        self._socket.sendall(f"{limit} {coded}\n".encode())
+        self._limit = limit
+        self.output = Output(self._socket.makefile("r", errors="replace"))
+
+    def result(self):
+        """(status, lines) once it has ended; 137 when it ran out of time."""
+        ended = self.output.wait_end(self._limit + 15)
+        lines = list(self.output.lines)
+        status = 125  # the guest is gone
+        if lines and lines[-1].startswith("\036SIW-RC "):
+            status = int(lines.pop().split()[1])
+        return (status if ended else 137), lines
+
+
+class Guest:
+    def __init__(self, variant, life, files=(), cpus=1):
+        self.variant = variant
+        self.state = tempfile.mkdtemp(prefix="siw-guest-")
+        command = [HERE / "siw-guest.sh", "start", "-v", variant, "-l", str(life), "-s", self.state,
+                   "-c", str(cpus)]
+        for port in (7174, 7471, 7600):
+            command += ["-p", f"0:{port}"]
+        for file in files:
+            command += ["-f", str(file)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
+        self._control = int(pathlib.Path(self.state, "ctl").read_text())
+        ports = pathlib.Path(self.state, "ports").read_text().split()
+        self.ports = {int(guest): int(host) for guest, host in zip(ports[::2], ports[1::2])}
+
+    def start(self, command, limit):
+        return Remote(self._control, command, limit)
+
+    def run(self, command, limit=30):
+        return self.start(command, limit).result()
+
+    def set_parameters(self, **values):
+        """Of the module; stock has none."""
+        self.run("; ".join(f"echo {value} >/sys/module/siw/parameters/{name}"
+                           for name, value in values.items()))
+
+    def log(self):
+        return pathlib.Path(self.state, "console.log").read_text(errors="replace")
+
+    def stop(self):
+        subprocess.run([HERE / "siw-guest.sh", "stop", "-s", self.state], timeout=60, check=False)
+        shutil.rmtree(self.state, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Listener:
+    """A server of ours on a free port of the loopback; interrupted at the end."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        self.output = Output(self.process.stdout)
+        match = self.output.wait_for(r"listening on .*:(\d+)$")
+        if not match:
+            self.process.kill()
+            raise RuntimeError(f"{command[0]} does not listen: {self.output.lines}")
+        self.port = int(match[1])
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return 137
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.stop()
+
+
+def run_here(*command, limit=60):
+    """(status, lines of standard output, last line of standard error) of a program of the host."""
+    try:
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
+                              timeout=limit, check=False)
+    except subprocess.TimeoutExpired as late:
+        return 137, (late.stdout or b"").decode().splitlines(), f"nothing for {limit} s"
+    return done.returncode, done.stdout.splitlines(), done.stderr.strip().rpartition("\n")[2]
+
+
+def environment_path(name):
+    path = os.environ.get(name, "")
+    if not path or not os.access(path, os.X_OK):
+        raise RuntimeError(f"{name} names no program: {path!r}")
+    return path

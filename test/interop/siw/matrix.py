@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every way to connect to kernel siw, times every kind of message, times every size, both ways; then
+the programs of rdma-core, errors, a bad network and many connections. One line per cell:
+pass, fail or known (a defect of siw's listed below), TAB, where, TAB, what, TAB, why.
+Usage: matrix.py stock|fixed [REPORT]     environment: IWARP SIW_MATRIX VERBS_PARTNER SIW_CACHE;
+IWARP_LONG=1 for the long form, IWARP_NO_GUEST=1 to skip."""
+import collections
+import dataclasses
+import itertools
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, Guest, Listener, environment_path,
+                   run_here)
+
+LONG = os.environ.get("IWARP_LONG") == "1"
+KINDS = ("send", "send-se", "send-inv", "send-se-inv", "write", "read", "mixed")
+SIZES = (0, 1, 4096, 1 << 20)
+RTR_TYPE = {"write": 128, "read": 64}  # siw keeps it in network byte order
+SKIPPED = 77
+
+# Defects of the driver as Linux 6.1 has it; see rfc-notes/siw.md. Cells that match may fail.
+KNOWN = {
+    "stock": [
+        (r"ours:(read|mixed):0$",
+         "answers a Read of 0 octets with stale ones when the answer was queued"),
+        (r"crc-on .*(ours:(send[a-z-]*|write|mixed)|theirs:(read|mixed)):1048576$",
+         "takes a trailer that comes in two pieces for a wrong CRC"),
+        (r"^ucmatose client", "cannot be told to use peer-to-peer mode, and its server speaks first"),
+    ],
+    "fixed": [],
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """How one connection is made."""
+    we_connect: bool
+    revision: int
+    crc: bool
+    rtr: str  # none: client-server mode
+
+    def __str__(self):
+        who = "we-connect" if self.we_connect else "guest-connects"
+        mode = "client-server" if self.rtr == "none" else f"p2p-{self.rtr}"
+        return f"{who} rev{self.revision} crc-{'on' if self.crc else 'off'} {mode}"
+
+    def our_options(self):
+        options = ["--crc", "on" if self.crc else "off"]
+        if self.we_connect:
+            options += ["--mpa-rev", self.revision, "--rtr", self.rtr]
+        return options
+
+    def guest_parameters(self):
+        return {"mpa_version": self.revision, "mpa_crc_required": int(self.crc),
+                "peer_to_peer": int(self.rtr != "none"), "rtr_type": RTR_TYPE.get(self.rtr, 192)}
+
+
+DEFAULT = Setup(we_connect=False, revision=2, crc=False, rtr="none")  # what siw does by itself
+
+
+def setups(variant):
+    for we_connect, revision, crc, rtr in itertools.product(
+            (True, False), (1, 2), (False, True), ("none", "write", "read", "send")):
+        if revision == 1 and rtr != "none":
+            continue  # RFC 5044 has no RTR
+        if not we_connect and rtr == "send":
+            continue  # siw never offers it
+        if not we_connect and variant == "stock" and (revision, rtr) != (2, "none"):
+            continue  # stock has no parameters: only what it does by default
+        yield Setup(we_connect, revision, crc, rtr)
+
+
+class Report:
+    def __init__(self, variant, path):
+        self.variant = variant
+        self.counts = collections.Counter()
+        self._file = open(path, "w") if path else None
+
+    def add(self, where, what, problem):
+        """`problem` is empty when all is well."""
+        known = next((why for pattern, why in KNOWN[self.variant]
+                      if re.search(pattern, f"{where} {what}")), None)
+        result = ("known" if known else "fail") if problem else "pass"
+        note = problem
+        if known:
+            note = f"{problem or 'passes this time'} [siw {known}]"
+        line = "\t".join((result, f"{self.variant} {where}", what, note))
+        self.counts[result] += 1
+        if self._file:
+            print(line, file=self._file, flush=True)
+        if result != "pass" or LONG:
+            print(line, flush=True)
+
+    def is_known(self, where, what):
+        return any(re.search(pattern, f"{where} {what}") for pattern, _ in KNOWN[self.variant])
+
+
+class Bench:
+    """Our programs, the guest and the report: what every test needs."""
+
+    def __init__(self, guest, report):
+        self.guest, self.report = guest, report
+        self.iwarp, self.ours = environment_path("IWARP"), environment_path("SIW_MATRIX")
+        # The first FPDU of a client is sometimes left lying by a stock responder.
+        self.patience = ["--first-fpdu-delay", 100] if guest.variant == "stock" else []
+        self.partner = guest.start(f"verbs_partner listen {GUEST_ADDRESS} 7600", 3000)
+        if not self.partner.output.wait_for("listening"):
+            raise RuntimeError(f"verbs_partner does not listen: {self.partner.output.lines}")
+
+    def set_parameters(self, setup):
+        if self.guest.variant != "stock":  # which has none
+            self.guest.set_parameters(**setup.guest_parameters())
+
+    def we_connect(self, port, *options, limit=120):
+        address = f"127.0.0.1:{self.guest.ports[port]}"
+        return run_here(self.ours, "connect", address, *self.patience, *options, limit=limit)
+
+    def partner_connects(self, port, *arguments, limit=120):
+        words = " ".join(map(str, arguments))
+        status, lines = self.guest.run(
+            f"verbs_partner connect {HOST_SEEN_FROM_GUEST} {port} {words}", limit)
+        return status, lines, lines[-1] if lines and status else ""
+
+
+def timed(title, test, *arguments):
+    started = time.monotonic()
+    test(*arguments)
+    print(f"-- {title}: {time.monotonic() - started:.1f} s", flush=True)
+
+
+# The matrix -----------------------------------------------------------------------------------
+
+def cell_text(setup, mover, kind, size):
+    """For the command line: out is moved by who connects."""
+    return f"{'out' if (mover == 'ours') == setup.we_connect else 'in'}:{kind}:{size}"
+
+
+def run_connection(bench, setup, cells, listeners, where):
+    """One connection with these (mover, kind, size); one line of the report for each."""
+    texts = {cell_text(setup, *cell): cell for cell in cells}
+    argument = ",".join(texts)
+    if setup.we_connect:
+        status, lines, error = bench.we_connect(7600, *setup.our_options(), "--cells", argument)
+    else:
+        status, lines, error = bench.partner_connects(listeners[setup.crc].port, argument)
+    for line in lines:
+        match = re.match(r"cell (\S+) (.*)$", line)
+        if match:
+            problem = "" if match[2] == "ok" else match[2]
+            bench.report.add(where, ":".join(map(str, texts.pop(match[1]))), problem)
+    for cell in texts.values():
+        bench.report.add(where, ":".join(map(str, cell)), f"not reached: {error or status}")
+
+
+def matrix(bench, which, cells, prefix=""):
+    with Listener(bench.ours, "listen", "127.0.0.1:0", "--crc", "on") as with_crc, \
+            Listener(bench.ours, "listen", "127.0.0.1:0", "--crc", "off") as without:
+        listeners = {True: with_crc, False: without}
+        for setup in which:
+            bench.set_parameters(setup)
+            # A cell that may kill the connection gets one of its own.
+            groups = collections.defaultdict(list)
+            for cell in cells:
+                what = ":".join(map(str, cell))
+                known = bench.report.is_known(str(setup), what)
+                groups[what if known else ""].append(cell)
+            for group in groups.values():
+                run_connection(bench, setup, group, listeners, f"{prefix}{setup}")
+    bench.set_parameters(DEFAULT)
+
+
+# The programs of rdma-core --------------------------------------------------------------------
+
+def rping(bench):
+    count = 2000 if LONG else 100
+    shown = re.compile("ping data: rdma-ping-")
+    for size in (64, 65535):
+        server = bench.guest.start(f"rping -s -C {count} -v -S {size}", 60)
+        time.sleep(1)  # rping says nothing when it listens
+        status, _, error = run_here(
+            bench.iwarp, "ping", f"127.0.0.1:{bench.guest.ports[7174]}", *bench.patience, "--count",
+            count, "--size", size, "--verify", "-q", limit=60)
+        _, lines = server.result()
+        seen = sum(1 for line in lines if shown.search(line))
+        problem = error if status else "" if seen == count else f"rping -s saw {seen} of {count}"
+        bench.report.add("rping -s", f"{count} pings of {size}", problem)
+
+        with Listener(bench.iwarp, "ping", "--server", "-v", "--listen", "127.0.0.1:0") as ours:
+            # Its exit status says nothing: 0 also when the stream was terminated.
+            _, lines = bench.guest.run(f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {ours.port} "
+                                       f"-C {count} -S {size} -v -V", 60)
+            seen = sum(1 for line in lines if shown.search(line))
+            ours.stop()
+            here = sum(1 for line in ours.output.lines if shown.search(line))
+        problem = "" if seen == here == count else f"rping -c saw {seen}, we {here} of {count}"
+        bench.report.add("rping -c", f"{count} pings of {size}", problem)
+
+
+def small_programs(bench):
+    """rdma_server, rdma_client: 16 octets each way. ucmatose: several Sends each way, and the
+    server's first, which therefore has to wait for an RTR."""
+    for names, size, messages, options in ((("rdma_server", "rdma_client"), 16, 1, ""),
+                                           (("ucmatose", "ucmatose"), 1000, 20, "-C 20 -S 1000")):
+        exchange = ["--messages", messages, "--size", size]
+        what = f"{messages} x {size}"
+        server = bench.guest.start(f"{names[0]} {options}", 20)
+        time.sleep(1)  # neither says when it listens
+        status, _, error = bench.we_connect(7471, *exchange, limit=20)
+        theirs, lines = server.result()
+        fine = status == theirs == 0
+        bench.report.add(f"{names[0]} server", what, "" if fine else f"{error} {theirs}: {lines}")
+
+        bench.set_parameters(Setup(False, 2, False, "write"))
+        with Listener(bench.ours, "listen", "127.0.0.1:0", *exchange) as ours:
+            status, lines = bench.guest.run(
+                f"{names[1]} -s {HOST_SEEN_FROM_GUEST} -p {ours.port} {options}", 10)
+            ours.stop()
+            said = ours.output.lines[1:]
+        fine = status == 0 and not said
+        bench.report.add(f"{names[1]} client", what, "" if fine else f"{status}: {lines} {said}")
+    bench.set_parameters(DEFAULT)
+
+
+# Errors ---------------------------------------------------------------------------------------
+
+def terminates(bench):
+    """What each end says when the other names memory that it has not."""
+    wanted = {"write-unknown": "1/1/00", "write-dead": "1/1/00", "read-unknown": "0/1/00"}
+    for ending, code in wanted.items():
+        _, lines, error = bench.we_connect(7600, "--ending", ending)
+        text = next((line for line in lines if line.startswith("end ")), error)
+        good = text.startswith(f"end the peer terminated the stream: {code} ")
+        bench.report.add("siw terminates", ending, "" if good else text)
+    swap = bench.guest.variant == "stock"  # it reads layer and type the wrong way round
+    for ending, code in wanted.items():
+        bench.guest.run("dmesg -c >/dev/null")
+        with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:
+            bench.partner_connects(ours.port, "out:write:1", 1, ending)
+            ours.output.wait_for("terminated", 10)
+            said = " ".join(ours.output.lines)
+        layer, kind, number = code.split("/")
+        if swap:
+            layer, kind = kind, layer
+        _, log = bench.guest.run("dmesg")
+        good = f"the stream was terminated: {code}" in said and any(
+            f"got TERMINATE. layer {layer}, type {kind}, code {int(number)}" in line
+            for line in log)
+        bench.report.add("we terminate", ending, "" if good else f"{said}; {log[-3:]}")
+
+
+# Much, and badly ------------------------------------------------------------------------------
+
+def many_connections(bench):
+    count = 200
+    cells = "out:write:64,in:send:64"
+    status, lines, error = bench.we_connect(7600, "--connections", count, "--cells", cells,
+                                            limit=180)
+    bench.report.add("we connect", f"{count} times", f"{error} {lines[-1:]}" if status else "")
+    # rdma_cm draws ports by lot, and one that rests in TIME_WAIT fails.
+    bench.guest.run("echo 0 >/proc/sys/net/ipv4/tcp_max_tw_buckets")
+    with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:
+        status, lines, error = bench.partner_connects(ours.port, cells, count, limit=180)
+        bench.report.add("guest connects", f"{count} times", f"{error}" if status else "")
+
+
+def bad_network(bench):
+    """20 ms later and 1 of 50 packets lost, on the way out of the guest."""
+    sizes = (0, 1, 4096, 1 << 20) if LONG else (1, 65536)
+    kinds = KINDS if LONG else ("send-inv", "write", "read", "mixed")
+    cells = list(itertools.product(("ours", "theirs"), kinds, sizes))
+    status, lines = bench.guest.run("modprobe sch_netem && "
+                                    "/usr/bin/tc qdisc add dev eth0 root netem delay 20ms loss 2%")
+    bench.report.add("netem", "installed", f"{lines}" if status else "")
+    matrix(bench, [Setup(True, 2, True, "none"), Setup(False, 2, True, "none")], cells,
+           "netem ")
+    bench.guest.run("/usr/bin/tc qdisc del dev eth0 root")
+
+
+def run(variant, report):
+    files = [environment_path("VERBS_PARTNER")]
+    cells = list(itertools.product(("ours", "theirs"), KINDS, SIZES))
+    with Guest(variant, life=1500 if LONG else 540, files=files) as guest:
+        bench = Bench(guest, report)
+        for test in (terminates, small_programs, rping):
+            timed(test.__name__, test, bench)
+        timed("matrix", matrix, bench, setups(variant), cells)
+        timed("many_connections", many_connections, bench)
+        if variant == "fixed":
+            timed("bad_network", bad_network, bench)
+        if re.search(r"kernel BUG|Kernel panic|Oops", guest.log()):
+            report.add("guest", "alive", "its kernel has crashed")
+
+
+def main():
+    if os.environ.get("IWARP_NO_GUEST") == "1":
+        print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
+        return SKIPPED
+    if len(sys.argv) not in (2, 3) or sys.argv[1] not in KNOWN:
+        print(__doc__, file=sys.stderr)
+        return 2
+    # A time limit of ctest ends this program with a signal: the guest must go with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode == SKIPPED:
+        print(built.stdout)
+        return SKIPPED
+    if built.returncode != 0:
+        print("fail\tthe guest cannot be built; IWARP_NO_GUEST=1 skips these tests")
+        return 1
+    report = Report(sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else None)
+    run(sys.argv[1], report)
+    counts = report.counts
+    print(f"{sys.argv[1]}: {counts['pass']} passed, {counts['known']} known, "
+          f"{counts['fail']} failed")
+    return 1 if counts["fail"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
