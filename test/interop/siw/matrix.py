@@ -178,14 +178,14 @@ def matrix(bench, which, cells, prefix=""):
 # The programs of rdma-core --------------------------------------------------------------------
 
 def rping(bench):
-    count = 2000 if LONG else 100
+    count, limit = (2000, 180) if LONG else (100, 60)
     shown = re.compile("ping data: rdma-ping-")
     for size in (64, 65535):
-        server = bench.guest.start(f"rping -s -C {count} -v -S {size}", 60)
+        server = bench.guest.start(f"rping -s -C {count} -v -S {size}", limit)
         time.sleep(1)  # rping says nothing when it listens
         status, _, error = run_here(
             bench.iwarp, "ping", f"127.0.0.1:{bench.guest.ports[7174]}", *bench.patience, "--count",
-            count, "--size", size, "--verify", "-q", limit=60)
+            count, "--size", size, "--verify", "-q", limit=limit)
         _, lines = server.result()
         seen = sum(1 for line in lines if shown.search(line))
         problem = error if status else "" if seen == count else f"rping -s saw {seen} of {count}"
@@ -194,7 +194,7 @@ def rping(bench):
         with Listener(bench.iwarp, "ping", "--server", "-v", "--listen", "127.0.0.1:0") as ours:
             # Its exit status says nothing: 0 also when the stream was terminated.
             _, lines = bench.guest.run(f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {ours.port} "
-                                       f"-C {count} -S {size} -v -V", 60)
+                                       f"-C {count} -S {size} -v -V", limit)
             seen = sum(1 for line in lines if shown.search(line))
             ours.stop()
             here = sum(1 for line in ours.output.lines if shown.search(line))
