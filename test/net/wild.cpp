@@ -45,7 +45,7 @@ TEST_CASE(
     auto old = server.accept();
     const auto request = read_request(old);
     CHECK_EQ(decoded(request).revision, 2);
-    CHECK(mpa::ends_with_extensions_tag(request));
+    CHECK(mpa::ends_with_extensions_tag(mpa::FrameKind::kRequest, request));
     old.close();
   }
   auto again = server.accept();
