@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPA startup from the tester's side (RFC 5044 section 7.1, RFC 6581 section 9).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <thread>
+
+#include "conform/recorder.hpp"
+#include "conform/script.hpp"
+
+namespace iwarp::apps::conform {
+namespace {
+
+constexpr std::string_view kExtensionTag = "RFC 7306";
+
+mpa::EnhancedWord word_of(const Setup& setup) {
+  const auto offers = [&](mpa::Rtr kind) { return setup.peer_to_peer && setup.rtr == kind; };
+  return {.peer_to_peer = setup.peer_to_peer,
+          .rtr_send = offers(mpa::Rtr::kSend),
+          .ird = setup.ird,
+          .rtr_write = offers(mpa::Rtr::kWrite),
+          .rtr_read = offers(mpa::Rtr::kRead),
+          .ord = setup.ord};
+}
+
+Octets private_data_of(const Setup& setup) {
+  Octets out;
+  if (setup.revision >= 2) {
+    out.resize(mpa::kEnhancedWordSize);
+    bytes::Writer writer(out);
+    writer.u32(encode(word_of(setup)));
+  }
+  out.insert(out.end(), setup.private_data.begin(), setup.private_data.end());
+  if (setup.extensions) {
+    const auto tag = std::as_bytes(std::span(kExtensionTag));
+    out.insert(out.end(), tag.begin(), tag.end());
+  }
+  return out;
+}
+
+bool ends_in_tag(bytes::View data) {
+  const auto tag = std::as_bytes(std::span(kExtensionTag));
+  return data.size() >= tag.size() && std::ranges::equal(data.last(tag.size()), tag);
+}
+
+}  // namespace
+
+void Script::note_startup(const mpa::StartupFrame& frame) {
+  our_startup_ = frame;
+  hearing_.said(frame);
+}
+
+void Script::send_startup(const mpa::StartupFrame& frame) {
+  note_startup(frame);
+  Octets out(mpa::startup_frame_size(frame.private_data.size()));
+  bytes::Writer writer(out);
+  mpa::encode(frame, writer);
+  octets(out);
+}
+
+void Script::send_startup(const Setup& setup) {
+  our_private_ = private_data_of(setup);
+  send_startup({.kind = peer_role() == PeerRole::kResponder ? mpa::FrameKind::kRequest
+                                                            : mpa::FrameKind::kReply,
+                .markers = setup.markers,
+                .crc = setup.crc,
+                .enhanced = setup.revision >= 2,
+                .revision = setup.revision,
+                .private_data = our_private_});
+}
+
+mpa::StartupFrame Script::expect_startup() {
+  const bool reply = peer_role() == PeerRole::kResponder;
+  const char* wanted = reply ? "an MPA Reply" : "an MPA Request";
+  Heard heard = hear();
+  if (heard.kind != Heard::Kind::kStartup) throw Failed{wanted, describe(heard)};
+  const auto kind = reply ? mpa::FrameKind::kReply : mpa::FrameKind::kRequest;
+  if (heard.startup->kind != kind) throw Failed{wanted, describe(heard)};
+  const auto size = heard.octets.size();
+  peer_private_.assign(heard.octets.begin() + mpa::kStartupHeaderSize,
+                       heard.octets.begin() + static_cast<std::ptrdiff_t>(size));
+  peer_startup_ = heard.startup;
+  peer_startup_->private_data = peer_private_;
+  bytes::Reader word(peer_private_);
+  const auto value = word.u32();
+  peer_word_ = {};
+  if (peer_startup_->enhanced && word.ok()) peer_word_ = mpa::decode_enhanced_word(value);
+  return *peer_startup_;
+}
+
+void Script::expect_refusal() {
+  const Heard heard = hear();
+  if (heard.kind != Heard::Kind::kClosed && heard.kind != Heard::Kind::kReset) {
+    throw Failed{"the connection closed without an answer", describe(heard)};
+  }
+}
+
+mpa::StartupFrame Script::establish(const Setup& wanted) {
+  open();
+  Setup setup = wanted;
+  if (peer_role() == PeerRole::kInitiator) {
+    const auto request = expect_startup();
+    // A Reply answers in the form of the Request.
+    if (!request.enhanced) setup.revision = 1;
+    setup.peer_to_peer = setup.peer_to_peer && peer_word_.peer_to_peer;
+    setup.crc = setup.crc || request.crc;
+    setup.extensions = setup.extensions && ends_in_tag(peer_private_);
+    send_startup(setup);
+  } else {
+    send_startup(setup);
+    if (expect_startup().rejected) throw Failed{"an MPA Reply that accepts", "one with R=1"};
+  }
+  begin_full_operation(setup);
+  return *peer_startup_;
+}
+
+mpa::StartupFrame Script::establish_or_skip(const Setup& setup, std::string_view feature) {
+  const std::string no = fmt::format("the peer does not offer {}", feature);
+  std::optional<mpa::StartupFrame> frame;
+  try {
+    frame = establish(setup);
+  } catch (const Failed&) {
+    throw Skipped{no};
+  }
+  const bool p2p_missing = setup.peer_to_peer && !peer_word_.peer_to_peer;
+  const bool tag_missing = setup.extensions && !ends_in_tag(peer_private_);
+  if (p2p_missing || tag_missing) throw Skipped{no};
+  return *frame;
+}
+
+void Script::begin_full_operation(const Setup& setup) {
+  framing_ = {.markers = peer_startup_->markers,
+              .crc = our_startup_->crc || peer_startup_->crc,
+              .position = 0};
+  const bool rtr = setup.peer_to_peer && peer_word_.peer_to_peer;
+  if (peer_role() == PeerRole::kInitiator) {
+    if (rtr) take_rtr(setup.rtr);
+    return;
+  }
+  // Work-around for peers that lose a first FPDU behind their Reply.
+  std::this_thread::sleep_for(target_.first_fpdu_delay);
+  if (rtr) send_rtr(setup.rtr);
+}
+
+void Script::send_rtr(mpa::Rtr kind) {
+  if (kind == mpa::Rtr::kSend) return send({});
+  if (kind == mpa::Rtr::kWrite) return write(1, 0, {});
+  read_request({.sink_stag = {1}, .sink_to = {}, .size = 0, .source_stag = {1}, .source_to = {}});
+  serve_memory_ = false;
+  expect(rdmap::Opcode::kReadResponse);
+  serve_memory_ = true;
+}
+
+void Script::take_rtr(mpa::Rtr kind) {
+  constexpr rdmap::Opcode kOpcodes[] = {rdmap::Opcode::kWrite, rdmap::Opcode::kWrite,
+                                        rdmap::Opcode::kReadRequest, rdmap::Opcode::kSend};
+  serve_memory_ = false;
+  const auto message = expect(kOpcodes[static_cast<std::size_t>(kind)]);
+  serve_memory_ = true;
+  if (kind != mpa::Rtr::kRead) return;
+  if (const auto request = rdmap::decode_read_request(message.payload)) {
+    read_response(request->sink_stag.value, request->sink_to.value, {});
+  }
+}
+
+}  // namespace iwarp::apps::conform
