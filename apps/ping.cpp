@@ -175,7 +175,9 @@ void serve_pings(Session& session, Dance& dance, bool verbose) {
     const auto source = dance.receive(kIdle);
     const auto size = checked_size(source);
     if (!buffer || buffer->octets().size() < size) {
-      buffer = std::make_unique<Buffer>(session, size, Access::kLocalWrite);
+      // As open as rping's: a tester may use the STag that our Read Requests show.
+      buffer = std::make_unique<Buffer>(
+          session, size, Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite);
     }
     dance.transfer(WrOpcode::kRead, *buffer, size, source);
     if (verbose) {
