@@ -10,10 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
 #include "common/error.hpp"
+#include "common/stop.hpp"
 
 namespace iwarp::apps::conform {
 namespace {
@@ -31,15 +34,20 @@ AddressList resolve(const net::Address& address, int flags) {
   return {found, &freeaddrinfo};
 }
 
+constexpr Clock::duration kLongest = std::chrono::hours(1);  // that one poll() is given
+
 // False: not before the deadline.
 bool wait_for(int socket, short events, Clock::time_point deadline) {
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    pollfd entry{.fd = socket, .events = events, .revents = 0};
-    const int ready = ::poll(&entry, 1, left.count() > 0 ? static_cast<int>(left.count()) : 0);
+    const auto left = std::clamp(deadline - Clock::now(), Clock::duration::zero(), kLongest);
+    const auto time = std::chrono::ceil<std::chrono::milliseconds>(left);
+    std::array entries{pollfd{.fd = socket, .events = events, .revents = 0},
+                       pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
+    const int ready = ::poll(entries.data(), entries.size(), static_cast<int>(time.count()));
+    if (ready < 0 && errno != EINTR) throw Error("poll: " + errno_text());
+    if (ready > 0 && entries[1].revents != 0) throw Interrupted();
     if (ready > 0) return true;
-    if (ready == 0) return false;
-    if (errno != EINTR) throw Error("poll: " + errno_text());
+    if (ready == 0 && Clock::now() >= deadline) return false;
   }
 }
 
@@ -79,14 +87,14 @@ Link Link::connect(const net::Address& to, Clock::time_point deadline) {
     if (::connect(link.socket_, a->ai_addr, a->ai_addrlen) == 0) return link;
     if (errno == EINPROGRESS) {
       if (!wait_for(link.socket_, POLLOUT, deadline)) {
-        throw Error(fmt::format("cannot connect to {}: no answer in time", to_string(to)));
+        throw Unreachable(fmt::format("cannot connect to {}: no answer in time", to_string(to)));
       }
       errno = socket_error(link.socket_);
       if (errno == 0) return link;
     }
     why = errno_text();
   }
-  throw Error(fmt::format("cannot connect to {}: {}", to_string(to), why));
+  throw Unreachable(fmt::format("cannot connect to {}: {}", to_string(to), why));
 }
 
 bool Link::send(bytes::View octets) {
@@ -146,6 +154,14 @@ Acceptor::Acceptor(const net::Address& at) {
 }
 
 Acceptor::~Acceptor() { ::close(socket_); }
+
+void Acceptor::turn_away() {
+  for (;;) {
+    const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (socket < 0) return;
+    ::close(socket);
+  }
+}
 
 Link Acceptor::accept(Clock::time_point deadline) {
   while (wait_for(socket_, POLLIN, deadline)) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Link: one TCP connection to the peer under test, as blocking calls with a deadline. It sends
 // exactly the octets it is given, one segment per call where TCP lets it, and tells a FIN from a
-// reset. It knows nothing of MPA; the project's driver is not used, so that anything can be sent.
+// reset. A stop signal ends every wait with Interrupted. It knows nothing of MPA; the project's
+// driver is not used, so that anything can be sent.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "common/error.hpp"
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/net/address.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
@@ -16,6 +18,12 @@
 namespace iwarp::apps::conform {
 
 using Clock = std::chrono::steady_clock;
+
+/// There is no connection to the peer under test: nothing that a case could judge.
+class Unreachable : public Error {
+ public:
+  using Error::Error;
+};
 
 class Link {
  public:
@@ -25,7 +33,7 @@ class Link {
   Link& operator=(Link&& o) noexcept;
   ~Link();
 
-  /// Error: refused, unreachable, or not there before the deadline.
+  /// Unreachable: refused, or not there before the deadline. Error: no such host.
   static Link connect(const net::Address& to, Clock::time_point deadline);
 
   /// False: the peer has closed or reset meanwhile; what is lost does not matter to a test.
@@ -55,7 +63,9 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// An empty Link: nobody came before the deadline.
+  /// Closes the connections that wait here: a peer that tried again was not asked to.
+  void turn_away();
+  /// An empty Link: nobody came before the deadline. Waits for it even if that is far away.
   Link accept(Clock::time_point deadline);
 
  private:

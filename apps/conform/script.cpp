@@ -53,8 +53,9 @@ void Script::open() {
     return;
   }
   if (target_.call) target_.call();
-  link_ = target_.acceptor->accept(deadline_);
-  if (!link_) throw Failed{"a connection", "nobody connected within the time limit"};
+  link_ = target_.acceptor->accept(target_.patient ? Clock::time_point::max() : deadline_);
+  if (!link_) throw Unreachable("nobody connected within the time limit");
+  deadline_ = Clock::now() + target_.time_limit;
 }
 
 void Script::octets(bytes::View octets) {

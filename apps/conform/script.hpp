@@ -27,6 +27,7 @@ struct Target {
   net::Address address;          ///< peer listens
   Acceptor* acceptor = nullptr;  ///< peer connects: where
   std::function<void()> call;    ///< peer connects: makes it connect once more; may be empty
+  bool patient = false;          ///< peer connects when it likes: no time limit for that
   std::chrono::milliseconds time_limit{5000};     ///< of a case
   std::chrono::milliseconds first_fpdu_delay{0};  ///< between Reply and our first FPDU
   bool verbose = false;                           ///< record the frames in layers
