@@ -77,13 +77,14 @@ void Link::close() {
   if (socket_ >= 0) ::close(std::exchange(socket_, -1));
 }
 
-Link Link::connect(const net::Address& to, Clock::time_point deadline) {
+Link Link::connect(const net::Address& to, Clock::time_point deadline, int mss) {
   std::string why = "no address";
   const auto found = resolve(to, 0);
   for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
     Link link(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!link) throw Error("socket: " + errno_text());
     set_option(link.socket_, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (mss != 0) set_option(link.socket_, IPPROTO_TCP, TCP_MAXSEG, mss);
     if (::connect(link.socket_, a->ai_addr, a->ai_addrlen) == 0) return link;
     if (errno == EINPROGRESS) {
       if (!wait_for(link.socket_, POLLOUT, deadline)) {
@@ -110,6 +111,13 @@ bool Link::send(bytes::View octets) {
     }
   }
   return true;
+}
+
+std::uint32_t Link::advertised_mss() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  getsockopt(socket_, IPPROTO_TCP, TCP_INFO, &info, &size);
+  return info.tcpi_advmss;
 }
 
 void Link::half_close() { ::shutdown(socket_, SHUT_WR); }

@@ -34,10 +34,13 @@ class Link {
   ~Link();
 
   /// Unreachable: refused, or not there before the deadline. Error: no such host.
-  static Link connect(const net::Address& to, Clock::time_point deadline);
+  /// `mss`: advertised in the SYN; 0: what the system thinks right.
+  static Link connect(const net::Address& to, Clock::time_point deadline, int mss = 0);
 
   /// False: the peer has closed or reset meanwhile; what is lost does not matter to a test.
   bool send(bytes::View octets);
+  /// The MSS that our SYN advertised.
+  std::uint32_t advertised_mss() const;
   void half_close();
   void reset();
 

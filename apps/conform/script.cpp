@@ -13,6 +13,7 @@ namespace iwarp::apps::conform {
 namespace {
 
 constexpr std::size_t kMemorySize = 1024 * 1024;
+constexpr std::size_t kSegmentSize = 1400;  // of a long Read Response; fits an Ethernet MTU
 
 std::string name(rdmap::Opcode opcode) {
   return fmt::format("a {} message", rdmap::info(opcode).name);
@@ -38,7 +39,7 @@ Script::~Script() = default;
 
 // TCP ---------------------------------------------------------------------------------------------
 
-void Script::open() {
+void Script::start_connection() {
   close();
   deadline_ = Clock::now() + target_.time_limit;
   hearing_.restart();
@@ -48,8 +49,12 @@ void Script::open() {
   peer_startup_.reset();
   peer_word_ = {};
   if (recorder_) recorder_->restart();
+}
+
+void Script::open() {
+  start_connection();
   if (target_.acceptor == nullptr) {
-    link_ = Link::connect(target_.address, deadline_);
+    link_ = Link::connect(target_.address, deadline_, mss_);
     return;
   }
   if (target_.call) target_.call();
@@ -97,7 +102,14 @@ void Script::read_request(const rdmap::ReadRequest& request) {
 }
 
 void Script::read_response(std::uint32_t stag, std::uint64_t to, bytes::View payload) {
-  fpdu(make_ulpdu(tagged(rdmap::Opcode::kReadResponse, stag, to), payload));
+  do {
+    const auto part = payload.first(std::min(payload.size(), kSegmentSize));
+    payload = payload.subspan(part.size());
+    auto header = tagged(rdmap::Opcode::kReadResponse, stag, to);
+    header.last = payload.empty();
+    fpdu(make_ulpdu(header, part));
+    to += part.size();
+  } while (!payload.empty());
 }
 
 void Script::terminate(const bytes::Fault& fault) {
@@ -120,6 +132,7 @@ Heard Script::hear_until(Clock::time_point deadline) {
   std::array<std::byte, 16 * 1024> buffer;
   for (;;) {
     while (auto heard = hearing_.next()) {
+      if (watcher_ && heard->segment) watcher_(*heard->segment);
       if (!serve(*heard)) return std::move(*heard);
     }
     std::size_t size = 0;

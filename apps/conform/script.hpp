@@ -48,6 +48,7 @@ struct Setup {
   std::uint16_t ord = 16;
   bool extensions = false;  ///< ask for RFC 7306 (see rfc-notes/decisions/0010)
   Octets private_data{};
+  std::optional<mpa::EnhancedWord> word{};  ///< said instead of what the fields above make
 };
 
 class Recorder;
@@ -63,10 +64,18 @@ class Script {
   // TCP -----------------------------------------------------------------------------------------
   /// A new TCP connection, the old one (if any) is closed. The case's deadline starts anew.
   void open();
+  /// From the next open() on, our SYN asks for TCP segments no larger than this.
+  void advertise_mss(int octets) { mss_ = octets; }
+  /// The MSS that our end of the connection advertised: bounds the peer's EMSS.
+  std::uint32_t advertised_mss() const { return link_.advertised_mss(); }
   void octets(bytes::View octets);
   void half_close();
   void reset();
   void close();
+  /// True: the peer has connected once more by itself; that connection is the current one.
+  bool reopened(std::chrono::milliseconds patience);
+  /// For peers whose time limits are longer than a case usually waits.
+  void extend(std::chrono::milliseconds time) { deadline_ += time; }
 
   // MPA startup ---------------------------------------------------------------------------------
   /// The peer's Request or Reply, whatever it says. Failed: none came. The private data lives until
@@ -77,6 +86,15 @@ class Script {
   void send_startup(const mpa::StartupFrame& frame);
   /// The frame that `setup` describes, as this side's role has it.
   void send_startup(const Setup& setup);
+  /// open(), and the Request of a peer that connects: `setup` as the answer to it has to be. Then
+  /// make_startup(), octets(), expect_accept() and begin() are establish() step by step.
+  Setup meet(const Setup& setup = {});
+  /// The octets of the frame that `setup` describes, not sent: for cases that split or spoil it.
+  Octets make_startup(const Setup& setup);
+  /// The Reply of a peer that listens, with R=0; of a peer that connects its Request, heard before.
+  mpa::StartupFrame expect_accept();
+  /// Full operation. The RTR of that kind, when it is one, is sent or expected.
+  void begin(mpa::Rtr rtr = mpa::Rtr::kNone);
   /// open(), both frames, our RTR where one is due, first-FPDU delay. The peer's frame. Failed: it
   /// refused.
   mpa::StartupFrame establish(const Setup& setup = {});
@@ -84,7 +102,11 @@ class Script {
   mpa::StartupFrame establish_or_skip(const Setup& setup, std::string_view feature);
   /// After establish(): in force.
   bool crc() const { return framing_.crc; }
+  /// How our FPDUs are framed, and where the next one begins.
+  const Framing& framing() const { return framing_; }
   const mpa::EnhancedWord& peer_word() const { return peer_word_; }
+  /// The peer's Request or Reply as it was on the wire.
+  const Octets& peer_startup_octets() const { return peer_startup_octets_; }
 
   // Sending -------------------------------------------------------------------------------------
   /// An FPDU with this ULPDU. Octets that TCP no longer takes are not an error.
@@ -97,6 +119,7 @@ class Script {
             std::uint32_t inv_stag = 0);
   void write(std::uint32_t stag, std::uint64_t to, bytes::View payload);
   void read_request(const rdmap::ReadRequest& request);
+  /// In several segments when it is long.
   void read_response(std::uint32_t stag, std::uint64_t to, bytes::View payload);
   void terminate(const bytes::Fault& fault);
   /// The MSN that the next message on this queue has; take it for messages made by hand.
@@ -110,6 +133,8 @@ class Script {
   Heard hear();
   Heard hear(std::chrono::milliseconds patience);
   void serve_memory(bool on) { serve_memory_ = on; }
+  /// Called with every FPDU of the peer, those included that hear() keeps to itself.
+  void watch(std::function<void(const Segment&)> watcher) { watcher_ = std::move(watcher); }
   /// The next message of the peer (all its segments) has this opcode. The payload of the message.
   Message expect(rdmap::Opcode opcode);
   /// The peer ends the stream with one of these, then closes. Messages that were on their way
@@ -131,8 +156,8 @@ class Script {
  private:
   Heard hear_until(Clock::time_point deadline);
   bool serve(const Heard& heard);
-  void note_startup(const mpa::StartupFrame& frame);
-  void begin_full_operation(const Setup& setup);
+  void start_connection();
+  Octets make_startup(const mpa::StartupFrame& frame);
   void take_rtr(mpa::Rtr kind);
   void send_rtr(mpa::Rtr kind);
 
@@ -142,12 +167,15 @@ class Script {
   Hearing hearing_;
   Framing framing_;
   std::array<std::uint32_t, ddp::kQueues> msn_{1, 1, 1, 1};
+  int mss_ = 0;
+  std::function<void(const Segment&)> watcher_;
   bool serve_memory_ = true;
   Octets memory_;
   std::optional<mpa::StartupFrame> our_startup_;
   std::optional<mpa::StartupFrame> peer_startup_;
   Octets our_private_;
   Octets peer_private_;
+  Octets peer_startup_octets_;
   mpa::EnhancedWord peer_word_;
   std::unique_ptr<Recorder> recorder_;
 };

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kExtensionTag = "RFC 7306";
 
 mpa::EnhancedWord word_of(const Setup& setup) {
+  if (setup.word) return *setup.word;
   const auto offers = [&](mpa::Rtr kind) { return setup.peer_to_peer && setup.rtr == kind; };
   return {.peer_to_peer = setup.peer_to_peer,
           .rtr_send = offers(mpa::Rtr::kSend),
@@ -39,6 +40,29 @@ Octets private_data_of(const Setup& setup) {
   return out;
 }
 
+mpa::Rtr kind_in(const mpa::EnhancedWord& word, mpa::Rtr preferred) {
+  if (preferred == mpa::Rtr::kWrite && word.rtr_write) return preferred;
+  if (preferred == mpa::Rtr::kRead && word.rtr_read) return preferred;
+  if (preferred == mpa::Rtr::kSend && word.rtr_send) return preferred;
+  if (word.rtr_write) return mpa::Rtr::kWrite;
+  return word.rtr_read ? mpa::Rtr::kRead : mpa::Rtr::kSend;
+}
+
+// What a Reply says has to fit the Request: its form, A and a kind of RTR, no more ORD than its
+// IRD, C when it has C.
+Setup answer_to(const mpa::StartupFrame& request, const mpa::EnhancedWord& word, Setup setup) {
+  if (!request.enhanced) setup.revision = 1;
+  setup.crc = setup.crc || request.crc;
+  setup.peer_to_peer = word.peer_to_peer;
+  if (word.peer_to_peer) setup.rtr = kind_in(word, setup.rtr);
+  if (request.enhanced) {
+    const bool free = word.ird == mpa::kNoNegotiation;
+    setup.ord = free ? mpa::kNoNegotiation : std::min(setup.ord, word.ird);
+    if (word.ord == mpa::kNoNegotiation) setup.ird = mpa::kNoNegotiation;
+  }
+  return setup;
+}
+
 bool ends_in_tag(bytes::View data) {
   const auto tag = std::as_bytes(std::span(kExtensionTag));
   return data.size() >= tag.size() && std::ranges::equal(data.last(tag.size()), tag);
@@ -46,29 +70,29 @@ bool ends_in_tag(bytes::View data) {
 
 }  // namespace
 
-void Script::note_startup(const mpa::StartupFrame& frame) {
+Octets Script::make_startup(const mpa::StartupFrame& frame) {
   our_startup_ = frame;
   hearing_.said(frame);
-}
-
-void Script::send_startup(const mpa::StartupFrame& frame) {
-  note_startup(frame);
   Octets out(mpa::startup_frame_size(frame.private_data.size()));
   bytes::Writer writer(out);
   mpa::encode(frame, writer);
-  octets(out);
+  return out;
 }
 
-void Script::send_startup(const Setup& setup) {
+Octets Script::make_startup(const Setup& setup) {
   our_private_ = private_data_of(setup);
-  send_startup({.kind = peer_role() == PeerRole::kResponder ? mpa::FrameKind::kRequest
-                                                            : mpa::FrameKind::kReply,
-                .markers = setup.markers,
-                .crc = setup.crc,
-                .enhanced = setup.revision >= 2,
-                .revision = setup.revision,
-                .private_data = our_private_});
+  return make_startup({.kind = peer_role() == PeerRole::kResponder ? mpa::FrameKind::kRequest
+                                                                   : mpa::FrameKind::kReply,
+                       .markers = setup.markers,
+                       .crc = setup.crc,
+                       .enhanced = setup.revision >= 2,
+                       .revision = setup.revision,
+                       .private_data = our_private_});
 }
+
+void Script::send_startup(const mpa::StartupFrame& frame) { octets(make_startup(frame)); }
+
+void Script::send_startup(const Setup& setup) { octets(make_startup(setup)); }
 
 mpa::StartupFrame Script::expect_startup() {
   const bool reply = peer_role() == PeerRole::kResponder;
@@ -77,9 +101,9 @@ mpa::StartupFrame Script::expect_startup() {
   if (heard.kind != Heard::Kind::kStartup) throw Failed{wanted, describe(heard)};
   const auto kind = reply ? mpa::FrameKind::kReply : mpa::FrameKind::kRequest;
   if (heard.startup->kind != kind) throw Failed{wanted, describe(heard)};
-  const auto size = heard.octets.size();
-  peer_private_.assign(heard.octets.begin() + mpa::kStartupHeaderSize,
-                       heard.octets.begin() + static_cast<std::ptrdiff_t>(size));
+  peer_startup_octets_ = std::move(heard.octets);
+  peer_private_.assign(peer_startup_octets_.begin() + mpa::kStartupHeaderSize,
+                       peer_startup_octets_.end());
   peer_startup_ = heard.startup;
   peer_startup_->private_data = peer_private_;
   bytes::Reader word(peer_private_);
@@ -96,22 +120,28 @@ void Script::expect_refusal() {
   }
 }
 
-mpa::StartupFrame Script::establish(const Setup& wanted) {
+Setup Script::meet(const Setup& setup) {
   open();
-  Setup setup = wanted;
-  if (peer_role() == PeerRole::kInitiator) {
-    const auto request = expect_startup();
-    // A Reply answers in the form of the Request.
-    if (!request.enhanced) setup.revision = 1;
-    setup.peer_to_peer = setup.peer_to_peer && peer_word_.peer_to_peer;
-    setup.crc = setup.crc || request.crc;
-    setup.extensions = setup.extensions && ends_in_tag(peer_private_);
-    send_startup(setup);
-  } else {
-    send_startup(setup);
-    if (expect_startup().rejected) throw Failed{"an MPA Reply that accepts", "one with R=1"};
+  if (peer_role() == PeerRole::kResponder) return setup;
+  const auto request = expect_startup();
+  Setup answer = answer_to(request, peer_word_, setup);
+  answer.extensions = setup.extensions && ends_in_tag(peer_private_);
+  return answer;
+}
+
+mpa::StartupFrame Script::expect_accept() {
+  if (peer_role() == PeerRole::kResponder && expect_startup().rejected) {
+    throw Failed{"an MPA Reply that accepts", "one with R=1"};
   }
-  begin_full_operation(setup);
+  return *peer_startup_;
+}
+
+mpa::StartupFrame Script::establish(const Setup& wanted) {
+  const Setup setup = meet(wanted);
+  send_startup(setup);
+  expect_accept();
+  const bool rtr = setup.peer_to_peer && peer_word_.peer_to_peer;
+  begin(rtr ? setup.rtr : mpa::Rtr::kNone);
   return *peer_startup_;
 }
 
@@ -129,18 +159,17 @@ mpa::StartupFrame Script::establish_or_skip(const Setup& setup, std::string_view
   return *frame;
 }
 
-void Script::begin_full_operation(const Setup& setup) {
+void Script::begin(mpa::Rtr rtr) {
   framing_ = {.markers = peer_startup_->markers,
               .crc = our_startup_->crc || peer_startup_->crc,
               .position = 0};
-  const bool rtr = setup.peer_to_peer && peer_word_.peer_to_peer;
   if (peer_role() == PeerRole::kInitiator) {
-    if (rtr) take_rtr(setup.rtr);
+    if (rtr != mpa::Rtr::kNone) take_rtr(rtr);
     return;
   }
   // Work-around for peers that lose a first FPDU behind their Reply.
   std::this_thread::sleep_for(target_.first_fpdu_delay);
-  if (rtr) send_rtr(setup.rtr);
+  if (rtr != mpa::Rtr::kNone) send_rtr(rtr);
 }
 
 void Script::send_rtr(mpa::Rtr kind) {
