@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::uint64_t kSinkOffset = 512 * 1024;  // of our memory
 
-Octets advert_of(std::uint64_t offset, std::uint32_t size) {
-  const auto octets = encode(Advert{Script::kOurTo + offset, verbs::Stag{Script::kOurStag}, size});
-  return {octets.begin(), octets.end()};
-}
-
 Octets empty_advert() { return Octets(kAdvertSize); }
 
 PeerMemory advertised(Script& script) {
@@ -32,7 +27,7 @@ PeerMemory advertised(Script& script) {
 
 // The peer is the server: its Read Request names its own memory as the sink.
 PeerMemory learn_from_server(Script& script, std::uint32_t size) {
-  std::ranges::copy(pattern(size, script.next_msn(rdmap::Opcode::kSend)), script.memory().begin());
+  show_text(script, size);
   script.send(advert_of(0, size));
   script.serve_memory(false);
   const Message message = script.expect(rdmap::Opcode::kReadRequest);
@@ -51,27 +46,39 @@ PeerMemory learn_from_server(Script& script, std::uint32_t size) {
 
 }  // namespace
 
+void show_text(Script& script, std::uint32_t size) {
+  auto text = pattern(size, script.next_msn(rdmap::Opcode::kSend));
+  text.back() = std::byte{0};  // rping writes back as much as strlen() finds.
+  std::ranges::copy(text, script.memory().begin());
+}
+
+Octets advert_of(std::uint64_t offset, std::uint32_t size) {
+  const auto octets = encode(Advert{Script::kOurTo + offset, verbs::Stag{Script::kOurStag}, size});
+  return {octets.begin(), octets.end()};
+}
+
 PeerMemory learn_memory(Script& script, std::uint32_t size) {
   return script.peer_role() == PeerRole::kResponder ? learn_from_server(script, size)
                                                     : advertised(script);
 }
 
-void finish_dance(Script& script, const PeerMemory& memory) {
+void finish_dance(Script& script, const PeerMemory& memory, const Sender& sender) {
+  const auto send = [&](bytes::View advert) { sender ? sender(advert) : script.send(advert); };
   if (script.peer_role() == PeerRole::kInitiator) {
     const Octets text = read_peer(script, memory, 0, memory.length);
-    script.send(empty_advert());
+    send(empty_advert());
     const PeerMemory sink = advertised(script);
     script.write(sink.stag, sink.to, text);
     if (read_peer(script, sink, 0, sink.length) != text) {
       throw Failed{"the octets written, read back", "other octets"};
     }
-    script.send(empty_advert());
+    send(empty_advert());
     return;
   }
   const auto source = bytes::View(script.memory()).first(memory.length);
   const auto sink = bytes::Span(script.memory()).subspan(kSinkOffset, memory.length);
   std::ranges::fill(sink, std::byte{0});
-  script.send(advert_of(kSinkOffset, memory.length));
+  send(advert_of(kSinkOffset, memory.length));
   script.expect(rdmap::Opcode::kSend);
   if (!std::ranges::equal(source, sink)) {
     throw Failed{"the octets read from us, written back", "other octets"};

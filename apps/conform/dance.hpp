@@ -6,6 +6,8 @@
 // peer that connects is the client and advertises one. That is enough to test Reads and Writes.
 #pragma once
 
+#include <functional>
+
 #include "conform/script.hpp"
 
 namespace iwarp::apps::conform {
@@ -24,9 +26,19 @@ inline constexpr std::uint32_t kDanceSize = 64;
 /// Failed: the peer did not play.
 PeerMemory learn_memory(Script& script, std::uint32_t size = kDanceSize);
 
+/// A text of `size` octets, with its NUL, at the beginning of Script::memory().
+void show_text(Script& script, std::uint32_t size);
+
+/// The 16 octets that open `size` octets of Script::memory() from `offset` on to the peer.
+Octets advert_of(std::uint64_t offset, std::uint32_t size);
+
+/// How a case sends the 16 octets of an advert.
+using Sender = std::function<void(bytes::View advert)>;
+
 /// The second half, checked: what the peer Writes (or has sent) is what was there. Proves that the
-/// stream is still alive and that nothing was lost or repeated.
-void finish_dance(Script& script, const PeerMemory& memory);
+/// stream is still alive and that nothing was lost or repeated. With a `sender`, its Sends go out
+/// the way the case wants to see understood.
+void finish_dance(Script& script, const PeerMemory& memory, const Sender& sender = {});
 
 /// Both halves: the peer works.
 void dance(Script& script, std::uint32_t size = kDanceSize);
