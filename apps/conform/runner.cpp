@@ -69,8 +69,8 @@ Result run_case(const Case& what, const Target& target) {
 
 std::span<const std::span<const Case>> all_cases() {
   static const std::array tables{
-      request_cases(),   reply_cases(),   enhanced_cases(),  fpdu_cases(),
-      marker_cases(),    closing_cases(), tagged_cases(),    untagged_cases(),
+      request_cases(),   reply_cases(),   enhanced_cases(),  fpdu_cases(), crc_cases(),
+      marker_cases(),    closing_cases(), tagged_cases(), stag_cases(),    untagged_cases(),
       operation_cases(), read_cases(),    terminate_cases(), extension_cases(),
   };
   return tables;
