@@ -13,7 +13,7 @@ namespace iwarp::apps::conform {
 namespace {
 
 constexpr std::size_t kMemorySize = 1024 * 1024;
-constexpr std::size_t kSegmentSize = 1400;  // of a long Read Response; fits an Ethernet MTU
+constexpr std::size_t kSegmentSize = 1400;  // of a long tagged message; fits an Ethernet MTU
 
 std::string name(rdmap::Opcode opcode) {
   return fmt::format("a {} message", rdmap::info(opcode).name);
@@ -93,7 +93,7 @@ void Script::send(bytes::View payload, rdmap::Opcode opcode, std::uint32_t inv_s
 }
 
 void Script::write(std::uint32_t stag, std::uint64_t to, bytes::View payload) {
-  fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, stag, to), payload));
+  tagged_message(tagged(rdmap::Opcode::kWrite, stag, to), payload);
 }
 
 void Script::read_request(const rdmap::ReadRequest& request) {
@@ -102,13 +102,16 @@ void Script::read_request(const rdmap::ReadRequest& request) {
 }
 
 void Script::read_response(std::uint32_t stag, std::uint64_t to, bytes::View payload) {
+  tagged_message(tagged(rdmap::Opcode::kReadResponse, stag, to), payload);
+}
+
+void Script::tagged_message(ddp::SegmentHeader header, bytes::View payload) {
   do {
     const auto part = payload.first(std::min(payload.size(), kSegmentSize));
     payload = payload.subspan(part.size());
-    auto header = tagged(rdmap::Opcode::kReadResponse, stag, to);
     header.last = payload.empty();
     fpdu(make_ulpdu(header, part));
-    to += part.size();
+    header.to.value += part.size();
   } while (!payload.empty());
 }
 

@@ -117,9 +117,9 @@ class Script {
   /// Messages of one segment; untagged ones take the next MSN of their queue.
   void send(bytes::View payload, rdmap::Opcode opcode = rdmap::Opcode::kSend,
             std::uint32_t inv_stag = 0);
-  void write(std::uint32_t stag, std::uint64_t to, bytes::View payload);
   void read_request(const rdmap::ReadRequest& request);
-  /// In several segments when it is long.
+  /// These two in several segments when they are long.
+  void write(std::uint32_t stag, std::uint64_t to, bytes::View payload);
   void read_response(std::uint32_t stag, std::uint64_t to, bytes::View payload);
   void terminate(const bytes::Fault& fault);
   /// The MSN that the next message on this queue has; take it for messages made by hand.
@@ -155,6 +155,7 @@ class Script {
 
  private:
   Heard hear_until(Clock::time_point deadline);
+  void tagged_message(ddp::SegmentHeader header, bytes::View payload);
   bool serve(const Heard& heard);
   void start_connection();
   Octets make_startup(const mpa::StartupFrame& frame);
