@@ -58,7 +58,9 @@ std::span<const Case> tagged_cases();     ///< tagged segments and placement (50
 std::span<const Case> stag_cases();       ///< STags and bounds (5041 7, 5042 6)
 std::span<const Case> untagged_cases();   ///< MSN, MO, QN, receive buffers (5041)
 std::span<const Case> operation_cases();  ///< Sends, Writes, order (5040 5)
-std::span<const Case> read_cases();       ///< Read Requests and Responses (5040 5)
+std::span<const Case> opcode_cases();     ///< opcodes out of place (5040 4.1, 7.2)
+std::span<const Case> read_cases();       ///< Read Requests of ours (5040 5.2.1)
+std::span<const Case> response_cases();   ///< answers to Reads of the peer (5040 5.2.2)
 std::span<const Case> terminate_cases();  ///< Terminate layout, echoes, in answer (5040 4.8, 7)
 std::span<const Case> extension_cases();  ///< atomics and immediate data (7306)
 

@@ -71,7 +71,8 @@ std::span<const std::span<const Case>> all_cases() {
   static const std::array tables{
       request_cases(),   reply_cases(),   enhanced_cases(),  fpdu_cases(), crc_cases(),
       marker_cases(),    closing_cases(), tagged_cases(), stag_cases(),    untagged_cases(),
-      operation_cases(), read_cases(),    terminate_cases(), extension_cases(),
+      operation_cases(), opcode_cases(), read_cases(), response_cases(), terminate_cases(),
+      extension_cases(),
   };
   return tables;
 }
