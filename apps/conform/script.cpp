@@ -63,6 +63,12 @@ void Script::open() {
   deadline_ = Clock::now() + target_.time_limit;
 }
 
+bool Script::reopened(std::chrono::milliseconds patience) {
+  start_connection();
+  if (target_.acceptor != nullptr) link_ = target_.acceptor->accept(Clock::now() + patience);
+  return static_cast<bool>(link_);
+}
+
 void Script::octets(bytes::View octets) {
   if (recorder_) recorder_->octets(true, octets);
   link_.send(octets);
