@@ -163,6 +163,8 @@ Acceptor::Acceptor(const net::Address& at) {
 
 Acceptor::~Acceptor() { ::close(socket_); }
 
+void Acceptor::advertise_mss(int mss) { set_option(socket_, IPPROTO_TCP, TCP_MAXSEG, mss); }
+
 void Acceptor::turn_away() {
   for (;;) {
     const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);

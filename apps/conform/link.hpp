@@ -66,6 +66,8 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   std::uint16_t port() const { return port_; }
+  /// For connections that come from now on; 0: what the system thinks right.
+  void advertise_mss(int mss);
   /// Closes the connections that wait here: a peer that tried again was not asked to.
   void turn_away();
   /// An empty Link: nobody came before the deadline. Waits for it even if that is far away.

@@ -57,6 +57,7 @@ void Script::open() {
     link_ = Link::connect(target_.address, deadline_, mss_);
     return;
   }
+  target_.acceptor->advertise_mss(mss_);
   if (target_.call) target_.call();
   link_ = target_.acceptor->accept(target_.patient ? Clock::time_point::max() : deadline_);
   if (!link_) throw Unreachable("nobody connected within the time limit");
