@@ -49,7 +49,10 @@ std::span<const std::span<const Case>> all_cases();
 // The tables, one file each.
 std::span<const Case> request_cases();    ///< MPA Requests, peer listens (5044 7.1)
 std::span<const Case> reply_cases();      ///< MPA Replies, peer connects (5044 7.1)
-std::span<const Case> enhanced_cases();   ///< RFC 6581
+std::span<const Case> startup_cases();    ///< Requests and Replies alike (5044 7.1)
+std::span<const Case> enhanced_cases();   ///< form of the frames, A to D (6581 6, 9.2, 10)
+std::span<const Case> depth_cases();      ///< IRD and ORD (6581 9.1)
+std::span<const Case> rtr_cases();        ///< Ready To Receive (6581 9.2)
 std::span<const Case> fpdu_cases();       ///< FPDU, PAD, TCP segments (5044 4, 5)
 std::span<const Case> crc_cases();        ///< the CRC of FPDUs (5044 4.4)
 std::span<const Case> marker_cases();     ///< markers (5044 4.3)
