@@ -228,9 +228,8 @@ void own_without_crc(Script& s) {
 }
 
 void both_ways(Script& s) {
-  s.establish(kMarkers);
+  const auto memory = ask_for_markers(s);
   if (!s.framing().markers) throw Skipped{"the peer does not ask for markers"};
-  const auto memory = learn_memory(s);
   for (int i = 0; i < kSweep; ++i) {
     const Octets text = pattern(kPiece, static_cast<std::uint32_t>(i));
     write(s, memory, 0, text);

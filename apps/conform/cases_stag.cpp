@@ -129,7 +129,8 @@ void at_end(Script& s) {
 void whole_and_one(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  beyond(s, memory, 0, memory.length + 1);
+  s.write(memory.stag, memory.to, pattern(memory.length + 1));
+  s.expect_terminate({ddp::kTaggedBounds});
 }
 
 void far_away(Script& s) {
