@@ -53,7 +53,7 @@ void on_queue(Script& s) {
   auto header = untagged(kOpcode, msn);
   header.qn = kQn;
   s.fpdu(make_ulpdu(header, payload_of(kOpcode, memory)));
-  s.expect_terminate({rdmap::kUnexpectedOpcode, ddp::kUntaggedQn});
+  expect_terminate_next(s, {rdmap::kUnexpectedOpcode, ddp::kUntaggedQn});
 }
 
 // Some peers honour it all the same; it is the end either way.

@@ -262,7 +262,7 @@ void mo_not_zero(Script& s) {
   auto header = request_header(1);
   header.mo = 4;
   s.fpdu(make_ulpdu(header, small_read(memory)));
-  s.expect_terminate({ddp::kUntaggedMo, ddp::kUntaggedTooLong});
+  expect_terminate_next(s, {ddp::kUntaggedMo, ddp::kUntaggedTooLong});
 }
 
 void last_withheld(Script& s) {

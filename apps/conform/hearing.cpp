@@ -43,6 +43,15 @@ HeardTerminate read_terminate(const Segment& segment) {
   return heard;
 }
 
+bool reports(const HeardTerminate& terminate, const bytes::Fault& fault) {
+  const auto& came = terminate.terminate.fault;
+  if (came == fault) return true;
+  const auto payload = terminate.segment.payload();
+  if (payload.size() < 4 || payload[2] != std::byte{0}) return false;
+  return static_cast<unsigned>(came.layer) == fault.type &&
+         came.type == static_cast<unsigned>(fault.layer) && came.code == fault.code;
+}
+
 std::string describe(const HeardTerminate& t) {
   return fmt::format("Terminate {}{}", bytes::to_string(t.terminate.fault),
                      t.standard_layout ? "" : " (control word laid out wrongly)");

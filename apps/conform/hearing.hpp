@@ -70,6 +70,10 @@ std::string describe(const HeardTerminate& terminate);
 
 HeardTerminate read_terminate(const Segment& segment);
 
+/// It reports this fault, in either layout: where it brings no headers back, nothing but the
+/// nibbles tells the two apart.
+bool reports(const HeardTerminate& terminate, const bytes::Fault& fault);
+
 class Hearing {
  public:
   /// `peer_is_initiator`: its startup frame is the Request.

@@ -216,7 +216,8 @@ HeardTerminate Script::expect_terminate(std::initializer_list<bytes::Fault> any_
     if (message && !heard.segment->is(rdmap::Opcode::kTerminate)) continue;
     if (!message) throw Failed{names(any_of), describe(heard)};
     const auto terminate = read_terminate(*heard.segment);
-    if (std::ranges::find(any_of, terminate.terminate.fault) == any_of.end()) {
+    const auto right = [&](const bytes::Fault& fault) { return reports(terminate, fault); };
+    if (std::ranges::none_of(any_of, right)) {
       throw Failed{names(any_of), describe(terminate)};
     }
     const Heard end = hear();

@@ -25,7 +25,8 @@ std::string words(Faults faults) {
 HeardTerminate judge(const Heard& heard, Faults any_of, const std::string& expected) {
   if (!is_terminate(heard)) throw Failed{expected, describe(heard)};
   const auto terminate = read_terminate(*heard.segment);
-  if (std::ranges::find(any_of, terminate.terminate.fault) == any_of.end()) {
+  const auto right = [&](const bytes::Fault& fault) { return reports(terminate, fault); };
+  if (std::ranges::none_of(any_of, right)) {
     throw Failed{expected, describe(terminate)};
   }
   return terminate;
