@@ -166,12 +166,14 @@ void survives_error(Script& s) {
 // A second connection while the first one is stuck inside an FPDU.
 void beside_stuck_one(Script& s) {
   s.establish();
-  const Octets fpdu = s.make(write_ulpdu(learn_memory(s), 0, pattern(kPiece)));
-  s.octets(bytes::View(fpdu).first(fpdu.size() - 1));
+  const auto memory = learn_memory(s);
+  const Octets fpdu = s.make(write_ulpdu(memory, 0, pattern(kPiece)));
+  const auto stuck = bytes::View(fpdu).first(fpdu.size() / 2);
+  s.octets(stuck);
   Script other(s.target());
   expect_survivor(other);
-  s.octets(bytes::View(fpdu).last(1));
-  expect_answer(s);
+  s.octets(bytes::View(fpdu).subspan(stuck.size()));
+  expect_answer(s, memory);
 }
 
 constexpr auto kMust = Level::kMust;

@@ -157,7 +157,7 @@ void own_right(Script& s) {
   };
   s.watch(check);
   const auto memory = learn_memory(s);
-  for (const std::uint32_t size : {0U, 1U, 2U, 3U, 4U, memory.length}) {
+  for (const std::uint32_t size : {1U, 2U, 3U, 4U, memory.length}) {
     read_peer(s, memory, 0, size);
   }
   finish_dance(s, memory);

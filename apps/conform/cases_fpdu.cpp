@@ -175,7 +175,7 @@ void own_within_emss(Script& s) {
 void own_fills_emss(Script& s) {
   s.advertise_mss(kSmallMss);
   const auto segments = hear_long_message(s, {}, kLong);
-  if (s.advertised_mss() != kSmallMss) throw Skipped{"TCP does not take an MSS of 536 from us"};
+  if (s.advertised_mss() > kSmallMss) throw Skipped{"TCP does not take an MSS of 536 from us"};
   // TCP options take up to 40 octets; peers may round their payload down to 8.
   const auto least = mpa::mulpdu_for(s.advertised_mss() - 40, false).octets - 8;
   const auto before_last = segments.size() - 1;

@@ -174,7 +174,7 @@ void ends_at_top(Script& s) {
 
 void empty_with(Script& s, const PeerMemory& memory, std::uint32_t stag, std::uint64_t to) {
   s.write(stag, to, {});
-  expect_answer(s);
+  expect_answer(s, memory);
   finish_dance(s, memory);
 }
 

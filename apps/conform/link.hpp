@@ -39,7 +39,7 @@ class Link {
 
   /// False: the peer has closed or reset meanwhile; what is lost does not matter to a test.
   bool send(bytes::View octets);
-  /// The MSS that our SYN advertised.
+  /// The MSS that our SYN advertised, less the room that TCP options take in each segment.
   std::uint32_t advertised_mss() const;
   void half_close();
   void reset();

@@ -25,7 +25,7 @@ void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
           fmt::format("others from octet {} on", offset + differs));
 }
 
-void expect_answer(Script& script) { read_peer(script, {.stag = 1}, 0, 0); }
+void expect_answer(Script& script, const PeerMemory& memory) { read_peer(script, memory, 0, 1); }
 
 void expect_survivor(Script& script) {
   script.establish();

@@ -18,8 +18,8 @@ void write(Script& script, const PeerMemory& memory, std::uint64_t offset, bytes
 /// The peer's memory, read back, holds `wanted` from `offset` on. Everything sent before was taken.
 void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
                    std::uint32_t offset = 0);
-/// The stream works: a Read of no octets is answered.
-void expect_answer(Script& script);
+/// The stream works: a Read of one octet is answered.
+void expect_answer(Script& script, const PeerMemory& memory);
 /// A new connection works.
 void expect_survivor(Script& script);
 
