@@ -66,7 +66,7 @@ class Script {
   void open();
   /// From the next open() on, our SYN asks for TCP segments no larger than this.
   void advertise_mss(int octets) { mss_ = octets; }
-  /// The MSS that our end of the connection advertised: bounds the peer's EMSS.
+  /// The EMSS of the peer at most: the MSS that we advertised less TCP options.
   std::uint32_t advertised_mss() const { return link_.advertised_mss(); }
   void octets(bytes::View octets);
   void half_close();
