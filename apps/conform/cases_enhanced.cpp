@@ -31,15 +31,7 @@ EnhancedWord only(Rtr kind) {
   return word;
 }
 
-Rtr any_kind(const EnhancedWord& word) {
-  for (const Rtr kind : {Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
-    if (names_rtr(word, kind)) return kind;
-  }
-  return Rtr::kNone;
-}
-
-// The peer's word in answer to ours. The connection is brought to its end in good order: some peers
-// fail badly when an initiator goes away in the middle of it.
+// The peer's word in answer to ours.
 EnhancedWord answer_to(Script& s, const EnhancedWord& word) {
   s.open();
   s.send_startup(Setup{.word = word});
@@ -47,9 +39,7 @@ EnhancedWord answer_to(Script& s, const EnhancedWord& word) {
   if (!reply.enhanced) throw Skipped{"the peer's Replies are not enhanced"};
   const EnhancedWord answer = s.peer_word();
   if (!word.peer_to_peer) return answer;
-  s.begin(any_kind(answer));
-  if (any_kind(answer) == Rtr::kNone) s.write(1, 0, {});
-  s.hear(50ms);
+  leave_in_order(s);
   return answer;
 }
 
@@ -59,10 +49,17 @@ void expect_flags(const EnhancedWord& word, const EnhancedWord& wanted) {
 
 // Form of the Reply -------------------------------------------------------------------------------
 
-void enhanced_reply(Script& s) {
+// An enhanced Request for a case to spoil.
+Octets enhanced_request(Script& s) {
+  if (s.target().revision < 2) throw Skipped{"the peer knows RFC 5044 only"};
   s.open();
-  s.send_startup(Setup{});
+  return s.make_startup(Setup{});
+}
+
+void enhanced_reply(Script& s) {
+  s.octets(enhanced_request(s));
   const auto reply = s.expect_accept();
+  s.begin();
   if (!reply.enhanced || reply.revision != 2 ||
       reply.private_data.size() < mpa::kEnhancedWordSize) {
     throw Failed{"a Reply of revision 2 with S=1 and the enhanced word",
@@ -73,10 +70,10 @@ void enhanced_reply(Script& s) {
 
 // Without S the Request is a plain one; the peer may also dislike the mixture and close.
 void expect_plain_or_end(Script& s) {
-  const Heard heard = s.hear();
-  if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
-  if (heard.kind != Heard::Kind::kStartup) throw Failed{"a plain Reply", describe(heard)};
-  if (heard.startup->enhanced) throw Failed{"S=0 in the Reply, or the end", "S=1"};
+  const auto reply = s.startup_or_end();
+  if (!reply) return;
+  s.begin();
+  if (reply->enhanced) throw Failed{"S=0 in the Reply, or the end", "S=1"};
 }
 
 void s_flag_in_revision_1(Script& s) {
@@ -88,8 +85,7 @@ void s_flag_in_revision_1(Script& s) {
 }
 
 void revision_2_without_s(Script& s) {
-  s.open();
-  Octets frame = s.make_startup(Setup{});
+  Octets frame = enhanced_request(s);
   frame[kFlagsAt] &= ~kFlagS;
   s.octets(frame);
   expect_plain_or_end(s);
@@ -97,20 +93,18 @@ void revision_2_without_s(Script& s) {
 
 template <std::size_t Length>
 void word_too_short(Script& s) {
-  s.open();
-  Octets frame = s.make_startup(Setup{});
+  Octets frame = enhanced_request(s);
   frame.resize(mpa::kStartupHeaderSize + Length);
   set_length(frame, Length);
   s.octets(frame);
-  const Heard heard = s.hear();
-  if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
-  const bool rejects = heard.kind == Heard::Kind::kStartup && heard.startup->rejected;
-  if (!rejects) throw Failed{"the end of the connection, or a Reply with R=1", describe(heard)};
+  const auto reply = s.startup_or_end();
+  if (!reply || reply->rejected) return;
+  s.begin();
+  throw Failed{"the end of the connection, or a Reply with R=1", "a Reply with R=0"};
 }
 
 void enhanced_513(Script& s) {
-  s.open();
-  Octets frame = s.make_startup(Setup{});
+  Octets frame = enhanced_request(s);
   frame.resize(mpa::kStartupHeaderSize + mpa::kMaxPrivateData + 1);
   set_length(frame, mpa::kMaxPrivateData + 1);
   s.octets(frame);

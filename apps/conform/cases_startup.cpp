@@ -48,6 +48,7 @@ void reserved_flags_zero(Script& s) {
     frame[kFlagsAt] |= kReservedFlags;
     s.octets(frame);
     s.expect_startup();
+    s.begin();
   }
   if ((s.peer_startup_octets()[kFlagsAt] & kReservedFlags) != std::byte{0}) {
     throw Failed{"the four reserved flag bits as zero", "some of them set"};
@@ -74,6 +75,7 @@ void crc_by_default(Script& s) {
   if (s.peer_role() == PeerRole::kResponder) {
     s.send_startup(Setup{.crc = false});
     s.expect_startup();
+    s.begin();
   }
   if (!peer_asks_for_crc(s)) throw Failed{"C=1, unless it was configured otherwise", "C=0"};
 }
@@ -120,7 +122,7 @@ void markers_not_demanded(Script& s) {
   s.send_startup(setup);
   s.expect_accept();
   s.begin(setup.peer_to_peer ? setup.rtr : mpa::Rtr::kNone);
-  dance(s, 2048);
+  dance(s);
 }
 
 // clang-format off

@@ -35,6 +35,7 @@ struct ConformOptions {
   std::string junit;
   double timeout = 5;
   unsigned first_fpdu_delay = 0;
+  unsigned revision = 2;
   bool should = false;
   bool list = false;
   bool verbose = false;
@@ -87,6 +88,7 @@ class Peer {
   explicit Peer(const ConformOptions& options) {
     target_.time_limit = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
     target_.first_fpdu_delay = std::chrono::milliseconds(options.first_fpdu_delay);
+    target_.revision = static_cast<std::uint8_t>(options.revision);
     target_.verbose = options.verbose;
     if (options.serve.empty()) {
       target_.address = address_argument(options.host, kPingPort);
@@ -213,6 +215,13 @@ void add_options(CLI::App& command, ConformOptions& options) {
                   "that lose one that comes at once")
       ->check(without_name(CLI::Range(0U, 60'000U)))
       ->type_name("MS")
+      ->capture_default_str();
+  command
+      .add_option("--mpa-rev", options.revision,
+                  "With HOST: 1 for a peer that knows RFC 5044 only;\n"
+                  "what is about RFC 6581 is skipped then")
+      ->check(without_name(CLI::Range(1U, 2U)))
+      ->type_name("1|2")
       ->capture_default_str();
   command.add_flag("-v,--verbose", options.verbose, "Show the frames of each case in layers");
 }

@@ -27,6 +27,7 @@ struct Target {
   net::Address address;          ///< peer listens
   Acceptor* acceptor = nullptr;  ///< peer connects: where
   std::function<void()> call;    ///< peer connects: makes it connect once more; may be empty
+  std::uint8_t revision = 2;     ///< peer listens: the highest that our Requests say
   bool patient = false;          ///< peer connects when it likes: no time limit for that
   std::chrono::milliseconds time_limit{5000};     ///< of a case
   std::chrono::milliseconds first_fpdu_delay{0};  ///< between Reply and our first FPDU
@@ -81,6 +82,8 @@ class Script {
   /// The peer's Request or Reply, whatever it says. Failed: none came. The private data lives until
   /// the next open().
   mpa::StartupFrame expect_startup();
+  /// The same; nullopt when the connection ends with no frame before it.
+  std::optional<mpa::StartupFrame> startup_or_end();
   /// Nothing but the end of the connection, with no frame before it.
   void expect_refusal();
   void send_startup(const mpa::StartupFrame& frame);
@@ -159,6 +162,7 @@ class Script {
   bool serve(const Heard& heard);
   void start_connection();
   Octets make_startup(const mpa::StartupFrame& frame);
+  mpa::StartupFrame take_startup(Heard heard);
   void take_rtr(mpa::Rtr kind);
   void send_rtr(mpa::Rtr kind);
 

@@ -79,7 +79,9 @@ Octets Script::make_startup(const mpa::StartupFrame& frame) {
   return out;
 }
 
-Octets Script::make_startup(const Setup& setup) {
+Octets Script::make_startup(const Setup& wanted) {
+  Setup setup = wanted;
+  setup.revision = std::min(setup.revision, target_.revision);
   our_private_ = private_data_of(setup);
   return make_startup({.kind = peer_role() == PeerRole::kResponder ? mpa::FrameKind::kRequest
                                                                    : mpa::FrameKind::kReply,
@@ -94,10 +96,17 @@ void Script::send_startup(const mpa::StartupFrame& frame) { octets(make_startup(
 
 void Script::send_startup(const Setup& setup) { octets(make_startup(setup)); }
 
-mpa::StartupFrame Script::expect_startup() {
+mpa::StartupFrame Script::expect_startup() { return take_startup(hear()); }
+
+std::optional<mpa::StartupFrame> Script::startup_or_end() {
+  Heard heard = hear();
+  if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return std::nullopt;
+  return take_startup(std::move(heard));
+}
+
+mpa::StartupFrame Script::take_startup(Heard heard) {
   const bool reply = peer_role() == PeerRole::kResponder;
   const char* wanted = reply ? "an MPA Reply" : "an MPA Request";
-  Heard heard = hear();
   if (heard.kind != Heard::Kind::kStartup) throw Failed{wanted, describe(heard)};
   const auto kind = reply ? mpa::FrameKind::kReply : mpa::FrameKind::kRequest;
   if (heard.startup->kind != kind) throw Failed{wanted, describe(heard)};

@@ -100,6 +100,15 @@ void expect_terminate_or_skip(Script& script, const bytes::Fault& fault, const c
   if (!ended(end)) throw Failed{"the end of the connection behind the Terminate", describe(end)};
 }
 
+void leave_in_order(Script& script) {
+  const auto& word = script.peer_word();
+  mpa::Rtr kind = mpa::Rtr::kWrite;
+  if (!word.rtr_write && word.rtr_read) kind = mpa::Rtr::kRead;
+  if (!word.rtr_write && !word.rtr_read && word.rtr_send) kind = mpa::Rtr::kSend;
+  script.begin(kind);
+  script.hear(50ms);
+}
+
 bool names_rtr(const mpa::EnhancedWord& word) {
   return word.rtr_send || word.rtr_write || word.rtr_read;
 }

@@ -46,6 +46,10 @@ void read_burst(Script& script, std::size_t count);
 /// `otherwise` when the peer goes on instead.
 void expect_terminate_or_skip(Script& script, const bytes::Fault& fault, const char* otherwise);
 
+/// After a Reply with A=1 that a case is done with: an RTR that the peer names, and some time for
+/// it. Some peers fail badly when an initiator goes away in the middle of startup.
+void leave_in_order(Script& script);
+
 /// At least one kind of RTR is named.
 bool names_rtr(const mpa::EnhancedWord& word);
 bool names_rtr(const mpa::EnhancedWord& word, mpa::Rtr kind);
