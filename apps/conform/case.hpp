@@ -66,6 +66,7 @@ std::span<const Case> read_cases();        ///< Read Requests of ours (5040 5.2.
 std::span<const Case> response_cases();    ///< answers to Reads of the peer (5040 5.2.2)
 std::span<const Case> terminate_cases();   ///< Terminates of the peer (5040 4.8, 7.1)
 std::span<const Case> terminated_cases();  ///< Terminates of ours (5040 4.8, 5.4)
-std::span<const Case> extension_cases();   ///< atomics and immediate data (7306)
+std::span<const Case> extension_cases();   ///< atomics (7306 5)
+std::span<const Case> immediate_cases();   ///< immediate data (7306 6)
 
 }  // namespace iwarp::apps::conform

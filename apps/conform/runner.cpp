@@ -69,10 +69,11 @@ Result run_case(const Case& what, const Target& target) {
 
 std::span<const std::span<const Case>> all_cases() {
   static const std::array tables{
-      request_cases(), reply_cases(),    startup_cases(),   enhanced_cases(),   depth_cases(),
-      rtr_cases(),     fpdu_cases(),     crc_cases(),       marker_cases(),     closing_cases(),
-      tagged_cases(),  stag_cases(),     untagged_cases(),  operation_cases(),  opcode_cases(),
-      read_cases(),    response_cases(), terminate_cases(), terminated_cases(), extension_cases(),
+      request_cases(),   reply_cases(),    startup_cases(),   enhanced_cases(),   depth_cases(),
+      rtr_cases(),       fpdu_cases(),     crc_cases(),       marker_cases(),     closing_cases(),
+      tagged_cases(),    stag_cases(),     untagged_cases(),  operation_cases(),  opcode_cases(),
+      read_cases(),      response_cases(), terminate_cases(), terminated_cases(), extension_cases(),
+      immediate_cases(),
   };
   return tables;
 }
