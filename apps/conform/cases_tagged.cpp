@@ -175,6 +175,10 @@ void own_segments(Script& s) {
     to += segment.payload().size();
   }
   require(seen.back().header.last, "L in the last segment", "none");
+  // What was heard ends with the first L.
+  const auto total = to - first.to.value;
+  require(total >= kLong, fmt::format("{} octets up to the segment with L", kLong),
+          fmt::format("{}", total));
 }
 
 void own_empty(Script& s) {
