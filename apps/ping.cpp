@@ -31,8 +31,9 @@ using verbs::WrOpcode;
 constexpr Timeout kPatience = 10s;    // of a client for the server's next move
 constexpr Timeout kIdle = 10min;      // of a server for its client's next ping
 constexpr std::size_t kReceives = 4;  // at most two Sends are on their way to either end
-// Of both ends, as rping has it.
-constexpr auto kAccess = Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite;
+// Of both ends: as rping has it, and open to atomics for who speaks RFC 7306.
+constexpr auto kAccess =
+    Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 
 struct PingOptions {
   CommonOptions common;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorder: keeps what passed on the connections of one case as text, in layers.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "iwarp/trace/text_printer.hpp"
+
+namespace iwarp::apps::conform {
+
+class Recorder {
+ public:
+  Recorder() { restart(); }
+  /// A new connection.
+  void restart();
+  void octets(bool outbound, bytes::View octets);
+  void closed(bool outbound, bool reset);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::unique_ptr<trace::TextPrinter> printer_;
+};
+
+}  // namespace iwarp::apps::conform

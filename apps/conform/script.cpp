@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sending, listening and judging in full operation. Startup: script_startup.cpp.
+#include "conform/script.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/error.hpp"
+#include "conform/recorder.hpp"
+
+namespace iwarp::apps::conform {
+namespace {
+
+constexpr std::size_t kMemorySize = 1024 * 1024;
+constexpr std::size_t kSegmentSize = 1400;  // of a long tagged message; fits an Ethernet MTU
+
+std::string name(rdmap::Opcode opcode) {
+  return fmt::format("a {} message", rdmap::info(opcode).name);
+}
+
+std::string names(std::initializer_list<bytes::Fault> faults) {
+  std::string text = "Terminate ";
+  for (const auto& fault : faults) {
+    if (text.size() > 10) text += " or ";
+    text += bytes::to_string(fault);
+  }
+  return text;
+}
+
+}  // namespace
+
+Script::Script(const Target& target)
+    : target_(target), deadline_(Clock::now() + target.time_limit), memory_(kMemorySize) {
+  if (target.verbose) recorder_ = std::make_unique<Recorder>();
+}
+
+Script::~Script() = default;
+
+// TCP ---------------------------------------------------------------------------------------------
+
+void Script::start_connection() {
+  close();
+  deadline_ = Clock::now() + target_.time_limit;
+  hearing_.restart();
+  framing_ = {};
+  msn_ = {1, 1, 1, 1};
+  serve_memory_ = true;
+  peer_startup_.reset();
+  peer_word_ = {};
+  if (recorder_) recorder_->restart();
+}
+
+void Script::open() {
+  start_connection();
+  if (target_.acceptor == nullptr) {
+    link_ = Link::connect(target_.address, deadline_, mss_);
+    return;
+  }
+  target_.acceptor->advertise_mss(mss_);
+  if (target_.call) target_.call();
+  link_ = target_.acceptor->accept(target_.patient ? Clock::time_point::max() : deadline_);
+  if (!link_) throw Unreachable("nobody connected within the time limit");
+  deadline_ = Clock::now() + target_.time_limit;
+}
+
+bool Script::reopened(std::chrono::milliseconds patience) {
+  start_connection();
+  if (target_.acceptor != nullptr) link_ = target_.acceptor->accept(Clock::now() + patience);
+  return static_cast<bool>(link_);
+}
+
+void Script::octets(bytes::View octets) {
+  if (recorder_) recorder_->octets(true, octets);
+  link_.send(octets);
+}
+
+void Script::half_close() {
+  if (recorder_) recorder_->closed(true, false);
+  link_.half_close();
+}
+
+void Script::reset() {
+  if (recorder_) recorder_->closed(true, true);
+  link_.reset();
+}
+
+void Script::close() { link_ = Link(); }
+
+// Sending -----------------------------------------------------------------------------------------
+
+Octets Script::make(bytes::View ulpdu, const Tamper& tamper) {
+  return make_fpdu(ulpdu, framing_, tamper);
+}
+
+void Script::fpdu(bytes::View ulpdu, const Tamper& tamper) { octets(make(ulpdu, tamper)); }
+
+void Script::send(bytes::View payload, rdmap::Opcode opcode, std::uint32_t inv_stag) {
+  fpdu(make_ulpdu(untagged(opcode, take_msn(opcode), inv_stag), payload));
+}
+
+void Script::write(std::uint32_t stag, std::uint64_t to, bytes::View payload) {
+  tagged_message(tagged(rdmap::Opcode::kWrite, stag, to), payload);
+}
+
+void Script::read_request(const rdmap::ReadRequest& request) {
+  const auto opcode = rdmap::Opcode::kReadRequest;
+  fpdu(make_ulpdu(untagged(opcode, take_msn(opcode)), encode_read_request(request)));
+}
+
+void Script::read_response(std::uint32_t stag, std::uint64_t to, bytes::View payload) {
+  tagged_message(tagged(rdmap::Opcode::kReadResponse, stag, to), payload);
+}
+
+void Script::tagged_message(ddp::SegmentHeader header, bytes::View payload) {
+  do {
+    const auto part = payload.first(std::min(payload.size(), kSegmentSize));
+    payload = payload.subspan(part.size());
+    header.last = payload.empty();
+    fpdu(make_ulpdu(header, part));
+    header.to.value += part.size();
+  } while (!payload.empty());
+}
+
+void Script::terminate(const bytes::Fault& fault) {
+  std::array<std::byte, rdmap::kMaxTerminateSize> octets;
+  bytes::Writer writer(octets);
+  encode(rdmap::make_terminate(fault, std::nullopt), writer);
+  const auto opcode = rdmap::Opcode::kTerminate;
+  fpdu(make_ulpdu(untagged(opcode, take_msn(opcode)), writer.written()));
+}
+
+// Listening ---------------------------------------------------------------------------------------
+
+Heard Script::hear() { return hear_until(deadline_); }
+
+Heard Script::hear(std::chrono::milliseconds patience) {
+  return hear_until(std::min(deadline_, Clock::now() + patience));
+}
+
+Heard Script::hear_until(Clock::time_point deadline) {
+  std::array<std::byte, 16 * 1024> buffer;
+  for (;;) {
+    while (auto heard = hearing_.next()) {
+      if (watcher_ && heard->segment) watcher_(*heard->segment);
+      if (!serve(*heard)) return std::move(*heard);
+    }
+    std::size_t size = 0;
+    switch (link_.receive(buffer, size, deadline)) {
+      case Link::Got::kOctets:
+        if (recorder_) recorder_->octets(false, bytes::View(buffer).first(size));
+        hearing_.octets(bytes::View(buffer).first(size));
+        break;
+      case Link::Got::kClosed:
+        if (recorder_) recorder_->closed(false, false);
+        hearing_.ended(false);
+        break;
+      case Link::Got::kReset:
+        if (recorder_) recorder_->closed(false, true);
+        hearing_.ended(true);
+        break;
+      case Link::Got::kNothing:
+        return {};
+    }
+  }
+}
+
+// True: done with it; the case need not see it.
+bool Script::serve(const Heard& heard) {
+  if (!serve_memory_ || heard.kind != Heard::Kind::kSegment) return false;
+  const Segment& s = *heard.segment;
+  if (s.is(rdmap::Opcode::kWrite) && s.header.tagged) {
+    const auto payload = s.payload();
+    if (payload.empty()) return true;
+    const auto offset = s.header.to.value - kOurTo;
+    if (s.header.stag.value != kOurStag || offset > memory_.size() ||
+        payload.size() > memory_.size() - offset) {
+      throw Failed{"an RDMA Write into the memory advertised", "one to another STag or TO"};
+    }
+    std::ranges::copy(payload, memory_.begin() + static_cast<std::ptrdiff_t>(offset));
+    return true;
+  }
+  if (!s.is(rdmap::Opcode::kReadRequest)) return false;
+  const auto request = rdmap::decode_read_request(s.payload());
+  const auto offset = request ? request->source_to.value - kOurTo : 0;
+  if (!request ||
+      (request->size != 0 && (request->source_stag.value != kOurStag || offset > memory_.size() ||
+                              request->size > memory_.size() - offset))) {
+    throw Failed{"a Read Request for the memory advertised", "one for another STag or TO"};
+  }
+  read_response(
+      request->sink_stag.value, request->sink_to.value,
+      request->size == 0 ? bytes::View{} : bytes::View(memory_).subspan(offset, request->size));
+  return true;
+}
+
+Message Script::expect(rdmap::Opcode opcode) {
+  Message message;
+  for (;;) {
+    const Heard heard = hear();
+    if (heard.kind != Heard::Kind::kSegment || !heard.segment->is(opcode)) {
+      throw Failed{name(opcode), describe(heard)};
+    }
+    const Segment& s = *heard.segment;
+    if (s.crc == trace::CrcVerdict::kBad) throw Failed{name(opcode), describe(heard)};
+    if (message.segments++ == 0) message.header = s.header;
+    message.payload.insert(message.payload.end(), s.payload().begin(), s.payload().end());
+    if (s.header.last) return message;
+  }
+}
+
+HeardTerminate Script::expect_terminate(std::initializer_list<bytes::Fault> any_of) {
+  for (;;) {
+    const Heard heard = hear();
+    const bool message = heard.kind == Heard::Kind::kSegment;
+    if (message && !heard.segment->is(rdmap::Opcode::kTerminate)) continue;
+    if (!message) throw Failed{names(any_of), describe(heard)};
+    const auto terminate = read_terminate(*heard.segment);
+    const auto right = [&](const bytes::Fault& fault) { return reports(terminate, fault); };
+    if (std::ranges::none_of(any_of, right)) {
+      throw Failed{names(any_of), describe(terminate)};
+    }
+    const Heard end = hear();
+    if (end.kind != Heard::Kind::kClosed && end.kind != Heard::Kind::kReset) {
+      throw Failed{"the end of the connection behind the Terminate", describe(end)};
+    }
+    return terminate;
+  }
+}
+
+void Script::expect_end() {
+  for (;;) {
+    const Heard heard = hear();
+    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
+    if (heard.kind == Heard::Kind::kNothing) {
+      throw Failed{"the end of the connection", describe(heard)};
+    }
+  }
+}
+
+void Script::expect_silence(std::chrono::milliseconds time) {
+  const Heard heard = hear(time);
+  if (heard.kind != Heard::Kind::kNothing) throw Failed{"silence", describe(heard)};
+}
+
+std::string Script::record() const { return recorder_ ? recorder_->text() : std::string(); }
+
+}  // namespace iwarp::apps::conform

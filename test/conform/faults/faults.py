@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that are built into a copy of the sources, each behind a switch, and the conformance cases
+that must find each of them. make_sources.py applies the edits, test_faults.py runs the cases.
+
+A fault is one wrong statement, of the kind that implementations really had: a check left out, a
+value off by a little, a code mixed up. The old text has to stand in its file exactly once."""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    id: str
+    file: str
+    old: str
+    new: str
+    cases: tuple              # that must fail
+    role: str = "responder"   # of the broken peer
+    options: tuple = ()       # of the broken peer's command line
+
+
+DEFRAMER, FRAMER = "mpa/src/deframer.cpp", "mpa/src/framer.cpp"
+STARTUP, STARTUP_FRAME = "mpa/src/startup.cpp", "mpa/src/startup_frame.cpp"
+RECEIVER, TRANSMITTER = "ddp/src/receiver.cpp", "ddp/src/transmitter.cpp"
+INBOUND, STREAM = "rdmap/src/inbound.cpp", "rdmap/src/stream.cpp"
+TERMINATE = "rdmap/src/terminate.cpp"
+MEMORY, CONNECTION = "verbs/src/memory.cpp", "verbs/src/connection.cpp"
+
+FAULTS = (
+    # MPA: FPDUs
+    Fault("crc-unchecked", DEFRAMER,
+          "if (crc32c::compute({first, covered}) != crc_field(first + covered)) return",
+          'if (!IWARP_BROKEN("crc-unchecked") &&\n'
+          "        crc32c::compute({first, covered}) != crc_field(first + covered)) return",
+          ("mpa/crc/wrong-field", "mpa/crc/flipped-payload")),
+    Fault("crc-not-sent", FRAMER,
+          "  if (options.crc) {\n    // Least significant",
+          '  if (options.crc && !IWARP_BROKEN("crc-not-sent")) {\n    // Least significant',
+          ("mpa/crc/own-right",)),
+    Fault("pad-not-zero", FRAMER,
+          "constexpr std::array<std::byte, 3> kZeros{};",
+          'const std::array<std::byte, 3> kZeros{\n'
+          '    IWARP_BROKEN("pad-not-zero") ? std::byte{0x5A} : std::byte{0}};',
+          ("mpa/fpdu/own-pad",)),
+    Fault("marker-off-by-four", FRAMER,
+          "fpdu_begun ? position - fpdu_start : 0)",
+          'fpdu_begun ? position - fpdu_start + (IWARP_BROKEN("marker-off-by-four") ? 4 : 0) : 0)',
+          ("mpa/marker/own-pointers", "mpa/marker/own-several")),
+    Fault("marker-unchecked", DEFRAMER,
+          "if (((fpduptr ^ fpdu.fpduptr(i)) & 0xFFFC) != 0) return false;",
+          'if (!IWARP_BROKEN("marker-unchecked") &&\n'
+          "        ((fpduptr ^ fpdu.fpduptr(i)) & 0xFFFC) != 0) return false;",
+          ("mpa/marker/wrong-pointer",), options=("--markers",)),
+    Fault("fpduptr-not-masked", DEFRAMER,
+          "fpdu.fpduptr(i)) & 0xFFFC) != 0) return false;",
+          'fpdu.fpduptr(i)) &\n         (IWARP_BROKEN("fpduptr-not-masked") ? 0xFFFF : 0xFFFC)) != 0)'
+          "\n      return false;",
+          ("mpa/marker/low-bits-masked",), options=("--markers",)),
+
+    # MPA: startup
+    Fault("startup-revision-unchecked", STARTUP,
+          "  if (frame.revision == 0 || frame.revision > options_.revision) {\n    return fail("
+          "StartupEvent::kMalformedFrame, kWrongRevision);\n  }\n  // Told",
+          '  if (!IWARP_BROKEN("startup-revision-unchecked") &&\n'
+          "      (frame.revision == 0 || frame.revision > options_.revision)) {\n    return fail("
+          "StartupEvent::kMalformedFrame, kWrongRevision);\n  }\n  // Told",
+          ("mpa/request/revision-3",)),
+    Fault("startup-key-unchecked", STARTUP_FRAME,
+          "if (matching_key_octets(expected, in) < std::min(in.size(), kKeySize)) {",
+          'if (!IWARP_BROKEN("startup-key-unchecked") &&\n'
+          "      matching_key_octets(expected, in) < std::min(in.size(), kKeySize)) {",
+          ("mpa/request/key-last-octet",)),
+    Fault("markers-flag-echoed", STARTUP,
+          "         .markers = options_.markers,\n         .crc = negotiated_.crc,\n"
+          "         .enhanced = offer_->enhanced,",
+          '         .markers = IWARP_BROKEN("markers-flag-echoed") ? offer_->markers\n'
+          "                                                         : options_.markers,\n"
+          "         .crc = negotiated_.crc,\n"
+          "         .enhanced = offer_->enhanced,",
+          ("mpa/startup/markers-demanded",)),
+    Fault("early-octets-taken", STARTUP,
+          "if (!octets.empty()) fail(StartupEvent::kEarlyOctets",
+          'if (!octets.empty() && !IWARP_BROKEN("early-octets-taken"))\n'
+          "        fail(StartupEvent::kEarlyOctets",
+          ("mpa/request/more-than-said",)),
+    Fault("reject-ignored", STARTUP,
+          "if (frame.rejected) {\n    enter(StartupEvent::kRejectReply);",
+          'if (frame.rejected && !IWARP_BROKEN("reject-ignored")) {\n'
+          "    enter(StartupEvent::kRejectReply);",
+          ("mpa/initiator/rejected",), role="initiator"),
+    Fault("ord-above-our-ird", STARTUP,
+          "    negotiated_.ord = std::min(negotiated_.ord, offer_->ird);\n    if (word.rtr_read)",
+          '    if (!IWARP_BROKEN("ord-above-our-ird"))\n'
+          "      negotiated_.ord = std::min(negotiated_.ord, offer_->ird);\n    if (word.rtr_read)",
+          ("mpa/depth/our-ird-1",)),
+    Fault("rtr-not-sent", CONNECTION,
+          "if (n.rtr != mpa::Rtr::kNone) full_->",
+          'if (n.rtr != mpa::Rtr::kNone && !IWARP_BROKEN("rtr-not-sent")) full_->',
+          ("mpa/rtr/sends-write",), role="initiator", options=("--rtr=write",)),
+
+    # DDP
+    Fault("ddp-version-unchecked", RECEIVER,
+          "if (h.version != kDdpVersion) return fault(kUntaggedVersion);",
+          'if (h.version != kDdpVersion && !IWARP_BROKEN("ddp-version-unchecked"))\n'
+          "    return fault(kUntaggedVersion);",
+          ("ddp/untagged/version-2",)),
+    Fault("queue-number-unchecked", RECEIVER,
+          "if (h.qn >= kQueues) return fault(kUntaggedQn);",
+          'if (h.qn >= kQueues && !IWARP_BROKEN("queue-number-unchecked"))\n'
+          "    return fault(kUntaggedQn);",
+          ("ddp/untagged/queue-4",)),
+    Fault("msn-unchecked", RECEIVER,
+          "if (h.msn != queue.expected) return",
+          'if (h.msn != queue.expected && !IWARP_BROKEN("msn-unchecked")) return',
+          ("ddp/untagged/msn-repeated",)),
+    Fault("mo-unchecked", RECEIVER,
+          "if (h.mo != queue.next_mo) return",
+          'if (h.mo != queue.next_mo && !IWARP_BROKEN("mo-unchecked")) return',
+          ("ddp/untagged/mo-gap",)),
+    Fault("too-long-code", RECEIVER,
+          "return fault(kUntaggedTooLong);",
+          'return fault(\n        IWARP_BROKEN("too-long-code") ? kUntaggedNoBuffer '
+          ": kUntaggedTooLong);",
+          ("ddp/untagged/too-long",)),
+    Fault("zero-length-checked", RECEIVER,
+          "if (arrival.length == 0) return {};",
+          'if (arrival.length == 0 && !IWARP_BROKEN("zero-length-checked")) return {};',
+          ("ddp/empty/wrong-stag",)),
+    Fault("last-flag-on-every-segment", TRANSMITTER,
+          "  h.last = offset_ == message_.length;\n  idle_ = h.last;",
+          "  idle_ = h.last = offset_ == message_.length;\n"
+          '  if (IWARP_BROKEN("last-flag-on-every-segment")) h.last = true;',
+          ("ddp/tagged/own-segments",)),
+    Fault("msn-from-zero", TRANSMITTER,
+          "    h.msn = current_msn_;",
+          "    h.msn = current_msn_;\n"
+          '    if (IWARP_BROKEN("msn-from-zero")) --h.msn.value;',
+          ("rdmap/operations/own-sends",)),
+
+    # RDMAP
+    Fault("rdmap-version-unchecked", INBOUND,
+          "if ((h.rsvd_ulp & kVersionMask) != kVersion) return",
+          'if ((h.rsvd_ulp & kVersionMask) != kVersion && !IWARP_BROKEN("rdmap-version-unchecked"))\n'
+          "    return",
+          ("rdmap/version/send-2",)),
+    Fault("queue-of-opcode-unchecked", INBOUND,
+          "if (!row->tagged && row->qn != h.qn) return",
+          'if (!row->tagged && row->qn != h.qn && !IWARP_BROKEN("queue-of-opcode-unchecked"))\n'
+          "    return",
+          ("rdmap/opcode/send-on-queue-1",)),
+    Fault("response-stag-unchecked", INBOUND,
+          "if (h.stag != read.sink_stag) return",
+          'if (h.stag != read.sink_stag && !IWARP_BROKEN("response-stag-unchecked")) return',
+          ("rdmap/response/other-stag",)),
+    Fault("invalidate-ignored", INBOUND,
+          ".invalidate = row.invalidates,",
+          '.invalidate = row.invalidates && !IWARP_BROKEN("invalidate-ignored"),',
+          ("rdmap/send/invalidate-unknown",)),
+    Fault("terminate-answered", INBOUND,
+          "  peer_ = *terminate;\n",
+          '  if (IWARP_BROKEN("terminate-answered")) return fault(kStreamCatastrophic);\n'
+          "  peer_ = *terminate;\n",
+          ("rdmap/terminated/minimal",)),
+    Fault("response-to-another-place", STREAM,
+          "                      .to = r.sink_to,",
+          '                      .to = {r.sink_to.value + (IWARP_BROKEN("response-to-another-place")'
+          " ? 4U : 0U)},",
+          ("rdmap/read/sink-copied",)),
+    Fault("ird-smaller-than-agreed", STREAM,
+          "inbound_(options.ird),",
+          'inbound_(IWARP_BROKEN("ird-smaller-than-agreed") ? 1 : options.ird),',
+          ("rdmap/read/as-agreed",)),
+    Fault("terminate-layout-of-siw", TERMINATE,
+          "  out.u8(static_cast<std::uint8_t>((static_cast<unsigned>(t.fault.layer) << 4) | "
+          "t.fault.type));",
+          '  if (IWARP_BROKEN("terminate-layout-of-siw")) {\n'
+          "    out.u8(static_cast<std::uint8_t>((unsigned{t.fault.type} << 4) |\n"
+          "                                     static_cast<unsigned>(t.fault.layer)));\n"
+          "    flags = static_cast<std::uint8_t>((flags >> 7) | (flags >> 5 & 2) | (flags >> 3 & 4));"
+          "\n  } else {\n"
+          "    out.u8(static_cast<std::uint8_t>((static_cast<unsigned>(t.fault.layer) << 4) |\n"
+          "                                     t.fault.type));\n  }",
+          ("rdmap/terminate/control-word",)),
+    Fault("terminate-without-segment-length", TERMINATE,
+          "    flags = kLengthValid;\n",
+          '    flags = IWARP_BROKEN("terminate-without-segment-length") ? 0 : kLengthValid;\n',
+          ("rdmap/terminate/brings-write",)),
+
+    # Memory
+    Fault("stag-key-unchecked", MEMORY,
+          "if (!region->valid.load() || region->stag.load() != stag.value) {",
+          "if (!region->valid.load() ||\n"
+          '      (region->stag.load() != stag.value && !IWARP_BROKEN("stag-key-unchecked"))) {',
+          ("ddp/stag/wrong-key",)),
+    Fault("bounds-off-by-one", MEMORY,
+          "length > r.length - (to - base)) {\n    return std::unexpected(AccessError::kOutOfBounds",
+          'length > r.length - (to - base) + (IWARP_BROKEN("bounds-off-by-one") ? 1 : 0)) {\n'
+          "    return std::unexpected(AccessError::kOutOfBounds",
+          ("ddp/bounds/one-past-end",)),
+)

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Copies the sources that faults.py edits, with the edits in them.
+
+  make_sources.py --list           their names, separated by semicolons (for CMake)
+  make_sources.py SOURCES OUTPUT   write the edited copies below OUTPUT, under the same names
+
+An edit whose old text is not there exactly once is an error: the fault is stale. A file that comes
+out as it is there already is not touched, so that nothing is compiled again."""
+import pathlib
+import sys
+
+from faults import FAULTS
+
+
+def edited_files():
+    return sorted({fault.file for fault in FAULTS})
+
+
+def edited(root, name, problems):
+    text = (root / name).read_text()
+    for fault in FAULTS:
+        if fault.file != name:
+            continue
+        found = text.count(fault.old)
+        if found != 1:
+            problems.append(f"{fault.id}: {found} times in {name}, not once: {fault.old!r}")
+        condition = f'IWARP_BROKEN("{fault.id}")'
+        if condition not in fault.new:
+            problems.append(f"{fault.id}: its new text has no {condition}")
+        text = text.replace(fault.old, fault.new, 1)
+    return f'#include "broken.hpp"\n{text}'
+
+
+def write(root, output):
+    problems = []
+    texts = {name: edited(root, name, problems) for name in edited_files()}
+    if problems:
+        sys.exit("\n".join(["faults.py no longer fits the sources:", *problems]))
+    for name, text in texts.items():
+        path = output / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_text() != text:
+            path.write_text(text)
+
+
+if sys.argv[1:] == ["--list"]:
+    print(";".join(edited_files()), end="")
+elif len(sys.argv) == 3:
+    write(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
+else:
+    sys.exit(__doc__)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop around the cases: what becomes of each way in which a case can end.
+#include "conform/runner.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support.hpp"
+
+namespace iwarp::test {
+
+TEST_CASE("a case passes, fails or is skipped, and the run goes on") {
+  std::size_t began = 0;
+  std::vector<Outcome> outcomes;
+  const auto report =
+      run_of({&kPasses, &kFails, &kSkips, &kPasses},
+             {.begins = [&](const Case&) { ++began; },
+              .ended = [&](const Result& result) { outcomes.push_back(result.outcome); }});
+  CHECK(began == 4);
+  CHECK(outcomes == std::vector{Outcome::kPass, Outcome::kFail, Outcome::kSkip, Outcome::kPass});
+  CHECK(report.results[1].expected == "Terminate 1/1/00 & <more>");
+  CHECK(report.results[2].why == "the peer does not offer markers");
+  CHECK(report.ended_early.empty());
+}
+
+TEST_CASE("only a MUST that fails counts as one") {
+  const auto counts = count(run_of({&kPasses, &kFails, &kSkips, &kShould}).results);
+  CHECK(counts.passed == 1);
+  CHECK(counts.failed == 2);
+  CHECK(counts.skipped == 1);
+  CHECK(counts.must_failed == 1);
+}
+
+TEST_CASE("a peer that cannot be reached at all is no result") {
+  CHECK_THROWS_WITH_AS(run_of({&kGone, &kPasses}), "cannot connect to 192.0.2.7:7174: refused",
+                       apps::Error);
+}
+
+TEST_CASE("a peer that goes away in the middle ends the run after three cases") {
+  const auto report = run_of({&kPasses, &kGone, &kGone, &kGone, &kPasses});
+  REQUIRE(report.results.size() == 4);
+  CHECK(report.results[3].outcome == Outcome::kFail);
+  CHECK(report.results[3].came == "cannot connect to 192.0.2.7:7174: refused");
+  CHECK(report.ended_early == "the peer is gone: cannot connect to 192.0.2.7:7174: refused");
+}
+
+TEST_CASE("a peer that comes back is tested on") {
+  const auto report = run_of({&kPasses, &kGone, &kGone, &kPasses, &kGone, &kGone, &kPasses});
+  CHECK(report.results.size() == 7);
+  CHECK(report.ended_early.empty());
+}
+
+TEST_CASE("a stop signal ends the run with what there is") {
+  const auto report = run_of({&kPasses, &kInterrupts, &kPasses});
+  CHECK(report.results.size() == 1);
+  CHECK(report.ended_early == "interrupted");
+}
+
+}  // namespace iwarp::test

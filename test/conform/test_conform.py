@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp conform from end to end: our own peers pass every case, and the command behaves: usage,
+lists, reports, a peer that is not there, one that goes, an interrupt."""
+import concurrent.futures
+import contextlib
+import json
+import re
+import signal
+import socket
+import tempfile
+import threading
+import xml.etree.ElementTree as xml
+
+from support import Case, IWARP, PATIENCE, Server, main, run, start
+
+# Why a case may say nothing about our peer: a part of its reason, and the options for which that is
+# right.
+MAY_SKIP = (
+    ("the peer does not ask for markers", lambda options: "--markers" not in options),
+    ("the peer insists on CRCs", lambda options: "--crc=off" not in options),
+    ("the peer asks for CRC", lambda options: "--crc=off" not in options),
+    ("the peer does not ask for CRC", lambda options: "--crc=off" in options),
+    ("the peer does not ask for peer-to-peer mode", lambda options: "--rtr=" not in options),
+    ("the peer asks for peer-to-peer mode", lambda options: "--rtr=" in options),
+    ("it advertises less", lambda options: "--size=" not in options),
+)
+# What an option makes a peer fail, and must.
+MUST_FAIL = {"--crc=off": {"mpa/startup/crc-by-default"}}
+# The SHOULD cases are tried with --markers only: some take as long as a peer is patient.
+SERVERS = ("", "--markers", "--crc=off")
+CLIENTS = ("--size=1M", "--markers --size=1M", "--crc=off", "--rtr=write", "--rtr=read",
+           "--rtr=send")
+
+
+class OwnPeer(Case):
+    """What iwarp ping does wrong, or leaves out, is a bug of the stack or of the case."""
+
+    def run_cases(self, role, options, *arguments):
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            should = ["--should"] if "--markers" in options else []
+            done = run("conform", *arguments, *should, f"--json={report.name}", timeout=300)
+            results = json.load(report)
+        self.assertEqual(results["role"], role)
+        self.assertEqual(results["summary"]["ended_early"], "", done.stdout)
+        return options, results["cases"]
+
+    def run_server(self, options):
+        with Server("ping", "--server", *options.split()) as server:
+            return self.run_cases("responder", options, server.address)
+
+    def run_client(self, options):
+        client = f"{IWARP} ping 127.0.0.1:%p --count 1 --quiet {options}"
+        return self.run_cases("initiator", options, "--serve", "0", "--client", client)
+
+    def check(self, run_peer, all_options):
+        """No case fails, none is skipped without need, and each passes with some options."""
+        wrong, passed, seen = [], set(), set()
+        with concurrent.futures.ThreadPoolExecutor(len(all_options)) as pool:
+            for options, cases in pool.map(run_peer, all_options):
+                failing = MUST_FAIL.get(options, set())
+                for case in cases:
+                    seen.add(case["id"])
+                    if case["result"] == "pass":
+                        passed.add(case["id"])
+                    skip = case["result"] == "skipped" and any(
+                        why in case["detail"] and holds(options) for why, holds in MAY_SKIP)
+                    as_it_should = (case["result"] == "fail" if case["id"] in failing
+                                    else case["result"] == "pass" or skip)
+                    if not as_it_should:
+                        wrong.append(f"{options}: {case['result']} {case['id']}: {case['detail']}")
+        wrong += [f"{case} passes with no options" for case in sorted(seen - passed)]
+        self.assertEqual(wrong, [], "\n".join(wrong))
+        self.assertGreater(len(passed), 150)
+
+    def test_server(self):
+        self.check(self.run_server, SERVERS)
+
+    def test_client(self):
+        self.check(self.run_client, CLIENTS)
+
+
+@contextlib.contextmanager
+def silent_listener():
+    """A peer that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+def waiting(*arguments):
+    """iwarp conform without a client command, and the port where it waits for one."""
+    conform = start("conform", "--serve", "0", *arguments)
+    return conform, int(re.search(r":(\d+)$", conform.stderr.readline().strip())[1])
+
+
+class Reports(Case):
+    def test_text_json_and_junit_say_the_same(self):
+        report, suite = self.scratch / "report.json", self.scratch / "suite.xml"
+        with Server("ping", "--server") as server:
+            text = self.assert_ok(run("conform", server.address, "--only", "mpa/crc", "--only",
+                                      "5040 5", f"--json={report}", "--junit", suite))
+            peer = server.address
+        results = json.loads(report.read_text())
+        n = len(results["cases"])
+        self.assertGreater(n, 1)
+        self.assertEqual(results["peer"], peer)
+        self.assertIn(f"{n} cases, {n} passed, 0 failed, 0 skipped\n", text)
+        self.assertEqual(text.count("\u2714"), n)
+        self.assertNotIn("\x1b", text)
+        root = xml.parse(suite).getroot()
+        self.assertEqual(root.get("tests"), str(n))
+        self.assertEqual(len(root.findall("testsuite/testcase")), n)
+
+    def test_json_alone_on_standard_output(self):
+        with Server("ping", "--server") as server:
+            done = run("conform", "--json", server.address, "--only", "mpa/crc/wrong-field")
+        self.assertEqual([c["result"] for c in json.loads(self.assert_ok(done))["cases"]], ["pass"])
+
+    def test_verbose_shows_the_frames(self):
+        with Server("ping", "--server") as server:
+            text = self.assert_ok(run("conform", server.address, "-v", "--only",
+                                      "mpa/crc/wrong-field"))
+        self.assertIn("conform --> peer  MPA Request", text)
+        self.assertIn("RDMAP Terminate 2/0/02", text)
+
+    def test_a_failure_is_shown_and_counts(self):
+        with silent_listener() as port:
+            done = run("conform", f"127.0.0.1:{port}", "--only", "mpa/crc/wrong-field", "--timeout",
+                       "0.2")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("\u00d7 mpa/crc/wrong-field", done.stdout)
+        self.assertIn("-> Expected: an MPA Reply\n", done.stdout)
+        self.assertRegex(done.stdout, "1 cases, 0 passed, 1 failed, 0 skipped\n$")
+
+
+class Lists(Case):
+    def test_every_case_with_its_role(self):
+        text = self.assert_ok(run("conform", "--list", "--should"))
+        cases = json.loads(self.assert_ok(run("conform", "--list", "--should", "--json")))
+        self.assertEqual(text.count("\n"), len(cases) + 1)
+        self.assertEqual({case["role"] for case in cases}, {"responder", "initiator", "either"})
+
+    def test_role_level_and_choice_count(self):
+        def ids(*arguments):
+            return {c["id"] for c in
+                    json.loads(self.assert_ok(run("conform", "--list", "--json", *arguments)))}
+        self.assertTrue(ids("HOST").isdisjoint(ids("--serve", "1") - ids("HOST")))
+        self.assertNotEqual(ids("HOST"), ids("--serve", "1"))
+        self.assertLessEqual(ids(), ids("--should"))
+        self.assertEqual(ids("--only", "mpa/crc/wrong-field"), {"mpa/crc/wrong-field"})
+
+
+class Usage(Case):
+    def test_what_makes_no_sense(self):
+        for arguments, words in (
+                ([], "HOST is missing"),
+                (["127.0.0.1", "--serve", "1"], "not both"),
+                (["127.0.0.1", "--client", "true"], "--client needs --serve"),
+                (["127.0.0.1", "--only", "nonsense"], "begins with nonsense"),
+                (["127.0.0.1", "--timeout", "0"], "timeout"),
+                (["127.0.0.1:x"], "not an address")):
+            with self.subTest(arguments=arguments):
+                self.assert_fails(run("conform", *arguments), 2, words)
+
+
+class Peers(Case):
+    def test_nobody_there(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{unused.getsockname()[1]}"
+            self.assert_fails(run("conform", address), 1,
+                              f"cannot connect to {address}: connection refused$")
+
+    def test_nobody_connects(self):
+        done = run("conform", "--serve", "0", "--client", "true", "--timeout", "0.2")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "nobody connected within the time limit\n$")
+
+    def test_a_peer_that_goes_ends_the_run(self):
+        listener = socket.create_server(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+
+        def serve_one():
+            connection, _ = listener.accept()
+            listener.close()
+            connection.close()
+        thread = threading.Thread(target=serve_one)
+        thread.start()
+        done = run("conform", f"127.0.0.1:{port}")
+        thread.join(PATIENCE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Ended early: the peer is gone: cannot connect to", done.stdout)
+        self.assertIn("4 cases, ", done.stdout)
+
+    def test_a_peer_that_is_started_by_hand(self):
+        conform, port = waiting("--only", "mpa/crc/wrong-field")
+        run("ping", f"127.0.0.1:{port}", "--count", 1)
+        out, _ = conform.communicate(timeout=PATIENCE)
+        self.assertEqual(conform.returncode, 0, out)
+        self.assertIn("1 cases, 1 passed", out)
+
+    def test_an_interrupt_ends_with_the_summary(self):
+        conform, _ = waiting()
+        conform.send_signal(signal.SIGINT)
+        out, _ = conform.communicate(timeout=PATIENCE)
+        self.assertEqual(conform.returncode, 1)
+        self.assertIn("Ended early: interrupted\n", out)
+        self.assertIn("0 cases, 0 passed", out)
+
+
+main()
