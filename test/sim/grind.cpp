@@ -10,18 +10,22 @@ using namespace iwarp::test;  // NOLINT
 namespace {
 
 constexpr std::uint32_t kSeed = 77;
+constexpr std::uint64_t kImmediate = 0x0102030405060708;
 
 // What the responder has: the same STags and offsets in every run.
 struct Memory {
   Memory(End& end, std::size_t size)
       : target(end.memory(size, kEverything | Access::kZeroBased)),
         inbox(end.memory(600, Access::kLocalWrite)),
-        forbidden(end.memory(600, Access::kLocalWrite)) {
+        forbidden(end.memory(600, Access::kLocalWrite)),
+        counter(end.memory(8, Access::kRemoteAtomic | Access::kZeroBased)) {
     for (std::uint64_t id = 0; id < 3; ++id) post_recv(end, id, sge(inbox, id * 200, 200));
+    REQUIRE(!end.qp->post_recv({.wr_id = 3, .sgl = {}}));  // the Immediate's
   }
   Region* target;
   Region* inbox;
   Region* forbidden;  ///< no right for the peer
+  Region* counter;    ///< the peer adds 1 to it
 };
 
 ConnectionOptions small_segments(bool crc, bool markers) {
@@ -57,7 +61,8 @@ std::vector<Way> ways() {
 
 std::byte pattern(std::size_t i) { return static_cast<std::byte>((i * 131 + i / 251 + 1) & 0xFF); }
 
-// The initiator's octets of: Write, Send, Read, Send with Solicited Event, Send.
+// The initiator's octets of: Write, Send, FetchAdd, Read, Send with Solicited Event, Send,
+// Immediate.
 std::vector<std::byte> record(const Way& way) {
   const std::size_t size = way.size;
   Pair pair(way.options, way.options, {.seed = kSeed});
@@ -66,11 +71,14 @@ std::vector<std::byte> record(const Way& way) {
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, size), remote(memory.target));
   post_send(*pair.a, 2, sge(mine, 0, 200));
+  Region* old = pair.a->memory(8, Access::kLocalWrite);
+  post_fetch_add(*pair.a, 6, sge(old, 0, 8), remote(memory.counter), 1);
   post_read(*pair.a, 3, sge(mine, 0, size), remote(memory.target));
   post_send(*pair.a, 4, sge(mine, 200, 200), SendFlags::kSignaled | SendFlags::kSolicited);
   post_send(*pair.a, 5, sge(mine, 400, 200));
+  post_immediate(*pair.a, 7, kImmediate);
   REQUIRE(pair.establish());
-  REQUIRE(text(pair.b->completions()) == "0 success, 1 success, 2 success");
+  REQUIRE(text(pair.b->completions()) == "0 success, 1 success, 2 success, 3 success");
   REQUIRE(text(pair.a->completions()).find("flushed") == std::string::npos);
   return pair.to_b.log;
 }
@@ -123,7 +131,12 @@ class Player {
       if (wc.status != WcStatus::kSuccess) continue;
       ++delivered;
       if (!exact) continue;
-      CHECK(wc.byte_len == 200);
+      CHECK((wc.wr_id == 3) == (wc.opcode == WcOpcode::kRecvImmediate));
+      CHECK(wc.byte_len == (wc.wr_id == 3 ? 0U : 200U));
+      if (wc.wr_id == 3) {
+        CHECK(wc.immediate == kImmediate);
+        continue;
+      }
       for (std::size_t i = 0; i < 200; ++i) {
         const auto at = wc.wr_id * 200 + i;
         if (memory.inbox->address[at] != pattern(at)) FAIL_CHECK("wrong octet received");
@@ -132,6 +145,7 @@ class Player {
     CHECK(end->guards_intact());
     CHECK(all_zero(memory.forbidden));
     if (!exact) return;
+    CHECK(word(memory.counter) <= 1);
     for (std::size_t i = 0; i < memory.target->length; ++i) {
       const auto octet = memory.target->address[i];
       if (octet != std::byte{0} && octet != pattern(i)) FAIL_CHECK("wrong octet written");
@@ -161,7 +175,7 @@ class Player {
   std::size_t at_ = 0;
 };
 
-// Where each Send ends in a stream without markers.
+// Where each Send and Immediate ends in a stream without markers.
 std::vector<std::size_t> send_ends(const std::vector<std::byte>& stream) {
   std::vector<std::size_t> out;
   for (std::size_t at = kEnhancedFrame; at < stream.size();) {
@@ -169,7 +183,7 @@ std::vector<std::size_t> send_ends(const std::vector<std::byte>& stream) {
                         std::to_integer<std::size_t>(stream[at + 1]);
     const auto opcode = std::to_integer<unsigned>(stream[at + 3]) & 0x0F;
     at += (2 + length + 3) / 4 * 4 + 4;
-    if (opcode == 3 || opcode == 5) out.push_back(at);
+    if (opcode == 3 || opcode == 5 || opcode == 8) out.push_back(at);
   }
   return out;
 }
@@ -187,7 +201,8 @@ TEST_CASE("cut in two at any octet, the conversation is the same [MPA-56] [MPA-6
       player.play(all.subspan(cut));
       CHECK(player.end->qp->state() == QpState::kRts);
       player.check_delivered();
-      CHECK(player.delivered == 3);
+      CHECK(player.delivered == 4);
+      CHECK(word(player.memory.counter) == 1);
       CHECK(player.memory.target->address[way.size - 1] == pattern(way.size - 1));
       player.finish();
       CHECK(player.end->qp->state() == QpState::kIdle);
