@@ -97,7 +97,7 @@ TEST_CASE("cases are chosen by role, level, id and section") {
   CHECK(select(PeerRole::kEither, true, {"nonsense"}).empty());
 }
 
-TEST_CASE("cases come layer by layer, each section in one piece; those that bring peers down last") {
+TEST_CASE("cases come layer by layer, each section in one piece, the dangerous ones last") {
   std::set<std::string_view> seen;
   std::string_view current;
   bool last = false;
