@@ -31,7 +31,9 @@ struct Case {
   Level level = Level::kMust;
   PeerRole role = PeerRole::kEither;
   void (*run)(Script&) = nullptr;
+  bool last = false;  ///< known to bring peers down: run behind all others
 };
+inline constexpr bool kLast = true;
 
 /// The peer did something else.
 struct Failed {

@@ -189,6 +189,7 @@ void reply_word_too_short(Script& s) {
   set_length(frame, Length);
   s.octets(frame);
   expect_give_up(s);
+  expect_next_works(s);
 }
 
 void reply_kinds_without_a(Script& s) {
@@ -233,8 +234,8 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/all-common-kinds", "RFC 6581 9.2", "EMPA-34", "names every kind that is offered and supported", Level::kShould, PeerRole::kResponder, same_kinds_when_asked_together},
     {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends the enhanced word with S=1", Level::kMust, PeerRole::kInitiator, request_word},
     {"mpa/enhanced/request-flags", "RFC 6581 9.2", "EMPA-31 EMPA-40 EMPA-42", "names kinds of RTR with A=1, and none with A=0", Level::kMust, PeerRole::kInitiator, request_flags},
-    {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>},
-    {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and 3 octets", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>},
+    {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
+    {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and 3 octets", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
     {"mpa/enhanced/reply-kinds-without-a", "RFC 6581 9.2", "EMPA-43", "ignores B, C and D of a Reply with A=0", Level::kMust, PeerRole::kInitiator, reply_kinds_without_a},
     {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "tries again with revision 1 when an enhanced Request is refused", Level::kShould, PeerRole::kInitiator, retries_plain},
 };

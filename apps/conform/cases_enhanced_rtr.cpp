@@ -137,12 +137,12 @@ void no_rtr_at_all(Script& s) {
   dance_or_end(s);
 }
 
-// SHOULD only because a kernel is known that does not survive it, and the run would end there.
 void damaged_rtr(Script& s) {
   agree_on(s, Rtr::kWrite);
   s.begin();
   s.fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, 1, 0), {}), {.crc_xor = 1});
   s.expect_end();
+  expect_next_works(s);
 }
 
 // The peer connects -------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ constexpr Case kCases[] = {
     {"mpa/rtr/waits-for-it", "RFC 6581 5", "MPA-93", "sends no FPDU before it has the RTR", Level::kMust, PeerRole::kResponder, waits_for_rtr},
     {"mpa/rtr/split", "RFC 6581 9.2", "EMPA-38 MPA-56", "takes an RTR in two TCP segments", Level::kMust, PeerRole::kResponder, rtr_split},
     {"mpa/rtr/with-the-next", "RFC 6581 9.2", "EMPA-38 MPA-56", "takes an RTR with the next FPDU behind it", Level::kMust, PeerRole::kResponder, rtr_and_more},
-    {"mpa/rtr/damaged", "RFC 5044 4.4", "MPA-46 MPA-93", "ends when the RTR has a wrong CRC", Level::kShould, PeerRole::kResponder, damaged_rtr},
+    {"mpa/rtr/damaged", "RFC 5044 4.4", "MPA-46 MPA-93", "ends when the RTR has a wrong CRC", Level::kMust, PeerRole::kResponder, damaged_rtr, kLast},
     {"mpa/rtr/other-kind", "RFC 6581 9.3", "EMPA-44", "works or ends when the RTR is of another kind", Level::kShould, PeerRole::kResponder, other_kind_than_agreed},
     {"mpa/rtr/missing", "RFC 6581 9.3", "EMPA-44", "works or ends when a Send comes instead of the RTR", Level::kShould, PeerRole::kResponder, no_rtr_at_all},
     {"mpa/rtr/sends-write", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Write first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kWrite>},

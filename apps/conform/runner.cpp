@@ -88,7 +88,8 @@ std::vector<const Case*> select(PeerRole role, bool should, const std::vector<st
       if (fits && wanted && chosen(what, only)) out.push_back(&what);
     }
   }
-  std::ranges::stable_sort(out, {}, [](const Case* what) { return place(what->section); });
+  std::ranges::stable_sort(
+      out, {}, [](const Case* what) { return std::pair(what->last, place(what->section)); });
   return out;
 }
 

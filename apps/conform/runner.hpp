@@ -30,7 +30,8 @@ Result run_case(const Case& what, const Target& target);
 
 /// Cases that a peer in this role can be tested with (kEither: all there are), SHOULD ones only
 /// when asked for, and only those whose id or section begins with one of `only` (none: all). "5044"
-/// means every section of RFC 5044. In the order of the RFCs' layers and of their sections.
+/// means every section of RFC 5044. In the order of the RFCs' layers and of their sections,
+/// but those that are known to bring peers down behind all others.
 std::vector<const Case*> select(PeerRole role, bool should, const std::vector<std::string>& only);
 
 /// What a run knows when it ends.

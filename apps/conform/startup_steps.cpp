@@ -53,6 +53,11 @@ void expect_give_up(Script& script) {
   }
 }
 
+void expect_next_works(Script& script) {
+  script.establish();
+  dance(script);
+}
+
 void expect_no_fpdu(Script& script) {
   const Heard heard = script.hear(300ms);
   if (heard.kind == Heard::Kind::kNothing || ended(heard)) return;

@@ -32,6 +32,9 @@ void expect_full_operation(Script& script);
 /// The connection ends, and no FPDU comes before but possibly a Terminate.
 void expect_give_up(Script& script);
 
+/// The next connection works: the one before has not brought the peer down.
+void expect_next_works(Script& script);
+
 /// No FPDU for a while; the connection may end or stay.
 void expect_no_fpdu(Script& script);
 

@@ -97,7 +97,7 @@ TEST_CASE("cases are chosen by role, level, id and section") {
   CHECK(select(PeerRole::kEither, true, {"nonsense"}).empty());
 }
 
-TEST_CASE("cases come layer by layer, each section in one piece; those that bring peers down last") {
+TEST_CASE("cases come layer by layer, each section in one piece, the dangerous ones last") {
   std::set<std::string_view> seen;
   std::string_view current;
   bool last = false;
@@ -109,7 +109,7 @@ TEST_CASE("cases come layer by layer, each section in one piece; those that brin
     current = what->section;
     if (!same) CHECK_MESSAGE(seen.insert(current).second, current);
   }
-  const auto cases = select(PeerRole::kEither, true, {"RFC 5044 4.4", "RFC 5041"});
+  const auto cases = select(PeerRole::kEither, true, {"RFC 5044 4.3", "RFC 5041"});
   REQUIRE(!cases.empty());
   CHECK(cases.front()->section.starts_with("RFC 5044"));
   CHECK(cases.back()->section.starts_with("RFC 5041"));
