@@ -193,7 +193,7 @@ constexpr Case kCases[] = {
     {"closing/fin/in-message", "RFC 5041 6.2.2", "DDP-62 RDMAP-90", "closes on a FIN between two segments of a message", kMust, kEither, fin_in_message},
     {"closing/fin/read-unanswered", "RFC 5040 6.2", "DDP-62 RDMAP-90", "closes on a FIN in place of a Read Response", kMust, kListens, fin_without_answer},
     {"closing/fin/behind-request-for-data", "RFC 5040 6.2", "DDP-60 RDMAP-90", "closes on a FIN right behind a Read Request", kMust, kListens, fin_before_answer},
-    {"closing/fin/without-mpa-request", "RFC 5044 7.1.2", "MPA-84 MPA-108", "closes on a FIN in place of an MPA Request", kMust, kListens, fin_without_request},
+    {"closing/fin/without-mpa-request", "RFC 5044 7.1.2", "MPA-84 MPA-108", "closes on a FIN in place of an MPA Request", kMust, kListens, fin_without_request, kLast},
     {"closing/fin/behind-mpa-reply", "RFC 5044 7.1.2", "DDP-60 RDMAP-90", "closes on a FIN behind an MPA Reply", kMust, kConnects, fin_behind_reply},
     {"closing/reset/after-startup", "RFC 5044 8", "MPA-108 DDP-62", "survives a reset before any FPDU", kMust, kListens, reset_after_startup},
     {"closing/reset/idle", "RFC 5044 8", "MPA-108 DDP-62", "survives a reset between messages", kMust, kListens, reset_idle},
