@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp conform against kernel siw: what a tester is worth shows against a peer with known defects.
+Usage: conform.py stock|fixed     fails unless exactly what is known of this siw is found
+       conform.py --table FILE    ours, stock and fixed side by side, as a page of Markdown
+Environment: IWARP SIW_CACHE; IWARP_NO_GUEST=1 to skip."""
+import datetime
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, Guest, Listener, environment_path,
+                   run_here)
+
+SKIPPED = 77
+# What Debian's siw does and RFC 5044, 6581, 5041 and 5040 do not allow; see rfc-notes/siw.md.
+ALWAYS = {
+    "mpa/startup/crc-by-default": "does not ask for CRCs unless told to",
+    "mpa/startup/markers-demanded": "rejects who asks for markers",
+    "mpa/startup/reserved-flags-zero": "repeats the reserved flags of the Request",
+    "mpa/request/reject-flag-ignored": "repeats R of the Request",
+    "mpa/request/private-data-257": "takes no more than 256 octets of private data",
+    "mpa/request/private-data-512": "the same",
+    "mpa/request/total-512": "the same",
+    "mpa/enhanced/s-in-revision-1": "repeats S in revision 1",
+    "mpa/depth/ord-not-negotiated": "does not know 0x3FFF",
+    "mpa/depth/ird-not-negotiated": "does not know 0x3FFF",
+    "mpa/crc/flipped-header": "judges the DDP header before the CRC",
+    "ddp/bounds/wraps": "does not see that TO wraps",
+    "ddp/bounds/ends-at-top": "the same",
+    "ddp/untagged/too-long": "says 1/2/02 for 1/2/05",
+    "ddp/untagged/too-long-later": "the same",
+    "rdmap/opcode/read-request-on-queue-0": "looks at the opcode, not at the queue",
+    "rdmap/opcode/read-request-on-queue-2": "the same",
+    "rdmap/opcode/tagged-send": "looks at the opcode, not at T",
+    "rdmap/opcode/tagged-read-request": "the same",
+    "rdmap/opcode/untagged-write": "the same",
+    "rdmap/opcode/untagged-read-response": "the same",
+    "rdmap/read/mo-not-zero": "does not look at MO of a Read Request",
+    "rdmap/read/request-empty": "waits for ever for the header of a Read Request",
+    "rdmap/read/largest": "says 0/1/00 for 0/1/01",
+    "rdmap/read/wraps": "does not see that TO wraps, and closes without a Terminate",
+    "rdmap/terminate/header-read": "brings back a Read Request with another MSN",
+    "rdmap/terminate/length-write": "counts the payload only",
+    "rdmap/terminate/length-send": "the same",
+    "rdmap/terminate/length-read": "the same",
+}
+REPAIRED = {
+    "rdmap/terminate/control-word": "lays the control word out by host bit fields",
+    "mpa/fpdu/split-crc": "loses the first part of a CRC that comes in two",
+}
+# Stale octets in answer to a Read of nothing: one time in three.
+BY_CHANCE = {"rdmap/read/empty", "rdmap/read/empty-unknown", "ddp/tagged/own-empty"}
+# Such cases end the guest's kernel or its listener; what is behind them says nothing.
+FATAL = ("mpa/rtr/damaged", "closing/fin/without-mpa-request", "mpa/request/truncated-key",
+         "mpa/request/truncated-header", "mpa/request/truncated-private-data",
+         "mpa/request/then-fin", "mpa/request/then-reset")
+
+
+def conform(*arguments):
+    """The cases of a run, by id."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        run_here(environment_path("IWARP"), "conform", *arguments, f"--json={report.name}",
+                 limit=900)
+        return {case["id"]: case for case in json.load(report)["cases"]}
+
+
+def as_server(variant, *only):
+    delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
+    with Guest(variant, life=600) as guest:
+        server = guest.start(f"rping -s -a {GUEST_ADDRESS} -P", 580)
+        guest.run("sleep 1")
+        cases = conform(f"127.0.0.1:{guest.ports[7174]}", *delay, *only)
+        del server
+        return cases
+
+
+def as_client(variant):
+    with Guest(variant, life=900) as guest:
+        ping = f"rping -c -a {HOST_SEEN_FROM_GUEST} -p %p -C 1"
+        client = f"{HERE}/siw-guest.sh exec -s {guest.state} -t 20 '{ping}'"
+        return conform("--serve", "0", "--client", client)
+
+
+def check(variant):
+    cases = as_server(variant)
+    failed = {name for name, case in cases.items() if case["result"] == "fail"} - set(FATAL)
+    known = ALWAYS | (REPAIRED if variant == "stock" else {})
+    chance = BY_CHANCE if variant == "stock" else set()
+    missed, new = sorted(set(known) - failed), sorted(failed - set(known) - chance)
+    for name in missed:
+        print(f"fail\t{name}\tnot found, but siw {known[name]}")
+    for name in new:
+        print(f"fail\t{name}\texpected {cases[name]['expected']}, came {cases[name]['came']}")
+    passed = sum(case["result"] == "pass" for case in cases.values())
+    print(f"{variant}: {len(cases)} cases, {passed} passed, {len(failed)} defects found, "
+          f"{len(missed)} of the known ones missed, {len(new)} unknown")
+    return 1 if missed or new or passed < 200 else 0
+
+
+def everything(variant):
+    """All cases in both roles; those that bring a guest down each with a guest of its own."""
+    server = as_server(variant)
+    for name in FATAL:
+        server |= as_server(variant, "--only", name)
+    return server, as_client(variant)
+
+
+def merged(runs):
+    """Of several ways to start a peer: what some way fails, else what some way passes."""
+    cases = {}
+    for run in runs:
+        for name, case in run.items():
+            seen = cases.get(name, {"result": "skipped"})["result"]
+            if seen == "skipped" or case["result"] == "fail":
+                cases[name] = case
+    return cases
+
+
+def our_server(*options):
+    with Listener(environment_path("IWARP"), "ping", "--server", "--listen", "127.0.0.1:0",
+                  *options) as server:
+        return conform(f"127.0.0.1:{server.port}")
+
+
+def our_client(*options):
+    ping = f"{environment_path('IWARP')} ping 127.0.0.1:%p --count 1 --quiet --size 1M"
+    return conform("--serve", "0", "--client", " ".join((ping, *options)))
+
+
+def ours():
+    return (merged([our_server(), our_server("--markers")]),
+            merged([our_client(), our_client("--markers"), our_client("--rtr=write"),
+                    our_client("--rtr=read"), our_client("--rtr=send")]))
+
+
+MARKS = {"pass": "pass", "fail": "**fail**", "skipped": "-"}
+
+
+def table(role, columns):
+    lines = [f"## {role}", "", "| Case | Section | ours | stock | fixed |", "|---|---|---|---|---|"]
+    names = sorted({name: case for cases in columns for name, case in cases.items()}.items())
+    for name, case in names:
+        marks = [MARKS[cases[name]["result"]] if name in cases else "" for cases in columns]
+        lines.append(f"| {name} | {case['section'].removeprefix('RFC ')} | {' | '.join(marks)} |")
+    totals = ["{pass} pass, {fail} fail, {skipped} skipped".format(
+        **{r: sum(c["result"] == r for c in cases.values()) for r in MARKS}) for cases in columns]
+    lines.append(f"| **all {len(names)}** | | {' | '.join(totals)} |")
+    return lines
+
+
+def reasons(columns):
+    lines = ["## What came instead", "", "Of kernel siw as a listening peer.", "",
+             "| Case | Expected | stock | fixed |", "|---|---|---|---|"]
+    for name in sorted(set(columns[1]) | set(columns[2])):
+        cases = [cases.get(name, {"result": ""}) for cases in columns[1:]]
+        if any(case["result"] == "fail" for case in cases):
+            came = [case["came"] if case["result"] == "fail" else MARKS.get(case["result"], "")
+                    for case in cases]
+            expected = next(case["expected"] for case in cases if case["result"] == "fail")
+            lines.append(f"| {name} | {expected} | {' | '.join(came)} |")
+    return lines
+
+
+def write_table(path):
+    servers, clients = zip(ours(), everything("stock"), everything("fixed"))
+    today = datetime.date.today()
+    head = [f"# Conformance of this stack and of kernel siw, {today.day} {today:%B %Y}", "",
+            "All MUST cases of `iwarp conform` against `iwarp ping`, and against `rping` over siw of Linux",
+            "6.1 as Debian has it (`stock`) and with repairs (`fixed`; see [siw.md](siw.md)). A dash: the",
+            "case is about something that the peer need not offer, and does not. Ours was run with and",
+            "without `--markers`, as a client also with each RTR. No cell: the run had ended before, with",
+            "the guest. Written by `test/interop/siw/conform.py --table`.", ""]
+    body = [*table("Listening peers", servers), "", *table("Connecting peers", clients), "",
+            *reasons(servers)]
+    pathlib.Path(path).write_text("\n".join(head + body) + "\n")
+    return 0
+
+
+def main():
+    if os.environ.get("IWARP_NO_GUEST") == "1":
+        print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
+        return SKIPPED
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode != 0:
+        print(built.stdout or "fail\tthe guest cannot be built; IWARP_NO_GUEST=1 skips this test")
+        return SKIPPED if built.returncode == SKIPPED else 1
+    if len(sys.argv) == 3 and sys.argv[1] == "--table":
+        return write_table(sys.argv[2])
+    if len(sys.argv) == 2 and sys.argv[1] in ("stock", "fixed"):
+        return check(sys.argv[1])
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
