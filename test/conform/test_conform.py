@@ -183,7 +183,7 @@ class Peers(Case):
             connection, _ = listener.accept()
             listener.close()
             connection.close()
-        thread = threading.Thread(target=serve_one)
+        thread = threading.Thread(target=serve_one, daemon=True)
         thread.start()
         done = run("conform", f"127.0.0.1:{port}")
         thread.join(PATIENCE)
