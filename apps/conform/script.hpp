@@ -48,8 +48,8 @@ struct Setup {
   std::uint16_t ird = 16;
   std::uint16_t ord = 16;
   bool extensions = false;  ///< ask for RFC 7306 (see rfc-notes/decisions/0010)
-  Octets private_data{};
-  std::optional<mpa::EnhancedWord> word{};  ///< said instead of what the fields above make
+  Octets private_data;
+  std::optional<mpa::EnhancedWord> word;  ///< said instead of what the fields above make
 };
 
 class Recorder;

@@ -72,11 +72,13 @@ class OwnPeer(Case):
         self.assertEqual(wrong, [], "\n".join(wrong))
         self.assertGreater(len(passed), 150)
 
-    def test_server(self):
-        self.check(self.run_server, SERVERS)
-
-    def test_client(self):
-        self.check(self.run_client, CLIENTS)
+    def test_both_roles(self):
+        # At once: most of the time of either is spent on waiting.
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            roles = [pool.submit(self.check, self.run_server, SERVERS),
+                     pool.submit(self.check, self.run_client, CLIENTS)]
+        for role in roles:
+            role.result()
 
 
 @contextlib.contextmanager
