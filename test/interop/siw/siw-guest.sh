@@ -104,10 +104,12 @@ boot_once() {
     -kernel "$kern" -initrd "$state/initrd" \
     -append "console=ttyS0 panic=-1 oops=panic mitigations=off nokaslr quiet loglevel=5 tsc=reliable no_timer_check random.trust_cpu=on siw.variant=$variant siw.mtu=$mtu ${params:+siw.params=$params }$append" \
     -netdev "user,id=n0,net=10.0.2.0/24,ipv6=off$hf" \
-    -device "$dev,netdev=n0,mac=52:54:00:51:77:01,speed=10000,duplex=full$rom" \
+    -device "$dev,netdev=n0,mac=52:54:00:51:77:01,speed=10000,duplex=full,event_idx=off$rom" \
     -netdev "user,id=n1,net=10.0.3.0/24,ipv6=off,hostfwd=tcp:127.0.0.1:$ctl-10.0.3.15:2222" \
-    -device "$dev,netdev=n1,mac=52:54:00:51:77:02$rom" \
+    -device "$dev,netdev=n1,mac=52:54:00:51:77:02,event_idx=off$rom" \
     ${pcap:+-object "filter-dump,id=d0,netdev=n0,file=$pcap,maxlen=65536"}
+  # event_idx: with it the emulated card sometimes loses a notification under load, and then nothing
+  # moves on eth0 any more, not even a ping.
   : >"$state/console.log"
   # `timeout` is the dead man's switch: no guest outlives its life.
   setsid timeout -k 5 "$life" "$qemu" "$@" </dev/null >"$state/qemu.log" 2>&1 9>&- &
