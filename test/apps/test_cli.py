@@ -49,7 +49,7 @@ class Usage(Case):
             (("put", "/etc/passwd", "iwarp://host/.x"), r"^iwarp put: "),
             (("ping",), r"^iwarp ping: .*HOST"),
             (("ping", "--server", "host"), r"^iwarp ping: .*no HOST"),
-            (("ping", "host", "--size", "25"), r"^iwarp ping: --size: "),
+            (("ping", "host", "--size", "5M"), r"^iwarp ping: --size: "),
             (("ping", "host", "--count", "-1"), r"^iwarp ping: .*--count"),
             (("serve",), r"^iwarp serve: .*DIR"),
             (("serve", ".", "--listen", "host:99999"), r"^iwarp serve: .*host:99999"),

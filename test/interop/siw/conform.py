@@ -64,16 +64,20 @@ FATAL = ("mpa/rtr/damaged", "closing/fin/without-mpa-request", "mpa/request/trun
 def conform(*arguments):
     """The cases of a run, by id."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        run_here(environment_path("IWARP"), "conform", *arguments, f"--json={report.name}",
-                 limit=900)
-        return {case["id"]: case for case in json.load(report)["cases"]}
+        status, _, error = run_here(environment_path("IWARP"), "conform", *arguments,
+                                    f"--json={report.name}", limit=900)
+        text = report.read()
+        if not text:
+            raise RuntimeError(f"iwarp conform ended with {status} and no report: {error}")
+        return {case["id"]: case for case in json.loads(text)["cases"]}
 
 
 def as_server(variant, *only):
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
     with Guest(variant, life=600) as guest:
         server = guest.start(f"rping -s -a {GUEST_ADDRESS} -P", 580)
-        guest.run("sleep 1")
+        # 7174, as the kernel writes it.
+        guest.run("until grep -q :1C06 /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done")
         cases = conform(f"127.0.0.1:{guest.ports[7174]}", *delay, *only)
         del server
         return cases
