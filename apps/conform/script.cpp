@@ -53,6 +53,17 @@ void Script::start_connection() {
 
 void Script::open() {
   start_connection();
+  try {
+    take_connection();
+  } catch (const Unreachable& unreachable) {
+    // A peer that was there for this case and is gone is what the case found.
+    if (met_) throw Failed{"another connection to the peer", unreachable.what()};
+    throw;
+  }
+  met_ = true;
+}
+
+void Script::take_connection() {
   if (target_.acceptor == nullptr) {
     link_ = Link::connect(target_.address, deadline_, mss_);
     return;

@@ -161,6 +161,7 @@ class Script {
   void tagged_message(ddp::SegmentHeader header, bytes::View payload);
   bool serve(const Heard& heard);
   void start_connection();
+  void take_connection();
   Octets make_startup(const mpa::StartupFrame& frame);
   mpa::StartupFrame take_startup(Heard heard);
   void take_rtr(mpa::Rtr kind);
@@ -174,6 +175,7 @@ class Script {
   std::array<std::uint32_t, ddp::kQueues> msn_{1, 1, 1, 1};
   int mss_ = 0;
   std::function<void(const Segment&)> watcher_;
+  bool met_ = false;  ///< it has had a connection
   bool serve_memory_ = true;
   Octets memory_;
   std::optional<mpa::StartupFrame> our_startup_;
