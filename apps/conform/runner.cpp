@@ -79,17 +79,21 @@ std::span<const std::span<const Case>> all_cases() {
 }
 
 std::vector<const Case*> select(PeerRole role, bool should, const std::vector<std::string>& only) {
-  std::vector<const Case*> out;
+  // Dangerous ones last, then by section, then as the tables have them.
+  using Place = std::tuple<bool, decltype(place({})), std::size_t>;
+  std::vector<std::pair<Place, const Case*>> found;
   for (const auto table : all_cases()) {
     for (const Case& what : table) {
       const bool fits =
           role == PeerRole::kEither || what.role == PeerRole::kEither || what.role == role;
       const bool wanted = should || what.level == Level::kMust;
-      if (fits && wanted && chosen(what, only)) out.push_back(&what);
+      if (!fits || !wanted || !chosen(what, only)) continue;
+      found.push_back({{what.last, place(what.section), found.size()}, &what});
     }
   }
-  std::ranges::stable_sort(
-      out, {}, [](const Case* what) { return std::pair(what->last, place(what->section)); });
+  std::ranges::sort(found);
+  std::vector<const Case*> out;
+  for (const auto& [at, what] : found) out.push_back(what);
   return out;
 }
 
