@@ -2,6 +2,7 @@
 // Session: set-up, teardown, and the arm-poll-sleep pattern of completion channels.
 #include "common/session.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -97,7 +98,8 @@ verbs::WorkCompletion Session::wait(Timeout timeout) {
         return *wc;
       }
       const bool flushed = wc->status == verbs::WcStatus::kWrFlush;
-      throw PeerGone(flushed ? end_reason() : std::string(verbs::to_string(wc->status)));
+      if (flushed) throw PeerGone(end_reason());
+      throw PeerGone(fmt::format("{}; {}", verbs::to_string(wc->status), end_reason()));
     }
     cq_->arm(verbs::Notify::kNext);
     fresh_ = std::span(batch_).first(cq_->poll(batch_));
