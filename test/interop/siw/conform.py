@@ -83,11 +83,11 @@ def as_server(variant, *only):
         return cases
 
 
-def as_client(variant):
+def as_client(variant, *only):
     with Guest(variant, life=900) as guest:
         ping = f"rping -c -a {HOST_SEEN_FROM_GUEST} -p %p -C 1"
         client = f"{HERE}/siw-guest.sh exec -s {guest.state} -t 20 '{ping}'"
-        return conform("--serve", "0", "--client", client)
+        return conform("--serve", "0", "--client", client, *only)
 
 
 def check(variant):
@@ -111,7 +111,12 @@ def everything(variant):
     server = as_server(variant)
     for name in FATAL:
         server |= as_server(variant, "--only", name)
-    return server, as_client(variant)
+    client = as_client(variant)
+    for name in [name for name, case in client.items() if case["result"] == "fail"]:
+        again = as_client(variant, "--only", name)[name]  # the guest may have been gone
+        if again["result"] != "fail":
+            client[name] = again | {"result": "once"}
+    return server, client
 
 
 def merged(runs):
@@ -142,7 +147,7 @@ def ours():
                     our_client("--rtr=read"), our_client("--rtr=send")]))
 
 
-MARKS = {"pass": "pass", "fail": "**fail**", "skipped": "-"}
+MARKS = {"pass": "pass", "fail": "**fail**", "once": "fail once", "skipped": "-"}
 
 
 def table(role, columns):
@@ -151,7 +156,7 @@ def table(role, columns):
     for name, case in names:
         marks = [MARKS[cases[name]["result"]] if name in cases else "" for cases in columns]
         lines.append(f"| {name} | {case['section'].removeprefix('RFC ')} | {' | '.join(marks)} |")
-    totals = ["{pass} pass, {fail} fail, {skipped} skipped".format(
+    totals = ["{pass} pass, {fail} fail, {once} once, {skipped} skipped".format(
         **{r: sum(c["result"] == r for c in cases.values()) for r in MARKS}) for cases in columns]
     lines.append(f"| **all {len(names)}** | | {' | '.join(totals)} |")
     return lines
@@ -177,8 +182,8 @@ def write_table(path):
             "All MUST cases of `iwarp conform` against `iwarp ping`, and against `rping` over siw of Linux",
             "6.1 as Debian has it (`stock`) and with repairs (`fixed`; see [siw.md](siw.md)). A dash: the",
             "case is about something that the peer need not offer, and does not. Ours was run with and",
-            "without `--markers`, as a client also with each RTR. No cell: the run had ended before, with",
-            "the guest. Written by `test/interop/siw/conform.py --table`.", ""]
+            "without `--markers`, as a client also with each RTR. What failed with a connecting guest was",
+            "tried again with a new one; *fail once*: it passed, or was skipped, then. Written by `test/interop/siw/conform.py --table`.", ""]
     body = [*table("Listening peers", servers), "", *table("Connecting peers", clients), "",
             *reasons(servers)]
     pathlib.Path(path).write_text("\n".join(head + body) + "\n")
