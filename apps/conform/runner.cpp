@@ -93,6 +93,7 @@ std::vector<const Case*> select(PeerRole role, bool should, const std::vector<st
   }
   std::ranges::sort(found);
   std::vector<const Case*> out;
+  out.reserve(found.size());
   for (const auto& [at, what] : found) out.push_back(what);
   return out;
 }
