@@ -38,7 +38,9 @@ class OwnPeer(Case):
     def run_cases(self, role, options, *arguments):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             should = ["--should"] if "--markers" in options else []
-            done = run("conform", *arguments, *should, f"--json={report.name}", timeout=300)
+            # A limit that also a peer under a sanitizer keeps, beside others like it.
+            done = run("conform", *arguments, *should, "--timeout=30",
+                       f"--json={report.name}", timeout=300)
             results = json.load(report)
         self.assertEqual(results["role"], role)
         self.assertEqual(results["summary"]["ended_early"], "", done.stdout)
