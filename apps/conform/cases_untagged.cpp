@@ -145,10 +145,12 @@ void no_receive(Script& s) {
     if (segment && !heard.segment->is(rdmap::Opcode::kTerminate)) continue;
     if (!segment) throw Skipped{"the peer's program did not let its receives run out"};
     const auto terminate = read_terminate(*heard.segment);
-    if (terminate.terminate.fault == rdmap::kLocalCatastrophic) {
+    const auto& fault = terminate.terminate.fault;
+    // Of either layer: its own trouble, such as a program that gave its buffers back on leaving.
+    if (fault == rdmap::kLocalCatastrophic || fault == ddp::kDdpCatastrophic) {
       throw Skipped{"the peer's program ended the stream first"};
     }
-    if (terminate.terminate.fault == ddp::kUntaggedNoBuffer) return;
+    if (fault == ddp::kUntaggedNoBuffer) return;
     throw Failed{"Terminate " + bytes::to_string(ddp::kUntaggedNoBuffer), describe(terminate)};
   }
 }

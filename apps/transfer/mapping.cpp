@@ -15,10 +15,12 @@ namespace iwarp::apps {
 
 namespace {
 
-std::atomic<const char*> sigbus_line{""};
+std::atomic<const char*> sigbus_line{nullptr};
 
 void on_sigbus(int) {
-  const char* line = sigbus_line.load();
+  const char* line = sigbus_line.exchange(nullptr);
+  // Several threads may run into the missing pages; one speaks and ends the program.
+  while (line == nullptr) pause();
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line, std::strlen(line));
   _exit(kExitFailure);
 }
