@@ -50,6 +50,8 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   std::vector<std::shared_ptr<DrivenConnection>> live() const;
   /// What comes and came about `qp` on `from` goes to `to`.
   void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);
+  /// A free number for a queue pair. Under `mutex`.
+  verbs::QpNum next_number();
   void destroy(verbs::QueuePair* qp);
   void destroy(verbs::CompletionQueue* cq);
   void destroy(verbs::SharedReceiveQueue* srq);

@@ -28,6 +28,16 @@ bool needs_writing(Access access) {
          has(access, Access::kRemoteAtomic);
 }
 
+constexpr verbs::QpNum kQpNumMask = 0xFFFFFF;
+
+bool within(const verbs::QpInit& init, const RnicOptions& options) {
+  const auto& limits = init.limits;
+  return limits.max_send_wr != 0 && limits.max_send_wr <= options.max_wr &&
+         (init.srq != nullptr || limits.max_recv_wr != 0) && limits.max_recv_wr <= options.max_wr &&
+         limits.max_send_sge <= bytes::kMaxSge && limits.max_recv_sge <= bytes::kMaxSge &&
+         limits.max_inline <= 4096 && (init.num & ~kQpNumMask) == 0;
+}
+
 Expected<Memory> create(Rnic& rnic, const verbs::StagTable::NewRegion& what) {
   auto region = rnic.impl().stags.create(what);
   if (!region) return std::unexpected(region.error());
@@ -202,12 +212,7 @@ void Rnic::Impl::destroy(verbs::SharedReceiveQueue* srq) {
 // Queue pairs -------------------------------------------------------------------------------------
 
 Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
-  const auto& limits = init.limits;
-  const auto max_wr = impl_->options.max_wr;
-  if (init.send_cq == nullptr || init.recv_cq == nullptr || limits.max_send_wr == 0 ||
-      limits.max_send_wr > max_wr || (init.srq == nullptr && limits.max_recv_wr == 0) ||
-      limits.max_recv_wr > max_wr || limits.max_send_sge > bytes::kMaxSge ||
-      limits.max_recv_sge > bytes::kMaxSge || limits.max_inline > 4096) {
+  if (init.send_cq == nullptr || init.recv_cq == nullptr || !within(init, impl_->options)) {
     return refuse(Errc::kInvalidArgument);
   }
   init.pd = pd.id();
@@ -217,18 +222,20 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
     return refuse(Errc::kInvalidArgument);
   }
   if (impl_->qps.size() == impl_->options.max_qps) return refuse(Errc::kLimitReached);
-  while (impl_->next_qp == 0 || impl_->qp_numbers.contains(impl_->next_qp)) {
-    impl_->next_qp = (impl_->next_qp + 1) & 0xFFFFFF;
-  }
-  const verbs::QpNum num = impl_->next_qp;
-  impl_->next_qp = (num + 1) & 0xFFFFFF;
+  if (impl_->qp_numbers.contains(init.num)) return refuse(Errc::kInvalidArgument);
+  if (init.num == 0) init.num = impl_->next_number();
   auto* const impl = impl_.get();
-  QpHandle qp(new QueuePair(num, init, impl_->stags,
+  QpHandle qp(new QueuePair(init.num, init, impl_->stags,
                             [impl](const verbs::AsyncEvent& event) { impl->async.push(event); }),
               QpDeleter{this});
-  impl_->qp_numbers.insert(num);
+  impl_->qp_numbers.insert(init.num);
   impl_->qps.try_emplace(qp.get());
   return qp;
+}
+
+verbs::QpNum Rnic::Impl::next_number() {
+  while (next_qp == 0 || qp_numbers.contains(next_qp)) next_qp = (next_qp + 1) & kQpNumMask;
+  return std::exchange(next_qp, (next_qp + 1) & kQpNumMask);
 }
 
 void QpDeleter::operator()(QueuePair* qp) const { rnic->impl().destroy(qp); }

@@ -29,6 +29,7 @@ struct QpLimits {
 };
 
 struct QpInit {
+  QpNum num = 0;  ///< 24 bits, free; 0: the Rnic picks one
   PdId pd = 0;
   CompletionQueue* send_cq = nullptr;
   CompletionQueue* recv_cq = nullptr;

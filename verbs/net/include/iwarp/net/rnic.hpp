@@ -125,6 +125,7 @@ class Rnic {
   Expected<CqHandle> create_cq(std::size_t capacity, CompletionChannel* channel = nullptr);
   Expected<SrqHandle> create_srq(ProtectionDomain& pd, const SharedReceiveQueue::Limits& limits);
   /// init.pd is filled in from `pd`. Errc::kWrongPd: `srq` of another PD is fine, of none is not.
+  /// Errc::kInvalidArgument: above a limit, or init.num is in use or has more than 24 bits.
   Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
 
   // Connections ---------------------------------------------------------------------------------
