@@ -67,9 +67,10 @@ ProtectionDomain::~ProtectionDomain() {
 // Memory ------------------------------------------------------------------------------------------
 
 Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte> octets,
-                                       Access access, const QueuePair* only_for) {
+                                       Access access, const MemoryOptions& options) {
   // The right to the memory is verified before an STag exists. [DDP-103] [RDMAP-123] [SEC-33]
   if (!is_mapped(octets, needs_writing(access))) return refuse(Errc::kInvalidArgument);
+  const auto* const only_for = options.only_for;
   if (only_for != nullptr && only_for->pd() != pd.id()) return refuse(Errc::kWrongPd);
   // From here on it stands for these octets, in this domain or for one stream of it. [DDP-86]
   // [DDP-96]
@@ -78,15 +79,16 @@ Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte
                         .qp = only_for != nullptr ? only_for->num() : 0,
                         .address = octets.data(),
                         .length = octets.size(),
-                        .access = access});
+                        .access = access,
+                        .iova = options.iova});
 }
 
 Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<const std::byte> octets,
-                                       Access access, const QueuePair* only_for) {
+                                       Access access, const MemoryOptions& options) {
   if (!has(kLocalAndRemoteRead, access)) return refuse(Errc::kInvalidArgument);
   // Without a right to write nobody does through this pointer.
   return register_memory(pd, std::span(const_cast<std::byte*>(octets.data()), octets.size()),
-                         access, only_for);
+                         access, options);
 }
 
 Expected<Memory> Rnic::allocate_fast_region(ProtectionDomain& pd) {
@@ -141,20 +143,32 @@ Expected<CmChannelHandle> Rnic::create_cm_channel() {
 
 // Entries are given out here only. [SEC-23] [RDMAP-124]
 Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* channel) {
+  std::function<void(CompletionQueue&)> notify;
+  if (channel != nullptr) notify = [channel](CompletionQueue& cq) { channel->push(&cq); };
+  auto cq = create_cq(capacity, std::move(notify));
+  if (cq) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->cqs.at(cq->get()).channel = channel;
+  }
+  return cq;
+}
+
+Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
+                                   std::function<void(CompletionQueue&)> notify) {
   if (capacity == 0 || capacity > impl_->options.max_cqe) return refuse(Errc::kInvalidArgument);
   auto feed = std::make_shared<CqFeed>(impl_->pick_worker());
   auto self = std::make_shared<CompletionQueue*>(nullptr);
   const std::lock_guard lock(impl_->mutex);
   if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
   CqHandle cq(new CompletionQueue(capacity,
-                                  [feed, channel, self] {
+                                  [feed, notify = std::move(notify), self] {
                                     feed->notified();
-                                    if (channel != nullptr) channel->push(*self);
+                                    if (notify) notify(**self);
                                   }),
               CqDeleter{this});
   *self = cq.get();
   cq->set_progress(feed.get());
-  impl_->cqs[cq.get()] = {.feed = std::move(feed), .channel = channel};
+  impl_->cqs[cq.get()] = {.feed = std::move(feed)};
   return cq;
 }
 

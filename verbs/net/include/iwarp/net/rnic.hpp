@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -54,6 +55,14 @@ class ProtectionDomain {
  private:
   Rnic& rnic_;
   verbs::PdId id_;
+};
+
+struct MemoryOptions {
+  /// Ties the memory to that queue pair's stream: nobody else can use it remotely. [DDP-87]
+  const QueuePair* only_for = nullptr;
+  /// What the peer (as TO) and an Sge call the first octet; without it, its virtual address. Up to
+  /// 2^64 there must be room for all octets; not together with Access::kZeroBased.
+  std::optional<std::uint64_t> iova = {};
 };
 
 /// A region, fast-register region or window. Ends with its handle; movable.
@@ -107,14 +116,13 @@ class Rnic {
   ~Rnic();
 
   Expected<std::unique_ptr<ProtectionDomain>> alloc_pd();
-  /// `octets` stay where they are until deregistered. `only_for`: tied to that queue pair's stream,
-  /// nobody else can use it remotely. [DDP-87] Errc::kInvalidArgument: empty, or not writable
-  /// memory for a right that needs it. [RDMAP-123]
+  /// `octets` stay where they are until deregistered. Errc::kInvalidArgument: empty, or not writable
+  /// memory for a right that needs it, or an `iova` that does not fit. [RDMAP-123]
   Expected<Memory> register_memory(ProtectionDomain& pd, std::span<std::byte> octets, Access access,
-                                   const QueuePair* only_for = nullptr);
+                                   const MemoryOptions& options = {});
   /// Read-only memory: local and remote read only.
   Expected<Memory> register_memory(ProtectionDomain& pd, std::span<const std::byte> octets,
-                                   Access access, const QueuePair* only_for = nullptr);
+                                   Access access, const MemoryOptions& options = {});
   /// Invalid until a kFastRegister request gives it meaning.
   Expected<Memory> allocate_fast_region(ProtectionDomain& pd);
   /// Type 2 window: invalid until a kBindWindow request.
@@ -123,6 +131,9 @@ class Rnic {
   /// A descriptor to sleep on, shared by any number of completion queues.
   Expected<std::unique_ptr<CompletionChannel>> create_channel();
   Expected<CqHandle> create_cq(std::size_t capacity, CompletionChannel* channel = nullptr);
+  /// `notify` is called once per arm(), by whoever completed something, without locks held. It must
+  /// not wait.
+  Expected<CqHandle> create_cq(std::size_t capacity, std::function<void(CompletionQueue&)> notify);
   Expected<SrqHandle> create_srq(ProtectionDomain& pd, const SharedReceiveQueue::Limits& limits);
   /// init.pd is filled in from `pd`. Errc::kWrongPd: `srq` of another PD is fine, of none is not.
   /// Errc::kInvalidArgument: above a limit, or init.num is in use or has more than 24 bits.
