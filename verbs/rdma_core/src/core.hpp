@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Core: the one software RNIC of the process, made when the first device is opened, and the thread
+// that carries its events to the objects of the program. It is never destroyed: programs exit with
+// objects alive, and exiting must not wait for anything.
+//
+// fork(2): threads do not survive into the child, so the parent's Core is abandoned there, its
+// descriptors are closed, and a new one is made when the child opens a device. Objects of the
+// parent are dead in the child: see alive().
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "iwarp/net/rnic.hpp"
+
+namespace iwarp::rdma_core {
+
+struct Qp;
+
+class Core {
+ public:
+  /// The Core of this process. Throws std::system_error when it cannot be made.
+  static Core& get();
+
+  /// False in the child of a fork for what the parent made.
+  bool alive() const;
+  net::Rnic& rnic() { return *rnic_; }
+  /// Connection events of all queue pairs; the dispatcher takes them.
+  net::CmChannel& cm_channel() { return cm_channel_; }
+
+  // Queue pairs by number, for events and for rdma_conn_param::qp_num.
+  void add(Qp& qp);
+  void remove(const Qp& qp);
+  /// Calls `use` with the queue pair, which cannot be destroyed meanwhile. False: there is none.
+  template <typename Function>
+  bool with_qp(verbs::QpNum num, Function use) {
+    const std::lock_guard lock(qps_mutex_);
+    const auto it = qps_.find(num);
+    if (it == qps_.end()) return false;
+    use(*it->second);
+    return true;
+  }
+
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+ private:
+  Core();
+  ~Core() = default;
+  void dispatch();
+
+  const std::unique_ptr<net::Rnic> rnic_;
+  net::CmChannel cm_channel_;
+  std::mutex qps_mutex_;  ///< before the locks of the CM and of event queues
+  std::unordered_map<verbs::QpNum, Qp*> qps_;
+};
+
+/// What the dispatcher calls, without locks held; in cm_events.cpp and async.cpp.
+void dispatch_cm_event(Core& core, net::CmEvent event);
+void dispatch_async_event(Core& core, const verbs::AsyncEvent& event);
+
+}  // namespace iwarp::rdma_core

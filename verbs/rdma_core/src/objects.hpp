@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects behind the handles of the C interface. Each contains the C struct that programs hold
+// a pointer to, and of() leads back from there. Counts of users answer EBUSY where rdma-core and
+// the kernel do.
+#pragma once
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core.hpp"
+#include "event_queue.hpp"
+
+namespace iwarp::rdma_core {
+
+/// An open device. All contexts of a process share one Core; what one made, the other may use.
+struct Context {
+  explicit Context(Core& core_of_process);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  static Context& of(ibv_context* context) {
+    return *reinterpret_cast<Context*>(verbs_get_ctx(context));
+  }
+  ibv_context* handle() { return &abi.context; }
+
+  verbs_context abi{};  ///< first
+  Core& core;
+  EventQueue<ibv_async_event> async;
+};
+
+struct Pd {
+  ibv_pd abi{};  ///< first
+  Context& context;
+  std::unique_ptr<net::ProtectionDomain> core;
+  std::atomic<int> users{0};  ///< regions, windows, queue pairs, shared receive queues
+
+  static Pd& of(ibv_pd* pd) { return *reinterpret_cast<Pd*>(pd); }
+};
+
+struct Mr {
+  ibv_mr abi{};  ///< first
+  Pd* pd;
+  int access;
+  net::Memory core;
+
+  static Mr& of(ibv_mr* mr) { return *reinterpret_cast<Mr*>(mr); }
+};
+
+struct Mw {
+  ibv_mw abi{};  ///< first
+  Pd& pd;
+  net::Memory core;
+
+  static Mw& of(ibv_mw* mw) { return *reinterpret_cast<Mw*>(mw); }
+};
+
+struct Cq;
+
+struct CompChannel {
+  ibv_comp_channel abi{};  ///< first
+  Context& context;
+  EventQueue<Cq*> events;
+
+  static CompChannel& of(ibv_comp_channel* channel) {
+    return *reinterpret_cast<CompChannel*>(channel);
+  }
+};
+
+struct Cq {
+  explicit Cq(Context& its_context) : context(its_context) {}
+
+  ibv_cq_ex abi{};  ///< first; ibv_cq is its beginning
+  Context& context;
+  CompChannel* channel = nullptr;
+  net::CqHandle core;
+  std::atomic<int> users{0};  ///< queue pairs
+  /// Events put into channel or async queue; destroying waits until as many were acknowledged.
+  std::atomic<std::uint32_t> comp_events{0};
+  std::atomic<std::uint32_t> async_events{0};
+  unsigned empty_polls = 0;    ///< in a row; only to be polite to other threads
+  verbs::WorkCompletion wc{};  ///< under an ibv_start_poll()
+
+  static Cq& of(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
+  static Cq& of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
+  ibv_cq* handle() { return ibv_cq_ex_to_cq(&abi); }
+};
+
+struct Srq {
+  explicit Srq(Pd& its_pd) : pd(its_pd) {}
+
+  ibv_srq abi{};  ///< first
+  Pd& pd;
+  net::SrqHandle core;
+  std::uint32_t limit = 0;
+  std::atomic<int> users{0};  ///< queue pairs
+  std::atomic<std::uint32_t> async_events{0};
+
+  static Srq& of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }
+};
+
+class CmId;
+
+struct Qp {
+  explicit Qp(Context& its_context) : context(its_context) {}
+
+  ibv_qp_ex abi{};  ///< first; ibv_qp is its beginning
+  Context& context;
+  Pd* pd = nullptr;
+  Cq* send_cq = nullptr;
+  Cq* recv_cq = nullptr;
+  Srq* srq = nullptr;
+  ibv_qp_cap cap{};
+  bool signal_all = false;
+  std::mutex mutex;  ///< of state and attributes
+  /// As the program knows it. The core has no INIT and RTR: it is Idle until it is connected.
+  std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
+  ibv_qp_attr attributes{};  ///< what ibv_modify_qp() was told, for ibv_query_qp()
+  std::atomic<std::uint32_t> async_events{0};
+  /// Who connects it: an id of the CM, or nobody (bring-up without the CM). Under the CM's lock.
+  CmId* cm_id = nullptr;
+  /// Requests between ibv_wr_start() and ibv_wr_complete(), see wr_ex.cpp.
+  struct Staged;
+  std::unique_ptr<Staged, void (*)(Staged*)> staged{nullptr, nullptr};
+  net::QpHandle core;  ///< the last: ends before the rest
+
+  static Qp& of(ibv_qp* qp) { return *reinterpret_cast<Qp*>(qp); }
+  static Qp& of(ibv_qp_ex* qp) { return *reinterpret_cast<Qp*>(qp); }
+  ibv_qp* handle() { return &abi.qp_base; }
+};
+
+// What the CM and the bring-up without it need of a queue pair; queue_pair.cpp.
+/// It is connected: the program sees RTS.
+void qp_connected(Qp& qp);
+/// Its connection is over, or did not come about: the program sees ERR, and all that is posted is
+/// flushed.
+void qp_disconnected(Qp& qp);
+
+}  // namespace iwarp::rdma_core

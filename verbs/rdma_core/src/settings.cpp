@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row per variable: its name, what it may say, and what that sets.
+#include "settings.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace iwarp::rdma_core {
+namespace {
+
+constexpr unsigned kMinFpdu = 128;
+constexpr unsigned kMaxFpdu = 64768;
+constexpr unsigned kMaxDelay = 4000;
+constexpr unsigned kMaxHold = 3'600'000;
+constexpr std::chrono::milliseconds kDefaultHold = std::chrono::seconds(10);
+
+/// Sets what `text` says; false: it says nothing known.
+using Apply = bool (*)(Settings& settings, std::string_view text);
+
+struct Variable {
+  const char* name;
+  const char* values;  ///< for the complaint
+  Apply apply;
+};
+
+bool number(std::string_view text, unsigned low, unsigned high, unsigned& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size() && out >= low && out <= high;
+}
+
+bool on_off(std::string_view text, bool& out) {
+  out = text == "on" || text == "1";
+  return out || text == "off" || text == "0";
+}
+
+bool crc(Settings& s, std::string_view text) { return on_off(text, s.connection.startup.crc); }
+bool markers(Settings& s, std::string_view text) {
+  return on_off(text, s.connection.startup.markers);
+}
+
+bool mpa_revision(Settings& s, std::string_view text) {
+  if (text != "1" && text != "2" && text != "2-only") return false;
+  s.connection.startup.revision = text == "1" ? 1 : 2;
+  s.fall_back_to_revision_1 = text != "2-only";
+  return true;
+}
+
+bool rtr(Settings& s, std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, mpa::Rtr>, 4> kKinds{
+      {{"none", mpa::Rtr::kNone},
+       {"write", mpa::Rtr::kWrite},
+       {"read", mpa::Rtr::kRead},
+       {"send", mpa::Rtr::kSend}}};
+  for (const auto& [name, kind] : kKinds) {
+    if (name != text) continue;
+    s.connection.startup.rtr = kind;
+    return true;
+  }
+  return false;
+}
+
+bool fpdu(Settings& s, std::string_view text) {
+  unsigned octets = 0;
+  if (text == "max") {
+    octets = kMaxFpdu;
+  } else if (text != "emss" && !number(text, kMinFpdu, kMaxFpdu, octets)) {
+    return false;
+  }
+  s.connection.max_ulpdu = octets;
+  return true;
+}
+
+bool placement(Settings& s, std::string_view text) {
+  if (text != "verified" && text != "direct") return false;
+  s.connection.placement =
+      text == "direct" ? verbs::Placement::kDirect : verbs::Placement::kVerified;
+  return true;
+}
+
+bool extensions(Settings& s, std::string_view text) {
+  s.connection.startup.extensions = text == "auto";
+  return text == "auto" || text == "off";
+}
+
+bool first_fpdu_delay(Settings& s, std::string_view text) {
+  unsigned delay = 0;
+  if (!number(text, 0, kMaxDelay, delay)) return false;
+  s.connection.first_fpdu_delay = std::chrono::milliseconds(delay);
+  return true;
+}
+
+bool receive_hold(Settings& s, std::string_view text) {
+  unsigned hold = 0;
+  if (!number(text, 0, kMaxHold, hold)) return false;
+  s.connection.receive_hold = std::chrono::milliseconds(hold);
+  return true;
+}
+
+bool port_range(Settings& s, std::string_view text) {
+  unsigned low = 0;
+  unsigned high = 0;
+  const auto dash = text.find('-');
+  if (dash == std::string_view::npos || !number(text.substr(0, dash), 1, UINT16_MAX, low) ||
+      !number(text.substr(dash + 1), low, UINT16_MAX, high)) {
+    return false;
+  }
+  s.ports.emplace(static_cast<std::uint16_t>(low), static_cast<std::uint16_t>(high));
+  return true;
+}
+
+bool out_of_band(Settings& s, std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, OutOfBand>, 3> kModes{
+      {{"off", OutOfBand::kOff}, {"loopback", OutOfBand::kLoopback}, {"on", OutOfBand::kOn}}};
+  for (const auto& [name, mode] : kModes) {
+    if (name != text) continue;
+    s.out_of_band = mode;
+    return true;
+  }
+  return false;
+}
+
+bool log(Settings& s, std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, Log>, 3> kLevels{
+      {{"off", Log::kOff}, {"refusals", Log::kRefusals}, {"connections", Log::kConnections}}};
+  for (const auto& [name, level] : kLevels) {
+    if (name != text) continue;
+    s.log = level;
+    return true;
+  }
+  return false;
+}
+
+/// %p stands for the process id, so that every process of a job has a file of its own.
+bool trace(Settings& s, std::string_view text) {
+  s.trace = text;
+  const auto at = s.trace.find("%p");
+  if (at != std::string::npos) s.trace.replace(at, 2, std::to_string(getpid()));
+  return true;
+}
+
+constexpr std::array kVariables{
+    Variable{"IWARP_CRC", "on or off", crc},
+    Variable{"IWARP_MARKERS", "on or off", markers},
+    Variable{"IWARP_MPA_REV", "1, 2 or 2-only", mpa_revision},
+    Variable{"IWARP_RTR", "none, write, read or send", rtr},
+    Variable{"IWARP_FPDU", "emss, max or a number from 128 to 64768", fpdu},
+    Variable{"IWARP_PLACEMENT", "verified or direct", placement},
+    Variable{"IWARP_EXTENSIONS", "auto or off", extensions},
+    Variable{"IWARP_FIRST_FPDU_DELAY", "milliseconds, at most 4000", first_fpdu_delay},
+    Variable{"IWARP_RECEIVE_HOLD", "milliseconds, at most 3600000", receive_hold},
+    Variable{"IWARP_PORT_RANGE", "LOW-HIGH, such as 20000-20999", port_range},
+    Variable{"IWARP_OOB", "off, loopback or on", out_of_band},
+    Variable{"IWARP_TRACE", "a file name", trace},
+    Variable{"IWARP_LOG", "off, refusals or connections", log},
+};
+
+}  // namespace
+
+Settings read_settings(const Environment& environment,
+                       const std::function<void(const std::string&)>& complain) {
+  Settings out;
+  out.connection.startup.rtr = mpa::Rtr::kWrite;
+  out.connection.receive_hold = kDefaultHold;
+  for (const Variable& variable : kVariables) {
+    const char* text = environment(variable.name);
+    if (text == nullptr || *text == '\0') continue;
+    Settings changed = out;
+    if (variable.apply(changed, text)) {
+      out = changed;
+    } else {
+      complain(std::string(variable.name) + "=" + text + " is not " + variable.values +
+               "; it is ignored");
+    }
+  }
+  // Revision 1 has no RTR.
+  if (out.connection.startup.revision == 1) out.connection.startup.rtr = mpa::Rtr::kNone;
+  return out;
+}
+
+const Settings& settings() {
+  // Never destroyed: threads may look at it while the process exits.
+  static const Settings* const kSettings = new Settings(read_settings(
+      [](const char* name) { return std::getenv(name); },
+      [](const std::string& line) { std::fputs(("iwarp: " + line + "\n").c_str(), stderr); }));
+  return *kSettings;
+}
+
+}  // namespace iwarp::rdma_core
