@@ -16,6 +16,7 @@ void add_get(CLI::App& app, Run& run);
 void add_put(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);
 void add_conform(CLI::App& app, Run& run);
+void add_run(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 
 }  // namespace iwarp::apps

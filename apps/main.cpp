@@ -53,6 +53,7 @@ int run_command(int argc, char** argv) {
   iwarp::apps::add_put(app, run);
   iwarp::apps::add_ping(app, run);
   iwarp::apps::add_conform(app, run);
+  iwarp::apps::add_run(app, run);
   iwarp::apps::add_info(app, run);
 
   // A file above the limit of this process is an error of its write, not the end of a server.
