@@ -77,10 +77,17 @@ struct End {
         rnic.create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get(), .signal_all = true}));
   }
 
+  /// Registers the buffer anew, its first octet under that number.
+  void renumber(std::uint64_t number) {
+    memory = must(rnic.register_memory(
+        *pd, std::span(buffer), Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead,
+        {.iova = number}));
+    base = number;
+  }
+
   verbs::Sge sge(std::size_t at, std::size_t length) {
-    return {.address = buffer.data() + at,
-            .length = static_cast<std::uint32_t>(length),
-            .lkey = memory.stag()};
+    return {
+        .address = base + at, .length = static_cast<std::uint32_t>(length), .lkey = memory.stag()};
   }
   verbs::RemoteAddress remote(std::size_t at) {
     return {.rkey = memory.stag(), .to = memory.to(buffer.data() + at)};
@@ -121,6 +128,8 @@ struct End {
   std::unique_ptr<CompletionChannel> channel;
   CqHandle cq;
   std::vector<std::byte> buffer;
+  /// What an Sge calls its first octet.
+  std::uint64_t base = verbs::virtual_address(buffer.data());
   Memory memory;
   QpHandle qp;
 };

@@ -68,6 +68,14 @@ void run(std::uint8_t revision, mpa::Rtr rtr, Wire active, Wire passive) {
 
 }  // namespace
 
+TEST_CASE("every operation works on memory under numbers of its own") {
+  Pair pair(1 << 14);
+  pair.a.renumber(0);
+  pair.b.renumber(0xFFFF'FFFF'0000'0000);
+  pair.connect();
+  move_and_check(pair, 1 << 14);
+}
+
 TEST_CASE("all operations over all combinations of CRC and markers, revision 1 [MPA-2] [MPA-36]") {
   for (int bits = 0; bits < 16; ++bits) {
     CAPTURE(bits);

@@ -22,6 +22,23 @@ std::size_t table_size(std::size_t capacity) {
   return size;
 }
 
+// Where TOs and local addresses begin, when nothing else was asked for. [VRB-29]
+void number_octets(Region& region) {
+  region.local_base = virtual_address(region.address);
+  region.to_base = has(region.access, Access::kZeroBased) ? 0 : region.local_base;
+}
+
+bool numbers_fit(const StagTable::NewRegion& what) {
+  if (!what.iova) return true;
+  const auto last = *what.iova + what.length - 1;
+  return !has(what.access, Access::kZeroBased) && (what.length == 0 || last >= *what.iova);
+}
+
+// Local requests name octets in their own way whatever the TO base is.
+std::uint64_t base_for(const AccessRequest& who, const Region& r) {
+  return who.remote ? r.to_base : r.local_base;
+}
+
 std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who, std::uint64_t to,
                                        std::uint32_t length) {
   // A PD never reaches into another, a stream never into what is tied to another. The queue pair
@@ -36,8 +53,7 @@ std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who
   }
   if (!has(r.access, who.need)) return std::unexpected(AccessError::kNoRight);  // [SEC-18]
   if (to + length - 1 < to) return std::unexpected(AccessError::kWraps);
-  // Local requests name virtual addresses whatever the TO base is.
-  const auto base = who.remote ? r.to_base : reinterpret_cast<std::uintptr_t>(r.address);
+  const auto base = base_for(who, r);
   // To the octet. [SEC-12] [DDP-95] [RDMAP-109]
   if (to < base || to - base > r.length || length > r.length - (to - base)) {
     return std::unexpected(AccessError::kOutOfBounds);
@@ -61,9 +77,7 @@ std::expected<Grant, AccessError> StagTable::acquire(const AccessRequest& who, S
     return std::unexpected(AccessError::kStagInvalid);
   }
   if (const auto ok = judge(*region, who, to, length); !ok) return std::unexpected(ok.error());
-  const auto base =
-      who.remote ? region->to_base : reinterpret_cast<std::uintptr_t>(region->address);
-  return std::move(pin).over({region->address + (to - base), length});
+  return std::move(pin).over({region->address + (to - base_for(who, *region)), length});
 }
 
 Region* StagTable::find(Stag stag) const {
@@ -102,6 +116,7 @@ void StagTable::erase(const Region* region) {
 }
 
 std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what) {
+  if (!numbers_fit(what)) return std::unexpected(make_error_code(Errc::kInvalidArgument));
   const std::lock_guard lock(mutex_);
   if (used_ == capacity_) return std::unexpected(make_error_code(Errc::kLimitReached));
   Region* region = nullptr;
@@ -122,9 +137,8 @@ std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what)
   region->address = what.address;
   region->length = what.length;
   region->access = what.access;
-  region->to_base = has(what.access, Access::kZeroBased)
-                        ? 0
-                        : reinterpret_cast<std::uintptr_t>(what.address);  // [VRB-29]
+  number_octets(*region);
+  if (what.iova) region->to_base = region->local_base = *what.iova;
   region->parent = nullptr;
   region->bound_windows = 0;
   region->dying = false;
@@ -173,8 +187,7 @@ std::error_code StagTable::fast_register(PdId pd, const Registration& what) {
   region->address = what.address;
   region->length = what.length;
   region->access = what.access;
-  region->to_base =
-      has(what.access, Access::kZeroBased) ? 0 : reinterpret_cast<std::uintptr_t>(what.address);
+  number_octets(*region);
   region->stag.store(make_stag(index_of(what.stag.value), what.key));
   region->valid.store(true);
   registrations_.fetch_add(1, std::memory_order_relaxed);
@@ -202,8 +215,8 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
   if (writes && !has(region->access, Access::kLocalWrite)) {
     return make_error_code(Errc::kNotBindable);
   }
-  const auto start = reinterpret_cast<std::uintptr_t>(what.address);
-  const auto region_start = reinterpret_cast<std::uintptr_t>(region->address);
+  const auto start = virtual_address(what.address);
+  const auto region_start = virtual_address(region->address);
   if (what.length == 0 || start < region_start || start - region_start > region->length ||
       what.length > region->length - (start - region_start)) {
     return make_error_code(Errc::kNotBindable);
@@ -216,7 +229,11 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
   window->address = what.address;
   window->length = what.length;
   window->access = what.access;
-  window->to_base = has(what.access, Access::kZeroBased) ? 0 : start;
+  // The window's octets keep the TOs that they have in the region.
+  number_octets(*window);
+  if (!has(what.access, Access::kZeroBased)) {
+    window->to_base = region->to_base + (start - region_start);
+  }
   window->stag.store(make_stag(index_of(what.window.value), what.key));  // [VRB-36]
   window->valid.store(true);
   registrations_.fetch_add(1, std::memory_order_relaxed);

@@ -7,10 +7,6 @@
 
 namespace iwarp::verbs {
 
-inline std::uint64_t virtual_address(const std::byte* address) {
-  return reinterpret_cast<std::uintptr_t>(address);
-}
-
 /// Only for peers that agreed to RFC 7306.
 constexpr bool is_extension(WrOpcode opcode) {
   return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap ||

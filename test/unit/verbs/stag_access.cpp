@@ -77,6 +77,45 @@ TEST_CASE("bounds are exact to the octet, at both ends [VRB-32] [SEC-12] [RDMAP-
   }
 }
 
+TEST_CASE("a region registered with a number of its own is named by it, remotely and locally") {
+  for (const std::uint64_t iova : {std::uint64_t{0}, std::uint64_t{0x1000}, UINT64_MAX - 199}) {
+    CAPTURE(iova);
+    Table table;
+    const Region* region = table.add_at(iova);
+    for (const AccessRequest& who : {remote_write(), local(Access::kLocalWrite)}) {
+      const auto grant = table.acquire(who, stag_of(region), iova + 7, 193);
+      REQUIRE(grant.has_value());
+      CHECK(grant->memory().data() == region->address + 7);
+      CHECK(grant->memory().size() == 193);
+      CHECK(table.ask(who, stag_of(region), iova, 200) == "granted");
+      CHECK(table.ask(who, stag_of(region), iova - 1, 1) == "bounds");
+      CHECK(table.ask(who, stag_of(region), iova + 1, 200) ==
+            (iova > UINT64_MAX - 200 ? "wraps" : "bounds"));
+      CHECK(table.ask(who, stag_of(region), address_of(region->address), 1) == "bounds");
+    }
+  }
+  Table table;  // the next one in the same place is plain again
+  table.drop(table.add_at(0));
+  const Region* region = table.add();
+  CHECK(table.ask(local(Access::kNone), stag_of(region), 0, 1) == "bounds");
+  CHECK(table.ask(local(Access::kNone), stag_of(region), address_of(region->address), 1) ==
+        "granted");
+}
+
+TEST_CASE("a number for a region's first octet leaves room for the others, or is refused") {
+  Table table;
+  const auto refused = [&table](std::uint64_t iova, Access access) {
+    const auto region = table.create(
+        {.pd = kPd, .address = table.memory.data(), .length = 200, .access = access, .iova = iova});
+    return !region && region.error() == Errc::kInvalidArgument;
+  };
+  CHECK_FALSE(refused(UINT64_MAX - 199, kAllRights));
+  CHECK(refused(UINT64_MAX - 198, kAllRights));
+  CHECK(refused(UINT64_MAX, kAllRights));
+  CHECK(refused(0, kAllRights | Access::kZeroBased));
+  CHECK(table.size() == 1);
+}
+
 TEST_CASE(
     "an offset that passes 2^64 wraps; one that ends there is out of bounds "
     "[RDMAP-105] [DDP-77]") {

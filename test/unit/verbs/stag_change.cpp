@@ -55,6 +55,19 @@ TEST_CASE(
   CHECK(table.ask(remote_write(), stag_of(region), 0, 20) == "granted");
 }
 
+TEST_CASE("a window shows its octets under the numbers that they have in the region [VRB-36]") {
+  Table table;
+  Region* region = table.add_at(0x5000);
+  Region* opened = window(table);
+  CHECK(!table.bind(kPd, kQp, binding(opened, region)));
+  const auto grant = table.acquire(remote_write(), stag_of(opened), 0x5000 + 50, 100);
+  REQUIRE(grant.has_value());
+  CHECK(grant->memory().data() == region->address + 50);
+  CHECK(table.ask(remote_write(), stag_of(opened), 0x5000 + 49, 1) == "bounds");
+  CHECK(table.ask(remote_write(), stag_of(opened), address_of(region->address) + 50, 1) ==
+        "bounds");
+}
+
 TEST_CASE("fast registration refuses what is not a fast region of this domain [VRB-1] [VRB-28]") {
   Table table;
   Region* region = fast(table);

@@ -36,6 +36,16 @@ struct Table : StagTable {
     REQUIRE(region.has_value());
     return *region;
   }
+  /// With a number of its own for the first octet.
+  Region* add_at(std::uint64_t iova) {
+    auto region = create({.pd = kPd,
+                          .address = memory.data() + 100,
+                          .length = 200,
+                          .access = kAllRights,
+                          .iova = iova});
+    REQUIRE(region.has_value());
+    return *region;
+  }
   void drop(Region* region) {
     REQUIRE(!destroy(region, [](Region&) {}));
   }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -28,6 +29,10 @@ using PdId = std::uint32_t;
 using QpNum = std::uint32_t;
 using rdmap::AccessError;
 
+inline std::uint64_t virtual_address(const std::byte* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
 /// One entry of the table. Its storage is never freed while the table lives.
 struct Region {
   enum class Kind : std::uint8_t { kFree, kRegion, kFastRegion, kWindow };
@@ -39,7 +44,8 @@ struct Region {
   QpNum qp = 0;  ///< not 0: only this stream may use it remotely
   std::byte* address = nullptr;
   std::uint64_t length = 0;
-  std::uint64_t to_base = 0;  ///< TO of the first octet
+  std::uint64_t to_base = 0;     ///< TO of the first octet
+  std::uint64_t local_base = 0;  ///< what an Sge calls the first octet
   Access access = Access::kNone;
   Region* parent = nullptr;         ///< of a bound window
   std::uint32_t bound_windows = 0;  ///< of a region
@@ -92,7 +98,8 @@ class StagTable {
   StagTable(std::size_t capacity, std::function<std::uint32_t()> random);
 
   /// Checks in the order valid, PD or QP, rights, wrap, bounds; octet granular. `to` is a TO for
-  /// remote requests and the virtual address for local ones. length > 0. [VRB-32]
+  /// remote requests; for local ones it is the virtual address, or counts from the region's `iova`.
+  /// length > 0. [VRB-32]
   std::expected<Grant, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                             std::uint32_t length);
 
@@ -104,8 +111,12 @@ class StagTable {
     std::byte* address = nullptr;
     std::uint64_t length = 0;
     Access access = Access::kNone;
+    /// The first octet's TO, and its address in an Sge, in place of the virtual address.
+    std::optional<std::uint64_t> iova = {};
   };
   /// A fresh unpredictable index, key 0 for windows and fast regions. [VRB-26] [VRB-27]
+  /// Errc::kInvalidArgument: from `iova` on there is not room for `length` octets below 2^64, or
+  /// the region shall be zero based as well.
   std::expected<Region*, std::error_code> create(const NewRegion& what);
   /// Ends the STag. [DDP-88] [DDP-89]
   /// Errc::kBusy while windows are bound to it. Returns when nobody can touch the memory any more:

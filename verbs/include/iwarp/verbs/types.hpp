@@ -38,6 +38,7 @@ constexpr bool has(Access set, Access right) {
 
 /// A piece of registered memory.
 struct Sge {
+  /// The virtual address; of a region registered with an `iova`, a number that counts from that.
   std::byte* address = nullptr;
   std::uint32_t length = 0;  ///< octets
   Stag lkey;
@@ -94,7 +95,7 @@ struct WindowBind {
   Stag window;           ///< from allocate_window()
   std::uint8_t key = 0;  ///< the consumer's new key; the old one is dead [VRB-36]
   Stag region;
-  std::byte* address = nullptr;  ///< inside the region
+  std::byte* address = nullptr;  ///< inside the region, a virtual address whatever its `iova`
   std::uint64_t length = 0;
   Access access = Access::kNone;  ///< kRemoteRead, kRemoteWrite, kRemoteAtomic, kZeroBased
 };

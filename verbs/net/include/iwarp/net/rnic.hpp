@@ -116,8 +116,8 @@ class Rnic {
   ~Rnic();
 
   Expected<std::unique_ptr<ProtectionDomain>> alloc_pd();
-  /// `octets` stay where they are until deregistered. Errc::kInvalidArgument: empty, or not writable
-  /// memory for a right that needs it, or an `iova` that does not fit. [RDMAP-123]
+  /// `octets` stay where they are until deregistered. Errc::kInvalidArgument: empty, or not
+  /// writable memory for a right that needs it, or an `iova` that does not fit. [RDMAP-123]
   Expected<Memory> register_memory(ProtectionDomain& pd, std::span<std::byte> octets, Access access,
                                    const MemoryOptions& options = {});
   /// Read-only memory: local and remote read only.
