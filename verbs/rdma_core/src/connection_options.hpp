@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the settings of the process to the options of one connection or listener.
+#pragma once
+
+#include "iwarp/net/connection_manager.hpp"
+
+namespace iwarp::rdma_core {
+
+/// Refused or reset connects are tried again for a moment: servers under rdma_cm close a listener
+/// and open the next, and with real devices their peers are too slow to notice.
+net::ConnectOptions connect_options();
+net::ListenOptions listen_options();
+
+}  // namespace iwarp::rdma_core
