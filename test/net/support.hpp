@@ -86,8 +86,9 @@ struct End {
   }
 
   verbs::Sge sge(std::size_t at, std::size_t length) {
-    return {
-        .address = base + at, .length = static_cast<std::uint32_t>(length), .lkey = memory.stag()};
+    return {.address = reinterpret_cast<std::byte*>(base + at),
+            .length = static_cast<std::uint32_t>(length),
+            .lkey = memory.stag()};
   }
   verbs::RemoteAddress remote(std::size_t at) {
     return {.rkey = memory.stag(), .to = memory.to(buffer.data() + at)};
