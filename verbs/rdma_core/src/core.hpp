@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "iwarp/net/rnic.hpp"
+#include "oob.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -28,6 +29,8 @@ class Core {
   net::Rnic& rnic() { return *rnic_; }
   /// Connection events of all queue pairs; the dispatcher takes them.
   net::CmChannel& cm_channel() { return cm_channel_; }
+
+  OutOfBand& out_of_band() { return out_of_band_; }
 
   // Queue pairs by number, for events and for rdma_conn_param::qp_num.
   void add(Qp& qp);
@@ -54,9 +57,11 @@ class Core {
   net::CmChannel cm_channel_;
   std::mutex qps_mutex_;  ///< before the locks of the CM and of event queues
   std::unordered_map<verbs::QpNum, Qp*> qps_;
+  OutOfBand out_of_band_{*this};
 };
 
-/// What the dispatcher calls, without locks held; in cm_events.cpp and async.cpp.
+/// What the dispatcher calls, without locks held; in cm_events.cpp and async.cpp. OutOfBand is
+/// asked first whether a request is its own, and gets the events of queue pairs without an id.
 void dispatch_cm_event(Core& core, net::CmEvent event);
 void dispatch_async_event(Core& core, const verbs::AsyncEvent& event);
 

@@ -114,8 +114,10 @@ bool port_range(Settings& s, std::string_view text) {
 }
 
 bool out_of_band(Settings& s, std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, OutOfBand>, 3> kModes{
-      {{"off", OutOfBand::kOff}, {"loopback", OutOfBand::kLoopback}, {"on", OutOfBand::kOn}}};
+  static constexpr std::array<std::pair<std::string_view, OutOfBandPeers>, 3> kModes{
+      {{"off", OutOfBandPeers::kOff},
+       {"loopback", OutOfBandPeers::kLoopback},
+       {"on", OutOfBandPeers::kOn}}};
   for (const auto& [name, mode] : kModes) {
     if (name != text) continue;
     s.out_of_band = mode;

@@ -17,7 +17,7 @@
 namespace iwarp::rdma_core {
 
 /// Bring-up without rdma_cm (ibv_rc_pingpong, perftest without -R): with whom.
-enum class OutOfBand : std::uint8_t { kOff, kLoopback, kOn };
+enum class OutOfBandPeers : std::uint8_t { kOff, kLoopback, kOn };
 
 /// What is said on standard error.
 enum class Log : std::uint8_t {
@@ -34,7 +34,7 @@ struct Settings {
   bool fall_back_to_revision_1 = true;
   std::string trace;                                             ///< file; empty: no trace
   std::optional<std::pair<std::uint16_t, std::uint16_t>> ports;  ///< for port 0; both inclusive
-  OutOfBand out_of_band = OutOfBand::kLoopback;
+  OutOfBandPeers out_of_band = OutOfBandPeers::kLoopback;
   Log log = Log::kRefusals;
 };
 

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protection domains, memory regions and windows. A region has one STag, which is its lkey and its
+// rkey; what the peer may do with it is what its access flags say.
+#include <array>
+#include <cerrno>
+
+#include "device_ops.hpp"
+#include "errno_table.hpp"
+#include "objects.hpp"
+#include "refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using verbs::Access;
+
+constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                  IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
+                                  IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
+constexpr unsigned kNeedsLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+struct Right {
+  unsigned flag;
+  Access access;
+};
+constexpr std::array kRights{Right{IBV_ACCESS_LOCAL_WRITE, Access::kLocalWrite},
+                             Right{IBV_ACCESS_REMOTE_WRITE, Access::kRemoteWrite},
+                             Right{IBV_ACCESS_REMOTE_READ, Access::kRemoteRead},
+                             Right{IBV_ACCESS_REMOTE_ATOMIC, Access::kRemoteAtomic},
+                             Right{IBV_ACCESS_MW_BIND, Access::kBindWindow}};
+
+/// 0, or why these flags cannot be.
+int check_access(unsigned flags) {
+  // Optional ones ask for nothing that has to be granted.
+  flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+  if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
+    return refused("IBV_ACCESS_ON_DEMAND", "there is no hardware that would fault; leave it out");
+  }
+  if ((flags & ~kKnownAccess) != 0) return EINVAL;
+  const bool writes = (flags & kNeedsLocalWrite) != 0;
+  return writes && (flags & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
+}
+
+Access to_access(unsigned flags) {
+  // Not for the peer to invalidate: that is for windows, which are one stream's. [RDMAP-113]
+  auto out = Access::kNone;
+  for (const Right& right : kRights) {
+    if ((flags & right.flag) != 0) out = out | right.access;
+  }
+  return out;
+}
+
+net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
+                            unsigned access) {
+  const std::span octets(static_cast<std::byte*>(address), length);
+  auto memory = pd.context.core.rnic().register_memory(*pd.core, octets, to_access(access),
+                                                       net::MemoryOptions{.iova = iova});
+  if (!memory) throw std::system_error(memory.error());
+  return std::move(*memory);
+}
+
+ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::uint64_t iova,
+                        unsigned access) {
+  return guarded_pointer<ibv_mr>([&]() -> ibv_mr* {
+    Pd& pd = Pd::of(handle);
+    if (const int code = check_access(access)) {
+      throw std::system_error(code, std::generic_category());
+    }
+    auto mr = std::make_unique<Mr>(Mr{.pd = &pd,
+                                      .access = static_cast<int>(access),
+                                      .core = register_region(pd, address, length, iova, access)});
+    mr->abi = {.context = handle->context,
+               .pd = handle,
+               .addr = address,
+               .length = length,
+               .handle = 0,
+               .lkey = mr->core.stag().value,
+               .rkey = mr->core.stag().value};
+    ++pd.users;
+    return &mr.release()->abi;
+  });
+}
+
+/// What the address of a region is for its peers and work requests.
+std::uint64_t default_iova(const void* address, unsigned access) {
+  return (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : reinterpret_cast<std::uintptr_t>(address);
+}
+
+}  // namespace
+
+ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
+  if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return guarded_pointer<ibv_mw>([&] {
+    Pd& pd = Pd::of(handle);
+    auto memory = pd.context.core.rnic().allocate_window(*pd.core);
+    if (!memory) throw std::system_error(memory.error());
+    auto mw = std::make_unique<Mw>(Mw{.pd = pd, .core = std::move(*memory)});
+    mw->abi = {.context = handle->context,
+               .pd = handle,
+               .rkey = mw->core.stag().value,
+               .handle = 0,
+               .type = type};
+    ++pd.users;
+    return &mw.release()->abi;
+  });
+}
+
+int dealloc_mw(ibv_mw* handle) {
+  return guarded([&] {
+    Mw& mw = Mw::of(handle);
+    if (mw.pd.context.core.alive()) {
+      if (const auto error = mw.core.deregister()) return to_errno(error);
+      --mw.pd.users;
+      delete &mw;
+    }
+    return 0;
+  });
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+ibv_pd* ibv_alloc_pd(ibv_context* handle) {
+  return guarded_pointer<ibv_pd>([&] {
+    Context& context = Context::of(handle);
+    auto core = context.core.rnic().alloc_pd();
+    if (!core) throw std::system_error(core.error());
+    auto* pd = new Pd{.context = context, .core = std::move(*core)};
+    pd->abi = {.context = handle, .handle = pd->core->id()};
+    return &pd->abi;
+  });
+}
+
+int ibv_dealloc_pd(ibv_pd* handle) {
+  Pd& pd = Pd::of(handle);
+  if (!pd.context.core.alive()) return 0;
+  if (pd.users.load() != 0) return EBUSY;
+  delete &pd;
+  return 0;
+}
+
+#undef ibv_reg_mr
+ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
+  const auto flags = static_cast<unsigned>(access);
+  return register_memory(pd, address, length, default_iova(address, flags), flags);
+}
+
+#undef ibv_reg_mr_iova
+ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                        int access) {
+  return register_memory(pd, address, length, iova, static_cast<unsigned>(access));
+}
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                         unsigned access) {
+  if ((access & IBV_ACCESS_ZERO_BASED) != 0) iova = 0;
+  return register_memory(pd, address, length, iova, access);
+}
+
+/// The new registration is made first: when it cannot be, the old one holds as it was.
+int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::size_t length,
+                 int new_access) {
+  constexpr int kKnown =
+      IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+  if (flags == 0 || (flags & ~kKnown) != 0) {
+    errno = EINVAL;
+    return IBV_REREG_MR_ERR_INPUT;
+  }
+  Mr& mr = Mr::of(handle);
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  Pd& pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? Pd::of(new_pd) : *mr.pd;
+  const int access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? new_access : mr.access;
+  void* const at = moves ? address : handle->addr;
+  const std::size_t octets = moves ? length : handle->length;
+  const int code = guarded([&] {
+    const auto bits = static_cast<unsigned>(access);
+    if (const int bad = check_access(bits)) return bad;
+    auto memory = register_region(pd, at, octets, default_iova(at, bits), bits);
+    if (const auto error = mr.core.deregister()) return to_errno(error);
+    mr.core = std::move(memory);
+    return 0;
+  });
+  if (code != 0) {
+    errno = code;
+    return IBV_REREG_MR_ERR_CMD;
+  }
+  --mr.pd->users;
+  ++pd.users;
+  mr.pd = &pd;
+  mr.access = access;
+  handle->pd = &pd.abi;
+  handle->addr = at;
+  handle->length = octets;
+  handle->lkey = mr.core.stag().value;
+  handle->rkey = handle->lkey;
+  return 0;
+}
+
+int ibv_dereg_mr(ibv_mr* handle) {
+  return guarded([&] {
+    Mr& mr = Mr::of(handle);
+    if (!mr.pd->context.core.alive()) return 0;
+    if (const auto error = mr.core.deregister()) return to_errno(error);
+    --mr.pd->users;
+    delete &mr;
+    return 0;
+  });
+}
+
+}  // extern "C"
