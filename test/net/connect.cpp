@@ -90,6 +90,19 @@ TEST_CASE("a request that nobody decides is rejected when it goes away") {
   CHECK(expect(*pair.a.cm, Type::kRejected).private_data.empty());
 }
 
+TEST_CASE("a dropped request looks like a connection that was reset, and cannot be decided") {
+  Pair pair;
+  ConnectOptions options;
+  options.fall_back_to_revision_1 = false;
+  pair.start(options);
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  event.request->drop();
+  CHECK_EQ(event.request->reject(), make_error_code(verbs::Errc::kWrongState));
+  const auto outcome = expect(*pair.a.cm, Type::kConnectFailed);
+  CHECK_EQ(outcome.error, make_error_code(verbs::Errc::kConnectionReset));
+  CHECK_EQ(outcome.qp_num, pair.a.qp->num());
+}
+
 TEST_CASE("a port without a listener refuses") {
   Pair pair;
   const auto gone = pair.listener->local();

@@ -34,6 +34,7 @@ class Request final : public ConnectRequest {
   std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird, std::uint16_t ord,
                          const std::vector<std::byte>& private_data) override;
   std::error_code reject(const std::vector<std::byte>& private_data) override;
+  void drop() override;
 
  private:
   Claims& claims_;
@@ -64,16 +65,26 @@ std::error_code Request::reject(const std::vector<std::byte>& private_data) {
   return error;
 }
 
+void Request::drop() {
+  if (!decided_) connection_->end();
+  decided_ = true;
+}
+
 Errc errc_of(const mpa::Failure& failure) {
   if (failure.timed_out) return Errc::kTimedOut;
   if (failure.fault == mpa::kTcpLost) return Errc::kConnectionReset;
   return Errc::kMpaProtocol;
 }
 
+void concern(CmEvent& event, verbs::QueuePair* qp) {
+  event.qp = qp;
+  event.qp_num = qp != nullptr ? qp->num() : 0;
+}
+
 CmEvent about(CmEvent::Type type, verbs::QueuePair* qp) {
   CmEvent out;
   out.type = type;
-  out.qp = qp;
+  concern(out, qp);
   return out;
 }
 
@@ -108,7 +119,7 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
         out.why += fmt::format(" (with {} octets of private data; some peers take no more than {})",
                                private_octets_, mpa::kPortablePrivateData);
       }
-      out.qp = qp;
+      concern(out, qp);
       break;
     case Type::kDisconnected:
       out = disconnected(connection);
@@ -147,7 +158,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
     channel_->push(disconnected(connection));
   } else if (event.failure) {
     auto out = startup_failed(connection.peer(), *event.failure);
-    out.qp = qp;
+    concern(out, qp);
     channel_->push(std::move(out));
   }
 }

@@ -197,6 +197,7 @@ void Connector::fail(const std::string& what, const std::error_code& error) {
   stop_waiting();
   auto event = connect_failed(what, error);
   event.qp = &qp_;
+  event.qp_num = qp_.num();
   claims_.release(qp_);
   channel_.push(std::move(event));
 }

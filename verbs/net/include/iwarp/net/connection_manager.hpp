@@ -54,6 +54,8 @@ class ConnectRequest {
                                  std::uint16_t ord = 16,
                                  const std::vector<std::byte>& private_data = {}) = 0;
   virtual std::error_code reject(const std::vector<std::byte>& private_data = {}) = 0;
+  /// Resets the connection, as if nobody had listened: who connects may try again.
+  virtual void drop() = 0;
 };
 
 struct CmEvent {
@@ -66,6 +68,8 @@ struct CmEvent {
   };
   Type type = Type::kConnectFailed;
   verbs::QueuePair* qp = nullptr;
+  /// Of `qp`: destroying that takes its events back, but not one that somebody holds already.
+  verbs::QpNum qp_num = 0;
   std::unique_ptr<ConnectRequest> request;
   std::vector<std::byte> private_data;
   std::optional<mpa::PeerOffer> offer;
