@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The descriptor is readable exactly while events are queued, whatever the program does with it.
+#include "event_queue.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+
+#include <thread>
+
+using iwarp::rdma_core::EventQueue;
+
+namespace {
+
+bool readable(int fd) {
+  pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&waiting, 1, 0) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("events come in order, and the descriptor tells while there are any") {
+  EventQueue<int> queue;
+  CHECK_FALSE(readable(queue.fd()));
+  queue.push(1);
+  queue.push(2);
+  CHECK(readable(queue.fd()));
+  CHECK(queue.get() == 1);
+  CHECK(readable(queue.fd()));
+  CHECK(queue.get() == 2);
+  CHECK_FALSE(readable(queue.fd()));
+}
+
+TEST_CASE("a program that made the descriptor non-blocking gets EAGAIN") {
+  EventQueue<int> queue;
+  fcntl(queue.fd(), F_SETFL, fcntl(queue.fd(), F_GETFL) | O_NONBLOCK);
+  CHECK(queue.get().error() == EAGAIN);
+  queue.push(7);
+  CHECK(queue.get() == 7);
+}
+
+TEST_CASE("removed events take their counts with them") {
+  EventQueue<int> queue;
+  for (int i = 0; i < 10; ++i) queue.push(i);
+  CHECK(queue.remove([](int i) { return i % 2 == 0; }) == 5);
+  for (int i = 1; i < 10; i += 2) CHECK(queue.get() == i);
+  CHECK_FALSE(readable(queue.fd()));
+  CHECK(queue.remove([](int) { return true; }) == 0);
+}
+
+TEST_CASE("moved events arrive at the other queue, the rest stays") {
+  EventQueue<int> from;
+  EventQueue<int> to;
+  for (int i = 0; i < 4; ++i) from.push(i);
+  from.move_to(to, [](int i) { return i >= 2; });
+  CHECK(to.get() == 2);
+  CHECK(to.get() == 3);
+  CHECK_FALSE(readable(to.fd()));
+  CHECK(from.get() == 0);
+  CHECK(from.get() == 1);
+  CHECK_FALSE(readable(from.fd()));
+}
+
+TEST_CASE("readers, writers and removers at the same time lose nothing and never block for good") {
+  constexpr int kEach = 20000;
+  EventQueue<int> queue;
+  std::atomic<int> taken{0};
+  std::atomic<int> removed{0};
+  std::thread writer([&] {
+    for (int i = 0; i < kEach; ++i) queue.push(i);
+  });
+  std::thread remover([&] {
+    while (taken + removed < kEach) {
+      removed += static_cast<int>(queue.remove([](int i) { return i % 3 == 0; }));
+    }
+  });
+  std::thread reader([&] {
+    for (;;) {
+      const auto event = queue.get();
+      if (!event || *event < 0) return;
+      ++taken;
+    }
+  });
+  writer.join();
+  remover.join();
+  queue.push(-1);
+  reader.join();
+  CHECK(taken + removed == kEach);
+  CHECK_FALSE(readable(queue.fd()));
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// IWARP_* variables: each value, the defaults, and what is said about nonsense.
+#include "settings.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace iwarp;
+using namespace iwarp::rdma_core;
+
+namespace {
+
+struct Read {
+  Settings settings;
+  std::vector<std::string> complaints;
+};
+
+Read read(const std::map<std::string, std::string>& variables) {
+  Read out;
+  out.settings = read_settings(
+      [&](const char* name) {
+        const auto it = variables.find(name);
+        return it == variables.end() ? nullptr : it->second.c_str();
+      },
+      [&](const std::string& line) { out.complaints.push_back(line); });
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("without variables the defaults are those for programs of rdma_cm") {
+  const auto [s, complaints] = read({});
+  CHECK(complaints.empty());
+  CHECK(s.connection.startup.revision == 2);
+  CHECK(s.connection.startup.crc);
+  CHECK_FALSE(s.connection.startup.markers);
+  CHECK(s.connection.startup.rtr == mpa::Rtr::kWrite);
+  CHECK(s.connection.startup.extensions);
+  CHECK(s.connection.receive_hold == std::chrono::seconds(10));
+  CHECK(s.fall_back_to_revision_1);
+  CHECK_FALSE(s.ports);
+  CHECK(s.out_of_band == OutOfBandPeers::kLoopback);
+  CHECK(s.log == Log::kRefusals);
+}
+
+TEST_CASE("each variable sets what its name says") {
+  const auto [s, complaints] = read({{"IWARP_CRC", "off"},
+                                     {"IWARP_MARKERS", "on"},
+                                     {"IWARP_MPA_REV", "2-only"},
+                                     {"IWARP_RTR", "read"},
+                                     {"IWARP_FPDU", "max"},
+                                     {"IWARP_PLACEMENT", "direct"},
+                                     {"IWARP_EXTENSIONS", "off"},
+                                     {"IWARP_FIRST_FPDU_DELAY", "100"},
+                                     {"IWARP_RECEIVE_HOLD", "0"},
+                                     {"IWARP_PORT_RANGE", "20000-20999"},
+                                     {"IWARP_OOB", "on"},
+                                     {"IWARP_TRACE", "a.pcap"},
+                                     {"IWARP_LOG", "connections"}});
+  CHECK(complaints.empty());
+  CHECK_FALSE(s.connection.startup.crc);
+  CHECK(s.connection.startup.markers);
+  CHECK_FALSE(s.fall_back_to_revision_1);
+  CHECK(s.connection.startup.rtr == mpa::Rtr::kRead);
+  CHECK(s.connection.max_ulpdu == 64768);
+  CHECK(s.connection.placement == verbs::Placement::kDirect);
+  CHECK_FALSE(s.connection.startup.extensions);
+  CHECK(s.connection.first_fpdu_delay == std::chrono::milliseconds(100));
+  CHECK(s.connection.receive_hold == std::chrono::milliseconds(0));
+  REQUIRE(s.ports);
+  CHECK(*s.ports == std::pair<std::uint16_t, std::uint16_t>(20000, 20999));
+  CHECK(s.out_of_band == OutOfBandPeers::kOn);
+  CHECK(s.trace == "a.pcap");
+  CHECK(s.log == Log::kConnections);
+}
+
+TEST_CASE("revision 1 has no RTR, whatever else is said") {
+  CHECK(read({{"IWARP_MPA_REV", "1"}}).settings.connection.startup.rtr == mpa::Rtr::kNone);
+  CHECK(read({{"IWARP_MPA_REV", "1"}, {"IWARP_RTR", "send"}}).settings.connection.startup.rtr ==
+        mpa::Rtr::kNone);
+}
+
+TEST_CASE("%p in the name of the trace is the process id") {
+  const auto s = read({{"IWARP_TRACE", "job-%p.pcap"}}).settings;
+  CHECK(s.trace == "job-" + std::to_string(getpid()) + ".pcap");
+}
+
+TEST_CASE("nonsense is named with its variable and its value, and changes nothing") {
+  const std::vector<std::pair<std::string, std::string>> nonsense{
+      {"IWARP_CRC", "maybe"},
+      {"IWARP_MARKERS", "On"},
+      {"IWARP_MPA_REV", "3"},
+      {"IWARP_RTR", "fast"},
+      {"IWARP_FPDU", "127"},
+      {"IWARP_FPDU", "64769"},
+      {"IWARP_FPDU", "1k"},
+      {"IWARP_PLACEMENT", "none"},
+      {"IWARP_EXTENSIONS", "on"},
+      {"IWARP_FIRST_FPDU_DELAY", "4001"},
+      {"IWARP_RECEIVE_HOLD", "-1"},
+      {"IWARP_RECEIVE_HOLD", "10s"},
+      {"IWARP_PORT_RANGE", "20000"},
+      {"IWARP_PORT_RANGE", "200-100"},
+      {"IWARP_PORT_RANGE", "0-70000"},
+      {"IWARP_OOB", "yes"},
+      {"IWARP_LOG", "debug"}};
+  for (const auto& [name, value] : nonsense) {
+    CAPTURE(name);
+    CAPTURE(value);
+    const auto [s, complaints] = read({{name, value}});
+    REQUIRE(complaints.size() == 1);
+    CHECK(complaints[0].starts_with(name + "=" + value + " is not "));
+    CHECK(s.connection.startup.crc);
+    CHECK(s.connection.max_ulpdu == 0);
+    CHECK(s.connection.receive_hold == std::chrono::seconds(10));
+    CHECK_FALSE(s.ports);
+    CHECK(s.out_of_band == OutOfBandPeers::kLoopback);
+  }
+}
+
+TEST_CASE("the smallest and the largest frame size are taken") {
+  CHECK(read({{"IWARP_FPDU", "128"}}).settings.connection.max_ulpdu == 128);
+  CHECK(read({{"IWARP_FPDU", "64768"}}).settings.connection.max_ulpdu == 64768);
+  CHECK(read({{"IWARP_FPDU", "emss"}}).settings.connection.max_ulpdu == 0);
+}
