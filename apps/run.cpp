@@ -38,7 +38,8 @@ struct RunOptions {
   std::string port_range;
   std::string oob = "loopback";
   unsigned receive_hold_ms = 10000;
-  bool quiet = false;
+  std::string log = "refusals";
+  bool quiet = false;  ///< --log off
   bool print_environment = false;
 };
 
@@ -122,7 +123,8 @@ Environment environment(const CLI::App& command, const RunOptions& options) {
   add("--port-range", "IWARP_PORT_RANGE", options.port_range);
   add("--oob", "IWARP_OOB", options.oob);
   add("--receive-hold", "IWARP_RECEIVE_HOLD", std::to_string(options.receive_hold_ms));
-  add("--quiet", "IWARP_QUIET", "1");
+  add("--log", "IWARP_LOG", options.log);
+  add("--quiet", "IWARP_LOG", "off");
   return out;
 }
 
@@ -252,7 +254,13 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->check(without_name(CLI::Range(0U, 3600000U)))
       ->type_name("MS")
       ->capture_default_str();
-  command.add_flag("--quiet", options.quiet, "Do not say what is refused, and why");
+  auto* log = command.add_option("--log", options.log,
+                                 "What to say on standard error: nothing, which feature\n"
+                                 "is refused and why, or also what connections do");
+  log->check(without_name(CLI::IsMember({"off", "refusals", "connections"})))
+      ->type_name("off|refusals|connections")
+      ->capture_default_str();
+  command.add_flag("--quiet", options.quiet, "The same as --log off")->excludes(log);
   command.add_flag("--env", options.print_environment,
                    "Print the variables, one NAME=VALUE a line, run nothing");
 }

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs written for rdma-core, unmodified, under `iwarp run`: alone or as a server and its
+clients. Everything is bounded in time and gone afterwards; nobody sleeps: a client is started when
+the kernel says that the server's port listens."""
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
+SANITIZER = os.environ.get("IWARP_SANITIZE", "")
+LONG = os.environ.get("IWARP_LONG") == "1"
+SLOWER = 8 if SANITIZER else 1  # how much a program is slowed down, roughly
+PATIENCE = 30 * (3 if SANITIZER else 1)  # seconds for any one program
+
+PACKAGES = {
+    "rdmacm-utils": ("rping", "ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient",
+                     "rdma_xserver", "udaddy", "mckey"),
+    "ibverbs-utils": ("ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_srq_pingpong",
+                      "ibv_ud_pingpong", "ibv_uc_pingpong", "ibv_xsrq_pingpong"),
+    "perftest": ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw",
+                 "ib_send_lat", "ib_atomic_bw", "ib_atomic_lat", "raw_ethernet_bw"),
+    "qperf": ("qperf",),
+    "fio": ("fio",),
+    "libfabric-bin": ("fi_info", "fi_pingpong"),
+    "iproute2": ("ip",),
+    "util-linux": ("setpriv", "prlimit"),
+}
+# What a sanitizer says in the middle of a program's output.
+FINDINGS = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error: ")
+
+
+def main(*programs):
+    """The tests of a file that needs these programs; without one of them, a skip that says why."""
+    owner = {program: package for package, names in PACKAGES.items() for program in names}
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        packages = sorted({owner[program] for program in missing})
+        skip_all(f"not installed: {' '.join(missing)}; apt-get install {' '.join(packages)}")
+    unittest.main(verbosity=2)
+
+
+def skip_all(reason):
+    print("SKIPPED:", reason)
+    sys.exit(77)
+
+
+def environment(extra=None):
+    """What the programs get. Leaks of theirs are not ours, nor are races within them."""
+    out = dict(os.environ, LC_ALL="C", **(extra or {}))
+    if "address" in SANITIZER:
+        out["ASAN_OPTIONS"] = out.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    if "thread" in SANITIZER:
+        out["TSAN_OPTIONS"] = out.get("TSAN_OPTIONS", "") + ":ignore_noninstrumented_modules=1"
+    return out
+
+
+_reserved = []
+
+
+def free_port():
+    """A port that neither anything listens on nor another test of this machine has been given."""
+    for port in range(20000 + os.getpid() * 7 % 10000, 32700):
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0iwarp-test-port-{port}")  # gone with this process
+            for family, host in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
+                with socket.socket(family) as probe:
+                    probe.bind((host, port))
+        except OSError:
+            claim.close()
+            continue
+        _reserved.append(claim)
+        return port
+    raise AssertionError("no free port")
+
+
+class Result:
+    def __init__(self, words, status, out, err):
+        self.words, self.status, self.out, self.err = words, status, out, err
+
+    def __str__(self):
+        return (f"{' '.join(self.words)}: status {self.status}\n"
+                f"--- standard output\n{self.out[-4000:]}\n"
+                f"--- standard error\n{self.err[-4000:]}\n---")
+
+
+class Program:
+    """A program under `iwarp run`, until the with block ends; `prefix` goes in front of it all."""
+
+    def __init__(self, *words, options=(), prefix=(), env=None, cwd=None, plain=False):
+        self.words = [str(word) for word in words]
+        run = [] if plain else [IWARP, "run", *map(str, options)]
+        self._out = tempfile.TemporaryFile()
+        self._err = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [*prefix, *run, *self.words], stdin=subprocess.DEVNULL, stdout=self._out,
+            stderr=self._err, env=environment(env), cwd=cwd, start_new_session=True)
+
+    def _text(self, file):
+        # Not seek(): the program writes at the same offset.
+        return os.pread(file.fileno(), 1 << 24, 0).decode(errors="replace")
+
+    def result(self):
+        return Result(self.words, self.process.poll(), self._text(self._out), self._text(self._err))
+
+    def wait(self, timeout=PATIENCE):
+        """To its end; an AssertionError with what it said when that takes too long."""
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            threads = self._threads()
+            self.kill()
+            raise AssertionError(f"still running after {timeout} s ({threads}): "
+                                 f"{self.result()}") from None
+        return self.result()
+
+    def _threads(self):
+        """Where the threads wait: in which function of the kernel."""
+        places = []
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                places.append(f"{(task / 'comm').read_text().strip()}: "
+                              f"{(task / 'wchan').read_text().strip()}")
+        return ", ".join(places)
+
+    def wait_until(self, condition, what, timeout=PATIENCE):
+        end = time.monotonic() + timeout
+        while not condition():
+            if self.process.poll() is not None:
+                raise AssertionError(f"ended before {what}: {self.result()}")
+            if time.monotonic() > end:
+                raise AssertionError(f"{timeout} s without {what}: {self.result()}")
+            time.sleep(0.002)
+        return self
+
+    def listens(self, port):
+        """Waits until the port listens, in the network that the program sees."""
+        return self.wait_until(lambda: is_listening(self.process.pid, port), f"listening on {port}")
+
+    def says(self, pattern):
+        return self.wait_until(
+            lambda: re.search(pattern, self._text(self._out) + self._text(self._err)), pattern)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # a session of its own: only what it made
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        self._out.close()
+        self._err.close()
+
+
+def is_listening(pid, port):
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+                _, local, _, state = line.split()[:4]
+                if state == "0A" and int(local.rpartition(":")[2], 16) == port:
+                    return True
+    return False
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="iwarp-test-")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+
+    def check(self, result, statuses=(0,)):
+        """It ended as it should, and no sanitizer found anything."""
+        said = FINDINGS.search(result.out + result.err)
+        self.assertIsNone(said, f"{said and said[0]}\n{result}")
+        self.assertIn(result.status, statuses, str(result))
+        return result
+
+    def run_program(self, *words, statuses=(0,), timeout=PATIENCE, **how):
+        with Program(*words, **how) as program:
+            return self.check(program.wait(timeout), statuses)
+
+    def pair(self, server, client, port, timeout=PATIENCE, server_how=None, client_how=None, **how):
+        """Server and client, each to its own end. Returns both results, both checked."""
+        with Program(*server, **how, **(server_how or {})) as one:
+            one.listens(port)
+            with Program(*client, **how, **(client_how or {})) as two:
+                try:
+                    second = two.wait(timeout)
+                    first = one.wait(timeout)
+                except AssertionError as error:
+                    raise AssertionError(f"{error}\nThe server: {one.result()}\n"
+                                         f"The client: {two.result()}") from None
+        both = f"{first}\n{second}"
+        for result in (first, second):
+            self.assertIsNone(FINDINGS.search(result.out + result.err), both)
+            self.assertEqual(result.status, 0, both)
+        return first, second
+
+    def assert_silent(self, *results):
+        """Nothing was refused, and nothing else of ours appeared."""
+        for result in results:
+            self.assertNotRegex(result.err, r"(?m)^iwarp", str(result))

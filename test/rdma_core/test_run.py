@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp run: what it hands to the program, what it says when it cannot, and that it is transparent
+otherwise."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from support import IWARP, Case, environment, main
+
+LIBRARIES = ("libibverbs.so.1", "librdmacm.so.1")
+
+
+class Run(Case):
+    def setUp(self):
+        super().setUp()
+        self.env = {name: value for name, value in environment().items()
+                    if not name.startswith("IWARP_") and name != "LD_PRELOAD"}
+
+    def iwarp_run(self, *words, **env):
+        return subprocess.run([IWARP, "run", *map(str, words)], capture_output=True, text=True,
+                              timeout=60, env=dict(self.env, **env))
+
+    def variables(self, *options, **env):
+        result = self.iwarp_run("--env", *options, **env)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return dict(line.split("=", 1) for line in result.stdout.splitlines())
+
+    def assert_fails(self, result, status, pattern):
+        self.assertEqual(result.returncode, status, result.stderr + result.stdout)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertRegex(result.stderr, pattern)
+
+
+class Environment(Run):
+    def test_only_the_preload_is_set_by_default(self):
+        self.assertEqual(set(self.variables()), {"LD_PRELOAD"})
+
+    def test_each_option_has_its_variable(self):
+        given = self.variables(
+            "--crc", "off", "--markers", "--mpa-rev", "1", "--rtr", "none", "--fpdu", "4K",
+            "--placement", "direct", "--extensions", "off", "--first-fpdu-delay", "100", "--trace",
+            "a %p.pcap", "--port-range", "20000-20999", "--oob", "off", "--receive-hold", "7",
+            "--log", "connections")
+        del given["LD_PRELOAD"]
+        self.assertEqual(given, {
+            "IWARP_CRC": "off", "IWARP_MARKERS": "on", "IWARP_MPA_REV": "1", "IWARP_RTR": "none",
+            "IWARP_FPDU": "4096", "IWARP_PLACEMENT": "direct", "IWARP_EXTENSIONS": "off",
+            "IWARP_FIRST_FPDU_DELAY": "100", "IWARP_TRACE": "a %p.pcap",
+            "IWARP_PORT_RANGE": "20000-20999", "IWARP_OOB": "off", "IWARP_RECEIVE_HOLD": "7",
+            "IWARP_LOG": "connections"})
+        self.assertEqual(self.variables("--quiet")["IWARP_LOG"], "off")
+        self.assertEqual(self.variables("--fpdu", "max")["IWARP_FPDU"], "max")
+
+    def test_the_program_gets_them_and_what_was_there(self):
+        shown = self.iwarp_run("--crc", "off", "env", IWARP_RTR="read", IWARP_CRC="on").stdout
+        self.assertIn("\nIWARP_CRC=off\n", f"\n{shown}")
+        self.assertIn("\nIWARP_RTR=read\n", f"\n{shown}")
+
+    def test_the_libraries_are_found_and_what_was_preloaded_stays(self):
+        maps = pathlib.Path("/proc/self/maps").read_text()
+        mine = re.search(r"/\S+/libc\.so\S*", maps)[0]  # any that the loader takes
+        preload = self.variables(LD_PRELOAD=mine, ASAN_OPTIONS="verify_asan_link_order=0")
+        preload = preload["LD_PRELOAD"].split(":")
+        self.assertEqual(preload[-1], mine)
+        self.assertEqual([pathlib.Path(path).name for path in preload[-3:-1]], list(LIBRARIES))
+        for path in preload[-3:-1]:
+            self.assertTrue(os.path.isfile(path), path)
+
+    def test_a_folder_of_ones_own(self):
+        self.assert_fails(self.iwarp_run("true", IWARP_LIB_DIR=str(self.scratch)), 1,
+                          "^iwarp run: IWARP_LIB_DIR=.*no libibverbs.so.1 and librdmacm.so.1 there$")
+        built = pathlib.Path(self.variables()["LD_PRELOAD"].split(":")[-1]).parent
+        folder = self.scratch / "own"
+        shutil.copytree(built, folder)
+        preload = self.variables(IWARP_LIB_DIR=str(folder))["LD_PRELOAD"]
+        self.assertIn(f"{folder}/{LIBRARIES[0]}:{folder}/{LIBRARIES[1]}", preload)
+        spaced = self.scratch / "a b"
+        folder.rename(spaced)
+        self.assert_fails(self.iwarp_run("true", IWARP_LIB_DIR=str(spaced)), 1, "a space or a colon$")
+
+    def test_both_libraries_are_in_the_process(self):
+        maps = self.iwarp_run("cat", "/proc/self/maps")
+        self.assertEqual((maps.returncode, maps.stderr), (0, ""))
+        for library in LIBRARIES:
+            self.assertIn(f"/lib/iwarp/{library}\n", maps.stdout)
+
+
+class Command(Run):
+    def test_all_behind_the_program_is_the_programs(self):
+        words = ["--crc", "maybe", "-h", "--help", "--env", "--", "demo", "--", ""]
+        for options in ((), ("--crc", "off"), ("--",), ("--crc=off", "--")):
+            with self.subTest(options=options):
+                result = self.iwarp_run(*options, "printf", "<%s>", *words)
+                self.assertEqual(result.stdout, "".join(f"<{word}>" for word in words))
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_the_status_is_the_programs(self):
+        self.assertEqual(self.iwarp_run("sh", "-c", "exit 42").returncode, 42)
+        self.assertEqual(self.iwarp_run("sh", "-c", "kill -TERM $$").returncode, -15)
+
+    def test_the_process_becomes_the_program(self):
+        with subprocess.Popen([IWARP, "run", "sh", "-c", "echo $$"], stdout=subprocess.PIPE,
+                              text=True, env=self.env) as process:
+            self.assertEqual(int(process.stdout.read()), process.pid)
+
+    def test_the_program_ignores_no_signal_because_of_us(self):
+        def ignored(*prefix):
+            text = subprocess.run([*prefix, "grep", "SigIgn", "/proc/self/status"],
+                                  capture_output=True, text=True, timeout=60, env=self.env).stdout
+            return text.split()[1]
+        self.assertEqual(ignored(IWARP, "run"), ignored())
+
+    def test_what_cannot_be_run(self):
+        self.assert_fails(self.iwarp_run("no-such-program"), 127,
+                          "^iwarp run: cannot run no-such-program: no such file or directory$")
+        self.assert_fails(self.iwarp_run(self.scratch), 126,
+                          "^iwarp run: cannot run .*: permission denied$")
+        plain = self.scratch / "plain"
+        plain.write_text("no program")
+        self.assert_fails(self.iwarp_run(plain), 126, ": permission denied$")
+
+    def test_nonsense(self):
+        for words, pattern in (
+            ((), "^iwarp run: CMD is missing"),
+            (("--",), "^iwarp run: CMD is missing"),
+            (("--frobnicate", "true"), "^iwarp run: there is no option --frobnicate"),
+            (("--env", "true"), "^iwarp run: --env prints and runs nothing: true"),
+            (("--port-range", "7", "true"), "^iwarp run: --port-range: not two ports.*: 7"),
+            (("--port-range", "9-8", "true"), "9-8"),
+            (("--port-range", "0-8", "true"), "0-8"),
+            (("--port-range", "1-65536", "true"), "1-65536"),
+            (("--oob", "maybe", "true"), "^iwarp run: --oob: "),
+            (("--receive-hold", "-1", "true"), "^iwarp run: .*--receive-hold"),
+            (("--mpa-rev", "1", "--rtr", "read", "true"), "^iwarp run: --rtr read needs"),
+            (("--quiet", "--log", "off", "true"), "^iwarp run: .*--quiet"),
+        ):
+            with self.subTest(words=words):
+                self.assert_fails(self.iwarp_run(*words), 2, pattern)
+
+    def test_a_program_that_will_not_be_preloaded_is_run_with_a_warning(self):
+        static = next((path for path in ("/bin/busybox", "/sbin/ldconfig") if is_static(path)), None)
+        if static is None:
+            self.skipTest("no statically linked program here")
+        copy = self.scratch / pathlib.Path(static).name
+        shutil.copy(static, copy)
+        result = self.iwarp_run(copy, "--help")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, "^iwarp run: warning: .* is statically linked")
+
+    def test_a_program_that_changes_the_user_is_run_with_a_warning(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to make one")
+        copy = self.scratch / "id"
+        shutil.copy("/usr/bin/id", copy)
+        os.chown(copy, 65534, 65534)
+        copy.chmod(0o4755)
+        result = self.iwarp_run(copy, "-u")
+        self.assertEqual((result.returncode, result.stdout), (0, "65534\n"))
+        self.assertRegex(result.stderr, "^iwarp run: warning: .* with the rights of another user")
+
+
+def is_static(path):
+    return os.path.isfile(path) and b"/ld-linux" not in pathlib.Path(path).read_bytes()[:4096]
+
+
+if __name__ == "__main__":
+    main()
