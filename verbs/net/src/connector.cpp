@@ -6,18 +6,22 @@
 
 #include <boost/asio/ip/address.hpp>
 #include <cerrno>
-#include <cstring>
 
 #include "socket_ops.hpp"
 
 namespace iwarp::net {
 namespace {
 
-SocketAddress to_socket_address(const asio::ip::tcp::endpoint& endpoint) {
-  SocketAddress out;
-  std::memcpy(&out.storage, endpoint.data(), endpoint.size());
-  out.length = static_cast<socklen_t>(endpoint.size());
-  return out;
+/// nullopt: `local` is not numeric. An empty host is any address of the peer's family.
+std::optional<SocketAddress> local_end(const Address& local, sa_family_t family) {
+  using asio::ip::tcp;
+  if (local.host.empty()) {
+    return to_socket_address({family == AF_INET6 ? tcp::v6() : tcp::v4(), local.port});
+  }
+  boost::system::error_code not_numeric;
+  const auto address = asio::ip::make_address(local.host, not_numeric);
+  if (not_numeric) return std::nullopt;
+  return to_socket_address({address, local.port});
 }
 
 /// As PD_Length counts them.
@@ -116,6 +120,10 @@ void Connector::try_address(const SocketAddress& address) {
     return;
   }
   socket_ = std::move(*socket);
+  if (const auto error = bind_local(address.storage.ss_family)) {
+    next_address(error);
+    return;
+  }
   if (socket_ops().connect(socket_.get(), address.get(), address.length) == 0) {
     connected();
     return;
@@ -140,6 +148,13 @@ void Connector::try_address(const SocketAddress& address) {
                             self->connected();
                           }
                         });
+}
+
+std::error_code Connector::bind_local(sa_family_t family) {
+  if (!options_.local) return {};
+  const auto from = local_end(*options_.local, family);
+  if (!from) return make_error_code(verbs::Errc::kAddressInvalid);
+  return bind_to_connect(socket_.get(), *from);
 }
 
 void Connector::connected() {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connection manager's entry points: connect, listen, adopt.
 #include <algorithm>
-#include <boost/asio/ip/tcp.hpp>
-#include <cstring>
 
 #include "iwarp/net/rnic.hpp"
 #include "rnic_impl.hpp"
@@ -17,35 +15,6 @@ bool fits(const ConnectOptions& options) {
   const auto& startup = options.connection.startup;
   const std::size_t word = startup.revision >= 2 ? mpa::kEnhancedWordSize : 0;
   return options.private_data.size() + word <= mpa::kMaxPrivateData;  // [MPA-80] [EMPA-10]
-}
-
-Expected<UniqueFd> open_at(const Address& at, int backlog) {
-  using Tcp = asio::ip::tcp;
-  asio::io_context context;
-  Tcp::resolver resolver(context);
-  boost::system::error_code unresolved;
-  // Every local address: IPv6 takes IPv4 as well; without IPv6 plain IPv4.
-  std::vector<Tcp::endpoint> endpoints;
-  if (at.host.empty()) {
-    endpoints = {{Tcp::v6(), at.port}, {Tcp::v4(), at.port}};
-  } else {
-    const auto flags = Tcp::resolver::passive | Tcp::resolver::numeric_service;
-    for (const auto& entry :
-         resolver.resolve(at.host, std::to_string(at.port), flags, unresolved)) {
-      endpoints.push_back(entry.endpoint());
-    }
-  }
-  std::error_code last = make_error_code(Errc::kAddressInvalid);
-  for (const auto& endpoint : endpoints) {
-    SocketAddress address;
-    std::memcpy(&address.storage, endpoint.data(), endpoint.size());
-    address.length = static_cast<socklen_t>(endpoint.size());
-    auto socket = open_listener(address, backlog, at.host.empty());
-    if (socket) return std::move(*socket);
-    last = to_errc(socket.error());
-    if (last != Errc::kAddressInvalid) break;
-  }
-  return std::unexpected(last);
 }
 
 }  // namespace
@@ -108,11 +77,19 @@ std::error_code Rnic::adopt_initiator(QueuePair& qp, int socket, const ConnectOp
 
 Expected<std::unique_ptr<Listener>> Rnic::listen(const Address& at, const ListenOptions& options,
                                                  CmChannel& channel) {
-  auto socket = open_at(at, options.backlog);
+  auto socket = bind_tcp(at);
   if (!socket) return std::unexpected(socket.error());
-  const Address local = local_address(socket->get());
-  auto acceptor = std::make_shared<Acceptor>(*impl_, impl_->pick_worker(), std::move(*socket),
-                                             options, channel);
+  return listen(std::move(*socket), options, channel);
+}
+
+Expected<std::unique_ptr<Listener>> Rnic::listen(BoundSocket&& socket, const ListenOptions& options,
+                                                 CmChannel& channel) {
+  if (const auto error = start_listening(socket.fd(), options.backlog)) {
+    return std::unexpected(to_errc(error));
+  }
+  const Address local = socket.local();
+  auto acceptor = std::make_shared<Acceptor>(*impl_, impl_->pick_worker(),
+                                             UniqueFd(socket.release()), options, channel);
   acceptor->start();
   return std::make_unique<TcpListener>(std::move(acceptor), local);
 }

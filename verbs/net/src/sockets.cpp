@@ -35,6 +35,13 @@ std::string text(int family, const void* octets) {
 
 }  // namespace
 
+SocketAddress to_socket_address(const boost::asio::ip::tcp::endpoint& endpoint) {
+  SocketAddress out;
+  std::memcpy(&out.storage, endpoint.data(), endpoint.size());
+  out.length = static_cast<socklen_t>(endpoint.size());
+  return out;
+}
+
 Address to_address(const SocketAddress& address) {
   if (address.storage.ss_family == AF_INET) {
     sockaddr_in v4{};
@@ -74,17 +81,59 @@ std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
   return fd;
 }
 
-std::expected<UniqueFd, std::error_code> open_listener(const SocketAddress& at, int backlog,
-                                                       bool dual_stack) {
+// How a port is kept, on Linux. A bind without SO_REUSEADDR succeeds only where nobody is. Where
+// somebody is, a second one with the option succeeds if all of them have it too and none listens:
+// that is what former connections look like. Taking the option off again afterwards shuts the door
+// behind us, for the kernel compares what both sockets have at the time of a bind. What opens it
+// for the sockets that connect from here is SO_REUSEPORT, which nobody else asks for by chance.
+//
+// The first bind of a port must not have SO_REUSEADDR: the kernel would remember that the port was
+// shared from the beginning, and not look at the sockets any more.
+namespace {
+
+bool bind_alone(int fd, const SocketAddress& at, Sharing sharing) {
+  if (::bind(fd, at.get(), at.length) == 0) return true;
+  return errno == EADDRINUSE && sharing == Sharing::kWithFormer &&
+         set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && ::bind(fd, at.get(), at.length) == 0;
+}
+
+bool keep_port(int fd) {
+  return set_option(fd, SOL_SOCKET, SO_REUSEADDR, 0) && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+}
+
+}  // namespace
+
+std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, bool dual_stack,
+                                                    Sharing sharing) {
   auto fd = open_tcp_socket(at.storage.ss_family);
   if (!fd) return fd;
   const bool v6 = at.storage.ss_family == AF_INET6;
-  if (!set_option(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
-      (v6 && !set_option(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, dual_stack ? 0 : 1)) ||
-      ::bind(fd->get(), at.get(), at.length) != 0 || ::listen(fd->get(), backlog) != 0) {
+  if ((v6 && !set_option(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, dual_stack ? 0 : 1)) ||
+      !bind_alone(fd->get(), at, sharing) || !keep_port(fd->get())) {
     return std::unexpected(last_error());
   }
   return fd;
+}
+
+std::error_code start_listening(int fd, int backlog) {
+  // Connections inherit the former, so that they do not keep the port from the next listener.
+  if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 0) &&
+      ::listen(fd, backlog) == 0) {
+    return {};
+  }
+  const auto error = last_error();
+  keep_port(fd);
+  return error;
+}
+
+std::error_code bind_to_connect(int fd, const SocketAddress& from) {
+  const bool any_port = to_address(from).port == 0;
+  // Then the port is chosen when the peer is known: one can serve for many peers.
+  if (any_port) set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  if (!any_port && !set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return last_error();
+  if (!bind_alone(fd, from, Sharing::kWithFormer)) return last_error();
+  if (!any_port && !set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1)) return last_error();
+  return {};
 }
 
 std::error_code prepare_connected(int fd) {

@@ -4,7 +4,9 @@
 
 #include <sys/socket.h>
 
+#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <system_error>
@@ -21,6 +23,7 @@ struct SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
 };
+SocketAddress to_socket_address(const boost::asio::ip::tcp::endpoint& endpoint);
 
 /// Numeric host and port. IPv4 addresses mapped into IPv6 are shown as IPv4.
 Address to_address(const SocketAddress& address);
@@ -30,9 +33,19 @@ Address peer_address(int fd);
 std::error_code last_error();
 /// Non-blocking and close-on-exec.
 std::expected<UniqueFd, std::error_code> open_tcp_socket(int family);
-/// Bound and listening; SO_REUSEADDR; `dual_stack`: IPv6 that takes IPv4 too.
-std::expected<UniqueFd, std::error_code> open_listener(const SocketAddress& at, int backlog,
-                                                       bool dual_stack);
+/// With whom a port may be shared.
+enum class Sharing : std::uint8_t {
+  kNever,
+  kWithFormer,  ///< with connections, in TIME_WAIT or open, whose listener has gone
+};
+/// A socket that keeps its port for itself, see BoundSocket. `dual_stack`: IPv6 that takes IPv4
+/// too.
+std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, bool dual_stack,
+                                                    Sharing sharing);
+/// For a socket of open_bound(), which stays as it was when this fails.
+std::error_code start_listening(int fd, int backlog);
+/// For a socket that will connect, also from a port that a socket of open_bound() keeps.
+std::error_code bind_to_connect(int fd, const SocketAddress& from);
 /// For connected sockets: non-blocking, TCP_NODELAY.
 std::error_code prepare_connected(int fd);
 /// A connected stream socket of TCP?

@@ -27,6 +27,8 @@ struct ConnectOptions {
   /// At most 512 octets, 508 with revision 2. Some peers (kernel siw, cxgb4) close on more than
   /// 256, the 4 of revision 2 included; when that happens, the event kConnectFailed says so.
   std::vector<std::byte> private_data;
+  /// Connect from there; numeric. Port 0: any. A BoundSocket of this program may have the port.
+  std::optional<Address> local;
   std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);
   /// The peer closes or resets after an enhanced Request and says nothing: connect again with
   /// revision 1, without RTR and without the tag of RFC 7306. [EMPA-50]

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "iwarp/net/address.hpp"
+#include "iwarp/net/bound_socket.hpp"
 #include "iwarp/net/channel.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/verbs/completion_queue.hpp"
@@ -149,6 +150,9 @@ class Rnic {
                                  CmChannel& channel);
   /// Requests come as kConnectRequest events on `channel`.
   Expected<std::unique_ptr<Listener>> listen(const Address& at, const ListenOptions& options,
+                                             CmChannel& channel);
+  /// The same on a port that is bound already. `socket` stays as it was unless this succeeds.
+  Expected<std::unique_ptr<Listener>> listen(BoundSocket&& socket, const ListenOptions& options,
                                              CmChannel& channel);
   /// Starts MPA on a connected TCP socket after ordinary streaming; takes the descriptor over,
   /// unless the answer is Errc::kInvalidArgument, kPrivateDataTooLong or kWrongState. Its inbound

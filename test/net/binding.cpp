@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ports that are bound before they are used: nobody else gets them, former connections do not keep
+// us from them, and one can listen on them or connect from them.
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <ostream>
+
+#include "raw_peer.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+using verbs::Errc;
+
+namespace {
+
+const Address kAnyPort{"127.0.0.1", 0};
+
+std::error_code error_of(const Address& at) {
+  const auto socket = bind_tcp(at);
+  return socket ? std::error_code() : socket.error();
+}
+
+/// A program that knows nothing of us binds that port, with an option set. The socket, or nothing.
+std::optional<UniqueFd> foreign_bind(std::uint16_t port, int option = SO_KEEPALIVE) {
+  UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  REQUIRE_EQ(::setsockopt(socket.get(), SOL_SOCKET, option, &on, sizeof on), 0);
+  const auto address = loopback(port);
+  if (::bind(socket.get(), address.get(), address.length) == 0) return socket;
+  REQUIRE_EQ(errno, EADDRINUSE);
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("a bound port is ours alone, whatever others ask for, until it is let go") {
+  const auto in_use = make_error_code(Errc::kAddressInUse);
+  Address at;
+  {
+    auto socket = must(bind_tcp(kAnyPort));
+    at = socket.local();
+    CHECK_EQ(at.host, "127.0.0.1");
+    REQUIRE_NE(at.port, 0);
+    CHECK_EQ(error_of(at), in_use);
+    CHECK_EQ(error_of({"0.0.0.0", at.port}), in_use);
+    CHECK_EQ(error_of({"", at.port}), in_use);
+    CHECK_FALSE(error_of({"127.0.0.2", at.port}));
+    CHECK_FALSE(foreign_bind(at.port).has_value());
+    CHECK_FALSE(foreign_bind(at.port, SO_REUSEADDR).has_value());
+    auto rnic = open_rnic();
+    CmChannel channel;
+    CHECK_EQ(rnic->listen(at, {}, channel).error(), in_use);
+    auto other = must(bind_tcp(kAnyPort));
+    CHECK_NE(other.local().port, at.port);
+    other = std::move(socket);
+    CHECK_EQ(other.local(), at);
+    CHECK_EQ(error_of(at), in_use);
+  }
+  CHECK_FALSE(error_of(at));
+}
+
+TEST_CASE("what cannot be bound is said at once") {
+  CHECK_EQ(error_of({"192.0.2.1", 0}), make_error_code(Errc::kAddressInvalid));
+  CHECK_EQ(error_of({"no.such.host.invalid", 0}), make_error_code(Errc::kAddressInvalid));
+}
+
+TEST_CASE("a port is bound again while its former connections are open or in TIME_WAIT") {
+  Pair pair;
+  pair.connect();
+  const Address at = pair.listener->local();
+  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));  // somebody listens
+  pair.listener.reset();
+  {
+    auto beside_the_connection = must(bind_tcp(at));
+    CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
+  }
+  // Who closes first is the one that waits.
+  REQUIRE_FALSE(pair.b.qp->disconnect());
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  CHECK_FALSE(foreign_bind(at.port).has_value());
+  auto socket = must(bind_tcp(at));
+  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
+  CHECK_FALSE(foreign_bind(at.port, SO_REUSEADDR).has_value());
+  pair.listener = must(pair.rnic->listen(std::move(socket), {}, *pair.b.cm));
+  CHECK_EQ(pair.listener->local(), at);
+  pair.connect();
+}
+
+TEST_CASE("a listener on a bound socket takes connections, and nobody else listens there") {
+  Pair pair;
+  auto socket = must(bind_tcp({"", 0}));
+  const auto at = socket.local();
+  pair.listener = must(pair.rnic->listen(std::move(socket), {}, *pair.b.cm));
+  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
+  CHECK_EQ(error_of({"127.0.0.1", at.port}), make_error_code(Errc::kAddressInUse));
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, {"127.0.0.1", at.port}, {}, *pair.a.cm));
+  expect(*pair.b.cm, Type::kConnectRequest);
+}
+
+TEST_CASE("a socket that could not listen is bound as before, and listens later") {
+  Pair pair;
+  auto socket = must(bind_tcp(kAnyPort));
+  const auto at = socket.local();
+  // Of our own user, and asks for what nobody asks for by chance.
+  auto stranger = foreign_bind(at.port, SO_REUSEPORT);
+  REQUIRE(stranger.has_value());
+  REQUIRE_EQ(::listen(stranger->get(), 1), 0);
+  const auto failed = pair.rnic->listen(std::move(socket), {}, *pair.b.cm);
+  REQUIRE_FALSE(failed.has_value());
+  CHECK_EQ(failed.error(), make_error_code(Errc::kAddressInUse));
+  CHECK_EQ(socket.local(), at);
+  stranger.reset();
+  CHECK_FALSE(foreign_bind(at.port).has_value());
+  CHECK(pair.rnic->listen(std::move(socket), {}, *pair.b.cm).has_value());
+}
+
+TEST_CASE("a connection leaves from the port that the program has bound, and keeps it") {
+  Pair pair;
+  auto socket = must(bind_tcp(kAnyPort));
+  const auto from = socket.local();
+  for (int round = 0; round < 2; ++round) {
+    CAPTURE(round);
+    pair.start({.local = from});
+    auto event = expect(*pair.b.cm, Type::kConnectRequest);
+    CHECK_EQ(event.request->peer(), from);
+    REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+    expect(*pair.a.cm, Type::kEstablished);
+    expect(*pair.b.cm, Type::kEstablished);
+    CHECK_EQ(error_of(from), make_error_code(Errc::kAddressInUse));
+    CHECK_FALSE(foreign_bind(from.port, SO_REUSEADDR).has_value());
+    // The passive side first: the active one does not wait in TIME_WAIT, and can come again.
+    REQUIRE_FALSE(pair.b.qp->disconnect());
+    expect(*pair.a.cm, Type::kDisconnected);
+    expect(*pair.b.cm, Type::kDisconnected);
+  }
+}
+
+TEST_CASE("an address to connect from may leave the port open, or the address") {
+  Pair pair;
+  pair.start({.local = Address{"127.0.0.2", 0}});
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(event.request->peer().host, "127.0.0.2");
+  event.request.reset();
+  expect(*pair.a.cm, Type::kRejected);
+  const auto port = must(bind_tcp(kAnyPort)).local().port;
+  pair.start({.local = Address{"", port}});
+  event = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(event.request->peer(), Address{"127.0.0.1", port});
+}
+
+TEST_CASE("connecting from where nobody can connect from fails with the reason") {
+  Pair pair;
+  for (const char* host : {"localhost", "192.0.2.1", "::1"}) {
+    CAPTURE(host);
+    pair.start({.local = Address{host, 0}});
+    CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error,
+             make_error_code(Errc::kAddressInvalid));
+  }
+  pair.start({.local = pair.listener->local()});
+  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, make_error_code(Errc::kAddressInUse));
+}
+
+TEST_CASE("a range of ports is used from the bottom up, until none is left") {
+  // Somewhere where three ports in a row are free.
+  std::uint16_t first = 0;
+  for (std::uint16_t port = 20000; first == 0 && port < 32000; port += 3) {
+    const auto free = [](std::uint16_t p) { return !error_of({"127.0.0.1", p}); };
+    if (free(port) && free(port + 1) && free(port + 2)) first = port;
+  }
+  REQUIRE_NE(first, 0);
+  const PortRange range{.first = first, .last = static_cast<std::uint16_t>(first + 2)};
+  auto lowest = must(bind_tcp(kAnyPort, range));
+  const auto next = must(bind_tcp(kAnyPort, range));
+  CHECK_EQ(lowest.local().port, first);
+  CHECK_EQ(next.local().port, first + 1);
+  {
+    const auto last = must(bind_tcp(kAnyPort, range));
+    CHECK_EQ(last.local().port, first + 2);
+    CHECK_EQ(bind_tcp(kAnyPort, range).error(), make_error_code(Errc::kAddressInUse));
+  }
+  lowest = must(bind_tcp(kAnyPort, range));
+  CHECK_EQ(lowest.local().port, first + 2);
+  CHECK_EQ(must(bind_tcp(kAnyPort, range)).local().port, first);
+  // Who asks for a port by number gets that.
+  CHECK_EQ(must(bind_tcp({"127.0.0.1", first}, {.first = 1, .last = 2})).local().port, first);
+}
