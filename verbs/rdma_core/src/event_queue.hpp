@@ -63,9 +63,9 @@ class EventQueue {
     return removed;
   }
 
-  /// Moves the events for which `wanted` says yes to the end of another queue.
+  /// Moves the events for which `wanted` says yes to the end of another queue; how many.
   template <typename Predicate>
-  void move_to(EventQueue& other, Predicate wanted) {
+  std::size_t move_to(EventQueue& other, Predicate wanted) {
     std::deque<T> moved;
     {
       const std::lock_guard lock(mutex_);
@@ -76,6 +76,7 @@ class EventQueue {
       for (std::size_t i = 0; i < moved.size(); ++i) take_count();
     }
     for (auto& event : moved) other.push(std::move(event));
+    return moved.size();
   }
 
  private:
