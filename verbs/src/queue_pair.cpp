@@ -101,13 +101,33 @@ std::error_code QueuePair::post_send(std::span<const SendWr> wrs, std::size_t& p
     }
     driver = impl_->driver;
   }
-  if (posted == 0) return error;
+  if (posted != 0) work_posted(driver.get());
+  return error;
+}
+
+std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
+  std::shared_ptr<QpDriver> driver;
+  {
+    const std::lock_guard lock(impl_->post);
+    for (const SendWr& wr : wrs) {
+      if (const auto error = check(wr)) return error;
+    }
+    const auto taken = impl_->posted.load(std::memory_order_relaxed) -
+                       impl_->reaped.load(std::memory_order_acquire);
+    if (impl_->sq.size() - taken < wrs.size()) return make_error_code(Errc::kQueueFull);
+    for (const SendWr& wr : wrs) (void)enqueue(wr);
+    driver = impl_->driver;
+  }
+  if (!wrs.empty()) work_posted(driver.get());
+  return {};
+}
+
+void QueuePair::work_posted(QpDriver* driver) {
   if (driver != nullptr) {
     driver->posted();
   } else {
     flush_posted();
   }
-  return error;
 }
 
 std::error_code QueuePair::check(const SendWr& wr) const {

@@ -80,6 +80,8 @@ class QueuePair final : private rdmap::Ulp {
   std::error_code post_send(const SendWr& wr);
   /// Queues in order until one is refused; `posted` says how many were. One wake-up. [VRB-41]
   std::error_code post_send(std::span<const SendWr> wrs, std::size_t& posted);
+  /// Queues all of them, or none. One wake-up.
+  std::error_code post_all(std::span<const SendWr> wrs);
   std::error_code post_recv(const RecvWr& wr);
 
   QpNum num() const { return num_; }
@@ -153,6 +155,7 @@ class QueuePair final : private rdmap::Ulp {
 
   std::error_code check(const SendWr& wr) const;
   std::error_code enqueue(const SendWr& wr);
+  void work_posted(QpDriver* driver);
   std::shared_ptr<QpDriver> driver() const;
   enum class Local : std::uint8_t { kDone, kWait, kFailed };
   Local run_local(SendSlot& slot);
