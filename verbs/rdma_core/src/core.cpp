@@ -89,4 +89,14 @@ void Core::remove(const Qp& qp) {
   qps_.erase(qp.abi.qp_base.qp_num);
 }
 
+void Core::add(const void* core_object, void* object) {
+  const std::lock_guard lock(objects_mutex_);
+  objects_[core_object] = object;
+}
+
+void Core::remove(const void* core_object) {
+  const std::lock_guard lock(objects_mutex_);
+  objects_.erase(core_object);
+}
+
 }  // namespace iwarp::rdma_core

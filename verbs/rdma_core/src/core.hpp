@@ -45,6 +45,19 @@ class Core {
     return true;
   }
 
+  // Completion and shared receive queues by what the core calls them, for events.
+  void add(const void* core_object, void* object);
+  void remove(const void* core_object);
+  /// As with_qp(), with what was added.
+  template <typename Function>
+  bool with_object(const void* core_object, Function use) {
+    const std::lock_guard lock(objects_mutex_);
+    const auto it = objects_.find(core_object);
+    if (it == objects_.end()) return false;
+    use(it->second);
+    return true;
+  }
+
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
@@ -57,6 +70,8 @@ class Core {
   net::CmChannel cm_channel_;
   std::mutex qps_mutex_;  ///< before the locks of the CM and of event queues
   std::unordered_map<verbs::QpNum, Qp*> qps_;
+  std::mutex objects_mutex_;  ///< before those of event queues
+  std::unordered_map<const void*, void*> objects_;
   OutOfBand out_of_band_{*this};
 };
 

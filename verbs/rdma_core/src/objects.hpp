@@ -17,6 +17,7 @@
 
 #include "core.hpp"
 #include "event_queue.hpp"
+#include "turn.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -85,8 +86,9 @@ struct Cq {
   /// Events put into channel or async queue; destroying waits until as many were acknowledged.
   std::atomic<std::uint32_t> comp_events{0};
   std::atomic<std::uint32_t> async_events{0};
-  unsigned empty_polls = 0;    ///< in a row; only to be polite to other threads
-  verbs::WorkCompletion wc{};  ///< under an ibv_start_poll()
+  std::atomic<unsigned> empty_polls{0};  ///< in a row; only to be polite to other threads
+  verbs::WorkCompletion wc{};            ///< between ibv_start_poll() and ibv_end_poll()
+  Turn poller;                           ///< who is between them
 
   static Cq& of(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
   static Cq& of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
@@ -122,13 +124,16 @@ struct Qp {
   std::mutex mutex;  ///< of state and attributes
   /// As the program knows it. The core has no INIT and RTR: it is Idle until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
-  ibv_qp_attr attributes{};  ///< what ibv_modify_qp() was told, for ibv_query_qp()
+  bool connected = false;      ///< from qp_connected() to qp_disconnected()
+  bool last_wqe_told = false;  ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
+  ibv_qp_attr attributes{};    ///< what ibv_modify_qp() was told, for ibv_query_qp()
   std::atomic<std::uint32_t> async_events{0};
   /// Who connects it: an id of the CM, or nobody (bring-up without the CM). Under the CM's lock.
   CmId* cm_id = nullptr;
   /// Requests between ibv_wr_start() and ibv_wr_complete(), see wr_ex.cpp.
   struct Staged;
   std::unique_ptr<Staged, void (*)(Staged*)> staged{nullptr, nullptr};
+  Turn builder;        ///< who is between ibv_wr_start() and ibv_wr_complete()
   net::QpHandle core;  ///< the last: ends before the rest
 
   static Qp& of(ibv_qp* qp) { return *reinterpret_cast<Qp*>(qp); }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Acknowledging events, with the counts, mutexes and conditions that the C structs have for it.
+// rdma-core waits without limit until exactly as many events were acknowledged as were taken. Some
+// programs acknowledge too many, or none at all: here more is enough, and the wait is bounded.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <ctime>
+
+namespace iwarp::rdma_core {
+
+/// The condition measures its time limits with the monotonic clock.
+inline void init_acks(pthread_mutex_t& mutex, pthread_cond_t& cond) {
+  pthread_mutex_init(&mutex, nullptr);
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&cond, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+inline void acknowledge(pthread_mutex_t& mutex, pthread_cond_t& cond, std::uint32_t& completed,
+                        unsigned count) {
+  pthread_mutex_lock(&mutex);
+  completed += count;
+  pthread_cond_signal(&cond);
+  pthread_mutex_unlock(&mutex);
+}
+
+/// Waits until `expected` events were acknowledged, one second at most.
+inline void wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond,
+                          const std::uint32_t& completed, std::uint32_t expected) {
+  timespec until{};
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  ++until.tv_sec;
+  pthread_mutex_lock(&mutex);
+  while (completed < expected) {
+    if (pthread_cond_timedwait(&cond, &mutex, &until) != 0) break;
+  }
+  pthread_mutex_unlock(&mutex);
+}
+
+}  // namespace iwarp::rdma_core

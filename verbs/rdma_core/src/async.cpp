@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asynchronous events: from the core's to those of the C interface, on the descriptor of the
+// context that the object was made with. How connections end is the CM's to tell.
+#include "acks.hpp"
+#include "errno_table.hpp"
+#include "objects.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using verbs::AsyncEventType;
+
+// What a Terminate says about the queue pair, whoever sent it: somebody used memory that he may
+// not, or a message was wrong, or the stream broke.
+ibv_event_type event_type(const bytes::Fault& fault) {
+  constexpr std::uint8_t kProtection = 1;  // RDMAP: remote protection; DDP: tagged buffer
+  constexpr std::uint8_t kOperation = 2;   // RDMAP: remote operation; DDP: untagged buffer
+  if (fault.layer == bytes::Layer::kMpa) return IBV_EVENT_QP_FATAL;
+  if (fault.type == kProtection) return IBV_EVENT_QP_ACCESS_ERR;
+  return fault.type == kOperation ? IBV_EVENT_QP_REQ_ERR : IBV_EVENT_QP_FATAL;
+}
+
+void tell(Qp& qp, const rdmap::Terminate& terminate) {
+  qp.async_events.fetch_add(1);
+  qp.context.async.push(
+      {.element = {.qp = qp.handle()}, .event_type = event_type(terminate.fault)});
+}
+
+void tell_overflow(Cq& cq) {
+  cq.async_events.fetch_add(1);
+  cq.context.async.push({.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
+}
+
+void tell_limit(Srq& srq) {
+  srq.limit = 0;  // One event for each ibv_modify_srq().
+  srq.async_events.fetch_add(1);
+  srq.pd.context.async.push(
+      {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+}
+
+}  // namespace
+
+void dispatch_async_event(Core& core, const verbs::AsyncEvent& event) {
+  switch (event.type) {
+    case AsyncEventType::kTerminateReceived:
+    case AsyncEventType::kTerminateSent:
+      core.with_qp(event.qp_num, [&event](Qp& qp) {
+        if (event.terminate) tell(qp, *event.terminate);
+      });
+      return;
+    case AsyncEventType::kCqOverflow:
+      core.with_object(event.object, [](void* cq) { tell_overflow(*static_cast<Cq*>(cq)); });
+      return;
+    case AsyncEventType::kSrqLimit:
+      core.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
+      return;
+    case AsyncEventType::kLlpConnectionLost:
+    case AsyncEventType::kLlpCloseComplete:
+    case AsyncEventType::kBadClose:
+      return;
+  }
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  const auto taken = Context::of(context).async.get();
+  if (!taken) return minus_one(taken.error());
+  *event = *taken;
+  return 0;
+}
+
+void ibv_ack_async_event(ibv_async_event* event) {
+  switch (event->event_type) {
+    case IBV_EVENT_CQ_ERR: {
+      ibv_cq& cq = *event->element.cq;
+      acknowledge(cq.mutex, cq.cond, cq.async_events_completed, 1);
+      return;
+    }
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED: {
+      ibv_qp& qp = *event->element.qp;
+      acknowledge(qp.mutex, qp.cond, qp.events_completed, 1);
+      return;
+    }
+    case IBV_EVENT_SRQ_LIMIT_REACHED: {
+      ibv_srq& srq = *event->element.srq;
+      acknowledge(srq.mutex, srq.cond, srq.events_completed, 1);
+      return;
+    }
+    default:
+      return;  // No other is ever given out.
+  }
+}
+
+}  // extern "C"

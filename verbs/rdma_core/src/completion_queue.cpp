@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion queues and the channels that tell of them. A poll drives the sockets of the queue
+// pairs (the core does), so it takes no lock of ours and allocates nothing.
+#include "completion_queue.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "acks.hpp"
+#include "errno_table.hpp"
+#include "limits.hpp"
+#include "ops.hpp"
+#include "refusal.hpp"
+#include "work_completion.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+// Somebody who polls in vain so often leaves the processor to others: on small machines these are
+// the ones it waits for.
+constexpr unsigned kPatience = 4;
+
+void retain(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_add(1); }
+void release(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_sub(1); }
+
+void announce(Cq& cq) {
+  if (cq.channel == nullptr) return;
+  cq.comp_events.fetch_add(1);
+  cq.channel->events.push(&cq);
+}
+
+template <std::size_t N>
+int poll_batches(Cq& cq, int count, ibv_wc* wc) {
+  std::array<verbs::WorkCompletion, N> batch;
+  int done = 0;
+  while (done < count) {
+    const auto wanted = std::min(N, static_cast<std::size_t>(count - done));
+    const auto got = cq.core->poll(std::span(batch).first(wanted));
+    for (std::size_t i = 0; i < got; ++i) convert(cq.context.core, batch[i], wc[done++]);
+    if (got < wanted) break;
+  }
+  return done;
+}
+
+// Events that nobody took are taken back; the others have to be acknowledged.
+void settle_events(Cq& cq) {
+  std::uint32_t comp_events = cq.comp_events.load();
+  if (cq.channel != nullptr) {
+    const auto untold = cq.channel->events.remove([&cq](const Cq* of) { return of == &cq; });
+    comp_events -= static_cast<std::uint32_t>(untold);
+  }
+  const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
+    return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
+  });
+  const auto async_events = cq.async_events.load() - static_cast<std::uint32_t>(untold);
+  wait_for_acks(cq.abi.mutex, cq.abi.cond, cq.abi.comp_events_completed, comp_events);
+  wait_for_acks(cq.abi.mutex, cq.abi.cond, cq.abi.async_events_completed, async_events);
+}
+
+}  // namespace
+
+Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
+              std::uint32_t comp_vector) {
+  if (cqe == 0 || cqe > kMaxCqe || comp_vector >= kCompVectors || !context.core.alive()) {
+    throw std::system_error(EINVAL, std::generic_category());
+  }
+  auto cq = std::make_unique<Cq>(context);
+  // As providers do: a power of two, so that a little more than asked for is no overflow.
+  const std::uint32_t capacity = std::bit_ceil(cqe);
+  auto core = context.core.rnic().create_cq(
+      capacity, [self = cq.get()](verbs::CompletionQueue&) { announce(*self); });
+  if (!core) throw std::system_error(core.error());
+  cq->core = std::move(*core);
+  cq->abi.context = context.handle();
+  cq->abi.channel = channel;
+  cq->abi.cq_context = cq_context;
+  cq->abi.cqe = static_cast<int>(capacity);
+  init_acks(cq->abi.mutex, cq->abi.cond);
+  context.core.add(cq->core.get(), cq.get());
+  if (channel != nullptr) {
+    cq->channel = &CompChannel::of(channel);
+    retain(*channel);
+  }
+  return cq.release();
+}
+
+void be_polite(Cq& cq, bool found) {
+  if (found) {
+    cq.empty_polls.store(0, std::memory_order_relaxed);
+    return;
+  }
+  const auto empty = cq.empty_polls.load(std::memory_order_relaxed);
+  if (empty < kPatience) {
+    cq.empty_polls.store(empty + 1, std::memory_order_relaxed);
+  } else {
+    sched_yield();
+  }
+}
+
+int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
+  Cq& self = Cq::of(cq);
+  if (!self.context.core.alive()) return 0;
+  const int got = count == 1 ? poll_batches<1>(self, count, wc) : poll_batches<16>(self, count, wc);
+  be_polite(self, got != 0);
+  return got;
+}
+
+int req_notify_cq(ibv_cq* cq, int solicited_only) {
+  Cq& self = Cq::of(cq);
+  if (!self.context.core.alive()) return EIO;
+  self.core->arm(solicited_only != 0 ? verbs::Notify::kSolicited : verbs::Notify::kNext);
+  return 0;
+}
+
+int modify_cq(ibv_cq*, ibv_modify_cq_attr*) {
+  return refused("ibv_modify_cq", "completion events are not held back to save interrupts");
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
+                      int comp_vector) {
+  return guarded_pointer<ibv_cq>([&] {
+    const auto entries = static_cast<std::uint32_t>(std::max(cqe, 0));
+    const auto vector = static_cast<std::uint32_t>(comp_vector);
+    return create_cq(Context::of(context), entries, cq_context, channel, vector)->handle();
+  });
+}
+
+int ibv_destroy_cq(ibv_cq* cq) {
+  Cq& self = Cq::of(cq);
+  if (self.users.load() != 0) return EBUSY;
+  if (!self.context.core.alive()) {
+    (void)self.core.release();  // The parent's.
+    delete &self;
+    return 0;
+  }
+  return guarded([&] {
+    self.context.core.remove(self.core.get());
+    settle_events(self);
+    if (self.abi.channel != nullptr) release(*self.abi.channel);
+    delete &self;
+    return 0;
+  });
+}
+
+ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+  return guarded_pointer<ibv_comp_channel>([&] {
+    auto* channel = new CompChannel{.context = Context::of(context)};
+    channel->abi.context = context;
+    channel->abi.fd = channel->events.fd();
+    return &channel->abi;
+  });
+}
+
+int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+  CompChannel& self = CompChannel::of(channel);
+  if (std::atomic_ref(channel->refcnt).load() != 0) return EBUSY;
+  delete &self;
+  return 0;
+}
+
+int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
+  const auto event = CompChannel::of(channel).events.get();
+  if (!event) return minus_one(event.error());
+  *cq = (*event)->handle();
+  *cq_context = (*event)->abi.cq_context;
+  return 0;
+}
+
+void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
+  acknowledge(cq->mutex, cq->cond, cq->comp_events_completed, count);
+}
+
+}  // extern "C"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Immediate data of InfiniBand, 4 octets with a Send or a Write, in the 8 octets of RFC 7306, which
+// are a message of their own. First the program's 4 octets, then 4 of ours: what the message stands
+// for. A peer may send any 8 octets: the length of a Write is its word alone.
+#pragma once
+
+#include <endian.h>
+
+#include <cstdint>
+
+namespace iwarp::rdma_core {
+
+struct Immediate {
+  std::uint32_t imm_data = 0;  ///< in network order, as programs see it
+  bool with_send = false;      ///< else behind a Write
+  std::uint32_t length = 0;    ///< of the Write; less than 2^31
+};
+
+inline constexpr std::uint32_t kImmediateWithSend = 1U << 31;
+
+inline std::uint64_t encode(const Immediate& immediate) {
+  const std::uint32_t kind = immediate.with_send ? kImmediateWithSend : immediate.length;
+  return std::uint64_t{be32toh(immediate.imm_data)} << 32 | kind;
+}
+
+inline Immediate decode_immediate(std::uint64_t octets) {
+  const auto kind = static_cast<std::uint32_t>(octets);
+  const bool with_send = (kind & kImmediateWithSend) != 0;
+  return {.imm_data = htobe32(static_cast<std::uint32_t>(octets >> 32)),
+          .with_send = with_send,
+          .length = with_send ? 0 : kind};
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Posting. The core checks each request and says which of the list it did not take.
+#include <array>
+#include <cstddef>
+
+#include "errno_table.hpp"
+#include "limits.hpp"
+#include "objects.hpp"
+#include "ops.hpp"
+#include "queue_pair.hpp"
+#include "refusal.hpp"
+#include "send_request.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using SgeArray = boost::container::static_vector<verbs::Sge, bytes::kMaxSge>;
+
+int why_not(const std::error_code& error) {
+  if (error == verbs::Errc::kNotAgreed) {
+    return refused("an atomic operation or immediate data with this peer",
+                   "it did not agree to RFC 7306");
+  }
+  return to_errno(error);
+}
+
+/// Posts the batch, which begins with `first`. Not 0: `first` is then the one that was not taken.
+int post(Qp& qp, SendBatch& batch, ibv_send_wr*& first) {
+  std::size_t posted = 0;
+  const auto error = qp.core->post_send(batch.requests(), posted);
+  for (; posted != 0; --posted) first = first->next;
+  batch.clear();
+  return error ? why_not(error) : 0;
+}
+
+int post_list(Qp& qp, ibv_send_wr*& wr) {
+  SendBatch batch;
+  ibv_send_wr* unposted = wr;  // the first of the batch
+  int code = 0;
+  while (wr != nullptr && code == 0) {
+    code = batch.add(*wr);
+    if (code == 0) wr = wr->next;
+    if (code == 0 && batch.has_room() && wr != nullptr) continue;
+    // What stands in front of a bad one is posted all the same.
+    if (batch.empty()) break;
+    if (const int refused_code = post(qp, batch, unposted)) {
+      wr = unposted;
+      return refused_code;
+    }
+  }
+  return code;
+}
+
+// A window of type 1 is bound anew, or, with length 0, no more: the core's are of type 2 and must
+// be invalid before.
+int post_bind(Qp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
+  const std::uint32_t rkey = ibv_inc_rkey(mw.rkey);
+  std::array<verbs::SendWr, 2> wrs;
+  for (auto& wr : wrs) wr.wr_id = bind.wr_id;
+  wrs[0].opcode = verbs::WrOpcode::kLocalInvalidate;
+  wrs[0].invalidate = verbs::Stag{mw.rkey};
+  const bool ends = bind.bind_info.length == 0;
+  if (!ends) {
+    if (const int code = make_bind(wrs[1], mw, rkey, bind.bind_info)) return code;
+  }
+  wrs[ends ? 0 : 1].flags = to_flags(bind.send_flags);
+  std::size_t posted = 0;
+  const auto error = qp.core->post_send(std::span(wrs).first(ends ? 1 : 2), posted);
+  if (!error && !ends) mw.rkey = rkey;
+  return error ? why_not(error) : 0;
+}
+
+template <typename Queue>
+int post_receives(Queue& queue, ibv_recv_wr*& wr) {
+  for (; wr != nullptr; wr = wr->next) {
+    if (wr->num_sge < 0 || wr->num_sge > kMaxSge) return EINVAL;
+    SgeArray sges;
+    for (int i = 0; i < wr->num_sge; ++i) sges.push_back(to_sge(wr->sg_list[i]));
+    if (const auto error = queue.post_recv({.wr_id = wr->wr_id, .sgl = sges})) {
+      return to_errno(error);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int post_all(Qp& qp, std::span<const verbs::SendWr> wrs) {
+  const auto error = qp.core->post_all(wrs);
+  return error ? why_not(error) : 0;
+}
+
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  Qp& self = Qp::of(qp);
+  int code = EIO;
+  if (self.context.core.alive()) {
+    code = guarded([&] { return post_list(self, wr); });
+  }
+  if (code != 0) *bad_wr = wr;
+  return code;
+}
+
+int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  Qp& self = Qp::of(qp);
+  int code = EIO;
+  if (self.context.core.alive()) {
+    code = guarded([&] { return post_receives(*self.core, wr); });
+  }
+  if (code != 0) *bad_wr = wr;
+  return code;
+}
+
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  Srq& self = Srq::of(srq);
+  int code = EIO;
+  if (self.pd.context.core.alive()) {
+    code = guarded([&] { return post_receives(*self.core, wr); });
+  }
+  if (code != 0) *bad_wr = wr;
+  return code;
+}
+
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
+  Qp& self = Qp::of(qp);
+  if (!self.context.core.alive()) return EIO;
+  return guarded([&] { return post_bind(self, *mw, *bind); });
+}
+
+}  // namespace iwarp::rdma_core

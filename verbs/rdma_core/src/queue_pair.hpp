@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files about queue pairs share.
+#pragma once
+
+#include "objects.hpp"
+
+namespace iwarp::rdma_core {
+
+/// What the builders of wr_ex.cpp need; called once, while the queue pair is made.
+void enable_builders(Qp& qp);
+/// Posts all or none; post.cpp.
+int post_all(Qp& qp, std::span<const verbs::SendWr> wrs);
+/// IBV_EVENT_QP_LAST_WQE_REACHED, once, if the queue pair is in error and has a shared receive
+/// queue: it takes no receive from there any more.
+void tell_last_wqe(Qp& qp);
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turn: who is between the two calls of a pair, such as ibv_wr_start() and ibv_wr_complete(). Not a
+// lock held meanwhile: a program that never makes the second call (it raised an exception, say)
+// does no harm. The same thread just begins anew, and another takes over after a second.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace iwarp::rdma_core {
+
+class Turn {
+ public:
+  void take() {
+    const auto me = std::this_thread::get_id();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(1),
+                      [&] { return owner_ == std::thread::id() || owner_ == me; });
+    owner_ = me;
+  }
+  void give() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (owner_ != std::this_thread::get_id()) return;
+      owner_ = {};
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread::id owner_;
+};
+
+}  // namespace iwarp::rdma_core
