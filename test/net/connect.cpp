@@ -103,6 +103,33 @@ TEST_CASE("a dropped request looks like a connection that was reset, and cannot 
   CHECK_EQ(outcome.qp_num, pair.a.qp->num());
 }
 
+TEST_CASE("events say between which addresses") {
+  Pair pair;
+  for (const bool accept : {false, true}) {
+    CAPTURE(accept);
+    pair.start();
+    auto event = expect(*pair.b.cm, Type::kConnectRequest);
+    const auto active = event.request->peer();
+    CHECK_EQ(event.peer, active);
+    CHECK_EQ(event.local, pair.listener->local());
+    if (accept) {
+      REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+    } else {
+      event.request.reset();
+    }
+    const auto outcome = expect(*pair.a.cm, accept ? Type::kEstablished : Type::kRejected);
+    CHECK_EQ(outcome.local, active);
+    CHECK_EQ(outcome.peer, pair.listener->local());
+    if (!accept) continue;
+    const auto passive = expect(*pair.b.cm, Type::kEstablished);
+    CHECK_EQ(passive.local, pair.listener->local());
+    CHECK_EQ(passive.peer, active);
+    REQUIRE_FALSE(pair.a.qp->disconnect());
+    CHECK_EQ(expect(*pair.a.cm, Type::kDisconnected).local, active);
+    CHECK_EQ(expect(*pair.b.cm, Type::kDisconnected).peer, active);
+  }
+}
+
 TEST_CASE("a port without a listener refuses") {
   Pair pair;
   const auto gone = pair.listener->local();
@@ -111,6 +138,8 @@ TEST_CASE("a port without a listener refuses") {
   CHECK_EQ(static_cast<int>(outcome.type), static_cast<int>(Type::kConnectFailed));
   CHECK_EQ(outcome.error, make_error_code(verbs::Errc::kConnectionRefused));
   CHECK_EQ(outcome.why, "connect to " + to_string(gone) + ": Connection refused");
+  CHECK_EQ(outcome.peer, gone);
+  CHECK_EQ(outcome.local.port, 0);
   CHECK_EQ(outcome.qp, pair.a.qp.get());
 }
 
@@ -120,6 +149,7 @@ TEST_CASE("a name that does not exist, and port 0, are said to be addresses with
       must(pair.rnic->connect_wait(*pair.a.qp, {"no-such-host.invalid", 1}, {}, *pair.a.cm));
   CHECK_EQ(outcome.error, make_error_code(verbs::Errc::kAddressInvalid));
   CHECK(outcome.why.starts_with("cannot resolve no-such-host.invalid: "));
+  CHECK_EQ(outcome.peer, Address{});
   CHECK_EQ(pair.rnic->connect(*pair.a.qp, {"127.0.0.1", 0}, {}, *pair.a.cm),
            make_error_code(verbs::Errc::kAddressInvalid));
 }

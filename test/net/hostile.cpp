@@ -33,6 +33,8 @@ TEST_CASE("a peer that never replies is given up [MPA-102]") {
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, make_error_code(Errc::kTimedOut));
   CHECK_EQ(failed.why, to_string(silent.address()) + " did not finish the MPA startup in time");
+  CHECK_EQ(failed.peer, silent.address());
+  CHECK_NE(failed.local.port, 0);
   silent.accept().wait_for_end();
 }
 

@@ -76,20 +76,18 @@ Errc errc_of(const mpa::Failure& failure) {
   return Errc::kMpaProtocol;
 }
 
-void concern(CmEvent& event, verbs::QueuePair* qp) {
-  event.qp = qp;
-  event.qp_num = qp != nullptr ? qp->num() : 0;
-}
-
-CmEvent about(CmEvent::Type type, verbs::QueuePair* qp) {
+CmEvent about(CmEvent::Type type, const DrivenConnection& connection) {
   CmEvent out;
   out.type = type;
-  concern(out, qp);
+  out.qp = connection.qp();
+  out.qp_num = out.qp != nullptr ? out.qp->num() : 0;
+  out.local = connection.local();
+  out.peer = connection.peer();
   return out;
 }
 
 CmEvent disconnected(const DrivenConnection& connection) {
-  auto out = about(CmEvent::Type::kDisconnected, connection.qp());
+  auto out = about(CmEvent::Type::kDisconnected, connection);
   out.why = fmt::format("the connection with {} is over", to_string(connection.peer()));
   return out;
 }
@@ -105,21 +103,20 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
     case Type::kRequest:
       return;
     case Type::kEstablished:
-      out = about(CmEvent::Type::kEstablished, qp);
+      out = about(CmEvent::Type::kEstablished, connection);
       break;
     case Type::kRejected:
-      out = about(CmEvent::Type::kRejected, qp);
+      out = about(CmEvent::Type::kRejected, connection);
       out.error = make_error_code(Errc::kRejected);
       out.why = fmt::format("{} rejected the connection", to_string(connection.peer()));
       break;
     case Type::kFailed:
       if (event.failure->retry_plain && retry_ && retry_()) return;
-      out = startup_failed(connection.peer(), *event.failure);
+      out = startup_failed(connection, *event.failure);
       if (out.error == Errc::kConnectionReset && private_octets_ > mpa::kPortablePrivateData) {
         out.why += fmt::format(" (with {} octets of private data; some peers take no more than {})",
                                private_octets_, mpa::kPortablePrivateData);
       }
-      concern(out, qp);
       break;
     case Type::kDisconnected:
       out = disconnected(connection);
@@ -138,7 +135,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
                                const verbs::ConnectionEvent& event) {
   verbs::QueuePair* const qp = connection.qp();
   if (event.type == Type::kRequest) {
-    auto out = about(CmEvent::Type::kConnectRequest, nullptr);
+    auto out = about(CmEvent::Type::kConnectRequest, connection);
     out.request = std::make_unique<Request>(claims_, *channel_, connection.shared_from_this(),
                                             core.startup());
     out.offer = core.startup().peer_offer();  // [EMPA-16]
@@ -150,26 +147,24 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   // A peer that fails before the program accepted it is of no interest: accept() will say it.
   if (qp == nullptr) return;
   if (event.type == Type::kEstablished) {
-    channel_->push(about(CmEvent::Type::kEstablished, qp));
+    channel_->push(about(CmEvent::Type::kEstablished, connection));
     return;
   }
   claims_.release(*qp);
   if (event.type == Type::kDisconnected) {
     channel_->push(disconnected(connection));
   } else if (event.failure) {
-    auto out = startup_failed(connection.peer(), *event.failure);
-    concern(out, qp);
-    channel_->push(std::move(out));
+    channel_->push(startup_failed(connection, *event.failure));
   }
 }
 
-CmEvent startup_failed(const Address& peer, const mpa::Failure& failure) {
-  CmEvent out;
-  out.type = CmEvent::Type::kConnectFailed;
+CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure) {
+  auto out = about(CmEvent::Type::kConnectFailed, connection);
+  const auto peer = to_string(connection.peer());
   out.error = make_error_code(errc_of(failure));
   out.why = failure.timed_out
-                ? fmt::format("{} did not finish the MPA startup in time", to_string(peer))
-                : fmt::format("MPA startup with {} failed: {}", to_string(peer), failure.fault.why);
+                ? fmt::format("{} did not finish the MPA startup in time", peer)
+                : fmt::format("MPA startup with {} failed: {}", peer, failure.fault.why);
   return out;
 }
 

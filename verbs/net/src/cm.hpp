@@ -81,7 +81,7 @@ class ResponderClient final : public ConnectionClient {
 };
 
 /// The event kConnectFailed for a failed MPA startup.
-CmEvent startup_failed(const Address& peer, const mpa::Failure& failure);
+CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure);
 /// The event kConnectFailed for a system error while connecting.
 CmEvent connect_failed(const std::string& what, const std::error_code& error);
 /// The verbs code for an error of the operating system.

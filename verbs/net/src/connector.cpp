@@ -213,6 +213,7 @@ void Connector::fail(const std::string& what, const std::error_code& error) {
   auto event = connect_failed(what, error);
   event.qp = &qp_;
   event.qp_num = qp_.num();
+  if (next_ != 0) event.peer = to_address(addresses_[next_ - 1]);
   claims_.release(qp_);
   channel_.push(std::move(event));
 }

@@ -75,6 +75,8 @@ struct CmEvent {
   std::unique_ptr<ConnectRequest> request;
   std::vector<std::byte> private_data;
   std::optional<mpa::PeerOffer> offer;
+  Address local;  ///< numeric; port 0: TCP was not connected
+  Address peer;   ///< numeric; port 0: it did not even come to an address
   std::error_code error;
   std::string why;  ///< for people
 };
