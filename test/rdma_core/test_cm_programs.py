@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The other programs of librdmacm: ucmatose (event channels, many connections, migrated ids),
+cmtime, and rdma_client, rdma_server and their x-variants (synchronous ids, rdma_create_ep)."""
+import re
+
+from support import PATIENCE, Case, Program, free_port, main
+
+
+class Ucmatose(Case):
+    def transfer(self, *words, server=(), client=("-s", "127.0.0.1"), port=None):
+        port = port or free_port()
+        results = self.pair(("ucmatose", "-p", port, *words, *server),
+                            ("ucmatose", "-p", port, *words, *client), port)
+        self.assert_silent(*results)
+        for result in results:
+            for line in ("data transfers complete", "test complete", "return status 0"):
+                self.assertIn(line, result.out, str(result))
+        return results
+
+    def test_as_it_is(self):
+        self.transfer()
+
+    def test_connections_messages_and_sizes(self):
+        self.transfer("-c", 10, "-C", 100)
+        self.transfer("-c", 2, "-C", 20, "-S", 1)
+        self.transfer("-c", 2, "-C", 20, "-S", 65536)
+        self.transfer("-c", 100, "-C", 1)
+        self.transfer("-c", 3, "-C", 0)
+
+    def test_ids_that_migrate_to_another_channel(self):
+        self.transfer("-c", 10, "-C", 10, "-m")
+
+    def test_addresses(self):
+        self.transfer(server=("-b", "127.0.0.1"), client=("-s", "127.0.0.1", "-b", "127.0.0.7"))
+        self.transfer(server=("-b", "::1"), client=("-s", "::1"))
+        self.transfer("-f", "ip", server=("-b", "127.0.0.1"))
+        self.transfer("-f", "ipv6", server=("-b", "::1"), client=("-s", "::1"))
+        self.transfer("-f", "name", client=("-s", "localhost"))
+
+    def test_options_of_the_connection(self):
+        self.transfer("-t", 8)
+        self.transfer("-a", 14)
+
+
+class Cmtime(Case):
+    def test_all_steps_are_timed(self):
+        port = free_port()
+        with Program("cmtime", "-p", port, "-c", 50) as server:
+            server.listens(port)
+            client = self.run_program("cmtime", "-p", port, "-c", 50, "-s", "127.0.0.1")
+            self.assert_silent(client)
+            for step in ("create id", "bind addr", "resolve addr", "resolve route", "create qp",
+                         "connect", "disconnect", "destroy"):
+                self.assertRegex(client.out, rf"(?m)^\s*{step}\s*:\s+\d")
+
+
+class Examples(Case):
+    def both(self, name, *words):
+        port = free_port()
+        server, client = self.pair((f"rdma_{name}server", "-p", port, *words),
+                                   (f"rdma_{name}client", "-s", "127.0.0.1", "-p", port, *words),
+                                   port)
+        self.assert_silent(server, client)
+        self.assertIn(f"rdma_{name}server: end 0", server.out)
+        self.assertIn(f"rdma_{name}client: end 0", client.out)
+
+    def test_client_and_server(self):
+        self.both("")
+
+    def test_client_and_server_with_a_shared_receive_queue(self):
+        self.both("x", "-c", "r")
+
+
+if __name__ == "__main__":
+    main("ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient", "rdma_xserver")

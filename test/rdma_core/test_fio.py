@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fio's rdma engine, which makes its objects in a process forked for the job, or in a thread."""
+import json
+
+from support import LONG, SANITIZER, Case, free_port, main
+
+SIZE = "1G" if LONG else "16M" if SANITIZER else "128M"
+
+
+class Fio(Case):
+    def transfer(self, verb, *words, rw="write", block="256k"):
+        port = free_port()
+        shared = ("--ioengine=rdma", f"--port={port}", f"--bs={block}", f"--size={SIZE}",
+                  "--output-format=json", *words)
+        serving = {"write": "read", "read": "write"}[rw]
+        server, client = self.pair(
+            ("fio", "--name=target", f"--rw={serving}", "--iodepth=16", "--bindname=127.0.0.1",
+             *shared),
+            ("fio", "--name=source", f"--rw={rw}", "--iodepth=8", "--iodepth_batch_complete=1",
+             "--hostname=127.0.0.1", f"--verb={verb}", *shared), port)
+        self.assert_silent(server, client)
+        job = json.loads(client.out[client.out.index("{"):])["jobs"][0]
+        self.assertEqual(job["error"], 0)
+        octets = int(SIZE[:-1]) << {"M": 20, "G": 30}[SIZE[-1]]
+        self.assertEqual(job[rw]["io_bytes"], octets)
+
+    def test_a_process_for_the_job(self):
+        self.transfer("write")
+        self.transfer("read", rw="read")
+        self.transfer("send")
+
+    def test_a_thread_for_the_job(self):
+        self.transfer("write", "--thread")
+        self.transfer("read", "--thread", rw="read")
+        self.transfer("send", "--thread")
+
+
+if __name__ == "__main__":
+    main("fio")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""perftest over rdma_cm (-R): each tool with each option that it has."""
+from perftest import ALL_SIZES, ITERATIONS, TOOLS, PerftestCase
+from support import LONG, SANITIZER, main
+
+
+class OverRdmaCm(PerftestCase):
+    def test_each_tool(self):
+        self.each("-R", "-R")
+
+    def test_all_sizes(self):
+        for tool in ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw",
+                     "ib_send_lat"):
+            with self.subTest(tool=tool):
+                server, client = self.measure(tool, "-R", "-a", iterations=20 if LONG else 5)
+                self.assertEqual(tuple(self.rows(client)), ALL_SIZES, str(client))
+
+    def test_both_directions(self):
+        self.each("-b", "-R", "-b")
+
+    def test_several_queue_pairs(self):
+        self.each("-q", "-R", "-q", 4)
+
+    def test_sleeping_on_events(self):
+        self.each("-e", "-R", "-e")
+
+    def test_for_a_time(self):
+        self.each("-D", "-R", "-D", 2 if LONG else 1, "-f", 0)
+
+    def test_inline(self):
+        self.each("-I", "-R", "-I", 64, "-s", 64)
+
+    def test_a_shared_receive_queue(self):
+        self.each("--use-srq", "-R", "--use-srq")
+        self.measure("ib_send_bw", "-R", "--use-srq", "-q", 4)
+        self.measure("ib_send_bw", "-R", "--use-srq", "-q", 2, "-b")
+
+    def test_queues_of_other_depths(self):
+        self.measure("ib_write_bw", "-R", "-t", 1)
+        self.measure("ib_write_bw", "-R", "-t", 4096, "-s", 512, iterations=ITERATIONS * 5)
+        self.measure("ib_send_bw", "-R", "-r", 1, "-t", 4)
+        self.measure("ib_read_bw", "-R", "-o", 1)
+        self.measure("ib_write_bw", "-R", "-Q", 1)
+
+    def test_lists_of_requests(self):
+        self.measure("ib_write_bw", "-R", "-l", 32)
+        self.measure("ib_send_bw", "-R", "-l", 16, "--recv_post_list", 16)
+
+    def test_ibv_post_send_instead_of_the_newer_calls(self):
+        self.measure("ib_write_bw", "-R", "--use_old_post_send")
+        self.measure("ib_send_lat", "-R", "--use_old_post_send")
+
+    def test_compare_and_swap(self):
+        self.measure("ib_atomic_lat", "-R", "-A", "CMP_AND_SWAP")
+
+    def test_ipv6(self):
+        self.measure("ib_write_lat", "-R", "--ipv6", host="::1")
+
+    def test_how_connections_are_set_up(self):
+        for options in (("--crc", "off"), ("--markers",), ("--fpdu", "max"),
+                        ("--placement", "direct"), ("--rtr", "read")):
+            with self.subTest(options=options):
+                self.measure("ib_write_bw", "-R", options=options)
+                self.measure("ib_send_lat", "-R", options=options)
+
+    def test_many_runs_in_a_row(self):
+        """The server's listener is closed and opened again between two connections of a run."""
+        for _ in range(50 if LONG else 1 if SANITIZER else 5):
+            for tool in TOOLS:
+                with self.subTest(tool=tool):
+                    self.measure(tool, "-R", iterations=100)
+
+
+if __name__ == "__main__":
+    main(*TOOLS)

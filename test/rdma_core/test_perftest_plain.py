@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""perftest without rdma_cm: the tools exchange queue pair numbers over a TCP connection of their own,
+or with -z over one of rdma_cm, and connect the queue pairs themselves."""
+from perftest import ALL_SIZES, TOOLS, PerftestCase
+from support import main
+
+
+class WithoutRdmaCm(PerftestCase):
+    def test_each_tool(self):
+        self.each("")
+
+    def test_all_sizes(self):
+        _, client = self.measure("ib_write_bw", "-a", iterations=5)
+        self.assertEqual(tuple(self.rows(client)), ALL_SIZES, str(client))
+
+    def test_both_directions(self):
+        self.each("-b", "-b")
+
+    def test_several_queue_pairs(self):
+        self.each("-q", "-q", 4)
+
+    def test_sleeping_on_events(self):
+        self.each("-e", "-e")
+
+    def test_inline_and_a_shared_receive_queue(self):
+        self.each("-I", "-I", 64, "-s", 64)
+        self.each("--use-srq", "--use-srq")
+
+    def test_numbers_exchanged_over_rdma_cm(self):
+        self.each("-z", "-z")
+
+    def test_it_can_be_forbidden(self):
+        with self.assertRaises(AssertionError) as failed:
+            self.measure("ib_write_bw", options=("--oob", "off"))
+        self.assertRegex(str(failed.exception), r"(?m)^iwarp: .*rdma_cm")
+
+
+if __name__ == "__main__":
+    main(*TOOLS)

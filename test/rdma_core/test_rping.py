@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rping in all its modes, data validated (-V): both address families, sizes up to its largest, own
+queue pairs, a persistent server with clients at a time, and the ways connections can be set up."""
+import contextlib
+
+from support import LONG, PATIENCE, Case, Program, free_port, main
+
+SIZES = (1, 2, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)
+
+
+class Rping(Case):
+    def ping(self, *words, address="127.0.0.1", server=(), client=(), **how):
+        port = free_port()
+        where = ("-a", address, "-p", port)
+        first, second = self.pair(
+            ("rping", "-s", "-V", *where, *words, *server),
+            ("rping", "-c", "-V", *where, *words, *client), port, **how)
+        self.assert_silent(first, second)
+        self.assertNotIn("mismatch", first.out + first.err + second.out + second.err)
+        return first, second
+
+    def test_the_data_goes_there_and_back(self):
+        server, client = self.ping("-v", "-C", 10)
+        for result, word in ((server, "server ping data"), (client, "ping data")):
+            self.assertEqual(result.out.count("rdma-ping-"), 10, str(result))
+            self.assertIn(f"{word}: rdma-ping-9: JKLMNOPQRSTUVWXYZ[\\]^_`abc", result.out)
+
+    def test_ipv6(self):
+        self.ping("-C", 10, address="::1")
+
+    def test_a_server_on_every_address(self):
+        port = free_port()
+        for address, target in (("0.0.0.0", "127.0.0.1"), ("::0", "::1"), ("::0", "127.0.0.1")):
+            with self.subTest(address=address, target=target):
+                self.pair(("rping", "-s", "-V", "-a", address, "-p", port, "-C", 3),
+                          ("rping", "-c", "-V", "-a", target, "-p", port, "-C", 3), port)
+
+    def test_a_client_on_a_source_address(self):
+        self.ping("-C", 3, client=("-I", "127.0.0.9"))
+
+    def test_sizes(self):
+        for size in SIZES:
+            with self.subTest(size=size):
+                self.ping("-C", 5, "-S", size)
+
+    def test_many_pings(self):
+        self.ping("-C", 20000 if LONG else 2000, "-S", 4096, timeout=300 if LONG else PATIENCE)
+
+    def test_queue_pairs_that_the_program_makes_and_modifies_itself(self):
+        self.ping("-C", 10, "-q")
+        self.ping("-C", 10, server=("-q",))
+        self.ping("-C", 10, client=("-q",))
+
+    def test_a_persistent_server_with_several_clients_at_a_time(self):
+        for words in ((), ("-q",)):
+            port = free_port()
+            where = ("-a", "127.0.0.1", "-p", port, "-V", *words)
+            with Program("rping", "-s", "-P", *where) as server, contextlib.ExitStack() as stack:
+                server.listens(port)
+                for _ in range(2):
+                    clients = [stack.enter_context(Program("rping", "-c", "-C", 100, *where))
+                               for _ in range(6)]
+                    for client in clients:
+                        self.assert_silent(self.check(client.wait()))
+                self.assertIsNone(server.result().status, str(server.result()))
+
+    def test_how_connections_are_set_up(self):
+        for options in (("--crc", "off"), ("--markers",), ("--mpa-rev", "1"), ("--rtr", "none"),
+                        ("--rtr", "read"), ("--rtr", "send"), ("--fpdu", "max"),
+                        ("--fpdu", "128"), ("--placement", "direct"), ("--extensions", "off")):
+            with self.subTest(options=options):
+                self.ping("-C", 5, "-S", 10000, options=options)
+
+    def test_the_sides_may_differ(self):
+        self.ping("-C", 5, client_how={"options": ("--mpa-rev", "1", "--markers")})
+        self.ping("-C", 5, server_how={"options": ("--mpa-rev", "1", "--crc", "off")})
+
+    def test_a_trace_file_of_each_process(self):
+        name = self.scratch / "%p.pcap"
+        self.ping("-C", 2, options=("--trace", name))
+        files = list(self.scratch.iterdir())
+        self.assertEqual(len(files), 2)
+        for file in files:
+            self.assertRegex(file.name, r"^\d+\.pcap$")
+            self.assertIn(b"MPA ID Req Frame", file.read_bytes())
+
+    def test_nobody_listens(self):
+        result = self.run_program("rping", "-c", "-a", "127.0.0.1", "-p", free_port(), "-C", 1,
+                                  statuses=range(1, 256))
+        self.assertRegex(result.out + result.err, r"RDMA_CM_EVENT_REJECTED|UNREACHABLE")
+
+
+if __name__ == "__main__":
+    main("rping")

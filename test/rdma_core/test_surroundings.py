@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is not needed: rights, locked memory, device nodes, a network card. And what is not hidden:
+two hosts, here two network namespaces joined by a pair of virtual cables. Needs root to set up."""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+
+import support
+from support import Case, Program, free_port, main, skip_all
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+          "prlimit", "--memlock=0:0")
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=60)
+
+
+@contextlib.contextmanager
+def namespaces(count):
+    """Network namespaces with names of this process alone, each with its lo up."""
+    names = [f"iwarp-test-{os.getpid()}-{n}" for n in range(count)]
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            ip("netns", "add", name)
+            stack.callback(ip, "netns", "delete", name)
+            ip("-n", name, "link", "set", "lo", "up")
+        yield names
+
+
+def within(name, *words):
+    return ("ip", "netns", "exec", name, *words)
+
+
+class Nobody(Case):
+    """Without rights, with no memory that may be locked, and with no interface but lo."""
+
+    def setUp(self):
+        super().setUp()
+        # An installation that the user may read, wherever this tree is.
+        self.scratch.chmod(0o755)
+        built = pathlib.Path(support.IWARP).resolve()
+        (self.scratch / "bin").mkdir()
+        shutil.copy(built, self.scratch / "bin/iwarp")
+        shutil.copytree(built.parent.parent / "lib/iwarp", self.scratch / "lib/iwarp")
+        before = support.IWARP
+        self.addCleanup(setattr, support, "IWARP", before)
+        support.IWARP = str(self.scratch / "bin/iwarp")
+
+    def test_programs_run(self):
+        with namespaces(1) as (name,):
+            how = {"prefix": within(name, *NOBODY), "cwd": "/"}
+            limit = self.run_program("sh", "-c", "id -u; ulimit -l; ls /sys/class/net", **how)
+            self.assertEqual(limit.out, "65534\n0\nlo\n")
+            self.assertIn("PORT_ACTIVE", self.run_program("ibv_devinfo", **how).out)
+            port = free_port()
+            where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
+            self.pair(("rping", "-s", *where), ("rping", "-c", *where), port, **how)
+            call = ("ib_write_bw", "-F", "-R", "-p", port, "-n", 100)
+            self.pair(call, (*call, "127.0.0.1"), port, **how)
+            call = ("ibv_rc_pingpong", "-c", "-p", port)
+            self.pair(call, (*call, "127.0.0.1"), port, **how)
+
+
+class TwoHosts(Case):
+    HOSTS = (("10.99.7.1", "fd99:7::1"), ("10.99.7.2", "fd99:7::2"))
+
+    @contextlib.contextmanager
+    def hosts(self):
+        with namespaces(2) as names:
+            ip("link", "add", "veth0", "netns", names[0], "type", "veth", "peer", "name", "veth0",
+               "netns", names[1])
+            for name, (v4, v6) in zip(names, self.HOSTS):
+                ip("-n", name, "address", "add", f"{v4}/24", "dev", "veth0")
+                ip("-n", name, "address", "add", f"{v6}/64", "dev", "veth0", "nodad")
+                ip("-n", name, "link", "set", "veth0", "up")
+            yield names
+
+    def test_over_rdma_cm(self):
+        with self.hosts() as names:
+            apart = {"server_how": {"prefix": within(names[0])},
+                     "client_how": {"prefix": within(names[1])}}
+            for target, anywhere in zip(self.HOSTS[0], ("0.0.0.0", "::0")):
+                for address in (anywhere, target):
+                    with self.subTest(target=target, address=address):
+                        port = free_port()
+                        words = ("-p", port, "-V", "-C", 10, "-S", 30000)
+                        self.pair(("rping", "-s", "-a", address, *words),
+                                  ("rping", "-c", "-a", target, *words), port, **apart)
+            port = free_port()
+            call = ("ib_write_bw", "-F", "-R", "-p", port, "-n", 200)
+            self.pair(call, (*call, self.HOSTS[0][0]), port, **apart)
+
+    def test_without_rdma_cm_only_when_asked_for(self):
+        with self.hosts() as names:
+            apart = {"server_how": {"prefix": within(names[0])},
+                     "client_how": {"prefix": within(names[1])}}
+            port = free_port()
+            call = ("ibv_rc_pingpong", "-c", "-g", 0, "-p", port)
+            self.pair(call, (*call, self.HOSTS[0][0]), port, options=("--oob", "on"), **apart)
+            with Program(*call, **apart["server_how"]) as server:
+                server.listens(port)
+                client = self.run_program(*call, self.HOSTS[0][0], statuses=range(1, 256),
+                                          **apart["client_how"])
+                self.assertRegex(client.err + server.wait().err, r"(?m)^iwarp: .*rdma_cm")
+
+
+if __name__ == "__main__":
+    if os.getuid() != 0:
+        skip_all("only root can make network namespaces and become another user")
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            with namespaces(1):
+                pass
+        except subprocess.CalledProcessError as error:
+            skip_all(f"network namespaces cannot be made here: {error.stderr.strip()}")
+    main("ip", "setpriv", "prlimit", "rping", "ibv_devinfo", "ib_write_bw", "ibv_rc_pingpong")
