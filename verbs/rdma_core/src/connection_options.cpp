@@ -14,8 +14,6 @@
 namespace iwarp::rdma_core {
 namespace {
 
-constexpr std::chrono::milliseconds kRetryRefusedFor{250};
-
 trace::Endpoint endpoint(const net::Address& address) { return {address.host, address.port}; }
 
 net::TapFactory open_trace() {
@@ -44,7 +42,6 @@ net::ConnectOptions connect_options() {
   net::ConnectOptions out;
   out.connection = settings().connection;
   out.fall_back_to_revision_1 = settings().fall_back_to_revision_1;
-  out.retry_refused_for = kRetryRefusedFor;
   out.tap = tap();
   return out;
 }
@@ -54,6 +51,11 @@ net::ListenOptions listen_options() {
   out.connection = settings().connection;
   out.tap = tap();
   return out;
+}
+
+net::PortRange port_range() {
+  const auto& ports = settings().ports;
+  return ports ? net::PortRange{.first = ports->first, .last = ports->second} : net::PortRange{};
 }
 
 }  // namespace iwarp::rdma_core

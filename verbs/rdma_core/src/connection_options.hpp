@@ -2,6 +2,7 @@
 // From the settings of the process to the options of one connection or listener.
 #pragma once
 
+#include "iwarp/net/bound_socket.hpp"
 #include "iwarp/net/connection_manager.hpp"
 
 namespace iwarp::rdma_core {
@@ -10,5 +11,7 @@ namespace iwarp::rdma_core {
 /// and open the next, and with real devices their peers are too slow to notice.
 net::ConnectOptions connect_options();
 net::ListenOptions listen_options();
+/// For port 0.
+net::PortRange port_range();
 
 }  // namespace iwarp::rdma_core

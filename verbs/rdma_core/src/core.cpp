@@ -21,7 +21,7 @@ std::mutex making;
 constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
 
 void abandon_in_child() {
-  if (current.exchange(nullptr) != nullptr) net::close_inherited();
+  current.store(nullptr);
 }
 
 void watch_forks() {

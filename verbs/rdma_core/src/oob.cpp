@@ -111,7 +111,7 @@ std::uint32_t OutOfBand::take_number() {
 OutOfBand::Door& OutOfBand::open_door() {
   const bool everybody = settings().out_of_band == OutOfBandPeers::kOn;
   const net::Address at{.host = everybody ? "" : "127.0.0.1", .port = 0};
-  auto socket = net::bind_tcp(at, settings().ports);
+  auto socket = net::bind_tcp(at, port_range());
   if (!socket) throw std::system_error(socket.error());
   auto listener = core_.rnic().listen(std::move(*socket), listen_options(), core_.cm_channel());
   if (!listener) throw std::system_error(listener.error());

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses of ids: binding, resolving, listening. RDMA port = TCP port, so binding takes a real
+// one and says at once when it is not to be had. Resolving asks the routing table and sends
+// nothing; its results are events nevertheless, since programs wait for these.
+#include <algorithm>
+#include <cerrno>
+
+#include "cm_address.hpp"
+#include "cm_id.hpp"
+#include "connection_options.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+// What the kernel's CM allows, and gives to who says 0.
+constexpr int kMaxBacklog = 1024;
+
+void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
+  const std::lock_guard lock(cm().mutex);
+  queue_event(make_event(id, type, status));
+}
+
+/// As rdma_bind_addr() does if the program says where from, else as routes have it. An errno.
+int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
+  const bool chosen = is_ip(from) && (!is_any(*from) || port_of(*from) != 0);
+  if (chosen && id.state == IdState::kIdle) {
+    if (const int code = bind_to(id, *from)) return code;
+  }
+  const bool fixed = id.state == IdState::kBound && !is_any(id.source());
+  const auto source = find_source(to, fixed ? &id.source() : nullptr);
+  if (!source) return source.error();
+  const std::uint16_t port = id.bound ? port_of(id.source()) : 0;
+  id.abi.route.addr.src_storage = *source;
+  set_port(id.source(), port);
+  return 0;
+}
+
+/// A wildcard as the destination is this host.
+sockaddr_storage destination_of(const sockaddr& to) {
+  sockaddr_storage out = copy_of(to);
+  if (!is_any(to)) return out;
+  if (to.sa_family == AF_INET) {
+    reinterpret_cast<sockaddr_in&>(out).sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  } else {
+    reinterpret_cast<sockaddr_in6&>(out).sin6_addr = in6addr_loopback;
+  }
+  return out;
+}
+
+int resolve(CmId& id, const sockaddr* from, const sockaddr* to) {
+  if (!is_ip(to) || (from != nullptr && !is_ip(from))) return EINVAL;
+  if (id.state != IdState::kIdle && id.state != IdState::kBound) return EINVAL;
+  id.abi.route.addr.dst_storage = destination_of(*to);
+  if (const int code = choose_source(id, from, id.destination())) {
+    // The program's mistakes are said at once, those of the network in an event.
+    if (code == EADDRINUSE || code == EADDRNOTAVAIL || code == EACCES) return code;
+    queue_outcome(id, RDMA_CM_EVENT_ADDR_ERROR, -code);
+    return wait_for_event(id);
+  }
+  use_device(id);
+  id.state = IdState::kAddressResolved;
+  queue_outcome(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+  return wait_for_event(id);
+}
+
+int resolve_route(CmId& id) {
+  if (id.state != IdState::kAddressResolved) return EINVAL;
+  id.state = IdState::kRouteResolved;
+  queue_outcome(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  return wait_for_event(id);
+}
+
+/// Every IPv4 address, as the kernel has it.
+int bind_anywhere(CmId& id) {
+  const sockaddr_in any{.sin_family = AF_INET};
+  return bind_to(id, reinterpret_cast<const sockaddr&>(any));
+}
+
+int listen(CmId& id, int backlog) {
+  if (id.state == IdState::kIdle) {
+    if (const int code = bind_anywhere(id)) return code;
+  }
+  if (id.state != IdState::kBound) return EINVAL;
+  if (id.core == nullptr) id.core = &Core::get();
+  auto options = listen_options();
+  options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
+  // Under the lock, so that the first request finds the id.
+  const std::lock_guard lock(cm().mutex);
+  auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
+  id.bound.reset();
+  if (!listener) return to_errno(listener.error());
+  id.listener = std::move(*listener);
+  id.state = IdState::kListening;
+  cm().listening.push_back(&id);
+  return 0;
+}
+
+}  // namespace
+
+int bind_to(CmId& id, const sockaddr& address) {
+  if (id.state != IdState::kIdle) return EINVAL;
+  const bool any = is_any(address);
+  net::Address at = to_net(address);
+  // No address at all means IPv6 and IPv4.
+  if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
+  auto bound = net::bind_tcp(at, port_range());
+  if (!bound) return to_errno(bound.error());
+  id.abi.route.addr.src_storage = any ? copy_of(address) : from_net(bound->local());
+  set_port(id.source(), bound->local().port);
+  id.bound = std::move(*bound);
+  id.state = IdState::kBound;
+  // A wildcard is no device's yet: programs see by this whether an address is one of RDMA.
+  if (!any) use_device(id);
+  return 0;
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
+  return cm_result([&] {
+    if (!is_ip(address)) return address == nullptr ? EINVAL : EAFNOSUPPORT;
+    return bind_to(CmId::of(id), *address);
+  });
+}
+
+int rdma_resolve_addr(rdma_cm_id* id, sockaddr* from, sockaddr* to, int /*timeout_ms*/) {
+  return cm_result([&] { return resolve(CmId::of(id), from, to); });
+}
+
+int rdma_resolve_route(rdma_cm_id* id, int /*timeout_ms*/) {
+  return cm_result([&] { return resolve_route(CmId::of(id)); });
+}
+
+int rdma_listen(rdma_cm_id* id, int backlog) {
+  return cm_result([&] { return listen(CmId::of(id), backlog); });
+}
+
+}  // extern "C"

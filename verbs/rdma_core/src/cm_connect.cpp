@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connecting, answering requests, and ending connections. What becomes of each comes as an event,
+// see cm_events.cpp; what the program did wrong is said at once.
+#include <algorithm>
+#include <cerrno>
+
+#include "cm_address.hpp"
+#include "cm_id.hpp"
+#include "connection_options.hpp"
+#include "limits.hpp"
+#include "objects.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using PrivateData = std::vector<std::byte>;
+
+/// RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH stand for all we have; so does no parameter at all.
+std::uint16_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number) {
+  return param != nullptr ? std::min<std::uint16_t>(param->*number, kMaxReads) : kMaxReads;
+}
+
+PrivateData private_data(const void* data, std::uint8_t length) {
+  const auto* octets = static_cast<const std::byte*>(data);
+  return {octets, octets + length};
+}
+
+PrivateData private_data(const rdma_conn_param* param) {
+  if (param == nullptr || param->private_data == nullptr) return {};
+  return private_data(param->private_data, param->private_data_len);
+}
+
+/// From rdma_create_qp(), or of the program's own; 0: none.
+verbs::QpNum queue_pair(const CmId& id, const rdma_conn_param* param) {
+  if (id.abi.qp != nullptr) return id.abi.qp->qp_num;
+  return param != nullptr ? param->qp_num : 0;
+}
+
+/// The id hears of the queue pair from now on.
+bool start(CmId& id, verbs::QpNum num, IdState from) {
+  const std::lock_guard lock(cm().mutex);
+  if (id.state != from) return false;
+  id.state = IdState::kConnecting;
+  id.qp_num = num;
+  cm().by_qp[num] = &id;
+  return true;
+}
+
+void undo(CmId& id, IdState to) {
+  const std::lock_guard lock(cm().mutex);
+  id.state = to;
+  cm().by_qp.erase(id.qp_num);
+}
+
+net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param) {
+  auto out = connect_options();
+  out.connection.startup.ird = reads(param, &rdma_conn_param::responder_resources);
+  out.connection.startup.ord = reads(param, &rdma_conn_param::initiator_depth);
+  out.private_data = private_data(param);
+  if (id.bound) {
+    out.local = to_net(id.source());
+  }
+  return out;
+}
+
+int connect(CmId& id, const rdma_conn_param* param) {
+  if (!id.alive()) return EINVAL;
+  const verbs::QpNum num = queue_pair(id, param);
+  const auto options = options_for(id, param);
+  if (!start(id, num, IdState::kRouteResolved)) return EINVAL;
+  int code = EINVAL;
+  id.core->with_qp(num, [&](Qp& qp) {
+    code = to_errno(id.core->rnic().connect(*qp.core, to_net(id.destination()), options,
+                                            id.core->cm_channel()));
+  });
+  if (code != 0) {
+    undo(id, IdState::kRouteResolved);
+    return code;
+  }
+  return wait_for_event(id);
+}
+
+int accept(CmId& id, const rdma_conn_param* param) {
+  if (!id.alive()) return EINVAL;
+  const verbs::QpNum num = queue_pair(id, param);
+  if (!start(id, num, IdState::kRequested)) return EINVAL;
+  int code = EINVAL;
+  id.core->with_qp(num, [&](Qp& qp) {
+    code = to_errno(
+        id.request->accept(*qp.core, reads(param, &rdma_conn_param::responder_resources),
+                           reads(param, &rdma_conn_param::initiator_depth), private_data(param)));
+  });
+  if (code != 0) {
+    undo(id, IdState::kRequested);
+    return code;
+  }
+  return wait_for_event(id);
+}
+
+int reject(CmId& id, const void* data, std::uint8_t length) {
+  if (!id.alive()) return EINVAL;
+  std::unique_ptr<net::ConnectRequest> request;
+  {
+    const std::lock_guard lock(cm().mutex);
+    if (id.state != IdState::kRequested) return EINVAL;
+    id.state = IdState::kEnded;
+    request = std::move(id.request);
+  }
+  // That the peer has gone is no concern of who does not want it.
+  request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
+  return 0;
+}
+
+/// As in the kernel: who is not connected any more, or not yet, has nothing to complain about.
+int disconnect(CmId& id) {
+  if (!id.alive()) return EINVAL;
+  verbs::QpNum num = 0;
+  {
+    const std::lock_guard lock(cm().mutex);
+    switch (id.state) {
+      case IdState::kConnecting:
+        id.disconnect_wanted = true;
+        return 0;
+      case IdState::kConnected:
+        num = id.qp_num;
+        break;
+      case IdState::kEnded:
+      case IdState::kRequested:
+        break;
+      default:
+        return EINVAL;
+    }
+    if (num == 0 && id.outstanding == (id.abi.event != nullptr ? 1U : 0U)) return 0;
+  }
+  // An error: it is closing already. The event comes, or is there.
+  if (num != 0) id.core->with_qp(num, [](Qp& qp) { qp.core->disconnect(); });
+  return wait_for_event(id);
+}
+
+int establish(CmId& id) {
+  const std::lock_guard lock(cm().mutex);
+  return id.abi.qp == nullptr && id.state == IdState::kConnected ? 0 : EINVAL;
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
+  return cm_result([&] { return connect(CmId::of(id), param); });
+}
+
+int rdma_accept(rdma_cm_id* id, rdma_conn_param* param) {
+  return cm_result([&] { return accept(CmId::of(id), param); });
+}
+
+int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
+  return cm_result([&] { return reject(CmId::of(id), private_data, length); });
+}
+
+/// There are no vendor options that could be the reason.
+int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
+  return rdma_reject(id, private_data, length);
+}
+
+int rdma_disconnect(rdma_cm_id* id) {
+  return cm_result([&] { return disconnect(CmId::of(id)); });
+}
+
+/// RDMA_CM_EVENT_CONNECT_RESPONSE never comes with iWARP: the Reply establishes the connection.
+int rdma_establish(rdma_cm_id* id) {
+  return cm_result([&] { return establish(CmId::of(id)); });
+}
+
+/// What it is for, data in front of the last message of the handshake, cannot happen over TCP.
+int rdma_notify(rdma_cm_id* id, ibv_event_type /*event*/) {
+  return id->verbs != nullptr ? 0 : minus_one(EINVAL);
+}
+
+}  // extern "C"

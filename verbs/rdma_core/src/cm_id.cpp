@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids come, move between channels, and go.
+#include "cm_id.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "cm_address.hpp"
+#include "device_ops.hpp"
+#include "objects.hpp"
+#include "refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+/// What a destroyed id leaves behind, to be ended without the lock.
+struct Leftovers {
+  std::unique_ptr<net::Listener> listener;
+  std::unique_ptr<net::ConnectRequest> request;
+  std::vector<std::unique_ptr<CmEventRecord>> events;
+  std::optional<verbs::QpNum> connected;
+};
+
+/// Nothing finds the id any more, so no event about it comes.
+Leftovers detach(CmId& id) {
+  Leftovers out;
+  const std::lock_guard lock(cm().mutex);
+  std::erase(cm().listening, &id);
+  if (const auto it = cm().by_qp.find(id.qp_num); it != cm().by_qp.end() && it->second == &id) {
+    if (id.state == IdState::kConnecting) {
+      it->second = nullptr;
+    } else {
+      cm().by_qp.erase(it);
+      out.connected = id.qp_num;
+    }
+  }
+  out.listener = std::move(id.listener);
+  out.request = std::move(id.request);
+  id.channel().events.remove([&](CmEventRecord* event) {
+    if (event->owner != &id) return false;
+    out.events.emplace_back(event);
+    return true;
+  });
+  id.outstanding -= static_cast<unsigned>(out.events.size());
+  return out;
+}
+
+void end(CmId& id, Leftovers& left) {
+  left.listener.reset();
+  // Not rejected: their senders did not hear from a program, and may find another listener.
+  for (const auto& event : left.events) {
+    if (event->child != nullptr) event->child->request->drop();
+  }
+  left.events.clear();
+  // Whoever lets go of a request without a word says no, and of a connection, goodbye.
+  left.request.reset();
+  if (left.connected) id.core->with_qp(*left.connected, [](Qp& qp) { qp.core->disconnect(); });
+}
+
+int destroy(CmId& id) {
+  if (!id.alive()) return 0;
+  acknowledge_last(id);
+  Leftovers left = detach(id);
+  end(id, left);
+  {
+    std::unique_lock lock(cm().mutex);
+    cm().acknowledged.wait(lock, [&] { return id.outstanding == 0; });
+  }
+  delete &id;
+  return 0;
+}
+
+int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_port_space space) {
+  if (space != RDMA_PS_TCP) {
+    const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
+    refuse(datagrams ? "rdma_create_id() for datagrams" : "rdma_create_id() for RDMA_PS_IB",
+           datagrams ? "iWARP has connections only" : "iWARP runs over TCP ports");
+    return EPROTONOSUPPORT;
+  }
+  auto id = std::make_unique<CmId>();
+  id->abi.context = context;
+  id->abi.ps = space;
+  id->abi.qp_type = IBV_QPT_RC;
+  id->abi.channel = channel;
+  if (channel == nullptr) make_synchronous(*id);
+  *out = &id.release()->abi;
+  return 0;
+}
+
+/// Moves what is queued, and waits until what was taken before is acknowledged.
+int migrate(CmId& id, rdma_event_channel* channel) {
+  if (channel == nullptr && id.synchronous()) return EINVAL;
+  acknowledge_last(id);
+  auto own = std::move(id.own_channel);
+  auto fresh = channel == nullptr ? std::make_unique<EventChannel>() : nullptr;
+  EventChannel& to = fresh != nullptr ? *fresh : EventChannel::of(channel);
+  std::unique_lock lock(cm().mutex);
+  const auto moved = static_cast<unsigned>(id.channel().events.move_to(
+      to.events, [&](const CmEventRecord* event) { return event->owner == &id; }));
+  id.abi.channel = &to.abi;
+  id.own_channel = std::move(fresh);
+  const unsigned target = id.acknowledged + id.outstanding - moved;
+  cm().acknowledged.wait(lock, [&] { return static_cast<int>(id.acknowledged - target) >= 0; });
+  return 0;
+}
+
+}  // namespace
+
+CmId::CmId() = default;
+CmId::~CmId() = default;
+
+// A fork finds the lock free, and the child none of the parent's connections.
+Cm& cm() {
+  static Cm* const kCm = [] {
+    static Cm* made = new Cm;
+    const int failed = pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); },
+                                      [] {
+                                        made->listening.clear();
+                                        made->by_qp.clear();
+                                        made->mutex.unlock();
+                                      });
+    if (failed != 0) throw std::bad_alloc();
+    return made;
+  }();
+  return *kCm;
+}
+
+void use_device(CmId& id) {
+  if (id.abi.verbs != nullptr) return;
+  ibv_context* const verbs = default_context();
+  id.core = &Context::of(verbs).core;
+  id.abi.verbs = verbs;
+  if (id.abi.pd == nullptr) id.abi.pd = default_pd(verbs);
+  id.abi.port_num = 1;
+}
+
+void make_synchronous(CmId& id) {
+  auto channel = std::make_unique<EventChannel>();
+  id.abi.channel = &channel->abi;
+  id.own_channel = std::move(channel);
+}
+
+// Kernel and rdma-core say this as an event as well: who destroys a queue pair ends its connection.
+void forget_qp(verbs::QpNum num) {
+  const std::lock_guard lock(cm().mutex);
+  const auto it = cm().by_qp.find(num);
+  if (it == cm().by_qp.end()) return;
+  CmId* const id = it->second;
+  cm().by_qp.erase(it);
+  if (id == nullptr) return;
+  const bool connected = id->state == IdState::kConnected;
+  id->state = IdState::kEnded;
+  if (connected) queue_event(make_event(*id, RDMA_CM_EVENT_DISCONNECTED));
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
+                   rdma_port_space space) {
+  return cm_result([&] { return create(channel, id, context, space); });
+}
+
+int rdma_destroy_id(rdma_cm_id* id) {
+  return cm_result([&] { return destroy(CmId::of(id)); });
+}
+
+int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
+  return cm_result([&] { return migrate(CmId::of(id), channel); });
+}
+
+__be16 rdma_get_src_port(rdma_cm_id* id) { return htons(port_of(CmId::of(id).source())); }
+
+__be16 rdma_get_dst_port(rdma_cm_id* id) { return htons(port_of(CmId::of(id).destination())); }
+
+}  // extern "C"

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids of the CM, their events and channels, and what all of them share. Which state an id is in,
+// who owns an event, and who may be told of it: decided here, under one lock.
+//
+// Lock order: Core's queue pairs, then Cm::mutex, then a channel's queue. No thread of the program
+// waits for anything but an acknowledgement while it holds Cm::mutex, and that wait lets go of it.
+#pragma once
+
+#include <rdma/rdma_cma.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core.hpp"
+#include "errno_table.hpp"
+#include "event_queue.hpp"
+
+namespace iwarp::rdma_core {
+
+struct CmId;
+
+/// An event of the program's, until it is acknowledged.
+struct CmEventRecord {
+  rdma_cm_event abi{};  ///< first
+  CmId* owner;          ///< cannot be destroyed before; for a request the listening id
+  std::vector<std::byte> private_data;
+  /// The id that a request brings; the program's from rdma_get_cm_event() on.
+  std::unique_ptr<CmId> child;
+
+  explicit CmEventRecord(CmId& its_owner);
+  ~CmEventRecord();
+  static CmEventRecord& of(rdma_cm_event* event) {
+    return *reinterpret_cast<CmEventRecord*>(event);
+  }
+};
+
+struct EventChannel {
+  rdma_event_channel abi{};  ///< first
+  EventQueue<CmEventRecord*> events;
+
+  EventChannel() { abi.fd = events.fd(); }
+  static EventChannel& of(rdma_event_channel* channel) {
+    return *reinterpret_cast<EventChannel*>(channel);
+  }
+};
+
+enum class IdState : std::uint8_t {
+  kIdle,
+  kBound,
+  kAddressResolved,
+  kRouteResolved,
+  kListening,
+  kRequested,   ///< made by a request that is not answered yet
+  kConnecting,  ///< rdma_connect() or rdma_accept() was called
+  kConnected,
+  kEnded,
+};
+
+struct CmId {
+  CmId();
+  ~CmId();
+  CmId(const CmId&) = delete;
+  CmId& operator=(const CmId&) = delete;
+  static CmId& of(rdma_cm_id* id) { return *reinterpret_cast<CmId*>(id); }
+  sockaddr& source() { return abi.route.addr.src_addr; }
+  sockaddr& destination() { return abi.route.addr.dst_addr; }
+  EventChannel& channel() { return EventChannel::of(abi.channel); }
+  /// False in the child of a fork for what the parent used.
+  bool alive() const { return core == nullptr || core->alive(); }
+  /// Has events of its own: its calls wait for their outcome.
+  bool synchronous() const { return own_channel != nullptr; }
+
+  rdma_cm_id abi{};      ///< first
+  Core* core = nullptr;  ///< null while it uses no device
+  std::unique_ptr<EventChannel> own_channel;
+  // Of the program's calls alone.
+  std::optional<net::BoundSocket> bound;
+  bool v6_only = false;
+  std::optional<ibv_qp_init_attr> child_qp;  ///< of rdma_create_ep(), for those that ask
+  ibv_cq* made_send_cq = nullptr;            ///< by rdma_create_qp(), which destroys them as well
+  ibv_cq* made_recv_cq = nullptr;
+  // Under Cm::mutex.
+  IdState state = IdState::kIdle;
+  verbs::QpNum qp_num = 0;         ///< from kConnecting on
+  bool passive = false;            ///< made by a request
+  bool disconnect_wanted = false;  ///< as soon as it is connected
+  std::unique_ptr<net::Listener> listener;
+  std::unique_ptr<net::ConnectRequest> request;
+  unsigned outstanding = 0;   ///< events that are queued, or taken and not acknowledged
+  unsigned acknowledged = 0;  ///< events so far
+};
+
+/// What all ids share.
+struct Cm {
+  std::mutex mutex;
+  std::condition_variable acknowledged;
+  std::vector<CmId*> listening;
+  /// Who hears of a queue pair from rdma_connect() or rdma_accept() until its connection ends;
+  /// null: the id was destroyed while it connected.
+  std::unordered_map<verbs::QpNum, CmId*> by_qp;
+};
+Cm& cm();
+
+/// Makes the id one of the process's device: verbs, pd, port_num.
+void use_device(CmId& id);
+/// The protection domain of ids whose program brings none.
+ibv_pd* default_pd(ibv_context* verbs);
+/// Events from now on go to a channel of its own, and its calls wait for them.
+void make_synchronous(CmId& id);
+/// Binds a TCP port for rdma_bind_addr() and those that imply it; `address` is is_ip(). An errno.
+int bind_to(CmId& id, const sockaddr& address);
+
+/// Under Cm::mutex.
+std::unique_ptr<CmEventRecord> make_event(CmId& id, rdma_cm_event_type type, int status = 0);
+void queue_event(std::unique_ptr<CmEventRecord> event);
+/// For a synchronous id: waits for the next event, and makes it id->event. 0 or an errno, which
+/// may be what the event says. Otherwise 0 at once.
+int wait_for_event(CmId& id);
+/// A synchronous id's last event, if it has one.
+void acknowledge_last(CmId& id);
+
+/// ibv_destroy_qp() has taken it away: its connection is over for the id that had it.
+void forget_qp(verbs::QpNum num);
+
+/// The result of a function of the C interface from what `function` returns, an errno.
+template <typename Function>
+int cm_result(Function function) noexcept {
+  const int code = guarded(function);
+  return code == 0 ? 0 : minus_one(code);
+}
+
+}  // namespace iwarp::rdma_core
