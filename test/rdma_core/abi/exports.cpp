@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program finds when it asks for the names of rdma-core, run with our libraries preloaded.
+//   abi_exports resolve LIBRARY < TABLE   "NAME NODE HOW" per line: each is found with its version,
+//                                         among all that is loaded and by dlopen(), in LIBRARY
+//   abi_exports call NAME...              calls each twice: prints "NAME RESULT ERRNO"
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+struct Entry {
+  std::string name;
+  std::string node;
+  std::string how;
+};
+
+/// The file that `symbol` is in.
+std::string home_of(const void* symbol) {
+  Dl_info info{};
+  return dladdr(symbol, &info) != 0 ? info.dli_fname : "nowhere";
+}
+
+bool resolves(const Entry& entry, const std::filesystem::path& library) {
+  // Both are how NCCL and others find libibverbs.
+  const char* soname = entry.node.starts_with("RDMACM") ? "librdmacm.so.1" : "libibverbs.so.1";
+  void* const handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
+  bool good = handle != nullptr;
+  for (void* const scope : {RTLD_DEFAULT, handle}) {
+    const void* symbol = dlvsym(scope, entry.name.c_str(), entry.node.c_str());
+    const std::string home = symbol != nullptr ? home_of(symbol) : "nowhere";
+    std::error_code error;
+    if (std::filesystem::equivalent(home, library, error)) continue;
+    std::cout << entry.name << '@' << entry.node << " (" << entry.how << ") is in " << home
+              << ", by " << (scope == RTLD_DEFAULT ? "default" : soname) << '\n';
+    good = false;
+  }
+  return good;
+}
+
+int resolve(const char* library) {
+  int bad = 0;
+  int all = 0;
+  for (Entry entry; std::cin >> entry.name >> entry.node >> entry.how; ++all) {
+    if (!resolves(entry, library)) ++bad;
+  }
+  std::cout << all << " names, " << bad << " missing\n";
+  return bad == 0 && all > 0 ? 0 : 1;
+}
+
+int call(const char* name) {
+  void* const symbol = dlsym(RTLD_DEFAULT, name);
+  if (symbol == nullptr) return 1;
+  // Functions that are refused look at no argument, and return an int, a long or a pointer.
+  const auto function = reinterpret_cast<long (*)(long, long, long, long, long, long)>(symbol);
+  for (int i = 0; i < 2; ++i) {
+    errno = 0;
+    const long result = function(0, 0, 0, 0, 0, 0);
+    std::printf("%s %ld %d\n", name, result, errno);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "resolve" && argc == 3) return resolve(argv[2]);
+  int status = what == "call" ? 0 : 2;
+  for (int i = 2; i < argc && status == 0; ++i) status = call(argv[i]);
+  return status;
+}

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two libraries as what they stand in for: every name with its version, what is refused and
+how, the same texts as rdma-core's. Programs and libraries that are installed here are only read, by
+readelf and by the dynamic loader."""
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from support import IWARP, Case, environment, main  # noqa: E402
+
+BUILT = pathlib.Path(os.environ.get("IWARP_ABI", "build/release/test/rdma_core/abi"))
+TABLE = pathlib.Path(os.environ.get("IWARP_EXPORTS", "exports.txt"))
+LIBRARIES = ("libibverbs.so.1", "librdmacm.so.1")
+EOPNOTSUPP = 95
+ENOSYS = 38
+
+PROGRAMS = ("cmtime fi_info fi_pingpong fi_strerror fio ib_atomic_bw ib_atomic_lat ib_read_bw "
+            "ib_read_lat ib_send_bw ib_send_lat ib_write_bw ib_write_lat ibv_asyncwatch "
+            "ibv_devices ibv_devinfo ibv_rc_pingpong ibv_srq_pingpong ibv_uc_pingpong "
+            "ibv_ud_pingpong ibv_xsrq_pingpong mckey mpirun qemu-system-x86_64 qperf "
+            "raw_ethernet_burst_lat raw_ethernet_bw raw_ethernet_fs_rate raw_ethernet_lat rcopy "
+            "rdma_client rdma_server rdma_xclient rdma_xserver riostream rping rstream ucmatose "
+            "ucx_info udaddy udpong").split()
+PLUGINS = ("libmlx4.so.1", "libmlx5.so.1", "libefa.so.1", "libmana.so.1", "libhns.so.1",
+           "libfabric.so.1", "libfabric/*.so", "ceph/libceph-common.so.2", "ucx/libuct_*.so.0",
+           "libmca_common_verbs.so*", "openmpi*/lib/openmpi*/mca_btl_openib.so",
+           "openmpi/lib/openmpi3/*.so", "rsocket/librspreload.so", "libnccl.so.2", "libspdk_*.so",
+           "libdpdk*.so", "dpdk/pmds-*/librte_net_mlx*.so", "libibverbs/*-rdmav*.so")
+
+
+def readelf(path, *options):
+    return subprocess.run(["readelf", "-W", *options, path], capture_output=True, text=True,
+                          timeout=60, env=environment()).stdout
+
+
+def symbols(path, defined):
+    """(name, version, is the default) of its dynamic symbols."""
+    found = set()
+    for line in readelf(path, "--dyn-syms").splitlines():
+        fields = line.split()
+        if len(fields) < 8 or (fields[6] == "UND") == defined or "@" not in fields[7]:
+            continue
+        name, at, version = re.match(r"([^@]+)(@@?)(.+)", fields[7]).groups()
+        if re.match(r"(IBVERBS|RDMACM)_", version):
+            found.add((name, version, at == "@@"))
+    return found
+
+
+def table():
+    """{name: {node: how}} of exports.def."""
+    out = {}
+    for line in TABLE.read_text().splitlines():
+        name, node, how = line.split()
+        out.setdefault(name, {})[node] = how
+    return out
+
+
+def preloaded():
+    """The paths of our two libraries, as `iwarp run` finds them."""
+    text = subprocess.run([IWARP, "run", "--env"], capture_output=True, text=True, check=True,
+                          timeout=60, env=environment()).stdout
+    paths = re.search(r"^LD_PRELOAD=(.*)$", text, re.MULTILINE)[1].split(":")
+    return [path for path in paths if os.path.basename(path) in LIBRARIES]
+
+
+def library_folders():
+    return [folder for folder in (*glob.glob("/usr/lib/*-linux-gnu"), "/usr/lib64", "/usr/lib")
+            if os.path.isdir(folder)]
+
+
+def installed_users():
+    """What is installed here and was linked to libibverbs or librdmacm."""
+    found = {path for path in map(shutil.which, PROGRAMS) if path}
+    for folder in library_folders():
+        for pattern in PLUGINS:
+            found.update(map(os.path.realpath, glob.glob(f"{folder}/{pattern}")))
+    found.update(glob.glob("/usr/lib/python3/dist-packages/pyverbs/*.so"))
+    return sorted(path for path in found if symbols(path, defined=False))
+
+
+class Abi(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.table = table()
+        cls.ibverbs, cls.rdmacm = preloaded()
+
+    def exports(self, *words, env=None, input=None):
+        return subprocess.run([IWARP, "run", BUILT / "abi_exports", *words], capture_output=True,
+                              text=True, timeout=120, env=environment(env), input=input)
+
+
+class Names(Abi):
+    def test_every_name_of_the_table_is_found_with_its_version(self):
+        result = self.exports("resolve", self.ibverbs, input=TABLE.read_text())
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertGreater(int(result.stdout.split()[0]), 247)
+
+    def test_nothing_else_is_exported(self):
+        ours = {(name, version) for name, version, _ in symbols(self.ibverbs, defined=True)}
+        wanted = {(name, node) for name, nodes in self.table.items() for node in nodes}
+        self.assertEqual(ours, wanted)
+        for path in (self.ibverbs, self.rdmacm):
+            plain = {fields[7] for line in readelf(path, "--dyn-syms").splitlines()
+                     if len(fields := line.split()) == 8 and fields[6].isdigit()
+                     and fields[4] in ("GLOBAL", "WEAK") and "@" not in fields[7]}
+            self.assertEqual(plain, set(), path)
+
+    def test_all_that_rdma_core_exports_is_in_the_table(self):
+        """But the IBVERBS_1.0 versions of functions whose default version is 1.1."""
+        real = [path for folder in library_folders() for name in LIBRARIES
+                for path in glob.glob(f"{folder}/{name}")]
+        if not real:
+            self.skipTest("rdma-core's libraries are not installed")
+        for path in real:
+            for name, version, is_default in symbols(path, defined=True):
+                if version == "IBVERBS_1.0" and not is_default:
+                    self.assertIn("IBVERBS_1.1", self.table[name])
+                else:
+                    self.assertIn(version, self.table.get(name, {}), f"{name}@{version} of {path}")
+
+    def test_a_name_is_in_one_public_node(self):
+        for name, nodes in self.table.items():
+            self.assertTrue(len(nodes) == 1 or all("_PRIVATE_" in node for node in nodes), name)
+
+    def test_all_that_is_imported_here_is_there(self):
+        users = installed_users()
+        if not users:
+            self.skipTest("nothing installed uses libibverbs")
+        ours = {(name, version) for name, version, _ in symbols(self.ibverbs, defined=True)}
+        missing = {}
+        for path in users:
+            for name, version, _ in symbols(path, defined=False):
+                if (name, version) not in ours:
+                    missing.setdefault(f"{name}@{version}", []).append(os.path.basename(path))
+        self.assertEqual(missing, {})
+        print(f"{len(users)} programs and libraries: {' '.join(map(os.path.basename, users))}")
+
+
+class Libraries(Abi):
+    def test_each_has_the_name_that_programs_ask_for(self):
+        for path in (self.ibverbs, self.rdmacm):
+            dynamic = readelf(path, "-d")
+            self.assertIn(f"Library soname: [{os.path.basename(path)}]", dynamic)
+            self.assertIn("NODELETE", dynamic)
+        self.assertIn("Shared library: [libibverbs.so.1]", readelf(self.rdmacm, "-d"))
+
+    def test_the_second_declares_all_versions_and_defines_nothing(self):
+        declared = set(re.findall(r"Name: (RDMACM_\S+)", readelf(self.rdmacm, "-V")))
+        wanted = {node for nodes in self.table.values() for node in nodes if "RDMACM" in node}
+        self.assertEqual(declared, wanted)
+        defined = [line for line in readelf(self.rdmacm, "--dyn-syms").splitlines()
+                   if re.search(r"(FUNC|OBJECT) +(GLOBAL|WEAK) +DEFAULT +[0-9]+ (?!RDMACM)", line)]
+        self.assertEqual(defined, [])
+
+    def test_programs_can_be_loaded_and_find_all_their_names_in_ours(self):
+        """The loader binds every name of every installed program, and runs none of them."""
+        users = [path for path in installed_users() if os.access(path, os.X_OK)]
+        if not users:
+            self.skipTest("nothing installed uses libibverbs")
+        trace = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "1", "LD_BIND_NOW": "1",
+                 "LD_PRELOAD": ":".join((self.ibverbs, self.rdmacm))}
+        problems = {}
+        for path in users:
+            if ".so" in os.path.basename(path):
+                continue
+            result = subprocess.run([path], capture_output=True, text=True, timeout=60,
+                                    env=dict(os.environ, **trace))
+            said = result.stdout + result.stderr
+            wrong = re.findall("undefined symbol.*|.*(?:not found|no version|cannot).*", said)
+            wrong += re.findall(r".*(?:libibverbs|librdmacm)\.so\.1 => .*", said)  # the system's
+            if wrong or self.ibverbs not in said or self.rdmacm not in said:
+                problems[path] = wrong
+        self.assertEqual(problems, {})
+
+
+class Refusals(Abi):
+    def refused(self, *hows):
+        names = [name for name, nodes in self.table.items() if set(nodes.values()) <= set(hows)]
+        self.assertTrue(names, hows)
+        return names
+
+    def called(self, names, **env):
+        """{name: [(result, errno) of each of two calls]}, and the lines on standard error."""
+        result = self.exports("call", *names, env=env)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        out = {}
+        for line in result.stdout.splitlines():
+            name, value, error = line.split()
+            out.setdefault(name, []).append((int(value), int(error)))
+        self.assertEqual(list(out), names)
+        return out, result.stderr.splitlines()
+
+    def assert_said_once(self, names, lines):
+        self.assertEqual(len(lines), len(names), lines)
+        for name, line in zip(names, lines):
+            self.assertRegex(line, rf"^iwarp: {name} is not supported: \w.*\w$")
+
+    def test_functions_that_return_an_errno(self):
+        names = self.refused("errno")
+        results, lines = self.called(names)
+        for name in names:
+            self.assertEqual([value & 0xFFFFFFFF for value, _ in results[name]], [EOPNOTSUPP] * 2)
+        self.assert_said_once(names, lines)
+
+    def test_functions_that_return_minus_one(self):
+        names = self.refused("minus1")
+        self.assertIn("rsocket", names)
+        results, lines = self.called(names)
+        for name in names:
+            self.assertEqual(results[name], [(-1, EOPNOTSUPP)] * 2, name)
+        self.assert_said_once(names, lines)
+
+    def test_functions_that_return_an_object(self):
+        names = self.refused("null")
+        results, lines = self.called(names)
+        for name in names:
+            self.assertEqual(results[name], [(0, EOPNOTSUPP)] * 2, name)
+        self.assert_said_once(names, lines)
+
+    def test_nothing_is_said_when_nothing_shall_be(self):
+        names = self.refused("errno", "minus1", "null")
+        results, lines = self.called(names, IWARP_LOG="off")
+        self.assertEqual(len(results), len(names))
+        self.assertEqual(lines, [])
+
+    def test_what_is_for_providers_only_fails_and_says_nothing(self):
+        names = self.refused("private")
+        results, lines = self.called(names)
+        for name in names:
+            self.assertEqual([value & 0xFFFFFFFF for value, _ in results[name]], [ENOSYS] * 2)
+        self.assertEqual(lines, [])
+        names = self.refused("privnull")
+        results, lines = self.called(names)
+        for name in names:
+            self.assertEqual(results[name], [(0, ENOSYS)] * 2, name)
+        self.assertEqual(lines, [])
+
+    def test_what_is_nothing_returns_and_says_nothing(self):
+        names = self.refused("nothing")
+        self.assertIn("verbs_register_driver_34", names)
+        self.assertEqual(self.called(names)[1], [])
+
+
+class Texts(Abi):
+    def test_texts_rates_and_copies_are_those_of_rdma_core(self):
+        texts = BUILT / "abi_texts"
+        real = subprocess.run([texts], capture_output=True, text=True, timeout=60,
+                              env=environment())
+        ours = subprocess.run([IWARP, "run", texts], capture_output=True, text=True, timeout=60,
+                              env=environment())
+        self.assertEqual((real.returncode, ours.returncode), (0, 0), real.stderr + ours.stderr)
+        self.assertEqual(real.stdout.splitlines(), ours.stdout.splitlines())
+        self.assertIn("wc 12: transport retry counter exceeded", ours.stdout)
+
+
+if __name__ == "__main__":
+    main("readelf")

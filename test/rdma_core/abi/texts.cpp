@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints what the functions that need no device return, for values inside and outside of their
+// enumerations. Run on rdma-core's libraries and on ours, the output must be the same.
+#include <infiniband/sa.h>
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_sa.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+extern "C" {  // exported, but in no header
+const char* ibv_get_sysfs_path();
+int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_t size);
+void ibv_copy_ah_attr_from_kern(ibv_ah_attr* dst, const ib_uverbs_ah_attr* src);
+void ibv_copy_qp_attr_from_kern(ibv_qp_attr* dst, const ib_uverbs_qp_attr* src);
+void ibv_copy_path_rec_from_kern(ibv_sa_path_rec* dst, const ib_user_path_rec* src);
+void ibv_copy_path_rec_to_kern(ib_user_path_rec* dst, const ibv_sa_path_rec* src);
+}
+
+namespace {
+
+constexpr int kNowhere = 1000;
+constexpr int kMaxMult = 1000;
+constexpr int kMaxMbps = 2'000'000;
+
+/// The texts up to that of `last`, and outside. Enumerators of later releases, for which this layer
+/// has no text, are not asked for.
+template <typename Enumeration>
+void texts(const char* kind, const char* (*function)(Enumeration), int last) {
+  const auto text = reinterpret_cast<const char* (*)(int)>(function);
+  for (int i = -2; i <= last; ++i) std::printf("%s %d: %s\n", kind, i, text(i));
+  std::printf("%s %d: %s\n", kind, kNowhere, text(kNowhere));
+}
+
+void rates() {
+  for (int i = -2; i <= IBV_RATE_1200_GBPS; ++i) {
+    const auto rate = static_cast<ibv_rate>(i);
+    std::printf("rate %d: %d %d\n", i, ibv_rate_to_mult(rate), ibv_rate_to_mbps(rate));
+  }
+  for (int i = -2; i < kMaxMult; ++i) {
+    if (mult_to_ibv_rate(i) != 0) std::printf("mult %d: %d\n", i, mult_to_ibv_rate(i));
+  }
+  for (int i = -2; i < kMaxMbps; ++i) {
+    if (mbps_to_ibv_rate(i) != 0) std::printf("mbps %d: %d\n", i, mbps_to_ibv_rate(i));
+  }
+}
+
+void sysfs() {
+  std::printf("sysfs: %s\n", ibv_get_sysfs_path());
+  // "Linux" and a newline: with room for them, for the zero only, for too little.
+  for (const std::size_t size : {16, 7, 6, 5, 3}) {
+    std::array<char, 16> text{};
+    const int count = ibv_read_sysfs_file("/proc/sys/kernel", "ostype", text.data(), size);
+    std::printf("read %zu: %d %s\n", size, count, count < 0 ? "" : text.data());
+  }
+  std::array<char, 16> text{};
+  std::printf("none: %d\n", ibv_read_sysfs_file("/proc", "no such file", text.data(), text.size()));
+}
+
+/// All octets different from their neighbours.
+template <typename T>
+T filled() {
+  T out;
+  auto* const octets = reinterpret_cast<unsigned char*>(&out);
+  for (std::size_t i = 0; i < sizeof out; ++i) octets[i] = static_cast<unsigned char>(i * 7 + 1);
+  return out;
+}
+
+/// What `function` makes of a source, in a destination that was zero.
+template <typename To, typename From>
+void copy(const char* name, void (*function)(To*, const From*)) {
+  const auto from = filled<From>();
+  To to;
+  std::memset(&to, 0, sizeof to);
+  function(&to, &from);
+  std::array<unsigned char, sizeof to> octets{};
+  std::memcpy(octets.data(), &to, sizeof to);
+  std::printf("%s:", name);
+  for (const auto octet : octets) std::printf(" %02x", octet);
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main() {
+  texts("wc", ibv_wc_status_str, IBV_WC_TM_RNDV_INCOMPLETE);
+  texts("node", ibv_node_type_str, IBV_NODE_UNSPECIFIED);
+  texts("port", ibv_port_state_str, IBV_PORT_ACTIVE_DEFER);
+  texts("event", ibv_event_type_str, IBV_EVENT_WQ_FATAL);
+  texts("cm", rdma_event_str, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+  rates();
+  sysfs();
+  copy("ah", ibv_copy_ah_attr_from_kern);
+  copy("qp", ibv_copy_qp_attr_from_kern);
+  copy("path", ibv_copy_path_rec_from_kern);
+  copy("kernel's path", ibv_copy_path_rec_to_kern);
+}
