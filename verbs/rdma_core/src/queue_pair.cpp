@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "acks.hpp"
+#include "cm_id.hpp"
 #include "errno_table.hpp"
 #include "limits.hpp"
 #include "oob.hpp"
@@ -41,6 +42,9 @@ bool within_limits(const ibv_qp_cap& cap) {
          cap.max_recv_sge <= kMaxSge && cap.max_inline_data <= kMaxInline;
 }
 
+// Every device has some, and programs that did not ask for it (rdma_xclient) use it.
+constexpr std::uint32_t kMinInline = 64;
+
 // At least what was asked for; the core has no empty queues.
 ibv_qp_cap granted(const ibv_qp_cap& asked, bool shared_receives) {
   const auto one = [](std::uint32_t n) { return std::max(n, std::uint32_t{1}); };
@@ -48,7 +52,7 @@ ibv_qp_cap granted(const ibv_qp_cap& asked, bool shared_receives) {
                  .max_recv_wr = one(asked.max_recv_wr),
                  .max_send_sge = one(asked.max_send_sge),
                  .max_recv_sge = one(asked.max_recv_sge),
-                 .max_inline_data = asked.max_inline_data};
+                 .max_inline_data = std::max(asked.max_inline_data, kMinInline)};
   if (shared_receives) out.max_recv_wr = out.max_recv_sge = 0;
   return out;
 }
@@ -216,6 +220,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
   return guarded([&] {
     if (self.context.core.alive()) {
       self.context.core.remove(self);
+      forget_qp(qp->qp_num);
       settle_events(self);
       self.core.reset();
       self.context.core.out_of_band().release_number(qp->qp_num);
