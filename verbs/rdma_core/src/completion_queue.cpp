@@ -137,14 +137,13 @@ ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_
 int ibv_destroy_cq(ibv_cq* cq) {
   Cq& self = Cq::of(cq);
   if (self.users.load() != 0) return EBUSY;
-  if (!self.context.core.alive()) {
-    (void)self.core.release();  // The parent's.
-    delete &self;
-    return 0;
-  }
   return guarded([&] {
-    self.context.core.remove(self.core.get());
-    settle_events(self);
+    if (self.context.core.alive()) {
+      self.context.core.remove(self.core.get());
+      settle_events(self);
+    } else {
+      (void)self.core.release();  // The parent's.
+    }
     if (self.abi.channel != nullptr) release(*self.abi.channel);
     delete &self;
     return 0;

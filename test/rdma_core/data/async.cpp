@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asynchronous events, and what the completions say when a stream was terminated.
+#include <fcntl.h>
+
+#include "support.hpp"
+
+using namespace data;
+
+namespace {
+
+constexpr std::uint32_t kTerminated = 0x10000;
+
+/// The event is about this queue pair, and is acknowledged.
+ibv_event_type event_about(End& end) {
+  ibv_async_event event = end.async_event();
+  CHECK_EQ(event.element.qp, end.qp);
+  ibv_ack_async_event(&event);
+  return event.event_type;
+}
+
+}  // namespace
+
+TEST_CASE("a Read of memory that is not the peer's to read ends the stream at both ends") {
+  Pair pair;
+  pair.settle();
+  ibv_send_wr wr{.wr_id = 6, .opcode = IBV_WR_RDMA_READ};
+  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
+  REQUIRE_EQ(pair.a.post(wr, 0, 8), 0);
+  const ibv_wc wc = next(pair.a.cq);
+  CHECK_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
+  CHECK_EQ(wc.wr_id, 6);
+  CHECK_EQ(wc.vendor_err, kTerminated | 0x0100);  // RDMAP, remote protection, invalid STag
+  CHECK_EQ(event_about(pair.a), IBV_EVENT_QP_ACCESS_ERR);
+  CHECK_EQ(event_about(pair.b), IBV_EVENT_QP_ACCESS_ERR);
+}
+
+TEST_CASE("a Send that is too long for its receive is that receive's error") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(3, 0, 4), 0);
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), 0);
+  const ibv_wc wc = next(pair.b.cq);
+  CHECK_EQ(wc.status, IBV_WC_LOC_LEN_ERR);
+  CHECK_EQ(wc.wr_id, 3);
+  CHECK_EQ(event_about(pair.b), IBV_EVENT_QP_REQ_ERR);
+}
+
+TEST_CASE("an overflow of the completion queue is told") {
+  Options small;
+  small.cqe = 1;
+  Pair pair({}, small);
+  pair.settle();
+  const int events = 4;
+  for (std::uint64_t i = 0; i < events; ++i) REQUIRE_EQ(pair.b.post_recv(i, 0, 8), 0);
+  for (int i = 0; i < events; ++i) {
+    REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), 0);
+  }
+  for (;;) {
+    ibv_async_event event = pair.b.async_event();
+    ibv_ack_async_event(&event);
+    if (event.event_type != IBV_EVENT_CQ_ERR) continue;
+    CHECK_EQ(event.element.cq, pair.b.cq);
+    break;
+  }
+}
+
+TEST_CASE("the descriptor of asynchronous events may be non-blocking") {
+  End end;
+  const int flags = fcntl(end.context->async_fd, F_GETFL);
+  REQUIRE_EQ(fcntl(end.context->async_fd, F_SETFL, flags | O_NONBLOCK), 0);
+  ibv_async_event event{};
+  CHECK_EQ(ibv_get_async_event(end.context, &event), -1);
+  CHECK_EQ(errno, EAGAIN);
+}
+
+TEST_CASE("events of a destroyed queue pair are gone, taken or not") {
+  Pair pair;
+  pair.settle();
+  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
+  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
+  REQUIRE_EQ(pair.a.post(wr, 0, 8), 0);
+  REQUIRE(readable(pair.b.context->async_fd, kLimit));
+  SUBCASE("not taken") {}
+  SUBCASE("taken, and never acknowledged") { pair.b.async_event(); }
+  REQUIRE_EQ(ibv_destroy_qp(pair.b.qp), 0);
+  pair.b.qp = nullptr;
+  CHECK_FALSE(readable(pair.b.context->async_fd));
+}

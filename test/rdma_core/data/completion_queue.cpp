@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion queues, and the channels that tell of them.
+#include <fcntl.h>
+
+#include <array>
+
+#include "support.hpp"
+
+using namespace data;
+
+TEST_CASE("a completion queue is at least as large as asked for, and not of any size") {
+  ibv_context* context = open_device();
+  ibv_device_attr device{};
+  REQUIRE_EQ(ibv_query_device(context, &device), 0);
+  for (const int cqe : {0, -1, device.max_cqe + 1}) {
+    errno = 0;
+    CHECK_EQ(ibv_create_cq(context, cqe, nullptr, nullptr, 0), nullptr);
+    CHECK_EQ(errno, EINVAL);
+  }
+  for (const int vector : {-1, context->num_comp_vectors}) {
+    errno = 0;
+    CHECK_EQ(ibv_create_cq(context, 1, nullptr, nullptr, vector), nullptr);
+    CHECK_EQ(errno, EINVAL);
+  }
+  ibv_cq* cq = must(ibv_create_cq(context, 100, context, nullptr, 0));
+  CHECK_GE(cq->cqe, 100);
+  CHECK_EQ(cq->cq_context, context);
+  CHECK_EQ(ibv_destroy_cq(cq), 0);
+  CHECK_EQ(ibv_close_device(context), 0);
+}
+
+TEST_CASE("what is in use is not destroyed") {
+  End end;
+  CHECK_EQ(ibv_destroy_cq(end.cq), EBUSY);
+  CHECK_EQ(ibv_destroy_comp_channel(end.channel), EBUSY);
+}
+
+TEST_CASE("many completions are polled at a time, in order") {
+  Options options;
+  options.cap.max_send_wr = 64;
+  Pair pair(options);
+  for (std::size_t i = 0; i < 40; ++i) {
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, i, 1, i), 0);
+  }
+  std::uint64_t expected = 0;
+  std::array<ibv_wc, 33> wcs{};
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (expected < 40) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+    const int got = ibv_poll_cq(pair.a.cq, 33, wcs.data());
+    REQUIRE_GE(got, 0);
+    for (int i = 0; i < got; ++i) {
+      CHECK_EQ(wcs[static_cast<std::size_t>(i)].status, IBV_WC_SUCCESS);
+      CHECK_EQ(wcs[static_cast<std::size_t>(i)].wr_id, expected++);
+    }
+  }
+}
+
+TEST_CASE("an armed queue tells once, of the next completion") {
+  Pair pair;
+  REQUIRE_EQ(ibv_req_notify_cq(pair.a.cq, 0), 0);
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+    success(pair.a.cq);
+  }
+  pair.a.take_event();
+  CHECK_FALSE(readable(pair.a.channel->fd));
+}
+
+TEST_CASE("completions that were there before arming tell nothing") {
+  Pair pair;
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+  pair.settle();  // Polls one of the two: the other stays in the queue.
+  REQUIRE_EQ(ibv_req_notify_cq(pair.a.cq, 0), 0);
+  CHECK_FALSE(readable(pair.a.channel->fd));
+  success(pair.a.cq);
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+  pair.a.take_event();  // Nobody polls: it is the worker that finds it.
+  success(pair.a.cq);
+}
+
+TEST_CASE("armed for solicited completions it tells of these and of errors") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
+  REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
+  REQUIRE_EQ(pair.b.post_recv(3, 0, 8), 0);
+  REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 1), 0);
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), 0);
+  success(pair.b.cq);
+  CHECK_FALSE(readable(pair.b.channel->fd));
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SOLICITED}, 0, 8), 0);
+  pair.b.take_event();
+  success(pair.b.cq);
+  REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 1), 0);
+  REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0);
+  pair.b.take_event();
+  CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST_CASE("a channel may be non-blocking") {
+  End end;
+  const int flags = fcntl(end.channel->fd, F_GETFL);
+  REQUIRE_EQ(fcntl(end.channel->fd, F_SETFL, flags | O_NONBLOCK), 0);
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  CHECK_EQ(ibv_get_cq_event(end.channel, &cq, &context), -1);
+  CHECK_EQ(errno, EAGAIN);
+}
+
+TEST_CASE("one channel serves several queues, and forgets one that is destroyed") {
+  Pair pair;
+  End& a = pair.a;
+  ibv_cq* other = must(ibv_create_cq(a.context, 10, nullptr, a.channel, 0));
+  ibv_qp_init_attr attr{.send_cq = other,
+                        .recv_cq = other,
+                        .cap = {.max_send_wr = 4, .max_recv_wr = 4},
+                        .qp_type = IBV_QPT_RC};
+  ibv_qp* qp = must(ibv_create_qp(a.pd, &attr));
+  REQUIRE_EQ(ibv_req_notify_cq(other, 0), 0);
+  ibv_recv_wr wr{};
+  ibv_recv_wr* bad = nullptr;
+  REQUIRE_EQ(ibv_post_recv(qp, &wr, &bad), 0);
+  ibv_qp_attr error{};
+  error.qp_state = IBV_QPS_ERR;
+  REQUIRE_EQ(ibv_modify_qp(qp, &error, IBV_QP_STATE), 0);
+  REQUIRE(readable(a.channel->fd, kLimit));
+  REQUIRE_EQ(ibv_destroy_qp(qp), 0);
+  REQUIRE_EQ(ibv_destroy_cq(other), 0);
+  CHECK_FALSE(readable(a.channel->fd));
+  // Those of the other queue are as they were.
+  REQUIRE_EQ(ibv_req_notify_cq(a.cq, 0), 0);
+  REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+  a.take_event();
+}
+
+TEST_CASE("destroying a queue bears with events that were not, or too often, acknowledged") {
+  Pair pair;
+  End& a = pair.a;
+  REQUIRE_EQ(ibv_req_notify_cq(a.cq, 0), 0);
+  REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  REQUIRE(readable(a.channel->fd, kLimit));
+  REQUIRE_EQ(ibv_get_cq_event(a.channel, &cq, &context), 0);
+  unsigned acknowledged = 0;
+  SUBCASE("not") {}
+  SUBCASE("once") { acknowledged = 1; }
+  SUBCASE("too often") { acknowledged = 100; }
+  ibv_ack_cq_events(cq, acknowledged);
+  REQUIRE_EQ(ibv_destroy_qp(a.qp), 0);
+  a.qp = nullptr;
+  CHECK_EQ(ibv_destroy_cq(a.cq), 0);  // Without a limit this would hang.
+  a.cq = nullptr;
+}
+
+TEST_CASE("moderation of events is refused") {
+  End end;
+  ibv_modify_cq_attr attr{.attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = {1, 1}};
+  CHECK_EQ(ibv_modify_cq(end.cq, &attr), EOPNOTSUPP);
+}

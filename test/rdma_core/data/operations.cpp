@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each operation there is, from ibv_post_send() to the completions of both ends.
+#include "support.hpp"
+
+using namespace data;
+
+TEST_CASE("a Send goes into the receive that was posted first") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(7, 100, 64), 0);
+  pair.a.write(0, "hello, world");
+  REQUIRE_EQ(pair.a.post({.wr_id = 3, .opcode = IBV_WR_SEND}, 0, 12), 0);
+  const ibv_wc sent = success(pair.a.cq);
+  CHECK_EQ(sent.wr_id, 3);
+  CHECK_EQ(sent.opcode, IBV_WC_SEND);
+  CHECK_EQ(sent.qp_num, pair.a.qp->qp_num);
+  const ibv_wc got = success(pair.b.cq);
+  CHECK_EQ(got.wr_id, 7);
+  CHECK_EQ(got.opcode, IBV_WC_RECV);
+  CHECK_EQ(got.byte_len, 12);
+  CHECK_EQ(got.wc_flags, 0);
+  CHECK_EQ(got.qp_num, pair.b.qp->qp_num);
+  CHECK_EQ(pair.b.text(100, 12), "hello, world");
+}
+
+TEST_CASE("RDMA Write and Read move octets and say so") {
+  Pair pair;
+  pair.a.write(0, "written");
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 7, 500), 0);
+  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_RDMA_WRITE);
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 1000, 7, 500), 0);
+  const ibv_wc read = success(pair.a.cq);
+  CHECK_EQ(read.opcode, IBV_WC_RDMA_READ);
+  CHECK_EQ(read.byte_len, 7);
+  CHECK_EQ(pair.a.text(1000, 7), "written");
+}
+
+TEST_CASE("an RDMA Write with immediate data tells its length and the data") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(9), 0);
+  pair.a.write(0, "12345");
+  ibv_send_wr wr{.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htobe32(0x01020304)};
+  wr.wr.rdma = {.remote_addr = pair.b.remote(50), .rkey = pair.b.mr->rkey};
+  REQUIRE_EQ(pair.a.post(wr, 0, 5), 0);
+  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_RDMA_WRITE);
+  const ibv_wc got = success(pair.b.cq);
+  CHECK_EQ(got.wr_id, 9);
+  CHECK_EQ(got.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+  CHECK_EQ(got.wc_flags, IBV_WC_WITH_IMM);
+  CHECK_EQ(be32toh(got.imm_data), 0x01020304);
+  CHECK_EQ(got.byte_len, 5);
+  CHECK_EQ(pair.b.text(50, 5), "12345");
+}
+
+TEST_CASE("an empty Write with immediate data is no Send") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(1), 0);
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = 5}), 0);
+  const ibv_wc got = success(pair.b.cq);
+  CHECK_EQ(got.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+  CHECK_EQ(got.imm_data, 5);
+  CHECK_EQ(got.byte_len, 0);
+}
+
+TEST_CASE("a Send with immediate data carries nothing else") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(1, 0, 64), 0);
+  CHECK_EQ(pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5}, 0, 1), EOPNOTSUPP);
+  REQUIRE_EQ(
+      pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .send_flags = IBV_SEND_INLINE, .imm_data = 6}),
+      0);
+  const ibv_wc got = success(pair.b.cq);
+  CHECK_EQ(got.opcode, IBV_WC_RECV);
+  CHECK_EQ(got.wc_flags, IBV_WC_WITH_IMM);
+  CHECK_EQ(got.imm_data, 6);
+  CHECK_EQ(got.byte_len, 0);
+  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
+}
+
+TEST_CASE("atomics add and swap, and bring the old value as a number of this host") {
+  Pair pair;
+  pair.b.word(64) = 1000;
+  ibv_send_wr wr{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
+  wr.wr.atomic = {.remote_addr = pair.b.remote(64), .compare_add = 5, .rkey = pair.b.mr->rkey};
+  REQUIRE_EQ(pair.a.post(wr, 8, 8), 0);
+  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_FETCH_ADD);
+  CHECK_EQ(pair.a.word(8), 1000);
+  CHECK_EQ(pair.b.word(64), 1005);
+  wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
+  wr.wr.atomic.compare_add = 1005;
+  wr.wr.atomic.swap = 77;
+  REQUIRE_EQ(pair.a.post(wr, 16, 8), 0);
+  const ibv_wc swapped = success(pair.a.cq);
+  CHECK_EQ(swapped.opcode, IBV_WC_COMP_SWAP);
+  CHECK_EQ(swapped.byte_len, 8);
+  CHECK_EQ(pair.a.word(16), 1005);
+  CHECK_EQ(pair.b.word(64), 77);
+  // Not equal: nothing is swapped. The buffer may be longer than the word.
+  REQUIRE_EQ(pair.a.post(wr, 24, 32), 0);
+  success(pair.a.cq);
+  CHECK_EQ(pair.a.word(24), 77);
+  CHECK_EQ(pair.b.word(64), 77);
+  CHECK_EQ(pair.a.post(wr, 24, 4), EINVAL);
+  CHECK_EQ(pair.a.post(wr), EINVAL);
+}
+
+TEST_CASE("a window of type 2 opens memory until it is invalidated") {
+  Pair pair;
+  ibv_mw* mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
+  const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
+  ibv_send_wr bind{.wr_id = 1, .opcode = IBV_WR_BIND_MW};
+  bind.bind_mw = {.mw = mw,
+                  .rkey = rkey,
+                  .bind_info = {.mr = pair.b.mr,
+                                .addr = pair.b.remote(0),
+                                .length = 100,
+                                .mw_access_flags = IBV_ACCESS_REMOTE_WRITE}};
+  REQUIRE_EQ(pair.b.post(bind), 0);
+  CHECK_EQ(success(pair.b.cq).opcode, IBV_WC_BIND_MW);
+  pair.a.write(0, "window");
+  ibv_send_wr write{.opcode = IBV_WR_RDMA_WRITE};
+  write.wr.rdma = {.remote_addr = pair.b.remote(10), .rkey = rkey};
+  REQUIRE_EQ(pair.a.post(write, 0, 6), 0);
+  success(pair.a.cq);
+
+  SUBCASE("by its owner") {
+    REQUIRE_EQ(pair.b.post_recv(1, 200, 8), 0);
+    REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 1), 0);
+    success(pair.a.cq);
+    success(pair.b.cq);
+    CHECK_EQ(pair.b.text(10, 6), "window");
+    REQUIRE_EQ(pair.b.post({.opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = rkey}), 0);
+    CHECK_EQ(success(pair.b.cq).opcode, IBV_WC_LOCAL_INV);
+  }
+  SUBCASE("by the peer's Send") {
+    REQUIRE_EQ(pair.b.post_recv(1, 200, 8), 0);
+    REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND_WITH_INV, .invalidate_rkey = rkey}, 0, 1), 0);
+    success(pair.a.cq);
+    const ibv_wc got = success(pair.b.cq);
+    CHECK_EQ(pair.b.text(10, 6), "window");
+    CHECK_EQ(got.wc_flags, IBV_WC_WITH_INV);
+    CHECK_EQ(got.invalidated_rkey, rkey);
+  }
+  REQUIRE_EQ(pair.a.post(write, 0, 6), 0);
+  success(pair.a.cq);  // It has left; the peer's answer is a Terminate.
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+  CHECK_NE(next(pair.a.cq).status, IBV_WC_SUCCESS);
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+TEST_CASE("a window of type 1 is bound, bound anew, and unbound") {
+  Pair pair;
+  ibv_mw* mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_1));
+  ibv_mw_bind bind{.wr_id = 4,
+                   .send_flags = IBV_SEND_SIGNALED,
+                   .bind_info = {.mr = pair.b.mr,
+                                 .addr = pair.b.remote(0),
+                                 .length = 100,
+                                 .mw_access_flags = IBV_ACCESS_REMOTE_READ}};
+  std::uint32_t before = mw->rkey;
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE_EQ(ibv_bind_mw(pair.b.qp, mw, &bind), 0);
+    CHECK_NE(mw->rkey, before);
+    before = mw->rkey;
+    // The invalidation in front of it is not signalled, but here all are.
+    CHECK_EQ(success(pair.b.cq).wr_id, 4);
+    CHECK_EQ(success(pair.b.cq).opcode, IBV_WC_BIND_MW);
+    pair.b.write(0, "to be read");
+    ibv_send_wr read{.opcode = IBV_WR_RDMA_READ};
+    read.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = mw->rkey};
+    REQUIRE_EQ(pair.a.post(read, 300, 10), 0);
+    success(pair.a.cq);
+    CHECK_EQ(pair.a.text(300, 10), "to be read");
+  }
+  bind.bind_info = {};
+  REQUIRE_EQ(ibv_bind_mw(pair.b.qp, mw, &bind), 0);
+  success(pair.b.cq);
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+TEST_CASE("what iWARP has no message for is refused") {
+  End end;
+  CHECK_EQ(end.post({.opcode = IBV_WR_TSO}), EOPNOTSUPP);
+  CHECK_EQ(end.post({.opcode = IBV_WR_ATOMIC_WRITE}), EOPNOTSUPP);
+  CHECK_EQ(end.post({.opcode = IBV_WR_DRIVER1}), EINVAL);
+}

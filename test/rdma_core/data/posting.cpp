@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of posting: lists, limits, inline payload, unsignalled requests.
+#include <array>
+
+#include "support.hpp"
+
+using namespace data;
+
+TEST_CASE("a list is posted up to the one that cannot be") {
+  Pair pair;
+  pair.a.write(0, "abc");
+  std::array<ibv_sge, 3> sges{pair.a.sge(0, 1), pair.a.sge(1, 1), pair.a.sge(2, 1)};
+  std::array<ibv_send_wr, 4> wrs{};
+  for (std::size_t i = 0; i < wrs.size(); ++i) {
+    wrs[i] = {.wr_id = i,
+              .next = i + 1 < wrs.size() ? &wrs[i + 1] : nullptr,
+              .sg_list = &sges[i % sges.size()],
+              .num_sge = 1,
+              .opcode = IBV_WR_RDMA_WRITE};
+    wrs[i].wr.rdma = {.remote_addr = pair.b.remote(i), .rkey = pair.b.mr->rkey};
+  }
+  SUBCASE("because it is wrong") { wrs[2].num_sge = 17; }
+  SUBCASE("because its opcode is unknown") { wrs[2].opcode = IBV_WR_DRIVER1; }
+  SUBCASE("because the core says so") { wrs[2].send_flags = IBV_SEND_INLINE, sges[2].length = 129; }
+  ibv_send_wr* bad = nullptr;
+  CHECK_EQ(ibv_post_send(pair.a.qp, wrs.data(), &bad), EINVAL);
+  CHECK_EQ(bad, &wrs[2]);
+  CHECK_EQ(success(pair.a.cq).wr_id, 0);
+  CHECK_EQ(success(pair.a.cq).wr_id, 1);
+  pair.settle();
+  CHECK_EQ(pair.b.text(0, 2), "ab");
+}
+
+TEST_CASE("a list longer than a batch is posted whole") {
+  const Options options{.cap = {.max_send_wr = 100, .max_recv_wr = 1, .max_send_sge = 16}};
+  Pair pair(options);
+  std::array<ibv_sge, 16> sges{};
+  for (std::size_t i = 0; i < sges.size(); ++i) sges[i] = pair.a.sge(i, 1);
+  pair.a.write(0, "0123456789abcdef");
+  std::array<ibv_send_wr, 100> wrs{};
+  for (std::size_t i = 0; i < wrs.size(); ++i) {
+    wrs[i] = {.wr_id = i,
+              .next = i + 1 < wrs.size() ? &wrs[i + 1] : nullptr,
+              .sg_list = sges.data(),
+              .num_sge = 16,
+              .opcode = IBV_WR_RDMA_WRITE};
+    wrs[i].wr.rdma = {.remote_addr = pair.b.remote(16 * i), .rkey = pair.b.mr->rkey};
+  }
+  ibv_send_wr* bad = nullptr;
+  REQUIRE_EQ(ibv_post_send(pair.a.qp, wrs.data(), &bad), 0);
+  for (std::size_t i = 0; i < wrs.size(); ++i) CHECK_EQ(success(pair.a.cq).wr_id, i);
+  pair.settle();
+  for (std::size_t i = 0; i < wrs.size(); ++i)
+    CHECK_EQ(pair.b.text(16 * i, 16), "0123456789abcdef");
+}
+
+TEST_CASE("a full send queue answers ENOMEM until completions were polled") {
+  Options options;
+  options.cap.max_send_wr = 4;
+  Pair pair(options);
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 8, 0), 0);
+  }
+  CHECK_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 8, 0), ENOMEM);
+  success(pair.a.cq);
+  CHECK_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 8, 0), 0);
+  CHECK_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 8, 0), ENOMEM);
+}
+
+TEST_CASE("a full receive queue answers ENOMEM") {
+  Options options;
+  options.cap.max_recv_wr = 2;
+  End end(options);
+  REQUIRE_EQ(end.post_recv(1, 0, 8), 0);
+  REQUIRE_EQ(end.post_recv(2, 0, 8), 0);
+  CHECK_EQ(end.post_recv(3, 0, 8), ENOMEM);
+}
+
+TEST_CASE(
+    "unsignalled requests complete unseen, and free their slots with the next signalled one") {
+  Options options;
+  options.cap.max_send_wr = 4;
+  options.signal_all = 0;
+  Pair pair(options);
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < 3; ++i) {
+      REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 8, 0, 0), 0);
+    }
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 77, 8, 0), 0);
+    CHECK_EQ(success(pair.a.cq).wr_id, 77);
+  }
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(pair.a.cq, 1, &wc), 0);
+}
+
+TEST_CASE("inline payload is the program's again at once, and needs no lkey") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(1, 0, 200), 0);
+  std::string payload(128, 'x');
+  ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(payload.data()), .length = 128};
+  ibv_send_wr wr{
+      .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE};
+  ibv_send_wr* bad = nullptr;
+  REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
+  payload.assign(128, 'y');
+  CHECK_EQ(success(pair.b.cq).byte_len, 128);
+  CHECK_EQ(pair.b.text(0, 128), std::string(128, 'x'));
+  payload.assign(129, 'z');
+  sge.length = 129;
+  CHECK_EQ(ibv_post_send(pair.a.qp, &wr, &bad), EINVAL);
+  CHECK_EQ(bad, &wr);
+}
+
+TEST_CASE("a Read has one sink") {
+  Pair pair;
+  std::array<ibv_sge, 2> sges{pair.a.sge(0, 8), pair.a.sge(8, 8)};
+  ibv_send_wr wr{.sg_list = sges.data(), .num_sge = 2, .opcode = IBV_WR_RDMA_READ};
+  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey};
+  ibv_send_wr* bad = nullptr;
+  CHECK_EQ(ibv_post_send(pair.a.qp, &wr, &bad), EINVAL);
+  wr.num_sge = 0;
+  REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
+  CHECK_EQ(success(pair.a.cq).byte_len, 0);
+}
+
+TEST_CASE("a fence holds back what is behind a Read") {
+  Pair pair;
+  pair.b.write(0, "old");
+  pair.a.write(100, "new");
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 3, 0), 0);
+  REQUIRE_EQ(
+      pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 100, 3, 0, IBV_SEND_FENCE | IBV_SEND_SIGNALED),
+      0);
+  success(pair.a.cq);
+  success(pair.a.cq);
+  CHECK_EQ(pair.a.text(0, 3), "old");
+}
+
+TEST_CASE("a request whose lkey is wrong completes with an error") {
+  Pair pair;
+  ibv_sge sge = pair.a.sge(0, 8);
+  sge.lkey ^= 0x100;
+  ibv_send_wr wr{.wr_id = 5, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+  ibv_send_wr* bad = nullptr;
+  REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
+  const ibv_wc wc = next(pair.a.cq);
+  CHECK_EQ(wc.status, IBV_WC_LOC_PROT_ERR);
+  CHECK_EQ(wc.wr_id, 5);
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs: what may be asked for, their states, and how they end.
+#include <array>
+
+#include "support.hpp"
+
+using namespace data;
+
+namespace {
+
+ibv_qp_init_attr basic(End& end) {
+  return {.send_cq = end.cq,
+          .recv_cq = end.cq,
+          .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+          .qp_type = IBV_QPT_RC};
+}
+
+int error_of(End& end, ibv_qp_init_attr attr) {
+  errno = 0;
+  ibv_qp* qp = ibv_create_qp(end.pd, &attr);
+  if (qp == nullptr) return errno;
+  CHECK_EQ(ibv_destroy_qp(qp), 0);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("only reliable connections exist") {
+  End end;
+  for (const auto type : {IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND,
+                          IBV_QPT_XRC_RECV, IBV_QPT_DRIVER}) {
+    auto attr = basic(end);
+    attr.qp_type = type;
+    CHECK_EQ(error_of(end, attr), EOPNOTSUPP);
+  }
+}
+
+TEST_CASE("sizes are checked, and what is given is at least what was asked for") {
+  End end;
+  ibv_device_attr device{};
+  REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
+  const auto most = static_cast<std::uint32_t>(device.max_qp_wr);
+  const auto sges = static_cast<std::uint32_t>(device.max_sge);
+  auto attr = basic(end);
+  attr.cap.max_send_wr = most + 1;
+  CHECK_EQ(error_of(end, attr), EINVAL);
+  attr = basic(end);
+  attr.cap.max_recv_wr = most + 1;
+  CHECK_EQ(error_of(end, attr), EINVAL);
+  attr = basic(end);
+  attr.cap.max_send_sge = sges + 1;
+  CHECK_EQ(error_of(end, attr), EINVAL);
+  attr = basic(end);
+  attr.cap.max_recv_sge = sges + 1;
+  CHECK_EQ(error_of(end, attr), EINVAL);
+  attr = basic(end);
+  attr.cap.max_inline_data = 4097;
+  CHECK_EQ(error_of(end, attr), EINVAL);
+  attr = basic(end);
+  attr.send_cq = nullptr;
+  CHECK_EQ(error_of(end, attr), EINVAL);
+
+  attr.send_cq = end.cq;
+  attr.cap = {.max_send_wr = 0, .max_recv_wr = most, .max_recv_sge = sges, .max_inline_data = 4096};
+  ibv_qp* qp = must(ibv_create_qp(end.pd, &attr));
+  CHECK_GE(attr.cap.max_recv_wr, most);
+  CHECK_GE(attr.cap.max_recv_sge, sges);
+  CHECK_GE(attr.cap.max_inline_data, 4096);
+  ibv_qp_attr now{};
+  ibv_qp_init_attr init{};
+  REQUIRE_EQ(ibv_query_qp(qp, &now, IBV_QP_CAP, &init), 0);
+  CHECK_EQ(std::memcmp(&now.cap, &attr.cap, sizeof attr.cap), 0);
+  CHECK_EQ(std::memcmp(&init.cap, &attr.cap, sizeof attr.cap), 0);
+  CHECK_EQ(init.send_cq, end.cq);
+  CHECK_EQ(init.qp_type, IBV_QPT_RC);
+  CHECK_EQ(ibv_destroy_qp(qp), 0);
+}
+
+TEST_CASE("the handle has what programs read from it") {
+  End end;
+  CHECK_EQ(end.qp->context, end.context);
+  CHECK_EQ(end.qp->qp_context, &end);
+  CHECK_EQ(end.qp->pd, end.pd);
+  CHECK_EQ(end.qp->send_cq, end.cq);
+  CHECK_EQ(end.qp->recv_cq, end.cq);
+  CHECK_EQ(end.qp->srq, nullptr);
+  CHECK_EQ(end.qp->qp_type, IBV_QPT_RC);
+  CHECK_EQ(end.qp->state, IBV_QPS_RESET);
+  CHECK_NE(end.qp->qp_num, 0);
+  CHECK_EQ(end.qp->qp_num >> 24, 0);
+}
+
+TEST_CASE("objects of two contexts may be combined") {
+  End one;
+  End other;
+  auto attr = basic(one);
+  attr.recv_cq = other.cq;
+  CHECK_EQ(error_of(one, attr), 0);
+}
+
+TEST_CASE("a new queue pair is in RESET, and is taken through the states") {
+  End end;
+  CHECK_EQ(end.state(), IBV_QPS_RESET);
+  CHECK_EQ(end.modify(IBV_QPS_RTR), EINVAL);
+  CHECK_EQ(end.modify(IBV_QPS_RTS), EINVAL);
+  CHECK_EQ(end.state(), IBV_QPS_RESET);
+  const std::array states{IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,  IBV_QPS_SQD,
+                          IBV_QPS_RTS,  IBV_QPS_ERR, IBV_QPS_RESET};
+  for (const auto state : states) {
+    CHECK_EQ(end.modify(state), 0);
+    CHECK_EQ(end.state(), state);
+    CHECK_EQ(end.qp->state, state);
+  }
+  REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
+  CHECK_EQ(end.modify(IBV_QPS_RTS), EINVAL);
+  CHECK_EQ(end.modify(IBV_QPS_SQE), EINVAL);
+}
+
+TEST_CASE("attributes are checked and can be read back") {
+  End end;
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_INIT;
+  attr.port_num = 2;
+  CHECK_EQ(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_PORT), EINVAL);
+  attr.port_num = 1;
+  attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  REQUIRE_EQ(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
+  attr.max_rd_atomic = 129;
+  CHECK_EQ(ibv_modify_qp(end.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC), EINVAL);
+  attr.max_rd_atomic = 7;
+  attr.max_dest_rd_atomic = 9;
+  attr.timeout = 14;
+  REQUIRE_EQ(ibv_modify_qp(end.qp, &attr,
+                           IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_TIMEOUT),
+             0);
+  CHECK_EQ(ibv_modify_qp(end.qp, &attr, IBV_QP_CAP), EOPNOTSUPP);
+  ibv_qp_attr now{};
+  ibv_qp_init_attr init{};
+  REQUIRE_EQ(ibv_query_qp(end.qp, &now, IBV_QP_STATE, &init), 0);
+  CHECK_EQ(now.qp_access_flags, IBV_ACCESS_REMOTE_WRITE);
+  CHECK_EQ(now.max_rd_atomic, 7);
+  CHECK_EQ(now.max_dest_rd_atomic, 9);
+  CHECK_EQ(now.timeout, 14);
+  CHECK_EQ(now.port_num, 1);
+}
+
+TEST_CASE("once connected it tells what the connection allows") {
+  Pair pair;
+  pair.settle();
+  ibv_qp_attr now{};
+  ibv_qp_init_attr init{};
+  REQUIRE_EQ(ibv_query_qp(pair.a.qp, &now, IBV_QP_STATE, &init), 0);
+  CHECK_EQ(now.qp_state, IBV_QPS_RTS);
+  CHECK_EQ(now.cur_qp_state, IBV_QPS_RTS);
+  CHECK_EQ(now.dest_qp_num, pair.b.qp->qp_num);
+  CHECK_GE(now.max_dest_rd_atomic, 16);
+  CHECK_GE(now.max_rd_atomic, 1);
+}
+
+TEST_CASE("in ERR everything posted is flushed, and what is posted then too") {
+  End end;
+  REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
+  REQUIRE_EQ(end.post_recv(1, 0, 8), 0);
+  REQUIRE_EQ(end.post({.wr_id = 2, .opcode = IBV_WR_SEND}, 0, 8), 0);
+  REQUIRE_EQ(end.modify(IBV_QPS_ERR), 0);
+  std::array<ibv_wc, 2> wcs{next(end.cq), next(end.cq)};
+  for (const ibv_wc& wc : wcs) {
+    CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+    CHECK_EQ(wc.qp_num, end.qp->qp_num);
+    CHECK_EQ(wc.opcode, wc.wr_id == 1 ? IBV_WC_RECV : IBV_WC_SEND);
+  }
+  REQUIRE_EQ(end.post_recv(3, 0, 8), 0);
+  CHECK_EQ(next(end.cq).wr_id, 3);
+}
+
+TEST_CASE("the peer of a queue pair in ERR is in ERR as well") {
+  Pair pair;
+  pair.settle();
+  REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
+  REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0);
+  CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (pair.b.state() != IBV_QPS_ERR) REQUIRE(std::chrono::steady_clock::now() < end);
+  REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
+  CHECK_EQ(next(pair.b.cq).wr_id, 2);
+}
+
+TEST_CASE("after RESET a queue pair is connected again") {
+  Pair pair;
+  for (int round = 0; round < 3; ++round) {
+    pair.settle();
+    REQUIRE_EQ(pair.a.modify(IBV_QPS_RESET), 0);
+    REQUIRE_EQ(pair.b.modify(IBV_QPS_RESET), 0);
+    CHECK_EQ(pair.a.state(), IBV_QPS_RESET);
+    CHECK_EQ(pair.b.state(), IBV_QPS_RESET);
+    pair.a.bring_up(pair.b.qp);
+    pair.b.bring_up(pair.a.qp);
+  }
+  pair.settle();
+}
+
+TEST_CASE("a destroyed queue pair ends its peer's connection") {
+  Pair pair;
+  pair.settle();
+  REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
+  REQUIRE_EQ(ibv_destroy_qp(pair.a.qp), 0);
+  pair.a.qp = nullptr;
+  CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST_CASE("extended attributes that iWARP has not are refused") {
+  End end;
+  ibv_qp_init_attr_ex attr{};
+  attr.send_cq = attr.recv_cq = end.cq;
+  attr.cap.max_send_wr = 1;
+  attr.qp_type = IBV_QPT_RC;
+  attr.pd = end.pd;
+  SUBCASE("operations") {
+    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.send_ops_flags = IBV_QP_EX_WITH_TSO;
+  }
+  SUBCASE("operations of later versions") {
+    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.send_ops_flags = 1 << 11;
+  }
+  SUBCASE("flags") {
+    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+    attr.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+  }
+  SUBCASE("hashes") { attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH; }
+  errno = 0;
+  CHECK_EQ(ibv_create_qp_ex(end.context, &attr), nullptr);
+  CHECK_EQ(errno, EOPNOTSUPP);
+}

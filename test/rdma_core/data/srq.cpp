@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared receive queues.
+#include "support.hpp"
+
+using namespace data;
+
+namespace {
+
+Options shared() {
+  Options options;
+  options.shared_receives = true;
+  return options;
+}
+
+ibv_srq* make(End& end, std::uint32_t max_wr, std::uint32_t max_sge = 1) {
+  ibv_srq_init_attr attr{.attr = {.max_wr = max_wr, .max_sge = max_sge}};
+  return ibv_create_srq(end.pd, &attr);
+}
+
+}  // namespace
+
+TEST_CASE("two queue pairs take from one shared receive queue") {
+  Options options = shared();
+  End server(options);
+  ibv_qp* second = server.make_qp(options);
+  End a;
+  End b;
+  server.bring_up(a.qp);
+  a.bring_up(server.qp);
+  std::swap(server.qp, second);
+  server.bring_up(b.qp);
+  b.bring_up(server.qp);
+  std::swap(server.qp, second);
+  REQUIRE_EQ(server.post_recv(1, 0, 16), 0);
+  REQUIRE_EQ(server.post_recv(2, 16, 16), 0);
+  REQUIRE_EQ(a.post({.opcode = IBV_WR_SEND}, 0, 3), 0);
+  const ibv_wc first = success(server.cq);
+  CHECK_EQ(first.wr_id, 1);
+  CHECK_EQ(first.qp_num, server.qp->qp_num);
+  REQUIRE_EQ(b.post({.opcode = IBV_WR_SEND}, 0, 4), 0);
+  const ibv_wc other = success(server.cq);
+  CHECK_EQ(other.wr_id, 2);
+  CHECK_EQ(other.byte_len, 4);
+  CHECK_EQ(other.qp_num, second->qp_num);
+  CHECK_EQ(ibv_destroy_srq(server.srq), EBUSY);
+  CHECK_EQ(ibv_destroy_qp(second), 0);
+}
+
+TEST_CASE("a Send waits for a receive that is posted to the shared queue later") {
+  Pair pair({}, shared());
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 3), 0);
+  REQUIRE_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(pair.b.cq, 1, &wc), 0);
+  REQUIRE_EQ(pair.b.post_recv(5, 0, 16), 0);
+  CHECK_EQ(success(pair.b.cq).wr_id, 5);
+}
+
+TEST_CASE("one event tells that fewer receives than the limit are left") {
+  Pair pair({}, shared());
+  for (std::uint64_t i = 0; i < 4; ++i) REQUIRE_EQ(pair.b.post_recv(i, 0, 16), 0);
+  ibv_srq_attr attr{.srq_limit = 3};
+  REQUIRE_EQ(ibv_modify_srq(pair.b.srq, &attr, IBV_SRQ_LIMIT), 0);
+  REQUIRE_EQ(ibv_query_srq(pair.b.srq, &attr), 0);
+  CHECK_EQ(attr.srq_limit, 3);
+  CHECK_GE(attr.max_wr, 32);
+  CHECK_GE(attr.max_sge, 4);
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 3), 0);
+  success(pair.b.cq);
+  CHECK_FALSE(readable(pair.b.context->async_fd));
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 3), 0);
+    success(pair.b.cq);
+  }
+  ibv_async_event event = pair.b.async_event();
+  CHECK_EQ(event.event_type, IBV_EVENT_SRQ_LIMIT_REACHED);
+  CHECK_EQ(event.element.srq, pair.b.srq);
+  ibv_ack_async_event(&event);
+  CHECK_FALSE(readable(pair.b.context->async_fd));
+  REQUIRE_EQ(ibv_query_srq(pair.b.srq, &attr), 0);
+  CHECK_EQ(attr.srq_limit, 0);
+}
+
+TEST_CASE("a queue pair in error takes no more from the shared queue, and says so once") {
+  Pair pair({}, shared());
+  pair.settle();
+  REQUIRE_EQ(pair.b.post_recv(1, 0, 16), 0);
+  SUBCASE("its own doing") { REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0); }
+  SUBCASE("the peer's") { REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0); }
+  ibv_async_event event = pair.b.async_event();
+  CHECK_EQ(event.event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
+  CHECK_EQ(event.element.qp, pair.b.qp);
+  ibv_ack_async_event(&event);
+  REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0);
+  CHECK_FALSE(readable(pair.b.context->async_fd));
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(pair.b.cq, 1, &wc), 0);  // The receive is still there for others.
+}
+
+TEST_CASE("sizes of shared receive queues are checked") {
+  End end;
+  ibv_device_attr device{};
+  REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
+  const auto most = static_cast<std::uint32_t>(device.max_srq_wr);
+  const auto sges = static_cast<std::uint32_t>(device.max_srq_sge);
+  CHECK_EQ(make(end, 0), nullptr);
+  CHECK_EQ(make(end, most + 1), nullptr);
+  CHECK_EQ(make(end, 1, sges + 1), nullptr);
+  ibv_srq* srq = must(make(end, most, sges));
+  ibv_srq_attr attr{.max_wr = 2 * most, .srq_limit = most + 1};
+  CHECK_EQ(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), EINVAL);
+  CHECK_NE(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR), 0);
+  CHECK_EQ(ibv_modify_srq(srq, &attr, 1 << 5), EINVAL);
+  std::uint32_t number = 0;
+  CHECK_EQ(ibv_get_srq_num(srq, &number), EOPNOTSUPP);
+  CHECK_EQ(ibv_destroy_srq(srq), 0);
+}
+
+TEST_CASE("a full shared queue answers ENOMEM") {
+  End end(shared());
+  for (std::uint64_t i = 0; i < 32; ++i) REQUIRE_EQ(end.post_recv(i, 0, 8), 0);
+  CHECK_EQ(end.post_recv(33, 0, 8), ENOMEM);
+}
+
+TEST_CASE("a queue pair with a shared receive queue has none of its own") {
+  End end(shared());
+  ibv_recv_wr wr{};
+  ibv_recv_wr* bad = nullptr;
+  CHECK_EQ(ibv_post_recv(end.qp, &wr, &bad), EINVAL);
+  CHECK_EQ(bad, &wr);
+}
+
+TEST_CASE("only basic shared receive queues exist") {
+  End end;
+  ibv_srq_init_attr_ex attr{.attr = {.max_wr = 1, .max_sge = 1},
+                            .comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE,
+                            .srq_type = IBV_SRQT_XRC,
+                            .pd = end.pd};
+  errno = 0;
+  CHECK_EQ(ibv_create_srq_ex(end.context, &attr), nullptr);
+  CHECK_EQ(errno, EOPNOTSUPP);
+  attr.srq_type = IBV_SRQT_BASIC;
+  CHECK_EQ(ibv_destroy_srq(must(ibv_create_srq_ex(end.context, &attr))), 0);
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two ends of a connection, as a program for libibverbs makes them: each with a context, a domain,
+// a channel, a completion queue, a registered buffer and a queue pair. Only the C interface is
+// used.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace data {
+
+using namespace std::chrono_literals;
+inline constexpr auto kLimit = 60s;  ///< which only a defect reaches
+
+template <typename T>
+T* must(T* made) {
+  REQUIRE_MESSAGE(made != nullptr, std::strerror(errno));
+  return made;
+}
+
+inline ibv_context* open_device() {
+  ibv_device** list = must(ibv_get_device_list(nullptr));
+  ibv_context* out = must(ibv_open_device(list[0]));
+  ibv_free_device_list(list);
+  return out;
+}
+
+inline bool readable(int fd, std::chrono::milliseconds wait = 0ms) {
+  pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
+  return poll(&entry, 1, static_cast<int>(wait.count())) == 1;
+}
+
+/// The next completion, by polling.
+inline ibv_wc next(ibv_cq* cq) {
+  ibv_wc wc{};
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  int got = 0;
+  while ((got = ibv_poll_cq(cq, 1, &wc)) == 0) REQUIRE(std::chrono::steady_clock::now() < end);
+  REQUIRE_EQ(got, 1);
+  return wc;
+}
+
+inline ibv_wc success(ibv_cq* cq) {
+  const ibv_wc wc = next(cq);
+  REQUIRE_EQ(std::string(ibv_wc_status_str(wc.status)), ibv_wc_status_str(IBV_WC_SUCCESS));
+  return wc;
+}
+
+struct Options {
+  ibv_qp_cap cap{.max_send_wr = 32,
+                 .max_recv_wr = 32,
+                 .max_send_sge = 4,
+                 .max_recv_sge = 4,
+                 .max_inline_data = 128};
+  int cqe = 256;
+  int signal_all = 1;
+  bool shared_receives = false;
+  bool extended = false;  ///< made with ibv_create_qp_ex(), for ibv_wr_*()
+};
+
+/// One end. Destroyed in order, each return code is checked.
+struct End {
+  explicit End(const Options& options = {})
+      : context(open_device()),
+        pd(must(ibv_alloc_pd(context))),
+        channel(must(ibv_create_comp_channel(context))),
+        cq(must(ibv_create_cq(context, options.cqe, this, channel, 0))),
+        buffer(1 << 16),
+        mr(must(ibv_reg_mr(pd, buffer.data(), buffer.size(), kAllRights))) {
+    if (options.shared_receives) {
+      ibv_srq_init_attr attr{.srq_context = this, .attr = {.max_wr = 32, .max_sge = 4}};
+      srq = must(ibv_create_srq(pd, &attr));
+    }
+    qp = make_qp(options);
+  }
+  ~End() {
+    CHECK_EQ(qp != nullptr ? ibv_destroy_qp(qp) : 0, 0);
+    CHECK_EQ(srq != nullptr ? ibv_destroy_srq(srq) : 0, 0);
+    CHECK_EQ(ibv_dereg_mr(mr), 0);
+    CHECK_EQ(cq != nullptr ? ibv_destroy_cq(cq) : 0, 0);
+    CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
+    CHECK_EQ(ibv_dealloc_pd(pd), 0);
+    CHECK_EQ(ibv_close_device(context), 0);
+  }
+  End(const End&) = delete;
+  End& operator=(const End&) = delete;
+
+  ibv_qp* make_qp(const Options& options) {
+    ibv_qp_init_attr_ex attr{};
+    attr.qp_context = this;
+    attr.send_cq = cq;
+    attr.recv_cq = cq;
+    attr.srq = srq;
+    attr.cap = options.cap;
+    attr.qp_type = IBV_QPT_RC;
+    attr.sq_sig_all = options.signal_all;
+    attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+    attr.pd = pd;
+    if (options.extended) {
+      attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+      attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
+                            IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_IMM |
+                            IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                            IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_BIND_MW |
+                            IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV;
+    }
+    return must(ibv_create_qp_ex(context, &attr));
+  }
+
+  ibv_qp_state state() {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    REQUIRE_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+    return attr.qp_state;
+  }
+  int modify(ibv_qp_state to) {
+    ibv_qp_attr attr{};
+    attr.qp_state = to;
+    return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+  }
+  /// RESET to RTS, towards a queue pair of this process.
+  void bring_up(const ibv_qp* peer) {
+    ibv_port_attr port{};
+    REQUIRE_EQ(ibv_query_port(context, 1, &port), 0);
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    attr.qp_access_flags = kAllRights;
+    REQUIRE_EQ(ibv_modify_qp(qp, &attr,
+                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+               0);
+    attr.qp_state = IBV_QPS_RTR;
+    attr.path_mtu = IBV_MTU_1024;
+    attr.dest_qp_num = peer->qp_num;
+    attr.max_dest_rd_atomic = 16;
+    attr.ah_attr = {.dlid = port.lid, .port_num = 1};
+    REQUIRE_EQ(ibv_modify_qp(qp, &attr,
+                             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+               0);
+    attr.qp_state = IBV_QPS_RTS;
+    attr.max_rd_atomic = 16;
+    REQUIRE_EQ(ibv_modify_qp(qp, &attr,
+                             IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+               0);
+  }
+
+  ibv_sge sge(std::size_t at, std::size_t length) const {
+    return {.addr = reinterpret_cast<std::uint64_t>(buffer.data()) + at,
+            .length = static_cast<std::uint32_t>(length),
+            .lkey = mr->lkey};
+  }
+  std::uint64_t remote(std::size_t at) const {
+    return reinterpret_cast<std::uint64_t>(buffer.data()) + at;
+  }
+  std::string text(std::size_t at, std::size_t length) const {
+    return {reinterpret_cast<const char*>(buffer.data()) + at, length};
+  }
+  void write(std::size_t at, const std::string& what) {
+    std::memcpy(buffer.data() + at, what.data(), what.size());
+  }
+  std::uint64_t& word(std::size_t at) {
+    return *reinterpret_cast<std::uint64_t*>(buffer.data() + at);
+  }
+
+  /// A receive of `length` octets at `at`; 0 octets: without a buffer.
+  int post_recv(std::uint64_t id, std::size_t at = 0, std::size_t length = 0) {
+    ibv_sge one = sge(at, length);
+    ibv_recv_wr wr{.wr_id = id, .sg_list = &one, .num_sge = length != 0 ? 1 : 0};
+    ibv_recv_wr* bad = nullptr;
+    const int code =
+        srq != nullptr ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad);
+    CHECK_EQ(bad, code != 0 ? &wr : nullptr);
+    return code;
+  }
+  int post(ibv_send_wr wr, std::size_t at = 0, std::size_t length = 0) {
+    ibv_sge one = sge(at, length);
+    wr.sg_list = &one;
+    wr.num_sge = length != 0 ? 1 : 0;
+    ibv_send_wr* bad = nullptr;
+    const int code = ibv_post_send(qp, &wr, &bad);
+    CHECK_EQ(bad, code != 0 ? &wr : nullptr);
+    return code;
+  }
+  /// To or from the peer's buffer.
+  int post_rdma(ibv_wr_opcode opcode, const End& peer, std::size_t at, std::size_t length,
+                std::size_t remote_at, unsigned flags = IBV_SEND_SIGNALED) {
+    ibv_send_wr wr{.wr_id = at, .opcode = opcode, .send_flags = flags};
+    wr.wr.rdma = {.remote_addr = peer.remote(remote_at), .rkey = peer.mr->rkey};
+    return post(wr, at, length);
+  }
+  /// Takes an event from the channel and acknowledges it.
+  void take_event() {
+    ibv_cq* of = nullptr;
+    void* its = nullptr;
+    REQUIRE(readable(channel->fd, kLimit));
+    REQUIRE_EQ(ibv_get_cq_event(channel, &of, &its), 0);
+    CHECK_EQ(of, cq);
+    CHECK_EQ(its, this);
+    ibv_ack_cq_events(of, 1);
+  }
+  ibv_async_event async_event() {
+    ibv_async_event event{};
+    REQUIRE(readable(context->async_fd, kLimit));
+    REQUIRE_EQ(ibv_get_async_event(context, &event), 0);
+    return event;
+  }
+
+  static constexpr int kAllRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                    IBV_ACCESS_MW_BIND;
+  ibv_context* context;
+  ibv_pd* pd;
+  ibv_comp_channel* channel;
+  ibv_cq* cq;
+  std::vector<std::byte> buffer;
+  ibv_mr* mr;
+  ibv_srq* srq = nullptr;
+  ibv_qp* qp = nullptr;
+};
+
+/// Two connected ends.
+struct Pair {
+  explicit Pair(const Options& options = {}) : Pair(options, options) {}
+  Pair(const Options& of_a, const Options& of_b) : a(of_a), b(of_b) {
+    a.bring_up(b.qp);
+    b.bring_up(a.qp);
+  }
+  /// Returns when octets have gone both ways.
+  void settle() {
+    REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, b, 0, 8, 0), 0);
+    success(a.cq);
+    REQUIRE_EQ(b.post_rdma(IBV_WR_RDMA_READ, a, 0, 8, 0), 0);
+    success(b.cq);
+  }
+  End a;
+  End b;
+};
+
+}  // namespace data
