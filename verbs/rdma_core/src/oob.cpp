@@ -211,7 +211,7 @@ bool OutOfBand::takes_request(net::CmEvent& event) {
 }
 
 void OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
-  if (event.type == net::CmEvent::Type::kEstablished) return;
+  if (event.type == net::CmEvent::Type::kEstablished) return qp_connected(qp);
   log_connection(event.why);
   qp_disconnected(qp);
 }
