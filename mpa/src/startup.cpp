@@ -138,8 +138,10 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
 void Startup::closed(TimePoint now) {
   handle_timeout(now);
   // A responder without RFC 6581 closes on an enhanced Request and says nothing. [EMPA-50]
-  const bool unanswered = options_.revision == kEnhanced && in_.empty() && out_sent_ == out_.size();
-  fail(StartupEvent::kConnectionLost, kTcpLost, state_ == StartupState::kAwaitReply && unanswered);
+  const bool unanswered = state_ == StartupState::kAwaitReply && in_.empty();
+  const bool asked = options_.revision == kEnhanced && out_sent_ == out_.size();
+  fail(StartupEvent::kConnectionLost, kTcpLost, unanswered && asked);
+  if (unanswered) failure_->unanswered = true;
 }
 
 bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t ord) {

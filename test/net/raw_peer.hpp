@@ -61,6 +61,16 @@ class RawPeer {
     } while (n > 0);
     return n < 0 && errno == ECONNRESET;
   }
+  /// A Request with its private data.
+  std::vector<std::byte> receive_request() {
+    auto out = receive(mpa::kStartupHeaderSize);
+    const auto size = bytes::load_be<std::uint16_t>(out.data() + 18);
+    if (size == 0) return out;  // To receive nothing would wait for something.
+    const auto rest = receive(size);
+    out.insert(out.end(), rest.begin(), rest.end());
+    return out;
+  }
+  Address address() const { return peer_address(socket_.get()); }
   void reset() {
     reset_on_close(socket_.get());
     socket_.reset();

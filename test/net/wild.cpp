@@ -14,17 +14,6 @@ using Type = CmEvent::Type;
 
 namespace {
 
-/// Reads a Request with its private data.
-std::vector<std::byte> read_request(RawPeer& peer) {
-  auto out = peer.receive(mpa::kStartupHeaderSize);
-  const auto size = bytes::load_be<std::uint16_t>(out.data() + 18);
-  if (size != 0) {
-    const auto rest = peer.receive(size);
-    out.insert(out.end(), rest.begin(), rest.end());
-  }
-  return out;
-}
-
 mpa::StartupFrame decoded(bytes::View octets) {
   const auto frame = mpa::decode_startup_frame(mpa::FrameKind::kRequest, octets);
   REQUIRE(frame.has_value());
@@ -43,13 +32,13 @@ TEST_CASE(
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
   {
     auto old = server.accept();
-    const auto request = read_request(old);
+    const auto request = old.receive_request();
     CHECK_EQ(decoded(request).revision, 2);
     CHECK(mpa::ends_with_extensions_tag(mpa::FrameKind::kRequest, request));
     old.close();
   }
   auto again = server.accept();
-  const auto request = read_request(again);
+  const auto request = again.receive_request();
   CHECK_EQ(decoded(request).revision, 1);
   CHECK_FALSE(decoded(request).enhanced);
   const auto data = decoded(request).private_data;
@@ -63,10 +52,10 @@ TEST_CASE("a peer that accepts without the enhanced word is asked again, too [EM
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
   auto old = server.accept();
-  read_request(old);
+  old.receive_request();
   old.send_startup({.kind = mpa::FrameKind::kReply});
   auto again = server.accept();
-  CHECK_EQ(decoded(read_request(again)).revision, 1);
+  CHECK_EQ(decoded(again.receive_request()).revision, 1);
   again.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
 }
@@ -76,7 +65,7 @@ TEST_CASE("a rejection is an answer and not tried again [MPA-91]") {
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
   auto peer = server.accept();
-  read_request(peer);
+  peer.receive_request();
   peer.send_startup({.kind = mpa::FrameKind::kReply, .rejected = true});
   expect(*pair.a.cm, Type::kRejected);
   peer.wait_for_end();
@@ -91,7 +80,7 @@ TEST_CASE("private data that some peers refuse is named when the peer closes") {
     options.fall_back_to_revision_1 = false;
     REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
     auto peer = server.accept();
-    read_request(peer);
+    peer.receive_request();
     peer.close();
     return expect(*pair.a.cm, Type::kConnectFailed).why;
   };
@@ -108,7 +97,7 @@ TEST_CASE("an initiator told to wait behind the Reply sends when its time has co
   options.connection.startup.revision = 1;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
   auto peer = server.accept();
-  read_request(peer);
+  peer.receive_request();
   peer.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 8));

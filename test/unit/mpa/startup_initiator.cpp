@@ -315,6 +315,7 @@ TEST_CASE("a close without an answer to an enhanced Request is worth a plain try
   end.closed(kStart);
   check_failed(end, kTcpLost);
   CHECK(end.failure()->retry_plain);
+  CHECK(end.failure()->unanswered);
 }
 
 TEST_CASE("other closes are not worth a plain try [EMPA-50, MPA-108]") {
@@ -322,12 +323,14 @@ TEST_CASE("other closes are not worth a plain try [EMPA-50, MPA-108]") {
   plain.closed(kStart);
   check_failed(plain, kTcpLost);
   CHECK_FALSE(plain.failure()->retry_plain);
+  CHECK(plain.failure()->unanswered);
 
   auto half_answered = requested({});
   half_answered.receive(octets("M"), kStart);
   half_answered.closed(kStart);
   check_failed(half_answered, kTcpLost);
   CHECK_FALSE(half_answered.failure()->retry_plain);
+  CHECK_FALSE(half_answered.failure()->unanswered);
 
   Startup half_sent(Role::kInitiator, {});
   REQUIRE(half_sent.request({}, kStart));
@@ -335,11 +338,13 @@ TEST_CASE("other closes are not worth a plain try [EMPA-50, MPA-108]") {
   half_sent.closed(kStart);
   check_failed(half_sent, kTcpLost);
   CHECK_FALSE(half_sent.failure()->retry_plain);
+  CHECK(half_sent.failure()->unanswered);
 
   Startup idle(Role::kInitiator, {});
   idle.closed(kStart);
   check_failed(idle, kTcpLost);
   CHECK_FALSE(idle.failure()->retry_plain);
+  CHECK_FALSE(idle.failure()->unanswered);
 }
 
 TEST_CASE("a Reply has to come before the deadline [MPA-102]") {

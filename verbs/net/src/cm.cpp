@@ -111,7 +111,7 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
       out.why = fmt::format("{} rejected the connection", to_string(connection.peer()));
       break;
     case Type::kFailed:
-      if (event.failure->retry_plain && retry_ && retry_()) return;
+      if (retry_ && retry_(*event.failure)) return;
       out = startup_failed(connection, *event.failure);
       if (out.error == Errc::kConnectionReset && private_octets_ > mpa::kPortablePrivateData) {
         out.why += fmt::format(" (with {} octets of private data; some peers take no more than {})",

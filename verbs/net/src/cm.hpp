@@ -44,12 +44,12 @@ class PendingMark {
   std::atomic<std::size_t>* counter_;
 };
 
-/// The active side. `retry`, when set, is asked to connect again without enhanced start-up.
+/// The active side. `retry`, when set, is asked whether it connects again instead of giving up.
 /// `private_octets`: of the Request, a reason for some peers to close.
 class InitiatorClient final : public ConnectionClient {
  public:
-  InitiatorClient(Claims& claims, CmChannel& channel, std::function<bool()> retry,
-                  std::size_t private_octets)
+  using Retry = std::function<bool(const mpa::Failure&)>;
+  InitiatorClient(Claims& claims, CmChannel& channel, Retry retry, std::size_t private_octets)
       : claims_(claims),
         channel_(&channel),
         retry_(std::move(retry)),
@@ -61,7 +61,7 @@ class InitiatorClient final : public ConnectionClient {
  private:
   Claims& claims_;
   CmChannel* channel_;
-  std::function<bool()> retry_;
+  Retry retry_;
   const std::size_t private_octets_;
 };
 

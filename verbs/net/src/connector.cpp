@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <cerrno>
 
@@ -11,6 +12,11 @@
 
 namespace iwarp::net {
 namespace {
+
+// Between two tries. Doubled each time: a peer about to listen is quick, a peer that closes on each
+// Request shall not see a hundred of them.
+constexpr auto kFirstPause = std::chrono::milliseconds(5);
+constexpr auto kLongestPause = std::chrono::milliseconds(40);
 
 /// nullopt: `local` is not numeric. An empty host is any address of the peer's family.
 std::optional<SocketAddress> local_end(const Address& local, sa_family_t family) {
@@ -43,6 +49,8 @@ Connector::Connector(Claims& claims, Registry& registry, Worker& worker, verbs::
       to_(std::move(to)),
       options_(std::move(options)),
       channel_(channel),
+      retry_until_(Clock::now() + options_.retry_refused_for),
+      pause_(kFirstPause),
       resolver_(worker.context()),
       timer_(worker.context()),
       readiness_(worker.context()) {}
@@ -57,12 +65,18 @@ void Connector::start() {
 }
 
 void Connector::limit_time() {
-  timer_.expires_after(options_.tcp_timeout);
-  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+  at(Clock::now() + options_.tcp_timeout, [this] {
+    fail(fmt::format("connect to {}", to_string(to_)), make_error_code(verbs::Errc::kTimedOut));
+  });
+}
+
+void Connector::at(Clock::time_point when, std::function<void()> then) {
+  timer_.expires_at(when);
+  // One that had run out before it was cancelled does not know of that.
+  timer_.async_wait([self = shared_from_this(), then = std::move(then),
+                     wait = ++wait_](const boost::system::error_code& cancelled) {
     const std::lock_guard lock(self->mutex_);
-    if (cancelled || self->over_) return;
-    self->fail(fmt::format("connect to {}", to_string(self->to_)),
-               make_error_code(verbs::Errc::kTimedOut));
+    if (!cancelled && !self->over_ && wait == self->wait_) then();
   });
 }
 
@@ -107,6 +121,7 @@ void Connector::next_address(std::error_code before) {
   socket_.reset();
   if (next_ == addresses_.size()) {
     if (!before) before = make_error_code(verbs::Errc::kAddressInvalid);
+    if (pause_before_retry(before)) return;
     fail(fmt::format("connect to {}", to_string(to_)), before);
     return;
   }
@@ -169,11 +184,11 @@ void Connector::connected() {
 void Connector::begin_mpa(UniqueFd socket) {
   const Address local = local_address(socket.get());
   const Address peer = peer_address(socket.get());
+  InitiatorClient::Retry retry;
   // A socket that was handed to us cannot be made anew.
-  const bool may_retry = options_.fall_back_to_revision_1 && !addresses_.empty() &&
-                         options_.connection.startup.revision >= 2;
-  std::function<bool()> retry;
-  if (may_retry) retry = [self = shared_from_this()] { return self->retry_plain(); };
+  if (!addresses_.empty()) {
+    retry = [self = shared_from_this()](const auto& failure) { return self->failed(failure); };
+  }
   auto client = std::make_unique<InitiatorClient>(claims_, channel_, std::move(retry),
                                                   private_octets(options_));
   auto connection =
@@ -184,6 +199,7 @@ void Connector::begin_mpa(UniqueFd socket) {
                               .options = options_.connection,
                               .tap = options_.tap ? options_.tap(local, peer, true) : nullptr,
                               .client = std::move(client)});
+  connection_ = connection;
   if (!claims_.attach(qp_, connection)) {
     connection->end();
     return;
@@ -191,20 +207,47 @@ void Connector::begin_mpa(UniqueFd socket) {
   connection->start(options_.private_data);
 }
 
-// Under the lock of the connection that failed.
-bool Connector::retry_plain() {
-  worker_.post([self = shared_from_this()] {
+// Under the lock of the connection that failed; nothing else happens here meanwhile. True: another
+// try decides.
+bool Connector::failed(const mpa::Failure& failure) {
+  const bool again = failure.unanswered && Clock::now() < retry_until_;
+  const bool plain = failure.retry_plain && options_.fall_back_to_revision_1 &&
+                     options_.connection.startup.revision >= 2;
+  if (!again && !plain) return false;
+  worker_.post([self = shared_from_this(), again] {
     const std::lock_guard lock(self->mutex_);
     if (self->over_) return;
-    // Enhanced features are what the peer did not understand. [EMPA-50]
-    self->options_.connection.startup.revision = 1;
-    self->options_.connection.startup.rtr = mpa::Rtr::kNone;
-    self->options_.connection.startup.extensions = false;
-    self->next_ -= 1;  // the address that answered
-    self->limit_time();
-    self->next_address({});
+    // It may still hold the port that the next one comes from.
+    if (const auto connection = self->connection_.lock()) connection->sync();
+    again ? self->pause() : self->retry_plain();
   });
   return true;
+}
+
+void Connector::retry_plain() {
+  // Enhanced features are what the peer did not understand. [EMPA-50]
+  options_.connection.startup.revision = 1;
+  options_.connection.startup.rtr = mpa::Rtr::kNone;
+  options_.connection.startup.extensions = false;
+  next_ -= 1;  // the address that answered
+  limit_time();
+  next_address({});
+}
+
+bool Connector::pause_before_retry(const std::error_code& refusal) {
+  const bool refused = refusal == std::errc::connection_refused;
+  if (!refused || Clock::now() >= retry_until_) return false;
+  pause();
+  return true;
+}
+
+void Connector::pause() {
+  at(std::min(Clock::now() + pause_, retry_until_), [this] {
+    next_ = 0;
+    limit_time();
+    next_address({});
+  });
+  pause_ = std::min<Clock::duration>(2 * pause_, kLongestPause);
 }
 
 void Connector::fail(const std::string& what, const std::error_code& error) {
@@ -221,6 +264,7 @@ void Connector::fail(const std::string& what, const std::error_code& error) {
 void Connector::stop_waiting() {
   resolver_.cancel();
   timer_.cancel();
+  ++wait_;
   if (readiness_.is_open()) readiness_.release();
   if (over_) socket_.reset();
 }

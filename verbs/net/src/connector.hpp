@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connector: one connect() of the program. Resolves the name, tries the addresses one after the
-// other, starts MPA, and does it all once more with revision 1 when the peer turns out to be old.
+// other, starts MPA, does it all again while a peer that refuses may be about to listen, and once
+// more with revision 1 when the peer turns out to be old.
 // Runs on its worker, so that no thread of the program is kept and the resolver's thread inherits
 // the worker's blocked signals.
 #pragma once
@@ -8,6 +9,9 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,14 +37,19 @@ class Connector final : public std::enable_shared_from_this<Connector> {
 
  private:
   using Tcp = asio::ip::tcp;
+  using Clock = std::chrono::steady_clock;
   void limit_time();
+  void at(Clock::time_point when, std::function<void()> then);
   void resolve();
   void next_address(std::error_code before);
   void try_address(const SocketAddress& address);
   std::error_code bind_local(sa_family_t family);
   void connected();
   void begin_mpa(UniqueFd socket);
-  bool retry_plain();
+  bool failed(const mpa::Failure& failure);
+  void retry_plain();
+  bool pause_before_retry(const std::error_code& refusal);
+  void pause();
   void fail(const std::string& what, const std::error_code& error);
   void stop_waiting();
 
@@ -56,9 +65,13 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   bool over_ = false;
   std::vector<SocketAddress> addresses_;
   std::size_t next_ = 0;
+  const Clock::time_point retry_until_;
+  Clock::duration pause_;
   UniqueFd socket_;
+  std::weak_ptr<DrivenConnection> connection_;  ///< the last one
   Tcp::resolver resolver_;
-  asio::steady_timer timer_;
+  asio::steady_timer timer_;  ///< limits the time, or ends a pause
+  std::uint64_t wait_ = 0;    ///< the wait for it that counts
   asio::posix::stream_descriptor readiness_;
 };
 

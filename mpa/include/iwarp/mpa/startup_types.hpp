@@ -97,6 +97,8 @@ struct Failure {
   bool send_terminate = false;
   /// Initiator: a new connection with revision 1 is worth a try. [EMPA-50]
   bool retry_plain = false;
+  /// Initiator: TCP was lost before an octet of the Reply had come.
+  bool unanswered = false;
 };
 
 }  // namespace iwarp::mpa

@@ -33,6 +33,10 @@ struct ConnectOptions {
   /// The peer closes or resets after an enhanced Request and says nothing: connect again with
   /// revision 1, without RTR and without the tag of RFC 7306. [EMPA-50]
   bool fall_back_to_revision_1 = true;
+  /// Refused, or closed or reset before an octet of the Reply: connect again, after short pauses,
+  /// for so long. For programs that open their listener, or one more, while their peer connects.
+  /// Revision 1 is tried after that time only.
+  std::chrono::milliseconds retry_refused_for = std::chrono::seconds(0);
   TapFactory tap;
 };
 

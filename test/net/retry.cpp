@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connecting to a peer that is not quite ready: refused, or reset before it has answered, and tried
+// again for a time that the program allows.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <ostream>
+#include <thread>
+
+#include "raw_peer.hpp"
+#include "socket_ops.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+using verbs::Errc;
+
+namespace {
+
+std::atomic<int> refused{0};
+std::atomic<int> refusals{0};  // that are still to come
+
+/// Refuses the next connects.
+class Refusing {
+ public:
+  explicit Refusing(int times) {
+    refused = 0;
+    refusals = times;
+    ops_.connect = [](int fd, const sockaddr* address, socklen_t length) {
+      if (refusals <= 0) return ::connect(fd, address, length);
+      --refusals;
+      ++refused;
+      errno = ECONNREFUSED;
+      return -1;
+    };
+    replace_socket_ops(&ops_);
+  }
+  ~Refusing() { replace_socket_ops(nullptr); }
+
+ private:
+  SocketOps ops_ = kernel_socket_ops();
+};
+
+ConnectOptions patient(std::chrono::milliseconds time = kLimit) {
+  ConnectOptions options;
+  options.retry_refused_for = time;
+  return options;
+}
+
+std::uint8_t revision(RawPeer& peer) {
+  return std::to_integer<std::uint8_t>(peer.receive_request()[17]);
+}
+
+}  // namespace
+
+TEST_CASE("a peer that refuses is asked again for as long as the program says") {
+  Pair pair;
+  {
+    const Refusing refusing(5);
+    pair.connect(patient());
+  }
+  CHECK_EQ(refused, 5);
+  pair.a.qp = pair.a.make_qp();
+  pair.b.qp = pair.b.make_qp();
+  const Refusing refusing(INT_MAX);
+  pair.start(patient(30ms));
+  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error,
+           make_error_code(Errc::kConnectionRefused));
+}
+
+TEST_CASE("unless the program says so, a refusal is the answer") {
+  const Refusing refusing(1);
+  Pair pair;
+  pair.start();
+  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error,
+           make_error_code(Errc::kConnectionRefused));
+}
+
+TEST_CASE("a listener that makes room for another one on its port costs its peers nothing") {
+  Pair pair;
+  auto former = std::make_unique<RawListener>();
+  const auto at = former->address();
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, at, patient(), *pair.a.cm));
+  auto peer = former->accept();
+  CHECK_EQ(revision(peer), 2);
+  // What connects from now on is reset with the listener, or refused.
+  peer.reset();
+  former.reset();
+  pair.listener = must(pair.rnic->listen(at, {}, *pair.b.cm));
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK(event.request->offer().enhanced);
+  REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+  expect(*pair.a.cm, Type::kEstablished);
+}
+
+TEST_CASE("a peer that says nothing for so long is asked in the plainest way then [EMPA-50]") {
+  RawListener server;
+  Pair pair;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), patient(1ms), *pair.a.cm));
+  for (;;) {
+    auto peer = server.accept();
+    if (revision(peer) != 1) continue;  // which closes it
+    peer.send_startup({.kind = mpa::FrameKind::kReply});
+    expect(*pair.a.cm, Type::kEstablished);
+    break;
+  }
+}
+
+TEST_CASE("who has begun to answer, or says no, is not asked again") {
+  RawListener server;
+  Pair pair;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), patient(), *pair.a.cm));
+  {
+    auto peer = server.accept();
+    peer.receive_request();
+    peer.send(octets("M"));
+  }
+  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, make_error_code(Errc::kConnectionReset));
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), patient(), *pair.a.cm));
+  auto peer = server.accept();
+  peer.receive_request();
+  peer.send_startup({.kind = mpa::FrameKind::kReply, .rejected = true});
+  expect(*pair.a.cm, Type::kRejected);
+}
+
+TEST_CASE("each try comes from the port that the program wants") {
+  RawListener server;
+  Pair pair;
+  const auto socket = must(bind_tcp({"127.0.0.1", 0}));
+  auto options = patient();
+  options.local = socket.local();
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
+  for (const bool reset : {true, true, false, true}) {
+    auto peer = server.accept();
+    CHECK_EQ(peer.address(), socket.local());
+    CHECK_EQ(revision(peer), 2);
+    if (reset) peer.reset();
+  }
+}
+
+TEST_CASE("a queue pair can go while its connection waits for the next try") {
+  const Refusing refusing(INT_MAX);
+  Pair pair;
+  pair.start(patient());
+  while (refused < 3) std::this_thread::yield();
+  pair.a.qp.reset();
+  CHECK_FALSE(pair.a.cm->poll().has_value());
+}
