@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdma_cm with event channels: addresses and ports, private data, rejects, ids that migrate.
+#include <arpa/inet.h>
+#include <infiniband/ib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+TEST_CASE("an id bound to every address has no device yet, one bound to a single address has") {
+  const Channel channel = make_channel();
+  for (const char* host : {"0.0.0.0", "::"}) {
+    const Id id = make_id(channel);
+    REQUIRE(rdma_bind_addr(id.get(), Address(host).get()) == 0);
+    CHECK(id->verbs == nullptr);
+    CHECK(rdma_get_src_port(id.get()) != 0);
+  }
+  for (const char* host : {"127.0.0.1", "127.0.0.9", "::1"}) {
+    const Id id = make_id(channel);
+    REQUIRE(rdma_bind_addr(id.get(), Address(host).get()) == 0);
+    CHECK(id->verbs != nullptr);
+    CHECK(id->port_num == 1);
+    CHECK(rdma_get_src_port(id.get()) != 0);
+  }
+}
+
+TEST_CASE("addresses that are not ours, or of another kind, cannot be bound") {
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  errno = 0;
+  CHECK(rdma_bind_addr(id.get(), Address("192.0.2.77").get()) == -1);
+  CHECK(errno != 0);
+  sockaddr_ib infiniband{};
+  infiniband.sib_family = AF_IB;
+  errno = 0;
+  CHECK(rdma_bind_addr(id.get(), reinterpret_cast<sockaddr*>(&infiniband)) == -1);
+  CHECK(errno != 0);
+}
+
+TEST_CASE("a port that somebody has cannot be bound, and the call itself says so") {
+  const Channel channel = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(channel, &port);
+  const auto error_at = [&](std::uint16_t number) {
+    const Id id = make_id(channel);
+    errno = 0;
+    return rdma_bind_addr(id.get(), Address("127.0.0.1", number).get()) == 0 ? 0 : errno;
+  };
+  CHECK(error_at(port) == EADDRINUSE);
+
+  Address plain("127.0.0.1");
+  socklen_t length = sizeof(sockaddr_in);
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  REQUIRE(::bind(socket, plain.get(), length) == 0);
+  REQUIRE(::listen(socket, 1) == 0);
+  REQUIRE(::getsockname(socket, plain.get(), &length) == 0);
+  const auto taken = ntohs(reinterpret_cast<sockaddr_in&>(plain.storage).sin_port);
+  CHECK(error_at(taken) == EADDRINUSE);
+  ::close(socket);
+  CHECK(error_at(taken) == 0);
+}
+
+TEST_CASE("a port can be bound again when its listener has gone") {
+  std::uint16_t port = 0;
+  const Channel channel = make_channel();
+  listening(channel, &port).reset();
+  const Id again = make_id(channel);
+  REQUIRE(rdma_bind_addr(again.get(), Address("127.0.0.1", port).get()) == 0);
+  CHECK(rdma_listen(again.get(), 1) == 0);
+}
+
+TEST_CASE("private data goes both ways") {
+  const Pair pair({.request_data = "from the client", .accept_data = "from the server"});
+  CHECK(pair.request_data.substr(0, 15) == "from the client");
+  CHECK(pair.accept_data.substr(0, 15) == "from the server");
+}
+
+TEST_CASE("both ends know their addresses") {
+  const Pair pair;
+  const auto port = [](sockaddr* address) {
+    return ntohs(reinterpret_cast<sockaddr_in*>(address)->sin_port);
+  };
+  CHECK(pair.server.id->verbs == pair.client.id->verbs);
+  CHECK(port(rdma_get_local_addr(pair.server.id.get())) ==
+        port(rdma_get_peer_addr(pair.client.id.get())));
+  CHECK(port(rdma_get_local_addr(pair.client.id.get())) ==
+        port(rdma_get_peer_addr(pair.server.id.get())));
+}
+
+TEST_CASE("a reject reaches the client with its private data") {
+  const Channel channel = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(channel, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  const Pd pd(ibv_alloc_pd(client->verbs));
+  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+  REQUIRE(rdma_create_qp(client.get(), pd.get(), &init) == 0);
+  rdma_conn_param param{.retry_count = 7};
+  REQUIRE(rdma_connect(client.get(), &param) == 0);
+  {
+    const Event request = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+    const Id turned_away(request->id);
+    REQUIRE(rdma_reject(turned_away.get(), "full", 4) == 0);
+  }
+  const Event event = expect(mine, RDMA_CM_EVENT_REJECTED);
+  CHECK(private_data(event).substr(0, 4) == "full");
+  CHECK(event->status != 0);
+}
+
+TEST_CASE("where nobody listens a connection is rejected") {
+  const Channel channel = make_channel();
+  std::uint16_t port = 0;
+  listening(channel, &port).reset();
+  const Id client = resolved(channel, Address("127.0.0.1", port));
+  const Pd pd(ibv_alloc_pd(client->verbs));
+  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+  REQUIRE(rdma_create_qp(client.get(), pd.get(), &init) == 0);
+  rdma_conn_param param{};
+  REQUIRE(rdma_connect(client.get(), &param) == 0);
+  expect(channel, RDMA_CM_EVENT_REJECTED);
+}
+
+TEST_CASE("a server that opens its listener a moment late is found") {
+  const Channel channel = make_channel();
+  std::uint16_t port = 0;
+  listening(channel, &port).reset();
+  const Id client = resolved(channel, Address("127.0.0.1", port));
+  const Pd pd(ibv_alloc_pd(client->verbs));
+  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+  REQUIRE(rdma_create_qp(client.get(), pd.get(), &init) == 0);
+  rdma_conn_param param{.retry_count = 7};
+  REQUIRE(rdma_connect(client.get(), &param) == 0);  // refused, and tried again for a while
+
+  const Channel theirs = make_channel();
+  const Id late = make_id(theirs);
+  REQUIRE(rdma_bind_addr(late.get(), Address("127.0.0.1", port).get()) == 0);
+  REQUIRE(rdma_listen(late.get(), 1) == 0);
+  const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
+  const Id server(request->id);
+}
+
+TEST_CASE("an id that migrates gives its next events to the other channel") {
+  Pair pair;
+  const Channel other = make_channel();
+  REQUIRE(rdma_migrate_id(pair.server.id.get(), other.get()) == 0);
+  CHECK(pair.server.id->channel == other.get());
+  REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
+  expect(other, RDMA_CM_EVENT_DISCONNECTED);
+  CHECK_FALSE(is_readable(pair.server_channel->fd));
+  expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+TEST_CASE("events that wait go along with an id that migrates") {
+  Pair pair;
+  REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
+  REQUIRE(is_readable(pair.server_channel->fd, kPatienceMs));
+  const Channel other = make_channel();
+  REQUIRE(rdma_migrate_id(pair.server.id.get(), other.get()) == 0);
+  CHECK_FALSE(is_readable(pair.server_channel->fd));
+  expect(other, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+TEST_CASE("work that is posted after the end of a connection is flushed") {
+  Pair pair;
+  REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
+  expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
+  expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
+  const Buffer buffer(pair.server.pd.get(), 8);
+  REQUIRE(pair.server.receive(buffer.sge(), 5) == 0);
+  const auto wc = End::next(pair.server.receive_cq);
+  CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
+  CHECK(wc.wr_id == 5);
+  REQUIRE(pair.server.send(buffer.sge(), IBV_SEND_SIGNALED, 6) == 0);
+  CHECK(End::next(pair.server.send_cq).status == IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST_CASE("the last message of an end that goes at once arrives") {
+  Pair pair;
+  const Buffer in(pair.server.pd.get(), 64);
+  REQUIRE(pair.server.receive(in.sge()) == 0);
+  {
+    const Buffer out(pair.client.pd.get(), "last words");
+    REQUIRE(pair.client.send(out.sge()) == 0);
+    End::done(pair.client.send_cq);
+  }
+  pair.client.id.reset();
+  const auto wc = End::done(pair.server.receive_cq);
+  CHECK(in.text(wc.byte_len) == "last words");
+  expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+std::unique_ptr<rdma_addrinfo, Destroyer> addresses(const char* node, const char* service,
+                                                    const rdma_addrinfo& hints) {
+  rdma_addrinfo* out = nullptr;
+  CHECK(rdma_getaddrinfo(node, service, &hints, &out) == 0);
+  return std::unique_ptr<rdma_addrinfo, Destroyer>(out);
+}
+
+TEST_CASE("rdma_getaddrinfo gives what the hints have when nothing else is said") {
+  Address source("127.0.0.1", 7777);
+  rdma_addrinfo hints{};
+  hints.ai_flags = RAI_PASSIVE;
+  hints.ai_family = AF_INET;
+  hints.ai_port_space = RDMA_PS_TCP;
+  hints.ai_qp_type = IBV_QPT_RC;
+  hints.ai_src_addr = source.get();
+  hints.ai_src_len = sizeof(sockaddr_in);
+  auto out = addresses(nullptr, nullptr, hints);
+  REQUIRE(out);
+  CHECK(out->ai_family == AF_INET);
+  CHECK(out->ai_src_len == sizeof(sockaddr_in));
+  REQUIRE(out->ai_src_addr != nullptr);
+  CHECK(out->ai_src_addr != source.get());
+  CHECK(std::memcmp(out->ai_src_addr, source.get(), sizeof(sockaddr_in)) == 0);
+
+  hints.ai_family = 0;
+  hints.ai_flags = 0;
+  hints.ai_dst_addr = source.get();
+  hints.ai_dst_len = sizeof(sockaddr_in);
+  out = addresses(nullptr, nullptr, hints);
+  REQUIRE(out);
+  CHECK(out->ai_family == AF_INET);
+  REQUIRE(out->ai_dst_addr != nullptr);
+}
+
+TEST_CASE("rdma_getaddrinfo resolves names, for either side") {
+  rdma_addrinfo hints{};
+  hints.ai_port_space = RDMA_PS_TCP;
+  auto out = addresses("127.0.0.1", "7471", hints);
+  REQUIRE(out);
+  REQUIRE(out->ai_dst_addr != nullptr);
+  CHECK(reinterpret_cast<sockaddr_in*>(out->ai_dst_addr)->sin_port == htons(7471));
+  CHECK(out->ai_qp_type == IBV_QPT_RC);
+  hints.ai_flags = RAI_PASSIVE;
+  out = addresses(nullptr, "7471", hints);
+  REQUIRE(out);
+  REQUIRE(out->ai_src_addr != nullptr);
+  rdma_addrinfo* none = nullptr;
+  CHECK(rdma_getaddrinfo("no-such-host.invalid", "1", &hints, &none) != 0);
+}
+
+}  // namespace

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connected ends by the calls that any program makes, one after the other.
+#include "endpoint.hpp"
+
+#include <arpa/inet.h>
+
+namespace rdma_core_test {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kDepth = 64;
+
+Cq make_cq(ibv_context* context, const CompChannel& channel) {
+  Cq cq(ibv_create_cq(context, kDepth, nullptr, channel.get(), 0));
+  REQUIRE(cq);
+  return cq;
+}
+
+}  // namespace
+
+Context open_device() {
+  int count = 0;
+  ibv_device** const list = ibv_get_device_list(&count);
+  REQUIRE(list != nullptr);
+  REQUIRE(count == 1);
+  Context context(ibv_open_device(list[0]));
+  ibv_free_device_list(list);
+  REQUIRE(context);
+  return context;
+}
+
+Id make_id(const Channel& channel, void* context) {
+  rdma_cm_id* raw = nullptr;
+  REQUIRE(rdma_create_id(channel.get(), &raw, context, RDMA_PS_TCP) == 0);
+  return Id(raw);
+}
+
+Event expect(const Channel& channel, rdma_cm_event_type type) {
+  REQUIRE(is_readable(channel->fd, kPatienceMs));
+  rdma_cm_event* raw = nullptr;
+  REQUIRE(rdma_get_cm_event(channel.get(), &raw) == 0);
+  Event event(raw);
+  INFO(rdma_event_str(event->event), " with status ", event->status);
+  REQUIRE(event->event == type);
+  return event;
+}
+
+Address::Address(std::string_view host, std::uint16_t port) {
+  auto* const v4 = reinterpret_cast<sockaddr_in*>(&storage);
+  auto* const v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+  const std::string text(host);
+  if (::inet_pton(AF_INET, text.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(port);
+    return;
+  }
+  REQUIRE(::inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr) == 1);
+  v6->sin6_family = AF_INET6;
+  v6->sin6_port = htons(port);
+}
+
+Buffer::Buffer(ibv_pd* pd, std::size_t size, int access)
+    : octets(size), mr(ibv_reg_mr(pd, octets.data(), size, access)) {
+  REQUIRE(mr != nullptr);
+}
+
+Buffer::Buffer(ibv_pd* pd, std::string_view text) : Buffer(pd, text.size()) {
+  octets.assign(text.begin(), text.end());
+}
+
+Buffer::~Buffer() { CHECK(ibv_dereg_mr(mr) == 0); }
+
+ibv_sge Buffer::sge(std::size_t length) const {
+  return {address(), static_cast<std::uint32_t>(length), mr->lkey};
+}
+
+int End::send(const ibv_sge& sge, unsigned flags, std::uint64_t wr_id) {
+  ibv_sge list = sge;
+  ibv_send_wr wr{.wr_id = wr_id, .sg_list = &list, .num_sge = 1, .opcode = IBV_WR_SEND};
+  wr.send_flags = flags;
+  ibv_send_wr* bad = nullptr;
+  const int error = ibv_post_send(id->qp, &wr, &bad);
+  CHECK((error == 0 || bad == &wr));
+  return error;
+}
+
+int End::write(const ibv_sge& sge, const Buffer& to, unsigned flags) {
+  ibv_sge list = sge;
+  ibv_send_wr wr{.sg_list = &list, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+  wr.send_flags = flags;
+  wr.wr.rdma = {.remote_addr = to.address(), .rkey = to.mr->rkey};
+  ibv_send_wr* bad = nullptr;
+  return ibv_post_send(id->qp, &wr, &bad);
+}
+
+int End::receive(const ibv_sge& sge, std::uint64_t wr_id) {
+  ibv_sge list = sge;
+  ibv_recv_wr wr{.wr_id = wr_id, .next = nullptr, .sg_list = &list, .num_sge = 1};
+  ibv_recv_wr* bad = nullptr;
+  const int error = ibv_post_recv(id->qp, &wr, &bad);
+  CHECK((error == 0 || bad == &wr));
+  return error;
+}
+
+ibv_wc End::next(const Cq& cq) {
+  const auto end = Clock::now() + std::chrono::milliseconds(kPatienceMs);
+  ibv_wc wc{};
+  int count = 0;
+  while ((count = ibv_poll_cq(cq.get(), 1, &wc)) == 0 && Clock::now() < end) {
+    std::this_thread::yield();
+  }
+  REQUIRE(count == 1);
+  return wc;
+}
+
+ibv_wc End::done(const Cq& cq) {
+  const ibv_wc wc = next(cq);
+  INFO(ibv_wc_status_str(wc.status));
+  REQUIRE(wc.status == IBV_WC_SUCCESS);
+  return wc;
+}
+
+Id resolved(const Channel& channel, Address to) {
+  Id id = make_id(channel);
+  REQUIRE(rdma_resolve_addr(id.get(), nullptr, to.get(), kPatienceMs) == 0);
+  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+  REQUIRE(rdma_resolve_route(id.get(), kPatienceMs) == 0);
+  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  return id;
+}
+
+Id listening(const Channel& channel, std::uint16_t* port) {
+  Id id = make_id(channel);
+  REQUIRE(rdma_bind_addr(id.get(), Address("127.0.0.1").get()) == 0);
+  REQUIRE(rdma_listen(id.get(), 8) == 0);
+  *port = ntohs(rdma_get_src_port(id.get()));
+  REQUIRE(*port != 0);
+  return id;
+}
+
+std::string private_data(const Event& event) {
+  const auto& conn = event->param.conn;
+  return {static_cast<const char*>(conn.private_data), conn.private_data_len};
+}
+
+Pair::Pair(PairOptions options)
+    : channel(make_channel()), server_channel(make_channel()), options_(options) {
+  std::uint16_t port = 0;
+  listener = listening(server_channel, &port);
+  client.id = resolved(channel, Address("127.0.0.1", port));
+  make_queue_pair(client);
+
+  rdma_conn_param param{.private_data = options.request_data.data(),
+                        .private_data_len = static_cast<std::uint8_t>(options.request_data.size()),
+                        .responder_resources = 4,
+                        .initiator_depth = 4,
+                        .retry_count = 7,
+                        .rnr_retry_count = 7};
+  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+  {
+    const Event request = expect(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+    CHECK(request->listen_id == listener.get());
+    request_data = private_data(request);
+    server.id.reset(request->id);
+    make_queue_pair(server);
+    param.private_data = options.accept_data.data();
+    param.private_data_len = static_cast<std::uint8_t>(options.accept_data.size());
+    REQUIRE(rdma_accept(server.id.get(), &param) == 0);
+  }
+  accept_data = private_data(expect(channel, RDMA_CM_EVENT_ESTABLISHED));
+  expect(server_channel, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+void Pair::make_queue_pair(End& end) {
+  ibv_context* const verbs = end.id->verbs;
+  REQUIRE(verbs != nullptr);
+  end.pd.reset(ibv_alloc_pd(options_.pd_context != nullptr ? options_.pd_context : verbs));
+  end.send_channel.reset(ibv_create_comp_channel(verbs));
+  end.receive_channel.reset(ibv_create_comp_channel(verbs));
+  end.send_cq = make_cq(verbs, end.send_channel);
+  end.receive_cq = make_cq(verbs, end.receive_channel);
+  ibv_qp_init_attr init{.send_cq = end.send_cq.get(),
+                        .recv_cq = end.receive_cq.get(),
+                        .cap = options_.cap,
+                        .qp_type = IBV_QPT_RC,
+                        .sq_sig_all = options_.all_signaled ? 1 : 0};
+  REQUIRE(rdma_create_qp(end.id.get(), end.pd.get(), &init) == 0);
+}
+
+}  // namespace rdma_core_test

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the C interface share: objects that go when their scope ends, waiting that is
+// bounded, and two connected ends in one process. Only the headers of rdma-core are used, as any
+// program would use them.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace rdma_core_test {
+
+inline constexpr int kPatienceMs = 60'000;
+
+/// `fd` has something to be read.
+inline bool is_readable(int fd, int timeout_ms = 0) {
+  pollfd wait{fd, POLLIN, 0};
+  return ::poll(&wait, 1, timeout_ms) == 1;
+}
+
+/// A pointer of the C interface and the function that ends it.
+template <typename T, auto End>
+struct Ender {
+  void operator()(T* object) const { CHECK(End(object) == 0); }
+};
+template <typename T, auto End>
+using Owned = std::unique_ptr<T, Ender<T, End>>;
+
+using Context = Owned<ibv_context, ibv_close_device>;
+using Pd = Owned<ibv_pd, ibv_dealloc_pd>;
+using Cq = Owned<ibv_cq, ibv_destroy_cq>;
+using Srq = Owned<ibv_srq, ibv_destroy_srq>;
+using Qp = Owned<ibv_qp, ibv_destroy_qp>;
+using CompChannel = Owned<ibv_comp_channel, ibv_destroy_comp_channel>;
+using Event = Owned<rdma_cm_event, rdma_ack_cm_event>;
+
+struct Destroyer {
+  void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
+  void operator()(rdma_addrinfo* info) const { rdma_freeaddrinfo(info); }
+  void operator()(ibv_context** devices) const { rdma_free_devices(devices); }
+  /// With its queue pair, if it has one.
+  void operator()(rdma_cm_id* id) const {
+    if (id->qp != nullptr) rdma_destroy_qp(id);
+    CHECK(rdma_destroy_id(id) == 0);
+  }
+};
+using Channel = std::unique_ptr<rdma_event_channel, Destroyer>;
+using Id = std::unique_ptr<rdma_cm_id, Destroyer>;
+
+Context open_device();
+
+inline Channel make_channel() {
+  Channel channel(rdma_create_event_channel());
+  REQUIRE(channel);
+  return channel;
+}
+
+Id make_id(const Channel& channel, void* context = nullptr);
+
+/// The next event, which must be of this type.
+Event expect(const Channel& channel, rdma_cm_event_type type);
+
+/// An address of this machine, with a port in host order.
+struct Address {
+  explicit Address(std::string_view host, std::uint16_t port = 0);
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+
+  sockaddr_storage storage{};
+};
+
+/// Registered memory.
+struct Buffer {
+  Buffer(ibv_pd* pd, std::size_t size, int access = IBV_ACCESS_LOCAL_WRITE);
+  explicit Buffer(ibv_pd* pd, std::string_view text);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  ibv_sge sge(std::size_t length) const;
+  ibv_sge sge() const { return sge(octets.size()); }
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(octets.data()); }
+  std::string_view text(std::size_t length) const {
+    return {reinterpret_cast<const char*>(octets.data()), length};
+  }
+
+  std::vector<std::uint8_t> octets;
+  ibv_mr* mr;
+};
+
+/// One end of a connection, with completion queues of its own.
+struct End {
+  Pd pd;
+  CompChannel send_channel, receive_channel;
+  Cq send_cq, receive_cq;
+  Id id;
+
+  /// 0 or what ibv_post_send() says.
+  int send(const ibv_sge& sge, unsigned flags = IBV_SEND_SIGNALED, std::uint64_t wr_id = 0);
+  int write(const ibv_sge& sge, const Buffer& to, unsigned flags = IBV_SEND_SIGNALED);
+  int receive(const ibv_sge& sge, std::uint64_t wr_id = 0);
+  /// The next completion of a queue, whatever its status.
+  static ibv_wc next(const Cq& cq);
+  /// The next one, which must be a success.
+  static ibv_wc done(const Cq& cq);
+};
+
+struct PairOptions {
+  ibv_qp_cap cap{.max_send_wr = 16,
+                 .max_recv_wr = 16,
+                 .max_send_sge = 2,
+                 .max_recv_sge = 2,
+                 .max_inline_data = 64};
+  bool all_signaled = false;
+  std::string_view request_data;  ///< private data of rdma_connect() and rdma_accept()
+  std::string_view accept_data;
+  /// A PD of another context than the id's for both ends.
+  ibv_context* pd_context = nullptr;
+};
+
+/// A listener, and two ends that are connected, in the thread of the caller alone.
+class Pair {
+ public:
+  explicit Pair(PairOptions options = {});
+
+  std::string request_data;  ///< as the other side got it
+  std::string accept_data;
+  Channel channel, server_channel;  ///< of the client; of the listener and the server
+  Id listener;
+  End client, server;
+
+ private:
+  void make_queue_pair(End& end);
+  const PairOptions options_;
+};
+
+/// An id that has resolved `to`, and can make a queue pair or connect.
+Id resolved(const Channel& channel, Address to);
+/// A listener on 127.0.0.1, and its port in host order.
+Id listening(const Channel& channel, std::uint16_t* port);
+/// The private data of an event.
+std::string private_data(const Event& event);
+
+}  // namespace rdma_core_test

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion channels and the descriptors behind events: what a program may poll, set to
+// O_NONBLOCK, interrupt by signals, forget to acknowledge, or acknowledge too often.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+/// Sends one octet, solicited or not, and has it received without looking at the queues.
+void send_one(Pair& pair, const Buffer& out, const Buffer& in, unsigned flags = 0) {
+  REQUIRE(pair.server.receive(in.sge()) == 0);
+  REQUIRE(pair.client.send(out.sge(), IBV_SEND_SIGNALED | flags) == 0);
+}
+
+/// The next event of a channel, which must be there within a time.
+void take_event(const CompChannel& channel, const Cq& cq) {
+  REQUIRE(is_readable(channel->fd, kPatienceMs));
+  ibv_cq* from = nullptr;
+  void* context = nullptr;
+  REQUIRE(ibv_get_cq_event(channel.get(), &from, &context) == 0);
+  CHECK(from == cq.get());
+}
+
+TEST_CASE("an armed queue gives one event, which poll and epoll see until it is taken") {
+  Pair pair;
+  const Buffer out(pair.client.pd.get(), "x");
+  const Buffer in(pair.server.pd.get(), 8);
+  const int fd = pair.server.receive_channel->fd;
+  const int set = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event interest{.events = EPOLLIN, .data = {.fd = fd}};
+  REQUIRE(::epoll_ctl(set, EPOLL_CTL_ADD, fd, &interest) == 0);
+
+  send_one(pair, out, in);
+  End::done(pair.server.receive_cq);
+  CHECK_FALSE(is_readable(fd));  // nobody armed it
+  REQUIRE(ibv_req_notify_cq(pair.server.receive_cq.get(), 0) == 0);
+  send_one(pair, out, in);
+  epoll_event seen{};
+  CHECK(::epoll_wait(set, &seen, 1, kPatienceMs) == 1);
+  take_event(pair.server.receive_channel, pair.server.receive_cq);
+  CHECK_FALSE(is_readable(fd));
+  CHECK(::epoll_wait(set, &seen, 1, 0) == 0);
+  End::done(pair.server.receive_cq);
+  ibv_ack_cq_events(pair.server.receive_cq.get(), 1);
+  ::close(set);
+}
+
+TEST_CASE("a channel that must not block gives EAGAIN") {
+  Pair pair;
+  REQUIRE(::fcntl(pair.server.receive_channel->fd, F_SETFL, O_NONBLOCK) == 0);
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  errno = 0;
+  CHECK(ibv_get_cq_event(pair.server.receive_channel.get(), &cq, &context) == -1);
+  CHECK(errno == EAGAIN);
+  REQUIRE(::fcntl(pair.channel->fd, F_SETFL, O_NONBLOCK) == 0);
+  rdma_cm_event* event = nullptr;
+  errno = 0;
+  CHECK(rdma_get_cm_event(pair.channel.get(), &event) == -1);
+  CHECK(errno == EAGAIN);
+}
+
+TEST_CASE("a queue can be destroyed however many of its events were acknowledged") {
+  for (const unsigned acknowledged : {0U, 1U, 7U}) {
+    CAPTURE(acknowledged);
+    Pair pair;
+    const Buffer out(pair.client.pd.get(), "x");
+    const Buffer in(pair.server.pd.get(), 8);
+    REQUIRE(ibv_req_notify_cq(pair.server.receive_cq.get(), 0) == 0);
+    send_one(pair, out, in);
+    take_event(pair.server.receive_channel, pair.server.receive_cq);
+    ibv_ack_cq_events(pair.server.receive_cq.get(), acknowledged);
+  }
+}
+
+TEST_CASE("a queue takes its events along") {
+  Pair pair;
+  const Buffer out(pair.client.pd.get(), "x");
+  const Buffer in(pair.server.pd.get(), 8);
+  REQUIRE(ibv_req_notify_cq(pair.server.receive_cq.get(), 0) == 0);
+  send_one(pair, out, in);
+  const int fd = pair.server.receive_channel->fd;
+  REQUIRE(is_readable(fd, kPatienceMs));
+  pair.server.id.reset();
+  pair.server.receive_cq.reset();
+  CHECK_FALSE(is_readable(fd));
+}
+
+TEST_CASE("armed for solicited ones, a queue tells of these and of errors") {
+  Pair pair;
+  const Buffer out(pair.client.pd.get(), "x");
+  const Buffer in(pair.server.pd.get(), 8);
+  ibv_cq* const cq = pair.server.receive_cq.get();
+  const int fd = pair.server.receive_channel->fd;
+
+  REQUIRE(ibv_req_notify_cq(cq, 1) == 0);
+  send_one(pair, out, in);
+  End::done(pair.server.receive_cq);
+  CHECK_FALSE(is_readable(fd));
+  send_one(pair, out, in, IBV_SEND_SOLICITED);
+  take_event(pair.server.receive_channel, pair.server.receive_cq);
+  End::done(pair.server.receive_cq);
+
+  REQUIRE(ibv_req_notify_cq(cq, 1) == 0);
+  REQUIRE(pair.server.receive(in.sge()) == 0);
+  REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
+  take_event(pair.server.receive_channel, pair.server.receive_cq);
+  CHECK(End::next(pair.server.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
+  ibv_ack_cq_events(cq, 2);
+}
+
+TEST_CASE("an id takes its events along") {
+  const Channel channel = make_channel();
+  {
+    const Id id = make_id(channel);
+    REQUIRE(rdma_resolve_addr(id.get(), nullptr, Address("127.0.0.1", 1).get(), 1000) == 0);
+    REQUIRE(is_readable(channel->fd, kPatienceMs));
+  }
+  CHECK_FALSE(is_readable(channel->fd));
+}
+
+std::atomic<int> signals_here = 0;
+std::atomic<int> signals_elsewhere = 0;
+std::atomic<long> program_thread = 0;
+
+void count_signal(int /*number*/) {
+  ++(::syscall(SYS_gettid) == program_thread ? signals_here : signals_elsewhere);
+}
+
+TEST_CASE("a storm of signals hits the program's thread alone, and no transfer suffers") {
+  Pair pair;
+  const Buffer out(pair.client.pd.get(), "stormy");
+  const Buffer in(pair.server.pd.get(), 8);
+  program_thread = ::syscall(SYS_gettid);
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = count_signal;  // without SA_RESTART: system calls are interrupted
+  REQUIRE(::sigaction(SIGALRM, &action, &before) == 0);
+  const itimerval every{.it_interval = {0, 500}, .it_value = {0, 500}};
+  REQUIRE(::setitimer(ITIMER_REAL, &every, nullptr) == 0);
+
+  const Cq& cq = pair.server.receive_cq;
+  bool right = true;
+  for (int i = 0; i < 200 || signals_here < 100; ++i) {
+    right = right && ibv_req_notify_cq(cq.get(), 0) == 0 && pair.server.receive(in.sge()) == 0 &&
+            pair.client.send(out.sge()) == 0;
+    ibv_cq* from = nullptr;
+    void* context = nullptr;
+    int error = 0;
+    do {
+      error = ibv_get_cq_event(pair.server.receive_channel.get(), &from, &context);
+    } while (error != 0 && errno == EINTR);
+    right = right && error == 0 && in.text(6) == "stormy";
+    ibv_ack_cq_events(cq.get(), 1);
+    End::done(cq);
+    End::done(pair.client.send_cq);
+  }
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  CHECK(right);
+  CHECK(signals_elsewhere == 0);
+}
+
+}  // namespace

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes: fork with and without objects, exits with everything still alive, and memory that one
+// side watches while the other writes. Not for ThreadSanitizer, which ends forked processes that
+// make threads, and calls such watching a race.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+/// Runs `work` in a child, and gives its status; one that does not end is killed.
+template <typename Work>
+int in_child(Work work) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::alarm(kPatienceMs / 1000);  // its default action ends the child
+    work();
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return status;
+}
+
+/// doctest's macros belong to the parent; a child says it with its status.
+void require_in_child(bool condition) {
+  if (!condition) ::_exit(99);
+}
+
+void ping(Pair& pair) {
+  const Buffer out(pair.client.pd.get(), "ping");
+  const Buffer in(pair.server.pd.get(), 8);
+  require_in_child(pair.server.receive(in.sge()) == 0);
+  require_in_child(pair.client.send(out.sge()) == 0);
+  require_in_child(End::next(pair.server.receive_cq).status == IBV_WC_SUCCESS);
+  require_in_child(in.text(4) == "ping");
+  require_in_child(End::next(pair.client.send_cq).status == IBV_WC_SUCCESS);
+}
+
+TEST_CASE("a child makes objects of its own, and the parent's go on working") {
+  CHECK(ibv_fork_init() == 0);
+  Pair pair;
+  CHECK(in_child([] {
+          Pair own;
+          ping(own);
+        }) == 0);
+  ping(pair);
+  CHECK(in_child([] {
+          Pair own;
+          ping(own);
+        }) == 0);
+}
+
+TEST_CASE("a child that only exits does not disturb the parent's connection") {
+  Pair pair;
+  CHECK(in_child([] { std::exit(0); }) == 0);
+  ping(pair);
+}
+
+TEST_CASE("the peer sees the end of a connection though a child of its owner lives on") {
+  Pair pair;
+  int hold[2];
+  REQUIRE(::pipe(hold) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::close(hold[1]);
+    char octet = 0;
+    ::_exit(::read(hold[0], &octet, 1) == 0 ? 0 : 1);  // until the parent closes its end
+  }
+  ::close(hold[0]);
+  pair.client.id.reset();
+  expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
+  ::close(hold[1]);
+  int status = 1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a process exits with everything alive") {
+  CHECK(in_child([] {
+          auto* const pair = new Pair;
+          const auto* const buffer = new Buffer(pair->server.pd.get(), 64);
+          require_in_child(pair->server.receive(buffer->sge()) == 0);
+          require_in_child(ibv_req_notify_cq(pair->server.receive_cq.get(), 0) == 0);
+          std::exit(0);
+        }) == 0);
+}
+
+TEST_CASE("a process exits while its threads wait for events") {
+  CHECK(in_child([] {
+          auto* const pair = new Pair;
+          std::atomic<int> waiting = 0;
+          std::thread([&] {
+            ++waiting;
+            ibv_cq* cq = nullptr;
+            void* context = nullptr;
+            ibv_get_cq_event(pair->server.receive_channel.get(), &cq, &context);
+          }).detach();
+          std::thread([&] {
+            ++waiting;
+            rdma_cm_event* event = nullptr;
+            rdma_get_cm_event(pair->channel.get(), &event);
+          }).detach();
+          std::thread([&] {
+            ++waiting;
+            ibv_wc wc{};
+            for (;;) ibv_poll_cq(pair->client.send_cq.get(), 1, &wc);
+          }).detach();
+          while (waiting < 3) std::this_thread::yield();
+          std::exit(0);
+        }) == 0);
+}
+
+TEST_CASE("a program that closes all descriptors before it begins is served") {
+  CHECK(in_child([] {
+          for (int fd = 3; fd < 1024; ++fd) ::close(fd);
+          Pair pair;
+          ping(pair);
+        }) == 0);
+}
+
+TEST_CASE("when the last octet of a Write can be seen, so can all others") {
+  constexpr std::size_t kSize = 1000;
+  constexpr int kRounds = 200;
+  Pair pair;
+  Buffer out(pair.client.pd.get(), kSize);
+  Buffer in(pair.server.pd.get(), kSize, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  for (int round = 1; round <= kRounds; ++round) {
+    const auto mark = static_cast<std::uint8_t>(round);
+    std::fill(out.octets.begin(), out.octets.end(), mark);
+    REQUIRE(pair.client.write(out.sge(), in) == 0);
+    const std::atomic_ref last(in.octets.back());
+    while (last.load(std::memory_order_acquire) != mark) std::this_thread::yield();
+    CHECK(std::ranges::count(in.octets, mark) == kSize);
+    End::done(pair.client.send_cq);
+  }
+}
+
+}  // namespace
