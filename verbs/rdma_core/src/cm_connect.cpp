@@ -9,15 +9,21 @@
 #include "connection_options.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
+#include "refusal.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
 
 using PrivateData = std::vector<std::byte>;
 
-/// RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH stand for all we have; so does no parameter at all.
-std::uint16_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number) {
-  return param != nullptr ? std::min<std::uint16_t>(param->*number, kMaxReads) : kMaxReads;
+/// RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH stand for as many as can be of use; so does no
+/// parameter at all.
+std::uint16_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number,
+                    std::uint16_t most = kMaxReads) {
+  static_assert(RDMA_MAX_RESP_RES > kMaxReads && RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
+  most = std::min<std::uint16_t>(most, kMaxReads);
+  if (param == nullptr || param->*number == RDMA_MAX_RESP_RES) return most;
+  return std::min<std::uint16_t>(param->*number, kMaxReads);
 }
 
 PrivateData private_data(const void* data, std::uint8_t length) {
@@ -84,11 +90,14 @@ int accept(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
   const verbs::QpNum num = queue_pair(id, param);
   if (!start(id, num, IdState::kRequested)) return EINVAL;
+  const auto& offer = id.request->offer();
+  const auto ird =
+      reads(param, &rdma_conn_param::responder_resources, offer.enhanced ? offer.ord : kMaxReads);
+  const auto ord =
+      reads(param, &rdma_conn_param::initiator_depth, offer.enhanced ? offer.ird : kMaxReads);
   int code = EINVAL;
   id.core->with_qp(num, [&](Qp& qp) {
-    code = to_errno(
-        id.request->accept(*qp.core, reads(param, &rdma_conn_param::responder_resources),
-                           reads(param, &rdma_conn_param::initiator_depth), private_data(param)));
+    code = to_errno(id.request->accept(*qp.core, ird, ord, private_data(param)));
   });
   if (code != 0) {
     undo(id, IdState::kRequested);
@@ -106,6 +115,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
     id.state = IdState::kEnded;
     request = std::move(id.request);
   }
+  log_connection("rejected " + to_string(request->peer()));
   // That the peer has gone is no concern of who does not want it.
   request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
   return 0;

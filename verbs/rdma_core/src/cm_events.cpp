@@ -128,6 +128,7 @@ void tell(CmId& id, const Qp& qp, net::CmEvent& event) {
     const auto now = qp.core->query();
     record->abi.param.conn.responder_resources = clamped(now.ird);
     record->abi.param.conn.initiator_depth = clamped(now.ord);
+    record->source = from_net(event.local);
   }
   set_private_data(*record, std::move(event.private_data));
   queue_event(std::move(record));
@@ -212,6 +213,8 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
     (void)child.release();
   }
   *event = &(*record)->abi;
+  // In the program's own thread, which may look at the address at any time.
+  if (const auto& source = (*record)->source) (*event)->id->route.addr.src_storage = *source;
   return 0;
 }
 

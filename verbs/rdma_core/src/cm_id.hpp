@@ -28,6 +28,7 @@ struct CmEventRecord {
   rdma_cm_event abi{};  ///< first
   CmId* owner;          ///< cannot be destroyed before; for a request the listening id
   std::vector<std::byte> private_data;
+  std::optional<sockaddr_storage> source;  ///< where the id's connection really comes from
   /// The id that a request brings; the program's from rdma_get_cm_event() on.
   std::unique_ptr<CmId> child;
 

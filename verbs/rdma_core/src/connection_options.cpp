@@ -14,6 +14,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
+constexpr std::chrono::milliseconds kRetryRefusedFor{250};
+
 trace::Endpoint endpoint(const net::Address& address) { return {address.host, address.port}; }
 
 net::TapFactory open_trace() {
@@ -42,6 +44,7 @@ net::ConnectOptions connect_options() {
   net::ConnectOptions out;
   out.connection = settings().connection;
   out.fall_back_to_revision_1 = settings().fall_back_to_revision_1;
+  out.retry_refused_for = kRetryRefusedFor;
   out.tap = tap();
   return out;
 }

@@ -20,9 +20,7 @@ std::mutex making;
 // A process of this size is common for middleware; the tables grow with use.
 constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
 
-void abandon_in_child() {
-  current.store(nullptr);
-}
+void abandon_in_child() { current.store(nullptr); }
 
 void watch_forks() {
   // While a Core is being made nobody forks, so a child never finds `making` locked.
@@ -74,6 +72,7 @@ void Core::dispatch() {
                                 pollfd{.fd = async.fd(), .events = POLLIN, .revents = 0}};
   for (;;) {
     ::poll(waiting.data(), waiting.size(), -1);
+    const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch_cm_event(*this, std::move(*event));
     while (const auto event = async.poll()) dispatch_async_event(*this, *event);
   }

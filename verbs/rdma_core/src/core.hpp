@@ -58,6 +58,10 @@ class Core {
     return true;
   }
 
+  /// Returns when no event is being dispatched that was taken before: what it is about is gone, and
+  /// its number or address may be used again.
+  void await_dispatcher() { const std::lock_guard lock(dispatching_); }
+
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
@@ -68,7 +72,8 @@ class Core {
 
   const std::unique_ptr<net::Rnic> rnic_;
   net::CmChannel cm_channel_;
-  std::mutex qps_mutex_;  ///< before the locks of the CM and of event queues
+  std::mutex dispatching_;  ///< before all others
+  std::mutex qps_mutex_;    ///< before the locks of the CM and of event queues
   std::unordered_map<verbs::QpNum, Qp*> qps_;
   std::mutex objects_mutex_;  ///< before those of event queues
   std::unordered_map<const void*, void*> objects_;

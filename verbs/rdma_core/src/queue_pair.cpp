@@ -223,6 +223,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
       forget_qp(qp->qp_num);
       settle_events(self);
       self.core.reset();
+      self.context.core.await_dispatcher();
       self.context.core.out_of_band().release_number(qp->qp_num);
     } else {
       (void)self.core.release();  // The parent's.
