@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the inline functions of verbs.h, and libraries that were compiled with them, rely on behind
+// the handles; and the small functions. Linked to the distribution's libraries, run on ours.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <rdma/rsocket.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string>
+
+extern "C" {  // exported, but in no header
+int ibv_dontfork_range(void* base, std::size_t size);
+int ibv_dofork_range(void* base, std::size_t size);
+}
+
+namespace {
+
+struct Device {
+  ibv_device** list = ibv_get_device_list(nullptr);
+  ibv_context* context = list != nullptr && list[0] != nullptr ? ibv_open_device(list[0]) : nullptr;
+
+  Device() { REQUIRE(context != nullptr); }
+  ~Device() {
+    ibv_close_device(context);
+    ibv_free_device_list(list);
+  }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+};
+
+struct Pipe {
+  std::array<int, 2> ends{-1, -1};
+
+  Pipe() { REQUIRE(::pipe(ends.data()) == 0); }
+  ~Pipe() {
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  void write() const { REQUIRE(::write(ends[1], "x", 1) == 1); }
+};
+
+template <typename Function>
+bool is_there(const Function& function) {
+  return function != nullptr;
+}
+
+/// Null, and errno says that it is not supported.
+template <typename T>
+bool is_refused(const T* object) {
+  return object == nullptr && errno == EOPNOTSUPP;
+}
+
+}  // namespace
+
+TEST_CASE("behind the device there are zeros, where libmlx5 looks for a provider") {
+  const Device device;
+  constexpr std::size_t kLooked = 64;
+  std::array<char, kLooked> behind{};
+  const auto* const octets = reinterpret_cast<const char*>(device.list[0]);
+  std::copy_n(octets + sizeof(ibv_device), behind.size(), behind.begin());
+  CHECK(std::ranges::count(behind, '\0') == kLooked);
+}
+
+TEST_CASE("the context is of the extended kind and says how long it is") {
+  const Device device;
+  const verbs_context* const extended = verbs_get_ctx(device.context);
+  REQUIRE(extended != nullptr);
+  CHECK(extended->sz == sizeof(verbs_context));
+  CHECK(device.context->device == device.list[0]);
+  CHECK(device.context->num_comp_vectors >= 1);
+}
+
+TEST_CASE("functions that programs call without looking are there") {
+  const Device device;
+  const ibv_context_ops& ops = device.context->ops;
+  CHECK(is_there(ops.poll_cq));
+  CHECK(is_there(ops.req_notify_cq));
+  CHECK(is_there(ops.post_send));
+  CHECK(is_there(ops.post_recv));
+  CHECK(is_there(ops.post_srq_recv));
+  CHECK(is_there(ops.alloc_mw));
+  CHECK(is_there(ops.bind_mw));
+  CHECK(is_there(ops.dealloc_mw));
+}
+
+TEST_CASE("what the device lacks is refused where the headers look for it") {
+  const Device device;
+  const std::unique_ptr<ibv_pd, int (*)(ibv_pd*)> pd(ibv_alloc_pd(device.context), ibv_dealloc_pd);
+  REQUIRE(pd != nullptr);
+  ibv_xrcd_init_attr xrcd{};
+  CHECK(is_refused(ibv_open_xrcd(device.context, &xrcd)));
+  ibv_alloc_dm_attr dm{};
+  CHECK(is_refused(ibv_alloc_dm(device.context, &dm)));
+  ibv_counters_init_attr counters{};
+  CHECK(is_refused(ibv_create_counters(device.context, &counters)));
+  ibv_wq_init_attr wq{};
+  CHECK(is_refused(ibv_create_wq(device.context, &wq)));
+  CHECK(ibv_advise_mr(pd.get(), IBV_ADVISE_MR_ADVICE_PREFETCH, 0, nullptr, 0) == EOPNOTSUPP);
+  ibv_values_ex values{};
+  CHECK(ibv_query_rt_values_ex(device.context, &values) == EOPNOTSUPP);
+}
+
+TEST_CASE("there is one P_Key, the default one") {
+  const Device device;
+  CHECK(ibv_get_pkey_index(device.context, 1, htons(0xFFFF)) == 0);
+  CHECK(ibv_get_pkey_index(device.context, 1, htons(0x7FFF)) == -1);
+  CHECK(ibv_get_pkey_index(device.context, 2, htons(0xFFFF)) == -1);
+}
+
+TEST_CASE("the type of a GID is told under the private node of every release") {
+  const Device device;
+  for (const int number : {25, 33, 34, 57, 59, 64, 65}) {
+    const std::string node = "IBVERBS_PRIVATE_" + std::to_string(number);
+    CAPTURE(node);
+    using Query = int (*)(ibv_context*, std::uint8_t, unsigned, int*);
+    const auto query =
+        reinterpret_cast<Query>(dlvsym(RTLD_DEFAULT, "ibv_query_gid_type", node.c_str()));
+    REQUIRE(is_there(query));
+    int type = -1;
+    CHECK(query(device.context, 1, 0, &type) == 0);
+    CHECK(type == 0);
+    CHECK(query(device.context, 1, 100000, &type) == -1);
+    CHECK(query(device.context, 2, 0, &type) == -1);
+  }
+}
+
+TEST_CASE("there are no vendor options, and no order in which data is written") {
+  ibv_ece ece{.vendor_id = 1, .options = 2, .comp_mask = 0};
+  CHECK(ibv_query_ece(nullptr, &ece) == EOPNOTSUPP);
+  CHECK(ece.vendor_id == 0);
+  CHECK(ibv_set_ece(nullptr, &ece) == EOPNOTSUPP);
+  CHECK(ibv_query_qp_data_in_order(nullptr, IBV_WR_RDMA_WRITE, 0) == 0);
+}
+
+TEST_CASE("a fork needs no preparation") {
+  std::array<char, 16> memory{};
+  CHECK(ibv_is_fork_initialized() == IBV_FORK_UNNEEDED);
+  CHECK(ibv_fork_init() == 0);
+  CHECK(ibv_dontfork_range(memory.data(), memory.size()) == 0);
+  CHECK(ibv_dofork_range(memory.data(), memory.size()) == 0);
+}
+
+TEST_CASE("rpoll() and rselect() wait for ordinary descriptors") {
+  const Pipe pipe;
+  pollfd fd{.fd = pipe.ends[0], .events = POLLIN, .revents = 0};
+  timeval at_once{};
+  fd_set readable;
+  FD_ZERO(&readable);
+  FD_SET(pipe.ends[0], &readable);
+  CHECK(rpoll(&fd, 1, 0) == 0);
+  CHECK(rselect(pipe.ends[0] + 1, &readable, nullptr, nullptr, &at_once) == 0);
+  pipe.write();
+  FD_SET(pipe.ends[0], &readable);
+  CHECK(rpoll(&fd, 1, -1) == 1);
+  CHECK(fd.revents == POLLIN);
+  CHECK(rselect(pipe.ends[0] + 1, &readable, nullptr, nullptr, nullptr) == 1);
+  CHECK(FD_ISSET(pipe.ends[0], &readable));
+}
