@@ -100,6 +100,14 @@ class Names(Abi):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertGreater(int(result.stdout.split()[0]), 247)
 
+    def test_they_can_also_be_found_in_place_of_the_others(self):
+        """By LD_LIBRARY_PATH, as in a container that was built around them."""
+        result = subprocess.run([BUILT / "abi_exports", "resolve", self.ibverbs],
+                                capture_output=True, text=True, timeout=120,
+                                input=TABLE.read_text(),
+                                env=environment({"LD_LIBRARY_PATH": os.path.dirname(self.ibverbs)}))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
     def test_nothing_else_is_exported(self):
         ours = {(name, version) for name, version, _ in symbols(self.ibverbs, defined=True)}
         wanted = {(name, node) for name, nodes in self.table.items() for node in nodes}
