@@ -3,6 +3,7 @@
 clients. Everything is bounded in time and gone afterwards; nobody sleeps: a client is started when
 the kernel says that the server's port listens."""
 import contextlib
+import ctypes
 import os
 import pathlib
 import re
@@ -93,6 +94,11 @@ class Result:
                 f"--- standard error\n{self.err[-4000:]}\n---")
 
 
+def die_with_parent():
+    """In the child: SIGKILL when this process goes, however that happens."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 class Program:
     """A program under `iwarp run`, until the with block ends; `prefix` goes in front of it all."""
 
@@ -103,7 +109,8 @@ class Program:
         self._err = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [*prefix, *run, *self.words], stdin=subprocess.DEVNULL, stdout=self._out,
-            stderr=self._err, env=environment(env), cwd=cwd, start_new_session=True)
+            stderr=self._err, env=environment(env), cwd=cwd, start_new_session=True,
+            preexec_fn=die_with_parent)
 
     def _text(self, file):
         # Not seek(): the program writes at the same offset.

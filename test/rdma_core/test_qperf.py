@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""qperf over rdma_cm (-cm1). Its tests end by SIGALRM, which must reach the thread of the program."""
+"""qperf over rdma_cm (-cm1). Its tests end by SIGALRM, which the program itself has to get."""
 from support import LONG, Case, Program, free_port, main
 
 TESTS = {
