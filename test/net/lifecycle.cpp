@@ -7,6 +7,7 @@
 #include <ostream>
 #include <thread>
 
+#include "raw_peer.hpp"
 #include "sockets.hpp"
 #include "support.hpp"
 
@@ -105,14 +106,89 @@ TEST_CASE("a Write to an unknown STag is refused with a Terminate, and no octet 
   CHECK_EQ(pair.b.buffer, before);
 }
 
-TEST_CASE("destroying a connected queue pair resets its connection and takes its events along") {
+TEST_CASE("destroying a connected queue pair closes its connection and takes its events along") {
   Pair pair;
   pair.connect();
   pair.a.qp.reset();
   expect(*pair.b.cm, Type::kDisconnected);
-  expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kLlpConnectionLost);
+  expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kLlpCloseComplete);
   CHECK_FALSE(pair.a.cm->poll().has_value());
   CHECK_FALSE(pair.rnic->async_events().poll().has_value());
+}
+
+TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
+  constexpr std::size_t kMessage = 64 * 1024;
+  constexpr std::size_t kMessages = 8;  // more than the peer's kernel takes while nobody reads
+  ListenOptions listen;
+  listen.connection.receive_hold = kLimit;
+  Pair pair(kMessage, {}, {"127.0.0.1", 0}, listen);
+  {
+    auto near = open_rnic();
+    End a(*near, kMessage, 1);
+    REQUIRE_FALSE(near->connect(*a.qp, pair.listener->local(), {}, *a.cm));
+    REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+    expect(*a.cm, Type::kEstablished);
+    expect(*pair.b.cm, Type::kEstablished);
+    for (std::size_t i = 0; i < kMessages; ++i) {
+      REQUIRE_FALSE(a.post(WrOpcode::kSend, 0, kMessage));
+      a.expect_success();
+    }
+  }  // the queue pair and its device are gone
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    pair.b.post_recv(0, kMessage);
+    pair.b.expect_success();
+    CHECK_EQ(pair.b.buffer, pair.a.buffer);  // of the same seed
+  }
+  expect(*pair.b.cm, Type::kDisconnected);
+  CHECK_EQ(to_string(pair.b.qp->state()), to_string(QpState::kIdle));
+}
+
+TEST_CASE("a peer that goes on sending to a destroyed queue pair gets what was sent to it") {
+  RawListener server;
+  Pair pair;
+  ConnectOptions options;
+  options.connection.startup.revision = 1;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
+  auto peer = server.accept();
+  peer.receive_request();
+  peer.send_startup({.kind = mpa::FrameKind::kReply});
+  expect(*pair.a.cm, Type::kEstablished);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 8));
+  pair.a.expect_success();
+  pair.a.qp.reset();
+  for (int i = 0; i < 64; ++i) peer.send(pattern(65536, 1));
+  CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
+  CHECK_FALSE(peer.wait_for_end());  // no reset
+}
+
+TEST_CASE("a queue pair destroyed in the middle of a message resets its connection") {
+  RawListener server;
+  Pair pair(1 << 24);
+  ConnectOptions options;
+  options.connection.startup.revision = 1;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
+  auto peer = server.accept();
+  peer.receive_request();
+  peer.send_startup({.kind = mpa::FrameKind::kReply});
+  expect(*pair.a.cm, Type::kEstablished);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 24));  // more than sockets take
+  pair.a.qp.reset();
+  CHECK(peer.wait_for_end());
+}
+
+TEST_CASE("a rejection arrives although the device ends with it") {
+  auto near = open_rnic();
+  End a(*near);
+  auto far = open_rnic();
+  CmChannel channel;
+  auto listener = must(far->listen({"127.0.0.1", 0}, {}, channel));
+  REQUIRE_FALSE(near->connect(*a.qp, listener->local(), {}, *a.cm));
+  auto event = expect(channel, Type::kConnectRequest);
+  REQUIRE_FALSE(event.request->reject(octets("no")));
+  event.request.reset();
+  listener.reset();
+  far.reset();
+  CHECK_EQ(expect(*a.cm, Type::kRejected).private_data, octets("no"));
 }
 
 TEST_CASE("a queue pair that is destroyed under traffic leaves nothing behind") {

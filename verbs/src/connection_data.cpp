@@ -212,4 +212,12 @@ void Connection::transmitted(std::size_t n, TimePoint now) {
   settle(now);
 }
 
+bool Connection::at_rest() const {
+  if (wish_ == Wish::kReset || !startup_.transmit().empty()) return false;
+  if (full_ == nullptr) return startup_.state() == mpa::StartupState::kRejected;
+  const Full& f = *full_;
+  return f.framer.queued_octets() == 0 && f.stream.at_message_boundary() &&
+         f.stream.state() != rdmap::StreamState::kTerminating;
+}
+
 }  // namespace iwarp::verbs

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "driven_active.hpp"
+#include "farewell.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "sockets.hpp"
 
@@ -102,8 +103,9 @@ void DrivenConnection::end() {
   lock_.lock();
   if (active_ != nullptr) {
     active_->client.reset();
+    const bool whole = active_->core.at_rest();
     active_->core.abort(mpa::Clock::now());
-    finish(true);
+    finish(whole ? Close::kFarewell : Close::kReset);
   }
   run(false);
 }
@@ -115,7 +117,7 @@ void DrivenConnection::end_if_unasked() {
   if (state == mpa::StartupState::kIdle || state == mpa::StartupState::kAwaitRequest) {
     active_->client.reset();
     active_->core.abort(mpa::Clock::now());
-    finish(true);
+    finish(Close::kReset);
   }
   run(false);
 }
@@ -232,10 +234,10 @@ void DrivenConnection::obey() {
       a.shutdown_wanted = true;
       break;
     case verbs::Wish::kClose:  // The one stream is over, so TCP is. [DDP-10]
-      finish(false);
+      finish(Close::kPlain);
       return;
     case verbs::Wish::kReset:
-      finish(true);
+      finish(Close::kReset);
       return;
   }
   if (!a.shutdown_wanted || a.write_blocked) return;
@@ -246,19 +248,23 @@ void DrivenConnection::obey() {
   if (a.tap != nullptr) a.tap->closed(true, false, mpa::Clock::now());
 }
 
-void DrivenConnection::finish(bool reset) {
+void DrivenConnection::finish(Close how) {
   Active& a = *active_;
   // What is left to say is said first: nobody hears of this connection again.
   while (const auto event = a.core.event()) {
     if (a.client != nullptr) a.client->happened(*this, a.core, *event);
   }
   final_ = count();
+  const bool reset = how == Close::kReset;
   if (reset) reset_on_close(a.socket.get());
   if (a.tap != nullptr && (reset || !a.fin_sent)) {
     a.tap->closed(true, reset, mpa::Clock::now());
   }
   if (a.readiness.is_open()) a.readiness.release();  // ends the waits; the descriptor is ours
   a.timer.cancel();
+  if (how == Close::kFarewell && !a.end_of_stream) {
+    Farewell::say(worker_, std::move(a.socket), a.close_timeout);
+  }
   active_.reset();
   held_.store(false);
   ended_.store(true, std::memory_order_release);

@@ -86,7 +86,8 @@ class DrivenConnection final : public verbs::QpDriver,
 
   /// The region is invalid: returns when no octet of it can be touched here.
   void revoke(const verbs::Region& region);
-  /// Resets what is left of it; nobody is told. Returns when nobody drives it any more.
+  /// Ends what is left of it; nobody is told. Returns when nobody drives it any more. What was
+  /// given to TCP still arrives if it can be whole messages; else the connection is reset.
   void end();
   /// As end(), unless its Request has been understood.
   void end_if_unasked();
@@ -136,7 +137,12 @@ class DrivenConnection final : public verbs::QpDriver,
   void arm_timer();
   void set_quiet(bool quiet);
   void wait_for(bool write);
-  void finish(bool reset);
+  enum class Close : std::uint8_t {
+    kPlain,
+    kFarewell,  ///< the peer may not be done
+    kReset,
+  };
+  void finish(Close how);
   verbs::Counters count() const;
 
   Registry& registry_;

@@ -119,6 +119,9 @@ class Connection {
   std::optional<ConnectionEvent> event();
   /// To be obeyed once transmit_plan() is empty. kShutdownSend is given once.
   Wish wish();
+  /// All that was begun has left, so that a FIN now leaves the peer with whole messages. Where
+  /// set-up is not over there is nothing to be left with: false.
+  bool at_rest() const;
   std::optional<TimePoint> timeout() const;
   void handle_timeout(TimePoint now);
   const mpa::Startup& startup() const { return startup_; }
