@@ -42,13 +42,12 @@ verbs::QpNum queue_pair(const CmId& id, const rdma_conn_param* param) {
   return param != nullptr ? param->qp_num : 0;
 }
 
-/// The id hears of the queue pair from now on.
+/// The id hears of the queue pair from now on. False: there is none, or another id does.
 bool start(CmId& id, verbs::QpNum num, IdState from) {
   const std::lock_guard lock(cm().mutex);
-  if (id.state != from) return false;
+  if (id.state != from || num == 0 || !cm().by_qp.try_emplace(num, &id).second) return false;
   id.state = IdState::kConnecting;
   id.qp_num = num;
-  cm().by_qp[num] = &id;
   return true;
 }
 

@@ -82,8 +82,6 @@ struct CmId {
   std::optional<net::BoundSocket> bound;
   bool v6_only = false;
   std::optional<ibv_qp_init_attr> child_qp;  ///< of rdma_create_ep(), for those that ask
-  ibv_cq* made_send_cq = nullptr;            ///< by rdma_create_qp(), which destroys them as well
-  ibv_cq* made_recv_cq = nullptr;
   // Under Cm::mutex.
   IdState state = IdState::kIdle;
   verbs::QpNum qp_num = 0;         ///< from kConnecting on

@@ -23,34 +23,29 @@ ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
   return cq;
 }
 
-/// Nothing, unless rdma_create_qp() has made it: the program may have put its own into the id.
-void destroy_cq(ibv_cq*& made, ibv_cq*& cq, ibv_comp_channel*& channel) {
-  if (made == nullptr) return;
-  ibv_destroy_cq(made);
-  if (cq == made) {
-    cq = nullptr;
-    if (channel != nullptr) ibv_destroy_comp_channel(std::exchange(channel, nullptr));
+/// Whatever is in the id, made by rdma_create_qp() or put there by the program, which may have put
+/// one object into both places.
+void destroy_cqs(rdma_cm_id& id) {
+  if (id.send_cq == id.recv_cq) id.send_cq = nullptr;
+  if (id.send_cq_channel == id.recv_cq_channel) id.send_cq_channel = nullptr;
+  for (ibv_cq** cq : {&id.send_cq, &id.recv_cq}) {
+    if (*cq != nullptr) ibv_destroy_cq(std::exchange(*cq, nullptr));
   }
-  made = nullptr;
-}
-
-void destroy_cqs(CmId& id) {
-  destroy_cq(id.made_send_cq, id.abi.send_cq, id.abi.send_cq_channel);
-  destroy_cq(id.made_recv_cq, id.abi.recv_cq, id.abi.recv_cq_channel);
+  for (ibv_comp_channel** channel : {&id.send_cq_channel, &id.recv_cq_channel}) {
+    if (*channel != nullptr) ibv_destroy_comp_channel(std::exchange(*channel, nullptr));
+  }
 }
 
 int make_missing_cqs(CmId& id, ibv_qp_init_attr_ex& attr) {
   if (attr.send_cq == nullptr) {
     if (id.abi.send_cq == nullptr) {
-      id.made_send_cq = make_cq(id, id.abi.send_cq_channel, attr.cap.max_send_wr);
-      id.abi.send_cq = id.made_send_cq;
+      id.abi.send_cq = make_cq(id, id.abi.send_cq_channel, attr.cap.max_send_wr);
     }
     attr.send_cq = id.abi.send_cq;
   }
   if (attr.recv_cq == nullptr) {
     if (id.abi.recv_cq == nullptr) {
-      id.made_recv_cq = make_cq(id, id.abi.recv_cq_channel, attr.cap.max_recv_wr);
-      id.abi.recv_cq = id.made_recv_cq;
+      id.abi.recv_cq = make_cq(id, id.abi.recv_cq_channel, attr.cap.max_recv_wr);
     }
     attr.recv_cq = id.abi.recv_cq;
   }
@@ -83,7 +78,7 @@ int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   }
   if (code != 0) {
     if (qp != nullptr) ibv_destroy_qp(qp);
-    destroy_cqs(id);
+    destroy_cqs(id.abi);
     return code;
   }
   id.abi.pd = attr.pd;
@@ -183,7 +178,7 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
 
 void rdma_destroy_qp(rdma_cm_id* id) {
   if (id->qp != nullptr) ibv_destroy_qp(std::exchange(id->qp, nullptr));
-  destroy_cqs(CmId::of(id));
+  destroy_cqs(*id);
 }
 
 int rdma_create_srq(rdma_cm_id* id, ibv_pd* pd, ibv_srq_init_attr* attr) {

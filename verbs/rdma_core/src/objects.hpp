@@ -108,8 +108,6 @@ struct Srq {
   static Srq& of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }
 };
 
-class CmId;
-
 struct Qp {
   explicit Qp(Context& its_context) : context(its_context) {}
 
@@ -128,8 +126,6 @@ struct Qp {
   bool last_wqe_told = false;  ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
   ibv_qp_attr attributes{};    ///< what ibv_modify_qp() was told, for ibv_query_qp()
   std::atomic<std::uint32_t> async_events{0};
-  /// Who connects it: an id of the CM, or nobody (bring-up without the CM). Under the CM's lock.
-  CmId* cm_id = nullptr;
   /// Requests between ibv_wr_start() and ibv_wr_complete(), see wr_ex.cpp.
   struct Staged;
   std::unique_ptr<Staged, void (*)(Staged*)> staged{nullptr, nullptr};
