@@ -95,7 +95,7 @@ constexpr std::array kCmEvent{
 static_assert(kCmEvent.size() == RDMA_CM_EVENT_TIMEWAIT_EXIT + 1);
 
 struct Rate {
-  ibv_rate rate;
+  int rate;  ///< an ibv_rate; programs ask for numbers that are none
   int mbps;
   int mult;  ///< of 2500 Mbit/s, in the nominal sense of InfiniBand; kNone: no such multiple
 };
@@ -117,10 +117,14 @@ constexpr std::array kRates{
 };
 
 /// `give` of the row whose `key` is `value`; `otherwise`: there is none.
-template <typename Key, typename Given>
-Given look_up(Key Rate::* key, Key value, Given Rate::* give, Given otherwise) {
+int look_up(int Rate::* key, int value, int Rate::* give, int otherwise) {
   const auto* const found = std::ranges::find(kRates, value, key);
   return found != kRates.end() ? (*found).*give : otherwise;
+}
+
+/// The rate whose `key` is `value`.
+ibv_rate rate_of(int Rate::* key, int value) {
+  return static_cast<ibv_rate>(look_up(key, value, &Rate::rate, IBV_RATE_MAX));
 }
 
 }  // namespace
@@ -148,13 +152,11 @@ const char* rdma_event_str(rdma_cm_event_type event) {
 int ibv_rate_to_mult(ibv_rate rate) { return look_up(&Rate::rate, rate, &Rate::mult, kNone); }
 
 ibv_rate mult_to_ibv_rate(int mult) {
-  return mult == kNone ? IBV_RATE_MAX : look_up(&Rate::mult, mult, &Rate::rate, IBV_RATE_MAX);
+  return mult == kNone ? IBV_RATE_MAX : rate_of(&Rate::mult, mult);
 }
 
 int ibv_rate_to_mbps(ibv_rate rate) { return look_up(&Rate::rate, rate, &Rate::mbps, kNone); }
 
-ibv_rate mbps_to_ibv_rate(int mbps) {
-  return look_up(&Rate::mbps, mbps, &Rate::rate, IBV_RATE_MAX);
-}
+ibv_rate mbps_to_ibv_rate(int mbps) { return rate_of(&Rate::mbps, mbps); }
 
 }  // extern "C"
