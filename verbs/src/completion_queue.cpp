@@ -6,6 +6,11 @@
 
 namespace iwarp::verbs {
 
+// The slot of the request is free again only now. [VRB-42]
+void CompletionQueue::Entry::reap() const {
+  if (reaped.counter != nullptr) reaped.counter->store(reaped.value, std::memory_order_release);
+}
+
 CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> notify)
     : capacity_(capacity), notify_(std::move(notify)), ring_(capacity) {}
 
@@ -23,10 +28,7 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out) {
   for (std::size_t i = 0; i < n; ++i) {
     const Entry& entry = ring_[head_];
     out[i] = entry.wc;
-    // The slot of the request is free again only now. [VRB-42]
-    if (entry.reaped.counter != nullptr) {
-      entry.reaped.counter->store(entry.reaped.value, std::memory_order_release);
-    }
+    entry.reap();
     head_ = (head_ + 1) % capacity_;
   }
   size_.fetch_sub(n, std::memory_order_release);
@@ -67,6 +69,21 @@ void CompletionQueue::forget(const std::atomic<std::uint64_t>* counter) {
   for (auto& entry : ring_) {
     if (entry.reaped.counter == counter) entry.reaped = {};
   }
+}
+
+void CompletionQueue::drop(std::uint32_t qp_num) {
+  const std::lock_guard lock(mutex_);
+  const auto size = size_.load(std::memory_order_relaxed);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const Entry& entry = ring_[(head_ + i) % capacity_];
+    if (entry.wc.qp_num == qp_num) {
+      entry.reap();
+    } else {
+      ring_[(head_ + kept++) % capacity_] = entry;
+    }
+  }
+  size_.store(kept, std::memory_order_release);
 }
 
 }  // namespace iwarp::verbs

@@ -15,7 +15,7 @@ using bytes::Result;
 
 std::expected<bytes::Span, AccessError> QueuePair::write_target(Stag stag, rdmap::TaggedOffset to,
                                                                 std::uint32_t length) {
-  if (!has(init_.inbound, Access::kRemoteWrite)) return std::unexpected(AccessError::kNoRight);
+  if (!has(inbound_.load(), Access::kRemoteWrite)) return std::unexpected(AccessError::kNoRight);
   auto grant =
       stags_.acquire({.pd = init_.pd, .qp = num_, .remote = true, .need = Access::kRemoteWrite},
                      stag, to.value, length);
@@ -29,7 +29,7 @@ void QueuePair::release_target() { impl_->target.release(); }
 
 std::expected<bytes::View, AccessError> QueuePair::read_source(Stag stag, rdmap::TaggedOffset to,
                                                                std::uint32_t length) {
-  if (!has(init_.inbound, Access::kRemoteRead)) return std::unexpected(AccessError::kNoRight);
+  if (!has(inbound_.load(), Access::kRemoteRead)) return std::unexpected(AccessError::kNoRight);
   auto grant =
       stags_.acquire({.pd = init_.pd, .qp = num_, .remote = true, .need = Access::kRemoteRead},
                      stag, to.value, length);
@@ -43,7 +43,7 @@ void QueuePair::release_source() { impl_->source.release(); }
 // The compare-exchange is what keeps Atomics of all connections, and of the program's own threads,
 // from coming between the two halves of this one. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
 std::expected<std::uint64_t, AccessError> QueuePair::atomic(const rdmap::AtomicRequest& request) {
-  if (!has(init_.inbound, Access::kRemoteAtomic)) return std::unexpected(AccessError::kNoRight);
+  if (!has(inbound_.load(), Access::kRemoteAtomic)) return std::unexpected(AccessError::kNoRight);
   const auto grant =
       stags_.acquire({.pd = init_.pd, .qp = num_, .remote = true, .need = Access::kRemoteAtomic},
                      request.stag, request.to.value, rdmap::kAtomicWord);

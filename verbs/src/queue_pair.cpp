@@ -62,6 +62,7 @@ QueuePair::QueuePair(QpNum num, const QpInit& init, StagTable& stags,
                      std::function<void(const AsyncEvent&)> on_event)
     : num_(num),
       init_(init),
+      inbound_(init.inbound),
       stags_(stags),
       on_event_(std::move(on_event)),
       impl_(std::make_unique<Impl>(init)) {
@@ -75,6 +76,7 @@ QueuePair::~QueuePair() {
   init_.send_cq->forget(&impl_->reaped);
   init_.recv_cq->forget(&impl_->rq.reaped());
   init_.recv_cq->forget(&impl_->srq_reaped);
+  drop_completions();
   init_.send_cq->detach();
   init_.recv_cq->detach();
   if (init_.srq != nullptr) init_.srq->detach();
@@ -245,7 +247,14 @@ std::error_code QueuePair::reset() {
   flush_posted();
   if (!bytes::step(kQpEdges, state(), QpEvent::kReset)) return make_error_code(Errc::kWrongState);
   event(QpEvent::kReset);
+  drop_completions();
   return {};
+}
+
+void QueuePair::drop_completions() {
+  if (!init_.drop_completions) return;
+  init_.send_cq->drop(num_);
+  init_.recv_cq->drop(num_);
 }
 
 std::error_code QueuePair::set_ord(std::uint16_t ord) {

@@ -121,5 +121,27 @@ TEST_CASE(
   CHECK(gone.load() == 0);
 }
 
+TEST_CASE("the completions of one queue pair can be taken out of the middle") {
+  CompletionQueue cq(4, nullptr);
+  std::atomic<std::uint64_t> reaped{0};
+  std::array<WorkCompletion, 4> out;
+  // The ring is full and begins at its third place.
+  for (int i = 0; i < 2; ++i) push(cq, 0);
+  CHECK(cq.poll(out) == 2);
+  for (std::uint32_t qp : {1U, 2U, 1U, 2U}) {
+    CHECK(cq.push({.wr_id = qp, .qp_num = qp}, false, {.counter = &reaped, .value = qp}));
+  }
+  cq.drop(3);
+  CHECK(reaped.load() == 0);
+  cq.drop(1);
+  CHECK(reaped.load() == 1);
+  push(cq, 7);
+  REQUIRE(cq.poll(out) == 3);
+  CHECK(out[0].wr_id == 2);
+  CHECK(out[1].wr_id == 2);
+  CHECK(out[2].wr_id == 7);
+  CHECK_FALSE(cq.overflowed());
+}
+
 }  // namespace
 }  // namespace iwarp::verbs

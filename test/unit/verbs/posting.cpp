@@ -223,5 +223,46 @@ TEST_CASE("completions outlive their queue pair [VRB-4]") {
   CHECK(done[0].wr_id == 3);
 }
 
+TEST_CASE("a list is posted whole or not at all") {
+  Fixture f(limits({.max_send_wr = 3, .max_inline = 0}));
+  std::array<std::byte, 8> memory{};
+  const std::array sge{Sge{.address = memory.data(), .length = 8}};
+  std::array<SendWr, 4> wrs;
+  for (std::size_t i = 0; i < wrs.size(); ++i) wrs[i].wr_id = i;
+  CHECK(f.qp->post_all(wrs) == Errc::kQueueFull);
+  CHECK(f.qp->query().send_outstanding == 0);
+  wrs[2].flags = SendFlags::kInline;
+  wrs[2].sgl = sge;
+  CHECK(f.qp->post_all(std::span(wrs).first(3)) == Errc::kInlineTooLong);
+  CHECK(f.qp->query().send_outstanding == 0);
+  CHECK(!f.qp->post_all(std::span(wrs).first(2)));
+  CHECK(f.qp->query().send_outstanding == 2);
+  CHECK(f.qp->post_all(std::span(wrs).first(2)) == Errc::kQueueFull);
+  CHECK(f.qp->query().send_outstanding == 2);
+  CHECK(!f.qp->post_all({}));
+  CHECK(!f.qp->abort());
+  const auto wcs = f.poll();
+  REQUIRE(wcs.size() == 2);
+  CHECK(wcs[1].wr_id == 1);
+}
+
+TEST_CASE("completions leave with their queue pair, or by a reset, if it was made so") {
+  for (const bool drop : {false, true}) {
+    QpInit init;
+    init.drop_completions = drop;
+    init.limits.max_recv_wr = 2;
+    Fixture f(init);
+    const std::size_t left = drop ? 0 : 2;
+    for (int i = 0; i < 2; ++i) REQUIRE(!f.qp->post_recv({}));
+    CHECK(!f.qp->abort());
+    CHECK(!f.qp->reset());
+    CHECK(f.poll().size() == left);
+    for (int i = 0; i < 2; ++i) REQUIRE(!f.qp->post_recv({}));
+    CHECK(!f.qp->abort());
+    f.qp.reset();
+    CHECK(f.poll().size() == left);
+  }
+}
+
 }  // namespace
 }  // namespace iwarp::verbs

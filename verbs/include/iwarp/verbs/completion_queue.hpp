@@ -59,6 +59,8 @@ class CompletionQueue {
   bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
   /// The queue pair is going away: its completions stay, their Reaped does not.
   void forget(const std::atomic<std::uint64_t>* counter);
+  /// Takes the completions of that queue pair out; they count as reaped.
+  void drop(std::uint32_t qp_num);
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
   void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }
   void set_progress(Progress* progress) { progress_.store(progress); }
@@ -67,6 +69,7 @@ class CompletionQueue {
   struct Entry {
     WorkCompletion wc;
     Reaped reaped;
+    void reap() const;
   };
   enum class Armed : std::uint8_t { kNo, kSolicited, kNext };
 

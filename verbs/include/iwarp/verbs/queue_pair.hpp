@@ -36,6 +36,8 @@ struct QpInit {
   SharedReceiveQueue* srq = nullptr;  ///< then the QP has no receive queue of its own
   QpLimits limits;
   bool signal_all = false;  ///< every send queue request is signalled
+  /// Its completions that were not polled leave the queues with it, and with reset().
+  bool drop_completions = false;
   /// What the peer may do. [VRB-30]
   Access inbound = Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 };
@@ -98,6 +100,8 @@ class QueuePair final : private rdmap::Ulp {
   std::error_code abort();
   /// Error or Idle back to Idle, once everything is flushed. [VRB-16]
   std::error_code reset();
+  /// What the peer may do from now on, in place of QpInit::inbound. [VRB-30]
+  void set_inbound(Access inbound) { inbound_.store(inbound); }
   /// Limits ORD: in Idle for connections to come, in RTS at once. Errc::kOrdTooLarge: above what is
   /// in force. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
@@ -173,6 +177,7 @@ class QueuePair final : private rdmap::Ulp {
   void complete_receive(WorkCompletion wc);
   void flush();
   void flush_receives();
+  void drop_completions();
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped);
   void blame(const rdmap::Terminate& terminate);
@@ -182,6 +187,7 @@ class QueuePair final : private rdmap::Ulp {
 
   const QpNum num_;
   const QpInit init_;
+  std::atomic<Access> inbound_;
   StagTable& stags_;
   const std::function<void(const AsyncEvent&)> on_event_;
   std::atomic<QpState> state_{QpState::kIdle};
