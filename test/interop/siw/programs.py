@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The same programs on both ends: unmodified ones of rdma-core here under `iwarp run`, and there in
+the guest over kernel siw; each as client and as server. One line per cell: pass or fail, TAB, which
+program, TAB, what, TAB, why. Usage: programs.py. The guest has the repaired driver, which can be
+told to send an RTR: in some of the programs the server speaks first, which MPA forbids without one.
+environment: IWARP SIW_CACHE; IWARP_LONG=1 for the long form, IWARP_NO_GUEST=1 to skip."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from guest import HERE, HOST_SEEN_FROM_GUEST, Guest, Output, environment_path
+
+LONG = os.environ.get("IWARP_LONG") == "1"
+SKIPPED = 77
+ITERATIONS = 1000
+RPING_PORT, OTHER_PORT = 7174, 7600
+# rping has no smaller ones: its text alone is longer. The largest is 64 KiB less its last octet.
+SIZES = (26, 64, 512, 1024, 1460, 4096, 16384, 65535) if LONG else (64, 65535)
+PING = re.compile("ping data: rdma-ping-")
+BANDWIDTH = ("ib_write_bw", "ib_read_bw", "ib_send_bw")
+LATENCY = ("ib_write_lat", "ib_read_lat", "ib_send_lat")
+PERFTEST = BANDWIDTH + LATENCY if LONG else BANDWIDTH
+RTR_BY_WRITE = {"peer_to_peer": 1, "rtr_type": 128}
+PERFTEST_OPTIONS = ["-R", "-F", "-n", "1000", "-s", "4096"]
+OURS_PORT = 29600
+
+
+class Here:
+    """A program of the host, under `iwarp run`."""
+
+    def __init__(self, iwarp, *words):
+        self.process = subprocess.Popen([iwarp, "run", *map(str, words)],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        # Each its own: standard output comes in blocks, and lines of errors would cut it up.
+        self.output = Output(self.process.stdout)
+        self.errors = Output(self.process.stderr)
+
+    def result(self, limit):
+        """(status, lines); 137 when it ran out of time."""
+        try:
+            status = self.process.wait(limit)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = 137
+        self.output.wait_end(5)
+        self.errors.wait_end(5)
+        return status, self.output.lines + self.errors.lines
+
+    def listens(self, port, limit=20):
+        """Waits until the kernel has a listener on `port`."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end and self.process.poll() is None and not is_listening(port):
+            time.sleep(0.02)
+
+
+def is_listening(port):
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table, encoding="ascii") as lines:
+            for line in lines:
+                fields = line.split()
+                if fields[1].endswith(f":{port:04X}") and fields[3] == "0A":
+                    return True
+    return False
+
+
+class Bench:
+    def __init__(self, guest, iwarp):
+        self.guest, self.iwarp = guest, iwarp
+        self.passed = self.failed = 0
+
+    def report(self, where, what, problem):
+        self.passed += not problem
+        self.failed += bool(problem)
+        verdict = "fail" if problem else "pass"
+        print(f"{verdict}\t{where}\t{what}" + (f"\t{problem}" if problem else ""), flush=True)
+
+    def await_listener_there(self, port):
+        """Programs do not say when they listen."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            status, _ = self.guest.run(f"grep -q ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6")
+            if status == 0:
+                return
+            time.sleep(0.1)
+
+    def here(self, *words):
+        return Here(self.iwarp, *words)
+
+
+def pings(lines):
+    return sum(1 for line in lines if PING.search(line))
+
+
+def verdict(count, seen, lines):
+    """rping exits with 0 also when the stream was terminated: what counts is what it printed."""
+    if seen == [count, count]:
+        return ""
+    return f"server and client saw {seen} of {count} pings: {lines[-2:]}"
+
+
+def rping(bench, size, count):
+    options = ["-C", count, "-S", size, "-v", "-V"]
+    words = " ".join(map(str, options))
+    limit = 30 + count // 10
+    # Without a count a server leaves when its client does: the end of one that counts races with
+    # its last message, in rping itself.
+    server = bench.guest.start(f"rping -s -S {size} -v -V", limit)
+    bench.await_listener_there(RPING_PORT)
+    client = bench.here("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT],
+                        *options)
+    _, lines = client.result(limit)
+    _, theirs = server.result()
+    bench.report("rping here, rping -s in the guest", f"{count} pings of {size}",
+                 verdict(count, [pings(theirs), pings(lines)], theirs + lines))
+
+    server = bench.here("rping", "-s", "-a", "127.0.0.1", "-p", OURS_PORT, *options[2:])
+    server.listens(OURS_PORT)
+    _, theirs = bench.guest.run(
+        f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}", limit)
+    _, lines = server.result(limit)
+    bench.report("rping in the guest, rping -s here", f"{count} pings of {size}",
+                 verdict(count, [pings(lines), pings(theirs)], lines + theirs))
+
+
+def has_figures(lines, size):
+    """The row of figures that a run ends with."""
+    return any(re.match(rf"\s*{size}\s+\d+\s+[\d.]+", line) for line in lines)
+
+
+def fault(client, server):
+    """What is wrong with a run; each end is (status, lines). Not every server prints figures."""
+    for name, (status, lines), figures in (("client", client, True), ("server", server, False)):
+        if status != 0 or (figures and not has_figures(lines, 4096)):
+            return f"{name} ended with {status}: {[line for line in lines if line.strip()][-3:]}"
+    return ""
+
+
+def perftest(bench, program):
+    words = " ".join(PERFTEST_OPTIONS)
+    limit = 120
+    server = bench.guest.start(f"{program} {words} -p {OTHER_PORT}", limit)
+    bench.await_listener_there(OTHER_PORT)
+    client = bench.here(program, *PERFTEST_OPTIONS, "-p", bench.guest.ports[OTHER_PORT],
+                        "127.0.0.1")
+    ours = client.result(limit)
+    theirs = server.result()
+    bench.report(f"{program} here", "its server in the guest",
+                 fault(client=ours, server=theirs))
+
+    server = bench.here(program, *PERFTEST_OPTIONS, "-p", OURS_PORT)
+    server.listens(OURS_PORT)
+    theirs = bench.guest.run(f"{program} {words} -p {OURS_PORT} {HOST_SEEN_FROM_GUEST}", limit)
+    ours = server.result(limit)
+    bench.report(f"{program} in the guest", "its server here",
+                 fault(client=theirs, server=ours))
+
+
+def run():
+    iwarp = environment_path("IWARP")
+    # Two processors: on one, a program that polls keeps the driver from sending.
+    with Guest("fixed", life=1500 if LONG else 540, cpus=2) as guest:
+        guest.set_parameters(**RTR_BY_WRITE)
+        bench = Bench(guest, iwarp)
+        for size in SIZES:
+            rping(bench, size, ITERATIONS)
+        for program in PERFTEST:
+            perftest(bench, program)
+        if re.search(r"kernel BUG|Kernel panic|Oops", guest.log()):
+            bench.report("guest", "alive", "its kernel has crashed")
+    print(f"programs: {bench.passed} passed, {bench.failed} failed")
+    return 1 if bench.failed else 0
+
+
+def main():
+    if os.environ.get("IWARP_NO_GUEST") == "1":
+        print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
+        return SKIPPED
+    if len(sys.argv) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    for program in ("rping", *PERFTEST):
+        if shutil.which(program) is None:
+            print(f"fail\t{program} is not installed (rdmacm-utils, perftest); "
+                  "IWARP_NO_GUEST=1 skips these tests")
+            return 1
+    # A time limit of ctest ends this program with a signal: the guest must go with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode == SKIPPED:
+        print(built.stdout)
+        return SKIPPED
+    if built.returncode != 0:
+        print("fail\tthe guest cannot be built; IWARP_NO_GUEST=1 skips these tests")
+        return 1
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
