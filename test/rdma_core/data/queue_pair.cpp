@@ -199,6 +199,62 @@ TEST_CASE("after RESET a queue pair is connected again") {
   pair.settle();
 }
 
+TEST_CASE("completions of a queue pair are gone after RESET, and with it") {
+  End end;
+  REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
+  REQUIRE_EQ(end.post_recv(1, 0, 8), 0);
+  REQUIRE_EQ(end.modify(IBV_QPS_ERR), 0);
+  SUBCASE("RESET") { REQUIRE_EQ(end.modify(IBV_QPS_RESET), 0); }
+  SUBCASE("destroyed") {
+    REQUIRE_EQ(ibv_destroy_qp(end.qp), 0);
+    end.qp = nullptr;
+  }
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(end.cq, 1, &wc), 0);
+}
+
+TEST_CASE("a peer may do what the queue pair and the region both allow") {
+  Pair pair;
+  pair.settle();
+  ibv_qp_attr attr{};
+  attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
+  REQUIRE_EQ(ibv_modify_qp(pair.b.qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+  success(pair.a.cq);
+  SUBCASE("a Write") {
+    pair.a.write(0, "no");
+    pair.b.write(0, "..");
+    REQUIRE_EQ(pair.b.post_recv(1, 100, 8), 0);
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 2, 0), 0);
+    CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
+    CHECK_EQ(pair.b.text(0, 2), "..");
+  }
+  SUBCASE("a Read") {
+    attr.qp_access_flags = 0;
+    REQUIRE_EQ(ibv_modify_qp(pair.b.qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+    CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
+  }
+  SUBCASE("an atomic") {
+    ibv_send_wr wr{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
+    wr.wr.atomic = {.remote_addr = pair.b.remote(64), .compare_add = 5, .rkey = pair.b.mr->rkey};
+    REQUIRE_EQ(pair.a.post(wr, 8, 8), 0);
+    CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
+  }
+}
+
+TEST_CASE("Sends need no rights, and neither has the connection to begin with a Write") {
+  End a;
+  End b;
+  a.bring_up(b.qp, 0);
+  b.bring_up(a.qp, 0);
+  for (End* one : {&a, &b}) REQUIRE_EQ(one->post_recv(1, 0, 8), 0);
+  for (End* one : {&a, &b}) REQUIRE_EQ(one->post({.opcode = IBV_WR_SEND}, 0, 8), 0);
+  for (End* one : {&a, &b}) {
+    for (int i = 0; i < 2; ++i) success(one->cq);
+  }
+}
+
 TEST_CASE("a destroyed queue pair ends its peer's connection") {
   Pair pair;
   pair.settle();

@@ -128,13 +128,13 @@ struct End {
     return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
   }
   /// RESET to RTS, towards a queue pair of this process.
-  void bring_up(const ibv_qp* peer) {
+  void bring_up(const ibv_qp* peer, unsigned rights = kAllRights) {
     ibv_port_attr port{};
     REQUIRE_EQ(ibv_query_port(context, 1, &port), 0);
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
-    attr.qp_access_flags = kAllRights;
+    attr.qp_access_flags = rights;
     REQUIRE_EQ(ibv_modify_qp(qp, &attr,
                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
                0);

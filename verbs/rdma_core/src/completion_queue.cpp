@@ -140,6 +140,7 @@ int ibv_destroy_cq(ibv_cq* cq) {
   return guarded([&] {
     if (self.context.core.alive()) {
       self.context.core.remove(self.core.get());
+      self.context.core.await_dispatcher();
       settle_events(self);
     } else {
       (void)self.core.release();  // The parent's.

@@ -9,6 +9,7 @@
 
 #include "errno_table.hpp"
 #include "limits.hpp"
+#include "memory_access.hpp"
 #include "oob.hpp"
 #include "queue_pair.hpp"
 #include "refusal.hpp"
@@ -78,6 +79,9 @@ void remember(ibv_qp_attr& known, const ibv_qp_attr& attr, int mask) {
   take_over(mask, IBV_QP_DEST_QPN, known.dest_qp_num, attr.dest_qp_num);
 }
 
+// Until the program says otherwise it is up to each region what the peer may do with it.
+void open_to_peer(Qp& qp) { qp.core->set_inbound(verbs::QpInit().inbound); }
+
 bool is_connected(Qp& qp) {
   const std::lock_guard lock(qp.mutex);
   return qp.connected;
@@ -93,6 +97,7 @@ int reset(Qp& qp) {
   }
   const std::lock_guard lock(qp.mutex);
   qp.attributes = {};
+  open_to_peer(qp);
   set_state(qp, IBV_QPS_RESET);
   return 0;
 }
@@ -174,6 +179,9 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
         return EINVAL;
       }
       remember(self.attributes, *attr, mask);
+      if ((mask & IBV_QP_ACCESS_FLAGS) != 0) {
+        self.core->set_inbound(remote_access(attr->qp_access_flags));
+      }
     }
     if ((mask & IBV_QP_STATE) != 0) return change_state(self, *attr, mask);
     limit_reads(self, *attr, mask);

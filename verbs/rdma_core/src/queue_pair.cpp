@@ -86,7 +86,8 @@ net::QpHandle make_core(Pd& pd, const Qp& qp) {
                                 .max_send_sge = cap.max_send_sge,
                                 .max_recv_sge = cap.max_recv_sge,
                                 .max_inline = cap.max_inline_data},
-                     .signal_all = qp.signal_all};
+                     .signal_all = qp.signal_all,
+                     .drop_completions = true};
   auto core = pd.context.core.rnic().create_qp(*pd.core, init);
   if (!core) throw std::system_error(core.error());
   number.keep();

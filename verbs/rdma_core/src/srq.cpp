@@ -77,6 +77,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
   return guarded([&] {
     if (self.pd.context.core.alive()) {
       self.pd.context.core.remove(self.core.get());
+      self.pd.context.core.await_dispatcher();
       settle_events(self);
     } else {
       (void)self.core.release();  // The parent's.
