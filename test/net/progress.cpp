@@ -159,6 +159,24 @@ TEST_CASE("a held stream goes on when its shared queue gets a receive [VRB-19]")
   pair.b.qp.reset();
 }
 
+TEST_CASE("a held stream ends when its peer resets it") {
+  ListenOptions listen;
+  listen.connection.receive_hold = std::chrono::hours(1);
+  for (const bool polled : {false, true}) {
+    CAPTURE(polled);
+    Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+    pair.connect();
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
+    pair.a.expect_success();
+    if (polled) poll_empty(pair.b, 500);
+    REQUIRE_FALSE(pair.a.qp->abort());
+    if (polled) {
+      while (pair.b.qp->state() == verbs::QpState::kRts) poll_empty(pair.b, 1);
+    }
+    expect(*pair.b.cm, CmEvent::Type::kDisconnected);
+  }
+}
+
 TEST_CASE("the drive lock loses no work and admits one at a time") {
   constexpr int kThreads = 3;
   constexpr int kEach = 20000;

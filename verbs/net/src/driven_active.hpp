@@ -28,6 +28,7 @@ struct DrivenConnection::Active {
   std::optional<verbs::TimePoint> timer_at;
   bool reading = false;  ///< a wait is pending; only its handler clears this
   bool writing = false;
+  bool watching = false;       ///< the same, for a reset while the stream is held
   bool quiet = false;          ///< somebody polls; the worker is not to be woken
   bool write_blocked = false;  ///< the socket buffer is full
   bool end_of_stream = false;

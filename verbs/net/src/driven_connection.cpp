@@ -296,6 +296,7 @@ bool DrivenConnection::arm() {
     }
   }
   if (!a.reading && !a.end_of_stream && !held_.load()) wait_for(false);
+  if (!a.watching && !a.end_of_stream && held_.load()) watch_held();
   if (!a.writing && a.write_blocked) wait_for(true);
   return true;
 }
@@ -309,6 +310,13 @@ void DrivenConnection::wait_for(bool write) {
         // A wait that was cancelled still says that it is over.
         self->kick(write ? kWritable : kReadable, true);
       });
+}
+
+void DrivenConnection::watch_held() {
+  active_->watching = true;
+  active_->readiness.async_wait(
+      asio::posix::stream_descriptor::wait_error,
+      [self = shared_from_this()](const boost::system::error_code&) { self->kick(kBroken, true); });
 }
 
 void DrivenConnection::arm_timer() {

@@ -118,6 +118,7 @@ class DrivenConnection final : public verbs::QpDriver,
     kAbort = 1 << 9,
     kQuiet = 1 << 10,
     kWake = 1 << 11,
+    kBroken = 1 << 12,  ///< the wait for a reset is over
   };
   struct Active;  ///< what exists while the socket is open
 
@@ -137,6 +138,7 @@ class DrivenConnection final : public verbs::QpDriver,
   void arm_timer();
   void set_quiet(bool quiet);
   void wait_for(bool write);
+  void watch_held();
   enum class Close : std::uint8_t {
     kPlain,
     kFarewell,  ///< the peer may not be done

@@ -44,6 +44,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   Active& a = *active_;
   if ((work & kReadable) != 0) a.reading = false;
   if ((work & kWritable) != 0) a.writing = false;
+  // Once both ends have sent FIN the wait would be over each time, and there is an end in sight.
+  if ((work & kBroken) != 0) a.watching = a.fin_sent;
   if ((work & (kReadable | kWritable)) != 0) ++a.wakeups;
   if ((work & kWritable) != 0) a.write_blocked = false;
   // A poller asks whether there is room worth having before it tries: the kernel says so only when
@@ -58,6 +60,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
     set_quiet(true);
   }
   control(work, mpa::Clock::now());
+  // A held stream is not read, and so would not notice.
+  if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
   std::uint32_t left = 0;
   if ((work & (kReadable | kReceive | kPoll)) != 0 && receive()) left |= kReceive;
   if (transmit()) left |= kTransmit;

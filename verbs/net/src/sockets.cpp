@@ -163,6 +163,11 @@ bool writable(int fd) {
   return ::poll(&want, 1, 0) > 0;
 }
 
+bool is_broken(int fd) {
+  pollfd want{.fd = fd, .events = 0, .revents = 0};
+  return ::poll(&want, 1, 0) > 0 && (want.revents & POLLERR) != 0;
+}
+
 void reset_on_close(int fd) {
   const linger now{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);

@@ -56,6 +56,8 @@ std::size_t effective_mss(int fd);
 std::error_code pending_error(int fd);
 /// Has the socket buffer room worth a send, as poll(2) sees it? Does not wait.
 bool writable(int fd);
+/// The peer has reset it, or TCP given up; what came before may still lie there.
+bool is_broken(int fd);
 /// Makes the coming close a reset.
 void reset_on_close(int fd);
 
