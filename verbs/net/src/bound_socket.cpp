@@ -2,11 +2,14 @@
 // From an address to a bound socket: which addresses to try, and which ports.
 #include "iwarp/net/bound_socket.hpp"
 
+#include <unistd.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <vector>
 
 #include "cm.hpp"
+#include "descriptors.hpp"
 #include "sockets.hpp"
 
 namespace iwarp::net {
@@ -49,15 +52,27 @@ std::error_code known_or_own(const std::error_code& error) {
 
 }  // namespace
 
+BoundSocket::BoundSocket(int fd, Address local) : fd_(fd), local_(std::move(local)) {
+  remember(fd_);
+}
+
 BoundSocket& BoundSocket::operator=(BoundSocket&& o) noexcept {
   if (this != &o) {
-    const UniqueFd before(std::exchange(fd_, std::exchange(o.fd_, -1)));
+    if (forget(fd_)) ::close(fd_);
+    fd_ = std::exchange(o.fd_, -1);
     local_ = std::move(o.local_);
   }
   return *this;
 }
 
-BoundSocket::~BoundSocket() { const UniqueFd closes(fd_); }
+BoundSocket::~BoundSocket() {
+  if (forget(fd_)) ::close(fd_);
+}
+
+int BoundSocket::release() {
+  forget(fd_);
+  return std::exchange(fd_, -1);
+}
 
 std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range) {
   const bool dual_stack = at.host.empty();

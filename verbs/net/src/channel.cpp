@@ -12,13 +12,18 @@
 #include <limits>
 #include <system_error>
 
+#include "descriptors.hpp"
+
 namespace iwarp::net {
 
 EventFd::EventFd() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {
   if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  remember(fd_);
 }
 
-EventFd::~EventFd() { ::close(fd_); }
+EventFd::~EventFd() {
+  if (forget(fd_)) ::close(fd_);
+}
 
 void EventFd::signal() {
   const std::uint64_t one = 1;

@@ -17,7 +17,8 @@ namespace iwarp::net {
 
 class BoundSocket {
  public:
-  BoundSocket(int fd, Address local) : fd_(fd), local_(std::move(local)) {}
+  /// Takes `fd` over.
+  BoundSocket(int fd, Address local);
   BoundSocket(BoundSocket&& o) noexcept
       : fd_(std::exchange(o.fd_, -1)), local_(std::move(o.local_)) {}
   BoundSocket& operator=(BoundSocket&& o) noexcept;
@@ -27,7 +28,7 @@ class BoundSocket {
   const Address& local() const { return local_; }
   int fd() const { return fd_; }
   /// The descriptor; whoever calls this closes it.
-  int release() { return std::exchange(fd_, -1); }
+  int release();
 
  private:
   int fd_ = -1;

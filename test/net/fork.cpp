@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that forks while it is connected: the child lets go of everything, the parent goes on,
+// and what the parent ends has ended although the child lives.
+#include "iwarp/net/fork.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <ostream>
+
+#include "raw_peer.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+using verbs::WrOpcode;
+
+namespace {
+
+/// A child that has let go, and lives until this is gone. Its exit status says how many of
+/// `descriptors` were still open.
+class Child {
+ public:
+  explicit Child(const std::vector<int>& descriptors) {
+    REQUIRE_EQ(::pipe(ready_.data()), 0);
+    REQUIRE_EQ(::pipe(stay_.data()), 0);
+    pid_ = ::fork();
+    REQUIRE_GE(pid_, 0);
+    if (pid_ == 0) live(descriptors);
+    char done = 0;
+    REQUIRE_EQ(::read(ready_[0], &done, 1), 1);
+  }
+  ~Child() {
+    ::close(stay_[1]);
+    int status = 0;
+    CHECK_EQ(::waitpid(pid_, &status, 0), pid_);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), 0);
+    for (const int fd : {ready_[0], ready_[1], stay_[0]}) ::close(fd);
+  }
+
+ private:
+  // Nothing here takes a lock: another thread of the parent may have held it.
+  [[noreturn]] void live(const std::vector<int>& descriptors) {
+    close_inherited();
+    int open = 0;
+    for (const int fd : descriptors) open += ::fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+    ::close(stay_[1]);
+    char end = 0;
+    const bool told = ::write(ready_[1], &end, 1) == 1 && ::read(stay_[0], &end, 1) == 0;
+    ::_exit(told ? open : 99);
+  }
+
+  std::array<int, 2> ready_{};
+  std::array<int, 2> stay_{};
+  pid_t pid_ = -1;
+};
+
+}  // namespace
+
+TEST_CASE("a connection goes on in the parent of a fork, and ends there while the child lives") {
+  Pair pair;
+  pair.connect();
+  const auto bound = must(bind_tcp({"127.0.0.1", 0}));
+  const Child child(
+      {pair.a.cm->fd(), pair.a.channel->fd(), pair.rnic->async_events().fd(), bound.fd()});
+  pair.b.post_recv(0, 4096);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 4096));
+  pair.a.expect_success();
+  pair.b.expect_success();
+  CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 4096, pair.b.buffer.begin()));
+  // A reset goes out when the last descriptor of the socket is closed.
+  REQUIRE_FALSE(pair.a.qp->abort());
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  REQUIRE_FALSE(pair.a.qp->reset());
+  REQUIRE_FALSE(pair.b.qp->reset());
+  pair.connect();
+}
+
+TEST_CASE("a peer's close and a listener's end are not kept from others by a child") {
+  RawListener server;
+  Pair pair;
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
+  auto peer = server.accept();
+  const Child child({});
+  peer.close();
+  // Asked again, in the plainest way.
+  peer = server.accept();
+  peer.close();
+  expect(*pair.a.cm, Type::kConnectFailed);
+  const auto at = pair.listener->local();
+  pair.listener.reset();
+  CHECK(bind_tcp(at).has_value());
+}
