@@ -3,6 +3,8 @@
 // see cm_events.cpp; what the program did wrong is said at once.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "cm_address.hpp"
 #include "cm_id.hpp"
@@ -13,6 +15,11 @@
 
 namespace iwarp::rdma_core {
 namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kGrace = 20ms;
+constexpr auto kPause = 500us;
 
 using PrivateData = std::vector<std::byte>;
 
@@ -141,8 +148,7 @@ int disconnect(CmId& id) {
     }
     if (num == 0 && id.outstanding == (id.abi.event != nullptr ? 1U : 0U)) return 0;
   }
-  // An error: it is closing already. The event comes, or is there.
-  if (num != 0) id.core->with_qp(num, [](Qp& qp) { qp.core->disconnect(); });
+  if (num != 0) end_connection(*id.core, num);
   return wait_for_event(id);
 }
 
@@ -152,6 +158,26 @@ int establish(CmId& id) {
 }
 
 }  // namespace
+
+// The kernel's drivers flush what is under way when a connection is to end, because the peer may
+// have no receives for it any more, and is to hear of the end. What takes them no time is given
+// some here.
+void end_connection(Core& core, verbs::QpNum num) {
+  const auto until = std::chrono::steady_clock::now() + kGrace;
+  const auto under_way = [&] {
+    bool out = false;
+    core.with_qp(num, [&](Qp& qp) { out = qp.core->query().send_outstanding != 0; });
+    return out;
+  };
+  bool flush = false;
+  while (under_way() && !flush) {
+    std::this_thread::sleep_for(kPause);
+    flush = std::chrono::steady_clock::now() >= until;
+  }
+  // An error: it is closing already, and the event comes, or is there.
+  core.with_qp(num, [&](Qp& qp) { (void)(flush ? qp.core->abort() : qp.core->disconnect()); });
+}
+
 }  // namespace iwarp::rdma_core
 
 using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half

@@ -57,7 +57,7 @@ void end(CmId& id, Leftovers& left) {
   left.events.clear();
   // Whoever lets go of a request without a word says no, and of a connection, goodbye.
   left.request.reset();
-  if (left.connected) id.core->with_qp(*left.connected, [](Qp& qp) { qp.core->disconnect(); });
+  if (left.connected) end_connection(*id.core, *left.connected);
 }
 
 int destroy(CmId& id) {

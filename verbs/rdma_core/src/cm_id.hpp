@@ -122,6 +122,8 @@ int wait_for_event(CmId& id);
 /// A synchronous id's last event, if it has one.
 void acknowledge_last(CmId& id);
 
+/// The orderly end of a connection that an id has or had; waits for a moment at most.
+void end_connection(Core& core, verbs::QpNum num);
 /// ibv_destroy_qp() has taken it away: its connection is over for the id that had it.
 void forget_qp(verbs::QpNum num);
 
