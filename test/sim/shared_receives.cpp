@@ -116,6 +116,31 @@ TEST_CASE("the limit event comes once, when fewer are left [VRB-19] [SEC-22] [RD
   CHECK(s.limit_events == 2);
 }
 
+TEST_CASE("in Error a queue pair says once that it takes no more shared receives [VRB-19]") {
+  for (const int how : {0, 1, 2}) {
+    CAPTURE(how);
+    Shared s;
+    s.post_receives(0, 4);
+    End& end = *s.first->b;
+    const auto told = [&end] { return count(end, AsyncEventType::kLastReceive); };
+    s.send(0, 1);
+    if (how == 0) CHECK(!end.qp->abort());
+    if (how == 1) CHECK(!end.qp->terminate());
+    if (how == 2) end.connection->lost(end.now);
+    s.first->run();
+    CHECK(end.qp->state() == QpState::kError);
+    CHECK(told() == 1);
+    CHECK(end.async.back().type == AsyncEventType::kLastReceive);
+    CHECK(!end.qp->abort());
+    CHECK(told() == 1);
+    CHECK(count(*s.second->b, AsyncEventType::kLastReceive) == 0);
+    CHECK(count(*s.first->a, AsyncEventType::kLastReceive) == 0);  // it has a queue of its own
+    CHECK(!end.qp->reset());
+    CHECK(!end.qp->abort());
+    CHECK(told() == 2);  // a new life
+  }
+}
+
 TEST_CASE("a stream held for a shared receive goes on soon after one is posted") {
   ConnectionOptions hold;
   hold.receive_hold = 5s;

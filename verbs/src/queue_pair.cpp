@@ -311,6 +311,9 @@ void QueuePair::event(QpEvent event) {
     async(next == QpState::kIdle ? AsyncEventType::kLlpCloseComplete
                                  : AsyncEventType::kBadClose);  // [VRB-17] [VRB-18]
   }
+  if (init_.srq != nullptr && next == QpState::kError && before != QpState::kError) {
+    async(AsyncEventType::kLastReceive);  // The one it held was flushed above.
+  }
 }
 
 void QueuePair::async(AsyncEventType type, const std::optional<rdmap::Terminate>& terminate) {

@@ -48,9 +48,9 @@ std::string_view to_string(QpState state) {
 }
 
 std::string_view to_string(AsyncEventType type) {
-  static constexpr std::array<std::string_view, 7> kNames{
+  static constexpr std::array<std::string_view, 8> kNames{
       "Terminate received", "Terminate sent", "LLP connection lost", "LLP close complete",
-      "bad close",          "CQ overflow",    "SRQ limit reached"};
+      "bad close",          "CQ overflow",    "SRQ limit reached",   "last receive taken"};
   return name(kNames, type);
 }
 

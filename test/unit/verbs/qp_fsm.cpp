@@ -51,7 +51,7 @@ TEST_CASE("every enumerator has a name of its own") {
   check_names(WcStatus::kFatal);
   check_names(WcOpcode::kRecvImmediate);
   check_names(QpState::kError);
-  check_names(AsyncEventType::kSrqLimit);
+  check_names(AsyncEventType::kLastReceive);
   check_names(QpEvent::kReset);
 }
 

@@ -64,12 +64,14 @@ TEST_CASE(
   CHECK(srq.arm_limit(9) == Errc::kInvalidArgument);
   for (std::uint64_t id = 0; id < 6; ++id) CHECK(!srq.post_recv({.wr_id = id, .sgl = {}}));
   CHECK(!srq.arm_limit(4));
+  CHECK(srq.armed_limit() == 4);
   CHECK(srq.take().has_value());
   CHECK(srq.take().has_value());
   CHECK(events == 0);
   CHECK(srq.take().has_value());
   CHECK(srq.take().has_value());
   CHECK(events == 1);
+  CHECK(srq.armed_limit() == 0);
   CHECK(!srq.arm_limit(8));
   CHECK(!srq.arm_limit(0));
   CHECK(srq.take().has_value());

@@ -73,6 +73,8 @@ class SharedReceiveQueue {
   std::error_code post_recv(const RecvWr& wr);
   /// One event when fewer than `limit` receives are left; 0 disarms.
   std::error_code arm_limit(std::size_t limit);
+  /// 0: not armed, or the event has come.
+  std::size_t armed_limit() const { return armed_limit_.load(); }
 
   PdId pd() const { return pd_; }
   const Limits& limits() const { return limits_; }

@@ -191,6 +191,7 @@ enum class AsyncEventType : std::uint8_t {
   kBadClose,           ///< QP: closed while work was posted or data came [VRB-17]
   kCqOverflow,         ///< CQ: completions were lost; its QPs are in error
   kSrqLimit,           ///< SRQ: fewer requests than the limit are left
+  kLastReceive,        ///< QP with an SRQ: it is in Error and will take no more receives from it
 };
 std::string_view to_string(AsyncEventType type);
 
