@@ -26,12 +26,6 @@ void tell(Qp& qp, const rdmap::Terminate& terminate) {
       {.element = {.qp = qp.handle()}, .event_type = event_type(terminate.fault)});
 }
 
-void tell_last_receive(Qp& qp) {
-  qp.async_events.fetch_add(1);
-  qp.context.async.push(
-      {.element = {.qp = qp.handle()}, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED});
-}
-
 void tell_overflow(Cq& cq) {
   cq.async_events.fetch_add(1);
   cq.context.async.push({.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
@@ -60,9 +54,7 @@ void dispatch_async_event(Core& core, const verbs::AsyncEvent& event) {
     case AsyncEventType::kSrqLimit:
       core.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
       return;
-    case AsyncEventType::kLastReceive:
-      core.with_qp(event.qp_num, tell_last_receive);
-      return;
+    case AsyncEventType::kLastReceive:  // Told with the state that the program sees.
     case AsyncEventType::kLlpConnectionLost:
     case AsyncEventType::kLlpCloseComplete:
     case AsyncEventType::kBadClose:
