@@ -159,6 +159,20 @@ void happened(Core& core, Qp& qp, net::CmEvent& event) {
   if (established && (id == nullptr || id->disconnect_wanted)) qp.core->disconnect();
 }
 
+// rping ends with a thread of its own in rdma_get_cm_event(), or just about to call it again. The
+// kernel keeps such a thread waiting until the process ends, so the latest channels stay for a
+// while, and those that are waited on for good.
+void retire(EventChannel& channel) {
+  constexpr std::size_t kKept = 8;
+  const std::lock_guard lock(cm().mutex);
+  auto& retired = cm().retired;
+  retired.push_back(&channel);
+  if (retired.size() <= kKept) return;
+  EventChannel* const oldest = retired.front();
+  retired.pop_front();
+  if (!oldest->events.is_awaited()) delete oldest;
+}
+
 }  // namespace
 
 void dispatch_cm_event(Core& core, net::CmEvent event) {
@@ -201,7 +215,7 @@ rdma_event_channel* rdma_create_event_channel() {
   return guarded_pointer<rdma_event_channel>([] { return &(new EventChannel)->abi; });
 }
 
-void rdma_destroy_event_channel(rdma_event_channel* channel) { delete &EventChannel::of(channel); }
+void rdma_destroy_event_channel(rdma_event_channel* channel) { retire(EventChannel::of(channel)); }
 
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (channel == nullptr || event == nullptr) return minus_one(EINVAL);

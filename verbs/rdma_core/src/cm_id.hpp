@@ -9,6 +9,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -101,6 +102,7 @@ struct Cm {
   /// Who hears of a queue pair from rdma_connect() or rdma_accept() until its connection ends;
   /// null: the id was destroyed while it connected.
   std::unordered_map<verbs::QpNum, CmId*> by_qp;
+  std::deque<EventChannel*> retired;  ///< destroyed, but see retire()
 };
 Cm& cm();
 

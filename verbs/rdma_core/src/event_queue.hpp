@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <deque>
@@ -43,6 +44,7 @@ class EventQueue {
   /// The oldest event; waits for it unless the program made the descriptor non-blocking. Otherwise
   /// an errno: EAGAIN, or EINTR when a signal handler wants system calls to be interrupted.
   std::expected<T, int> get() {
+    const Reader reader(readers_);
     for (;;) {
       std::uint64_t count = 0;
       if (::read(fd_, &count, sizeof count) < 0) return std::unexpected(errno);
@@ -53,6 +55,10 @@ class EventQueue {
       return out;
     }
   }
+
+  /// A thread is in get(). With the kernel's descriptors programs may close what another thread
+  /// blocks on, which then blocks until the process ends: such a queue has to be left as it is.
+  bool is_awaited() const { return readers_.load() != 0; }
 
   /// Takes the events for which `gone` says yes back, counts included.
   template <typename Predicate>
@@ -80,6 +86,15 @@ class EventQueue {
   }
 
  private:
+  /// Counts a thread, also when it is cancelled.
+  struct Reader {
+    explicit Reader(std::atomic<int>& readers) : count(readers) { ++count; }
+    ~Reader() { --count; }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    std::atomic<int>& count;
+  };
+
   // Never blocks: somebody in get() may have taken the count already, and finds nothing then.
   void take_count() {
     std::uint64_t count = 0;
@@ -93,6 +108,7 @@ class EventQueue {
   }
 
   const int fd_;
+  std::atomic<int> readers_{0};
   std::mutex mutex_;
   std::deque<T> events_;
 };
