@@ -5,13 +5,16 @@
 
 build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
-  libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev doctest-dev libbenchmark-dev)
+  libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev doctest-dev libbenchmark-dev
+  libibverbs-dev librdmacm-dev)
 boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers
 test_packages=(tshark clang-format-19 clang-tidy-19)
+verbs_packages=(  # programs that are run, unmodified, on our libibverbs and librdmacm
+  rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 interop_packages=(  # to build and run a guest with the kernel's siw, see test/interop/siw
   qemu-system-x86 gcc-12 make binutils cpio kmod xz-utils busybox-static iproute2
-  rdmacm-utils ibverbs-utils ibverbs-providers perftest libibverbs-dev librdmacm-dev)
+  rdmacm-utils ibverbs-utils ibverbs-providers perftest)
 
 # The guest is made of Debian's kernel packages, so only there; IWARP_NO_GUEST=1 does without it.
 wants_guest() {

@@ -42,10 +42,13 @@ if [ "$preset" = fuzz ]; then packages+=("${fuzz_packages[@]}"); fi
 case $label in
   '' | interop) if wants_guest; then packages+=("${interop_packages[@]}"); fi ;;
 esac
-install_packages "${packages[@]}"
-# Of the labels in use, `threads` and `apps` need only a part of the tree.
 case $label in
-  threads | apps) configure_and_build "$preset" --target "label_$label" ;;
+  '' | rdma_core | tier[123] | threads) packages+=("${verbs_packages[@]}") ;;
+esac
+install_packages "${packages[@]}"
+# Of the labels in use, these need only a part of the tree.
+case $label in
+  threads | apps | rdma_core) configure_and_build "$preset" --target "label_$label" ;;
   *) configure_and_build "$preset" ;;
 esac
 
