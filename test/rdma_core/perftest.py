@@ -7,6 +7,8 @@ from support import SANITIZER, Case, free_port
 TOOLS = tuple(f"ib_{kind}_{what}" for kind in ("write", "read", "send", "atomic")
               for what in ("bw", "lat"))
 ITERATIONS = 100 if SANITIZER else 1000
+# It polls memory and never a queue, so it takes the processor that would bring the next octets.
+FEWER = {"ib_write_lat": 100}
 ALL_SIZES = tuple(1 << n for n in range(1, 24))
 
 
@@ -27,19 +29,17 @@ def takes(tool, option):
 
 
 class PerftestCase(Case):
-    def measure(self, tool, *words, host="127.0.0.1", sizes=None, iterations=ITERATIONS, **how):
-        """One run. Each of `sizes` must be a row of both tables, with what was measured."""
+    def measure(self, tool, *words, host="127.0.0.1", iterations=ITERATIONS, **how):
+        """One run. Each size must have a row in the client's table, with figures in it."""
         port = free_port()
         call = [tool, "-F", "-p", port, *words]
         if "-D" not in words:
-            call += ["-n", iterations]
+            call += ["-n", min(iterations, FEWER.get(tool, iterations))]
         server, client = self.pair(call, [*call, host], port, **how)
         self.assert_silent(server, client)
-        for size in sizes or ("[0-9]+",):
-            # bytes, iterations, and at least two figures that are no zero
-            row = rf"(?m)^ {size} +[1-9][0-9]* +[0-9.]*[1-9][0-9.]* .*[1-9]"
-            self.assertRegex(client.out, row, str(client))
-        return server, client
+        sizes = self.sizes(client)
+        self.assertEqual(sizes, ALL_SIZES if "-a" in words else sizes[:1], str(client))
+        self.assertTrue(sizes, str(client))
 
     def each(self, option, *words, tools=TOOLS, **how):
         """One run of each tool that takes the option."""
@@ -48,5 +48,7 @@ class PerftestCase(Case):
                 with self.subTest(tool=tool, words=words):
                     self.measure(tool, *words, **how)
 
-    def rows(self, result):
-        return [int(row) for row in re.findall(r"(?m)^ (\d+) +[1-9]\d* ", result.out)]
+    def sizes(self, result):
+        """Of the rows that have a count of iterations, and behind it figures that are not all 0."""
+        return tuple(int(size) for size in
+                     re.findall(r"(?m)^ (\d+) +[1-9]\d* +.*[1-9]", result.out))

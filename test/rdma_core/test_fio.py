@@ -14,10 +14,10 @@ class Fio(Case):
                   "--output-format=json", *words)
         serving = {"write": "read", "read": "write"}[rw]
         server, client = self.pair(
-            ("fio", "--name=target", f"--rw={serving}", "--iodepth=16", "--bindname=127.0.0.1",
-             *shared),
-            ("fio", "--name=source", f"--rw={rw}", "--iodepth=8", "--iodepth_batch_complete=1",
-             "--hostname=127.0.0.1", f"--verb={verb}", *shared), port)
+            ("fio", "--name=target", *shared, f"--rw={serving}", "--iodepth=16",
+             "--bindname=127.0.0.1"),
+            ("fio", "--name=source", *shared, f"--rw={rw}", "--iodepth=8",
+             "--iodepth_batch_complete=1", "--hostname=127.0.0.1", f"--verb={verb}"), port)
         self.assert_silent(server, client)
         job = json.loads(client.out[client.out.index("{"):])["jobs"][0]
         self.assertEqual(job["error"], 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """perftest over rdma_cm (-R): each tool with each option that it has."""
-from perftest import ALL_SIZES, ITERATIONS, TOOLS, PerftestCase
-from support import LONG, SANITIZER, main
+from perftest import ITERATIONS, TOOLS, PerftestCase
+from support import LONG, PATIENCE, SANITIZER, main
 
 
 class OverRdmaCm(PerftestCase):
@@ -9,11 +9,9 @@ class OverRdmaCm(PerftestCase):
         self.each("-R", "-R")
 
     def test_all_sizes(self):
-        for tool in ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw",
-                     "ib_send_lat"):
-            with self.subTest(tool=tool):
-                server, client = self.measure(tool, "-R", "-a", iterations=20 if LONG else 5)
-                self.assertEqual(tuple(self.rows(client)), ALL_SIZES, str(client))
+        # Most of the time goes into filling the buffers, hundreds of them for ib_send_*.
+        self.each("-a", "-R", "-a", tools=TOOLS if LONG else ("ib_write_bw", "ib_read_lat"),
+                  iterations=5, timeout=3 * PATIENCE)
 
     def test_both_directions(self):
         self.each("-b", "-R", "-b")
@@ -25,7 +23,8 @@ class OverRdmaCm(PerftestCase):
         self.each("-e", "-R", "-e")
 
     def test_for_a_time(self):
-        self.each("-D", "-R", "-D", 2 if LONG else 1, "-f", 0)
+        self.each("-D", "-R", "-D", 1, "-f", 0,
+                  tools=TOOLS if LONG else ("ib_write_bw", "ib_send_lat"))
 
     def test_inline(self):
         self.each("-I", "-R", "-I", 64, "-s", 64)
@@ -38,13 +37,13 @@ class OverRdmaCm(PerftestCase):
     def test_queues_of_other_depths(self):
         self.measure("ib_write_bw", "-R", "-t", 1)
         self.measure("ib_write_bw", "-R", "-t", 4096, "-s", 512, iterations=ITERATIONS * 5)
-        self.measure("ib_send_bw", "-R", "-r", 1, "-t", 4)
+        self.measure("ib_send_bw", "-R", "-r", 8, "-t", 4)
         self.measure("ib_read_bw", "-R", "-o", 1)
         self.measure("ib_write_bw", "-R", "-Q", 1)
 
     def test_lists_of_requests(self):
-        self.measure("ib_write_bw", "-R", "-l", 32)
-        self.measure("ib_send_bw", "-R", "-l", 16, "--recv_post_list", 16)
+        self.measure("ib_write_bw", "-R", "-l", 32, iterations=320)
+        self.measure("ib_send_bw", "-R", "-l", 16, "--recv_post_list", 16, iterations=320)
 
     def test_ibv_post_send_instead_of_the_newer_calls(self):
         self.measure("ib_write_bw", "-R", "--use_old_post_send")
@@ -52,9 +51,6 @@ class OverRdmaCm(PerftestCase):
 
     def test_compare_and_swap(self):
         self.measure("ib_atomic_lat", "-R", "-A", "CMP_AND_SWAP")
-
-    def test_ipv6(self):
-        self.measure("ib_write_lat", "-R", "--ipv6", host="::1")
 
     def test_how_connections_are_set_up(self):
         for options in (("--crc", "off"), ("--markers",), ("--fpdu", "max"),

@@ -100,9 +100,8 @@ TEST_CASE("a reject reaches the client with its private data") {
   const Id listener = listening(channel, &port);
   const Channel mine = make_channel();
   const Id client = resolved(mine, Address("127.0.0.1", port));
-  const Pd pd(ibv_alloc_pd(client->verbs));
   ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-  REQUIRE(rdma_create_qp(client.get(), pd.get(), &init) == 0);
+  REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
   rdma_conn_param param{.retry_count = 7};
   REQUIRE(rdma_connect(client.get(), &param) == 0);
   {
@@ -120,9 +119,8 @@ TEST_CASE("where nobody listens a connection is rejected") {
   std::uint16_t port = 0;
   listening(channel, &port).reset();
   const Id client = resolved(channel, Address("127.0.0.1", port));
-  const Pd pd(ibv_alloc_pd(client->verbs));
   ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-  REQUIRE(rdma_create_qp(client.get(), pd.get(), &init) == 0);
+  REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
   rdma_conn_param param{};
   REQUIRE(rdma_connect(client.get(), &param) == 0);
   expect(channel, RDMA_CM_EVENT_REJECTED);
@@ -133,9 +131,8 @@ TEST_CASE("a server that opens its listener a moment late is found") {
   std::uint16_t port = 0;
   listening(channel, &port).reset();
   const Id client = resolved(channel, Address("127.0.0.1", port));
-  const Pd pd(ibv_alloc_pd(client->verbs));
   ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-  REQUIRE(rdma_create_qp(client.get(), pd.get(), &init) == 0);
+  REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
   rdma_conn_param param{.retry_count = 7};
   REQUIRE(rdma_connect(client.get(), &param) == 0);  // refused, and tried again for a while
 
