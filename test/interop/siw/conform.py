@@ -6,17 +6,13 @@ Usage: conform.py stock|fixed     fails unless exactly what is known of this siw
 Environment: IWARP SIW_CACHE; IWARP_NO_GUEST=1 to skip."""
 import datetime
 import json
-import os
 import pathlib
-import signal
-import subprocess
 import sys
 import tempfile
 
 from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, Guest, Listener, environment_path,
-                   run_here)
+                   need_guest, run_here)
 
-SKIPPED = 77
 # What Debian's siw does and RFC 5044, 6581, 5041 and 5040 do not allow; see rfc-notes/siw.md.
 ALWAYS = {
     "mpa/startup/crc-by-default": "does not ask for CRCs unless told to",
@@ -193,14 +189,7 @@ def write_table(path):
 
 
 def main():
-    if os.environ.get("IWARP_NO_GUEST") == "1":
-        print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
-        return SKIPPED
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
-    if built.returncode != 0:
-        print(built.stdout or "fail\tthe guest cannot be built; IWARP_NO_GUEST=1 skips this test")
-        return SKIPPED if built.returncode == SKIPPED else 1
+    need_guest()
     if len(sys.argv) == 3 and sys.argv[1] == "--table":
         return write_table(sys.argv[2])
     if len(sys.argv) == 2 and sys.argv[1] in ("stock", "fixed"):

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -17,6 +18,22 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 HOST_SEEN_FROM_GUEST = "10.0.2.2"
 GUEST_ADDRESS = "10.0.2.15"
+
+
+SKIPPED = 77
+
+
+def need_guest():
+    """Ends the program, loudly, when there cannot be a guest: as skipped, or as failed."""
+    if os.environ.get("IWARP_NO_GUEST") == "1":
+        print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
+        sys.exit(SKIPPED)
+    # A time limit of ctest ends this program with a signal: the guest must go with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode != 0:
+        print(built.stdout or "fail\tthe guest cannot be built; IWARP_NO_GUEST=1 skips these tests")
+        sys.exit(SKIPPED if built.returncode == SKIPPED else 1)
 
 
 class Output:

@@ -10,19 +10,16 @@ import dataclasses
 import itertools
 import os
 import re
-import signal
-import subprocess
 import sys
 import time
 
-from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, Guest, Listener, environment_path,
-                   run_here)
+from guest import (GUEST_ADDRESS, HOST_SEEN_FROM_GUEST, Guest, Listener, environment_path,
+                   need_guest, run_here)
 
 LONG = os.environ.get("IWARP_LONG") == "1"
 KINDS = ("send", "send-se", "send-inv", "send-se-inv", "write", "read", "mixed")
 SIZES = (0, 1, 4096, 1 << 20)
 RTR_TYPE = {"write": 128, "read": 64}  # siw keeps it in network byte order
-SKIPPED = 77
 
 # Defects of the driver as Linux 6.1 has it; see rfc-notes/siw.md. Cells that match may fail.
 KNOWN = {
@@ -298,24 +295,13 @@ def run(variant, report):
 
 
 def main():
-    if os.environ.get("IWARP_NO_GUEST") == "1":
-        print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
-        return SKIPPED
     if len(sys.argv) not in (2, 3) or sys.argv[1] not in KNOWN:
         print(__doc__, file=sys.stderr)
         return 2
+    need_guest()
     if not os.environ.get("VERBS_PARTNER"):
         print("fail\tverbs_partner was not built: libibverbs-dev and librdmacm-dev are missing; "
               "IWARP_NO_GUEST=1 skips these tests")
-        return 1
-    # A time limit of ctest ends this program with a signal: the guest must go with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
-    if built.returncode == SKIPPED:
-        print(built.stdout)
-        return SKIPPED
-    if built.returncode != 0:
-        print("fail\tthe guest cannot be built; IWARP_NO_GUEST=1 skips these tests")
         return 1
     report = Report(sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else None)
     run(sys.argv[1], report)

@@ -9,15 +9,13 @@ environment: IWARP SIW_CACHE; IWARP_LONG=1 for the long form, IWARP_NO_GUEST=1 t
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
 
-from guest import HERE, HOST_SEEN_FROM_GUEST, Guest, Output, environment_path
+from guest import HOST_SEEN_FROM_GUEST, Guest, Output, environment_path, need_guest
 
 LONG = os.environ.get("IWARP_LONG") == "1"
-SKIPPED = 77
 ITERATIONS = 1000
 RPING_PORT, OTHER_PORT = 7174, 7600
 # rping has no smaller ones: its text alone is longer. The largest is 64 KiB less its last octet.
@@ -186,26 +184,15 @@ def run():
 
 
 def main():
-    if os.environ.get("IWARP_NO_GUEST") == "1":
-        print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
-        return SKIPPED
     if len(sys.argv) != 1:
         print(__doc__, file=sys.stderr)
         return 2
+    need_guest()
     for program in ("rping", *PERFTEST):
         if shutil.which(program) is None:
             print(f"fail\t{program} is not installed (rdmacm-utils, perftest); "
                   "IWARP_NO_GUEST=1 skips these tests")
             return 1
-    # A time limit of ctest ends this program with a signal: the guest must go with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
-    if built.returncode == SKIPPED:
-        print(built.stdout)
-        return SKIPPED
-    if built.returncode != 0:
-        print("fail\tthe guest cannot be built; IWARP_NO_GUEST=1 skips these tests")
-        return 1
     return run()
 
 
