@@ -50,18 +50,24 @@ bool mpa_revision(Settings& s, std::string_view text) {
   return true;
 }
 
+template <typename T, std::size_t N>
+bool choose(const std::array<std::pair<std::string_view, T>, N>& from, std::string_view text,
+            T& out) {
+  for (const auto& [name, value] : from) {
+    if (name != text) continue;
+    out = value;
+    return true;
+  }
+  return false;
+}
+
 bool rtr(Settings& s, std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, mpa::Rtr>, 4> kKinds{
       {{"none", mpa::Rtr::kNone},
        {"write", mpa::Rtr::kWrite},
        {"read", mpa::Rtr::kRead},
        {"send", mpa::Rtr::kSend}}};
-  for (const auto& [name, kind] : kKinds) {
-    if (name != text) continue;
-    s.connection.startup.rtr = kind;
-    return true;
-  }
-  return false;
+  return choose(kKinds, text, s.connection.startup.rtr);
 }
 
 bool fpdu(Settings& s, std::string_view text) {
@@ -114,27 +120,17 @@ bool port_range(Settings& s, std::string_view text) {
 }
 
 bool out_of_band(Settings& s, std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, OutOfBandPeers>, 3> kModes{
+  static constexpr std::array<std::pair<std::string_view, OutOfBandPeers>, 3> kPeers{
       {{"off", OutOfBandPeers::kOff},
        {"loopback", OutOfBandPeers::kLoopback},
        {"on", OutOfBandPeers::kOn}}};
-  for (const auto& [name, mode] : kModes) {
-    if (name != text) continue;
-    s.out_of_band = mode;
-    return true;
-  }
-  return false;
+  return choose(kPeers, text, s.out_of_band);
 }
 
 bool log(Settings& s, std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, Log>, 3> kLevels{
       {{"off", Log::kOff}, {"refusals", Log::kRefusals}, {"connections", Log::kConnections}}};
-  for (const auto& [name, level] : kLevels) {
-    if (name != text) continue;
-    s.log = level;
-    return true;
-  }
-  return false;
+  return choose(kLevels, text, s.log);
 }
 
 /// %p stands for the process id, so that every process of a job has a file of its own.
