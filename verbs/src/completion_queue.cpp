@@ -86,4 +86,14 @@ void CompletionQueue::drop(std::uint32_t qp_num) {
   size_.store(kept, std::memory_order_release);
 }
 
+bool CompletionQueue::has_success(std::uint32_t qp_num) {
+  const std::lock_guard lock(mutex_);
+  const auto size = size_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < size; ++i) {
+    const WorkCompletion& wc = ring_[(head_ + i) % capacity_].wc;
+    if (wc.qp_num == qp_num && wc.status == WcStatus::kSuccess) return true;
+  }
+  return false;
+}
+
 }  // namespace iwarp::verbs

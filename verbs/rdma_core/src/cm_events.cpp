@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include "cm_address.hpp"
 #include "cm_id.hpp"
@@ -22,6 +23,9 @@ namespace {
 
 using Type = net::CmEvent::Type;
 using verbs::Errc;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kPatience = std::chrono::milliseconds(200);
 
 template <typename T>
 std::uint8_t clamped(T value) {
@@ -119,6 +123,18 @@ void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
                              now.ord));
 }
 
+/// DISCONNECTED, once the program has polled what succeeded before, or does not seem to want to.
+/// Devices tell of the end milliseconds after the last message, and programs count on that: those
+/// on libfabric destroy the queue pair, completions included, when they hear of it.
+void tell_end(std::unique_ptr<CmEventRecord> event, const Qp& qp) {
+  const auto num = qp.core->num();
+  if (qp.core->init().recv_cq->has_success(num)) {
+    cm().endings.push_back({std::move(event), num, Clock::now() + kPatience});
+  } else {
+    queue_event(std::move(event));
+  }
+}
+
 void tell(CmId& id, const Qp& qp, net::CmEvent& event) {
   const bool established = event.type == Type::kEstablished;
   const auto outcome = outcome_of(event, id.passive);
@@ -131,7 +147,11 @@ void tell(CmId& id, const Qp& qp, net::CmEvent& event) {
     record->source = from_net(event.local);
   }
   set_private_data(*record, std::move(event.private_data));
-  queue_event(std::move(record));
+  if (event.type == Type::kDisconnected) {
+    tell_end(std::move(record), qp);
+  } else {
+    queue_event(std::move(record));
+  }
 }
 
 /// With Core's queue pairs locked, so neither that nor its id goes away.
@@ -185,6 +205,29 @@ void dispatch_cm_event(Core& core, net::CmEvent event) {
     return 0;
   });
   if (code != 0) log_connection(fmt::format("an event was lost: error {}", code));
+}
+
+// The dispatcher's alone, so nobody else takes endings out but with their ids.
+bool dispatch_endings(Core& core) {
+  std::vector<verbs::QpNum> waiting;
+  {
+    const std::lock_guard lock(cm().mutex);
+    for (const CmEnding& end : cm().endings) waiting.push_back(end.qp_num);
+  }
+  const auto unpolled = [&](verbs::QpNum num) {
+    bool out = false;
+    core.with_qp(num, [&](Qp& qp) { out = qp.core->init().recv_cq->has_success(num); });
+    return out;
+  };
+  std::erase_if(waiting, [&](verbs::QpNum num) { return !unpolled(num); });
+  const std::lock_guard lock(cm().mutex);
+  std::erase_if(cm().endings, [&](CmEnding& end) {
+    const bool awaited = std::find(waiting.begin(), waiting.end(), end.qp_num) != waiting.end();
+    if (awaited && Clock::now() < end.at_latest) return false;
+    queue_event(std::move(end.event));
+    return true;
+  });
+  return !cm().endings.empty();
 }
 
 CmEventRecord::CmEventRecord(CmId& its_owner) : owner(&its_owner) {}

@@ -29,6 +29,7 @@ Leftovers detach(CmId& id) {
   Leftovers out;
   const std::lock_guard lock(cm().mutex);
   std::erase(cm().listening, &id);
+  std::erase_if(cm().endings, [&](const CmEnding& end) { return end.event->owner == &id; });
   if (const auto it = cm().by_qp.find(id.qp_num); it != cm().by_qp.end() && it->second == &id) {
     if (id.state == IdState::kConnecting) {
       it->second = nullptr;
@@ -120,6 +121,7 @@ Cm& cm() {
                                       [] {
                                         made->listening.clear();
                                         made->by_qp.clear();
+                                        made->endings.clear();
                                         made->mutex.unlock();
                                       });
     if (failed != 0) throw std::bad_alloc();
@@ -146,6 +148,9 @@ void make_synchronous(CmId& id) {
 // Kernel and rdma-core say this as an event as well: who destroys a queue pair ends its connection.
 void forget_qp(verbs::QpNum num) {
   const std::lock_guard lock(cm().mutex);
+  for (CmEnding& end : cm().endings) {
+    if (end.qp_num == num) end.at_latest = {};  // Nothing of it can be polled any more.
+  }
   const auto it = cm().by_qp.find(num);
   if (it == cm().by_qp.end()) return;
   CmId* const id = it->second;

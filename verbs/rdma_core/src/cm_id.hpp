@@ -8,6 +8,7 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -94,6 +95,13 @@ struct CmId {
   unsigned acknowledged = 0;  ///< events so far
 };
 
+/// A connection's end that the program is not told yet, see tell_end() in cm_events.cpp.
+struct CmEnding {
+  std::unique_ptr<CmEventRecord> event;
+  verbs::QpNum qp_num = 0;
+  std::chrono::steady_clock::time_point at_latest;
+};
+
 /// What all ids share.
 struct Cm {
   std::mutex mutex;
@@ -102,6 +110,7 @@ struct Cm {
   /// Who hears of a queue pair from rdma_connect() or rdma_accept() until its connection ends;
   /// null: the id was destroyed while it connected.
   std::unordered_map<verbs::QpNum, CmId*> by_qp;
+  std::vector<CmEnding> endings;
   std::deque<EventChannel*> retired;  ///< destroyed, but see retire()
 };
 Cm& cm();

@@ -70,11 +70,13 @@ void Core::dispatch() {
   auto& async = rnic_->async_events();
   std::array<pollfd, 2> waiting{pollfd{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
                                 pollfd{.fd = async.fd(), .events = POLLIN, .revents = 0}};
+  bool soon = false;
   for (;;) {
-    ::poll(waiting.data(), waiting.size(), -1);
+    ::poll(waiting.data(), waiting.size(), soon ? 1 : -1);
     const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch_cm_event(*this, std::move(*event));
     while (const auto event = async.poll()) dispatch_async_event(*this, *event);
+    soon = dispatch_endings(*this);
   }
 }
 

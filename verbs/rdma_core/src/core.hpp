@@ -83,6 +83,8 @@ class Core {
 /// What the dispatcher calls, without locks held; in cm_events.cpp and async.cpp. OutOfBand is
 /// asked first whether a request is its own, and gets the events of queue pairs without an id.
 void dispatch_cm_event(Core& core, net::CmEvent event);
+/// Ends of connections that wait to be told; true: some still do, ask again in a millisecond.
+bool dispatch_endings(Core& core);
 void dispatch_async_event(Core& core, const verbs::AsyncEvent& event);
 
 }  // namespace iwarp::rdma_core

@@ -61,6 +61,8 @@ class CompletionQueue {
   void forget(const std::atomic<std::uint64_t>* counter);
   /// Takes the completions of that queue pair out; they count as reaped.
   void drop(std::uint32_t qp_num);
+  /// Something that succeeded on that queue pair has not been polled.
+  bool has_success(std::uint32_t qp_num);
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
   void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }
   void set_progress(Progress* progress) { progress_.store(progress); }
