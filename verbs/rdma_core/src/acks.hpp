@@ -29,8 +29,9 @@ inline void acknowledge(pthread_mutex_t& mutex, pthread_cond_t& cond, std::uint3
   pthread_mutex_unlock(&mutex);
 }
 
-/// Waits until `expected` events were acknowledged, one second at most.
-inline void wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond,
+/// Waits until `expected` events were acknowledged, one second at most. False: they were not, and a
+/// thread may still do it: the struct has to stay.
+inline bool wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond,
                           const std::uint32_t& completed, std::uint32_t expected) {
   timespec until{};
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -39,7 +40,9 @@ inline void wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond,
   while (completed < expected) {
     if (pthread_cond_timedwait(&cond, &mutex, &until) != 0) break;
   }
+  const bool done = completed >= expected;
   pthread_mutex_unlock(&mutex);
+  return done;
 }
 
 }  // namespace iwarp::rdma_core

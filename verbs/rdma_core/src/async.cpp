@@ -32,7 +32,6 @@ void tell_overflow(Cq& cq) {
 }
 
 void tell_limit(Srq& srq) {
-  srq.limit = 0;  // One event for each ibv_modify_srq().
   srq.async_events.fetch_add(1);
   srq.pd.context.async.push(
       {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});

@@ -45,8 +45,8 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
   return done;
 }
 
-// Events that nobody took are taken back; the others have to be acknowledged.
-void settle_events(Cq& cq) {
+// Events that nobody took are taken back; the others have to be acknowledged. False: they were not.
+bool settle_events(Cq& cq) {
   std::uint32_t comp_events = cq.comp_events.load();
   if (cq.channel != nullptr) {
     const auto untold = cq.channel->events.remove([&cq](const Cq* of) { return of == &cq; });
@@ -56,8 +56,9 @@ void settle_events(Cq& cq) {
     return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
   });
   const auto async_events = cq.async_events.load() - static_cast<std::uint32_t>(untold);
-  wait_for_acks(cq.abi.mutex, cq.abi.cond, cq.abi.comp_events_completed, comp_events);
-  wait_for_acks(cq.abi.mutex, cq.abi.cond, cq.abi.async_events_completed, async_events);
+  auto& abi = cq.abi;
+  return wait_for_acks(abi.mutex, abi.cond, abi.comp_events_completed, comp_events) &&
+         wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
 }
 
 }  // namespace
@@ -138,22 +139,24 @@ int ibv_destroy_cq(ibv_cq* cq) {
   Cq& self = Cq::of(cq);
   if (self.users.load() != 0) return EBUSY;
   return guarded([&] {
+    bool settled = true;
     if (self.context.core.alive()) {
       self.context.core.remove(self.core.get());
       self.context.core.await_dispatcher();
-      settle_events(self);
+      settled = settle_events(self);
+      self.core.reset();
     } else {
       (void)self.core.release();  // The parent's.
     }
     if (self.abi.channel != nullptr) release(*self.abi.channel);
-    delete &self;
+    if (settled) delete &self;
     return 0;
   });
 }
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   return guarded_pointer<ibv_comp_channel>([&] {
-    auto* channel = new CompChannel{.context = Context::of(context)};
+    auto* channel = new CompChannel{.context{Context::of(context)}};
     channel->abi.context = context;
     channel->abi.fd = channel->events.fd();
     return &channel->abi;

@@ -119,8 +119,9 @@ ibv_context* ibv_open_device(ibv_device* of) {
   return guarded_pointer<ibv_context>([] { return (new Context(Core::get()))->handle(); });
 }
 
-int ibv_close_device(ibv_context* context) {
-  delete &Context::of(context);
+int ibv_close_device(ibv_context* handle) {
+  Context& context = Context::of(handle);
+  if (context.users.load() == 0) delete &context;
   return 0;
 }
 

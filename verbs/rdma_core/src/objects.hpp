@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 #include <pthread.h>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -28,18 +29,31 @@ struct Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   static Context& of(ibv_context* context) {
-    return *reinterpret_cast<Context*>(verbs_get_ctx(context));
+    auto* const its_end = reinterpret_cast<std::byte*>(context);
+    return *reinterpret_cast<Context*>(its_end - offsetof(verbs_context, context));
   }
   ibv_context* handle() { return &abi.context; }
 
   verbs_context abi{};  ///< first
   Core& core;
   EventQueue<ibv_async_event> async;
+  std::atomic<int> users{0};  ///< domains, channels, completion queues
+};
+
+/// Keeps the context of an object from being destroyed before it: programs close devices, or just
+/// go on, with objects alive, and about these there may still be something to tell.
+struct ContextUse {
+  explicit ContextUse(Context& context) : of(context) { ++of.users; }
+  ~ContextUse() { --of.users; }
+  ContextUse(const ContextUse&) = delete;
+  ContextUse& operator=(const ContextUse&) = delete;
+  Context& of;
 };
 
 struct Pd {
   ibv_pd abi{};  ///< first
   Context& context;
+  ContextUse use{context};
   std::unique_ptr<net::ProtectionDomain> core;
   std::atomic<int> users{0};  ///< regions, windows, queue pairs, shared receive queues
 
@@ -63,11 +77,15 @@ struct Mw {
   static Mw& of(ibv_mw* mw) { return *reinterpret_cast<Mw*>(mw); }
 };
 
+/// The extended structs have no size: what later headers append reads as null here.
+using LaterFields = std::array<void*, 16>;
+
 struct Cq;
 
 struct CompChannel {
   ibv_comp_channel abi{};  ///< first
   Context& context;
+  ContextUse use{context};
   EventQueue<Cq*> events;
 
   static CompChannel& of(ibv_comp_channel* channel) {
@@ -79,7 +97,9 @@ struct Cq {
   explicit Cq(Context& its_context) : context(its_context) {}
 
   ibv_cq_ex abi{};  ///< first; ibv_cq is its beginning
+  LaterFields later{};
   Context& context;
+  ContextUse use{context};
   CompChannel* channel = nullptr;
   net::CqHandle core;
   std::atomic<int> users{0};  ///< queue pairs
@@ -101,7 +121,6 @@ struct Srq {
   ibv_srq abi{};  ///< first
   Pd& pd;
   net::SrqHandle core;
-  std::uint32_t limit = 0;
   std::atomic<int> users{0};  ///< queue pairs
   std::atomic<std::uint32_t> async_events{0};
 
@@ -112,6 +131,7 @@ struct Qp {
   explicit Qp(Context& its_context) : context(its_context) {}
 
   ibv_qp_ex abi{};  ///< first; ibv_qp is its beginning
+  LaterFields later{};
   Context& context;
   Pd* pd = nullptr;
   Cq* send_cq = nullptr;

@@ -175,12 +175,13 @@ bool is_about(const ibv_async_event& event, const Qp& qp) {
   }
 }
 
-void settle_events(Qp& qp) {
+// False: somebody may still acknowledge one.
+bool settle_events(Qp& qp) {
   const auto untold =
       qp.context.async.remove([&qp](const ibv_async_event& event) { return is_about(event, qp); });
   const auto expected = qp.async_events.load() - static_cast<std::uint32_t>(untold);
   ibv_qp& abi = qp.abi.qp_base;
-  wait_for_acks(abi.mutex, abi.cond, abi.events_completed, expected);
+  return wait_for_acks(abi.mutex, abi.cond, abi.events_completed, expected);
 }
 
 }  // namespace
@@ -219,10 +220,11 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
 int ibv_destroy_qp(ibv_qp* qp) {
   Qp& self = Qp::of(qp);
   return guarded([&] {
+    bool settled = true;
     if (self.context.core.alive()) {
       self.context.core.remove(self);
       forget_qp(qp->qp_num);
-      settle_events(self);
+      settled = settle_events(self);
       self.core.reset();
       self.context.core.await_dispatcher();
       self.context.core.out_of_band().release_number(qp->qp_num);
@@ -230,7 +232,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
       (void)self.core.release();  // The parent's.
     }
     count_users(self, -1);
-    delete &self;
+    if (settled) delete &self;
     return 0;
   });
 }

@@ -34,12 +34,13 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   return srq.release();
 }
 
-void settle_events(Srq& srq) {
+// False: somebody may still acknowledge one.
+bool settle_events(Srq& srq) {
   const auto untold = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
   });
   const auto expected = srq.async_events.load() - static_cast<std::uint32_t>(untold);
-  wait_for_acks(srq.abi.mutex, srq.abi.cond, srq.abi.events_completed, expected);
+  return wait_for_acks(srq.abi.mutex, srq.abi.cond, srq.abi.events_completed, expected);
 }
 
 }  // namespace
@@ -75,15 +76,17 @@ int ibv_destroy_srq(ibv_srq* srq) {
   Srq& self = Srq::of(srq);
   if (self.users.load() != 0) return EBUSY;
   return guarded([&] {
+    bool settled = true;
     if (self.pd.context.core.alive()) {
       self.pd.context.core.remove(self.core.get());
       self.pd.context.core.await_dispatcher();
-      settle_events(self);
+      settled = settle_events(self);
+      self.core.reset();
     } else {
       (void)self.core.release();  // The parent's.
     }
     self.pd.users.fetch_sub(1);
-    delete &self;
+    if (settled) delete &self;
     return 0;
   });
 }
@@ -98,7 +101,6 @@ int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
   }
   if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
   if (const auto error = self.core->arm_limit(attr->srq_limit)) return to_errno(error);
-  self.limit = attr->srq_limit;
   return 0;
 }
 
@@ -108,7 +110,7 @@ int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attr) {
   const auto& limits = self.core->limits();
   *attr = {.max_wr = static_cast<std::uint32_t>(limits.max_wr),
            .max_sge = static_cast<std::uint32_t>(limits.max_sge),
-           .srq_limit = self.limit};
+           .srq_limit = static_cast<std::uint32_t>(self.core->armed_limit())};
   return 0;
 }
 
