@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program may choose about its objects, and which choices are refused.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <ostream>
 
 #include "support.hpp"
@@ -32,4 +34,62 @@ TEST_CASE("a program may number its queue pairs; what is taken or too large is r
   CHECK(refused(2));
   chosen.reset();
   CHECK_EQ(must(create(1))->num(), 1);
+}
+
+namespace {
+
+std::size_t resident_octets() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+TEST_CASE("queues of the largest size take memory for what they hold only") {
+  RnicOptions options;
+  auto rnic = open_rnic(options);
+  auto pd = must(rnic->alloc_pd());
+  const auto most = static_cast<std::uint32_t>(options.max_wr);
+  const verbs::QpLimits limits{.max_send_wr = most,
+                               .max_recv_wr = most,
+                               .max_send_sge = 16,
+                               .max_recv_sge = 16,
+                               .max_inline = 512};
+  std::vector<CqHandle> cqs;
+  std::vector<SrqHandle> srqs;
+  std::vector<QpHandle> qps;
+  const auto before = resident_octets();
+  for (int i = 0; i < 8; ++i) {
+    auto* cq = cqs.emplace_back(must(rnic->create_cq(options.max_cqe))).get();
+    srqs.push_back(must(rnic->create_srq(*pd, {.max_wr = options.max_wr, .max_sge = 16})));
+    qps.push_back(must(rnic->create_qp(*pd, {.send_cq = cq, .recv_cq = cq, .limits = limits})));
+    REQUIRE_FALSE(qps.back()->post_recv({}));
+    REQUIRE_FALSE(qps.back()->post_send({.flags = verbs::SendFlags::kInline}));
+  }
+  CHECK_LT(resident_octets(), before + (std::size_t{64} << 20));
+}
+
+TEST_CASE("a queue pair may be without receives, without sends, or without both") {
+  for (const std::uint32_t sends : {0U, 1U}) {
+    for (const std::uint32_t receives : {0U, 1U}) {
+      Pair pair;
+      const verbs::QpLimits limits{.max_send_wr = sends, .max_recv_wr = receives, .max_inline = 0};
+      pair.a.qp = must(pair.rnic->create_qp(*pair.a.pd, {.send_cq = pair.a.cq.get(),
+                                                         .recv_cq = pair.a.cq.get(),
+                                                         .limits = limits,
+                                                         .signal_all = true}));
+      ConnectOptions options;
+      options.connection.startup.rtr = mpa::Rtr::kWrite;  // The passive side will speak first.
+      pair.connect(options);
+      CHECK_EQ(!pair.a.post(verbs::WrOpcode::kWrite, 0, 8, pair.b.remote(0)), sends == 1);
+      if (sends == 1) pair.a.expect_success();
+      const auto sge = pair.a.sge(0, 8);
+      CHECK_EQ(!pair.a.qp->post_recv({.sgl = {&sge, 1}}), receives == 1);
+      REQUIRE_FALSE(pair.b.post(verbs::WrOpcode::kWrite, 0, 8, pair.a.remote(0)));
+      pair.b.expect_success();
+    }
+  }
 }

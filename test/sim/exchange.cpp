@@ -3,6 +3,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <cstring>
+
 #include "sim_pair.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -94,6 +97,34 @@ void exchange(Pair& pair, std::size_t size) {
 }
 
 }  // namespace
+
+TEST_CASE("each inline payload of a full queue is its own, lap after lap [VRB-42]") {
+  constexpr std::uint32_t kDepth = 100;
+  verbs::QpInit init;
+  init.limits = {.max_send_wr = kDepth, .max_recv_wr = kDepth, .max_inline = 8};
+  Pair pair({}, {}, {}, init, init);
+  REQUIRE(pair.establish());
+  auto* inbox = pair.b->memory(8 * kDepth, Access::kLocalWrite);
+  for (std::uint64_t lap = 0; lap < 4; ++lap) {
+    for (std::uint64_t i = 0; i < kDepth; ++i) {
+      const std::array to{sge(inbox, 8 * i, 8)};
+      REQUIRE(!pair.b->qp->post_recv({.wr_id = i, .sgl = to}));
+      auto payload = std::bit_cast<std::array<std::byte, 8>>(lap * 1000 + i);
+      const std::array from{verbs::Sge{.address = payload.data(), .length = 8}};
+      const auto flags = SendFlags::kInline | SendFlags::kSignaled;
+      REQUIRE(!pair.a->qp->post_send({.wr_id = i, .flags = flags, .sgl = from}));
+    }
+    CHECK(pair.a->qp->post_send(SendWr{}) == verbs::Errc::kQueueFull);
+    pair.run();
+    CHECK(pair.a->completions().size() == kDepth);
+    CHECK(pair.b->completions().size() == kDepth);
+    for (std::uint64_t i = 0; i < kDepth; ++i) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, inbox->address + 8 * i, sizeof value);
+      REQUIRE(value == lap * 1000 + i);
+    }
+  }
+}
 
 TEST_CASE(
     "Write, Read and Send arrive whole in every variant of the set-up "

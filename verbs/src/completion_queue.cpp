@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "iwarp/verbs/errors.hpp"
+#include "make_room.hpp"
+
 namespace iwarp::verbs {
 
 // The slot of the request is free again only now. [VRB-42]
@@ -12,7 +15,7 @@ void CompletionQueue::Entry::reap() const {
 }
 
 CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> notify)
-    : capacity_(capacity), notify_(std::move(notify)), ring_(capacity) {}
+    : capacity_(capacity), notify_(std::move(notify)) {}
 
 std::size_t CompletionQueue::poll(std::span<WorkCompletion> out) {
   if (size_.load(std::memory_order_acquire) == 0) {
@@ -24,15 +27,21 @@ std::size_t CompletionQueue::poll(std::span<WorkCompletion> out) {
 std::size_t CompletionQueue::take(std::span<WorkCompletion> out) {
   if (size_.load(std::memory_order_acquire) == 0) return 0;
   const std::lock_guard lock(mutex_);
-  const auto n = std::min(out.size(), size_.load(std::memory_order_relaxed));
+  const auto n = std::min(out.size(), ring_.size());
   for (std::size_t i = 0; i < n; ++i) {
-    const Entry& entry = ring_[head_];
-    out[i] = entry.wc;
-    entry.reap();
-    head_ = (head_ + 1) % capacity_;
+    out[i] = ring_[i].wc;
+    ring_[i].reap();
   }
-  size_.fetch_sub(n, std::memory_order_release);
+  ring_.erase_begin(n);
+  size_.store(ring_.size(), std::memory_order_release);
   return n;
+}
+
+std::error_code CompletionQueue::resize(std::size_t capacity) {
+  const std::lock_guard lock(mutex_);
+  if (capacity == 0 || capacity < ring_.size()) return make_error_code(Errc::kInvalidArgument);
+  capacity_.store(capacity, std::memory_order_relaxed);
+  return {};
 }
 
 void CompletionQueue::arm(Notify what) {
@@ -49,13 +58,13 @@ bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Re
   bool fire = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto size = size_.load(std::memory_order_relaxed);
-    if (overflowed_.load(std::memory_order_relaxed) || size == capacity_) {
+    const bool lost = overflowed_.load(std::memory_order_relaxed);
+    if (lost || ring_.size() == capacity() || !make_room(ring_)) {
       overflowed_.store(true, std::memory_order_relaxed);
       return false;
     }
-    ring_[(head_ + size) % capacity_] = {.wc = wc, .reaped = reaped};
-    size_.store(size + 1, std::memory_order_release);
+    ring_.push_back({.wc = wc, .reaped = reaped});
+    size_.store(ring_.size(), std::memory_order_release);
     // Errors count as solicited. [VRB-52]
     fire = armed_ == Armed::kNext || (armed_ == Armed::kSolicited && solicited_or_error);
     if (fire) armed_ = Armed::kNo;
@@ -73,27 +82,20 @@ void CompletionQueue::forget(const std::atomic<std::uint64_t>* counter) {
 
 void CompletionQueue::drop(std::uint32_t qp_num) {
   const std::lock_guard lock(mutex_);
-  const auto size = size_.load(std::memory_order_relaxed);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    const Entry& entry = ring_[(head_ + i) % capacity_];
-    if (entry.wc.qp_num == qp_num) {
-      entry.reap();
-    } else {
-      ring_[(head_ + kept++) % capacity_] = entry;
-    }
-  }
-  size_.store(kept, std::memory_order_release);
+  const auto of_queue_pair = [qp_num](const Entry& entry) {
+    if (entry.wc.qp_num != qp_num) return false;
+    entry.reap();
+    return true;
+  };
+  ring_.erase(std::remove_if(ring_.begin(), ring_.end(), of_queue_pair), ring_.end());
+  size_.store(ring_.size(), std::memory_order_release);
 }
 
 bool CompletionQueue::has_success(std::uint32_t qp_num) {
   const std::lock_guard lock(mutex_);
-  const auto size = size_.load(std::memory_order_relaxed);
-  for (std::size_t i = 0; i < size; ++i) {
-    const WorkCompletion& wc = ring_[(head_ + i) % capacity_].wc;
-    if (wc.qp_num == qp_num && wc.status == WcStatus::kSuccess) return true;
-  }
-  return false;
+  return std::any_of(ring_.begin(), ring_.end(), [qp_num](const Entry& entry) {
+    return entry.wc.qp_num == qp_num && entry.wc.status == WcStatus::kSuccess;
+  });
 }
 
 }  // namespace iwarp::verbs

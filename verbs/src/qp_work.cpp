@@ -193,9 +193,7 @@ void QueuePair::fill_request(SendSlot& slot, rdmap::Request& out) {
     return;
   }
   if (has(slot.flags, SendFlags::kInline)) {
-    const auto index = static_cast<std::size_t>(&slot - impl_->sq.data());
-    const bytes::View all(impl_->inline_data);
-    out.payload.push_back(all.subspan(index * init_.limits.max_inline, slot.length));
+    out.payload.push_back({slot.inline_data, slot.length});
     return;
   }
   for (const Grant& grant : slot.grants) out.payload.push_back(grant.memory());

@@ -114,9 +114,14 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
     for (const SendWr& wr : wrs) {
       if (const auto error = check(wr)) return error;
     }
-    const auto taken = impl_->posted.load(std::memory_order_relaxed) -
-                       impl_->reaped.load(std::memory_order_acquire);
-    if (impl_->sq.size() - taken < wrs.size()) return make_error_code(Errc::kQueueFull);
+    auto sequence = impl_->posted.load(std::memory_order_relaxed);
+    const auto taken = sequence - impl_->reaped.load(std::memory_order_acquire);
+    if (impl_->max_send_wr - taken < wrs.size()) return make_error_code(Errc::kQueueFull);
+    for (const SendWr& wr : wrs) {
+      if (impl_->new_slot(sequence++, has(wr.flags, SendFlags::kInline)) == nullptr) {
+        return std::make_error_code(std::errc::not_enough_memory);
+      }
+    }
     for (const SendWr& wr : wrs) (void)enqueue(wr);
     driver = impl_->driver;
   }
@@ -158,10 +163,13 @@ std::error_code QueuePair::check(const SendWr& wr) const {
 
 std::error_code QueuePair::enqueue(const SendWr& wr) {
   const auto sequence = impl_->posted.load(std::memory_order_relaxed);
-  if (sequence - impl_->reaped.load(std::memory_order_acquire) >= impl_->sq.size()) {
+  if (sequence - impl_->reaped.load(std::memory_order_acquire) >= impl_->max_send_wr) {
     return make_error_code(Errc::kQueueFull);  // [VRB-42]
   }
-  SendSlot& slot = impl_->slot(sequence);
+  const bool with_inline = has(wr.flags, SendFlags::kInline);
+  SendSlot* const taken = impl_->new_slot(sequence, with_inline);
+  if (taken == nullptr) return std::make_error_code(std::errc::not_enough_memory);
+  SendSlot& slot = *taken;
   slot.wr_id = wr.wr_id;
   slot.opcode = wr.opcode;
   slot.flags = wr.flags;
@@ -177,8 +185,8 @@ std::error_code QueuePair::enqueue(const SendWr& wr) {
   slot.unsent = wr.opcode == WrOpcode::kWriteImmediate ? 2 : 1;
   slot.length = 0;
   for (const Sge& sge : wr.sgl) slot.length += sge.length;
-  if (has(wr.flags, SendFlags::kInline)) {
-    auto* to = impl_->inline_data.data() + (sequence % impl_->sq.size()) * init_.limits.max_inline;
+  if (with_inline) {
+    auto* to = slot.inline_data;
     for (const Sge& sge : wr.sgl) {
       if (sge.length != 0) std::memcpy(to, sge.address, sge.length);
       to += sge.length;

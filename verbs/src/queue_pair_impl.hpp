@@ -3,6 +3,9 @@
 // only ever rise. posted >= started >= retired >= what the consumer has reaped.
 #pragma once
 
+#include <array>
+#include <new>
+
 #include "iwarp/verbs/queue_pair.hpp"
 
 namespace iwarp::verbs {
@@ -30,6 +33,8 @@ struct QueuePair::SendSlot {
   Atomic atomic;
   std::uint64_t immediate = 0;
   int unsent = 1;  ///< messages that have not left
+  /// kInline: `length` octets of payload.
+  std::byte* inline_data = nullptr;
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;
 
   bool is_read() const { return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate; }
@@ -40,16 +45,25 @@ struct QueuePair::SendSlot {
 
 struct QueuePair::Impl {
   explicit Impl(const QpInit& init)
-      : sq(init.limits.max_send_wr),
-        inline_data(std::size_t{init.limits.max_send_wr} * init.limits.max_inline),
+      : max_send_wr(init.limits.max_send_wr),
+        max_inline(init.limits.max_inline),
+        sq((max_send_wr + kSlots - 1) / kSlots),
         rq(init.srq != nullptr ? 1 : init.limits.max_recv_wr, init.limits.max_recv_sge) {}
 
   // Lock order: lower, then post; both before the mutexes of CQ, SRQ and STag table.
   mutable std::mutex post;  ///< posting, and what query() reads
   std::mutex lower;         ///< flushing, which may happen without a connection
 
-  std::vector<SendSlot> sq;
-  std::vector<std::byte> inline_data;  ///< max_inline octets for each slot
+  /// A part of the ring of send slots, made when it is first used: many programs ask for far more
+  /// than they use.
+  static constexpr std::size_t kSlots = 64;
+  struct Part {
+    std::unique_ptr<std::array<SendSlot, kSlots>> slots;
+    std::unique_ptr<std::byte[]> inline_data;  ///< max_inline octets for each slot
+  };
+  const std::size_t max_send_wr;
+  const std::size_t max_inline;
+  std::vector<Part> sq;
   std::atomic<std::uint64_t> posted{0};
   std::atomic<std::uint64_t> retired{0};
   std::atomic<std::uint64_t> reaped{0};
@@ -83,7 +97,27 @@ struct QueuePair::Impl {
   std::uint64_t octets_placed = 0;
   std::atomic<std::uint64_t> completions{0};  ///< also counted while posting without a driver
 
-  SendSlot& slot(std::uint64_t sequence) { return sq[sequence % sq.size()]; }
+  /// Of a sequence that was posted.
+  SendSlot& slot(std::uint64_t sequence) {
+    const auto index = sequence % max_send_wr;
+    return (*sq[index / kSlots].slots)[index % kSlots];
+  }
+  /// Of the one that is posted next, with room for inline payload if asked. nullptr: no memory.
+  SendSlot* new_slot(std::uint64_t sequence, bool with_inline) {
+    const auto index = sequence % max_send_wr;
+    auto& [slots, inline_data] = sq[index / kSlots];
+    try {
+      if (slots == nullptr) slots = std::make_unique<std::array<SendSlot, kSlots>>();
+      if (with_inline && inline_data == nullptr) {
+        inline_data = std::make_unique_for_overwrite<std::byte[]>(kSlots * max_inline);
+      }
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    SendSlot& out = (*slots)[index % kSlots];
+    if (with_inline) out.inline_data = inline_data.get() + index % kSlots * max_inline;
+    return &out;
+  }
 };
 
 }  // namespace iwarp::verbs

@@ -2,10 +2,12 @@
 // Posted receives, of one queue pair or shared (verbs draft sections 6.3 and 8.1).
 #include "iwarp/verbs/receive_queue.hpp"
 
+#include "make_room.hpp"
+
 namespace iwarp::verbs {
 
 ReceiveQueue::ReceiveQueue(std::size_t max_wr, std::size_t max_sge)
-    : max_sge_(max_sge), ring_(max_wr) {}
+    : max_wr_(max_wr), max_sge_(max_sge) {}
 
 std::error_code ReceiveQueue::post(const RecvWr& wr) {
   if (wr.sgl.size() > max_sge_) return make_error_code(Errc::kTooManySge);
@@ -14,23 +16,25 @@ std::error_code ReceiveQueue::post(const RecvWr& wr) {
   if (total > UINT32_MAX) return make_error_code(Errc::kMessageTooLong);  // [DDP-38]
   const std::lock_guard lock(mutex_);
   const auto free_from = reuse_at_once_ ? taken_ : reaped_.load(std::memory_order_acquire);
-  if (posted_ - free_from >= ring_.size()) return make_error_code(Errc::kQueueFull);
-  PostedReceive& slot = ring_[posted_ % ring_.size()];
-  slot.wr_id = wr.wr_id;
-  slot.sgl.assign(wr.sgl.begin(), wr.sgl.end());
+  if (posted_ - free_from >= max_wr_) return make_error_code(Errc::kQueueFull);
+  if (!make_room(ring_)) return std::make_error_code(std::errc::not_enough_memory);
+  ring_.push_back({.wr_id = wr.wr_id, .sgl = SgeList(wr.sgl.begin(), wr.sgl.end())});
   ++posted_;
   return {};
 }
 
 std::optional<PostedReceive> ReceiveQueue::take() {
   const std::lock_guard lock(mutex_);
-  if (taken_ == posted_) return std::nullopt;
-  return ring_[taken_++ % ring_.size()];
+  if (ring_.empty()) return std::nullopt;
+  std::optional<PostedReceive> out(ring_.front());
+  ring_.pop_front();
+  ++taken_;
+  return out;
 }
 
 std::size_t ReceiveQueue::size() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(posted_ - taken_);
+  return ring_.size();
 }
 
 SharedReceiveQueue::SharedReceiveQueue(PdId pd, const Limits& limits,

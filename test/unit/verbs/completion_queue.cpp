@@ -5,6 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <vector>
+
+#include "iwarp/verbs/errors.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -41,6 +44,40 @@ TEST_CASE(
   CHECK(cq.poll(out) == 3);
   CHECK_FALSE(push(cq, 4));
   CHECK(cq.poll(out) == 0);
+}
+
+TEST_CASE("completions keep their order while the queue makes room for more [VRB-51]") {
+  CompletionQueue cq(1000, nullptr);
+  std::vector<WorkCompletion> out(1000);
+  std::uint64_t pushed = 0;
+  std::uint64_t polled = 0;
+  // Each time with more in it, and beginning elsewhere in the ring.
+  for (const std::size_t more : {50U, 60U, 100U, 300U, 600U}) {
+    for (std::size_t i = 0; i < more; ++i) REQUIRE(push(cq, pushed++));
+    const auto n = cq.poll(std::span(out).first(more / 2));
+    REQUIRE(n == more / 2);
+    for (std::size_t i = 0; i < n; ++i) REQUIRE(out[i].wr_id == polled++);
+  }
+  CHECK_FALSE(cq.overflowed());
+  CHECK(cq.poll(out) == pushed - polled);
+  CHECK(out[0].wr_id == polled);
+}
+
+TEST_CASE("a queue takes another size unless it holds more already") {
+  CompletionQueue cq(2, nullptr);
+  CHECK(cq.resize(0) == Errc::kInvalidArgument);
+  CHECK(push(cq, 0));
+  CHECK(push(cq, 1));
+  CHECK(cq.resize(1) == Errc::kInvalidArgument);
+  CHECK(cq.capacity() == 2);
+  CHECK(!cq.resize(3));
+  CHECK(cq.capacity() == 3);
+  CHECK(push(cq, 2));
+  std::array<WorkCompletion, 2> out;
+  CHECK(cq.poll(out) == 2);
+  CHECK(!cq.resize(1));
+  CHECK_FALSE(push(cq, 3));
+  CHECK(cq.overflowed());
 }
 
 TEST_CASE("arming for the next completion notifies once per arming [VRB-52]") {

@@ -68,6 +68,14 @@ TEST_CASE(
   CHECK(f.qp->query().send_outstanding == 1);
 }
 
+TEST_CASE("a queue for nothing takes nothing [VRB-42]") {
+  Fixture f(limits({.max_send_wr = 0, .max_recv_wr = 0, .max_inline = 0}));
+  CHECK(f.qp->post_send(SendWr{}) == Errc::kQueueFull);
+  CHECK(f.qp->post_recv({}) == Errc::kQueueFull);
+  CHECK(!f.qp->abort());
+  CHECK(f.poll().empty());
+}
+
 TEST_CASE(
     "an atomic takes one word, an Immediate no buffer; while connected, both take an agreement "
     "[EXT-1] [EXT-6] [EXT-52]") {

@@ -32,8 +32,7 @@ constexpr verbs::QpNum kQpNumMask = 0xFFFFFF;
 
 bool within(const verbs::QpInit& init, const RnicOptions& options) {
   const auto& limits = init.limits;
-  return limits.max_send_wr != 0 && limits.max_send_wr <= options.max_wr &&
-         (init.srq != nullptr || limits.max_recv_wr != 0) && limits.max_recv_wr <= options.max_wr &&
+  return limits.max_send_wr <= options.max_wr && limits.max_recv_wr <= options.max_wr &&
          limits.max_send_sge <= bytes::kMaxSge && limits.max_recv_sge <= bytes::kMaxSge &&
          limits.max_inline <= 4096 && (init.num & ~kQpNumMask) == 0;
 }

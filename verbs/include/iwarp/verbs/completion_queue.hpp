@@ -5,10 +5,11 @@
 #pragma once
 
 #include <atomic>
+#include <boost/circular_buffer.hpp>
 #include <functional>
 #include <mutex>
 #include <span>
-#include <vector>
+#include <system_error>
 
 #include "iwarp/verbs/types.hpp"
 
@@ -29,8 +30,8 @@ enum class Notify : std::uint8_t { kNext, kSolicited };
 
 class CompletionQueue {
  public:
-  /// `capacity`: completions held at a time. `notify` is called without locks held, by whoever
-  /// completed something, once per arm().
+  /// `capacity`: completions held at a time; what is not used takes no memory. `notify` is called
+  /// without locks held, by whoever completed something, once per arm().
   CompletionQueue(std::size_t capacity, std::function<void()> notify);
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
@@ -44,7 +45,9 @@ class CompletionQueue {
   /// [VRB-52]
   void arm(Notify what);
 
-  std::size_t capacity() const { return capacity_; }
+  /// Errc::kInvalidArgument: 0, or less than it holds now.
+  std::error_code resize(std::size_t capacity);
+  std::size_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
   /// True once completions were lost; the queue is then unusable. [RDMAP-117]
   bool overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
   std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
@@ -77,12 +80,11 @@ class CompletionQueue {
 
   std::size_t take(std::span<WorkCompletion> out);
 
-  const std::size_t capacity_;
+  std::atomic<std::size_t> capacity_;
   const std::function<void()> notify_;
   std::mutex mutex_;
-  std::vector<Entry> ring_;
-  std::size_t head_ = 0;
-  std::atomic<std::size_t> size_{0};
+  boost::circular_buffer<Entry> ring_;  ///< grows up to capacity_
+  std::atomic<std::size_t> size_{0};    ///< of ring_, for a look without the mutex
   Armed armed_ = Armed::kNo;
   std::atomic<bool> overflowed_{false};
   std::atomic<std::uint32_t> attached_{0};

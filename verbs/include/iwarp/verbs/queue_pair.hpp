@@ -20,12 +20,13 @@
 
 namespace iwarp::verbs {
 
+/// What is not used takes no memory.
 struct QpLimits {
-  std::uint32_t max_send_wr = 128;
-  std::uint32_t max_recv_wr = 128;
-  std::uint32_t max_send_sge = 4;  ///< at most 16 [VRB-40]
-  std::uint32_t max_recv_sge = 4;  ///< at most 16 [VRB-40]
-  std::uint32_t max_inline = 256;  ///< octets, at most 4096
+  std::uint32_t max_send_wr = 128;  ///< 0: nothing can be posted
+  std::uint32_t max_recv_wr = 128;  ///< 0: nothing can be posted
+  std::uint32_t max_send_sge = 4;   ///< at most 16 [VRB-40]
+  std::uint32_t max_recv_sge = 4;   ///< at most 16 [VRB-40]
+  std::uint32_t max_inline = 256;   ///< octets, at most 4096
 };
 
 struct QpInit {

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <boost/circular_buffer.hpp>
 #include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/verbs/errors.hpp"
@@ -26,7 +26,7 @@ struct PostedReceive {
   SgeList sgl;
 };
 
-/// A bounded first-in-first-out of receives.
+/// A bounded first-in-first-out of receives. What is not used takes no memory.
 class ReceiveQueue {
  public:
   ReceiveQueue(std::size_t max_wr, std::size_t max_sge);
@@ -34,7 +34,7 @@ class ReceiveQueue {
   std::error_code post(const RecvWr& wr);
   std::optional<PostedReceive> take();
   std::size_t size() const;
-  std::size_t max_wr() const { return ring_.size(); }
+  std::size_t max_wr() const { return max_wr_; }
   std::size_t max_sge() const { return max_sge_; }
   /// A slot is free again only when its completion was reaped; see CompletionQueue::Reaped.
   std::atomic<std::uint64_t>& reaped() { return reaped_; }
@@ -44,9 +44,10 @@ class ReceiveQueue {
   void reuse_at_once() { reuse_at_once_ = true; }
 
  private:
+  const std::size_t max_wr_;
   const std::size_t max_sge_;
   mutable std::mutex mutex_;
-  std::vector<PostedReceive> ring_;
+  boost::circular_buffer<PostedReceive> ring_;  ///< grows up to max_wr_
   std::uint64_t posted_ = 0;
   std::uint64_t taken_ = 0;
   std::atomic<std::uint64_t> reaped_{0};
