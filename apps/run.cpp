@@ -182,6 +182,7 @@ int execute(std::vector<std::string> words, const Environment& variables) {
   // main() ignores it for the sake of other commands, and what is ignored stays so.
   std::signal(SIGXFSZ, SIG_DFL);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());

@@ -63,7 +63,7 @@ struct MemoryOptions {
   const QueuePair* only_for = nullptr;
   /// What the peer (as TO) and an Sge call the first octet; without it, its virtual address. Up to
   /// 2^64 there must be room for all octets; not together with Access::kZeroBased.
-  std::optional<std::uint64_t> iova = {};
+  std::optional<std::uint64_t> iova;
 };
 
 /// A region, fast-register region or window. Ends with its handle; movable.
