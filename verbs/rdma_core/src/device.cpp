@@ -38,6 +38,7 @@ struct Device {
 Device device;
 
 constexpr int kNoCommandDescriptor = -1;
+constexpr const char* kNoXrc = "iWARP has no XRC";
 
 void fill_slots(verbs_context& context) {
   context.sz = sizeof context;
@@ -48,8 +49,13 @@ void fill_slots(verbs_context& context) {
   context.create_qp_ex = create_qp_ex;
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_num;
+  // Without it the headers would refuse, but not say why.
+  context.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) -> ibv_xrcd* {
+    errno = refused("ibv_open_xrcd", kNoXrc);
+    return nullptr;
+  };
   // The headers call this one without looking whether it is there.
-  context.close_xrcd = [](ibv_xrcd*) { return refused("ibv_close_xrcd", "iWARP has no XRC"); };
+  context.close_xrcd = [](ibv_xrcd*) { return refused("ibv_close_xrcd", kNoXrc); };
 }
 
 void fill_slots(ibv_context_ops& ops) {
