@@ -14,8 +14,7 @@ class Fio(Case):
                   "--output-format=json", *words)
         serving = {"write": "read", "read": "write"}[rw]
         server, client = self.pair(
-            ("fio", "--name=target", *shared, f"--rw={serving}", "--iodepth=16",
-             "--bindname=127.0.0.1"),
+            ("fio", "--name=target", *shared, f"--rw={serving}", "--iodepth=16"),
             ("fio", "--name=source", *shared, f"--rw={rw}", "--iodepth=8",
              "--iodepth_batch_complete=1", "--hostname=127.0.0.1", f"--verb={verb}"), port)
         self.assert_silent(server, client)
