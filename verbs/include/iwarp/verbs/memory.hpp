@@ -15,74 +15,16 @@
 #include <mutex>
 #include <optional>
 #include <system_error>
-#include <utility>
 #include <vector>
 
-#include "iwarp/bytes/view.hpp"
 #include "iwarp/rdmap/ulp.hpp"
 #include "iwarp/verbs/errors.hpp"
+#include "iwarp/verbs/region.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::verbs {
 
-using PdId = std::uint32_t;
-using QpNum = std::uint32_t;
 using rdmap::AccessError;
-
-inline std::uint64_t virtual_address(const std::byte* address) {
-  return reinterpret_cast<std::uintptr_t>(address);
-}
-
-/// One entry of the table. Its storage is never freed while the table lives.
-struct Region {
-  enum class Kind : std::uint8_t { kFree, kRegion, kFastRegion, kWindow };
-  std::atomic<std::uint32_t> stag{0};  ///< index and key; 0 while free
-  std::atomic<bool> valid{false};
-  std::atomic<std::uint32_t> pins{0};
-  Kind kind = Kind::kFree;
-  PdId pd = 0;
-  QpNum qp = 0;  ///< not 0: only this stream may use it remotely
-  std::byte* address = nullptr;
-  std::uint64_t length = 0;
-  std::uint64_t to_base = 0;     ///< TO of the first octet
-  std::uint64_t local_base = 0;  ///< what an Sge calls the first octet
-  Access access = Access::kNone;
-  Region* parent = nullptr;         ///< of a bound window
-  std::uint32_t bound_windows = 0;  ///< of a region
-  bool dying = false;               ///< destroy() waits for the pins
-};
-
-/// The right to touch some octets; they stay registered until this is gone. Movable.
-class Grant {
- public:
-  Grant() = default;
-  Grant(Region* region, bytes::Span memory) : region_(region), memory_(memory) {}
-  Grant(Grant&& o) noexcept : region_(std::exchange(o.region_, nullptr)), memory_(o.memory_) {}
-  Grant& operator=(Grant&& o) noexcept {
-    if (this != &o) {
-      release();
-      region_ = std::exchange(o.region_, nullptr);
-      memory_ = o.memory_;
-    }
-    return *this;
-  }
-  ~Grant() { release(); }
-
-  void release() {
-    if (region_ != nullptr) region_->pins.fetch_sub(1, std::memory_order_release);
-    region_ = nullptr;
-  }
-  /// The same pin, for these octets.
-  Grant over(bytes::Span memory) && { return {std::exchange(region_, nullptr), memory}; }
-  bytes::Span memory() const { return memory_; }
-  Region* region() const { return region_; }
-  /// False once the region was invalidated: the octets must not be used for anything new.
-  bool still_valid() const { return region_ != nullptr && region_->valid.load(); }
-
- private:
-  Region* region_ = nullptr;
-  bytes::Span memory_;
-};
 
 /// Who wants to do what.
 struct AccessRequest {
@@ -112,7 +54,7 @@ class StagTable {
     std::uint64_t length = 0;
     Access access = Access::kNone;
     /// The first octet's TO, and its address in an Sge, in place of the virtual address.
-    std::optional<std::uint64_t> iova = {};
+    std::optional<std::uint64_t> iova;
   };
   /// A fresh unpredictable index, key 0 for windows and fast regions. [VRB-26] [VRB-27]
   /// Errc::kInvalidArgument: from `iova` on there is not room for `length` octets below 2^64, or
