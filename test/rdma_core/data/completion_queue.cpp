@@ -29,6 +29,23 @@ TEST_CASE("a completion queue is at least as large as asked for, and not of any 
   CHECK_EQ(ibv_close_device(context), 0);
 }
 
+TEST_CASE("a completion queue is made larger, but not smaller than what lies in it") {
+  Options options;
+  options.cqe = 2;
+  End end(options);
+  REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
+  CHECK_EQ(ibv_resize_cq(end.cq, 0), EINVAL);
+  CHECK_EQ(ibv_resize_cq(end.cq, 1 << 30), EINVAL);
+  REQUIRE_EQ(ibv_resize_cq(end.cq, 5), 0);
+  CHECK_GE(end.cq->cqe, 5);
+  REQUIRE_EQ(end.modify(IBV_QPS_ERR), 0);
+  for (std::uint64_t i = 0; i < 5; ++i) REQUIRE_EQ(end.post_recv(i, 0, 8), 0);
+  CHECK_EQ(ibv_resize_cq(end.cq, 2), EINVAL);
+  for (std::uint64_t i = 0; i < 5; ++i) CHECK_EQ(next(end.cq).wr_id, i);
+  CHECK_EQ(ibv_resize_cq(end.cq, 2), 0);
+  CHECK_EQ(end.cq->cqe, 2);
+}
+
 TEST_CASE("what is in use is not destroyed") {
   End end;
   CHECK_EQ(ibv_destroy_cq(end.cq), EBUSY);

@@ -61,16 +61,22 @@ bool settle_events(Cq& cq) {
          wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
 }
 
+// As providers do: a power of two, so that a little more than asked for is no overflow. Throws when
+// there can be no such queue.
+std::uint32_t capacity_for(std::uint32_t cqe) {
+  if (cqe == 0 || cqe > kMaxCqe) throw std::system_error(EINVAL, std::generic_category());
+  return std::bit_ceil(cqe);
+}
+
 }  // namespace
 
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector) {
-  if (cqe == 0 || cqe > kMaxCqe || comp_vector >= kCompVectors || !context.core.alive()) {
+  const std::uint32_t capacity = capacity_for(cqe);
+  if (comp_vector >= kCompVectors || !context.core.alive()) {
     throw std::system_error(EINVAL, std::generic_category());
   }
   auto cq = std::make_unique<Cq>(context);
-  // As providers do: a power of two, so that a little more than asked for is no overflow.
-  const std::uint32_t capacity = std::bit_ceil(cqe);
   auto core = context.core.rnic().create_cq(
       capacity, [self = cq.get()](verbs::CompletionQueue&) { announce(*self); });
   if (!core) throw std::system_error(core.error());
@@ -132,6 +138,17 @@ ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_
     const auto entries = static_cast<std::uint32_t>(std::max(cqe, 0));
     const auto vector = static_cast<std::uint32_t>(comp_vector);
     return create_cq(Context::of(context), entries, cq_context, channel, vector)->handle();
+  });
+}
+
+int ibv_resize_cq(ibv_cq* cq, int cqe) {
+  Cq& self = Cq::of(cq);
+  if (!self.context.core.alive()) return EIO;
+  return guarded([&] {
+    const auto capacity = capacity_for(static_cast<std::uint32_t>(std::max(cqe, 0)));
+    if (const auto error = self.core->resize(capacity)) return to_errno(error);
+    cq->cqe = static_cast<int>(capacity);
+    return 0;
   });
 }
 
