@@ -123,7 +123,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   }
   log_connection("rejected " + to_string(request->peer()));
   // That the peer has gone is no concern of who does not want it.
-  request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
+  (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
   return 0;
 }
 

@@ -176,7 +176,7 @@ void happened(Core& core, Qp& qp, net::CmEvent& event) {
     log_outcome(*id, qp, event);
     tell(*id, qp, event);
   }
-  if (established && (id == nullptr || id->disconnect_wanted)) qp.core->disconnect();
+  if (established && (id == nullptr || id->disconnect_wanted)) (void)qp.core->disconnect();
 }
 
 // rping ends with a thread of its own in rdma_get_cm_event(), or just about to call it again. The
