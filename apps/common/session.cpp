@@ -63,11 +63,13 @@ void Session::await_close(Timeout timeout) {
 }
 
 net::Memory Session::register_memory(std::span<std::byte> octets, verbs::Access access) {
-  return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}), "cannot register memory");
+  return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}),
+               "cannot register memory");
 }
 
 net::Memory Session::register_memory(std::span<const std::byte> octets, verbs::Access access) {
-  return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}), "cannot register memory");
+  return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}),
+               "cannot register memory");
 }
 
 void Session::post_send(const verbs::SendWr& wr) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device offers at most, as ibv_query_device() says it and the creating functions check it.
+// What the device offers at most, as ibv_query_device() says it and the creating functions check
+// it.
 #pragma once
 
 #include <cstdint>

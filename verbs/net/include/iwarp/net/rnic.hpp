@@ -93,8 +93,8 @@ class Memory {
   verbs::Region* region_ = nullptr;
 };
 
-/// Ends a queue pair: closes its connection, flushes, waits for whoever drives it. What was complete
-/// before still arrives: the connection is reset only when a message is half sent.
+/// Ends a queue pair: closes its connection, flushes, waits for whoever drives it. What was
+/// complete before still arrives: the connection is reset only when a message is half sent.
 struct QpDeleter {
   Rnic* rnic = nullptr;
   void operator()(QueuePair* qp) const;
