@@ -9,6 +9,7 @@
 #include <csignal>
 #include <thread>
 
+#include "iwarp/net/fork.hpp"
 #include "objects.hpp"
 
 namespace iwarp::rdma_core {
@@ -20,7 +21,9 @@ std::mutex making;
 // A process of this size is common for middleware; the tables grow with use.
 constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
 
-void abandon_in_child() { current.store(nullptr); }
+void abandon_in_child() {
+  if (current.exchange(nullptr) != nullptr) net::close_inherited();
+}
 
 void watch_forks() {
   // While a Core is being made nobody forks, so a child never finds `making` locked.
