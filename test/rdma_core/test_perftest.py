@@ -30,9 +30,10 @@ class OverRdmaCm(PerftestCase):
         self.each("-I", "-R", "-I", 64, "-s", 64)
 
     def test_a_shared_receive_queue(self):
+        # One queue pair: on iWARP perftest counts credits by the receive, not by the queue pair that
+        # took it. When queue pairs get ahead of each other it waits for ever, on any device.
         self.each("--use-srq", "-R", "--use-srq")
-        self.measure("ib_send_bw", "-R", "--use-srq", "-q", 4)
-        self.measure("ib_send_bw", "-R", "--use-srq", "-q", 2, "-b")
+        self.measure("ib_send_bw", "-R", "--use-srq", "-b")
 
     def test_queues_of_other_depths(self):
         self.measure("ib_write_bw", "-R", "-t", 1)

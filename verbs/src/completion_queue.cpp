@@ -8,6 +8,13 @@
 #include "make_room.hpp"
 
 namespace iwarp::verbs {
+namespace {
+
+bool flushed_behind_success(const WorkCompletion& before, const WorkCompletion& wc) {
+  return before.status == WcStatus::kSuccess && wc.status == WcStatus::kWrFlush;
+}
+
+}  // namespace
 
 // The slot of the request is free again only now. [VRB-42]
 void CompletionQueue::Entry::reap() const {
@@ -27,10 +34,11 @@ std::size_t CompletionQueue::poll(std::span<WorkCompletion> out) {
 std::size_t CompletionQueue::take(std::span<WorkCompletion> out) {
   if (size_.load(std::memory_order_acquire) == 0) return 0;
   const std::lock_guard lock(mutex_);
-  const auto n = std::min(out.size(), ring_.size());
-  for (std::size_t i = 0; i < n; ++i) {
-    out[i] = ring_[i].wc;
-    ring_[i].reap();
+  const auto room = std::min(out.size(), ring_.size());
+  std::size_t n = 0;
+  for (; n < room && (n == 0 || !flushed_behind_success(out[n - 1], ring_[n].wc)); ++n) {
+    out[n] = ring_[n].wc;
+    ring_[n].reap();
   }
   ring_.erase_begin(n);
   size_.store(ring_.size(), std::memory_order_release);

@@ -37,7 +37,8 @@ class CompletionQueue {
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
   /// Takes up to out.size() completions, oldest first; returns how many. When there are none it
-  /// drives the connections (see Progress) and looks once more. [VRB-51]
+  /// drives the connections (see Progress) and looks once more. Flushed ones do not come together
+  /// with successful ones: who has got all it waits for need not look at them. [VRB-51]
   std::size_t poll(std::span<WorkCompletion> out);
 
   /// One-shot: the next completion added after this call, or the next solicited one or error, calls
