@@ -24,19 +24,21 @@ void CompletionQueue::Entry::reap() const {
 CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> notify)
     : capacity_(capacity), notify_(std::move(notify)) {}
 
-std::size_t CompletionQueue::poll(std::span<WorkCompletion> out) {
+std::size_t CompletionQueue::poll(std::span<WorkCompletion> out, Flushed flushed) {
   if (size_.load(std::memory_order_acquire) == 0) {
     if (auto* progress = progress_.load()) progress->make_progress();
   }
-  return take(out);
+  return take(out, flushed);
 }
 
-std::size_t CompletionQueue::take(std::span<WorkCompletion> out) {
+std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed) {
   if (size_.load(std::memory_order_acquire) == 0) return 0;
   const std::lock_guard lock(mutex_);
   const auto room = std::min(out.size(), ring_.size());
   std::size_t n = 0;
-  for (; n < room && (n == 0 || !flushed_behind_success(out[n - 1], ring_[n].wc)); ++n) {
+  for (; n < room; ++n) {
+    const bool apart = flushed == Flushed::kApart && n != 0;
+    if (apart && flushed_behind_success(out[n - 1], ring_[n].wc)) break;
     out[n] = ring_[n].wc;
     ring_[n].reap();
   }

@@ -38,7 +38,7 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
   int done = 0;
   while (done < count) {
     const auto wanted = std::min(N, static_cast<std::size_t>(count - done));
-    const auto got = cq.core->poll(std::span(batch).first(wanted));
+    const auto got = cq.core->poll(std::span(batch).first(wanted), verbs::Flushed::kApart);
     for (std::size_t i = 0; i < got; ++i) convert(cq.context.core, batch[i], wc[done++]);
     if (got < wanted) break;
   }

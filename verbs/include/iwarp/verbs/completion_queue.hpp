@@ -28,6 +28,10 @@ class Progress {
 
 enum class Notify : std::uint8_t { kNext, kSolicited };
 
+/// Whether one poll gives flushed completions together with the successful ones before them. Apart,
+/// a program that has got all it waits for does not see what was flushed because its peer left.
+enum class Flushed : std::uint8_t { kTogether, kApart };
+
 class CompletionQueue {
  public:
   /// `capacity`: completions held at a time; what is not used takes no memory. `notify` is called
@@ -37,9 +41,8 @@ class CompletionQueue {
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
   /// Takes up to out.size() completions, oldest first; returns how many. When there are none it
-  /// drives the connections (see Progress) and looks once more. Flushed ones do not come together
-  /// with successful ones: who has got all it waits for need not look at them. [VRB-51]
-  std::size_t poll(std::span<WorkCompletion> out);
+  /// drives the connections (see Progress) and looks once more. [VRB-51]
+  std::size_t poll(std::span<WorkCompletion> out, Flushed flushed = Flushed::kTogether);
 
   /// One-shot: the next completion added after this call, or the next solicited one or error, calls
   /// `notify`. kNext wins over an earlier kSolicited. Pattern: arm, poll until empty, sleep.
@@ -79,7 +82,7 @@ class CompletionQueue {
   };
   enum class Armed : std::uint8_t { kNo, kSolicited, kNext };
 
-  std::size_t take(std::span<WorkCompletion> out);
+  std::size_t take(std::span<WorkCompletion> out, Flushed flushed);
 
   std::atomic<std::size_t> capacity_;
   const std::function<void()> notify_;
