@@ -96,6 +96,7 @@ int make(SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
 }  // namespace
 
 verbs::Sge to_sge(const ibv_sge& sge) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the C interface has addresses as integers.
   return {.address = reinterpret_cast<std::byte*>(sge.addr),
           .length = sge.length,
           .lkey = verbs::Stag{sge.lkey}};
@@ -145,6 +146,7 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
   out.bind = {.window = verbs::Stag{mw.rkey},
               .key = static_cast<std::uint8_t>(rkey),
               .region = verbs::Stag{info.mr->lkey},
+              // NOLINTNEXTLINE(performance-no-int-to-ptr): as above.
               .address = reinterpret_cast<std::byte*>(info.addr),
               .length = info.length,
               .access = *access};
