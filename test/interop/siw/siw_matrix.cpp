@@ -190,10 +190,11 @@ int run_connect(const Options& options) {
 
 void follow_connection(const Options& options, net::Rnic& rnic, net::ConnectRequest& request) {
   Session session(rnic);
+  std::optional<Exchange> exchange;  // its buffer stays: the last Send may still be on its way
   if (options.messages > 0) {
-    Exchange exchange(session, options);
+    exchange.emplace(session, options);
     session.accept(request);
-    exchange.run();
+    exchange->run();
   } else {
     SessionLink link(session);
     session.accept(request);
