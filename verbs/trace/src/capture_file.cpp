@@ -4,13 +4,14 @@
 #include "iwarp/trace/capture_file.hpp"
 
 #include <fmt/format.h>
-#include <pcap/pcap.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <mutex>
 #include <system_error>
 #include <utility>
+
+#include "pcap_library.hpp"
 
 namespace iwarp::trace {
 namespace {
@@ -19,8 +20,9 @@ constexpr std::size_t kFileBuffer = 128 * 1024;
 static_assert(kFileBuffer > CaptureFile::kMaxPacket + 1024);
 
 struct Close {
-  void operator()(pcap_t* pcap) const { pcap_close(pcap); }
-  void operator()(pcap_dumper_t* dumper) const { pcap_dump_close(dumper); }
+  const PcapLibrary* library = nullptr;
+  void operator()(pcap_t* pcap) const { library->close(pcap); }
+  void operator()(pcap_dumper_t* dumper) const { library->dump_close(dumper); }
 };
 
 std::string failure(const std::string& path, const std::string& what) {
@@ -32,11 +34,15 @@ std::string last_error() { return std::generic_category().message(errno); }
 }  // namespace
 
 struct CaptureFile::State {
+  State(std::string file, const CaptureClock& now, const PcapLibrary& pcap)
+      : path(std::move(file)), clock(now), library(pcap) {}
+
   std::string path;
   CaptureClock clock;
+  const PcapLibrary& library;
   std::unique_ptr<char[]> buffer;  ///< outlives the dumper, which closes the file
-  std::unique_ptr<pcap_t, Close> pcap;
-  std::unique_ptr<pcap_dumper_t, Close> dumper;
+  std::unique_ptr<pcap_t, Close> dead{nullptr, Close{&library}};
+  std::unique_ptr<pcap_dumper_t, Close> dumper{nullptr, Close{&library}};
   mutable std::mutex mutex;
   std::string error;
 };
@@ -46,22 +52,23 @@ CaptureFile::~CaptureFile() = default;
 
 std::expected<std::shared_ptr<CaptureFile>, std::string> CaptureFile::create(
     const std::string& path, const CaptureClock& clock) {
-  auto state = std::make_unique<State>();
-  state->path = path;
-  state->clock = clock;
+  const auto library = PcapLibrary::load();
+  if (!library) return std::unexpected(failure(path, library.error()));
+  const PcapLibrary& pcap = **library;
+  auto state = std::make_unique<State>(path, clock, pcap);
   state->buffer = std::make_unique_for_overwrite<char[]>(kFileBuffer);
-  state->pcap.reset(pcap_open_dead_with_tstamp_precision(DLT_EN10MB, static_cast<int>(kMaxPacket),
-                                                         PCAP_TSTAMP_PRECISION_NANO));
-  if (!state->pcap) return std::unexpected(failure(path, "libpcap is out of memory"));
+  state->dead.reset(
+      pcap.open_dead(DLT_EN10MB, static_cast<int>(kMaxPacket), PCAP_TSTAMP_PRECISION_NANO));
+  if (!state->dead) return std::unexpected(failure(path, "libpcap is out of memory"));
   // "e": a child process must not inherit the file.
   std::FILE* const file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) return std::unexpected(failure(path, last_error()));
   std::setvbuf(file, state->buffer.get(), _IOFBF, kFileBuffer);
   // From here on libpcap closes the file, also when it fails.
   // NOLINTNEXTLINE(clang-analyzer-unix.Stream): the analyser does not know that.
-  state->dumper.reset(pcap_dump_fopen(state->pcap.get(), file));
-  if (!state->dumper) return std::unexpected(failure(path, pcap_geterr(state->pcap.get())));
-  if (pcap_dump_flush(state->dumper.get()) != 0) {
+  state->dumper.reset(pcap.dump_fopen(state->dead.get(), file));
+  if (!state->dumper) return std::unexpected(failure(path, pcap.error(state->dead.get())));
+  if (pcap.dump_flush(state->dumper.get()) != 0) {
     return std::unexpected(failure(path, last_error()));
   }
   return std::shared_ptr<CaptureFile>(new CaptureFile(std::move(state)));
@@ -83,9 +90,9 @@ void CaptureFile::write(bytes::View packet, mpa::TimePoint now) {
 
   const std::lock_guard lock(s.mutex);
   if (!s.error.empty()) return;
-  pcap_dump(reinterpret_cast<u_char*>(s.dumper.get()), &header,
-            reinterpret_cast<const u_char*>(packet.data()));
-  if (pcap_dump_flush(s.dumper.get()) != 0) s.error = failure(s.path, last_error());
+  s.library.dump(reinterpret_cast<u_char*>(s.dumper.get()), &header,
+                 reinterpret_cast<const u_char*>(packet.data()));
+  if (s.library.dump_flush(s.dumper.get()) != 0) s.error = failure(s.path, last_error());
 }
 
 std::string CaptureFile::error() const {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// libpcap by its SONAME.
+#include "pcap_library.hpp"
+
+#include <dlfcn.h>
+
+namespace iwarp::trace {
+namespace {
+
+using Loaded = std::expected<PcapLibrary, std::string>;
+
+void* open_library() {
+  // Debian and its family have kept the older number.
+  for (const char* name : {"libpcap.so.0.8", "libpcap.so.1"}) {
+    if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+template <typename Function>
+bool find(void* library, const char* name, Function& out) {
+  out = reinterpret_cast<Function>(::dlsym(library, name));
+  return out != nullptr;
+}
+
+Loaded load_once() {
+  void* const library = open_library();
+  if (library == nullptr) return std::unexpected(std::string("libpcap is not installed"));
+  PcapLibrary out;
+  const bool complete =
+      find(library, "pcap_open_dead_with_tstamp_precision", out.open_dead) &&
+      find(library, "pcap_close", out.close) && find(library, "pcap_geterr", out.error) &&
+      find(library, "pcap_dump_fopen", out.dump_fopen) && find(library, "pcap_dump", out.dump) &&
+      find(library, "pcap_dump_flush", out.dump_flush) &&
+      find(library, "pcap_dump_close", out.dump_close);
+  if (!complete) return std::unexpected(std::string("libpcap is too old"));
+  return out;
+}
+
+}  // namespace
+
+std::expected<const PcapLibrary*, std::string> PcapLibrary::load() {
+  static const Loaded kLoaded = load_once();
+  if (!kLoaded) return std::unexpected(kLoaded.error());
+  return &*kLoaded;
+}
+
+}  // namespace iwarp::trace

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// libpcap, loaded when the first capture is opened. Linked as usual it would bring libdbus,
+// libsystemd and libgcrypt into every program that runs on the drop-in libraries, traced or not.
+#pragma once
+
+#include <pcap/pcap.h>
+
+#include <expected>
+#include <string>
+
+namespace iwarp::trace {
+
+/// Its functions; those of them that are needed here.
+struct PcapLibrary {
+  decltype(&::pcap_open_dead_with_tstamp_precision) open_dead = nullptr;
+  decltype(&::pcap_close) close = nullptr;
+  decltype(&::pcap_geterr) error = nullptr;
+  decltype(&::pcap_dump_fopen) dump_fopen = nullptr;
+  decltype(&::pcap_dump) dump = nullptr;
+  decltype(&::pcap_dump_flush) dump_flush = nullptr;
+  decltype(&::pcap_dump_close) dump_close = nullptr;
+
+  /// Stays loaded. Error: why the loader does not find it.
+  static std::expected<const PcapLibrary*, std::string> load();
+};
+
+}  // namespace iwarp::trace
