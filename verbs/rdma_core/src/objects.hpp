@@ -133,6 +133,7 @@ struct Qp {
   ibv_qp_ex abi{};  ///< first; ibv_qp is its beginning
   LaterFields later{};
   Context& context;
+  ContextUse use{context};
   Pd* pd = nullptr;
   Cq* send_cq = nullptr;
   Cq* recv_cq = nullptr;
@@ -143,6 +144,7 @@ struct Qp {
   /// As the program knows it. The core has no INIT and RTR: it is Idle until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
   bool connected = false;      ///< from qp_connected() to qp_disconnected()
+  bool brought_up = false;     ///< without the CM: until qp_disconnected()
   bool last_wqe_told = false;  ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
   ibv_qp_attr attributes{};    ///< what ibv_modify_qp() was told, for ibv_query_qp()
   std::atomic<std::uint32_t> async_events{0};

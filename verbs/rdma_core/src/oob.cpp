@@ -92,6 +92,11 @@ std::string to_text(const ibv_gid& address) {
   return text.data();
 }
 
+void set_brought_up(Qp& qp, bool value) {
+  const std::lock_guard lock(qp.mutex);
+  qp.brought_up = value;
+}
+
 }  // namespace
 
 // Numbers -----------------------------------------------------------------------------------------
@@ -176,10 +181,14 @@ int OutOfBand::connect(Qp& qp, const ibv_gid& address, std::uint32_t peer) {
   options.private_data = encode({.from = qp.abi.qp_base.qp_num, .to = peer});
   const bool loopback = settings().out_of_band == OutOfBandPeers::kLoopback;
   const net::Address to{.host = loopback ? "127.0.0.1" : to_text(address), .port = port_of(peer)};
-  return to_errno(core_.rnic().connect(*qp.core, to, options, core_.cm_channel()));
+  set_brought_up(qp, true);
+  const int code = to_errno(core_.rnic().connect(*qp.core, to, options, core_.cm_channel()));
+  if (code != 0) set_brought_up(qp, false);
+  return code;
 }
 
 void OutOfBand::accept(Qp& qp, net::ConnectRequest& request) {
+  set_brought_up(qp, true);
   if (const auto error = request.accept(*qp.core, kMaxReads, kMaxReads)) {
     log_connection(fmt::format("{}: {}", to_string(request.peer()), error.message()));
     qp_disconnected(qp);

@@ -80,7 +80,10 @@ void remember(ibv_qp_attr& known, const ibv_qp_attr& attr, int mask) {
 }
 
 // Until the program says otherwise it is up to each region what the peer may do with it.
-void open_to_peer(Qp& qp) { qp.core->set_inbound(verbs::QpInit().inbound); }
+void forget_limits(Qp& qp) {
+  qp.core->set_inbound(verbs::QpInit().inbound);
+  (void)qp.core->set_ord(UINT16_MAX);
+}
 
 bool is_connected(Qp& qp) {
   const std::lock_guard lock(qp.mutex);
@@ -88,16 +91,23 @@ bool is_connected(Qp& qp) {
 }
 
 // The connection's end is told by the dispatcher and must not be taken for that of the next one.
+// Octets may have moved before the dispatcher has heard that it is up.
+bool end_will_be_told(Qp& qp, bool was_up) {
+  const std::lock_guard lock(qp.mutex);
+  return qp.connected || (was_up && qp.brought_up);
+}
+
 int reset(Qp& qp) {
   const auto until = std::chrono::steady_clock::now() + 1s;
+  const bool was_up = qp.core->query().state != verbs::QpState::kIdle;
   (void)qp.core->abort();
-  while (is_connected(qp) || qp.core->reset()) {
+  while (end_will_be_told(qp, was_up) || qp.core->reset()) {
     if (std::chrono::steady_clock::now() > until) return EBUSY;
     std::this_thread::sleep_for(100us);
   }
   const std::lock_guard lock(qp.mutex);
   qp.attributes = {};
-  open_to_peer(qp);
+  forget_limits(qp);
   set_state(qp, IBV_QPS_RESET);
   return 0;
 }
@@ -113,9 +123,9 @@ int to_error(Qp& qp) {
   return 0;
 }
 
+// For the present connection, or for the next one. More than was agreed on with the peer cannot be.
 void limit_reads(Qp& qp, const ibv_qp_attr& attr, int mask) {
-  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) == 0 || qp.core->state() != verbs::QpState::kRts) return;
-  (void)qp.core->set_ord(std::min<std::uint16_t>(attr.max_rd_atomic, qp.core->query().ord));
+  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.core->set_ord(attr.max_rd_atomic);
 }
 
 int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
@@ -155,7 +165,7 @@ void qp_disconnected(Qp& qp) {
   (void)qp.core->abort();
   tell_last_wqe(qp);
   const std::lock_guard lock(qp.mutex);
-  qp.connected = false;  // Now a reset may go on.
+  qp.connected = qp.brought_up = false;  // Now a reset may go on.
 }
 
 }  // namespace iwarp::rdma_core
