@@ -120,22 +120,25 @@ TEST_CASE("a socket that could not listen is bound as before, and listens later"
 
 TEST_CASE("a connection leaves from the port that the program has bound, and keeps it") {
   Pair pair;
-  auto socket = must(bind_tcp(kAnyPort));
-  const auto from = socket.local();
-  for (int round = 0; round < 2; ++round) {
-    CAPTURE(round);
-    pair.start({.local = from});
-    auto event = expect(*pair.b.cm, Type::kConnectRequest);
-    CHECK_EQ(event.request->peer(), from);
-    REQUIRE_FALSE(event.request->accept(*pair.b.qp));
-    expect(*pair.a.cm, Type::kEstablished);
-    expect(*pair.b.cm, Type::kEstablished);
-    CHECK_EQ(error_of(from), make_error_code(Errc::kAddressInUse));
-    CHECK_FALSE(foreign_bind(from.port, SO_REUSEADDR).has_value());
-    // The passive side first: the active one does not wait in TIME_WAIT, and can come again.
-    REQUIRE_FALSE(pair.b.qp->disconnect());
-    expect(*pair.a.cm, Type::kDisconnected);
-    expect(*pair.b.cm, Type::kDisconnected);
+  for (const char* host : {"127.0.0.1", "0.0.0.0", ""}) {
+    CAPTURE(host);
+    const auto socket = must(bind_tcp({host, 0}));
+    const Address from{host, socket.local().port};
+    for (int round = 0; round < 2; ++round) {
+      CAPTURE(round);
+      pair.start({.local = from});
+      auto event = expect(*pair.b.cm, Type::kConnectRequest);
+      CHECK_EQ(event.request->peer(), Address{"127.0.0.1", from.port});
+      REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+      expect(*pair.a.cm, Type::kEstablished);
+      expect(*pair.b.cm, Type::kEstablished);
+      CHECK_EQ(error_of(from), make_error_code(Errc::kAddressInUse));
+      CHECK_FALSE(foreign_bind(from.port, SO_REUSEADDR).has_value());
+      // The passive side first: the active one does not wait in TIME_WAIT, and can come again.
+      REQUIRE_FALSE(pair.b.qp->disconnect());
+      expect(*pair.a.cm, Type::kDisconnected);
+      expect(*pair.b.cm, Type::kDisconnected);
+    }
   }
 }
 
@@ -150,6 +153,18 @@ TEST_CASE("an address to connect from may leave the port open, or the address") 
   pair.start({.local = Address{"", port}});
   event = expect(*pair.b.cm, Type::kConnectRequest);
   CHECK_EQ(event.request->peer(), Address{"127.0.0.1", port});
+}
+
+TEST_CASE("one can connect from an IPv6 address, too") {
+  Pair pair(1 << 12, {}, {"::1", 0});
+  pair.start({.local = Address{"::1", 0}});
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(event.request->peer().host, "::1");
+  REQUIRE_FALSE(event.request->reject());
+  expect(*pair.a.cm, Type::kRejected);
+  const auto socket = must(bind_tcp({"::1", 0}));
+  pair.start({.local = socket.local()});
+  CHECK_EQ(expect(*pair.b.cm, Type::kConnectRequest).request->peer(), socket.local());
 }
 
 TEST_CASE("connecting from where nobody can connect from fails with the reason") {

@@ -33,17 +33,24 @@ std::size_t CompletionQueue::poll(std::span<WorkCompletion> out, Flushed flushed
 
 std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed) {
   if (size_.load(std::memory_order_acquire) == 0) return 0;
-  const std::lock_guard lock(mutex_);
-  const auto room = std::min(out.size(), ring_.size());
   std::size_t n = 0;
-  for (; n < room; ++n) {
-    const bool apart = flushed == Flushed::kApart && n != 0;
-    if (apart && flushed_behind_success(out[n - 1], ring_[n].wc)) break;
-    out[n] = ring_[n].wc;
-    ring_[n].reap();
+  bool fire = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto room = std::min(out.size(), ring_.size());
+    for (; n < room; ++n) {
+      const bool apart = flushed == Flushed::kApart && n != 0;
+      if (apart && flushed_behind_success(out[n - 1], ring_[n].wc)) break;
+      out[n] = ring_[n].wc;
+      ring_[n].reap();
+    }
+    ring_.erase_begin(n);
+    size_.store(ring_.size(), std::memory_order_release);
+    // Who gets less than it asked for may take the queue for empty, and sleep.
+    fire = n < room && armed_ != Armed::kNo;
+    if (fire) armed_ = Armed::kNo;
   }
-  ring_.erase_begin(n);
-  size_.store(ring_.size(), std::memory_order_release);
+  if (fire && notify_) notify_();
   return n;
 }
 
@@ -90,14 +97,14 @@ void CompletionQueue::forget(const std::atomic<std::uint64_t>* counter) {
   }
 }
 
-void CompletionQueue::drop(std::uint32_t qp_num) {
+void CompletionQueue::drop_failed(std::uint32_t qp_num) {
   const std::lock_guard lock(mutex_);
-  const auto of_queue_pair = [qp_num](const Entry& entry) {
-    if (entry.wc.qp_num != qp_num) return false;
+  const auto dropped = [qp_num](const Entry& entry) {
+    if (entry.wc.qp_num != qp_num || entry.wc.status == WcStatus::kSuccess) return false;
     entry.reap();
     return true;
   };
-  ring_.erase(std::remove_if(ring_.begin(), ring_.end(), of_queue_pair), ring_.end());
+  ring_.erase(std::remove_if(ring_.begin(), ring_.end(), dropped), ring_.end());
   size_.store(ring_.size(), std::memory_order_release);
 }
 

@@ -61,6 +61,18 @@ std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who
   return {};
 }
 
+// What the window shall show lies in the region, and the peer is not given what the region's owner
+// may not do himself.
+bool can_open(const Region& region, const WindowBind& what) {
+  const bool writes =
+      has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
+  if (writes && !has(region.access, Access::kLocalWrite)) return false;
+  const auto start = virtual_address(what.address);
+  const auto region_start = virtual_address(region.address);
+  return what.length != 0 && start >= region_start && start - region_start <= region.length &&
+         what.length <= region.length - (start - region_start);
+}
+
 }  // namespace
 
 StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random)
@@ -199,44 +211,45 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
   Region* window = find(what.window);
   Region* region = find(what.region);
   // [VRB-35]
-  if (window == nullptr || window->kind != Region::Kind::kWindow || window->valid.load() ||
-      window->dying) {
+  if (window == nullptr || window->kind != Region::Kind::kWindow || window->dying) {
     return make_error_code(Errc::kNotBindable);
   }
+  if (what.type_1) {
+    if (const auto error = unbind_type_1(pd, *window)) return error;
+    if (what.length == 0) return {};
+  }
+  if (window->valid.load()) return make_error_code(Errc::kNotBindable);
   if (region == nullptr || region->kind == Region::Kind::kWindow || !region->valid.load() ||
       region->stag.load() != what.region.value || !has(region->access, Access::kBindWindow) ||
       has(region->access, Access::kZeroBased)) {
     return make_error_code(Errc::kNotBindable);
   }
   if (window->pd != pd || region->pd != pd) return make_error_code(Errc::kWrongPd);
-  // The peer cannot be given what the region's owner may not do himself.
-  const bool writes =
-      has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
-  if (writes && !has(region->access, Access::kLocalWrite)) {
-    return make_error_code(Errc::kNotBindable);
-  }
-  const auto start = virtual_address(what.address);
-  const auto region_start = virtual_address(region->address);
-  if (what.length == 0 || start < region_start || start - region_start > region->length ||
-      what.length > region->length - (start - region_start)) {
-    return make_error_code(Errc::kNotBindable);
-  }
+  if (!can_open(*region, what)) return make_error_code(Errc::kNotBindable);
   if (window->pins.load() != 0) return make_error_code(Errc::kBusy);
   unbind(window);
   window->parent = region;
   ++region->bound_windows;
-  window->qp = qp;  // Type 2: of this stream only. [DDP-87]
+  window->qp = what.type_1 ? 0 : qp;  // Type 2: of this stream only. [DDP-87]
   window->address = what.address;
   window->length = what.length;
   window->access = what.access;
   // The window's octets keep the TOs that they have in the region.
   number_octets(*window);
   if (!has(what.access, Access::kZeroBased)) {
-    window->to_base = region->to_base + (start - region_start);
+    window->to_base = region->to_base + static_cast<std::uint64_t>(what.address - region->address);
   }
   window->stag.store(make_stag(index_of(what.window.value), what.key));  // [VRB-36]
   window->valid.store(true);
   registrations_.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+std::error_code StagTable::unbind_type_1(PdId pd, Region& window) {
+  if (window.pd != pd) return make_error_code(Errc::kWrongPd);
+  window.valid.store(false);
+  if (window.pins.load() != 0) return make_error_code(Errc::kBusy);
+  unbind(&window);
   return {};
 }
 

@@ -76,7 +76,7 @@ QueuePair::~QueuePair() {
   init_.send_cq->forget(&impl_->reaped);
   init_.recv_cq->forget(&impl_->rq.reaped());
   init_.recv_cq->forget(&impl_->srq_reaped);
-  drop_completions();
+  drop_failed();
   init_.send_cq->detach();
   init_.recv_cq->detach();
   if (init_.srq != nullptr) init_.srq->detach();
@@ -255,14 +255,14 @@ std::error_code QueuePair::reset() {
   flush_posted();
   if (!bytes::step(kQpEdges, state(), QpEvent::kReset)) return make_error_code(Errc::kWrongState);
   event(QpEvent::kReset);
-  drop_completions();
+  drop_failed();
   return {};
 }
 
-void QueuePair::drop_completions() {
-  if (!init_.drop_completions) return;
-  init_.send_cq->drop(num_);
-  init_.recv_cq->drop(num_);
+void QueuePair::drop_failed() {
+  if (!init_.drop_failed) return;
+  init_.send_cq->drop_failed(num_);
+  init_.recv_cq->drop_failed(num_);
 }
 
 std::error_code QueuePair::set_ord(std::uint16_t ord) {

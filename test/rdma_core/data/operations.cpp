@@ -161,9 +161,9 @@ TEST_CASE("a window of type 1 is bound, bound anew, and unbound") {
     REQUIRE_EQ(ibv_bind_mw(pair.b.qp, mw, &bind), 0);
     CHECK_NE(mw->rkey, before);
     before = mw->rkey;
-    // The invalidation in front of it is not signalled, but here all are.
-    CHECK_EQ(success(pair.b.cq).wr_id, 4);
-    CHECK_EQ(success(pair.b.cq).opcode, IBV_WC_BIND_MW);
+    const ibv_wc bound = success(pair.b.cq);
+    CHECK_EQ(bound.wr_id, 4);
+    CHECK_EQ(bound.opcode, IBV_WC_BIND_MW);
     pair.b.write(0, "to be read");
     ibv_send_wr read{.opcode = IBV_WR_RDMA_READ};
     read.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = mw->rkey};
@@ -173,7 +173,13 @@ TEST_CASE("a window of type 1 is bound, bound anew, and unbound") {
   }
   bind.bind_info = {};
   REQUIRE_EQ(ibv_bind_mw(pair.b.qp, mw, &bind), 0);
-  success(pair.b.cq);
+  CHECK_EQ(success(pair.b.cq).opcode, IBV_WC_BIND_MW);
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 300, 10, 0), 0);
+  success(pair.a.cq);
+  ibv_send_wr read{.opcode = IBV_WR_RDMA_READ};
+  read.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = mw->rkey};
+  REQUIRE_EQ(pair.a.post(read, 300, 10), 0);
+  CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 

@@ -199,7 +199,7 @@ TEST_CASE("after RESET a queue pair is connected again") {
   pair.settle();
 }
 
-TEST_CASE("completions of a queue pair are gone after RESET, and with it") {
+TEST_CASE("flushed completions of a queue pair are gone after RESET, and with it") {
   End end;
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
   REQUIRE_EQ(end.post_recv(1, 0, 8), 0);
@@ -211,6 +211,20 @@ TEST_CASE("completions of a queue pair are gone after RESET, and with it") {
   }
   ibv_wc wc{};
   CHECK_EQ(ibv_poll_cq(end.cq, 1, &wc), 0);
+}
+
+TEST_CASE("what arrived can be polled when the queue pair is gone") {
+  Pair pair;
+  REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 0), 0);
+  REQUIRE_EQ(pair.b.post_recv(7, 0, 8), 0);
+  REQUIRE_EQ(pair.b.post_recv(8, 8, 8), 0);
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), 0);
+  pair.b.take_event();
+  REQUIRE_EQ(ibv_destroy_qp(pair.b.qp), 0);
+  pair.b.qp = nullptr;
+  CHECK_EQ(success(pair.b.cq).wr_id, 7);
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(pair.b.cq, 1, &wc), 0);
 }
 
 TEST_CASE("a peer may do what the queue pair and the region both allow") {

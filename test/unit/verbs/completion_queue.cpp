@@ -158,25 +158,49 @@ TEST_CASE(
   CHECK(gone.load() == 0);
 }
 
-TEST_CASE("the completions of one queue pair can be taken out of the middle") {
-  CompletionQueue cq(4, nullptr);
+TEST_CASE("flushed completions come apart from successful ones, and who sleeps is woken for them") {
+  int told = 0;
+  CompletionQueue cq(8, [&told] { ++told; });
+  std::array<WorkCompletion, 8> out;
+  const auto push_both = [&cq] {
+    push(cq, 1);
+    for (int i = 0; i < 2; ++i) cq.push({.wr_id = 2, .status = WcStatus::kWrFlush}, true, {});
+  };
+  push_both();
+  cq.arm(Notify::kNext);
+  CHECK(cq.poll(out, Flushed::kApart) == 1);
+  CHECK(told == 1);
+  CHECK(cq.poll(out, Flushed::kApart) == 2);
+  push_both();
+  // As many as asked for: the rest is no surprise.
+  CHECK(cq.poll(std::span(out).first(1), Flushed::kApart) == 1);
+  cq.arm(Notify::kSolicited);
+  CHECK(cq.poll(out, Flushed::kApart) == 2);
+  CHECK(told == 1);
+}
+
+TEST_CASE("the failed completions of one queue pair can be taken out of the middle") {
+  CompletionQueue cq(5, nullptr);
   std::atomic<std::uint64_t> reaped{0};
-  std::array<WorkCompletion, 4> out;
+  std::array<WorkCompletion, 5> out;
   // The ring is full and begins at its third place.
   for (int i = 0; i < 2; ++i) push(cq, 0);
   CHECK(cq.poll(out) == 2);
+  CHECK(cq.push({.wr_id = 6, .qp_num = 1}, false, {.counter = &reaped, .value = 6}));
   for (std::uint32_t qp : {1U, 2U, 1U, 2U}) {
-    CHECK(cq.push({.wr_id = qp, .qp_num = qp}, false, {.counter = &reaped, .value = qp}));
+    CHECK(cq.push({.wr_id = qp, .status = WcStatus::kWrFlush, .qp_num = qp}, true,
+                  {.counter = &reaped, .value = qp}));
   }
-  cq.drop(3);
+  cq.drop_failed(3);
   CHECK(reaped.load() == 0);
-  cq.drop(1);
+  cq.drop_failed(1);
   CHECK(reaped.load() == 1);
   push(cq, 7);
-  REQUIRE(cq.poll(out) == 3);
-  CHECK(out[0].wr_id == 2);
+  REQUIRE(cq.poll(out) == 4);
+  CHECK(out[0].wr_id == 6);
   CHECK(out[1].wr_id == 2);
-  CHECK(out[2].wr_id == 7);
+  CHECK(out[2].wr_id == 2);
+  CHECK(out[3].wr_id == 7);
   CHECK_FALSE(cq.overflowed());
 }
 

@@ -254,10 +254,10 @@ TEST_CASE("a list is posted whole or not at all") {
   CHECK(wcs[1].wr_id == 1);
 }
 
-TEST_CASE("completions leave with their queue pair, or by a reset, if it was made so") {
+TEST_CASE("failed completions leave with their queue pair, or by a reset, if it was made so") {
   for (const bool drop : {false, true}) {
     QpInit init;
-    init.drop_completions = drop;
+    init.drop_failed = drop;
     init.limits.max_recv_wr = 2;
     Fixture f(init);
     const std::size_t left = drop ? 0 : 2;

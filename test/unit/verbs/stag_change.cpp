@@ -324,5 +324,36 @@ TEST_CASE("what is in use is invalid at once, but done only when it is let go [V
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
 }
 
+TEST_CASE("a window of type 1 is its domain's, is bound anew as it is, and unbound by length 0") {
+  Table table;
+  Region* region = table.add();
+  Region* opened = window(table);
+  auto what = binding(opened, region);
+  what.type_1 = true;
+  CHECK(table.bind(2, kQp, what) == Errc::kWrongPd);
+  CHECK(!table.bind(kPd, kQp, what));
+  CHECK(opened->qp == 0);
+  const auto first = stag_of(opened);
+  const auto to = address_of(what.address);
+  what.window = first;
+  what.key = 0x78;
+  what.length = 10;
+  {
+    const auto pinned = table.acquire(remote_write(), first, to, 100);
+    CHECK(pinned.has_value());
+    CHECK(table.bind(kPd, kQp, what) == Errc::kBusy);
+    CHECK(table.ask(remote_write(), first, to, 1) == "invalid");
+  }
+  CHECK(!table.bind(kPd, kQp, what));
+  CHECK(table.ask(remote_write(), first, to, 1) == "invalid");
+  CHECK(table.ask(remote_write(), stag_of(opened), to, 10) == "granted");
+  CHECK(table.ask(remote_write(), stag_of(opened), to, 11) == "bounds");
+  CHECK(region->bound_windows == 1);
+  what.length = 0;
+  CHECK(!table.bind(kPd, kQp, what));
+  CHECK(table.ask(remote_write(), stag_of(opened), to, 1) == "invalid");
+  CHECK(region->bound_windows == 0);
+}
+
 }  // namespace
 }  // namespace iwarp::verbs

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Posting. The core checks each request and says which of the list it did not take.
-#include <array>
 #include <cstddef>
 
 #include "errno_table.hpp"
@@ -51,23 +50,15 @@ int post_list(Qp& qp, ibv_send_wr*& wr) {
   return code;
 }
 
-// A window of type 1 is bound anew, or, with length 0, no more: the core's are of type 2 and must
-// be invalid before.
+// A window of type 1 is bound anew as it is, or, with length 0, not any more.
 int post_bind(Qp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
   const std::uint32_t rkey = ibv_inc_rkey(mw.rkey);
-  std::array<verbs::SendWr, 2> wrs;
-  for (auto& wr : wrs) wr.wr_id = bind.wr_id;
-  wrs[0].opcode = verbs::WrOpcode::kLocalInvalidate;
-  wrs[0].invalidate = verbs::Stag{mw.rkey};
-  const bool ends = bind.bind_info.length == 0;
-  if (!ends) {
-    if (const int code = make_bind(wrs[1], mw, rkey, bind.bind_info)) return code;
-  }
-  wrs[ends ? 0 : 1].flags = to_flags(bind.send_flags);
-  std::size_t posted = 0;
-  const auto error = qp.core->post_send(std::span(wrs).first(ends ? 1 : 2), posted);
-  if (!error && !ends) mw.rkey = rkey;
-  return error ? why_not(error) : 0;
+  verbs::SendWr wr{.wr_id = bind.wr_id, .flags = to_flags(bind.send_flags)};
+  if (const int code = make_bind(wr, mw, rkey, bind.bind_info)) return code;
+  wr.bind.type_1 = true;
+  if (const auto error = qp.core->post_send(wr)) return why_not(error);
+  if (bind.bind_info.length != 0) mw.rkey = rkey;
+  return 0;
 }
 
 template <typename Queue>

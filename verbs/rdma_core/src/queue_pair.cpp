@@ -87,7 +87,7 @@ net::QpHandle make_core(Pd& pd, const Qp& qp) {
                                 .max_recv_sge = cap.max_recv_sge,
                                 .max_inline = cap.max_inline_data},
                      .signal_all = qp.signal_all,
-                     .drop_completions = true};
+                     .drop_failed = true};
   auto core = pd.context.core.rnic().create_qp(*pd.core, init);
   if (!core) throw std::system_error(core.error());
   number.keep();
@@ -116,11 +116,11 @@ void count_users(const Qp& qp, int by) {
   if (qp.srq != nullptr) qp.srq->users.fetch_add(by);
 }
 
-Qp* create_qp(Pd& pd, ibv_qp_init_attr& attr) {
+Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type);
   const bool complete = attr.send_cq != nullptr && attr.recv_cq != nullptr;
   if (!complete || !within_limits(attr.cap) || !pd.context.core.alive()) fail(EINVAL);
-  auto qp = std::make_unique<Qp>(pd.context);
+  auto qp = std::make_unique<Qp>(context);
   qp->pd = &pd;
   qp->send_cq = &Cq::of(attr.send_cq);
   qp->recv_cq = &Cq::of(attr.recv_cq);
@@ -129,6 +129,7 @@ Qp* create_qp(Pd& pd, ibv_qp_init_attr& attr) {
   qp->cap = granted(attr.cap, attr.srq != nullptr);
   qp->core = make_core(pd, *qp);
   fill_handle(*qp, attr);
+  if (builders) enable_builders(*qp);
   pd.context.core.add(*qp);
   count_users(*qp, 1);
   attr.cap = qp->cap;
@@ -191,10 +192,8 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
     check_extensions(*attr);
     // The one begins with the fields of the other.
     auto* basic = reinterpret_cast<ibv_qp_init_attr*>(attr);
-    Qp* qp = create_qp(Pd::of(attr->pd), *basic);
-    qp->abi.qp_base.context = context;
-    if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) enable_builders(*qp);
-    return qp->handle();
+    const bool builders = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+    return create_qp(Context::of(context), Pd::of(attr->pd), *basic, builders)->handle();
   });
 }
 
@@ -214,7 +213,8 @@ using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the 
 extern "C" {
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
-  return guarded_pointer<ibv_qp>([&] { return create_qp(Pd::of(pd), *attr)->handle(); });
+  return guarded_pointer<ibv_qp>(
+      [&] { return create_qp(Context::of(pd->context), Pd::of(pd), *attr, false)->handle(); });
 }
 
 int ibv_destroy_qp(ibv_qp* qp) {

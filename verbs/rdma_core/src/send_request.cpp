@@ -81,9 +81,7 @@ int make(SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
       return make_word(out, wr, sges.size() == 1 ? sges.data() : nullptr);
     case IBV_WR_LOCAL_INV:
-      out.opcode = WrOpcode::kLocalInvalidate;
-      out.invalidate = verbs::Stag{wr.invalidate_rkey};
-      out.sgl = {};
+      make_invalidate(out, wr.invalidate_rkey);
       return 0;
     case IBV_WR_BIND_MW:
       out.sgl = {};
@@ -104,12 +102,18 @@ verbs::Sge to_sge(const ibv_sge& sge) {
 
 SendFlags to_flags(unsigned send_flags) {
   auto out = SendFlags::kNone;
-  // Before an invalidate, which nothing else waits for, a fence is one for all requests.
   if ((send_flags & IBV_SEND_FENCE) != 0) out = out | SendFlags::kFence;
   if ((send_flags & IBV_SEND_SIGNALED) != 0) out = out | SendFlags::kSignaled;
   if ((send_flags & IBV_SEND_SOLICITED) != 0) out = out | SendFlags::kSolicited;
   if ((send_flags & IBV_SEND_INLINE) != 0) out = out | SendFlags::kInline;
   return out;
+}
+
+void make_invalidate(SendWr& out, std::uint32_t rkey) {
+  out.opcode = WrOpcode::kLocalInvalidate;
+  out.invalidate = verbs::Stag{rkey};
+  out.sgl = {};
+  if (has(out.flags, SendFlags::kFence)) out.flags = out.flags | SendFlags::kLocalFence;
 }
 
 int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
@@ -141,11 +145,11 @@ int make_atomic(SendWr& out, verbs::Sge& word) {
 
 int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info) {
   const auto access = window_access(info.mw_access_flags);
-  if (!access || info.mr == nullptr) return EINVAL;
+  if (!access || (info.mr == nullptr && info.length != 0)) return EINVAL;
   out.opcode = WrOpcode::kBindWindow;
   out.bind = {.window = verbs::Stag{mw.rkey},
               .key = static_cast<std::uint8_t>(rkey),
-              .region = verbs::Stag{info.mr->lkey},
+              .region = verbs::Stag{info.mr != nullptr ? info.mr->lkey : 0},
               // NOLINTNEXTLINE(performance-no-int-to-ptr): as above.
               .address = reinterpret_cast<std::byte*>(info.addr),
               .length = info.length,

@@ -33,6 +33,8 @@ verbs::Sge to_sge(const ibv_sge& sge);
 // What each kind of request needs beyond its opcode and buffers, for ibv_send_wr and ibv_wr_*().
 // They return 0 or an errno, and say once what iWARP does not have.
 
+/// Fenced it waits for all earlier requests: these may use the memory.
+void make_invalidate(verbs::SendWr& out, std::uint32_t rkey);
 /// `sgl` has to be set.
 int make_send_immediate(verbs::SendWr& out, std::uint32_t imm_data);
 int make_write_immediate(verbs::SendWr& out, std::uint32_t imm_data);

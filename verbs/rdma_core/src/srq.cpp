@@ -45,15 +45,13 @@ bool settle_events(Srq& srq) {
 
 }  // namespace
 
-ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attr) {
+ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
   return guarded_pointer<ibv_srq>([&]() -> ibv_srq* {
     const bool basic =
         (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0 || attr->srq_type == IBV_SRQT_BASIC;
     if (!basic) fail(refused("a shared receive queue for XRC or tags", "iWARP has neither"));
     if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) fail(EINVAL);
-    Srq* srq = create_srq(Pd::of(attr->pd), attr->srq_context, attr->attr);
-    srq->abi.context = context;
-    return &srq->abi;
+    return &create_srq(Pd::of(attr->pd), attr->srq_context, attr->attr)->abi;
   });
 }
 

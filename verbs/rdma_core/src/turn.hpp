@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turn: who is between the two calls of a pair, such as ibv_wr_start() and ibv_wr_complete(). Not a
 // lock held meanwhile: a program that never makes the second call (it raised an exception, say)
-// does no harm. The same thread just begins anew, and another takes over after a second.
+// does no harm. The same thread just begins anew, and another takes over after some seconds.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,7 @@ class Turn {
   void take() {
     const auto me = std::this_thread::get_id();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(1),
-                      [&] { return owner_ == std::thread::id() || owner_ == me; });
+    changed_.wait_for(lock, kPatience, [&] { return owner_ == std::thread::id() || owner_ == me; });
     owner_ = me;
   }
   void give() {
@@ -30,6 +29,9 @@ class Turn {
   }
 
  private:
+  // Long enough for any thread that was interrupted between the calls.
+  static constexpr auto kPatience = std::chrono::seconds(5);
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::thread::id owner_;

@@ -85,7 +85,7 @@ void wr_send_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
 
 void wr_local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
   add(qp, WrOpcode::kLocalInvalidate, [rkey](Request& request) {
-    request.wr.invalidate = verbs::Stag{rkey};
+    make_invalidate(request.wr, rkey);
     return 0;
   });
 }

@@ -66,8 +66,8 @@ class CompletionQueue {
   bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
   /// The queue pair is going away: its completions stay, their Reaped does not.
   void forget(const std::atomic<std::uint64_t>* counter);
-  /// Takes the completions of that queue pair out; they count as reaped.
-  void drop(std::uint32_t qp_num);
+  /// Takes the completions of requests of that queue pair that failed out; they count as reaped.
+  void drop_failed(std::uint32_t qp_num);
   /// Something that succeeded on that queue pair has not been polled.
   bool has_success(std::uint32_t qp_num);
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }

@@ -88,6 +88,7 @@ class StagTable {
   void insert(Region* region);
   void erase(const Region* region);
   void unbind(Region* window);
+  std::error_code unbind_type_1(PdId pd, Region& window);
 
   const std::size_t capacity_;
   std::function<std::uint32_t()> random_;

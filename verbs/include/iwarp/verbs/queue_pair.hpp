@@ -37,8 +37,9 @@ struct QpInit {
   SharedReceiveQueue* srq = nullptr;  ///< then the QP has no receive queue of its own
   QpLimits limits;
   bool signal_all = false;  ///< every send queue request is signalled
-  /// Its completions that were not polled leave the queues with it, and with reset().
-  bool drop_completions = false;
+  /// Its completions without success that were not polled leave the queues with it, and with
+  /// reset().
+  bool drop_failed = false;
   /// What the peer may do. [VRB-30]
   Access inbound = Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 };
@@ -178,7 +179,7 @@ class QueuePair final : private rdmap::Ulp {
   void complete_receive(WorkCompletion wc);
   void flush();
   void flush_receives();
-  void drop_completions();
+  void drop_failed();
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped);
   void blame(const rdmap::Terminate& terminate);

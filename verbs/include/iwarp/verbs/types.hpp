@@ -98,6 +98,9 @@ struct WindowBind {
   std::byte* address = nullptr;  ///< inside the region, a virtual address whatever its `iova`
   std::uint64_t length = 0;
   Access access = Access::kNone;  ///< kRemoteRead, kRemoteWrite, kRemoteAtomic, kZeroBased
+  /// Type 1: for every stream of the domain, and bound anew without being invalidated before.
+  /// Length 0 unbinds it.
+  bool type_1 = false;
 };
 
 /// For kFetchAdd and kCmpSwap: the operands, as numbers of both hosts. Left as they are, the masks
