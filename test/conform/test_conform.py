@@ -40,7 +40,7 @@ class OwnPeer(Case):
             should = ["--should"] if "--markers" in options else []
             # A limit that also a peer under a sanitizer keeps, beside others like it.
             done = run("conform", *arguments, *should, "--timeout=30",
-                       f"--json={report.name}", timeout=300)
+                       f"--json={report.name}", timeout=900)
             results = json.load(report)
         self.assertEqual(results["role"], role)
         self.assertEqual(results["summary"]["ended_early"], "", done.stdout)
