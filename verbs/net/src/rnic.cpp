@@ -69,7 +69,9 @@ verbs::Counters Rnic::counters(const QueuePair& qp) const {
 
 Rnic::Impl::Impl(const RnicOptions& rnic_options)
     : options(rnic_options), stags(rnic_options.max_regions, random_word) {
-  for (unsigned i = 0; i < options.workers; ++i) workers.push_back(std::make_unique<Worker>());
+  for (unsigned i = 0; i < options.workers; ++i) {
+    workers.push_back(std::make_unique<Worker>(options.busy_poll));
+  }
 }
 
 Rnic::Impl::~Impl() {

@@ -7,7 +7,7 @@
 
 namespace iwarp::net {
 
-Worker::Worker() {
+Worker::Worker(std::chrono::microseconds busy_poll) : busy_poll_(busy_poll) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -15,7 +15,7 @@ Worker::Worker() {
   for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
   try {
-    thread_ = std::thread([this] { context_.run(); });
+    thread_ = std::thread([this] { run(); });
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
@@ -24,6 +24,19 @@ Worker::Worker() {
 }
 
 Worker::~Worker() { join(); }
+
+void Worker::run() {
+  using Clock = std::chrono::steady_clock;
+  if (busy_poll_.count() == 0) {
+    context_.run();
+    return;
+  }
+  while (context_.run_one() != 0) {
+    for (auto last = Clock::now(); Clock::now() - last < busy_poll_;) {
+      if (context_.poll() != 0) last = Clock::now();
+    }
+  }
+}
 
 void Worker::join() {
   context_.stop();

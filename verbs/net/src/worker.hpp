@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -14,8 +15,9 @@ namespace asio = boost::asio;
 
 class Worker {
  public:
-  /// Starts the thread, with all signals blocked: signals are the application's.
-  Worker();
+  /// Starts the thread, with all signals blocked: signals are the application's. `busy_poll`: how
+  /// long it polls after its last work before it sleeps.
+  explicit Worker(std::chrono::microseconds busy_poll);
   /// Stops and joins. What has not run yet is dropped.
   ~Worker();
   Worker(const Worker&) = delete;
@@ -30,6 +32,9 @@ class Worker {
   void join();
 
  private:
+  void run();
+
+  const std::chrono::microseconds busy_poll_;
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   std::thread thread_;
