@@ -47,7 +47,8 @@ Json defaults() {
           {"stage_octets", connection.stage},
           {"transmit_batch_octets", connection.transmit_batch},
           {"file_port", kFilePort},
-          {"ping_port", kPingPort}};
+          {"ping_port", kPingPort},
+          {"perf_port", kPerfPort}};
 }
 
 Json limits() {

@@ -51,5 +51,6 @@ net::Address address_argument(const std::string& text, std::uint16_t default_por
 
 inline constexpr std::uint16_t kFilePort = 7480;  ///< serve, get, put
 inline constexpr std::uint16_t kPingPort = 7174;  ///< ping: rping's port
+inline constexpr std::uint16_t kPerfPort = 7175;  ///< perf: its control connection
 
 }  // namespace iwarp::apps

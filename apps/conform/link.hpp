@@ -49,6 +49,8 @@ class Link {
   Got receive(bytes::Span into, std::size_t& size, Clock::time_point deadline);
 
   explicit operator bool() const { return socket_ >= 0; }
+  /// Non-blocking.
+  int fd() const { return socket_; }
 
  private:
   void close();

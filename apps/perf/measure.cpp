@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processor time, counters, and the two forms of a report.
+#include "perf/measure.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "common/error.hpp"
+#include "common/units.hpp"
+
+namespace iwarp::apps::perf {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using verbs::Counters;
+
+struct Field {
+  const char* name;
+  std::uint64_t Counters::* member;
+};
+constexpr std::array kFields{
+    Field{"octets_placed", &Counters::octets_placed},
+    Field{"octets_copied", &Counters::octets_copied},
+    Field{"octets_crced", &Counters::octets_crced},
+    Field{"octets_sent", &Counters::octets_sent},
+    Field{"octets_received", &Counters::octets_received},
+    Field{"fpdus_sent", &Counters::fpdus_sent},
+    Field{"fpdus_received", &Counters::fpdus_received},
+    Field{"markers_sent", &Counters::markers_sent},
+    Field{"markers_received", &Counters::markers_received},
+    Field{"pad_sent", &Counters::pad_sent},
+    Field{"pad_received", &Counters::pad_received},
+    Field{"send_calls", &Counters::send_calls},
+    Field{"receive_calls", &Counters::receive_calls},
+    Field{"wait_calls", &Counters::wait_calls},
+    Field{"wakeups", &Counters::wakeups},
+    Field{"completions", &Counters::completions},
+    Field{"registrations", &Counters::registrations},
+};
+static_assert(sizeof(Counters) == kFields.size() * sizeof(std::uint64_t), "a counter is missing");
+
+Json counters_json(const Counters& counters) {
+  Json out;
+  for (const auto& field : kFields) out[field.name] = counters.*field.member;
+  return out;
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+double per_second(const Report& r, double amount) {
+  return r.outcome.seconds > 0 ? amount / r.outcome.seconds : 0;
+}
+
+double octets(const Report& r) {
+  return static_cast<double>(r.outcome.messages) * static_cast<double>(r.plan.size);
+}
+
+double cpu_per_gb(const Report& r, const Usage& usage) {
+  return octets(r) > 0 ? usage.cpu_seconds * 1e9 / octets(r) : 0;
+}
+
+double microseconds(Histogram::Nanoseconds time) { return static_cast<double>(time.count()) / 1e3; }
+
+double calls_per_message(const Report& r, const Usage& usage) {
+  const auto& c = usage.counters;
+  const auto messages = std::max<std::uint64_t>(r.outcome.messages, 1);
+  return static_cast<double>(c.send_calls + c.receive_calls + c.wait_calls) /
+         static_cast<double>(messages);
+}
+
+std::string header(const Plan& plan) {
+  auto out = fmt::format("{}: {}", plan.test->name, format_octets(static_cast<double>(plan.size)));
+  if (!plan.is_latency()) out += fmt::format(", depth {}", plan.depth);
+  if (plan.qps > 1) out += fmt::format(", {} QPs", plan.qps);
+  if (plan.list > 1) out += fmt::format(", lists of {}", plan.list);
+  out += fmt::format(", {}", to_string(plan.waiting));
+  if (!plan.is_tcp()) {
+    const auto& c = plan.connection;
+    out += fmt::format(", CRC {}, markers {}, FPDU {}, {} placement", c.crc,
+                       c.markers ? "on" : "off", c.fpdu, c.placement);
+  }
+  if (plan.check) out += ", all payload checked";
+  return out + "\n";
+}
+
+}  // namespace
+
+Usage usage_now(const Counters& counters) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime), .counters = counters};
+}
+
+Usage operator-(const Usage& after, const Usage& before) {
+  Usage out{.cpu_seconds = after.cpu_seconds - before.cpu_seconds, .counters = after.counters};
+  for (const auto& field : kFields) out.counters.*field.member -= before.counters.*field.member;
+  return out;
+}
+
+nlohmann::json to_json(const Usage& usage) {
+  return {{"cpu_seconds", usage.cpu_seconds}, {"counters", counters_json(usage.counters)}};
+}
+
+Usage usage_from_json(const nlohmann::json& json) {
+  try {
+    Usage out;
+    json.at("cpu_seconds").get_to(out.cpu_seconds);
+    for (const auto& field : kFields) {
+      json.at("counters").at(field.name).get_to(out.counters.*field.member);
+    }
+    return out;
+  } catch (const nlohmann::json::exception&) {
+    throw Error("the server's report is not understood");
+  }
+}
+
+std::string report_json(const Report& r) {
+  const auto& latency = r.outcome.latency;
+  const Json out{{"test", r.plan.test->name},
+                 {"size", r.plan.size},
+                 {"bytes_per_second", per_second(r, octets(r))},
+                 {"messages_per_second", per_second(r, static_cast<double>(r.outcome.messages))},
+                 {"latency_us",
+                  {{"p50", microseconds(latency.percentile(0.5))},
+                   {"p99", microseconds(latency.percentile(0.99))},
+                   {"p999", microseconds(latency.percentile(0.999))}}},
+                 {"cpu_seconds_per_gb",
+                  {{"client", cpu_per_gb(r, r.client)}, {"server", cpu_per_gb(r, r.server)}}},
+                 {"counters",
+                  {{"client", counters_json(r.client.counters)},
+                   {"server", counters_json(r.server.counters)}}}};
+  return out.dump(2) + "\n";
+}
+
+std::string report_text(const Report& r) {
+  const auto& latency = r.outcome.latency;
+  std::string out = header(r.plan);
+  out += fmt::format("  {:<16} {:>12.1f} MB/s {:>14.0f} messages/s\n", "throughput",
+                     per_second(r, octets(r)) / 1e6,
+                     per_second(r, static_cast<double>(r.outcome.messages)));
+  out += fmt::format(
+      "  {:<16} p50 {}, p99 {}, p99.9 {}\n", "latency", format_duration(latency.percentile(0.5)),
+      format_duration(latency.percentile(0.99)), format_duration(latency.percentile(0.999)));
+  out += fmt::format("  {:<16} {:>16} {:>16}\n", "", "client", "server");
+  out += fmt::format("  {:<16} {:>16.3f} {:>16.3f}\n", "CPU s per GB", cpu_per_gb(r, r.client),
+                     cpu_per_gb(r, r.server));
+  out += fmt::format("  {:<16} {:>16.3f} {:>16.3f}\n", "calls/message",
+                     calls_per_message(r, r.client), calls_per_message(r, r.server));
+  for (const auto& field : kFields) {
+    const auto client = r.client.counters.*field.member;
+    const auto server = r.server.counters.*field.member;
+    if (client == 0 && server == 0) continue;
+    out += fmt::format("  {:<16} {:>16} {:>16}\n", field.name, client, server);
+  }
+  return out + latency.text();
+}
+
+}  // namespace iwarp::apps::perf

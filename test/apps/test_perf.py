@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp perf: every test moves and checks its payload, reports what it should, and refuses what
+makes no sense. Nothing here depends on how fast the machine is."""
+import json
+import signal
+import socket
+import subprocess
+
+from support import Case, PATIENCE, Server, main, run, start
+
+RDMA = ("write-bw", "read-bw", "send-bw", "write-rate", "send-rate", "write-lat", "read-lat",
+        "send-lat")
+TCP = ("tcp-stream", "tcp-pingpong")
+SHORT = ("--duration", 0.2, "--warm-up", 0.05)
+FIELDS = ["test", "size", "bytes_per_second", "messages_per_second", "latency_us",
+          "cpu_seconds_per_gb", "counters"]
+
+
+class Perf(Case):
+    def measure(self, *arguments):
+        """The report of one measurement, whose form is checked."""
+        report = json.loads(self.assert_ok(run("perf", *arguments, *SHORT, "--json")))
+        self.assertEqual(list(report), FIELDS)
+        self.assertEqual(list(report["latency_us"]), ["p50", "p99", "p999"])
+        for field in ("cpu_seconds_per_gb", "counters"):
+            self.assertEqual(list(report[field]), ["client", "server"])
+        self.assertGreater(report["messages_per_second"], 0)
+        self.assertAlmostEqual(report["bytes_per_second"],
+                               report["messages_per_second"] * report["size"], delta=1)
+        latency = report["latency_us"]
+        self.assertLessEqual(0, latency["p50"])
+        self.assertLessEqual(latency["p50"], latency["p99"])
+        self.assertLessEqual(latency["p99"], latency["p999"])
+        return report
+
+    def test_every_test_however_it_waits_checks_its_payload(self):
+        for test in RDMA + TCP:
+            for mode in ("--event", "--poll", "--busy-poll"):
+                if test in TCP and mode == "--busy-poll":
+                    continue
+                with self.subTest(test=test, mode=mode):
+                    report = self.measure("--self", test, "--check", mode)
+                    self.assertEqual(report["test"], test)
+                    client, server = (report["counters"][end] for end in ("client", "server"))
+                    self.assertGreater(client["send_calls"], 0)
+                    self.assertGreater(server["receive_calls"], 0)
+                    self.assertEqual(client["octets_crced"] > 0, test in RDMA)
+
+    def test_sizes_depths_and_lists(self):
+        for test, options in (("write-bw", ("--size", "1M", "--depth", 4)),
+                              ("write-bw", ("--size", 1, "--depth", 7)),
+                              ("write-bw", ("--size", 100, "--depth", 30, "--list", 7)),
+                              ("read-bw", ("--size", "300K", "--depth", 3)),
+                              ("send-bw", ("--size", 65535, "--depth", 5)),
+                              ("send-rate", ("--size", 1, "--depth", 3)),
+                              ("send-lat", ("--size", "1M")),
+                              ("write-lat", ("--size", 1)),
+                              ("read-lat", ("--size", 4097)),
+                              ("tcp-stream", ("--size", 1, "--depth", 3)),
+                              ("tcp-stream", ("--size", "1M")),
+                              ("tcp-pingpong", ("--size", "200K"))):
+            with self.subTest(test=test, options=options):
+                self.measure("--self", test, "--check", *options)
+
+    def test_several_queue_pairs(self):
+        for test in ("write-bw", "read-bw", "send-rate"):
+            for qps in (2, 20):
+                with self.subTest(test=test, qps=qps):
+                    self.measure("--self", test, "--check", "--qps", qps, "--depth", 4)
+
+    def test_kinds_of_connection(self):
+        for options in (("--crc", "off"), ("--markers",), ("--fpdu", "128"), ("--fpdu", "max"),
+                        ("--placement", "direct"), ("--crc", "off", "--markers"),
+                        ("--mpa-rev", 1), ("--rtr", "read")):
+            for test in ("write-bw", "send-bw", "read-bw"):
+                with self.subTest(test=test, options=options):
+                    report = self.measure("--self", test, "--check", *options)
+                    ends = report["counters"].values()
+                    self.assertEqual(any(end["markers_sent"] for end in ends),
+                                     "--markers" in options)
+                    self.assertEqual(all(end["octets_crced"] for end in ends),
+                                     "off" not in options)
+
+    def test_client_and_server(self):
+        with Server("perf", "--server") as server:
+            for test in ("write-bw", "send-lat", "tcp-pingpong"):
+                self.measure(server.address, test)
+            status, out = server.stop()
+            self.assertEqual((status, out), (0, ""))
+
+    def test_a_server_for_one_test(self):
+        with Server("perf", "--server", "write-bw") as server:
+            self.measure(server.address, "write-bw")
+            self.assert_fails(run("perf", server.address, "read-bw", *SHORT), 1,
+                              "the peer says: this server serves write-bw only, not read-bw$")
+
+    def test_the_text_has_everything(self):
+        text = self.assert_ok(run("perf", "--self", "send-lat", *SHORT))
+        for word in (r"^send-lat: 64 B, event, CRC on", r"\n  throughput +\d", "p50 .*p99 .*p99.9",
+                     r"\n  CPU s per GB +[\d.]+ +[\d.]+\n", r"\n  calls/message +[\d.]+ +[\d.]+\n",
+                     r"\n  send_calls +\d+ +\d+\n", r"\n  < +[\d.]+ [mu]s +\d+ #+\n"):
+            self.assertRegex(text, word)
+
+    def test_nonsense_is_refused(self):
+        for words, pattern in (
+                ((), "HOST and TEST are needed"),
+                (("write-bw",), "HOST and TEST are needed"),
+                (("--self",), "--self takes one word, TEST"),
+                (("--self", "127.0.0.1", "write-bw"), "--self takes one word, TEST"),
+                (("--self", "--server"), "exclude each other"),
+                (("--server", "127.0.0.1", "write-bw"), "--server takes no HOST"),
+                (("--self", "write-speed"), "there is no test write-speed; there are write-bw "),
+                (("--self", "write-bw", "--size", "0x"), "not a size"),
+                (("--self", "write-bw", "--size", "1G"), "--size 1073741824: takes 1 to"),
+                (("--self", "write-bw", "--size", "64M"), "of buffers; at most"),
+                (("--self", "write-bw", "--depth", 0), "--depth"),
+                (("--self", "write-bw", "--depth", 5000), "--depth 5000: takes 1 to 4096"),
+                (("--self", "write-bw", "--list", 17), "--list 17: takes 1 to 16"),
+                (("--self", "write-bw", "--duration", 0), "--duration"),
+                (("--self", "write-bw", "--duration", "soon"), "--duration"),
+                (("--self", "write-bw", "--poll", "--event"), "excludes"),
+                (("--self", "send-lat", "--qps", 2), "--qps 2: send-lat has one connection"),
+                (("--self", "send-lat", "--depth", 2), "send-lat has one message under way"),
+                (("--self", "tcp-stream", "--list", 2), "tcp-stream has no lists"),
+                (("--self", "tcp-stream", "--busy-poll"), "tcp-stream has no worker threads"),
+                (("--self", "write-lat", "--extensions", "off"), "needs --extensions auto"),
+                (("127.0.0.1:port", "write-bw"), "not an address")):
+            with self.subTest(words=words):
+                self.assert_fails(run("perf", *words), 2, pattern)
+
+    def test_no_server(self):
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            self.assert_fails(run("perf", "127.0.0.1:%d" % nobody.getsockname()[1], "write-bw"), 1,
+                              "cannot connect to 127.0.0.1:.*: connection refused$")
+
+    def test_a_server_that_dies_is_noticed(self):
+        for test in ("write-bw", "send-lat", "tcp-stream"):
+            with self.subTest(test=test), Server("perf", "--server") as server:
+                client = start("perf", server.address, test, "--duration", 60)
+                self.addCleanup(client.kill)
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    client.wait(0.5)
+                server.kill()
+                out, err = client.communicate(timeout=PATIENCE)
+                self.assertEqual(client.returncode, 1, out)
+                self.assertRegex(err, r"^iwarp perf: .*\n$")
+
+    def test_a_client_that_dies_costs_the_server_nothing(self):
+        with Server("perf", "--server") as server:
+            for test in ("write-bw", "send-lat", "tcp-stream"):
+                client = start("perf", server.address, test, "--duration", 60)
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    client.wait(0.3)
+                client.kill()
+                client.communicate()
+                self.measure(server.address, test)
+
+    def test_an_interrupted_client_ends(self):
+        for mode in ("--event", "--poll"):
+            client = start("perf", "--self", "send-lat", "--duration", 60, mode)
+            with self.assertRaises(subprocess.TimeoutExpired):
+                client.wait(0.5)
+            client.send_signal(signal.SIGINT)
+            out, err = client.communicate(timeout=PATIENCE)
+            self.assertEqual((client.returncode, out, err), (1, "", "iwarp perf: interrupted\n"))
+
+    def test_a_hostile_client_is_told_and_forgotten(self):
+        plan = ('{"iwarp_perf":1,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'
+                '"duration_ms":100,"warm_up_ms":0,"waiting":"event","check":false,"connection":{'
+                '"mpa_rev":"2","crc":"%s","markers":false,"rtr":"none","fpdu":"emss",'
+                '"placement":"verified","extensions":"auto","first_fpdu_delay_ms":0}}\n')
+        with Server("perf", "--server") as server:
+            for line, answer in (("GET / HTTP/1.1\r\n", "does not speak as iwarp perf does"),
+                                 ("[" * 100000 + "\n", "does not speak as iwarp perf does"),
+                                 ("{}\n", "does not speak as iwarp perf does"),
+                                 ('{"iwarp_perf":2}\n', "different versions"),
+                                 ('{"iwarp_perf":1,"test":"x"}\n', "there is no such test"),
+                                 (plan % ("99999999999", "on"), "--size 99999999999"),
+                                 (plan % ("-1", "on"), "--size"),
+                                 (plan % ('"a"', "on"), "does not speak as iwarp perf does"),
+                                 (plan % ("64", "\\u0001"), r"--crc: no value.*: \\?\?")):
+                with self.subTest(line=line[:80]), socket.create_connection(
+                        ("127.0.0.1", server.port), timeout=PATIENCE) as client:
+                    client.sendall(line.encode())
+                    self.assertRegex(client.makefile().readline(), answer)
+            self.measure(server.address, "write-bw")
+
+
+main()
