@@ -2,6 +2,7 @@
 // Who makes progress: pollers, sleepers, and the worker that takes over from one to the other.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <ostream>
 #include <thread>
 
@@ -82,6 +83,77 @@ TEST_CASE("a target whose program has stopped polling is served by the worker") 
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
     pair.a.expect_success();
   }
+}
+
+TEST_CASE(
+    "a target whose program slept often and briefly, and stays away, is served by the worker") {
+  Pair pair;
+  pair.connect();
+  for (int i = 0; i < 20; ++i) {
+    ping_pong(pair, 50, [](End& end) { return end.completion(); });
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
+    while (pair.a.completion().opcode != verbs::WcOpcode::kRead) {
+    }
+    verbs::WorkCompletion left_over;
+    while (pair.b.cq->poll(std::span(&left_over, 1)) != 0) {
+    }
+  }
+}
+
+TEST_CASE("two threads sleep on one channel, and both are woken") {
+  Pair pair;
+  pair.connect();
+  ping_pong(pair, 100, [](End& end) { return end.completion(); });
+  std::atomic<int> left = 200;
+  const auto sleeper = [&] {
+    while (left.load() > 0) {
+      pair.b.cq->arm(verbs::Notify::kNext);
+      verbs::WorkCompletion wc;
+      if (pair.b.cq->poll(std::span(&wc, 1)) == 1) {
+        if (wc.opcode == verbs::WcOpcode::kRecv) --left;
+      } else {
+        pair.b.channel->wait(10ms);
+      }
+    }
+  };
+  std::jthread one(sleeper);
+  std::jthread two(sleeper);
+  for (int i = 0; i < 200; ++i) {
+    pair.b.post_recv(0, 64);
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+    pair.a.expect_success();
+    while (left.load() != 199 - i) std::this_thread::yield();
+  }
+}
+
+TEST_CASE("a message posted on an idle stream is one system call, at 64 octets and at 64 KiB") {
+  Pair pair(1 << 17);
+  pair.connect();
+  for (const std::size_t size : {64, 65536}) {
+    for (int i = 0; i < 10; ++i) {
+      const auto before = pair.rnic->counters(*pair.a.qp).send_calls;
+      REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, size, pair.b.remote(0)));
+      CHECK_EQ(pair.rnic->counters(*pair.a.qp).send_calls, before + 1);
+      pair.a.expect_success();
+      // The next one finds the socket buffer empty.
+      REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 1, pair.b.remote(0)));
+      pair.a.expect_success();
+    }
+  }
+}
+
+TEST_CASE("requests posted together are one system call") {
+  Pair pair;
+  pair.connect();
+  const auto one = pair.a.sge(0, 64);
+  const verbs::SendWr write{
+      .opcode = WrOpcode::kWrite, .sgl = std::span(&one, 1), .remote = pair.b.remote(0)};
+  const std::vector<verbs::SendWr> list(16, write);
+  const auto before = pair.rnic->counters(*pair.a.qp).send_calls;
+  std::size_t posted = 0;
+  REQUIRE_FALSE(pair.a.qp->post_send(list, posted));
+  CHECK_EQ(pair.rnic->counters(*pair.a.qp).send_calls, before + 1);
+  for (int i = 0; i < 16; ++i) pair.a.expect_success();
 }
 
 TEST_CASE("more connections on one queue than a poll looks at are served all the same") {

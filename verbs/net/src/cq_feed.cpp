@@ -14,6 +14,9 @@ constexpr unsigned kOften = 16;
 constexpr auto kWindow = std::chrono::microseconds(200);
 // Once quiet: a pause of this length ends it. Bounds how long a peer waits for us then.
 constexpr auto kPause = std::chrono::microseconds(500);
+// Before it sleeps on the sockets a consumer makes sure that the queue is empty, arms it, and looks
+// once more. The sockets themselves can wait for the sleep.
+constexpr unsigned kSparePolls = 2;
 constexpr auto kWatchInterval = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -22,6 +25,10 @@ void CqFeed::make_progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // Another thread polls this queue, and drives.
   if (!lock || connections_.empty() || connections_.size() > kMostPolled) return;
+  if (spare_polls_ != 0) {
+    --spare_polls_;
+    return;
+  }
   const bool quiet = polled_often(Clock::now());
   bool any_ended = false;
   for (const auto& connection : connections_) {
@@ -48,6 +55,35 @@ bool CqFeed::polled_often(Clock::time_point now) {
 
 void CqFeed::armed() {
   armed_.store(true, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  if (quiet_ && !attended_) wake_all();
+}
+
+bool CqFeed::attend(std::vector<std::shared_ptr<DrivenConnection>>& out) {
+  const std::lock_guard lock(mutex_);
+  forget_ended();
+  if (connections_.size() + out.size() > kMostPolled) return false;
+  for (const auto& connection : connections_) {
+    if (!connection->is_plain()) return false;
+  }
+  for (const auto& connection : connections_) connection->make_quiet();
+  out.insert(out.end(), connections_.begin(), connections_.end());
+  attended_ = sleeping_ = true;
+  spare_polls_ = kSparePolls;
+  if (!quiet_) {
+    quiet_ = true;
+    watch();
+  }
+  return true;
+}
+
+void CqFeed::rise() {
+  const std::lock_guard lock(mutex_);
+  sleeping_ = false;
+  last_poll_ = Clock::now();
+}
+
+void CqFeed::give_up() {
   const std::lock_guard lock(mutex_);
   if (quiet_) wake_all();
 }
@@ -76,7 +112,7 @@ void CqFeed::watch() {
 void CqFeed::tick() {
   const std::lock_guard lock(mutex_);
   if (!quiet_) return;
-  if (Clock::now() - last_poll_ > kPause) {
+  if (!sleeping_ && Clock::now() - last_poll_ > kPause) {
     wake_all();
   } else {
     watch();
@@ -84,8 +120,8 @@ void CqFeed::tick() {
 }
 
 void CqFeed::wake_all() {
-  quiet_ = false;
-  polls_ = 0;
+  quiet_ = attended_ = sleeping_ = false;
+  polls_ = spare_polls_ = 0;
   for (const auto& connection : connections_) connection->wake();
 }
 

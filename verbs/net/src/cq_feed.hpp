@@ -26,6 +26,14 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void make_progress() override;
   void armed() override;
 
+  // For a consumer that sleeps on the sockets himself, see CompletionChannel::wait().
+  /// Adds the connections to `out`; the workers leave them alone for a while. False: not possible.
+  bool attend(std::vector<std::shared_ptr<DrivenConnection>>& out);
+  /// He is awake.
+  void rise();
+  /// He sleeps by other means: the workers take over.
+  void give_up();
+
   /// The queue has called its consumer: it is no longer armed.
   void notified() { armed_.store(false, std::memory_order_relaxed); }
   void add(std::shared_ptr<DrivenConnection> connection);
@@ -48,6 +56,9 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   Clock::time_point last_poll_;
   unsigned polls_ = 0;
   bool quiet_ = false;
+  bool attended_ = false;     ///< the consumer sleeps on the sockets, when he sleeps
+  bool sleeping_ = false;     ///< he does just now
+  unsigned spare_polls_ = 0;  ///< empty ones that are only made before he sleeps
   asio::steady_timer timer_;
 };
 

@@ -38,6 +38,7 @@ struct DrivenConnection::Active {
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
+  std::uint64_t receive_calls_with_octets = 0;
   std::uint64_t wakeups = 0;
   std::uint64_t wait_calls = 0;  ///< asked by a poller; the worker's waits are its wake-ups
 };

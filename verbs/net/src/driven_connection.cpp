@@ -26,6 +26,7 @@ DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, 
       worker_(worker),
       local_(local_address(setup.socket.get())),
       peer_(peer_address(setup.socket.get())),
+      socket_(setup.socket.get()),
       qp_(setup.qp) {}
 
 DrivenConnection::~DrivenConnection() = default;
@@ -151,6 +152,11 @@ void DrivenConnection::run(bool by_worker) {
   for (int round = 0;; ++round) {
     const auto work = lock_.take();
     const auto left = active_ != nullptr ? drive(work) : 0;
+    // Who polls comes back soon.
+    if (left != 0 && !by_worker && active_->quiet && !is_slept_on_.load()) {
+      lock_.leave_with(left);
+      return;
+    }
     if (left != 0 || (!by_worker && round == kCallerRounds)) {
       // The worker goes on: it lets its other connections have their turn, and a thread of the
       // application is not kept.
@@ -160,6 +166,16 @@ void DrivenConnection::run(bool by_worker) {
     }
     if (lock_.leave()) return;
   }
+}
+
+DrivenConnection::Watch DrivenConnection::begin_sleep() {
+  is_slept_on_.store(true);
+  return {.socket = socket_.load(), .write = is_blocked_.load(), .pending = lock_.has_work()};
+}
+
+void DrivenConnection::ready(bool read, bool write) {
+  const std::uint32_t work = (read ? kReceive : 0U) | (write ? kRoom : 0U);
+  if (work != 0 || lock_.has_work()) kick(work | kSlept);
 }
 
 void DrivenConnection::hand_over() {
@@ -267,6 +283,8 @@ void DrivenConnection::finish(Close how) {
   }
   active_.reset();
   held_.store(false);
+  is_plain_.store(false);
+  socket_.store(-1);
   ended_.store(true, std::memory_order_release);
   registry_.ended(*this);
 }
@@ -286,6 +304,7 @@ verbs::Counters DrivenConnection::count() const {
 bool DrivenConnection::arm() {
   Active& a = *active_;
   arm_timer();
+  tell_sleeper();
   if (a.quiet) return true;
   if (!a.readiness.is_open()) {
     boost::system::error_code failed;
@@ -299,6 +318,15 @@ bool DrivenConnection::arm() {
   if (!a.watching && !a.end_of_stream && held_.load()) watch_held();
   if (!a.writing && a.write_blocked) wait_for(true);
   return true;
+}
+
+// Who sleeps on the socket asked before he did what to wait for. When that was another thread's
+// doing since, the worker has to wait for the rest.
+void DrivenConnection::tell_sleeper() {
+  Active& a = *active_;
+  is_plain_.store(!a.end_of_stream && !held_.load());
+  is_blocked_.store(a.write_blocked);
+  if (a.quiet && a.write_blocked && is_slept_on_.load()) set_quiet(false);
 }
 
 void DrivenConnection::wait_for(bool write) {
@@ -338,6 +366,7 @@ void DrivenConnection::arm_timer() {
 void DrivenConnection::set_quiet(bool quiet) {
   if (active_->quiet == quiet) return;
   active_->quiet = quiet;
+  is_quiet_.store(quiet, std::memory_order_relaxed);
   if (quiet && active_->readiness.is_open()) active_->readiness.release();
 }
 

@@ -81,6 +81,22 @@ class DrivenConnection final : public verbs::QpDriver,
   /// Receives and sends what is possible now. `quiet`: the caller polls all the time, so the worker
   /// need not be woken until wake().
   void poll(bool quiet) { kick(quiet ? kPoll | kQuiet : kPoll); }
+  // For a consumer that sleeps on the socket himself.
+  /// The socket is read, and nothing else is to be waited for but room to write.
+  bool is_plain() const { return is_plain_.load(std::memory_order_acquire); }
+  /// The worker need not be woken until wake().
+  void make_quiet() {
+    if (!is_quiet_.load(std::memory_order_relaxed)) kick(kQuiet);
+  }
+  struct Watch {
+    int socket = -1;       ///< -1: closed
+    bool write = false;    ///< wait for room, too
+    bool pending = false;  ///< do not sleep: there is work
+  };
+  Watch begin_sleep();
+  void end_sleep() { is_slept_on_.store(false); }
+  /// The socket is ready. Does what was left to do as well.
+  void ready(bool read, bool write);
   /// The polling has ended: the worker takes over.
   void wake() { kick(kWake | kPoll); }
 
@@ -119,6 +135,8 @@ class DrivenConnection final : public verbs::QpDriver,
     kQuiet = 1 << 10,
     kWake = 1 << 11,
     kBroken = 1 << 12,  ///< the wait for a reset is over
+    kRoom = 1 << 13,    ///< the socket takes more
+    kSlept = 1 << 14,   ///< whoever comes has slept on the socket
   };
   struct Active;  ///< what exists while the socket is open
 
@@ -136,6 +154,7 @@ class DrivenConnection final : public verbs::QpDriver,
   bool lift_hold();
   bool arm();
   void arm_timer();
+  void tell_sleeper();
   void set_quiet(bool quiet);
   void wait_for(bool write);
   void watch_held();
@@ -154,6 +173,11 @@ class DrivenConnection final : public verbs::QpDriver,
   DriveLock lock_;
   std::atomic<bool> handed_over_{false};
   std::atomic<bool> ended_{false};
+  std::atomic<int> socket_;
+  std::atomic<bool> is_plain_{false};
+  std::atomic<bool> is_quiet_{false};
+  std::atomic<bool> is_blocked_{false};  ///< the socket buffer is full
+  std::atomic<bool> is_slept_on_{false};
   std::atomic<bool> held_{false};  ///< the stream waits for a receive to be posted
   verbs::QueuePair* qp_;
   std::unique_ptr<Active> active_;

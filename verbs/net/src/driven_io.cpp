@@ -42,12 +42,14 @@ bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 // One turn. Returns the work for which the time did not suffice.
 std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   Active& a = *active_;
+  const bool only_polls =
+      (work & ~(kPoll | kQuiet)) == 0 && a.quiet && !a.write_blocked && !held_.load();
   if ((work & kReadable) != 0) a.reading = false;
   if ((work & kWritable) != 0) a.writing = false;
   // Once both ends have sent FIN the wait would be over each time, and there is an end in sight.
   if ((work & kBroken) != 0) a.watching = a.fin_sent;
-  if ((work & (kReadable | kWritable)) != 0) ++a.wakeups;
-  if ((work & kWritable) != 0) a.write_blocked = false;
+  if ((work & (kReadable | kWritable | kSlept)) != 0) ++a.wakeups;
+  if ((work & (kWritable | kRoom)) != 0) a.write_blocked = false;
   // A poller asks whether there is room worth having before it tries: the kernel says so only when
   // a good part of the socket buffer is free, and a try would send whatever little there is.
   if ((work & kPoll) != 0 && a.write_blocked) {
@@ -59,11 +61,15 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   } else if ((work & kQuiet) != 0) {
     set_quiet(true);
   }
-  control(work, mpa::Clock::now());
+  constexpr std::uint32_t kControl = kTimer | kResume | kDisconnect | kTerminate | kAbort;
+  if ((work & kControl) != 0) control(work, mpa::Clock::now());
   // A held stream is not read, and so would not notice.
   if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
   std::uint32_t left = 0;
+  const auto received = a.receive_calls_with_octets;
   if ((work & (kReadable | kReceive | kPoll)) != 0 && receive()) left |= kReceive;
+  // Most polls find nothing, and then nothing else can have changed.
+  if (only_polls && a.receive_calls_with_octets == received && !a.end_of_stream) return 0;
   if (transmit()) left |= kTransmit;
   settle();
   return active_ != nullptr ? left : 0;
@@ -93,6 +99,7 @@ bool DrivenConnection::receive() {
       a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
       return false;
     }
+    ++a.receive_calls_with_octets;
     const auto size = static_cast<std::size_t>(n);
     a.core.received(size, mpa::Clock::now());
     done += size;

@@ -147,7 +147,9 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* chan
   auto cq = create_cq(capacity, std::move(notify));
   if (cq) {
     const std::lock_guard lock(impl_->mutex);
-    impl_->cqs.at(cq->get()).channel = channel;
+    auto& record = impl_->cqs.at(cq->get());
+    record.channel = channel;
+    if (channel != nullptr) channel->add(record.feed);
   }
   return cq;
 }
@@ -185,6 +187,7 @@ void Rnic::Impl::destroy(verbs::CompletionQueue* cq) {
   cq->set_progress(nullptr);
   record.feed->stop();
   if (record.channel != nullptr) {
+    record.channel->remove_feed(record.feed.get());
     record.channel->remove([cq](const verbs::CompletionQueue* of) { return of == cq; });
   }
   async.remove([cq](const verbs::AsyncEvent& event) { return event.object == cq; });

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -41,11 +42,7 @@ class Channel {
 
   std::optional<T> poll() {
     const std::lock_guard lock(mutex_);
-    if (queue_.empty()) return std::nullopt;
-    event_.take();
-    std::optional<T> out(std::move(queue_.front()));
-    queue_.pop_front();
-    return out;
+    return take();
   }
   /// The next event; nullopt: `timeout` passed. Negative: no limit.
   std::optional<T> wait(std::chrono::milliseconds timeout) {
@@ -62,7 +59,11 @@ class Channel {
   void push(T value) {
     const std::lock_guard lock(mutex_);
     queue_.push_back(std::move(value));
-    event_.signal();
+    if (attended_) {
+      ++untold_;
+    } else {
+      event_.signal();
+    }
   }
   /// Removes what `gone` says yes to: the object it is about is going away.
   template <typename Predicate>
@@ -70,17 +71,72 @@ class Channel {
     const std::lock_guard lock(mutex_);
     const auto before = queue_.size();
     std::erase_if(queue_, gone);
-    for (auto i = queue_.size(); i < before; ++i) event_.take();
+    for (auto i = queue_.size(); i < before; ++i) forget_one();
+  }
+
+ protected:
+  /// The consumer is awake and will leave() before it sleeps: until then the descriptor need not
+  /// say what is queued.
+  void attend() {
+    const std::lock_guard lock(mutex_);
+    attended_ = true;
+  }
+  /// The next event; what is queued behind it the descriptor tells again.
+  std::optional<T> leave() {
+    const std::lock_guard lock(mutex_);
+    attended_ = false;
+    auto out = take();
+    for (; untold_ != 0; --untold_) event_.signal();
+    return out;
   }
 
  private:
+  std::optional<T> take() {
+    if (queue_.empty()) return std::nullopt;
+    forget_one();
+    std::optional<T> out(std::move(queue_.front()));
+    queue_.pop_front();
+    return out;
+  }
+  void forget_one() {
+    if (untold_ != 0) {
+      --untold_;
+    } else {
+      event_.take();
+    }
+  }
+
   std::mutex mutex_;
   std::deque<T> queue_;
+  bool attended_ = false;
+  std::size_t untold_ = 0;  ///< queued events that the descriptor does not count
   EventFd event_;
 };
 
+class CqFeed;
+
 /// Completion channel: which armed completion queue has something.
-using CompletionChannel = Channel<verbs::CompletionQueue*>;
+class CompletionChannel : public Channel<verbs::CompletionQueue*> {
+ public:
+  CompletionChannel();
+  ~CompletionChannel();
+
+  /// As Channel::wait(). Who waits here again and again, each time for a short while, sleeps on the
+  /// sockets of his connections and does their work himself: no thread has to be woken first that
+  /// then wakes him. Who sleeps on fd() by other means is always woken by the worker.
+  std::optional<verbs::CompletionQueue*> wait(std::chrono::milliseconds timeout);
+
+  // For the Rnic: what feeds the queues of this channel.
+  void add(std::shared_ptr<CqFeed> feed);
+  void remove_feed(const CqFeed* feed);
+
+ private:
+  struct Vigil;
+
+  std::optional<verbs::CompletionQueue*> keep_vigil();
+
+  std::unique_ptr<Vigil> vigil_;
+};
 using AsyncChannel = Channel<verbs::AsyncEvent>;
 
 }  // namespace iwarp::net
