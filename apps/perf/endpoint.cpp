@@ -3,7 +3,6 @@
 #include "perf/endpoint.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 
@@ -18,8 +17,10 @@ using verbs::SendFlags;
 using verbs::WrOpcode;
 
 constexpr std::size_t kSignalSize = 17;
-constexpr std::uint64_t kInlineAtMost = 256;   // of a ping-pong
-constexpr std::uint64_t kSignalEvery = 16;     // of a ping-pong
+constexpr std::uint64_t kInlineAtMost = 256;      // of a ping-pong
+constexpr std::uint64_t kSignalEvery = 16;        // of a ping-pong
+constexpr std::chrono::milliseconds kSleep{200};  // between two looks at stop signals
+constexpr unsigned kSleepsBetweenLooks = 256;
 constexpr unsigned kSpinsBetweenLooks = 4096;  // at the clock and at stop signals
 
 }  // namespace
@@ -140,7 +141,7 @@ verbs::WorkCompletion Endpoint::wait() {
   const auto deadline = Clock::now() + plan_.warm_up + plan_.duration + kPatience;
   for (unsigned spins = 1;; ++spins) {
     if (plan_.waiting == Waiting::kPoll) {
-      if (spins % kSpinsBetweenLooks == 0) check_spin(deadline);
+      if (spins % kSpinsBetweenLooks == 0) check_time(deadline);
     } else {
       cq_->arm(verbs::Notify::kNext);
       if (const auto wc = poll()) return *wc;
@@ -150,18 +151,14 @@ verbs::WorkCompletion Endpoint::wait() {
   }
 }
 
-void Endpoint::check_spin(Clock::time_point deadline) {
+void Endpoint::check_time(Clock::time_point deadline) {
   if (stop_requested()) throw Interrupted();
   if (Clock::now() > deadline) throw Error("the peer has not answered in time");
 }
 
 void Endpoint::sleep(Clock::time_point deadline) {
-  std::array<pollfd, 2> on{pollfd{.fd = channel_->fd(), .events = POLLIN, .revents = 0},
-                           pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-  if (left.count() <= 0) throw Error("the peer has not answered in time");
-  ::poll(on.data(), on.size(), static_cast<int>(left.count()));
-  if ((on[1].revents & POLLIN) != 0) throw Interrupted();
+  if (++sleeps_ % kSleepsBetweenLooks == 0) check_time(deadline);
+  while (!channel_->wait(kSleep)) check_time(deadline);
   while (channel_->poll()) {
   }
 }

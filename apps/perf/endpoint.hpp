@@ -95,7 +95,7 @@ class Endpoint {
   net::CmEvent next_event(Clock::time_point deadline);
   void swap_adverts(Control& control);
   void sleep(Clock::time_point deadline);
-  void check_spin(Clock::time_point deadline);
+  void check_time(Clock::time_point deadline);
 
   const Plan& plan_;
   const Side side_;
@@ -110,6 +110,7 @@ class Endpoint {
   std::vector<Lane> lanes_;
   std::array<verbs::WorkCompletion, 64> batch_;
   std::span<verbs::WorkCompletion> fresh_;
+  unsigned sleeps_ = 0;
   std::vector<verbs::SendWr> requests_;
   std::vector<verbs::Sge> sges_;
 };
