@@ -43,7 +43,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool polled_often(Clock::time_point now);
+  bool polled_often();
   void watch();
   void tick();
   void wake_all();
