@@ -18,6 +18,7 @@ using verbs::Access;
 
 constexpr std::uint64_t kSignalReceives = 4;  // the most that are on their way to either end
 constexpr std::uint64_t kPingPongReceives = 4;
+constexpr std::uint64_t kInbox = 16 << 20;  // octets to arrive before they are looked at
 constexpr std::uint64_t kMaxReceives = 4096;
 constexpr std::uint64_t kSmallest = 64;  // of a receive: a signal fits
 constexpr std::uint32_t kPingPongSends = 64;
@@ -34,7 +35,10 @@ std::uint64_t data_receives(const Plan& plan, bool server) {
   const bool write = plan.test->operation == Operation::kWrite;
   const bool send = plan.test->operation == Operation::kSend;
   if (plan.is_latency()) return write || send ? kPingPongReceives : 0;
-  return send && server ? std::min(4 * plan.depth, kMaxReceives) : 0;
+  // A stream that runs out of receives goes on by one message for each that is posted.
+  return send && server
+             ? std::clamp(kInbox / plan.size, std::min(4 * plan.depth, kMaxReceives), kMaxReceives)
+             : 0;
 }
 
 std::vector<std::byte> index_octets(std::uint64_t index) {
