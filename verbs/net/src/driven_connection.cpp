@@ -347,16 +347,14 @@ void DrivenConnection::watch_held() {
       [self = shared_from_this()](const boost::system::error_code&) { self->kick(kBroken, true); });
 }
 
+// A timer that runs is left alone when it will be early: then it is set anew, which happens far less
+// often than that a deadline is moved or falls away.
 void DrivenConnection::arm_timer() {
   Active& a = *active_;
   auto at = a.core.timeout();
   if (a.linger_until) at = at ? std::min(*at, *a.linger_until) : *a.linger_until;
-  if (at == a.timer_at) return;
+  if (!at || (a.timer_at && *a.timer_at <= *at)) return;
   a.timer_at = at;
-  if (!at) {
-    a.timer.cancel();
-    return;
-  }
   a.timer.expires_at(*at);
   a.timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
     if (!cancelled) self->kick(kTimer, true);
