@@ -9,7 +9,9 @@
 namespace iwarp::verbs {
 namespace {
 
-constexpr std::size_t kScratch = 16 * 1024;
+// Every connection has these, busy or not.
+constexpr std::size_t kScratch = 4 * 1024;
+constexpr std::size_t kMaxPieces = 512;
 // Payload up to this size is copied next to its header, in the same pass as its CRC. Cheaper than
 // two more pieces for the kernel to gather; at the EMSS of Ethernet as well.
 constexpr std::size_t kCopyBelow = 2048;
@@ -140,7 +142,8 @@ void Connection::enter_full_operation(TimePoint now) {
       .rtr_send_expected = role_ == mpa::Role::kResponder && n.peer_to_peer &&
                            startup_.peer_offer()->rtr.send && options_.startup.rtr_supported.send,
       .extensions = n.extensions};
-  const mpa::FramerOptions framer{.markers = n.tx_markers, .crc = n.crc, .copy_below = kCopyBelow};
+  const mpa::FramerOptions framer{
+      .markers = n.tx_markers, .crc = n.crc, .max_pieces = kMaxPieces, .copy_below = kCopyBelow};
   const mpa::DeframerOptions deframer{
       .markers = n.rx_markers, .crc = n.crc, .stage = options_.stage};
   full_ = std::make_unique<Full>(doomed ? nullptr : qp_, doomed ? no_ulp() : qp_->ulp(), stream,
