@@ -90,7 +90,7 @@ class Endpoint {
  private:
   Lane make_lane(std::uint64_t index);
   void post_receive(Lane& lane, std::uint64_t slot);
-  verbs::SendWr request(Lane& lane, std::uint64_t number, verbs::Sge& sge);
+  void request(Lane& lane, std::uint64_t number, verbs::SendWr& wr, verbs::Sge& sge);
   void accept_request(net::ConnectRequest& request);
   net::CmEvent next_event(Clock::time_point deadline);
   void swap_adverts(Control& control);
