@@ -11,6 +11,8 @@ boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first tha
 test_packages=(tshark clang-format-19 clang-tidy-19)
 verbs_packages=(  # programs that are run, unmodified, on our libibverbs and librdmacm
   rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2)
+# To compare with, see test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
+bench_packages=(iperf3 libfabric-bin ucx-utils perftest libisal-dev python3-matplotlib liburing-dev)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 interop_packages=(  # to build and run a guest with the kernel's siw, see test/interop/siw
   qemu-system-x86 gcc-12 make binutils cpio kmod xz-utils busybox-static iproute2

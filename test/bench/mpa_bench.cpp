@@ -24,6 +24,7 @@ using iwarp::mpa::Step;
 
 constexpr std::size_t kHeader = 14;
 constexpr int kBatch = 16;
+constexpr std::size_t kMarkerInterval = 512;
 
 struct Setup {
   explicit Setup(const benchmark::State& state)
@@ -36,9 +37,9 @@ struct Setup {
   bool markers;
 };
 
-void count(benchmark::State& state) {
-  state.SetBytesProcessed(state.iterations() * kBatch * state.range(0));
-  state.SetItemsProcessed(state.iterations() * kBatch);
+void count(benchmark::State& state, std::int64_t fpdus = kBatch) {
+  state.SetBytesProcessed(state.iterations() * fpdus * state.range(0));
+  state.SetItemsProcessed(state.iterations() * fpdus);
 }
 
 void queue(Framer& framer, const Setup& setup, PayloadMode mode) {
@@ -60,13 +61,25 @@ void frame(benchmark::State& state, PayloadMode mode) {
   count(state);
 }
 
-/// The stream of one batch. Without markers, whose places in the stream would forbid repeating it.
-std::vector<std::byte> batch(const Setup& setup) {
-  Framer framer({.crc = setup.crc, .ring = 2 << 20, .max_pieces = 8192});
-  queue(framer, setup, PayloadMode::kInPlace);
-  std::vector<std::byte> stream;
-  for (const View piece : framer.plan(8192)) {
-    stream.insert(stream.end(), piece.begin(), piece.end());
+struct Stream {
+  std::vector<std::byte> octets;
+  std::int64_t fpdus = 0;
+};
+
+/// A stream that may be repeated: it ends where the next marker would be as far away as at its
+/// beginning.
+Stream batch(const Setup& setup) {
+  Framer framer({.markers = setup.markers, .crc = setup.crc, .ring = 2 << 20, .max_pieces = 8192});
+  Stream stream;
+  while (stream.fpdus < kBatch || (setup.markers && stream.octets.size() % kMarkerInterval != 0)) {
+    framer.frame(setup.header, Gather{View(setup.payload)}, PayloadMode::kInPlace, 0);
+    for (const View piece : framer.plan(8192)) {
+      stream.octets.insert(stream.octets.end(), piece.begin(), piece.end());
+    }
+    framer.sent(framer.queued_octets());
+    while (framer.pop_sent()) {
+    }
+    ++stream.fpdus;
   }
   return stream;
 }
@@ -86,11 +99,11 @@ std::size_t read(Deframer& deframer, View from) {
 
 void deframe(benchmark::State& state, bool place) {
   const Setup setup(state);
-  const std::vector<std::byte> stream = batch(setup);
+  const Stream stream = batch(setup);
   std::vector<std::byte> target(setup.payload.size());
-  Deframer deframer({.crc = setup.crc});
+  Deframer deframer({.markers = setup.markers, .crc = setup.crc});
   for (auto _ : state) {
-    View rest(stream);
+    View rest(stream.octets);
     while (!rest.empty()) {
       rest = rest.subspan(read(deframer, rest));
       for (;;) {
@@ -104,24 +117,21 @@ void deframe(benchmark::State& state, bool place) {
       }
     }
   }
-  count(state);
+  count(state, stream.fpdus);
 }
 
-void arguments(benchmark::internal::Benchmark* benchmark, bool with_markers) {
+void all_modes(benchmark::internal::Benchmark* benchmark) {
   for (const std::int64_t payload : {64, 1428, 16364, 60000}) {
     for (const std::int64_t crc : {0, 1}) {
-      benchmark->Args({payload, crc, 0});
-      if (with_markers) benchmark->Args({payload, crc, 1});
+      for (const std::int64_t markers : {0, 1}) benchmark->Args({payload, crc, markers});
     }
   }
 }
-void all_modes(benchmark::internal::Benchmark* benchmark) { arguments(benchmark, true); }
-void without_markers(benchmark::internal::Benchmark* benchmark) { arguments(benchmark, false); }
 
 BENCHMARK_CAPTURE(frame, in_place, PayloadMode::kInPlace)->Apply(all_modes);
 BENCHMARK_CAPTURE(frame, copy, PayloadMode::kCopy)->Apply(all_modes);
-BENCHMARK_CAPTURE(deframe, staged, false)->Apply(without_markers);
-BENCHMARK_CAPTURE(deframe, placed, true)->Apply(without_markers);
+BENCHMARK_CAPTURE(deframe, staged, false)->Apply(all_modes);
+BENCHMARK_CAPTURE(deframe, placed, true)->Apply(all_modes);
 
 }  // namespace
 

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one measurement with this stack or with another one, both ends on loopback, and returns
+{bytes_per_second, messages_per_second, latency (us)} as far as the program says. Nothing outlives a
+call."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+IWARP = os.environ.get("IWARP", str(ROOT / "build/release/apps/iwarp"))
+PATIENCE = 120  # seconds
+
+
+class Missing(Exception):
+    """The program is not installed, or does not run here."""
+
+
+def output(*command, env=None):
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              timeout=PATIENCE, env=os.environ | (env or {}))
+    except subprocess.TimeoutExpired as error:
+        raise Missing(f"{command[0]} has not ended") from error
+    if done.returncode != 0:
+        raise Missing(f"{command[0]} failed: {(done.stderr or done.stdout).strip()[-200:]}")
+    return done.stdout
+
+
+def need(program):
+    if shutil.which(program) is None:
+        raise Missing(f"{program} is not installed")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    """Somebody does; without connecting, which some servers would take for their client."""
+    wanted = f"{port:04X}"
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for entry in pathlib.Path(table).read_text().splitlines()[1:]:
+            words = entry.split()
+            if words[1].endswith(":" + wanted) and words[3] == "0A":
+                return True
+    return False
+
+
+@contextlib.contextmanager
+def server(port, *command, env=None):
+    """Killed when the block ends. Enters when it listens on `port`."""
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env=os.environ | (env or {}))
+    try:
+        end = time.monotonic() + 10
+        while not listens(port):
+            if process.poll() is not None or time.monotonic() > end:
+                raise Missing(f"{command[0]} does not listen")
+            time.sleep(0.01)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def iwarp(test, *options, seconds):
+    if not os.access(IWARP, os.X_OK):
+        raise SystemExit(f"{IWARP} is not there: build it, or say where in IWARP")
+    report = json.loads(output(IWARP, "perf", "--self", test, *options, "--json",
+                               "--duration", seconds, "--warm-up", min(0.2, seconds)))
+    return report | {"latency": report["latency_us"]["p50"]}
+
+
+def iperf3(seconds):
+    need("iperf3")
+    port = free_port()
+    with server(port, "iperf3", "-s", "-1", "-p", port):
+        report = json.loads(output("iperf3", "-c", "127.0.0.1", "-p", port, "-t",
+                                   max(1, round(seconds)), "-l", "64K", "-J"))
+    return {"bytes_per_second": report["end"]["sum_received"]["bits_per_second"] / 8}
+
+
+def in_time(measure, seconds):
+    """What `measure(iterations)` gives when it lasts about `seconds`: it gives seconds, too."""
+    iterations = 1000
+    for _ in range(6):
+        out = measure(iterations)
+        if out["seconds"] > seconds / 2:
+            break
+        iterations = int(iterations * min(20, 1.2 * seconds / max(out["seconds"], 1e-4)))
+    return out
+
+
+def ucx(test, size, seconds):
+    """A test of ucx_perftest over UCX's tcp transport."""
+    need("ucx_perftest")
+    env = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+
+    def measure(iterations):
+        port = free_port()
+        with server(port, "ucx_perftest", "-p", port, env=env):
+            text = output("ucx_perftest", "127.0.0.1", "-p", port, "-t", test, "-s", size, "-n",
+                          iterations, "-w", iterations // 10, env=env)
+        final = re.search(r"^Final:(.*)$", text, re.MULTILINE)
+        if not final:
+            raise Missing("ucx_perftest says nothing")
+        words = final[1].split()  # iterations, 50 %, average, overall; MB/s twice; msg/s twice
+        rate = float(words[7])
+        return {"bytes_per_second": rate * size, "messages_per_second": rate,
+                "latency": float(words[1]), "seconds": iterations / rate}
+
+    return in_time(measure, seconds)
+
+
+def libfabric(size, seconds):
+    """fi_pingpong over libfabric's tcp provider."""
+    need("fi_pingpong")
+
+    def measure(iterations):
+        port = free_port()
+        words = ("fi_pingpong", "-p", "tcp", "-e", "msg", "-S", size, "-I", iterations)
+        with server(port, *words, "-B", port):
+            text = output(*words, "-P", port, "127.0.0.1")
+        last = text.strip().splitlines()[-1].split()
+        if len(last) < 7:
+            raise Missing("fi_pingpong says nothing")
+        latency = float(last[6])
+        return {"latency": latency, "seconds": latency * 2 * iterations / 1e6}
+
+    return in_time(measure, seconds)
+
+
+def ib_write_bw(seconds):
+    """perftest's program on this stack."""
+    need("ib_write_bw")
+    port = free_port()
+    words = (IWARP, "run", "--quiet", "ib_write_bw", "-R", "-s", 65536, "-t", 16, "-D",
+             max(2, round(seconds)), "-p", port)
+    with server(port, *words):
+        text = output(*words, "127.0.0.1")
+    line = re.search(r"^ *65536 +\d+ +[\d.]+ +([\d.]+) ", text, re.MULTILINE)
+    if not line:
+        raise Missing("ib_write_bw says nothing")
+    return {"bytes_per_second": float(line[1]) * (1 << 20)}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of the figures: a line, a Markdown table, a plot."""
+import os
+import pathlib
+import platform
+import re
+import time
+
+BEGIN, END = "<!-- begin: test/bench/run -->", "<!-- end: test/bench/run -->"
+
+
+def machine():
+    model = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    return {"processor": model[1] if model else platform.machine(), "cores": os.cpu_count(),
+            "kernel": platform.release(), "date": time.strftime("%Y-%m-%d")}
+
+
+def figure(value, measure):
+    if measure == "latency":
+        return f"{value:.1f} us"
+    return f"{value / 1e9:.2f} GB/s" if measure == "bytes_per_second" else f"{value / 1e6:.2f} M/s"
+
+
+def cells(row):
+    """Name, ours, theirs, ratio, spread, target, verdict. No ratio when it would mean nothing."""
+    noisy = row["verdict"] == "too noisy"
+    sign = "<=" if row["measure"] == "latency" else ">="
+    return (row["what"], figure(row["ours"], row["measure"]), figure(row["theirs"], row["measure"]),
+            "-" if noisy else f"{row['ratio']:.2f}", f"{row['spread'] * 100:.0f} %",
+            "" if row["target"] is None else f"{sign} {row['target']:.2f}", row["verdict"])
+
+
+def line(row):
+    what, ours, theirs, ratio, spread, target, verdict = cells(row)
+    return f"{what:<54} {ours:>10} {theirs:>10} {ratio:>5} +-{spread:<5} {target:<8} {verdict}"
+
+
+def table(figures):
+    about = figures["machine"]
+    out = [f"{about['processor']}, {about['cores']} cores, Linux {about['kernel']}, "
+           f"{about['date']}; load {figures['load']:.1f} before the first run.", "",
+           "| ours : theirs | ours | theirs | ratio | spread | target | |",
+           "|---|--:|--:|--:|--:|---|---|"]
+    out += ["| " + " | ".join(cells(row)) + " |" for row in figures["rows"]]
+    return "\n".join(out)
+
+
+def write_table(figures, path):
+    text = path.read_text()
+    head, rest = text.split(BEGIN)
+    path.write_text(head + BEGIN + "\n" + table(figures) + "\n" + END + rest.split(END)[1])
+
+
+def plot(curves, path):
+    import matplotlib  # only here: the table needs no plot
+    matplotlib.use("svg")
+    import matplotlib.pyplot as pyplot
+    matplotlib.rcParams["svg.hashsalt"] = "iwarp"
+    chart, axes = pyplot.subplots(1, 2, figsize=(11, 4.5))
+    for axis, (measure, scale, label) in zip(
+            axes, (("bytes_per_second", 1e-9, "GB/s"), ("latency", 1, "us, half there and back"))):
+        for name, points in curves[measure].items():
+            axis.plot([n for n, _ in points], [value * scale for _, value in points], marker="o",
+                      markersize=3, label=name)
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log")
+        axis.set_xlabel("octets of a message")
+        axis.set_ylabel(label)
+        axis.grid(True, which="both", alpha=0.3)
+        axis.legend()
+    chart.tight_layout()
+    chart.savefig(path, metadata={"Date": None})
