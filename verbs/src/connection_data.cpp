@@ -184,7 +184,9 @@ void Connection::fill_framer(TimePoint now) {
          f.framer.room(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
     note_stream_state(now);  // before a Terminate is queued: it drops what is queued
-    const auto mode = f.out.copy_payload || startup_.negotiated().tx_markers ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
+    // Gathered around markers it would be a piece for every 512 octets.
+    const bool copy = f.out.copy_payload || startup_.negotiated().tx_markers;
+    const auto mode = copy ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);
     f.stream.segment_taken();

@@ -347,8 +347,8 @@ void DrivenConnection::watch_held() {
       [self = shared_from_this()](const boost::system::error_code&) { self->kick(kBroken, true); });
 }
 
-// A timer that runs is left alone when it will be early: then it is set anew, which happens far less
-// often than that a deadline is moved or falls away.
+// A timer that will be early is left alone, and set anew when it is over: a deadline is moved, or
+// falls away, far more often than it is reached.
 void DrivenConnection::arm_timer() {
   Active& a = *active_;
   auto at = a.core.timeout();
