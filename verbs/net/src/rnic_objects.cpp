@@ -145,12 +145,15 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* chan
   std::function<void(CompletionQueue&)> notify;
   if (channel != nullptr) notify = [channel](CompletionQueue& cq) { channel->push(&cq); };
   auto cq = create_cq(capacity, std::move(notify));
-  if (cq) {
+  if (!cq || channel == nullptr) return cq;
+  std::shared_ptr<CqFeed> feed;
+  {
     const std::lock_guard lock(impl_->mutex);
     auto& record = impl_->cqs.at(cq->get());
     record.channel = channel;
-    if (channel != nullptr) channel->add(record.feed);
+    feed = record.feed;
   }
+  channel->add(std::move(feed));
   return cq;
 }
 
