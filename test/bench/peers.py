@@ -146,7 +146,7 @@ def ib_write_bw(seconds):
              max(2, round(seconds)), "-p", port)
     with server(port, *words):
         text = output(*words, "127.0.0.1")
-    line = re.search(r"^ *65536 +\d+ +[\d.]+ +([\d.]+) ", text, re.MULTILINE)
+    line = re.search(r"^ *65536 +\d+ +[\d.]+\s+([\d.]+)\s", text, re.MULTILINE)
     if not line:
         raise Missing("ib_write_bw says nothing")
     return {"bytes_per_second": float(line[1]) * (1 << 20)}

@@ -38,7 +38,8 @@ def line(row):
 def table(figures):
     about = figures["machine"]
     out = [f"{about['processor']}, {about['cores']} cores, Linux {about['kernel']}, "
-           f"{about['date']}; load {figures['load']:.1f} before the first run.", "",
+           f"{about['date']}; load {figures['load'][0]:.1f} before, "
+           f"{figures['load'][1]:.1f} after.", "",
            "| ours : theirs | ours | theirs | ratio | spread | target | |",
            "|---|--:|--:|--:|--:|---|---|"]
     out += ["| " + " | ".join(cells(row)) + " |" for row in figures["rows"]]
