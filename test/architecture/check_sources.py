@@ -24,6 +24,7 @@ LAYERS = {
     "verbs/trace": (*BELOW_VERBS, "verbs", "trace"),
     "verbs/net": (*BELOW_VERBS, "verbs", "trace", "net"),
     "verbs/rdma_core": (*BELOW_VERBS, "verbs", "trace", "net", "rdma_core"),
+    "offload_model": ("verbs", "offload_model"),
 }
 SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # but not what lies below these:
 DRIVERS = ("verbs/net", "verbs/rdma_core")
@@ -69,7 +70,7 @@ def line_of(text, match):
 def check_includes():
     """A layer includes only itself and what it depends on, and below the driver no I/O at all."""
     include = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
-    for path, text in files(CODE, ("mpa", "ddp", "rdmap", "verbs")):
+    for path, text in files(CODE, ("mpa", "ddp", "rdmap", "verbs", "offload_model")):
         layer = max((d for d in LAYERS if is_below(path, (d,))), key=len)
         sans_io = is_below(path, SANS_IO) and not is_below(path, DRIVERS)
         for match in include.finditer(text):

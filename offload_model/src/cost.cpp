@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The equations A, B, C and D: processor time of one message, by component. Each function carries
+// its equation; rfc-notes/offload-model.md explains the symbols.
+#include "iwarp/offload_model/cost.hpp"
+
+#include <cmath>
+#include <numeric>
+
+namespace iwarp::offload_model {
+
+namespace {
+
+using enum Component;
+
+// Of RFC 5044 and 5041, in octets.
+constexpr double kLengthField = 2;
+constexpr double kTaggedHeader = 14;
+constexpr double kCrcField = 4;
+constexpr double kAlignment = 4;
+constexpr double kMarkerSize = 4;
+constexpr double kMarkerDistance = 512;
+constexpr double kPiecesPerFpdu = 3;  // header, payload, trailer
+
+double pieces(double octets, double each) { return std::ceil(octets / each); }
+
+double fpdu_octets(double payload) {
+  const auto padded = std::ceil((kLengthField + kTaggedHeader + payload) / kAlignment) * kAlignment;
+  return padded + kCrcField;
+}
+
+/// P: the payload of one FPDU, as it was asked for or as it fits into a segment.
+double fpdu_payload(const Parameters& p, const Workload& w) {
+  if (w.fpdu > 0) return w.fpdu;
+  const auto usable = p.mss - kLengthField - kTaggedHeader - kCrcField -
+                      (w.markers ? kMarkerSize * std::ceil(p.mss / kMarkerDistance) : 0);
+  return std::max(1.0, std::floor(usable / kAlignment) * kAlignment);
+}
+
+/// A_tx(n) = k t_sys + n (c_cp + c_ck) + N_s t_sg + N_p t_pkt + N_ack t_ack + N_ack/q t_int
+Ledger sockets_tx(const Parameters& p, double n) {
+  const auto acks = std::ceil(pieces(n, p.gro) / 2);
+  Ledger out;
+  out[kSyscall] = pieces(n, p.call) * p.syscall_tx;
+  out[kCopy] = n * p.copy_tx;
+  out[kChecksum] = n * p.checksum;
+  out[kProtocol] = pieces(n, p.gso) * p.segment_tx + pieces(n, p.mss) * p.packet_tx + acks * p.ack;
+  out[kInterrupt] = acks / p.packets_per_interrupt * p.interrupt;
+  return out;
+}
+
+/// A_rx(n) = k t_sys + n (c_cp + c_ck) + N_s t_sg + N_p t_pkt + N_p/q t_int + w t_wk
+Ledger sockets_rx(const Parameters& p, double n, double sleeps) {
+  const auto calls = pieces(n, p.call);
+  const auto packets = pieces(n, p.mss);
+  Ledger out;
+  out[kSyscall] = calls * p.syscall_rx;
+  out[kCopy] = n * p.copy_rx;
+  out[kChecksum] = n * p.checksum;
+  out[kProtocol] = pieces(n, p.gro) * p.segment_rx + packets * p.packet_rx;
+  out[kInterrupt] = packets / p.packets_per_interrupt * p.interrupt;
+  out[kWakeup] = calls * sleeps * p.wakeup;
+  return out;
+}
+
+/// B_tx(n) = A_tx(n') + N_f (t_fp + 3 t_iov) + n' c_crc + N_m t_mk [+ n c_cp(L2) with markers]
+/// B_rx(n) = A_rx(n') + N_f t_fp + n' c_crc + N_m t_mk + kappa n c_cp(LLC)
+Cost software(const Parameters& p, const Workload& w) {
+  const auto wire = wire_of(Mode::kSoftware, p, w);
+  Cost out{sockets_tx(p, wire.octets), sockets_rx(p, wire.octets, w.sleeps)};
+  out.tx[kProtocol] += wire.fpdus * (p.fpdu + kPiecesPerFpdu * p.iovec) + wire.markers * p.marker;
+  out.rx[kProtocol] += wire.fpdus * p.fpdu + wire.markers * p.marker;
+  if (w.crc) {
+    out.tx[kChecksum] += wire.octets * p.crc;
+    out.rx[kChecksum] += wire.octets * p.crc;
+  }
+  if (w.markers) out.tx[kCopy] += w.size * p.copy_l2;
+  out.rx[kCopy] += w.software_copies * w.size * p.copy_llc;
+  // The queues are in memory; nobody rings a doorbell.
+  out.tx[kPost] += p.post + p.completion;
+  return out;
+}
+
+/// C(n) = k t_sys + kappa n c_cp + ceil(n / S) (t_desc + t_cpl) + t_int + w t_wk [+ pin(n)]
+Cost toe(const Parameters& p, const Workload& w) {
+  const auto n = w.size;
+  const auto calls = pieces(n, p.call);
+  const auto pinned = (1 - w.toe_copies) * pieces(n, p.page) * p.pin_page;
+  const auto descriptors = pieces(n, p.toe_call) * (p.toe_descriptor + p.toe_completion);
+  Cost out;
+  out.tx[kSyscall] = calls * p.syscall_tx;
+  out.rx[kSyscall] = calls * p.syscall_rx;
+  out.tx[kCopy] = w.toe_copies * n * p.copy_tx;
+  out.rx[kCopy] = w.toe_copies * n * p.copy_rx;
+  for (auto* side : {&out.tx, &out.rx}) {
+    (*side)[kProtocol] = descriptors;
+    (*side)[kRegistration] = pinned;
+  }
+  out.rx[kInterrupt] = calls * p.interrupt;
+  out.rx[kWakeup] = calls * w.sleeps * p.wakeup;
+  return out;
+}
+
+/// D(n) = t_post + t_db/b + t_cq + (1-h) R(n)/u + h t_rc + 1/v (t_post + t_db/b + t_cq)
+///        + e (t_int + t_wk)
+Cost rnic(const Parameters& p, const Workload& w) {
+  const auto request = p.post + p.doorbell / p.doorbell_batch + p.completion;
+  const auto memory =
+      (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
+  Cost out;
+  out.tx[kPost] = request;
+  // The target tells its STag, and is told by a Send or an Immediate unless it need not know.
+  out.rx[kPost] = request / w.advertise + (w.one_sided ? 0 : request);
+  out.tx[kRegistration] = memory;
+  out.rx[kRegistration] = memory;
+  if (w.events) {
+    auto& sleeper = w.one_sided ? out.tx : out.rx;
+    sleeper[kInterrupt] = p.interrupt;
+    sleeper[kWakeup] = p.wakeup;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(Mode mode) {
+  constexpr std::array<std::string_view, 4> kNames{"kernel sockets", "software iWARP", "TOE",
+                                                   "RNIC"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
+
+std::string_view letter(Mode mode) {
+  return std::string_view("abcd").substr(static_cast<std::size_t>(mode), 1);
+}
+
+std::string_view to_string(Component component) {
+  constexpr std::array<std::string_view, kComponentCount> kNames{
+      "copy",      "checksum", "protocol",     "system call",
+      "interrupt", "wake-up",  "registration", "post and poll"};
+  return kNames[static_cast<std::size_t>(component)];
+}
+
+double Ledger::total() const { return std::accumulate(ns.begin(), ns.end(), 0.0); }
+
+Ledger& Ledger::operator+=(const Ledger& o) {
+  for (std::size_t i = 0; i < ns.size(); ++i) ns[i] += o.ns[i];
+  return *this;
+}
+
+Ledger Cost::both() const {
+  Ledger out = tx;
+  out += rx;
+  return out;
+}
+
+Wire wire_of(Mode mode, const Parameters& p, const Workload& w) {
+  Wire out{.octets = w.size};
+  if (mode == Mode::kSoftware || mode == Mode::kRnic) {
+    const auto payload = fpdu_payload(p, w);
+    const auto whole = std::floor(w.size / payload);
+    const auto rest = w.size - whole * payload;
+    out.fpdus = whole + (rest > 0 ? 1 : 0);
+    out.octets = whole * fpdu_octets(payload) + (rest > 0 ? fpdu_octets(rest) : 0);
+    if (w.markers) out.markers = std::floor(out.octets / (kMarkerDistance - kMarkerSize));
+    out.octets += out.markers * kMarkerSize;
+  }
+  out.packets = pieces(out.octets, p.mss);
+  out.efficiency = w.size / (out.octets + out.packets * p.frame_overhead);
+  return out;
+}
+
+Cost message_cost(Mode mode, const Parameters& p, const Workload& w) {
+  switch (mode) {
+    case Mode::kSockets:
+      return {sockets_tx(p, w.size), sockets_rx(p, w.size, w.sleeps)};
+    case Mode::kSoftware:
+      return software(p, w);
+    case Mode::kToe:
+      return toe(p, w);
+    case Mode::kRnic:
+      break;
+  }
+  return rnic(p, w);
+}
+
+/// R(n) = r0 + r_p ceil(n / page) + d0 + d_p ceil(n / page)
+double registration_ns(const Parameters& p, double size) {
+  return p.register_fixed + p.deregister_fixed +
+         pieces(size, p.page) * (p.register_page + p.deregister_page);
+}
+
+double copy_share(const Cost& cost) {
+  const auto total = cost.total();
+  return total > 0 ? cost.both()[kCopy] / total : 0;
+}
+
+double ghz_per_gbps(const Parameters& p, double ns, double size) {
+  constexpr double kBitsPerOctet = 8;
+  return ns * p.clock / (size * kBitsPerOctet);
+}
+
+}  // namespace iwarp::offload_model

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Non-negative least squares by coordinate descent: each cost in turn takes its best value, never
+// below zero, until nothing moves. The problem is convex and has a handful of unknowns.
+#include "iwarp/offload_model/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace iwarp::offload_model {
+
+ErrorSummary summarise(std::vector<double> errors) {
+  if (errors.empty()) return {};
+  std::ranges::sort(errors);
+  const auto count = static_cast<double>(errors.size());
+  const auto at = static_cast<std::size_t>(std::ceil(0.9 * count)) - 1;
+  return {std::accumulate(errors.begin(), errors.end(), 0.0) / count, errors[at], errors.back()};
+}
+
+double predict(std::span<const double> costs, const Observation& observation) {
+  return std::inner_product(costs.begin(), costs.end(), observation.counts.begin(), 0.0);
+}
+
+double relative_error(std::span<const double> costs, const Observation& observation) {
+  return std::abs(predict(costs, observation) / observation.cost - 1);
+}
+
+namespace {
+
+/// Normal equations of the relative problem: G = X'X, h = X'1, each row divided by its cost.
+struct Normal {
+  std::vector<std::vector<double>> g;
+  std::vector<double> h;
+};
+
+Normal normal_equations(std::span<const Observation> observations, std::size_t unknowns) {
+  Normal out{std::vector(unknowns, std::vector(unknowns, 0.0)), std::vector(unknowns, 0.0)};
+  for (const auto& o : observations) {
+    for (std::size_t i = 0; i < unknowns; ++i) {
+      const auto xi = o.counts[i] / o.cost;
+      out.h[i] += xi;
+      for (std::size_t j = 0; j < unknowns; ++j) out.g[i][j] += xi * o.counts[j] / o.cost;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<double> fit_costs(std::span<const Observation> observations) {
+  constexpr int kRounds = 200'000;
+  constexpr double kStill = 1e-12;
+  if (observations.empty()) return {};
+  const auto unknowns = observations.front().counts.size();
+  const auto normal = normal_equations(observations, unknowns);
+  std::vector<double> costs(unknowns, 0.0);
+  for (int round = 0; round < kRounds; ++round) {
+    double moved = 0;
+    for (std::size_t i = 0; i < unknowns; ++i) {
+      if (normal.g[i][i] == 0) continue;  // Never paid: stays zero.
+      const auto gradient =
+          normal.h[i] - std::inner_product(costs.begin(), costs.end(), normal.g[i].begin(), 0.0);
+      const auto next = std::max(0.0, costs[i] + gradient / normal.g[i][i]);
+      moved = std::max(moved, std::abs(next - costs[i]) * std::sqrt(normal.g[i][i]));
+      costs[i] = next;
+    }
+    if (moved < kStill) break;
+  }
+  return costs;
+}
+
+ErrorSummary leave_one_group_out(std::span<const Observation> observations) {
+  std::set<double> groups;
+  for (const auto& o : observations) groups.insert(o.group);
+  std::vector<double> errors;
+  for (const auto group : groups) {
+    std::vector<Observation> others;
+    std::ranges::copy_if(observations, std::back_inserter(others),
+                         [group](const Observation& o) { return o.group != group; });
+    const auto costs = fit_costs(others);
+    if (costs.empty()) continue;
+    for (const auto& o : observations) {
+      if (o.group == group) errors.push_back(relative_error(costs, o));
+    }
+  }
+  return summarise(std::move(errors));
+}
+
+}  // namespace iwarp::offload_model

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-way latency. The first packet goes through everything; the rest follow at the pace of the
+// slowest stage, so the processor times of both ends are never simply added up.
+#include <algorithm>
+
+#include "iwarp/offload_model/performance.hpp"
+#include "limits.hpp"
+
+namespace iwarp::offload_model {
+
+Lines lines_of(Mode mode, const Parameters& p, Workload w) {
+  // Far enough apart that no step matters, and whole multiples of every segment size.
+  constexpr double kNear = 1 << 26;
+  constexpr double kFar = 1 << 28;
+  w.size = kNear;
+  const auto near = message_cost(mode, p, w);
+  w.size = kFar;
+  const auto far = message_cost(mode, p, w);
+  w.size = 1;
+  const auto one = message_cost(mode, p, w);
+  const auto line = [](double at_one, double at_near, double at_far) {
+    const auto slope = (at_far - at_near) / (kFar - kNear);
+    return Line{at_one - slope, slope};
+  };
+  return {line(one.tx.total(), near.tx.total(), far.tx.total()),
+          line(one.rx.total(), near.rx.total(), far.rx.total())};
+}
+
+namespace {
+
+double wire_ns(const Parameters& p, double octets) {
+  return (octets + p.frame_overhead) * kBitsPerOctet / p.link;
+}
+
+/// An interrupt is not shared: this message is the only one under way.
+double receiver_wakes(const Parameters& p, const Workload& w) {
+  return p.coalesce + p.interrupt + w.sleeps * p.wakeup;
+}
+
+/// What a host does before the first packet can leave, and after the last has come.
+double host_path(Mode mode, const Parameters& p, const Workload& w, double first) {
+  const auto calls = p.syscall_tx + p.syscall_rx;
+  if (mode == Mode::kToe) {
+    return calls + p.toe_descriptor + p.toe_completion + p.dma_latency +
+           w.toe_copies * first * (p.copy_tx + p.copy_rx);
+  }
+  const auto stack = p.segment_tx + p.packet_tx + p.packet_rx + p.segment_rx;
+  auto out = calls + stack + first * (p.copy_tx + p.copy_rx + 2 * p.checksum);
+  if (mode == Mode::kSoftware) {
+    out += 2 * p.fpdu + (w.crc ? 2 * first * p.crc : 0) + w.software_copies * first * p.copy_llc +
+           p.post + p.completion;
+  }
+  return out;
+}
+
+double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
+  const auto wire = wire_of(mode, p, w);
+  const auto first = std::min(wire.octets, p.mss);
+  const auto lines = lines_of(mode, p, w);
+  const auto per_octet = std::max(
+      {kBitsPerOctet * (1 + p.frame_overhead / p.mss) / p.link, lines.tx.slope, lines.rx.slope});
+  return host_path(mode, p, w, first) + receiver_wakes(p, w) + 2 * p.nic_latency +
+         wire_ns(p, first) + (wire.octets - first) * per_octet;
+}
+
+/// L_d = t_post + t_db + L_pcie + 2 L_nic + n/B + t_cq
+double write_latency(const Parameters& p, const Workload& w) {
+  const auto wire = wire_of(Mode::kRnic, p, w);
+  const auto first = std::min(wire.octets, p.mss);
+  const auto rate = std::min(p.link * p.mss / (p.mss + p.frame_overhead), p.nic_rate);
+  return p.post + p.doorbell + p.dma_latency + 2 * p.nic_latency + wire_ns(p, first) +
+         (wire.octets - first) * kBitsPerOctet / rate + p.completion +
+         (w.events ? p.interrupt + p.wakeup : 0);
+}
+
+}  // namespace
+
+double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advertise,
+                  double registrations) {
+  constexpr double kAdvertOctets = 16;  // STag, TO and length, as in rping
+  if (mode != Mode::kRnic) return stream_latency(mode, p, w);
+  auto out = write_latency(p, w);
+  if (advertise) {
+    auto small = w;
+    small.size = kAdvertOctets;
+    out += write_latency(p, small) / w.advertise;
+  }
+  const auto memory =
+      (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
+  return out + registrations * memory;
+}
+
+}  // namespace iwarp::offload_model

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of parameters, and the presets that are compiled in.
+#include "iwarp/offload_model/parameters.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "data_files.hpp"
+
+namespace iwarp::offload_model {
+
+namespace {
+
+using P = Parameters;
+
+constexpr std::array kFields{
+    Field{"clock", "GHz", &P::clock, "processor clock", false},
+    Field{"link", "Gb/s", &P::link, "rate of the link", false},
+    Field{"mss", "octets", &P::mss, "TCP payload of one packet", false},
+    Field{"gso", "octets", &P::gso, "what TCP hands down in one piece (TSO)", false},
+    Field{"gro", "octets", &P::gro, "what TCP is handed up in one piece (GRO)", false},
+    Field{"frame_overhead", "octets", &P::frame_overhead, "of a packet beside its payload", true},
+    Field{"call", "octets", &P::call, "moved by one system call at most", false},
+    Field{"copy_tx", "ns/octet", &P::copy_tx, "copy to the kernel", true},
+    Field{"copy_rx", "ns/octet", &P::copy_rx, "copy from the kernel", true},
+    Field{"copy_l2", "ns/octet", &P::copy_l2, "copy inside the program, in L2", true},
+    Field{"copy_llc", "ns/octet", &P::copy_llc, "the same, in the last-level cache", true},
+    Field{"copy_dram", "ns/octet", &P::copy_dram, "the same, from memory", true},
+    Field{"checksum", "ns/octet", &P::checksum, "Internet checksum in software", true},
+    Field{"crc", "ns/octet", &P::crc, "CRC32c, the kernel in use", true},
+    Field{"crc_table", "ns/octet", &P::crc_table, "CRC32c with tables", true},
+    Field{"syscall_tx", "us", &P::syscall_tx, "one send call", true},
+    Field{"syscall_rx", "us", &P::syscall_rx, "one receive call", true},
+    Field{"segment_tx", "us", &P::segment_tx, "TCP, per piece handed down", true},
+    Field{"segment_rx", "us", &P::segment_rx, "TCP, per piece handed up", true},
+    Field{"packet_tx", "us", &P::packet_tx, "driver, per packet sent", true},
+    Field{"packet_rx", "us", &P::packet_rx, "driver, per packet received", true},
+    Field{"ack", "us", &P::ack, "one acknowledgement at the sender", true},
+    Field{"interrupt", "us", &P::interrupt, "one interrupt", true},
+    Field{"packets_per_interrupt", "1", &P::packets_per_interrupt, "coalescing", false},
+    Field{"wakeup", "us", &P::wakeup, "waking a sleeper and switching to it", true},
+    Field{"fpdu", "us", &P::fpdu, "building or parsing an FPDU", true},
+    Field{"marker", "us", &P::marker, "putting in or taking out a marker", true},
+    Field{"iovec", "us", &P::iovec, "one element of a gather list", true},
+    Field{"post", "us", &P::post, "building a work request", true},
+    Field{"doorbell", "us", &P::doorbell, "telling the card", true},
+    Field{"doorbell_batch", "1", &P::doorbell_batch, "requests per doorbell", false},
+    Field{"completion", "us", &P::completion, "polling one completion", true},
+    Field{"register", "us", &P::register_fixed, "registering memory, fixed part", true},
+    Field{"register_page", "us", &P::register_page, "registering memory, each page", true},
+    Field{"deregister", "us", &P::deregister_fixed, "releasing memory, fixed part", true},
+    Field{"deregister_page", "us", &P::deregister_page, "releasing memory, each page", true},
+    Field{"page", "octets", &P::page, "a page of memory", false},
+    Field{"cache_lookup", "us", &P::cache_lookup, "finding a cached registration", true},
+    Field{"pin_page", "us", &P::pin_page, "pinning and releasing one page", true},
+    Field{"zerocopy_notify", "us", &P::zerocopy_notify, "learning that a buffer is free", true},
+    Field{"toe_call", "octets", &P::toe_call, "moved by one descriptor of a TOE", false},
+    Field{"toe_descriptor", "us", &P::toe_descriptor, "TOE: building a descriptor", true},
+    Field{"toe_completion", "us", &P::toe_completion, "TOE: reaping a descriptor", true},
+    Field{"coalesce", "us", &P::coalesce, "time an interrupt is held back", true},
+    Field{"dma_latency", "us", &P::dma_latency, "card fetching request and payload", true},
+    Field{"nic_latency", "us", &P::nic_latency, "through the card, one way", true},
+    Field{"nic_message", "us", &P::nic_message, "the card's work per message", true},
+    Field{"nic_rate", "Gb/s", &P::nic_rate, "the card's own limit", false},
+    Field{"nic_lag", "1", &P::nic_lag, "LAWS alpha: host speed over card speed", false},
+    Field{"memory_bus", "GB/s", &P::memory_bus, "memory, all transfers together", false},
+};
+
+constexpr std::array kMarks{
+    MarkMeaning{"V", "read in the source itself"},
+    MarkMeaning{"V2", "read in a text that quotes the source"},
+    MarkMeaning{"M+", "from memory, confirmed by arithmetic with a figure that was read"},
+    MarkMeaning{"M", "from memory only"},
+    MarkMeaning{"X", "measured"},
+    MarkMeaning{"cal", "chosen so that a published figure comes out"},
+    MarkMeaning{"mb", "typical result of a micro-benchmark"},
+    MarkMeaning{"g", "a guess"},
+    MarkMeaning{"def", "a definition"},
+    MarkMeaning{"preset", "taken from a preset, not measured here"},
+};
+
+/// Data files that are parameter sets.
+constexpr std::array<std::string_view, 3> kPresets{"2003", "2007", "100g"};
+
+}  // namespace
+
+std::span<const Field> fields() { return kFields; }
+
+const Field* find_field(std::string_view key) {
+  const auto found = std::ranges::find(kFields, key, &Field::key);
+  return found == kFields.end() ? nullptr : &*found;
+}
+
+std::span<const MarkMeaning> marks() { return kMarks; }
+
+Parameters ParameterSet::resolve() const {
+  constexpr double kNsPerUs = 1000;
+  Parameters out{};
+  for (const auto& field : kFields) {
+    out.*field.member = at(field.key) * (field.unit == "us" ? kNsPerUs : 1);
+  }
+  return out;
+}
+
+std::vector<std::string> preset_names() { return {kPresets.begin(), kPresets.end()}; }
+
+std::expected<ParameterSet, std::string> preset(std::string_view name) {
+  if (std::ranges::find(kPresets, name) != kPresets.end()) {
+    return parse_parameters(data_file(std::string(name) + ".json"));
+  }
+  return std::unexpected(
+      fmt::format("there is no preset {}; there are {}", name, fmt::join(kPresets, ", ")));
+}
+
+std::string_view data_file(std::string_view name) {
+  const std::span files(kDataFiles, kDataFileCount);
+  const auto found = std::ranges::find(files, name, &DataFile::name);
+  return found == files.end() ? std::string_view() : found->text;
+}
+
+}  // namespace iwarp::offload_model

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads parameter sets. Every complaint names the key and the unit it takes, so that a person can
+// mend the file; what may be missing is filled from a preset, never with zero.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "iwarp/offload_model/parameters.hpp"
+
+namespace iwarp::offload_model {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Complaint = std::unexpected<std::string>;
+
+Complaint complain(const Field& field, std::string_view what) {
+  return Complaint(
+      fmt::format("parameter {} ({}, in {}): {}", field.key, field.meaning, field.unit, what));
+}
+
+std::expected<double, std::string> number_of(const Field& field, const Json& entry,
+                                             const char* name) {
+  if (!entry.contains(name)) return complain(field, fmt::format("\"{}\" is missing", name));
+  if (!entry[name].is_number()) return complain(field, fmt::format("\"{}\" is no number", name));
+  const auto number = entry[name].get<double>();
+  if (!std::isfinite(number) || number < 0) {
+    return complain(field, fmt::format("\"{}\" is {}, below zero or no number", name, number));
+  }
+  return number;
+}
+
+std::expected<std::string, std::string> text_of(const Field& field, const Json& entry,
+                                                const char* name) {
+  if (!entry.contains(name) || !entry[name].is_string()) {
+    return complain(field, fmt::format("\"{}\" is missing or no text", name));
+  }
+  return entry[name].get<std::string>();
+}
+
+bool is_mark(std::string_view text) {
+  for (const auto& known : marks()) {
+    if (known.mark == text) return true;
+  }
+  return false;
+}
+
+std::expected<Value, std::string> value_of(const Field& field, const Json& entry) {
+  if (!entry.is_object()) return complain(field, "is not {\"value\": ..., \"unit\": ...}");
+  Value out;
+  const auto unit = text_of(field, entry, "unit");
+  if (!unit) return Complaint(unit.error());
+  if (*unit != field.unit) return complain(field, fmt::format("\"unit\" is \"{}\"", *unit));
+  const auto value = number_of(field, entry, "value");
+  if (!value) return Complaint(value.error());
+  if (*value == 0 && !field.may_be_zero) return complain(field, "must not be 0");
+  const auto uncertainty = number_of(field, entry, "uncertainty");
+  if (!uncertainty) return Complaint(uncertainty.error());
+  const auto mark = text_of(field, entry, "mark");
+  if (!mark) return Complaint(mark.error());
+  if (!is_mark(*mark)) return complain(field, fmt::format("there is no mark \"{}\"", *mark));
+  const auto source = text_of(field, entry, "source");
+  if (!source) return Complaint(source.error());
+  return Value{*value, *uncertainty, *mark, *source};
+}
+
+Value filled(const Value& from, const std::string& base) {
+  Value out = from;
+  out.mark = "preset";
+  out.source = "preset " + base + ": " + from.source;
+  return out;
+}
+
+std::string optional_text(const Json& root, const char* name) {
+  return root.contains(name) && root[name].is_string() ? root[name].get<std::string>() : "";
+}
+
+std::expected<void, std::string> read_values(const Json& given, const ParameterSet* base,
+                                             ParameterSet& out) {
+  for (const auto& item : given.items()) {
+    if (find_field(item.key()) == nullptr) {
+      return Complaint("there is no parameter " + item.key());
+    }
+  }
+  for (const auto& field : fields()) {
+    const std::string key(field.key);
+    if (given.contains(key)) {
+      const auto value = value_of(field, given[key]);
+      if (!value) return Complaint(value.error());
+      out.values[key] = *value;
+    } else if (base != nullptr) {
+      out.values[key] = filled(base->values.at(key), base->name);
+      out.filled.push_back(fmt::format("{} ({})", key, field.unit));
+    } else {
+      return complain(field, "is missing");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
+                                                          const ParameterSet* base) {
+  const auto root = Json::parse(json, nullptr, false);
+  if (root.is_discarded()) return Complaint("this is not JSON");
+  if (!root.is_object() || !root.contains("parameters") || !root["parameters"].is_object()) {
+    return Complaint("there is no object \"parameters\"");
+  }
+  ParameterSet out;
+  out.name = optional_text(root, "name");
+  out.title = optional_text(root, "title");
+  out.note = optional_text(root, "note");
+  if (root.contains("machine") && root["machine"].is_object()) {
+    for (const auto& item : root["machine"].items()) {
+      const auto& value = item.value();
+      out.machine.emplace_back(item.key(),
+                               value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  if (const auto read = read_values(root["parameters"], base, out); !read) {
+    return Complaint(read.error());
+  }
+  return out;
+}
+
+}  // namespace iwarp::offload_model

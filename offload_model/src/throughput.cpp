@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bounds a stream: the link, a processor, the card, or the memory bus.
+#include <algorithm>
+#include <array>
+
+#include "iwarp/offload_model/performance.hpp"
+#include "limits.hpp"
+
+namespace iwarp::offload_model {
+
+double memory_limit(double bus, double copies) {
+  // In by DMA, and for each copy out and in again.
+  return bus * kBitsPerOctet / (1 + 2 * copies);
+}
+
+namespace {
+
+double copies_of(Mode mode, const Workload& w) {
+  switch (mode) {
+    case Mode::kSockets:
+      return 1;
+    case Mode::kSoftware:
+      return 1 + w.software_copies;
+    case Mode::kToe:
+      return w.toe_copies;
+    case Mode::kRnic:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x)
+Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores) {
+  const auto cost = message_cost(mode, p, w);
+  const auto bits = w.size * kBitsPerOctet;
+  const bool card = mode == Mode::kToe || mode == Mode::kRnic;
+  std::array limits{
+      Throughput{wire_of(mode, p, w).efficiency * p.link, "link"},
+      Throughput{cores * bits / cost.tx.total(), "sender's processor"},
+      Throughput{cores * bits / cost.rx.total(), "receiver's processor"},
+      Throughput{memory_limit(p.memory_bus, copies_of(mode, w)), "memory bus"},
+      Throughput{card ? bits / (p.nic_message + bits / p.nic_rate) : p.link, "card"},
+  };
+  return *std::ranges::min_element(limits, {}, &Throughput::gbps);
+}
+
+Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps) {
+  const auto cost = message_cost(mode, p, w);
+  const auto messages_per_ns = gbps / (w.size * kBitsPerOctet);
+  return {cost.tx.total() * messages_per_ns, cost.rx.total() * messages_per_ns};
+}
+
+}  // namespace iwarp::offload_model

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws parameter sets and turns predictions into bands. The generator and the transform are spelt
+// out by the standard, so every machine draws the same.
+#include "iwarp/offload_model/uncertainty.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+namespace iwarp::offload_model {
+
+namespace {
+
+/// Box and Muller; std::normal_distribution differs between libraries.
+double normal(std::mt19937_64& bits) {
+  constexpr double kScale = 0x1p-53;
+  const auto uniform = [&bits] { return (static_cast<double>(bits() >> 11) + 0.5) * kScale; };
+  const auto radius = std::sqrt(-2 * std::log(uniform()));
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
+double percentile(const std::vector<double>& sorted, double share) {
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(std::lround(share * last))];
+}
+
+Parameters moved(const ParameterSet& set, const std::string& key, double sigmas) {
+  auto copy = set;
+  auto& value = copy.values.find(key)->second;
+  value.value *= std::pow(1 + value.uncertainty, sigmas);
+  return copy.resolve();
+}
+
+}  // namespace
+
+std::vector<Parameters> draw(const ParameterSet& set, std::size_t samples, std::uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  std::vector<Parameters> out;
+  out.reserve(samples);
+  for (std::size_t i = 0; i < samples; ++i) {
+    auto one = set.resolve();
+    for (const auto& field : fields()) {
+      const auto uncertainty = set.values.find(field.key)->second.uncertainty;
+      if (uncertainty > 0) one.*field.member *= std::exp(std::log1p(uncertainty) * normal(bits));
+    }
+    out.push_back(one);
+  }
+  return out;
+}
+
+Band band(const std::vector<Parameters>& drawn,
+          const std::function<double(const Parameters&)>& predict) {
+  if (drawn.empty()) return {};
+  std::vector<double> results;
+  results.reserve(drawn.size());
+  for (const auto& parameters : drawn) results.push_back(predict(parameters));
+  std::ranges::sort(results);
+  return {percentile(results, 0.05), percentile(results, 0.5), percentile(results, 0.95)};
+}
+
+std::vector<Sensitivity> sensitivity(const ParameterSet& set,
+                                     const std::function<double(const Parameters&)>& predict) {
+  std::vector<Sensitivity> out;
+  for (const auto& [key, value] : set.values) {
+    if (value.uncertainty == 0) continue;
+    out.push_back({key, predict(moved(set, key, -1)), predict(moved(set, key, 1))});
+  }
+  std::ranges::sort(out, std::ranges::greater{},
+                    [](const Sensitivity& s) { return std::abs(s.high - s.low); });
+  return out;
+}
+
+}  // namespace iwarp::offload_model

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The equations A to D, term by term: one cost is set, the rest is free.
+#include "iwarp/offload_model/cost.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support.hpp"
+
+using namespace iwarp::offload_model;
+using enum Component;
+using doctest::Approx;
+
+TEST_CASE("kernel sockets: copies by the octet, calls, segments and packets by the piece") {
+  auto p = free_of_cost();
+  const Workload w{.size = 100'000};
+  p.copy_tx = 0.5;
+  p.copy_rx = 1;
+  p.checksum = 0.1;
+  p.syscall_tx = 7;
+  p.segment_tx = 3;
+  p.packet_tx = 2;
+  p.packet_rx = 5;
+  p.ack = 10;
+  p.interrupt = 40;
+  p.wakeup = 100;
+  const auto cost = message_cost(Mode::kSockets, p, w);
+  CHECK(cost.tx[kCopy] == Approx(50'000));
+  CHECK(cost.rx[kCopy] == Approx(100'000));
+  CHECK(cost.tx[kChecksum] == Approx(10'000));
+  CHECK(cost.tx[kSyscall] == Approx(2 * 7));
+  CHECK(cost.tx[kProtocol] == Approx(70 * (3 + 2) + 35 * 10));
+  CHECK(cost.rx[kProtocol] == Approx(70 * 5));
+  CHECK(cost.tx[kInterrupt] == Approx(35 / 4.0 * 40));
+  CHECK(cost.rx[kInterrupt] == Approx(70 / 4.0 * 40));
+  CHECK(cost.rx[kWakeup] == Approx(2 * 100));
+  CHECK(cost.total() == Approx(cost.tx.total() + cost.rx.total()));
+  CHECK(cost.both().total() == Approx(cost.total()));
+}
+
+TEST_CASE("a poller does not wake up") {
+  auto p = free_of_cost();
+  p.wakeup = 100;
+  CHECK(message_cost(Mode::kSockets, p, {.size = 10, .sleeps = 0}).total() == 0);
+  CHECK(message_cost(Mode::kSockets, p, {.size = 10, .sleeps = 0.5}).total() == 50);
+}
+
+TEST_CASE("software iWARP costs what sockets cost for the longer stream, and its own work") {
+  auto p = free_of_cost();
+  p.segment_tx = 3;
+  Workload w{.size = 100'000, .crc = false, .software_copies = 0};
+  const auto wire = wire_of(Mode::kSoftware, p, w);
+  auto longer = w;
+  longer.size = wire.octets;
+  CHECK(message_cost(Mode::kSoftware, p, w).total() ==
+        Approx(message_cost(Mode::kSockets, p, longer).total()));
+
+  p = free_of_cost();
+  p.crc = 0.1;
+  w.crc = true;
+  CHECK(message_cost(Mode::kSoftware, p, w).total() == Approx(2 * wire.octets * 0.1));
+  w.crc = false;
+  CHECK(message_cost(Mode::kSoftware, p, w).total() == 0);
+
+  p = free_of_cost();
+  p.fpdu = 100;
+  p.iovec = 10;
+  CHECK(message_cost(Mode::kSoftware, p, w).tx.total() == Approx(wire.fpdus * 130));
+  CHECK(message_cost(Mode::kSoftware, p, w).rx.total() == Approx(wire.fpdus * 100));
+
+  p = free_of_cost();
+  p.copy_llc = 0.25;
+  CHECK(message_cost(Mode::kSoftware, p, w).total() == 0);
+  w.software_copies = 1;
+  CHECK(message_cost(Mode::kSoftware, p, w).rx[kCopy] == Approx(25'000));
+}
+
+TEST_CASE("markers cost themselves, their octets and a staging copy") {
+  auto p = free_of_cost();
+  p.marker = 5;
+  p.copy_l2 = 0.5;
+  const Workload w{.size = 100'000, .crc = false, .markers = true, .software_copies = 0};
+  const auto wire = wire_of(Mode::kSoftware, p, w);
+  CHECK(wire.markers > 0);
+  const auto cost = message_cost(Mode::kSoftware, p, w);
+  CHECK(cost.tx.total() == Approx(wire.markers * 5 + 50'000));
+  CHECK(cost.rx.total() == Approx(wire.markers * 5));
+}
+
+TEST_CASE("aligned FPDUs of 1448 octets give 92.8 % of the link, with 78 octets of framing") {
+  auto p = free_of_cost();
+  p.frame_overhead = 90;
+  const Workload one{.size = 1428};
+  const auto wire = wire_of(Mode::kSoftware, p, one);
+  CHECK(wire.fpdus == 1);
+  CHECK(wire.octets == 1448);
+  CHECK(wire.packets == 1);
+  CHECK(wire.efficiency == Approx(1428.0 / 1538));
+  const Workload next{.size = 1429};
+  CHECK(wire_of(Mode::kSoftware, p, next).fpdus == 2);
+}
+
+TEST_CASE("an FPDU is a multiple of four octets, with its CRC") {
+  const auto p = free_of_cost();
+  for (double size = 1; size < 10; ++size) {
+    const auto wire = wire_of(Mode::kSoftware, p, {.size = size});
+    CHECK(wire.octets == 20 + (static_cast<int>(size) + 3) / 4 * 4);
+  }
+}
+
+TEST_CASE("a TOE removes packets, acknowledgements and checksum; it keeps calls and copy") {
+  auto p = free_of_cost();
+  const Workload w{.size = 65536};
+  p.segment_tx = p.segment_rx = p.packet_tx = p.packet_rx = p.ack = p.checksum = 100;
+  CHECK(message_cost(Mode::kToe, p, w).total() == 0);
+  p.copy_rx = 1;
+  p.syscall_tx = 3;
+  p.toe_descriptor = 4;
+  p.toe_completion = 1;
+  const auto cost = message_cost(Mode::kToe, p, w);
+  CHECK(cost.rx[kCopy] == 65536);
+  CHECK(cost.tx[kSyscall] == 3);
+  CHECK(cost.tx[kProtocol] == 4 * 5);
+  CHECK(message_cost(Mode::kToe, p, {.size = 65536, .toe_copies = 0}).rx[kCopy] == 0);
+}
+
+TEST_CASE("a TOE without copies pins its pages") {
+  auto p = free_of_cost();
+  p.pin_page = 2;
+  CHECK(message_cost(Mode::kToe, p, {.size = 65536, .toe_copies = 0}).total() == 2 * 16 * 2);
+  CHECK(message_cost(Mode::kToe, p, {.size = 65536}).total() == 0);
+}
+
+TEST_CASE("an RNIC costs requests and completions, whatever the size") {
+  auto p = free_of_cost();
+  p.post = 1;
+  p.doorbell = 8;
+  p.doorbell_batch = 4;
+  p.completion = 3;
+  for (const double size : {1.0, 4096.0, 1e6}) {
+    // Either side's request, and the advertisement.
+    CHECK(message_cost(Mode::kRnic, p, {.size = size}).total() == 3 * 6);
+    CHECK(message_cost(Mode::kRnic, p, {.size = size, .advertise = 10}).total() ==
+          Approx(2 * 6 + 0.6));
+    const auto silent = message_cost(Mode::kRnic, p, {.size = size, .one_sided = true});
+    CHECK(silent.tx.total() == 6);
+    CHECK(silent.rx.total() == 6);  // only its advertisement
+  }
+}
+
+TEST_CASE("registration is shared by its reuses, or looked up") {
+  auto p = free_of_cost();
+  p.register_fixed = 1000;
+  p.register_page = 10;
+  p.deregister_fixed = 500;
+  p.deregister_page = 2;
+  p.cache_lookup = 7;
+  CHECK(registration_ns(p, 1) == 1512);
+  CHECK(registration_ns(p, 4097) == 1524);
+  CHECK(message_cost(Mode::kRnic, p, {.size = 1}).total() == 2 * 1512);
+  CHECK(message_cost(Mode::kRnic, p, {.size = 1, .reuse = 8}).total() == Approx(2 * 189));
+  CHECK(message_cost(Mode::kRnic, p, {.size = 1, .hit_rate = 1}).total() == 2 * 7);
+}
+
+TEST_CASE("sleeping on completions costs an interrupt and a wake-up") {
+  auto p = free_of_cost();
+  p.interrupt = 5;
+  p.wakeup = 6;
+  CHECK(message_cost(Mode::kRnic, p, {.size = 1, .events = true}).rx.total() == 11);
+  const auto silent = message_cost(Mode::kRnic, p, {.size = 1, .events = true, .one_sided = true});
+  CHECK(silent.tx.total() == 11);
+  CHECK(silent.rx.total() == 0);
+}
+
+TEST_CASE("1 GHz per Gb/s is one cycle per bit") {
+  auto p = free_of_cost();
+  p.clock = 2;
+  CHECK(ghz_per_gbps(p, 4000, 1000) == Approx(1));
+}
+
+TEST_CASE("the presets give the figures they were chosen for, at 64 KiB") {
+  struct Expected {
+    const char* name;
+    double rx, tx, toe, rnic;
+  };
+  // GHz per Gb/s of receiver and sender; what of the host's work is left with TOE and RNIC.
+  for (const auto& e :
+       {Expected{"2003", 1.23, 0.86, 0.42, 0.05}, Expected{"2007", 0.62, 0.21, 0.50, 0.05},
+        Expected{"100g", 0.076, 0.040, 0.73, 0.07}}) {
+    CAPTURE(e.name);
+    const auto p = preset_parameters(e.name);
+    const Workload w{.size = 65536, .advertise = 1e9, .hit_rate = 1};
+    const auto a = message_cost(Mode::kSockets, p, w);
+    CHECK(ghz_per_gbps(p, a.rx.total(), w.size) == Approx(e.rx).epsilon(0.15));
+    CHECK(ghz_per_gbps(p, a.tx.total(), w.size) == Approx(e.tx).epsilon(0.15));
+    CHECK(message_cost(Mode::kToe, p, w).total() / a.total() == Approx(e.toe).epsilon(0.15));
+    CHECK(message_cost(Mode::kRnic, p, w).total() / a.total() < e.rnic);
+  }
+}
+
+TEST_CASE("the copy's share grows with the size, and nowhere reaches 80 %") {
+  for (const auto& name : preset_names()) {
+    const auto p = preset_parameters(name.c_str());
+    const auto share = [&p](double size) {
+      return copy_share(message_cost(Mode::kSockets, p, {.size = size}));
+    };
+    CHECK(share(64) < 0.05);
+    CHECK(share(64) < share(4096));
+    CHECK(share(4096) < share(65536));
+    for (double size = 1; size < 1e9; size *= 2) CHECK(share(size) < 0.8);
+  }
+}

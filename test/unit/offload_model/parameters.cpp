@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Presets are complete and marked; bad files are refused with the key and the unit.
+#include "iwarp/offload_model/parameters.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+using namespace iwarp::offload_model;
+
+namespace {
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string error_of(std::string_view json) {
+  const auto base = preset("100g").value();
+  const auto parsed = parse_parameters(json, &base);
+  return parsed ? "" : parsed.error();
+}
+
+std::string file_with(std::string_view parameters) {
+  return R"({"name": "x", "parameters": {)" + std::string(parameters) + "}}";
+}
+
+}  // namespace
+
+TEST_CASE("every preset is complete, and every value has unit, mark and source") {
+  CHECK(preset_names() == std::vector<std::string>{"2003", "2007", "100g"});
+  for (const auto& name : preset_names()) {
+    CAPTURE(name);
+    const auto set = preset(name);
+    REQUIRE_MESSAGE(set.has_value(), (set ? "" : set.error()));
+    CHECK(set->name == name);
+    CHECK(set->filled.empty());
+    CHECK(set->values.size() == fields().size());
+    for (const auto& [key, value] : set->values) {
+      CAPTURE(key);
+      CHECK_FALSE(value.source.empty());
+      // Only a definition is certain.
+      CHECK((value.uncertainty == 0) == (value.mark == "def"));
+    }
+  }
+}
+
+TEST_CASE("times are nanoseconds once resolved") {
+  const auto set = preset("2003").value();
+  const auto p = set.resolve();
+  CHECK(p.interrupt == doctest::Approx(set.at("interrupt") * 1000));
+  CHECK(p.copy_rx == set.at("copy_rx"));
+  CHECK(p.link == set.at("link"));
+}
+
+TEST_CASE("an unknown preset is refused with the names there are") {
+  const auto none = preset("1999");
+  REQUIRE_FALSE(none.has_value());
+  CHECK(contains(none.error(), "1999"));
+  CHECK(contains(none.error(), "2003, 2007, 100g"));
+  CHECK_FALSE(preset("published").has_value());
+}
+
+TEST_CASE("bad files are refused with key and unit") {
+  CHECK(contains(error_of("not json"), "not JSON"));
+  CHECK(contains(error_of("{}"), "parameters"));
+  CHECK(contains(error_of(R"({"parameters": 7})"), "parameters"));
+  CHECK(contains(error_of(file_with(R"("speed": {})")), "no parameter speed"));
+  const auto ack = [](std::string_view rest) {
+    return error_of(file_with(R"("ack": )" + std::string(rest)));
+  };
+  CHECK(contains(ack("1.5"), "ack (one acknowledgement at the sender, in us)"));
+  CHECK(contains(ack(R"({"value": 1})"), "\"unit\" is missing"));
+  CHECK(contains(ack(R"({"value": 1, "unit": "ns"})"), "\"unit\" is \"ns\""));
+  CHECK(contains(ack(R"({"unit": "us"})"), "\"value\" is missing"));
+  CHECK(contains(ack(R"({"value": "1", "unit": "us"})"), "no number"));
+  CHECK(contains(ack(R"({"value": -1, "unit": "us"})"), "below zero"));
+  CHECK(contains(ack(R"({"value": 1e999, "unit": "us"})"), "not JSON"));
+  CHECK(contains(ack(R"({"value": 1, "unit": "us"})"), "uncertainty"));
+  CHECK(contains(ack(R"({"value": 1, "unit": "us", "uncertainty": 0, "mark": "?"})"), "no mark"));
+  CHECK(contains(ack(R"({"value": 1, "unit": "us", "uncertainty": 0, "mark": "X"})"), "source"));
+  CHECK(contains(error_of(file_with(R"("mss": {"value": 0, "unit": "octets"})")), "not be 0"));
+}
+
+TEST_CASE("what a measured host lacks comes from the preset, marked so, never as zero") {
+  const auto base = preset("100g").value();
+  const auto set = parse_parameters(
+      file_with(
+          R"("crc": {"value": 0.1, "unit": "ns/octet", "uncertainty": 0.1, "mark": "X", "source": "here"})"),
+      &base);
+  REQUIRE_MESSAGE(set.has_value(), (set ? "" : set.error()));
+  CHECK(set->at("crc") == 0.1);
+  CHECK(set->values.at("crc").mark == "X");
+  CHECK(set->at("packet_rx") == base.at("packet_rx"));
+  CHECK(set->values.at("packet_rx").mark == "preset");
+  CHECK(contains(set->values.at("packet_rx").source, "preset 100g"));
+  CHECK(set->filled.size() == fields().size() - 1);
+  CHECK(std::ranges::find(set->filled, "packet_rx (us)") != set->filled.end());
+  CHECK_FALSE(parse_parameters(file_with("")).has_value());
+}
+
+TEST_CASE("a host's description is kept as text") {
+  const auto base = preset("100g").value();
+  const auto set = parse_parameters(
+      R"({"machine": {"kernel": "6.1", "virtualised": true}, "parameters": {}})", &base);
+  REQUIRE(set.has_value());
+  CHECK(set->machine == std::vector<std::pair<std::string, std::string>>{{"kernel", "6.1"},
+                                                                         {"virtualised", "true"}});
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Throughput and its limits, latency, and crossovers, with "never" and "always" as answers.
+#include "iwarp/offload_model/performance.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support.hpp"
+
+using namespace iwarp::offload_model;
+using doctest::Approx;
+using enum Crossover::Kind;
+
+namespace {
+
+const Workload kCached{.size = 65536, .advertise = 1e9, .hit_rate = 1};
+
+double from(const Crossover& crossover) {
+  REQUIRE(crossover.kind == kFrom);
+  return crossover.octets;
+}
+
+}  // namespace
+
+TEST_CASE("the link bounds a host for which nothing costs anything") {
+  const auto p = free_of_cost();
+  const auto t = throughput(Mode::kSockets, p, {.size = 1448}, 1);
+  CHECK(t.limit == "link");
+  CHECK(t.gbps == Approx(8 * 1448.0 / 1538));
+}
+
+TEST_CASE("each limit in turn") {
+  auto p = free_of_cost();
+  p.copy_rx = 8;  // one bit per nanosecond
+  CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).gbps == Approx(1));
+  CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 2).gbps == Approx(2));
+  CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "receiver's processor");
+  p.copy_tx = 16;
+  CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "sender's processor");
+  p = free_of_cost();
+  p.memory_bus = 1;
+  CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).gbps == Approx(8.0 / 3));
+  CHECK(throughput(Mode::kSoftware, p, {.size = 65536}, 1).gbps == Approx(8.0 / 5));
+  CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1).limit == "link");
+  p = free_of_cost();
+  p.nic_rate = 2;
+  CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1).limit == "card");
+  CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1).gbps == Approx(2));
+  CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "link");
+}
+
+TEST_CASE("load is proportional to the rate") {
+  auto p = free_of_cost();
+  p.copy_tx = 1;
+  p.copy_rx = 2;
+  const auto load = load_at(Mode::kSockets, p, {.size = 4096}, 4);
+  CHECK(load.tx == Approx(0.5));
+  CHECK(load.rx == Approx(1));
+}
+
+TEST_CASE("latency adds the slowest stage per octet, not all of them") {
+  auto p = free_of_cost();
+  p.copy_tx = p.copy_rx = 4;  // slower than the link
+  const auto one = latency_ns(Mode::kSockets, p, {.size = 1448});
+  const auto two = latency_ns(Mode::kSockets, p, {.size = 2896});
+  CHECK(two - one == Approx(1448 * 4));
+}
+
+TEST_CASE("a small message pays for the card twice, once at either end") {
+  auto p = free_of_cost();
+  p.nic_latency = 1000;
+  const auto free = latency_ns(Mode::kRnic, free_of_cost(), {.size = 1});
+  CHECK(latency_ns(Mode::kRnic, p, {.size = 1}) == Approx(2000 + free));
+  CHECK(latency_ns(Mode::kRnic, p, {.size = 1}, true) > 4000);
+}
+
+TEST_CASE("crossovers that do not exist are said to be none") {
+  auto p = free_of_cost();
+  p.post = 1;
+  CHECK(cpu_crossover(p, {}).kind == kNever);  // sockets for nothing
+  CHECK(linear_crossover(p, {}).kind == kNever);
+  p.syscall_tx = 10;
+  CHECK(cpu_crossover(p, {}).kind == kAlways);
+  CHECK(linear_crossover(p, {}).kind == kAlways);
+  CHECK(first_size([](double n) { return n >= 12345; }).octets == 12345);
+}
+
+TEST_CASE("with a slope above the sockets' own, registering never pays") {
+  auto p = free_of_cost();
+  p.copy_tx = p.copy_rx = 0.01;
+  p.register_fixed = 1000;
+  p.register_page = 4096;
+  CHECK(cpu_crossover(p, {}).kind == kNever);
+  CHECK(linear_crossover(p, {}).kind == kNever);
+  CHECK_FALSE(reuse_needed(free_of_cost(), {}).has_value());
+}
+
+TEST_CASE("registering each time moved the crossover up from 2003 to 100G") {
+  const auto crossover = [](const char* name) {
+    return from(cpu_crossover(preset_parameters(name), Workload{}));
+  };
+  // Within a factor of two of 11, 18 and 240 KB.
+  CHECK(crossover("2003") > 5.5e3);
+  CHECK(crossover("2003") < 22e3);
+  CHECK(crossover("2007") > 9e3);
+  CHECK(crossover("2007") < 36e3);
+  CHECK(crossover("100g") > 120e3);
+  CHECK(crossover("100g") < 480e3);
+}
+
+TEST_CASE("with a cached registration the RNIC is always cheaper") {
+  for (const auto& name : preset_names()) {
+    CHECK(cpu_crossover(preset_parameters(name.c_str()), kCached).kind == kAlways);
+  }
+}
+
+TEST_CASE("the straight lines and the steps agree within a factor of two") {
+  for (const auto& name : preset_names()) {
+    CAPTURE(name);
+    const auto p = preset_parameters(name.c_str());
+    const auto steps = from(cpu_crossover(p, {}));
+    const auto line = from(linear_crossover(p, {}));
+    CHECK(line < 2 * steps);
+    CHECK(line > steps / 2);
+  }
+}
+
+TEST_CASE("u* reuses pay for one registration") {
+  for (const auto& name : preset_names()) {
+    CAPTURE(name);
+    const auto p = preset_parameters(name.c_str());
+    Workload w{.size = 4096, .advertise = 1e9};
+    const auto needed = reuse_needed(p, w);
+    REQUIRE(needed.has_value());
+    CHECK(*needed > 1);
+    w.reuse = *needed;
+    CHECK(message_cost(Mode::kRnic, p, w).total() ==
+          Approx(message_cost(Mode::kSockets, p, w).total()));
+  }
+}
+
+TEST_CASE("registration on the critical path moves the latency crossover up") {
+  const auto p = preset_parameters("2007");
+  const Workload w;
+  const auto cached = latency_crossover(p, kCached, false, 0);
+  CHECK(cached.kind == kAlways);
+  CHECK(from(latency_crossover(p, w, true, 2)) > from(latency_crossover(p, w, true, 1)));
+}
