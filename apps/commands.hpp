@@ -17,6 +17,7 @@ void add_put(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);
 void add_perf(CLI::App& app, Run& run);
 void add_conform(CLI::App& app, Run& run);
+void add_cost(CLI::App& app, Run& run);
 void add_run(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 

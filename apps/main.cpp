@@ -54,6 +54,7 @@ int run_command(int argc, char** argv) {
   iwarp::apps::add_ping(app, run);
   iwarp::apps::add_perf(app, run);
   iwarp::apps::add_conform(app, run);
+  iwarp::apps::add_cost(app, run);
   iwarp::apps::add_run(app, run);
   iwarp::apps::add_info(app, run);
 

@@ -6,7 +6,8 @@
 build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
   libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev doctest-dev libbenchmark-dev
-  libibverbs-dev librdmacm-dev)
+  libibverbs-dev librdmacm-dev
+  libjs-vega)  # the plotting library inside the page of `iwarp cost report`
 boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers
 test_packages=(tshark clang-format-19 clang-tidy-19)
 verbs_packages=(  # programs that are run, unmodified, on our libibverbs and librdmacm

@@ -37,30 +37,35 @@ double receiver_wakes(const Parameters& p, const Workload& w) {
   return p.coalesce + p.interrupt + w.sleeps * p.wakeup;
 }
 
-/// What a host does before the first packet can leave, and after the last has come.
-double host_path(Mode mode, const Parameters& p, const Workload& w, double first) {
+/// What the hosts do before the first packet can leave and after the last has come. `first`: what
+/// the sender hands down at once; `last`: what the receiver is handed up at last.
+double host_path(Mode mode, const Parameters& p, const Workload& w, double first, double last) {
   const auto calls = p.syscall_tx + p.syscall_rx;
+  const auto copies = first * p.copy_tx + last * p.copy_rx;
   if (mode == Mode::kToe) {
-    return calls + p.toe_descriptor + p.toe_completion + p.dma_latency +
-           w.toe_copies * first * (p.copy_tx + p.copy_rx);
+    return calls + p.toe_descriptor + p.toe_completion + p.dma_latency + w.toe_copies * copies;
   }
   const auto stack = p.segment_tx + p.packet_tx + p.packet_rx + p.segment_rx;
-  auto out = calls + stack + first * (p.copy_tx + p.copy_rx + 2 * p.checksum);
+  auto out = calls + stack + copies + (first + last) * p.checksum;
   if (mode == Mode::kSoftware) {
-    out += 2 * p.fpdu + (w.crc ? 2 * first * p.crc : 0) + w.software_copies * first * p.copy_llc +
-           p.post + p.completion;
+    out += 2 * p.fpdu + (w.crc ? (first + last) * p.crc : 0) +
+           w.software_copies * last * p.copy_llc + p.post + p.completion;
   }
   return out;
 }
 
+/// L_a = host path + t_int + t_wk + 2 L_nic + first packet/B + rest of the first segment/B
+///       + (n - first segment) max(1/B, slope_tx, slope_rx)
 double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
-  const auto wire = wire_of(mode, p, w);
-  const auto first = std::min(wire.octets, p.mss);
+  const auto octets = wire_of(mode, p, w).octets;
+  const auto packet = std::min(octets, p.mss);
+  const auto first = std::min(octets, mode == Mode::kToe ? p.toe_call : p.gso);
+  const auto last = std::min(octets, mode == Mode::kToe ? p.mss : p.gro);
   const auto lines = lines_of(mode, p, w);
-  const auto per_octet = std::max(
-      {kBitsPerOctet * (1 + p.frame_overhead / p.mss) / p.link, lines.tx.slope, lines.rx.slope});
-  return host_path(mode, p, w, first) + receiver_wakes(p, w) + 2 * p.nic_latency +
-         wire_ns(p, first) + (wire.octets - first) * per_octet;
+  const auto on_link = kBitsPerOctet * (1 + p.frame_overhead / p.mss) / p.link;
+  return host_path(mode, p, w, first, last) + receiver_wakes(p, w) + 2 * p.nic_latency +
+         wire_ns(p, packet) + (first - packet) * on_link +
+         (octets - first) * std::max({on_link, lines.tx.slope, lines.rx.slope});
 }
 
 /// L_d = t_post + t_db + L_pcie + 2 L_nic + n/B + t_cq

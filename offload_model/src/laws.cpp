@@ -47,6 +47,9 @@ std::string verdict(const Laws& l) {
   const auto* const then = l.sigma >= host && l.sigma >= card ? "the link is full"
                            : host >= card                     ? "the host is busy with what is left"
                                                               : "the card is busy";
+  if (percent <= -1) {
+    return fmt::format("a loss of {:.0f} %, because the host has more to do than before", -percent);
+  }
   if (percent < 1) return fmt::format("no benefit, because {} as before", then);
   return fmt::format("up to {:.0f} % more throughput; then {}", percent, then);
 }

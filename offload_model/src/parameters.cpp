@@ -7,10 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-
-#include "data_files.hpp"
-
 namespace iwarp::offload_model {
 
 namespace {
@@ -114,12 +110,6 @@ std::expected<ParameterSet, std::string> preset(std::string_view name) {
   }
   return std::unexpected(
       fmt::format("there is no preset {}; there are {}", name, fmt::join(kPresets, ", ")));
-}
-
-std::string_view data_file(std::string_view name) {
-  const std::span files(kDataFiles, kDataFileCount);
-  const auto found = std::ranges::find(files, name, &DataFile::name);
-  return found == files.end() ? std::string_view() : found->text;
 }
 
 }  // namespace iwarp::offload_model

@@ -81,6 +81,8 @@ TEST_CASE("the verdict says why") {
   CHECK(says({.alpha = 2, .gamma = 0.5, .sigma = 0.2}, "a loss of 25 %"));
   CHECK(says({.alpha = 2, .gamma = 0.5, .sigma = 0.2, .beta = 0.4}, "up to 88 % more"));
   CHECK(says({.alpha = 0.1, .gamma = 0.5, .sigma = 0.6}, "then the link is full"));
+  CHECK(says({.alpha = 1, .gamma = 0, .sigma = 0.2, .beta = 2, .offloaded = 0.1},
+             "a loss of 44 %, because the host has more to do than before"));
 }
 
 TEST_CASE("from a host's parameters: a TOE leaves more structure than an RNIC") {

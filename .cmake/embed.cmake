@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# iwarp_embed(FILE ns::function [NAME VARIABLE]...): writes a C++ source that defines
+#   std::string_view ns::function(std::string_view name)
+# which gives the text in each VARIABLE by its NAME, octet for octet, and nothing for another name.
+function(iwarp_embed OUT FUNCTION)
+  string(REGEX REPLACE "::[^:]*$" "" namespace ${FUNCTION})
+  string(REGEX REPLACE "^.*::" "" function ${FUNCTION})
+  string(CONCAT text "// Made by CMake.\n#include <string_view>\n\nnamespace ${namespace} {\n\n"
+    "std::string_view ${function}(std::string_view name);\n"
+    "std::string_view ${function}(std::string_view name) {\n")
+  set(pairs ${ARGN})
+  while(pairs)
+    list(POP_FRONT pairs name variable)
+    string(APPEND text "  if (name == \"${name}\") return R\"~~(${${variable}})~~\";\n")
+  endwhile()
+  string(APPEND text "  return {};\n}\n\n}  // namespace ${namespace}\n")
+  file(WRITE ${OUT}.new "${text}")
+  file(COPY_FILE ${OUT}.new ${OUT} ONLY_IF_DIFFERENT)
+endfunction()
+
+# iwarp_read(VARIABLE FILE): reads a file, and configures again when it changes.
+function(iwarp_read VARIABLE FILE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${FILE})
+  file(READ ${FILE} content)
+  set(${VARIABLE} "${content}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records to JSON and back.
+#include "cost/record.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <map>
+
+#include "common/error.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+using verbs::Counters;
+
+struct CounterName {
+  const char* name;
+  std::uint64_t Counters::* member;
+};
+constexpr CounterName kCounters[] = {
+    {"octets_placed", &Counters::octets_placed},
+    {"octets_copied", &Counters::octets_copied},
+    {"octets_crced", &Counters::octets_crced},
+    {"octets_sent", &Counters::octets_sent},
+    {"octets_received", &Counters::octets_received},
+    {"fpdus_sent", &Counters::fpdus_sent},
+    {"fpdus_received", &Counters::fpdus_received},
+    {"markers_sent", &Counters::markers_sent},
+    {"markers_received", &Counters::markers_received},
+    {"pad_sent", &Counters::pad_sent},
+    {"pad_received", &Counters::pad_received},
+    {"send_calls", &Counters::send_calls},
+    {"receive_calls", &Counters::receive_calls},
+    {"wait_calls", &Counters::wait_calls},
+    {"wakeups", &Counters::wakeups},
+    {"completions", &Counters::completions},
+    {"registrations", &Counters::registrations},
+};
+
+Json end_to_json(const Observed& end) {
+  Json out = Json::object();
+  for (const auto& [name, member] : kCounters) out[name] = end.counters.*member;
+  out["segments_sent"] = end.segments_sent;
+  out["segments_received"] = end.segments_received;
+  out["context_switches"] = end.switches;
+  out["cpu_ns"] = end.cpu_ns;
+  return out;
+}
+
+Observed end_from(const Json& json) {
+  Observed out;
+  for (const auto& [name, member] : kCounters) {
+    out.counters.*member = json.at(name).get<std::uint64_t>();
+  }
+  out.segments_sent = json.at("segments_sent").get<double>();
+  out.segments_received = json.at("segments_received").get<double>();
+  out.switches = json.at("context_switches").get<double>();
+  out.cpu_ns = json.at("cpu_ns").get<double>();
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const Record& r) {
+  return {{"mode", r.mode},
+          {"crc", r.crc},
+          {"markers", r.markers},
+          {"size", r.size},
+          {"messages", r.messages},
+          {"fpdu", r.fpdu},
+          {"cpus", r.cpus},
+          {"seconds", r.seconds},
+          {"sender", end_to_json(r.tx)},
+          {"receiver", end_to_json(r.rx)}};
+}
+
+Record record_from(const Json& json) {
+  try {
+    Record out;
+    out.mode = json.at("mode").get<std::string>();
+    out.crc = json.at("crc").get<std::string>();
+    out.markers = json.at("markers").get<bool>();
+    out.size = json.at("size").get<std::uint64_t>();
+    out.messages = json.at("messages").get<std::uint64_t>();
+    out.fpdu = json.at("fpdu").get<std::uint64_t>();
+    out.cpus = json.at("cpus").get<std::string>();
+    out.seconds = json.at("seconds").get<double>();
+    out.tx = end_from(json.at("sender"));
+    out.rx = end_from(json.at("receiver"));
+    return out;
+  } catch (const Json::exception& error) {
+    throw Error(std::string("not a record of iwarp cost run: ") + error.what());
+  }
+}
+
+std::vector<Record> read_records(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UsageError("cannot open " + path + ": " + errno_text());
+  const auto root = Json::parse(in, nullptr, false);
+  if (!root.is_array()) throw UsageError(path + ": not a JSON array of records");
+  std::vector<Record> out;
+  try {
+    for (const auto& one : root) out.push_back(record_from(one));
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("{}: record {}: {}", path, out.size() + 1, error.what()));
+  }
+  return out;
+}
+
+void write_records(const std::string& path, const std::vector<Record>& records) {
+  Json root = Json::array();
+  for (const auto& record : records) root.push_back(to_json(record));
+  std::ofstream out(path, std::ios::binary);
+  out << root.dump(1) << "\n";
+  out.close();
+  if (!out) throw Error("cannot write " + path + ": " + errno_text());
+}
+
+std::vector<MeasuredShare> measured_shares(const model::ParameterSet& host,
+                                           const std::vector<Record>& records) {
+  const auto p = host.resolve();
+  struct Sum {
+    double copy = 0;
+    double all = 0;
+  };
+  std::map<std::uint64_t, Sum> by_size;
+  for (const auto& record : records) {
+    if (record.mode != "sockets") continue;
+    auto& sum = by_size[record.size];
+    sum.copy += static_cast<double>(record.tx.counters.octets_sent) * p.copy_tx +
+                static_cast<double>(record.rx.counters.octets_received) * p.copy_rx;
+    sum.all += record.cpu_ns();
+  }
+  std::vector<MeasuredShare> out;
+  for (const auto& [size, sum] : by_size) {
+    if (sum.all > 0) out.push_back({static_cast<double>(size), std::min(1.0, sum.copy / sum.all)});
+  }
+  return out;
+}
+
+}  // namespace iwarp::apps::cost
