@@ -15,10 +15,6 @@ namespace {
 
 using verbs::Counters;
 
-struct CounterName {
-  const char* name;
-  std::uint64_t Counters::* member;
-};
 constexpr CounterName kCounters[] = {
     {"octets_placed", &Counters::octets_placed},
     {"octets_copied", &Counters::octets_copied},
@@ -62,6 +58,8 @@ Observed end_from(const Json& json) {
 }
 
 }  // namespace
+
+std::span<const CounterName> counter_names() { return kCounters; }
 
 Json to_json(const Record& r) {
   return {{"mode", r.mode},

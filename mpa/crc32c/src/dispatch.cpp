@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses the kernel once, at the first use, and forwards to it. No kernel code lives here.
 #include <array>
+#include <atomic>
 
 #include "kernels.hpp"
 
 namespace iwarp::crc32c {
 namespace {
+
+std::atomic<const Kernel*> g_chosen{nullptr};
 
 const Kernel& choose() {
   const Kernel* best = &kPortableKernel;
@@ -31,9 +34,15 @@ std::span<const Kernel> kernels() {
 }
 
 const Kernel& active() {
-  static const Kernel& kernel = choose();
-  return kernel;
+  const auto* kernel = g_chosen.load(std::memory_order_relaxed);
+  if (kernel == nullptr) {
+    kernel = &choose();  // Whoever comes first; all come to the same.
+    g_chosen.store(kernel, std::memory_order_relaxed);
+  }
+  return *kernel;
 }
+
+void use(const Kernel& kernel) { g_chosen.store(&kernel, std::memory_order_relaxed); }
 
 std::uint32_t extend(std::uint32_t crc, bytes::View octets) { return active().extend(crc, octets); }
 

@@ -164,3 +164,16 @@ TEST_CASE("the fastest supported kernel is the one in use [MPA-35]") {
   CHECK(iwarp::crc32c::copy_extend(0, copy.data(), octets) == reference(0, octets));
   CHECK(copy == octets);
 }
+
+TEST_CASE("a program may choose the kernel; the results stay the same [MPA-43]") {
+  const Kernel& before = iwarp::crc32c::active();
+  const auto octets = std::as_bytes(std::span("123456789", 9));
+  for (const Kernel& kernel : iwarp::crc32c::kernels()) {
+    if (!kernel.supported()) continue;
+    iwarp::crc32c::use(kernel);
+    CHECK(std::string_view(iwarp::crc32c::active().name) == kernel.name);
+    CHECK(iwarp::crc32c::compute(octets) == 0xE3069283);
+  }
+  iwarp::crc32c::use(before);
+  CHECK(&iwarp::crc32c::active() == &before);
+}

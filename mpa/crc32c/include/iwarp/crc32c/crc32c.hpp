@@ -34,5 +34,8 @@ struct Kernel {
 std::span<const Kernel> kernels();
 /// The kernel that extend() and copy_extend() use.
 const Kernel& active();
+/// From now on it is this one, a supported one of kernels(), in the whole program: to measure what
+/// the others cost. Results do not change.
+void use(const Kernel& kernel);
 
 }  // namespace iwarp::crc32c
