@@ -16,6 +16,7 @@ void add_cost(CLI::App& app, Run& run) {
   command->get_formatter()->column_width(32);
   cost::add_predict(*command, run);
   cost::add_report(*command, run);
+  cost::add_calibrate(*command, run);
   cost::add_measure(*command, run);
 }
 

@@ -38,7 +38,7 @@ Normal normal_equations(std::span<const Observation> observations, std::size_t u
   Normal out{std::vector(unknowns, std::vector(unknowns, 0.0)), std::vector(unknowns, 0.0)};
   for (const auto& o : observations) {
     for (std::size_t i = 0; i < unknowns; ++i) {
-      const auto xi = o.counts[i] / o.cost;
+      const auto xi = o.weight * o.counts[i] / o.cost;
       out.h[i] += xi;
       for (std::size_t j = 0; j < unknowns; ++j) out.g[i][j] += xi * o.counts[j] / o.cost;
     }

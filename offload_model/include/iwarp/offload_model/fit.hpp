@@ -20,6 +20,7 @@ struct Observation {
   std::vector<double> counts;  ///< as many in each observation
   double cost = 0;             ///< above 0
   double group = 0;            ///< left out together, a message size for example
+  double weight = 1;           ///< of its squared relative error
 };
 
 double predict(std::span<const double> costs, const Observation& observation);

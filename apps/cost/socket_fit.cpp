@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Five unknowns from a sweep over sizes. Calls and pieces go together while messages are small, so
+// the micro-benchmarks take part as weak observations.
+#include "cost/socket_fit.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "cost/bench.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+/// Of a micro-benchmark against one run: it speaks where the runs do not.
+constexpr double kPriorWeight = 0.1;
+
+double number(std::uint64_t n) { return static_cast<double>(n); }
+
+std::vector<model::Observation> with_priors(const std::vector<Record>& runs,
+                                            const model::Parameters& host) {
+  std::vector<model::Observation> out;
+  for (const auto& run : runs) out.push_back(observation_of(run));
+  const SocketCosts prior{host.syscall_tx, host.syscall_rx, host.segment_tx + host.segment_rx,
+                          host.copy_tx + host.copy_rx, host.wakeup};
+  for (std::size_t i = 0; i < prior.size(); ++i) {
+    model::Observation o{
+        .counts = std::vector(kUnknowns, 0.0), .cost = prior[i], .weight = kPriorWeight};
+    o.counts[i] = 1;
+    if (o.cost > 0) out.push_back(o);
+  }
+  return out;
+}
+
+}  // namespace
+
+model::Observation observation_of(const Record& r) {
+  const auto sum = [&r](std::uint64_t verbs::Counters::* counter) {
+    return number(r.tx.counters.*counter + r.rx.counters.*counter);
+  };
+  using verbs::Counters;
+  return {.counts = {sum(&Counters::send_calls),
+                     sum(&Counters::receive_calls) + sum(&Counters::wait_calls),
+                     r.tx.segments_sent + r.rx.segments_sent, sum(&Counters::octets_sent),
+                     r.tx.switches + r.rx.switches},
+          .cost = r.cpu_ns(),
+          .group = number(r.size)};
+}
+
+std::vector<Record> medians(const std::vector<Record>& records) {
+  using Key = std::tuple<std::string, std::uint64_t, std::uint64_t, std::string, bool>;
+  std::map<Key, std::vector<Record>> kinds;
+  for (const auto& r : records) kinds[{r.mode, r.size, r.fpdu, r.crc, r.markers}].push_back(r);
+  std::vector<Record> out;
+  for (auto& [key, same] : kinds) {
+    // The run of median cost, with its own counts: medians of each would belong to no run.
+    std::ranges::sort(same, {}, &Record::cpu_ns);
+    out.push_back(same[(same.size() - 1) / 2]);
+  }
+  return out;
+}
+
+SocketCosts fit_sockets(const std::vector<Record>& runs, const model::Parameters& host) {
+  const auto costs = model::fit_costs(with_priors(runs, host));
+  SocketCosts out{};
+  std::ranges::copy(costs, out.begin());
+  return out;
+}
+
+model::ErrorSummary leave_one_size_out(const std::vector<Record>& runs,
+                                       const model::Parameters& host) {
+  std::set<std::uint64_t> sizes;
+  for (const auto& run : runs) sizes.insert(run.size);
+  std::vector<double> errors;
+  for (const auto size : sizes) {
+    std::vector<Record> others;
+    std::ranges::copy_if(runs, std::back_inserter(others),
+                         [size](const Record& r) { return r.size != size; });
+    const auto costs = fit_sockets(others, host);
+    for (const auto& run : runs) {
+      if (run.size == size) errors.push_back(model::relative_error(costs, observation_of(run)));
+    }
+  }
+  return model::summarise(std::move(errors));
+}
+
+model::Parameters with_sockets(model::Parameters host, const SocketCosts& costs) {
+  const auto cost = [&costs](Unknown unknown) { return costs[static_cast<std::size_t>(unknown)]; };
+  host.syscall_tx = cost(Unknown::kSend);
+  host.syscall_rx = cost(Unknown::kReceive);
+  host.segment_tx = host.segment_rx = cost(Unknown::kPiece) / 2;
+  host.copy_tx = host.copy_rx = cost(Unknown::kOctet) / 2;
+  host.wakeup = cost(Unknown::kSwitch);
+  return host;
+}
+
+std::vector<std::uint64_t> sweep_sizes() {
+  return {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576};
+}
+
+}  // namespace iwarp::apps::cost
