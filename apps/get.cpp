@@ -113,6 +113,7 @@ int run_get(const GetOptions& options) {
   catch_stop_signals();
 
   FileClient client(url->server, options.client);
+  const auto ledger = start_ledger(options.client, client.session());
   auto& messages = client.messages();
   messages.send(GetRequest{url->name});
   const auto size = messages.expect<Ready>().size;
@@ -128,8 +129,11 @@ int run_get(const GetOptions& options) {
     throw Error(url->name + ": SHA-256 differs from the server's; nothing was kept");
   }
   file.commit(target.name);
+  const auto bill =
+      ledger && size > 0 ? ledger->text(static_cast<double>(size), kMaxPiece, false) : "";
   client.session().disconnect();
   if (!options.client.quiet) print_report(url->name, size, elapsed, digest);
+  std::fputs(bill.c_str(), stdout);
   return 0;
 }
 

@@ -85,6 +85,7 @@ int run_put(const PutOptions& options) {
   catch_stop_signals();
 
   FileClient client(url->server, options.client);
+  const auto ledger = start_ledger(options.client, client.session());
   auto& messages = client.messages();
   messages.send(PutRequest{file.size, url->name});
   if (messages.expect<Ready>().size != file.size) {
@@ -101,8 +102,11 @@ int run_put(const PutOptions& options) {
     }
     elapsed = progress.elapsed();
   }
+  const auto bill =
+      ledger && file.size > 0 ? ledger->text(static_cast<double>(file.size), kMaxPiece, true) : "";
   client.session().disconnect();
   if (!options.client.quiet) print_report(url->name, file.size, elapsed, digest);
+  std::fputs(bill.c_str(), stdout);
   return 0;
 }
 

@@ -21,7 +21,7 @@ struct Sample {
 
 /// Median and spread of `rounds` results.
 Sample sample(const std::function<double()>& once, int rounds = 9);
-/// Nanoseconds that one of `times` calls takes.
+/// Processor time of this thread that one of `times` calls takes, in nanoseconds.
 double time_of(const std::function<void()>& call, std::uint64_t times);
 double median(std::vector<double> values);
 
@@ -45,6 +45,9 @@ Sample bench_syscall();
 /// Processor time of both sides for one wake-up: two processes that sleep in turn. `other`: on two
 /// processors.
 Sample bench_wakeup(bool other);
+/// `call` between any two of which the kernel moves some octets over TCP, as in a transfer, less
+/// what that takes: alone in a loop, code would find everything in the nearest caches.
+double time_between_calls(const std::function<void()>& call, std::uint64_t times);
 /// One more element of a gather list.
 Sample bench_iovec();
 /// Registering memory with io_uring: pins its pages as a driver would.
@@ -61,8 +64,14 @@ Sample bench_packet();
 struct Framing {
   Sample fpdu;     ///< building or parsing one
   Sample marker;   ///< putting in or taking out one
-  Sample message;  ///< posting, processing and completing one Write, without its FPDU
+  Sample message;  ///< what a message costs beside its FPDUs, at both ends together
 };
 Framing bench_framing();
+/// Posting, driving and completing a request on a live connection that sends nothing: a fast
+/// registration or a local invalidate.
+Sample bench_request();
+/// Both ends' work for a message beside its FPDUs, in nanoseconds. What the posting end does in
+/// memory, half of a message's cost there, is in the request already.
+double request_cost(const Sample& request, const Framing& framing);
 
 }  // namespace iwarp::apps::cost

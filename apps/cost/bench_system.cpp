@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operating system costs: calls, wake-ups, gather lists, pinning.
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -130,6 +134,45 @@ class Ring {
   int fd_;
 };
 
+/// A TCP connection of this process with itself, over loopback.
+class Echo {
+ public:
+  Echo() {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    near_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    auto* const address = reinterpret_cast<sockaddr*>(&at);
+    const bool up = bind(listener, address, size) == 0 && listen(listener, 1) == 0 &&
+                    getsockname(listener, address, &size) == 0 &&
+                    connect(near_, address, size) == 0;
+    far_ = up ? accept4(listener, nullptr, nullptr, SOCK_CLOEXEC) : -1;
+    close(listener);
+    if (far_ < 0) throw Error("no TCP over loopback: " + errno_text());
+    const int on = 1;
+    setsockopt(near_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  ~Echo() {
+    close(near_);
+    close(far_);
+  }
+  Echo(const Echo&) = delete;
+  Echo& operator=(const Echo&) = delete;
+  void once() {
+    if (::send(near_, octets_.data(), octets_.size(), 0) < 0 ||
+        recv(far_, octets_.data(), octets_.size(), 0) < 0) {
+      throw Error("TCP over loopback: " + errno_text());
+    }
+  }
+
+ private:
+  int near_ = -1;
+  int far_ = -1;
+  std::array<char, 1024> octets_{};
+};
+
 struct PinTimes {
   Sample add, remove;
 };
@@ -164,19 +207,41 @@ Sample bench_wakeup(bool other) {
   return sample([&] { return ping_pong(pinned, other); }, 7);
 }
 
+double time_between_calls(const std::function<void()>& call, std::uint64_t times) {
+  Echo echo;
+  const auto both = time_of(
+      [&] {
+        call();
+        echo.once();
+      },
+      times);
+  return std::max(0.0, both - time_of([&] { echo.once(); }, times));
+}
+
 Sample bench_iovec() {
-  constexpr int kMany = 256;
-  const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) throw Error("/dev/null: " + errno_text());
-  char octet = 0;
+  constexpr int kMany = 64;
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw Error("socketpair: " + errno_text());
+  }
+  std::array<char, kMany> octets{};
   std::array<iovec, kMany> list;
-  list.fill({&octet, 1});
-  const auto call = [&](int count) {
-    return time_of([&] { [[maybe_unused]] const auto n = writev(fd, list.data(), count); },
-                   kCalls / 4);
+  for (std::size_t i = 0; i < kMany; ++i) list[i] = {&octets[i], 1};
+  iovec whole{octets.data(), octets.size()};
+  const auto call = [&](iovec* at, std::size_t count) {
+    const msghdr message{.msg_iov = at, .msg_iovlen = count};
+    return time_of(
+        [&] {
+          if (sendmsg(ends[0], &message, 0) < 0 || read(ends[1], octets.data(), kMany) < 0) {
+            throw Error("socketpair: " + errno_text());
+          }
+        },
+        kCalls / 4);
   };
-  const auto out = sample([&] { return std::max(0.0, (call(kMany) - call(1)) / (kMany - 1)); });
-  close(fd);
+  const auto out = sample(
+      [&] { return std::max(0.0, (call(list.data(), kMany) - call(&whole, 1)) / (kMany - 1)); });
+  close(ends[0]);
+  close(ends[1]);
   return out;
 }
 

@@ -147,8 +147,9 @@ class Calibration {
       wakeups_ += fmt::format(", other processor {:.2f} us", other.value / kNsPerUs);
       set("wakeup", other, "two processes and a pipe, two processors");
     });
-    attempt("gather lists", {"iovec"},
-            [&] { set("iovec", bench_iovec(), "writev to /dev/null, 256 elements against 1"); });
+    attempt("gather lists", {"iovec"}, [&] {
+      set("iovec", bench_iovec(), "sendmsg to a local socket, 64 elements against 1");
+    });
     const std::vector<std::string> pins{"register", "register_page", "deregister",
                                         "deregister_page", "pin_page"};
     attempt("pinning memory", pins, [&] {
@@ -177,9 +178,10 @@ class Calibration {
       const std::string how = "two ends of this stack joined in memory";
       set("fpdu", framing.fpdu, how);
       set("marker", framing.marker, how);
-      const Sample half{framing.message.value / 2, framing.message.spread};
-      set("post", half, how);
-      set("completion", half, how);
+      const auto request = bench_request();
+      const Sample half{request_cost(request, framing) / 2, request.spread};
+      set("post", half, "local requests on a live connection, and " + how);
+      set("completion", half, "local requests on a live connection, and " + how);
     });
   }
 
@@ -189,8 +191,8 @@ class Calibration {
             {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "copy_tx", "copy_rx"}, [&] {
               std::vector<Record> runs;
               for (unsigned round = 0; round < options.repeat; ++round) {
-                for (const auto size : sweep_sizes()) {
-                  runs.push_back(measure({.size = size, .seconds = options.seconds}));
+                for (const auto& job : sweep(options.seconds, Job().cpus)) {
+                  runs.push_back(measure(job));
                 }
               }
               const auto guess = first_guess();

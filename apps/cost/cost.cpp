@@ -17,6 +17,7 @@ void add_cost(CLI::App& app, Run& run) {
   cost::add_predict(*command, run);
   cost::add_report(*command, run);
   cost::add_calibrate(*command, run);
+  cost::add_validate(*command, run);
   cost::add_measure(*command, run);
 }
 

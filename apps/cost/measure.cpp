@@ -172,7 +172,8 @@ Observed used_so_far() {
   };
   Observed out;
   out.cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime);
-  out.switches = static_cast<double>(usage.ru_nvcsw);
+  out.switches = static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
+  out.segments_sent = tcp_segments_sent();
   return out;
 }
 
@@ -214,6 +215,9 @@ Record measure(const Job& asked) {
   if (failure) throw Error(fmt::format("{} of {} octets: {}", job.mode, job.size, *failure));
   auto out = record_from(results[0]);
   out.rx = record_from(results[1]).rx;
+  // Nothing is lost on loopback.
+  out.tx.segments_received = out.rx.segments_sent;
+  out.rx.segments_received = out.tx.segments_sent;
   out.mode = job.mode;
   out.crc = job.crc == "best" && job.mode == "iwarp" ? crc32c::active().name : job.crc;
   if (job.mode == "sockets") out.crc = "off";
@@ -221,6 +225,7 @@ Record measure(const Job& asked) {
   out.size = job.size;
   out.messages = job.messages;
   out.fpdu = job.fpdu;
+  out.read = job.mode == "sockets" ? job.read : 0;
   out.cpus = job.cpus;
   return out;
 }

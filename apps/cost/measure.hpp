@@ -16,10 +16,11 @@ struct Job {
   std::uint64_t size = 65536;
   std::uint64_t messages = 0;  ///< 0: as many as take some `seconds`
   double seconds = 0.2;
-  std::uint64_t fpdu = 0;      ///< iwarp: largest ULPDU; 0: what fits a segment
-  std::string crc = "best";    ///< iwarp: "off", "best", or the name of a CRC32c kernel
-  bool markers = false;        ///< iwarp
-  std::string cpus = "other";  ///< "other": one processor each, "same", "any"
+  std::uint64_t fpdu = 0;           ///< iwarp: largest ULPDU; 0: what fits a segment
+  std::string crc = "best";         ///< iwarp: "off", "best", or the name of a CRC32c kernel
+  bool markers = false;             ///< iwarp
+  std::uint64_t read = 256 * 1024;  ///< sockets: octets of a receive call; as the stack reads ahead
+  std::string cpus = "same";        ///< "other": one processor each, "same", "any"
 };
 
 /// Error: what went wrong at either end.
@@ -36,7 +37,7 @@ Observed receive_by_sockets(const Job& job, const Peer& peer);
 Observed send_by_iwarp(const Job& job, const Peer& peer, double& seconds);
 Observed receive_by_iwarp(const Job& job, const Peer& peer);
 
-/// What this process has used up so far: processor time and voluntary context switches.
+/// What this process has used up so far: processor time, context switches, TCP segments.
 Observed used_so_far();
 /// `after` less `before`, counter by counter.
 Observed difference(const Observed& after, const Observed& before);
@@ -44,7 +45,7 @@ Observed difference(const Observed& after, const Observed& before);
 /// Messages before the counts begin.
 std::uint64_t warm_up(const Job& job);
 
-/// What TCP over loopback takes in one piece.
-inline constexpr double kLoopbackPiece = 65483;
+/// By all TCP connections of this process so far, acknowledgements included.
+double tcp_segments_sent();
 
 }  // namespace iwarp::apps::cost

@@ -68,6 +68,7 @@ Json to_json(const Record& r) {
           {"size", r.size},
           {"messages", r.messages},
           {"fpdu", r.fpdu},
+          {"read", r.read},
           {"cpus", r.cpus},
           {"seconds", r.seconds},
           {"sender", end_to_json(r.tx)},
@@ -83,6 +84,7 @@ Record record_from(const Json& json) {
     out.size = json.at("size").get<std::uint64_t>();
     out.messages = json.at("messages").get<std::uint64_t>();
     out.fpdu = json.at("fpdu").get<std::uint64_t>();
+    out.read = json.at("read").get<std::uint64_t>();
     out.cpus = json.at("cpus").get<std::string>();
     out.seconds = json.at("seconds").get<double>();
     out.tx = end_from(json.at("sender"));

@@ -23,6 +23,7 @@ struct Record {
   std::uint64_t size = 0;  ///< octets of one message
   std::uint64_t messages = 0;
   std::uint64_t fpdu = 0;  ///< iwarp: as asked, 0 what fits a segment
+  std::uint64_t read = 0;  ///< sockets: octets of a receive call at most
   std::string cpus;        ///< "same", "other" or "any"
   double seconds = 0;      ///< elapsed
   Observed tx;

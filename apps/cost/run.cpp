@@ -20,7 +20,7 @@ struct RunOptions {
   std::vector<std::string> fpdus{"emss"};
   std::vector<std::string> crcs{"off", "best"};
   bool markers = false;
-  std::string cpus = "other";
+  std::string cpus = "same";
   unsigned repeat = 1;
   double seconds = 0.2;
   std::string out;

@@ -50,9 +50,11 @@ model::Observation observation_of(const Record& r) {
 }
 
 std::vector<Record> medians(const std::vector<Record>& records) {
-  using Key = std::tuple<std::string, std::uint64_t, std::uint64_t, std::string, bool>;
+  using Key =
+      std::tuple<std::string, std::uint64_t, std::uint64_t, std::uint64_t, std::string, bool>;
   std::map<Key, std::vector<Record>> kinds;
-  for (const auto& r : records) kinds[{r.mode, r.size, r.fpdu, r.crc, r.markers}].push_back(r);
+  for (const auto& r : records)
+    kinds[{r.mode, r.size, r.read, r.fpdu, r.crc, r.markers}].push_back(r);
   std::vector<Record> out;
   for (auto& [key, same] : kinds) {
     // The run of median cost, with its own counts: medians of each would belong to no run.
@@ -63,7 +65,19 @@ std::vector<Record> medians(const std::vector<Record>& records) {
 }
 
 SocketCosts fit_sockets(const std::vector<Record>& runs, const model::Parameters& host) {
-  const auto costs = model::fit_costs(with_priors(runs, host));
+  // Relative to the measurement alone, too low would count less than too high. Weighted anew with
+  // what the last fit says, both count the same: (p - m)^2 / (p m).
+  constexpr int kRounds = 5;
+  auto observations = with_priors(runs, host);
+  auto costs = model::fit_costs(observations);
+  for (int round = 0; round < kRounds; ++round) {
+    for (auto& o : observations) {
+      const auto said = model::predict(costs, o);
+      const auto prior = std::ranges::count(o.counts, 0.0) == kUnknowns - 1;
+      if (said > 0) o.weight = (prior ? kPriorWeight : 1) * o.cost / said;
+    }
+    costs = model::fit_costs(observations);
+  }
   SocketCosts out{};
   std::ranges::copy(costs, out.begin());
   return out;
@@ -96,8 +110,21 @@ model::Parameters with_sockets(model::Parameters host, const SocketCosts& costs)
   return host;
 }
 
-std::vector<std::uint64_t> sweep_sizes() {
-  return {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576};
+std::vector<Job> sweep(double seconds, const std::string& cpus) {
+  std::vector<Job> out;
+  Job job{.seconds = seconds, .cpus = cpus};
+  for (const std::uint64_t size : {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576}) {
+    job.size = size;
+    out.push_back(job);
+  }
+  for (const std::uint64_t size : {16384, 65536, 1048576}) {
+    for (const std::uint64_t read : {2048, 8192, 32768}) {
+      job.size = size;
+      job.read = read;
+      out.push_back(job);
+    }
+  }
+  return out;
 }
 
 }  // namespace iwarp::apps::cost

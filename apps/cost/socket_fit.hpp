@@ -28,7 +28,7 @@ model::ErrorSummary leave_one_size_out(const std::vector<Record>& runs,
 /// `host` with its mode (a) replaced. What is only known of both sides together is split evenly.
 model::Parameters with_sockets(model::Parameters host, const SocketCosts& costs);
 
-/// The sizes of a sweep of sockets.
-std::vector<std::uint64_t> sweep_sizes();
+/// The sweep of sockets: sizes, and small receive calls, or nobody could tell what a call costs.
+std::vector<Job> sweep(double seconds, const std::string& cpus);
 
 }  // namespace iwarp::apps::cost

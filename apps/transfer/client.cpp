@@ -15,7 +15,13 @@ void add_client_options(CLI::App& command, ClientOptions& options) {
       ->type_name("N")
       ->capture_default_str();
   command.add_flag("-q,--quiet", options.quiet, "No progress bar and no report");
+  cost::add_cost_option(command, options.cost);
   add_common_options(command, options.common);
+}
+
+std::unique_ptr<cost::LiveLedger> start_ledger(const ClientOptions& options, Session& session) {
+  if (!options.cost) return nullptr;
+  return std::make_unique<cost::LiveLedger>(*options.cost, session);
 }
 
 FileClient::FileClient(const net::Address& server, const ClientOptions& options)

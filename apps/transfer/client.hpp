@@ -2,10 +2,12 @@
 // What get and put share on the client's side: options, report, and the queue of open windows.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/options.hpp"
 #include "common/progress.hpp"
+#include "cost/live.hpp"
 #include "transfer/message_stream.hpp"
 
 namespace iwarp::apps {
@@ -14,6 +16,7 @@ struct ClientOptions {
   CommonOptions common;
   unsigned patience_s = 30;  ///< for the server's next move
   bool quiet = false;
+  std::optional<std::string> cost;  ///< --cost: by which host
 };
 
 /// Adds the options above to a command.
@@ -31,6 +34,9 @@ class FileClient {
   Session session_;
   std::unique_ptr<MessageStream> messages_;
 };
+
+/// The ledger that --cost asks for, from now on; null without it.
+std::unique_ptr<cost::LiveLedger> start_ledger(const ClientOptions& options, Session& session);
 
 /// "NAME: 3.0 GiB in 4.2 s, 731.4 MiB/s, sha256 12ab..."
 void print_report(const std::string& name, std::uint64_t size, std::chrono::nanoseconds elapsed,

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp cost: predictions, reports, real runs of a moment, judgements of made-up runs, bad input."""
+import json
+import shutil
+
+from support import Case, Server, main, run
+
+PERFECT = {"send": 300, "receive": 500, "piece": 4000, "octet": 0.2, "switch": 1000}
+
+
+def end(**values):
+    counters = ("octets_placed octets_copied octets_crced octets_sent octets_received fpdus_sent "
+                "fpdus_received markers_sent markers_received pad_sent pad_received send_calls "
+                "receive_calls wait_calls wakeups completions registrations").split()
+    return {**{name: 0 for name in counters}, "segments_sent": 0, "segments_received": 0,
+            "context_switches": 0, "cpu_ns": 0, **values}
+
+
+def made_up_run(size, mode, factor=1.0, read=262144):
+    """A run that costs exactly what PERFECT says, times `factor`; calls and pieces vary by size."""
+    messages = 10000
+    octets = messages * size
+    sends, receives = messages, max(1, octets // read) + messages // 7
+    pieces, switches = octets // 65483 + messages // 3, messages // 11
+    cost = factor * (sends * PERFECT["send"] + receives * PERFECT["receive"] +
+                     pieces * PERFECT["piece"] + octets * PERFECT["octet"] +
+                     switches * PERFECT["switch"])
+    return {"mode": mode, "crc": "off", "markers": False, "size": size, "messages": messages,
+            "fpdu": 0, "read": read if mode == "sockets" else 0, "cpus": "same", "seconds": 1.0,
+            "sender": end(send_calls=sends, octets_sent=octets, segments_sent=pieces,
+                          context_switches=switches, cpu_ns=cost / 2),
+            "receiver": end(receive_calls=receives, octets_received=octets,
+                            segments_received=pieces, cpu_ns=cost / 2)}
+
+
+class Cost(Case):
+    def fails(self, pattern, *arguments, status=2):
+        self.assert_fails(run("cost", *arguments), status, pattern)
+
+    def json_file(self, name, value):
+        path = self.scratch / name
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+        return path
+
+    def test_predict_says_all_there_is_to_say(self):
+        text = self.assert_ok(run("cost", "predict", "--preset", "2003", "--size", "4K"))
+        for part in ("kernel sockets", "software iWARP", "TOE", "RNIC", "copy", "90 % band",
+                     "GHz per Gb/s", "one-way latency", "registration cached", "always", "never",
+                     "Verdict", "what decides"):
+            self.assertIn(part, text)
+
+    def test_predict_as_json(self):
+        value = json.loads(self.assert_ok(run("cost", "predict", "--json", "--size", "1M")))
+        self.assertEqual(value["size"], 1 << 20)
+        self.assertEqual({p["mark"] for p in value["parameters"]} - set("V V2 M+ M X cal mb g def".split()),
+                         set())
+        for name in ("bars", "by_size", "by_rate", "by_reuse", "waterfall", "eras"):
+            self.assertGreater(len(value[name]), 4, name)
+
+    def test_registration_decides(self):
+        each = self.assert_ok(run("cost", "predict", "--size", "4K"))
+        self.assertRegex(each, r"RNIC +no benefit here because it costs .* more")
+        cached = self.assert_ok(run("cost", "predict", "--size", "4K", "--cached"))
+        self.assertRegex(cached, r"RNIC +saves .* of .* cores")
+
+    def test_report_is_one_file(self):
+        page = self.scratch / "report.html"
+        text = self.assert_ok(run("cost", "report", "--html", page))
+        self.assertRegex(text, r"report\.html: \d+ octets")
+        self.assertIn("kernel sockets", page.read_text())
+        self.assert_ok(run("cost", "report"))
+        self.fails("cannot write", "report", "--html", "/nowhere/report.html", status=1)
+
+    def test_bad_input_is_one_clear_line(self):
+        self.fails("no preset 1999; there are 2003, 2007, 100g", "predict", "--preset", "1999")
+        self.fails("cannot open", "predict", "--host", "nowhere.json")
+        self.fails("--size", "predict", "--size", "0")
+        self.fails("--size", "predict", "--size", "5G")
+        self.fails("--rate", "predict", "--rate", "-1")
+        self.fails("--reuse", "predict", "--reuse", "0")
+        self.fails("--size: not a number from 1 to 1G: 0", "run", "--size", "0")
+        self.fails("--fpdu: not emss", "run", "--fpdu", "7")
+        self.fails("not JSON", "predict", "--host", self.json_file("a", "{"))
+        self.fails(r'ack \(.*, in us\): "unit" is "ns"', "predict", "--host",
+                   self.json_file("b", {"parameters": {"ack": {"value": 1, "unit": "ns"}}}))
+        self.fails("no parameter speed", "predict", "--host",
+                   self.json_file("c", {"parameters": {"speed": {}}}))
+        self.fails("not a JSON array", "validate", "--runs", self.json_file("d", {}))
+        self.fails("record 1: not a record", "validate", "--runs", self.json_file("e", [{}]))
+        self.fails("must be runs of sockets", "validate", "--runs", self.json_file("f", []),
+                   status=1)
+
+    def test_gaps_of_a_host_are_said_and_filled(self):
+        host = self.json_file("host.json", {"parameters": {}})
+        result = run("cost", "predict", "--host", host, "--preset", "2007", "--json")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"lacks .*packet_rx \(us\).*taken from 2007")
+        marks = {p["mark"] for p in json.loads(result.stdout)["parameters"]}
+        self.assertEqual(marks, {"preset"})
+
+    def test_published_figures(self):
+        text = self.assert_ok(run("cost", "validate", "--published-only"))
+        self.assertIn("Published figures: calibrated", text)
+        self.assertIn("Published figures: predicted", text)
+        self.assertEqual(text.count("not reproduced"), 2)
+        self.assertRegex(text, r"identities 3 of 3, published 7 of 9 reproduced\n$")
+
+    def judged(self, factor, spread=0.0):
+        """Made-up sockets and iWARP that costs `factor` of what it should; runs differ by `spread`."""
+        runs = []
+        for round_factor in (1, 1 + spread, 1 - spread, 1 + spread, 1 - spread):
+            for size in (64, 1024, 16384, 65536, 1 << 20):
+                for read in (4096, 262144):
+                    runs.append(made_up_run(size, "sockets", round_factor, read))
+                runs.append(made_up_run(size, "iwarp", factor * round_factor))
+        return run("cost", "validate", "--runs", self.json_file("runs.json", runs))
+
+    def test_a_model_that_holds_passes(self):
+        result = self.judged(1)
+        self.assertRegex(result.stdout, r": holds\n$")
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_a_model_that_does_not_hold_fails(self):
+        result = self.judged(1.5)
+        self.assertRegex(result.stdout, r": missed\n$")
+        self.assertEqual(result.returncode, 1)
+
+    def test_noise_is_called_noise(self):
+        result = self.judged(1, spread=0.2)
+        self.assertRegex(result.stdout, r": noise-limited \(identical runs spread \d+ %\)\n$")
+        self.assertEqual(result.returncode, 2)
+
+    def test_run_moves_octets_and_counts_them(self):
+        out = self.scratch / "runs.json"
+        self.assert_ok(run("cost", "run", "--size", "100", "64K", "--crc", "off", "portable",
+                           "--markers", "--seconds", "0.01", "--out", out))
+        records = json.loads(out.read_text())
+        self.assertEqual(len(records), 2 * (1 + 4))
+        for record in records:
+            octets = record["size"] * record["messages"]
+            self.assertGreaterEqual(record["sender"]["octets_sent"], octets)
+            self.assertGreaterEqual(record["receiver"]["octets_received"], octets)
+            self.assertEqual(record["receiver"]["markers_received"] > 0, record["markers"])
+            summed = record["receiver"]["octets_crced"]
+            self.assertEqual(summed >= octets, record["crc"] == "portable")
+        host = self.json_file("host.json", {"parameters": {}})
+        page = self.scratch / "report.html"
+        result = run("cost", "report", "--host", host, "--measured", out, "--html", page)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(page.read_text(), r'"measured":\[\{"size":100')
+
+    def test_a_machine_is_measured(self):
+        out = self.scratch / "host.json"
+        result = run("cost", "calibrate", "--out", out, "--repeat", 1, "--seconds", "0.02",
+                     timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        host = json.loads(out.read_text())
+        for name in ("kernel", "processor", "virtualised"):
+            self.assertIn(name, host["machine"])
+        for name, value in host["parameters"].items():
+            self.assertIn(value["mark"], ("X", "preset", "def"), name)
+        self.assertEqual(host["parameters"]["crc"]["mark"], "X")
+        self.assertEqual(host["parameters"]["link"]["mark"], "preset")
+        text = run("cost", "predict", "--host", out).stdout
+        self.assertIn("this machine", text)
+
+    def test_a_transfer_gets_its_bill(self):
+        self.file("data", 3 << 20)
+        shutil.move(self.scratch / "data", self.dir / "data")
+        with Server("serve", self.dir) as server:
+            for arguments in (["--cost"], ["--cost=2007"]):
+                text = self.assert_ok(run("get", server.url("data"), self.out, "-q", *arguments))
+                self.assertRegex(text, r"accounted +\S+ \w+ +measured")
+                for mode in ("kernel sockets", "TOE", "RNIC"):
+                    self.assertIn(mode, text)
+            text = self.assert_ok(run("put", self.dir / "data", server.url("copy"), "-q", "--cost"))
+            self.assertIn("checksum", text)
+            self.assert_fails(run("get", server.url("data"), self.out, "--cost=nowhere"), 2,
+                              "cannot open nowhere")
+
+
+main()
