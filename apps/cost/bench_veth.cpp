@@ -71,7 +71,7 @@ void far_side(int line) {
   char go = 0;
   if (write(line, &go, 1) != 1 || read(line, &go, 1) != 1) fail("pipe");
   ip(fmt::format("addr add {}/24 dev cost1", kFar));
-  ip("link set cost1 up");
+  ip("link set cost1 mtu 9000 up");
   without_offload("cost1");
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto at = address(kFar);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "common/error.hpp"
+#include "cost/measure.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -127,7 +128,7 @@ std::vector<MeasuredShare> measured_shares(const model::ParameterSet& host,
   };
   std::map<std::uint64_t, Sum> by_size;
   for (const auto& record : records) {
-    if (record.mode != "sockets") continue;
+    if (record.mode != "sockets" || record.read != Job().read) continue;
     auto& sum = by_size[record.size];
     sum.copy += static_cast<double>(record.tx.counters.octets_sent) * p.copy_tx +
                 static_cast<double>(record.rx.counters.octets_received) * p.copy_rx;

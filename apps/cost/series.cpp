@@ -21,6 +21,9 @@ constexpr double kNsPerSecond = 1e9;
 constexpr double kBitsPerOctet = 8;
 constexpr double kSmallest = 64;
 constexpr double kLargest = 16 << 20;
+constexpr double kMostReuses = 64;
+constexpr double kReuseStep = 1.0905077326652577;  // eight to a doubling
+constexpr double kNothing = 1e-6;                  // us: less is rounding
 constexpr std::size_t kBandSamples = 200;
 
 Workload sized(Workload w, double size) {
@@ -136,7 +139,7 @@ Json copy_shares(const Question& q, const std::vector<MeasuredShare>& measured) 
 Json by_reuse(const Question& q) {
   Json out = Json::array();
   const auto add = [&](const std::string& name, const Parameters& p) {
-    for (double u = 1; u <= 1 << 14; u *= std::sqrt(2.0)) {
+    for (double u = 1; u <= kMostReuses; u *= kReuseStep) {
       auto w = q.workload;
       w.hit_rate = 0;
       w.reuse = u;
@@ -192,11 +195,12 @@ Json waterfall(const Question& q) {
     level = us;
   };
   const auto step = [&](const std::string& to, Component component, double us) {
-    if (std::abs(us) < 1e-6) return;
+    if (std::abs(us) < kNothing) return;
     const auto name = to + ": " + (us < 0 ? "- " : "+ ") + std::string(to_string(component));
+    const auto next = std::abs(level + us) < kNothing ? 0 : level + us;
     out.push_back(
-        {{"step", name}, {"from", level}, {"to", level + us}, {"kind", us < 0 ? "less" : "more"}});
-    level += us;
+        {{"step", name}, {"from", level}, {"to", next}, {"kind", us < 0 ? "less" : "more"}});
+    level = next;
   };
   const auto from_to = [&](const model::Ledger& from, const model::Ledger& to,
                            const std::string& name) {

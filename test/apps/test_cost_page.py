@@ -61,7 +61,7 @@ class Page(Case):
 
     def test_extremes_are_drawn(self):
         self.look("one-octet", "--size", 1, "--cached", "--application", 5)
-        self.look("large", "--size", "1G", "--reuse", 1000, "--crc", "off", "--file", "1T")
+        self.look("large", "--size", "1G", "--reuse", 1000, "--crc", "off", "--file", "512G")
 
 
 main()

@@ -109,21 +109,23 @@ const plots = {
 
   size: () => lines({ rows: data.by_size, x: 'size', y: 'ns', group: 'mode', names: MODES,
     colours: MODE_COLOURS, xAxis: sizeAxis('message size'),
-    yAxis: { title: 'ns per octet, both hosts', format: '~g', tickCount: 6 },
+    yAxis: { title: 'ns per octet, both hosts', format: '.3~r', tickCount: 6 },
     extraData: [{ name: 'cross', values: crossoverRules() }],
     extraMarks: [
       { type: 'rule', clip: true, from: { data: 'cross' }, encode: { enter: {
         x: { scale: 'x', field: 'size' }, y: { value: 0 }, y2: { signal: 'height' },
         stroke: { value: '#333' }, strokeDash: { value: [4, 4] } } } },
       { type: 'text', from: { data: 'cross' }, encode: { enter: {
-        x: { scale: 'x', field: 'size', offset: 5 }, y: { value: 12 }, fontSize: { value: 11 },
+        x: { scale: 'x', field: 'size', offset: { signal: 'datum.size > 65536 ? -5 : 5' } },
+        align: { signal: "datum.size > 65536 ? 'right' : 'left'" }, y: { value: 12 },
+        fontSize: { value: 11 },
         text: { signal: `'RNIC, ' + datum.text + ': from ' + format(datum.size / 1024, '.3~r') + ' KiB'` } } } }] }),
 
   rate: () => lines({ rows: data.by_rate, x: 'rate', y: 'cores', group: 'mode', names: MODES,
     colours: MODE_COLOURS,
     xAxis: { orient: 'bottom', scale: 'x', title: 'Gb/s', grid: true,
       values: [1, 2, 5, 10, 25, 50, 100, 200, 400], format: 'd' },
-    yAxis: { title: 'processors, busier host', format: '~g', tickCount: 6 } }),
+    yAxis: { title: 'processors, busier host', format: '.3~r', tickCount: 6 } }),
 
   share: () => frame({
     data: [{ name: 'model', values: data.copy_share.model },
@@ -153,7 +155,7 @@ const plots = {
   reuse: () => lines({ rows: data.by_reuse, x: 'reuse', y: 'size', group: 'host', names: HOSTS,
     colours: HOST_COLOURS,
     xAxis: { orient: 'bottom', scale: 'x', title: 'transfers per registration', grid: true,
-      values: [1, 4, 16, 64, 256, 1024, 4096, 16384], format: '~s' },
+      values: [1, 2, 4, 8, 16, 32, 64], format: 'd' },
     yAxis: { ...sizeAxis('RNIC cheaper from this size on', 'left', 'y') } }),
 
   laws: () => frame({
@@ -165,9 +167,9 @@ const plots = {
       { name: 'c', type: 'linear', domain: [-100, 0, 300], range: ['#b2182b', '#f7f7f7', '#2166ac'],
         clamp: true }],
     axes: [
-      { orient: 'bottom', scale: 'x', format: '~g', tickCount: 6,
+      { orient: 'bottom', scale: 'x', format: '.3~r', tickCount: 6,
         title: "gamma: the program's work over that of communication" },
-      { orient: 'left', scale: 'y', format: '~g', tickCount: 6,
+      { orient: 'left', scale: 'y', format: '.3~r', tickCount: 6,
         title: 'alpha: how much slower the card is' }],
     legends: [{ fill: 'c', title: 'gain in throughput, %', orient: 'right', gradientLength: 200 }],
     marks: [
@@ -201,7 +203,7 @@ const plots = {
         { orient: 'left', scale: 'y', encode: { labels: { update: {
           text: { signal: "scale('names', datum.value)" } } } } },
         { orient: 'bottom', scale: 'x', grid: true, title: 'us of processor time per message, both hosts' }],
-      legends: [{ fill: 'c', orient: 'right' }],
+      legends: [{ fill: 'c', orient: 'right', offset: 50 }],
       marks: [
         { type: 'rect', from: { data: 't' }, encode: { enter: {
           y: { scale: 'y', field: 'key' }, height: { scale: 'y', band: 1 },
@@ -225,7 +227,8 @@ const plots = {
       scales: [ordinal('c', domain, range)],
       legends: [{ fill: 'c', orient: 'right' }],
       marks: hosts.map((host, i) => ({
-        type: 'group', title: { text: host, fontSize: 13 },
+        type: 'group', title: { text: host, fontSize: 13, frame: 'group' },
+        signals: [{ name: 'width', update: `${each}` }, { name: 'height', update: '280' }],
         encode: { enter: { width: { value: each }, height: { value: 280 } } },
         data: [{ name: `t${i}`, values: rows.filter((row) => row.host === host), transform: [
           { type: 'stack', groupby: ['mode'], field: 'ghz', sort: { field: 'order' } }] }],
@@ -233,7 +236,7 @@ const plots = {
           { name: 'x', type: 'band', domain: ['a', 'b', 'c', 'd'], range: [0, each], padding: 0.2 },
           { name: 'y', domain: { data: `t${i}`, field: 'y1' }, range: [280, 0], nice: true }],
         axes: [{ orient: 'bottom', scale: 'x' },
-          { orient: 'left', scale: 'y', grid: true, tickCount: 6, format: '~g',
+          { orient: 'left', scale: 'y', grid: true, tickCount: 6, format: '.3~r',
             title: i === 0 ? 'GHz per Gb/s, both hosts' : null }],
         marks: [{ type: 'rect', from: { data: `t${i}` }, encode: { enter: {
           x: { scale: 'x', field: 'mode' }, width: { scale: 'x', band: 1 },
@@ -257,7 +260,7 @@ const plots = {
         ordinal('c', ['sender, processor', 'receiver, processor', 'elapsed'],
           ['#4c78a8', '#f58518', '#bbbbbb'])],
       axes: [{ orient: 'bottom', scale: 'x' },
-        { orient: 'left', scale: 'y', grid: true, title: 'seconds', format: '~g' }],
+        { orient: 'left', scale: 'y', grid: true, title: 'seconds', format: '.3~r' }],
       legends: [{ fill: 'c', orient: 'right' }],
       marks: [{
         type: 'group', from: { facet: { name: 'f', data: 't', groupby: 'mode' } },
