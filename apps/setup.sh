@@ -14,6 +14,9 @@ verbs_packages=(  # programs that are run, unmodified, on our libibverbs and lib
   rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2)
 # To compare with, see test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
 bench_packages=(iperf3 libfabric-bin ucx-utils perftest libisal-dev python3-matplotlib liburing-dev)
+page_packages=(chromium)  # looks at the page of `iwarp cost report`
+# To drive it: node, and npm for playwright-core. Another source's nodejs brings its own npm.
+if ! command -v npm >/dev/null; then page_packages+=(nodejs npm); fi
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 interop_packages=(  # to build and run a guest with the kernel's siw, see test/interop/siw
   qemu-system-x86 gcc-12 make binutils cpio kmod xz-utils busybox-static iproute2

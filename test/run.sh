@@ -45,6 +45,9 @@ esac
 case $label in
   '' | rdma_core | tier[123] | threads) packages+=("${verbs_packages[@]}") ;;
 esac
+case $label in
+  '' | apps) packages+=("${page_packages[@]}") ;;
+esac
 install_packages "${packages[@]}"
 # Of the labels in use, these need only a part of the tree.
 case $label in

@@ -71,17 +71,6 @@ std::vector<MarginalCrc> marginal_crc(const std::vector<Record>& kinds, const Ma
   return out;
 }
 
-std::vector<CopyShare> copy_shares(const std::vector<Record>& kinds, const model::Parameters& p) {
-  std::vector<CopyShare> out;
-  for (const auto& r : kinds) {
-    if (r.mode != "sockets" || r.read != Job().read) continue;
-    const auto copy = static_cast<double>(r.tx.counters.octets_sent) * p.copy_tx +
-                      static_cast<double>(r.rx.counters.octets_received) * p.copy_rx;
-    out.push_back({static_cast<double>(r.size), copy / r.cpu_ns()});
-  }
-  return out;
-}
-
 }  // namespace
 
 Judgement judge(const std::vector<Record>& runs, const Machine& machine) {
@@ -111,7 +100,7 @@ Judgement judge(const std::vector<Record>& runs, const Machine& machine) {
   out.errors = model::summarise(errors);
   out.spread = median(all_spreads);
   out.crc = marginal_crc(kinds, machine);
-  out.copies = copy_shares(kinds, host);
+  out.copies = measured_shares(host, kinds);
   return out;
 }
 

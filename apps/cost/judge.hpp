@@ -37,11 +37,6 @@ struct MarginalCrc {
   int pairs = 0;  ///< runs with and without it that were compared
 };
 
-struct CopyShare {
-  double size = 0;
-  double share = 0;  ///< by the fitted cost of copying, of the measured time
-};
-
 /// What is promised; relative.
 struct Bounds {
   double mean = 0.10, p90 = 0.20, max = 0.30;
@@ -57,7 +52,7 @@ struct Judgement {
   model::ErrorSummary errors;     ///< of those
   double spread = 0;              ///< median over kinds, both modes
   std::vector<MarginalCrc> crc;
-  std::vector<CopyShare> copies;
+  std::vector<MeasuredShare> copies;
   Bounds bounds;
 
   bool noise_limited() const { return spread > bounds.spread; }

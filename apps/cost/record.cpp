@@ -119,24 +119,26 @@ void write_records(const std::string& path, const std::vector<Record>& records) 
   if (!out) throw Error("cannot write " + path + ": " + errno_text());
 }
 
-std::vector<MeasuredShare> measured_shares(const model::ParameterSet& host,
+std::vector<MeasuredShare> measured_shares(const model::Parameters& host,
                                            const std::vector<Record>& records) {
-  const auto p = host.resolve();
   struct Sum {
-    double copy = 0;
+    double octets = 0;  // each is copied twice, in and out of the kernel
     double all = 0;
   };
   std::map<std::uint64_t, Sum> by_size;
   for (const auto& record : records) {
     if (record.mode != "sockets" || record.read != Job().read) continue;
     auto& sum = by_size[record.size];
-    sum.copy += static_cast<double>(record.tx.counters.octets_sent) * p.copy_tx +
-                static_cast<double>(record.rx.counters.octets_received) * p.copy_rx;
+    sum.octets += static_cast<double>(record.tx.counters.octets_sent);
     sum.all += record.cpu_ns();
   }
   std::vector<MeasuredShare> out;
   for (const auto& [size, sum] : by_size) {
-    if (sum.all > 0) out.push_back({static_cast<double>(size), std::min(1.0, sum.copy / sum.all)});
+    if (sum.all <= 0) continue;
+    const auto memcpy_share = sum.octets * 2 * host.copy_llc / sum.all;
+    const auto octet_share = sum.octets * (host.copy_tx + host.copy_rx) / sum.all;
+    out.push_back({static_cast<double>(size), std::min({1.0, memcpy_share, octet_share}),
+                   std::min(1.0, std::max(memcpy_share, octet_share))});
   }
   return out;
 }

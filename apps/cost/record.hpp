@@ -47,9 +47,8 @@ Record record_from(const Json& json);
 std::vector<Record> read_records(const std::string& path);
 void write_records(const std::string& path, const std::vector<Record>& records);
 
-/// The copy's share of the processor time measured, per size of the sockets runs: octets times the
-/// host's copy costs, over the time that was measured.
-std::vector<MeasuredShare> measured_shares(const model::ParameterSet& host,
+/// Per size of the sockets runs, smallest first, by the costs of `host`.
+std::vector<MeasuredShare> measured_shares(const model::Parameters& host,
                                            const std::vector<Record>& records);
 
 }  // namespace iwarp::apps::cost

@@ -100,9 +100,10 @@ void add_report(CLI::App& app, Run& run) {
         std::fputs(prediction_text(question).c_str(), stdout);
         return 0;
       }
-      const auto shares = options->measured.empty()
-                              ? std::vector<MeasuredShare>()
-                              : measured_shares(question.set, read_records(options->measured));
+      const auto shares =
+          options->measured.empty()
+              ? std::vector<MeasuredShare>()
+              : measured_shares(question.set.resolve(), read_records(options->measured));
       const auto page = page_text(all_series(question, shares));
       write_file(options->html, page);
       fmt::print("{}: {} octets, nothing to load from elsewhere\n", options->html, page.size());

@@ -131,7 +131,8 @@ Json copy_shares(const Question& q, const std::vector<MeasuredShare>& measured) 
     line.push_back({{"size", n}, {"share", share(p)}, {"low", b.low}, {"high", b.high}});
   }
   Json dots = Json::array();
-  for (const auto& m : measured) dots.push_back({{"size", m.size}, {"share", m.share}});
+  for (const auto& m : measured)
+    dots.push_back({{"size", m.size}, {"low", m.low}, {"high", m.high}});
   return {{"model", line}, {"measured", dots}};
 }
 

@@ -10,10 +10,12 @@ namespace iwarp::apps::cost {
 
 using Json = nlohmann::ordered_json;
 
-/// A copy share that was measured, for the picture that compares it.
+/// What share of a socket's measured processor time is copying: at least what memcpy takes for as
+/// many octets, at most all that grows with them.
 struct MeasuredShare {
-  double size = 0;   ///< octets
-  double share = 0;  ///< 0..1
+  double size = 0;  ///< octets of a message
+  double low = 0;   ///< 0..1
+  double high = 0;
 };
 
 /// Everything: title, workload, one member per picture.

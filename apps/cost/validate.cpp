@@ -116,12 +116,13 @@ void print_components(const Judgement& j) {
   double most = 0;
   for (const auto& c : j.copies) {
     if (c.size != 64 && c.size != 4096 && c.size != 65536 && c.size != 1048576) continue;
-    fmt::print(" {} {:.1f} %", format_octets(c.size), 100 * c.share);
-    most = std::max(most, c.share);
+    fmt::print("\n    {:>8}: {:.1f} to {:.1f} %", format_octets(c.size), 100 * c.low, 100 * c.high);
+    most = std::max(most, c.high);
   }
+  fmt::print("\n    (memcpy of as many octets in cache, to all that grows with the octets)");
   constexpr double kClaim = 0.8;
   fmt::print("\n  \"copying takes 80 to 85 % of the processor\": {}\n",
-             most >= kClaim ? "so it does here for the largest of these sizes"
+             most >= kClaim ? "it may, for one of these sizes on this machine"
                             : "not at any of these sizes on this machine");
 }
 

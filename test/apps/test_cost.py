@@ -161,8 +161,7 @@ class Cost(Case):
             self.assertIn(value["mark"], ("X", "preset", "def"), name)
         self.assertEqual(host["parameters"]["crc"]["mark"], "X")
         self.assertEqual(host["parameters"]["link"]["mark"], "preset")
-        text = run("cost", "predict", "--host", out).stdout
-        self.assertIn("this machine", text)
+        self.assertIn("this machine", self.assert_ok(run("cost", "predict", "--host", out)))
 
     def test_a_transfer_gets_its_bill(self):
         self.file("data", 3 << 20)

@@ -147,9 +147,12 @@ const plots = {
         fillOpacity: { value: 0.15 } } } },
       { type: 'line', from: { data: 'model' }, encode: { enter: { x: { scale: 'x', field: 'size' },
         y: { scale: 'y', field: 'share' }, stroke: { value: '#4c78a8' }, strokeWidth: { value: 2.2 } } } },
-      { type: 'symbol', from: { data: 'dots' }, encode: { enter: { x: { scale: 'x', field: 'size' },
-        y: { scale: 'y', field: 'share' }, size: { value: 90 }, fill: { value: '#e45756' },
-        stroke: { value: 'white' } } } }],
+      { type: 'rule', from: { data: 'dots' }, encode: { enter: { x: { scale: 'x', field: 'size' },
+        y: { scale: 'y', field: 'low' }, y2: { scale: 'y', field: 'high' }, stroke: { value: '#e45756' },
+        strokeWidth: { value: 2 } } } },
+      ...['low', 'high'].map((field) => ({ type: 'symbol', from: { data: 'dots' }, encode: { enter: {
+        x: { scale: 'x', field: 'size' }, y: { scale: 'y', field }, size: { value: 70 },
+        fill: { value: '#e45756' }, stroke: { value: 'white' } } } }))],
   }),
 
   reuse: () => lines({ rows: data.by_reuse, x: 'reuse', y: 'size', group: 'host', names: HOSTS,
