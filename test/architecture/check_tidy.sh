@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=$1
 
-sources=$(find mpa ddp rdmap verbs apps -name '*.cpp' | sort)
+sources=$(find mpa ddp rdmap verbs offload_model apps -name '*.cpp' | sort)
 # Sources of another processor are not in the database, and cannot be read here.
 known=$(for file in $sources; do
   if grep -q "$PWD/$file\"" "$build/compile_commands.json"; then echo "$file"; fi
