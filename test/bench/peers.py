@@ -88,9 +88,9 @@ def iperf3(seconds):
     return {"bytes_per_second": report["end"]["sum_received"]["bits_per_second"] / 8}
 
 
-def in_time(measure, seconds):
+def in_time(measure, size, seconds):
     """What `measure(iterations)` gives when it lasts about `seconds`: it gives seconds, too."""
-    iterations = 1000
+    iterations = max(20, min(1000, (4 << 20) // size))
     for _ in range(6):
         out = measure(iterations)
         if out["seconds"] > seconds / 2:
@@ -117,7 +117,7 @@ def ucx(test, size, seconds):
         return {"bytes_per_second": rate * size, "messages_per_second": rate,
                 "latency": float(words[1]), "seconds": iterations / rate}
 
-    return in_time(measure, seconds)
+    return in_time(measure, size, seconds)
 
 
 def libfabric(size, seconds):
@@ -135,7 +135,7 @@ def libfabric(size, seconds):
         latency = float(last[6])
         return {"latency": latency, "seconds": latency * 2 * iterations / 1e6}
 
-    return in_time(measure, seconds)
+    return in_time(measure, size, seconds)
 
 
 def ib_write_bw(seconds):

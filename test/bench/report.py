@@ -4,6 +4,7 @@ import os
 import pathlib
 import platform
 import re
+import sys
 import time
 
 BEGIN, END = "<!-- begin: test/bench/run -->", "<!-- end: test/bench/run -->"
@@ -52,9 +53,19 @@ def write_table(figures, path):
     path.write_text(head + BEGIN + "\n" + table(figures) + "\n" + END + rest.split(END)[1])
 
 
-def plot(curves, path):
-    import matplotlib  # only here: the table needs no plot
+def plotter():
+    """matplotlib, which only the plot needs. Asked for before anything is measured."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise SystemExit(f"--plot: this {sys.executable} has no matplotlib; Debian's python3 has it "
+                         "with python3-matplotlib") from error
     matplotlib.use("svg")
+    return matplotlib
+
+
+def plot(curves, path):
+    matplotlib = plotter()
     import matplotlib.pyplot as pyplot
     matplotlib.rcParams["svg.hashsalt"] = "iwarp"
     chart, axes = pyplot.subplots(1, 2, figsize=(11, 4.5))
