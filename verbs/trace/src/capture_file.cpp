@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "pcap_library.hpp"
+#include "capture_library.hpp"
 
 namespace iwarp::trace {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libpcap by its SONAME.
-#include "pcap_library.hpp"
+#include "capture_library.hpp"
 
 #include <dlfcn.h>
 
