@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The option --cost of the commands that move data: what this end of the run cost the processor by component,
-// and what the same run would have cost with sockets, a TOE or an RNIC. One screen of text.
+// The option --cost of the commands that move data: what this end of the run cost the processor by
+// component, and what the same run would have cost with sockets, a TOE or an RNIC. One screen of
+// text.
 #pragma once
 
 #include <CLI/CLI.hpp>
