@@ -18,14 +18,6 @@ using model::Mode;
 
 constexpr const char* kAuto = "auto";
 
-model::ParameterSet load(const std::string& host) {
-  QuestionOptions options;
-  const auto names = model::preset_names();
-  if (host == kAuto) return load_host(options);
-  (std::ranges::find(names, host) != names.end() ? options.preset : options.host) = host;
-  return load_host(options);
-}
-
 std::string time_text(double ns) {
   return format_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(ns)));
 }
@@ -61,24 +53,23 @@ void add_cost_option(CLI::App& command, std::optional<std::string>& host) {
       ->type_name("[HOST]");
 }
 
-LiveLedger::LiveLedger(const std::string& host, Session& session)
-    : set_(load(host)), session_(session), start_(now()) {}
-
-model::Observed LiveLedger::now() const {
-  auto out = used_so_far();
-  out.counters = session_.rnic().counters(session_.qp());
-  return out;
+model::ParameterSet cost_host(const std::string& host) {
+  QuestionOptions options;
+  const auto names = model::preset_names();
+  if (host == kAuto) return load_host(options);
+  (std::ranges::find(names, host) != names.end() ? options.preset : options.host) = host;
+  return load_host(options);
 }
 
-std::string LiveLedger::text(double octets, double message, bool sender) const {
-  auto run = difference(now(), start_);
-  const auto p = set_.resolve();
+std::string bill(const model::ParameterSet& host, model::Observed run, double octets,
+                 double message, bool sender) {
+  const auto p = host.resolve();
   const auto& c = run.counters;
   run.segments_received =
       model::segments_of(static_cast<double>(c.octets_received),
                          static_cast<double>(c.receive_calls), std::min(p.gro, p.mss));
   const auto ledger = account(p, run);
-  auto out = fmt::format("Processor time of this end, accounted with {}\n", title_of(set_));
+  auto out = fmt::format("Processor time of this end, accounted with {}\n", title_of(host));
   out += components(ledger);
   out += fmt::format(
       "  {:<16}{:>12}   measured {} in all; the program's own work (files, SHA-256) is in it\n",
@@ -95,6 +86,19 @@ std::string LiveLedger::text(double octets, double message, bool sender) const {
   }
   return out + fmt::format("  {:<16}{:>12}   with its registrations cached\n", "RNIC",
                            time_text(others(p, Mode::kRnic, cached, messages, sender)));
+}
+
+LiveLedger::LiveLedger(const std::string& host, Session& session)
+    : set_(cost_host(host)), session_(session), start_(now()) {}
+
+model::Observed LiveLedger::now() const {
+  auto out = used_so_far();
+  out.counters = session_.rnic().counters(session_.qp());
+  return out;
+}
+
+std::string LiveLedger::text(double octets, double message, bool sender) const {
+  return bill(set_, difference(now(), start_), octets, message, sender);
 }
 
 }  // namespace iwarp::apps::cost

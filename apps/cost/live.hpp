@@ -18,11 +18,19 @@ namespace iwarp::apps::cost {
 /// text "auto" stands for the newest preset.
 void add_cost_option(CLI::App& command, std::optional<std::string>& host);
 
+/// The host that the option names. UsageError: no such preset, or a bad file.
+model::ParameterSet cost_host(const std::string& host);
+/// The screen of text about `run`, in which this end moved `octets` in messages of `message`.
+/// `sender`: this end had them.
+std::string bill(const model::ParameterSet& host, model::Observed run, double octets,
+                 double message, bool sender);
+
+/// Around a transfer of one session.
 class LiveLedger {
  public:
-  /// Counts from now on. UsageError: no such preset, or a bad file.
+  /// Counts from now on. UsageError: as cost_host().
   LiveLedger(const std::string& host, Session& session);
-  /// What happened since, of `octets` moved in messages of `message`. `sender`: this end had them.
+  /// The bill of what happened since.
   std::string text(double octets, double message, bool sender) const;
 
  private:

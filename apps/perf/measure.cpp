@@ -58,12 +58,8 @@ double per_second(const Report& r, double amount) {
   return r.outcome.seconds > 0 ? amount / r.outcome.seconds : 0;
 }
 
-double octets(const Report& r) {
-  return static_cast<double>(r.outcome.messages) * static_cast<double>(r.plan.size);
-}
-
 double cpu_per_gb(const Report& r, const Usage& usage) {
-  return octets(r) > 0 ? usage.cpu_seconds * 1e9 / octets(r) : 0;
+  return r.octets() > 0 ? usage.cpu_seconds * 1e9 / r.octets() : 0;
 }
 
 double microseconds(Histogram::Nanoseconds time) { return static_cast<double>(time.count()) / 1e3; }
@@ -91,6 +87,10 @@ std::string header(const Plan& plan) {
 }
 
 }  // namespace
+
+double Report::octets() const {
+  return static_cast<double>(outcome.messages) * static_cast<double>(plan.size);
+}
 
 Usage usage_now(const Counters& counters) {
   rusage usage{};
@@ -125,7 +125,7 @@ std::string report_json(const Report& r) {
   const auto& latency = r.outcome.latency;
   const Json out{{"test", r.plan.test->name},
                  {"size", r.plan.size},
-                 {"bytes_per_second", per_second(r, octets(r))},
+                 {"bytes_per_second", per_second(r, r.octets())},
                  {"messages_per_second", per_second(r, static_cast<double>(r.outcome.messages))},
                  {"latency_us",
                   {{"p50", microseconds(latency.percentile(0.5))},
@@ -143,7 +143,7 @@ std::string report_text(const Report& r) {
   const auto& latency = r.outcome.latency;
   std::string out = header(r.plan);
   out += fmt::format("  {:<16} {:>12.1f} MB/s {:>14.0f} messages/s\n", "throughput",
-                     per_second(r, octets(r)) / 1e6,
+                     per_second(r, r.octets()) / 1e6,
                      per_second(r, static_cast<double>(r.outcome.messages)));
   out += fmt::format(
       "  {:<16} p50 {}, p99 {}, p99.9 {}\n", "latency", format_duration(latency.percentile(0.5)),

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "iwarp/offload_model/live.hpp"
 #include "iwarp/verbs/counters.hpp"
 #include "perf/histogram.hpp"
 #include "perf/plan.hpp"
@@ -35,6 +36,10 @@ struct Report {
   Outcome outcome;
   Usage client;
   Usage server;
+  offload_model::Observed observed;  ///< the client's, for --cost
+
+  /// Of payload, one way.
+  double octets() const;
 };
 
 /// Fields: test, size, bytes_per_second, messages_per_second, latency_us {p50, p99, p999},

@@ -5,10 +5,12 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "commands.hpp"
 #include "common/server.hpp"
 #include "common/stop.hpp"
+#include "cost/live.hpp"
 #include "perf/control.hpp"
 #include "perf/self.hpp"
 #include "perf/session.hpp"
@@ -32,6 +34,7 @@ struct PerfOptions {
   bool event = false;
   bool busy_poll = false;
   bool json = false;
+  std::optional<std::string> cost;  ///< --cost: by which host
 };
 
 const perf::Test* test_argument(const std::string& word) {
@@ -58,18 +61,35 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   return plan;
 }
 
+// What the client's end cost. A ping-pong goes both ways, which the ledger does not have.
+std::string bill(const PerfOptions& options, const perf::Report& report) {
+  const bool sender = report.plan.test->operation != perf::Operation::kRead;
+  return cost::bill(cost::cost_host(*options.cost), report.observed, report.octets(),
+                    static_cast<double>(report.plan.size), sender);
+}
+
+void check_cost(const PerfOptions& options, const Plan& plan) {
+  if (!options.cost) return;
+  if (plan.is_latency()) throw UsageError("--cost is for streams and rates");
+  if (options.json) throw UsageError("--cost is text, and does not go with --json");
+  cost::cost_host(*options.cost);  // or it is said before anything is measured
+}
+
 int run_client(const PerfOptions& options) {
   if (options.words.size() != (options.self ? 1 : 2)) {
     throw UsageError(options.self ? "--self takes one word, TEST"
                                   : "HOST and TEST are needed (or --self, or --server)");
   }
   const auto plan = make_plan(options, options.words.back());
+  check_cost(options, plan);
   std::unique_ptr<perf::ServerProcess> own;
   if (options.self) own = std::make_unique<perf::ServerProcess>();
   const auto server = own ? own->address() : address_argument(options.words.front(), kPerfPort);
   catch_stop_signals();
   const auto report = perf::measure(plan, server);
   std::fputs((options.json ? report_json(report) : report_text(report)).c_str(), stdout);
+  if (options.cost && report.outcome.messages > 0)
+    std::fputs(bill(options, report).c_str(), stdout);
   return 0;
 }
 
@@ -146,6 +166,7 @@ void add_mode_options(CLI::App& command, PerfOptions& options) {
       ->excludes(poll);
   command.add_flag("--check", options.plan.check, "Compare every octet that arrives; slower");
   command.add_flag("--json", options.json, "As JSON");
+  cost::add_cost_option(command, options.cost);
 }
 
 }  // namespace

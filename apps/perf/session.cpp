@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.hpp"
+#include "cost/measure.hpp"
 #include "perf/control.hpp"
 #include "perf/roles.hpp"
 
@@ -21,9 +22,12 @@ constexpr std::chrono::seconds kConnectPatience{10};
 // The warm-up does not count, but for what it leaves behind in caches and windows.
 Report run_phases(const Plan& plan, ClientRole& client, Control& control) {
   if (plan.warm_up.count() > 0) client.run(plan.warm_up);
+  const auto observed_before = cost::used_so_far();
   const auto before = client.usage();
   Report report{.plan = plan, .outcome = client.run(plan.duration)};
   report.client = client.usage() - before;
+  report.observed = cost::difference(cost::used_so_far(), observed_before);
+  report.observed.counters = report.client.counters;
   const auto answer = control.receive();
   if (!answer.contains("usage")) throw Error("the server's report is not understood");
   report.server = usage_from_json(answer["usage"]);

@@ -177,5 +177,17 @@ class Cost(Case):
             self.assert_fails(run("get", server.url("data"), self.out, "--cost=nowhere"), 2,
                               "cannot open nowhere")
 
+    def test_a_measurement_gets_its_bill(self):
+        short = ("--duration", 0.2, "--warm-up", 0.05)
+        for test in ("write-bw", "read-bw", "send-rate", "tcp-stream"):
+            with self.subTest(test=test):
+                text = self.assert_ok(run("perf", "--self", test, "--cost", *short))
+                self.assertRegex(text, r"accounted +\S+ \w+ +measured")
+                self.assertEqual("checksum" in text.partition("accounted")[0], test != "tcp-stream")
+        for wrong, said in ((("send-lat", "--cost"), "streams and rates"),
+                            (("write-bw", "--cost", "--json"), "--json"),
+                            (("write-bw", "--cost=nowhere"), "cannot open nowhere")):
+            self.assert_fails(run("perf", "--self", *wrong, *short), 2, said)
+
 
 main()
