@@ -10,8 +10,8 @@
 #include "common/options.hpp"
 #include "cost/page_files.hpp"
 #include "cost/predict_text.hpp"
-#include "cost/record.hpp"
 #include "cost/series.hpp"
+#include "cost/socket_fit.hpp"
 #include "cost/subcommands.hpp"
 
 namespace iwarp::apps::cost {
@@ -46,6 +46,16 @@ std::string filled(std::string_view page,
     page.remove_prefix(nearest + which->first.size());
   }
   return out;
+}
+
+/// By what these runs themselves say of sockets, near to what the host's parameters say.
+std::vector<MeasuredShare> shares_of(const std::string& path, const model::Parameters& host) {
+  if (path.empty()) return {};
+  const auto runs = read_records(path);
+  auto sockets = medians(runs);
+  std::erase_if(sockets, [](const Record& r) { return r.mode != "sockets"; });
+  if (sockets.empty()) return {};
+  return measured_shares(with_sockets(host, fit_sockets(sockets, host)), runs);
 }
 
 std::string page_text(const Json& series) {
@@ -100,10 +110,7 @@ void add_report(CLI::App& app, Run& run) {
         std::fputs(prediction_text(question).c_str(), stdout);
         return 0;
       }
-      const auto shares =
-          options->measured.empty()
-              ? std::vector<MeasuredShare>()
-              : measured_shares(question.set.resolve(), read_records(options->measured));
+      const auto shares = shares_of(options->measured, question.set.resolve());
       const auto page = page_text(all_series(question, shares));
       write_file(options->html, page);
       fmt::print("{}: {} octets, nothing to load from elsewhere\n", options->html, page.size());

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <functional>
 
 #include "common/error.hpp"
 #include "common/options.hpp"
@@ -55,21 +56,6 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
   return out;
 }
 
-std::vector<Record> run_all(const ValidateOptions& options) {
-  const auto jobs = all_jobs(options);
-  const auto total = jobs.size() * options.repeat;
-  const bool shown = isatty(STDERR_FILENO) == 1;
-  std::vector<Record> out;
-  for (unsigned round = 0; round < options.repeat; ++round) {
-    for (const auto& job : jobs) {
-      if (shown) fmt::print(stderr, "\rrun {} of {}\x1b[K", out.size() + 1, total);
-      out.push_back(measure(job));
-    }
-  }
-  if (shown) std::fputs("\r\x1b[K", stderr);
-  return out;
-}
-
 /// The host's own file, or what the micro-benchmarks say now.
 Machine machine_of(const ValidateOptions& options) {
   Machine out{.host = load_host(options.host).resolve(), .crc = {}};
@@ -88,6 +74,45 @@ Machine machine_of(const ValidateOptions& options) {
   p.marker = framing.marker.value;
   p.post = p.completion = request_cost(bench_request(), framing) / 2;
   return out;
+}
+
+/// Parameter by parameter: what one moment's disturbance did to one of them goes away.
+Machine median_of(const std::vector<Machine>& machines) {
+  auto out = machines.front();
+  const auto middle = [&machines](const std::function<double(const Machine&)>& value) {
+    std::vector<double> values;
+    for (const auto& machine : machines) values.push_back(value(machine));
+    return median(std::move(values));
+  };
+  for (const auto& field : model::fields()) {
+    out.host.*field.member = middle([&](const Machine& m) { return m.host.*field.member; });
+  }
+  for (auto& [kernel, cost] : out.crc) {
+    cost = middle([&kernel](const Machine& m) { return m.crc.at(kernel); });
+  }
+  return out;
+}
+
+struct Measured {
+  Machine machine;
+  std::vector<Record> runs;
+};
+
+Measured run_all(const ValidateOptions& options) {
+  const auto jobs = all_jobs(options);
+  const auto total = jobs.size() * options.repeat;
+  const bool shown = isatty(STDERR_FILENO) == 1;
+  std::vector<Machine> machines;
+  std::vector<Record> runs;
+  for (unsigned round = 0; round < options.repeat; ++round) {
+    machines.push_back(machine_of(options));
+    for (const auto& job : jobs) {
+      if (shown) fmt::print(stderr, "\rrun {} of {}\x1b[K", runs.size() + 1, total);
+      runs.push_back(measure(job));
+    }
+  }
+  if (shown) std::fputs("\r\x1b[K", stderr);
+  return {median_of(machines), std::move(runs)};
 }
 
 void print_points(const Judgement& j) {
@@ -208,10 +233,11 @@ int verdict(const RowCount& rows, const Judgement* j) {
 
 int run_validate(const ValidateOptions& options) {
   if (options.published_only) return verdict(print_published(), nullptr);
-  const auto machine = machine_of(options);
-  const auto runs = options.runs.empty() ? run_all(options) : read_records(options.runs);
-  if (!options.out.empty()) write_records(options.out, runs);
-  const auto judgement = judge(runs, machine);
+  const auto measured = options.runs.empty()
+                            ? run_all(options)
+                            : Measured{machine_of(options), read_records(options.runs)};
+  if (!options.out.empty()) write_records(options.out, measured.runs);
+  const auto judgement = judge(measured.runs, measured.machine);
   print_live(judgement);
   return verdict(print_published(), &judgement);
 }
