@@ -36,8 +36,8 @@ double median(std::vector<double> values) {
 }
 
 Sample sample(const std::function<double()>& once, int rounds) {
-  std::vector<double> results;
-  for (int i = 0; i < rounds; ++i) results.push_back(once());
+  std::vector<double> results(static_cast<std::size_t>(rounds));
+  std::ranges::generate(results, once);
   std::ranges::sort(results);
   const auto at = [&](std::size_t quarter) { return results[(results.size() - 1) * quarter / 4]; };
   return {at(2), at(2) > 0 ? (at(3) - at(1)) / at(2) : 0};

@@ -47,7 +47,8 @@ void ip(const std::string& arguments) {
 /// Segmentation and aggregation off: every packet goes the whole way on its own.
 void without_offload(const char* device) {
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  for (const std::uint32_t what : {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO}) {
+  for (const std::uint32_t what :
+       {unsigned{ETHTOOL_STSO}, unsigned{ETHTOOL_SGSO}, unsigned{ETHTOOL_SGRO}}) {
     ethtool_value value{.cmd = what, .data = 0};
     ifreq request{};
     std::strncpy(request.ifr_name, device, IFNAMSIZ - 1);

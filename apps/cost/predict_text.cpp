@@ -12,7 +12,6 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-using model::Component;
 using model::Mode;
 
 constexpr double kNsPerUs = 1000;
