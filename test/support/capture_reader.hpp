@@ -134,10 +134,12 @@ inline std::vector<Connection> reassemble(const std::vector<TcpPacket>& packets)
     const auto key = std::pair(p.source_port, p.destination_port);
     if ((p.flags & kTcpSyn) != 0) {
       const bool opener = (p.flags & kTcpAck) == 0;
-      if (opener) {
-        connections.push_back({p.source_port, p.destination_port, {}});
-      }
-      flows[key] = {connections.size() - 1, opener, p.seq + 1, {}};
+      if (opener) connections.push_back({p.source_port, p.destination_port, {}});
+      // Others may have opened theirs between a SYN and its answer.
+      const auto asked = flows.find({p.destination_port, p.source_port});
+      if (!opener && asked == flows.end()) continue;
+      const auto connection = opener ? connections.size() - 1 : asked->second.connection;
+      flows[key] = {connection, opener, p.seq + 1, {}};
       continue;
     }
     const auto found = flows.find(key);
