@@ -15,6 +15,7 @@ const problems = [];
 const browser = await playwright.chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
   const view = await browser.newPage({ viewport: { width: 1100, height: 900 } });
+  view.setDefaultTimeout(120000); // beside other tests it is slow
   view.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
   });
@@ -24,7 +25,7 @@ try {
     if (!url.startsWith('data:') && url !== pathToFileURL(page).href) problems.push(`fetches ${url}`);
   });
   await view.goto(pathToFileURL(page).href);
-  await view.waitForSelector('body[data-ready="true"]', { timeout: 60000 });
+  await view.waitForSelector('body[data-ready="true"]');
 
   for (const id of PICTURES) {
     const figure = view.locator(`figure#${id}`);

@@ -48,7 +48,7 @@ class Page(Case):
         with tempfile.TemporaryDirectory() as home:
             result = subprocess.run(
                 ["node", HERE / "page_test.mjs", MODULE, CHROMIUM, page, pictures],
-                capture_output=True, text=True, timeout=150, env={**os.environ, "HOME": home})
+                capture_output=True, text=True, timeout=300, env={**os.environ, "HOME": home})
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("9 pictures, 0 problems", result.stdout)
         return page.read_text()
