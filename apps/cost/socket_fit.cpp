@@ -4,6 +4,7 @@
 #include "cost/socket_fit.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -22,7 +23,7 @@ double number(std::uint64_t n) { return static_cast<double>(n); }
 std::vector<model::Observation> with_priors(const std::vector<Record>& runs,
                                             const model::Parameters& host) {
   std::vector<model::Observation> out;
-  for (const auto& run : runs) out.push_back(observation_of(run));
+  std::ranges::transform(runs, std::back_inserter(out), observation_of);
   const SocketCosts prior{host.syscall_tx, host.syscall_rx, host.segment_tx + host.segment_rx,
                           host.copy_tx + host.copy_rx, host.wakeup};
   for (std::size_t i = 0; i < prior.size(); ++i) {
@@ -113,12 +114,12 @@ model::Parameters with_sockets(model::Parameters host, const SocketCosts& costs)
 std::vector<Job> sweep(double seconds, const std::string& cpus) {
   std::vector<Job> out;
   Job job{.seconds = seconds, .cpus = cpus};
-  for (const std::uint64_t size : {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576}) {
+  for (const std::uint64_t size : {64U, 256U, 1024U, 4096U, 16384U, 65536U, 262144U, 1048576U}) {
     job.size = size;
     out.push_back(job);
   }
-  for (const std::uint64_t size : {16384, 65536, 1048576}) {
-    for (const std::uint64_t read : {2048, 8192, 32768}) {
+  for (const std::uint64_t size : {16384U, 65536U, 1048576U}) {
+    for (const std::uint64_t read : {2048U, 8192U, 32768U}) {
       job.size = size;
       job.read = read;
       out.push_back(job);

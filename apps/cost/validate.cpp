@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 
 #include "common/error.hpp"
 #include "common/options.hpp"
@@ -46,8 +47,8 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
     job.markers = markers;
     out.push_back(job);
   };
-  for (const std::uint64_t size : {64, 1024, 16384, 65536, 1048576}) {
-    for (const std::uint64_t payload : {1428, 8192, 32768}) {
+  for (const std::uint64_t size : {64U, 1024U, 16384U, 65536U, 1048576U}) {
+    for (const std::uint64_t payload : {1428U, 8192U, 32768U}) {
       if (payload > 1428 && payload / 2 >= size) continue;  // one frame either way
       for (const char* crc : {"off", "portable", "best"}) add(size, payload, crc, false);
       if (size == 65536) add(size, payload, "best", true);
@@ -81,7 +82,7 @@ Machine median_of(const std::vector<Machine>& machines) {
   auto out = machines.front();
   const auto middle = [&machines](const std::function<double(const Machine&)>& value) {
     std::vector<double> values;
-    for (const auto& machine : machines) values.push_back(value(machine));
+    std::ranges::transform(machines, std::back_inserter(values), value);
     return median(std::move(values));
   };
   for (const auto& field : model::fields()) {
