@@ -3,6 +3,7 @@
 // two processes. The command line; what is measured and how: plan, session, roles.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -46,7 +47,7 @@ const perf::Test* test_argument(const std::string& word) {
 }
 
 std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000 + 0.5));
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
 }
 
 Plan make_plan(const PerfOptions& options, const std::string& test) {
