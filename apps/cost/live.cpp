@@ -72,7 +72,7 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
   auto out = fmt::format("Processor time of this end, accounted with {}\n", title_of(host));
   out += components(ledger);
   out += fmt::format(
-      "  {:<16}{:>12}   measured {} in all; the program's own work (files, SHA-256) is in it\n",
+      "  {:<16}{:>12}   measured {} in all, with whatever else the program did\n",
       "accounted", time_text(ledger.total()), time_text(run.cpu_ns));
   const auto messages = std::ceil(octets / message);
   const model::Workload each{.size = message};

@@ -16,6 +16,7 @@
 #include <array>
 #include <optional>
 
+#include "common/counter_names.hpp"
 #include "common/error.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 

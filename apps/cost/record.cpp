@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "common/counter_names.hpp"
 #include "common/error.hpp"
 #include "cost/measure.hpp"
 
@@ -14,31 +15,9 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-using verbs::Counters;
-
-constexpr CounterName kCounters[] = {
-    {"octets_placed", &Counters::octets_placed},
-    {"octets_copied", &Counters::octets_copied},
-    {"octets_crced", &Counters::octets_crced},
-    {"octets_sent", &Counters::octets_sent},
-    {"octets_received", &Counters::octets_received},
-    {"fpdus_sent", &Counters::fpdus_sent},
-    {"fpdus_received", &Counters::fpdus_received},
-    {"markers_sent", &Counters::markers_sent},
-    {"markers_received", &Counters::markers_received},
-    {"pad_sent", &Counters::pad_sent},
-    {"pad_received", &Counters::pad_received},
-    {"send_calls", &Counters::send_calls},
-    {"receive_calls", &Counters::receive_calls},
-    {"wait_calls", &Counters::wait_calls},
-    {"wakeups", &Counters::wakeups},
-    {"completions", &Counters::completions},
-    {"registrations", &Counters::registrations},
-};
-
 Json end_to_json(const Observed& end) {
   Json out = Json::object();
-  for (const auto& [name, member] : kCounters) out[name] = end.counters.*member;
+  for (const auto& [name, member] : counter_names()) out[name] = end.counters.*member;
   out["segments_sent"] = end.segments_sent;
   out["segments_received"] = end.segments_received;
   out["context_switches"] = end.switches;
@@ -48,7 +27,7 @@ Json end_to_json(const Observed& end) {
 
 Observed end_from(const Json& json) {
   Observed out;
-  for (const auto& [name, member] : kCounters) {
+  for (const auto& [name, member] : counter_names()) {
     out.counters.*member = json.at(name).get<std::uint64_t>();
   }
   out.segments_sent = json.at("segments_sent").get<double>();
@@ -59,8 +38,6 @@ Observed end_from(const Json& json) {
 }
 
 }  // namespace
-
-std::span<const CounterName> counter_names() { return kCounters; }
 
 Json to_json(const Record& r) {
   return {{"mode", r.mode},

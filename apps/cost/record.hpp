@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -31,13 +30,6 @@ struct Record {
 
   double cpu_ns() const { return tx.cpu_ns + rx.cpu_ns; }
 };
-
-/// Each counter by its name in a record.
-struct CounterName {
-  const char* name;
-  std::uint64_t verbs::Counters::* member;
-};
-std::span<const CounterName> counter_names();
 
 Json to_json(const Record& record);
 /// Error: what is missing, or of the wrong kind.

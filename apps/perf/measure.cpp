@@ -6,9 +6,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
+#include "common/counter_names.hpp"
 #include "common/error.hpp"
 #include "common/units.hpp"
 
@@ -19,34 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using verbs::Counters;
 
-struct Field {
-  const char* name;
-  std::uint64_t Counters::* member;
-};
-constexpr std::array kFields{
-    Field{"octets_placed", &Counters::octets_placed},
-    Field{"octets_copied", &Counters::octets_copied},
-    Field{"octets_crced", &Counters::octets_crced},
-    Field{"octets_sent", &Counters::octets_sent},
-    Field{"octets_received", &Counters::octets_received},
-    Field{"fpdus_sent", &Counters::fpdus_sent},
-    Field{"fpdus_received", &Counters::fpdus_received},
-    Field{"markers_sent", &Counters::markers_sent},
-    Field{"markers_received", &Counters::markers_received},
-    Field{"pad_sent", &Counters::pad_sent},
-    Field{"pad_received", &Counters::pad_received},
-    Field{"send_calls", &Counters::send_calls},
-    Field{"receive_calls", &Counters::receive_calls},
-    Field{"wait_calls", &Counters::wait_calls},
-    Field{"wakeups", &Counters::wakeups},
-    Field{"completions", &Counters::completions},
-    Field{"registrations", &Counters::registrations},
-};
-static_assert(sizeof(Counters) == kFields.size() * sizeof(std::uint64_t), "a counter is missing");
-
 Json counters_json(const Counters& counters) {
   Json out;
-  for (const auto& field : kFields) out[field.name] = counters.*field.member;
+  for (const auto& field : counter_names()) out[field.name] = counters.*field.member;
   return out;
 }
 
@@ -100,7 +75,8 @@ Usage usage_now(const Counters& counters) {
 
 Usage operator-(const Usage& after, const Usage& before) {
   Usage out{.cpu_seconds = after.cpu_seconds - before.cpu_seconds, .counters = after.counters};
-  for (const auto& field : kFields) out.counters.*field.member -= before.counters.*field.member;
+  for (const auto& field : counter_names())
+    out.counters.*field.member -= before.counters.*field.member;
   return out;
 }
 
@@ -112,7 +88,7 @@ Usage usage_from_json(const nlohmann::json& json) {
   try {
     Usage out;
     json.at("cpu_seconds").get_to(out.cpu_seconds);
-    for (const auto& field : kFields) {
+    for (const auto& field : counter_names()) {
       json.at("counters").at(field.name).get_to(out.counters.*field.member);
     }
     return out;
@@ -153,7 +129,7 @@ std::string report_text(const Report& r) {
                      cpu_per_gb(r, r.server));
   out += fmt::format("  {:<16} {:>16.3f} {:>16.3f}\n", "calls/message",
                      calls_per_message(r, r.client), calls_per_message(r, r.server));
-  for (const auto& field : kFields) {
+  for (const auto& field : counter_names()) {
     const auto client = r.client.counters.*field.member;
     const auto server = r.server.counters.*field.member;
     if (client == 0 && server == 0) continue;
