@@ -2,6 +2,7 @@
 // Queue pairs through the C interface: what is asked for and given, full queues, inline data,
 // requests without completions, and requests staged by ibv_wr_*.
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -224,6 +225,31 @@ TEST_CASE("send operations that are not known are refused") {
   const Qp qp(ibv_create_qp_ex(context.get(), &init));
   CHECK_FALSE(qp);
   CHECK((errno == EOPNOTSUPP || errno == EINVAL));
+}
+
+TEST_CASE("numbers that no enumerator has are refused") {
+  constexpr int kNone = 28836;
+  rdma_cm_id* id = nullptr;
+  CHECK(rdma_create_id(nullptr, &id, nullptr, std::bit_cast<rdma_port_space>(kNone)) == -1);
+  CHECK(errno == EPROTONOSUPPORT);
+
+  const Context context = open_device();
+  const Pd pd(ibv_alloc_pd(context.get()));
+  const Cq cq(ibv_create_cq(context.get(), 64, nullptr, nullptr, 0));
+  ibv_qp_init_attr init{.send_cq = cq.get(), .recv_cq = cq.get(), .cap = {1, 1, 1, 1, 0}};
+  init.qp_type = std::bit_cast<ibv_qp_type>(kNone);
+  errno = 0;
+  CHECK(ibv_create_qp(pd.get(), &init) == nullptr);
+  CHECK(errno == EOPNOTSUPP);
+
+  init.qp_type = IBV_QPT_RC;
+  const Qp qp(ibv_create_qp(pd.get(), &init));
+  REQUIRE(qp);
+  ibv_qp_attr attr{};
+  attr.qp_state = std::bit_cast<ibv_qp_state>(kNone);
+  CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE) == EINVAL);
+  CHECK(qp->state == IBV_QPS_RESET);
+  CHECK(std::string(ibv_wc_status_str(std::bit_cast<ibv_wc_status>(kNone))) == "unknown");
 }
 
 }  // namespace

@@ -77,7 +77,8 @@ int destroy(CmId& id) {
 int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_port_space space) {
   if (space != RDMA_PS_TCP) {
     const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
-    refuse(datagrams ? "rdma_create_id() for datagrams" : "rdma_create_id() for RDMA_PS_IB",
+    refuse(datagrams ? "rdma_create_id() for datagrams"
+                     : "rdma_create_id() for another port space than RDMA_PS_TCP",
            datagrams ? "iWARP has connections only" : "iWARP runs over TCP ports");
     return EPROTONOSUPPORT;
   }
