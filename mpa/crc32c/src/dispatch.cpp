@@ -34,15 +34,15 @@ std::span<const Kernel> kernels() {
 }
 
 const Kernel& active() {
-  const auto* kernel = g_chosen.load(std::memory_order_relaxed);
+  const auto* kernel = g_chosen.load(std::memory_order_acquire);
   if (kernel == nullptr) {
     kernel = &choose();  // Whoever comes first; all come to the same.
-    g_chosen.store(kernel, std::memory_order_relaxed);
+    g_chosen.store(kernel, std::memory_order_release);  // with the table it is in
   }
   return *kernel;
 }
 
-void use(const Kernel& kernel) { g_chosen.store(&kernel, std::memory_order_relaxed); }
+void use(const Kernel& kernel) { g_chosen.store(&kernel, std::memory_order_release); }
 
 std::uint32_t extend(std::uint32_t crc, bytes::View octets) { return active().extend(crc, octets); }
 
