@@ -25,7 +25,7 @@ using bytes::Span;
 using bytes::View;
 
 /// Pieces of one plan: every target piece, a marker and a cut for each marker, the stage.
-constexpr std::size_t kMaxPlan = bytes::kMaxSge + 2 * kMaxMarkers + 1;
+constexpr std::size_t max_plan(std::size_t markers) { return bytes::kMaxSge + 2 * markers + 1; }
 
 /// The CRC field holds the least significant octet first. [MPA-43]
 std::uint32_t crc_field(const std::byte* field) {
@@ -52,8 +52,8 @@ struct Deframer::State {
       : options(o),
         capacity(std::max(o.stage, kMaxWireSize)),
         stage(std::make_unique_for_overwrite<std::byte[]>(capacity)),
-        plan(kMaxPlan),
-        ulpdu(kMaxMarkers + 1),
+        plan(max_plan(o.markers ? kMaxMarkers : 0)),
+        ulpdu((o.markers ? kMaxMarkers : 0) + 1),
         position(o.position) {}
 
   View staged() const { return {stage.get() + begin, end - begin}; }

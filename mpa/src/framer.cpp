@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/circular_buffer.hpp>
 #include <cassert>
 #include <cstring>
 #include <functional>
@@ -32,12 +33,14 @@ constexpr std::size_t overhead(std::size_t ulpdu) {
 }
 /// Pieces that one FPDU adds at most: each source piece, a cut and a marker for each marker, head
 /// and trailer, and the cut where the ring wraps.
-constexpr std::size_t piece_bound(std::size_t ulpdu) {
-  return bytes::kMaxSge + 2 * (fpdu_size(ulpdu) / (kMarkerInterval - kMarkerSize) + 1) + 3;
+constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
+  const auto marks = markers ? fpdu_size(ulpdu) / (kMarkerInterval - kMarkerSize) + 1 : 0;
+  return bytes::kMaxSge + 2 * marks + 3;
 }
 
 constexpr std::size_t kMinRing = kMaxMulpdu + overhead(kMaxMulpdu);
-constexpr std::size_t kMinPieces = piece_bound(kMaxMulpdu);
+constexpr std::size_t kMinPieces = piece_bound(kMaxMulpdu, true);
+constexpr std::size_t kFirstRecords = 16;
 
 /// An FPDU in the queue: the stream positions it covers, leading marker included.
 struct Record {
@@ -60,8 +63,7 @@ struct Framer::State {
         ring_size(std::max(o.ring, kMinRing)),
         ring(std::make_unique_for_overwrite<std::byte[]>(ring_size)),
         max_pieces(std::max(o.max_pieces, kMinPieces)),
-        pieces(2 * max_pieces),
-        records(std::max<std::size_t>(o.max_fpdus, 1)),
+        max_fpdus(std::max<std::size_t>(o.max_fpdus, 1)),
         position(o.position),
         sent_position(o.position) {}
 
@@ -73,6 +75,7 @@ struct Framer::State {
   void append_marker();
   void write_ring(View octets, bool covered);
   std::size_t until_marker();
+  void make_room(std::size_t more_pieces);
   void push_piece(View piece);
   bool in_ring(View piece) const;
 
@@ -81,10 +84,6 @@ struct Framer::State {
   void cut_pieces(std::uint64_t keep);
   template <typename Predicate>
   void detach_if(const Predicate& wanted);
-  Record& record(std::size_t index) { return records[(first_record + index) % records.size()]; }
-  const Record& record(std::size_t index) const {
-    return records[(first_record + index) % records.size()];
-  }
   std::size_t left_completely() const;
 
   FramerOptions options;
@@ -94,13 +93,12 @@ struct Framer::State {
   std::size_t ring_used = 0;
 
   std::size_t max_pieces;
-  std::vector<View> pieces;  ///< [first_piece, last_piece) are queued
+  std::vector<View> pieces;  ///< [first_piece, last_piece) are queued; grows as needed
   std::size_t first_piece = 0;
   std::size_t last_piece = 0;
 
-  std::vector<Record> records;  ///< circular
-  std::size_t first_record = 0;
-  std::size_t record_count = 0;
+  std::size_t max_fpdus;
+  boost::circular_buffer<Record> records;  ///< grows up to max_fpdus
   std::size_t sent_records = 0;  ///< of these, how many left completely and were not popped
 
   std::uint64_t position;        ///< stream position of the next octet to queue [MPA-32]
@@ -139,8 +137,8 @@ bool Framer::room(std::size_t header_size, std::size_t payload_size, PayloadMode
   const std::size_t ulpdu = header_size + payload_size;
   const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
   const std::size_t octets = header_size + overhead(ulpdu) + (copied ? payload_size : 0);
-  return s.record_count < s.records.size() && octets <= s.ring_size - s.ring_used &&
-         piece_bound(ulpdu) <= s.max_pieces - (s.last_piece - s.first_piece);
+  return s.records.size() < s.max_fpdus && octets <= s.ring_size - s.ring_used &&
+         piece_bound(ulpdu, s.options.markers) <= s.max_pieces - (s.last_piece - s.first_piece);
 }
 
 void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
@@ -150,6 +148,7 @@ void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
   const std::size_t ulpdu_length = header.size() + payload_size;
   assert(header.size() <= kMaxHeader && ulpdu_length <= kMaxMulpdu);  // [MPA-7]
   assert(room(header.size(), payload_size, mode));
+  s.make_room(piece_bound(ulpdu_length, s.options.markers));
   const std::uint64_t begin = s.position;
   s.crc = 0;
   s.fpdu_begun = false;
@@ -162,7 +161,7 @@ void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
   s.append_copied(View(kZeros).first(pad_size(ulpdu_length)));
   s.append_crc();
 
-  s.record(s.record_count++) = {cookie, begin, s.position};
+  s.records.push_back({cookie, begin, s.position});
   ++s.counters.fpdus;
   s.counters.pad_octets += pad_size(ulpdu_length);
   s.counters.octets += s.position - begin;
@@ -196,9 +195,8 @@ void Framer::sent(std::size_t n) {
 std::optional<std::uint64_t> Framer::pop_sent() {
   State& s = *state_;
   if (s.sent_records == 0) return std::nullopt;
-  const std::uint64_t cookie = s.record(0).cookie;
-  s.first_record = (s.first_record + 1) % s.records.size();
-  --s.record_count;
+  const std::uint64_t cookie = s.records.front().cookie;
+  s.records.pop_front();
   --s.sent_records;
   return cookie;
 }
@@ -217,12 +215,12 @@ void Framer::detach_all() {
 
 void Framer::drop_unsent() {
   State& s = *state_;
-  while (s.record_count > s.sent_records && s.record(s.record_count - 1).begin >= s.sent_position) {
-    --s.record_count;
+  while (s.records.size() > s.sent_records && s.records.back().begin >= s.sent_position) {
+    s.records.pop_back();
   }
-  const bool half_out = s.record_count > s.sent_records;
+  const bool half_out = s.records.size() > s.sent_records;
   // The next FPDU takes the place of the dropped ones: markers count on from there. [MPA-25]
-  s.position = half_out ? s.record(s.record_count - 1).end : s.sent_position;
+  s.position = half_out ? s.records.back().end : s.sent_position;
   s.cut_pieces(s.position - s.sent_position);
 }
 
@@ -230,11 +228,11 @@ std::size_t Framer::queued_octets() const {
   return static_cast<std::size_t>(state_->position - state_->sent_position);
 }
 
-std::size_t Framer::queued_fpdus() const { return state_->record_count - state_->sent_records; }
+std::size_t Framer::queued_fpdus() const { return state_->records.size() - state_->sent_records; }
 
 bool Framer::mid_fpdu() const {
   const State& s = *state_;
-  return s.record_count > s.sent_records && s.record(s.sent_records).begin < s.sent_position;
+  return s.records.size() > s.sent_records && s.records[s.sent_records].begin < s.sent_position;
 }
 
 const FramerCounters& Framer::counters() const { return state_->counters; }
@@ -333,13 +331,19 @@ void Framer::State::push_piece(View piece) {
       return;
     }
   }
-  if (last_piece == pieces.size()) {
-    std::copy(pieces.begin() + static_cast<std::ptrdiff_t>(first_piece), pieces.end(),
-              pieces.begin());
-    last_piece -= first_piece;
-    first_piece = 0;
-  }
   pieces[last_piece++] = piece;
+}
+
+/// For one FPDU more. Most connections never have more than a few under way, and keep little.
+void Framer::State::make_room(std::size_t more_pieces) {
+  if (records.full()) records.set_capacity(std::max(kFirstRecords, 2 * records.capacity()));
+  if (last_piece + more_pieces <= pieces.size()) return;
+  std::copy(pieces.begin() + static_cast<std::ptrdiff_t>(first_piece),
+            pieces.begin() + static_cast<std::ptrdiff_t>(last_piece), pieces.begin());
+  last_piece -= first_piece;
+  first_piece = 0;
+  // Twice as many, so that what is queued seldom has to move.
+  pieces.resize(std::max(pieces.size(), 2 * (last_piece + more_pieces)));
 }
 
 bool Framer::State::in_ring(View piece) const {
@@ -369,7 +373,7 @@ void Framer::State::cut_pieces(std::uint64_t keep) {
 /// Records, not popped yet, of which every octet has left.
 std::size_t Framer::State::left_completely() const {
   std::size_t count = sent_records;
-  while (count < record_count && record(count).end <= sent_position) ++count;
+  while (count < records.size() && records[count].end <= sent_position) ++count;
   return count;
 }
 

@@ -12,7 +12,7 @@ namespace iwarp::verbs {
 /// False: there is no memory; nothing was changed.
 template <typename T>
 bool make_room(boost::circular_buffer<T>& ring) {
-  constexpr std::size_t kFirst = 64;
+  constexpr std::size_t kFirst = 8;
   if (!ring.full()) return true;
   try {
     ring.set_capacity(std::max(kFirst, 2 * ring.capacity()));

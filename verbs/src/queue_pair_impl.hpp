@@ -56,7 +56,7 @@ struct QueuePair::Impl {
 
   /// A part of the ring of send slots, made when it is first used: many programs ask for far more
   /// than they use.
-  static constexpr std::size_t kSlots = 64;
+  static constexpr std::size_t kSlots = 16;
   struct Part {
     std::unique_ptr<std::array<SendSlot, kSlots>> slots;
     std::unique_ptr<std::byte[]> inline_data;  ///< max_inline octets for each slot
