@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 // So many short sleeps, one after the other, are worth a vigil.
 constexpr unsigned kOften = 8;
-constexpr auto kShort = std::chrono::microseconds(500);
-constexpr int kLongestMs = 1;  // of one sleep of a vigil; then the workers take over
+constexpr auto kShort = std::chrono::milliseconds(5);
+constexpr int kLongestMs = 10;  // of one sleep of a vigil; then the workers take over
 
 }  // namespace
 
