@@ -2,6 +2,11 @@
 // Common options: their help texts, and their translation into connection options.
 #include "common/options.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <charconv>
 
 #include "common/error.hpp"
@@ -69,6 +74,12 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->check(without_name(CLI::Range(0U, 4000U)))
       ->type_name("MS")
       ->capture_default_str();
+  group
+      ->add_option("-C,--congestion", options.congestion,
+                   "TCP's congestion control, by the name that the system\n"
+                   "has for it, such as cubic; the default is the system's")
+      ->check(CLI::Validator(congestion_fault, ""))
+      ->type_name("NAME");
   group->add_option("--trace", options.trace, "Record every octet in a capture file for Wireshark")
       ->type_name("FILE.pcap");
 }
@@ -93,9 +104,20 @@ verbs::ConnectionOptions connection_options(const CommonOptions& options) {
 net::ConnectOptions connect_options(const CommonOptions& options) {
   net::ConnectOptions out;
   out.connection = connection_options(options);
+  out.congestion = options.congestion;
   out.fall_back_to_revision_1 = options.mpa_rev != "2-only";
   out.tap = make_tap_factory(options.trace);
   return out;
+}
+
+std::string congestion_fault(const std::string& name) {
+  constexpr auto kList = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto size = static_cast<socklen_t>(name.size());
+  const bool taken =
+      size != 0 && ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0;
+  ::close(fd);
+  return taken ? "" : std::string("not a congestion control that TCP may use here, see ") + kList;
 }
 
 std::optional<std::size_t> parse_fpdu(std::string_view text) {

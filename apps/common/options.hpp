@@ -21,11 +21,12 @@ struct CommonOptions {
   std::string placement = "verified";
   std::string extensions = "auto";
   unsigned first_fpdu_delay_ms = 0;
-  std::string trace;  ///< capture file; empty: none
+  std::string congestion;  ///< empty: the system's
+  std::string trace;       ///< capture file; empty: none
 };
 
-/// Adds --mpa-rev, --crc, --markers, --rtr, --fpdu, --placement, --extensions, --first-fpdu-delay
-/// and --trace to a command.
+/// Adds --mpa-rev, --crc, --markers, --rtr, --fpdu, --placement, --extensions, --first-fpdu-delay,
+/// --congestion and --trace to a command.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
 /// What they mean for a connection. UsageError: they contradict each other.
@@ -33,6 +34,9 @@ verbs::ConnectionOptions connection_options(const CommonOptions& options);
 
 /// The same for the end that connects; the capture file included.
 net::ConnectOptions connect_options(const CommonOptions& options);
+
+/// Empty: TCP here has that congestion control, and permits it; else what to tell the user.
+std::string congestion_fault(const std::string& name);
 
 /// "emss": 0, "max": the largest ULPDU, or a number in 128..64768; nullopt: none of these.
 std::optional<std::size_t> parse_fpdu(std::string_view text);

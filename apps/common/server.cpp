@@ -71,6 +71,7 @@ void run_server(const std::string& what, const ServerOptions& server, const Comm
   const auto events = check(rnic->create_cm_channel(), "cannot create a connection channel");
   ClientList clients(*rnic, handler, server.max_clients);
   const net::ListenOptions options{.connection = connection_options(common),
+                                   .congestion = common.congestion,
                                    .tap = make_tap_factory(common.trace)};
   const auto listener = check(rnic->listen(server.listen, options, *events),
                               "cannot listen on " + net::to_string(server.listen));

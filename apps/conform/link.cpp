@@ -62,6 +62,16 @@ void set_option(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof value);
 }
 
+void apply(int socket, const LinkOptions& options) {
+  if (options.mss != 0) set_option(socket, IPPROTO_TCP, TCP_MAXSEG, options.mss);
+  const auto& congestion = options.congestion;
+  const auto size = static_cast<socklen_t>(congestion.size());
+  if (size != 0 &&
+      ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, congestion.data(), size) != 0) {
+    throw Error(fmt::format("congestion control {}: {}", congestion, errno_text()));
+  }
+}
+
 }  // namespace
 
 Link::Link(Link&& o) noexcept : socket_(std::exchange(o.socket_, -1)) {}
@@ -77,14 +87,14 @@ void Link::close() {
   if (socket_ >= 0) ::close(std::exchange(socket_, -1));
 }
 
-Link Link::connect(const net::Address& to, Clock::time_point deadline, int mss) {
+Link Link::connect(const net::Address& to, Clock::time_point deadline, const LinkOptions& options) {
   std::string why = "no address";
   const auto found = resolve(to, 0);
   for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
     Link link(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!link) throw Error("socket: " + errno_text());
     set_option(link.socket_, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (mss != 0) set_option(link.socket_, IPPROTO_TCP, TCP_MAXSEG, mss);
+    apply(link.socket_, options);
     if (::connect(link.socket_, a->ai_addr, a->ai_addrlen) == 0) return link;
     if (errno == EINPROGRESS) {
       if (!wait_for(link.socket_, POLLOUT, deadline)) {
@@ -163,7 +173,7 @@ Acceptor::Acceptor(const net::Address& at) {
 
 Acceptor::~Acceptor() { ::close(socket_); }
 
-void Acceptor::advertise_mss(int mss) { set_option(socket_, IPPROTO_TCP, TCP_MAXSEG, mss); }
+void Acceptor::prepare(const LinkOptions& options) { apply(socket_, options); }
 
 void Acceptor::turn_away() {
   for (;;) {

@@ -25,6 +25,12 @@ class Unreachable : public Error {
   using Error::Error;
 };
 
+/// Of a socket, from before it connects.
+struct LinkOptions {
+  int mss = 0;             ///< advertised in the SYN; 0: what the system thinks right
+  std::string congestion;  ///< congestion control; empty: the system's
+};
+
 class Link {
  public:
   Link() = default;
@@ -34,8 +40,8 @@ class Link {
   ~Link();
 
   /// Unreachable: refused, or not there before the deadline. Error: no such host.
-  /// `mss`: advertised in the SYN; 0: what the system thinks right.
-  static Link connect(const net::Address& to, Clock::time_point deadline, int mss = 0);
+  static Link connect(const net::Address& to, Clock::time_point deadline,
+                      const LinkOptions& options = {});
 
   /// False: the peer has closed or reset meanwhile; what is lost does not matter to a test.
   bool send(bytes::View octets);
@@ -68,8 +74,8 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// For connections that come from now on; 0: what the system thinks right.
-  void advertise_mss(int mss);
+  /// For connections that come from now on.
+  void prepare(const LinkOptions& options);
   /// Closes the connections that wait here: a peer that tried again was not asked to.
   void turn_away();
   /// An empty Link: nobody came before the deadline. Waits for it even if that is far away.

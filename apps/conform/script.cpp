@@ -65,10 +65,10 @@ void Script::open() {
 
 void Script::take_connection() {
   if (target_.acceptor == nullptr) {
-    link_ = Link::connect(target_.address, deadline_, mss_);
+    link_ = Link::connect(target_.address, deadline_, {.mss = mss_});
     return;
   }
-  target_.acceptor->advertise_mss(mss_);
+  target_.acceptor->prepare({.mss = mss_});
   if (target_.call) target_.call();
   link_ = target_.acceptor->accept(target_.patient ? Clock::time_point::max() : deadline_);
   if (!link_) throw Unreachable("nobody connected within the time limit");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this stack itself costs: two ends joined in memory, no system call between them, CRC off.
-// Writes of one small FPDU against Writes of many give the cost of an FPDU and of a message.
+// Writes of one small FPDU against Writes of many give the cost of an FPDU and of a message; larger
+// FPDUs, copied next to their headers with and without markers, give the cost of a marker.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -17,9 +18,10 @@ namespace {
 using bytes::View;
 using verbs::Access;
 
-constexpr std::size_t kUlpdu = 128;            // the smallest
-constexpr std::size_t kPayload = kUlpdu - 14;  // behind a tagged header
-constexpr std::size_t kManyFpdus = 256;
+constexpr std::size_t kTaggedHeader = 14;
+constexpr std::size_t kSmallest = 128;  // of ULPDUs
+constexpr std::size_t kMarked = 2048;   // four markers in each
+constexpr std::size_t kMost = 256 * kSmallest;
 
 /// One end: queues, memory and connection. Time stands still.
 class End final : public verbs::QpDriver, public std::enable_shared_from_this<End> {
@@ -27,7 +29,7 @@ class End final : public verbs::QpDriver, public std::enable_shared_from_this<En
   End()
       : stags(16, [this] { return static_cast<std::uint32_t>(random_()); }),
         cq(64, [] {}),
-        memory(kManyFpdus * kPayload) {
+        memory(kMost) {
     qp = std::make_unique<verbs::QueuePair>(1,
                                             verbs::QpInit{.pd = 1, .send_cq = &cq, .recv_cq = &cq},
                                             stags, [](const verbs::AsyncEvent&) {});
@@ -82,11 +84,12 @@ bool move(End& from, End& to) {
 
 class Pair {
  public:
-  explicit Pair(bool markers) : a(std::make_shared<End>()), b(std::make_shared<End>()) {
+  Pair(std::size_t ulpdu, bool markers)
+      : payload(ulpdu - kTaggedHeader), a(std::make_shared<End>()), b(std::make_shared<End>()) {
     verbs::ConnectionOptions options;
     options.startup.crc = false;
     options.startup.markers = markers;
-    options.max_ulpdu = kUlpdu;
+    options.max_ulpdu = ulpdu;
     a->connection = std::make_unique<verbs::Connection>(mpa::Role::kInitiator, a->qp.get(), a,
                                                         options, nullptr);
     b->connection =
@@ -108,7 +111,7 @@ class Pair {
   Pair& operator=(const Pair&) = delete;
 
   void write(std::size_t fpdus) {
-    const verbs::Sge sge{a->memory.data(), static_cast<std::uint32_t>(fpdus * kPayload),
+    const verbs::Sge sge{a->memory.data(), static_cast<std::uint32_t>(fpdus * payload),
                          verbs::Stag{a->region->stag.load()}};
     if (a->qp->post_send({.opcode = verbs::WrOpcode::kWrite,
                           .flags = verbs::SendFlags::kSignaled,
@@ -121,6 +124,8 @@ class Pair {
     if (a->cq.poll({&wc, 1}) != 1) throw Error("the stack in memory does not complete");
   }
 
+  /// In so many FPDUs all of the memory is written.
+  std::size_t most() const { return kMost / payload; }
   std::uint64_t markers() const { return a->connection->counters().markers_sent; }
 
  private:
@@ -129,6 +134,7 @@ class Pair {
     }
   }
 
+  std::size_t payload;
   std::shared_ptr<End> a;
   std::shared_ptr<End> b;
 };
@@ -137,21 +143,25 @@ class Pair {
 
 Framing bench_framing() {
   constexpr std::uint64_t kTimes = 400;
-  Pair plain(false);
-  Pair marked(true);
-  const auto one = sample([&] { return time_between_calls([&] { plain.write(1); }, 10 * kTimes); });
-  const auto many = sample([&] { return time_of([&] { plain.write(kManyFpdus); }, kTimes); });
-  const auto before = marked.markers();
-  std::uint64_t writes = 0;
-  const auto with = sample([&] {
-    writes += kTimes;
-    return time_of([&] { marked.write(kManyFpdus); }, kTimes);
-  });
-  const auto markers = static_cast<double>(marked.markers() - before) / static_cast<double>(writes);
-  const auto each = (many.value - one.value) / (kManyFpdus - 1);
   constexpr double kSides = 2;
+  const auto time_of_most = [](Pair& pair) {
+    return sample([&] { return time_of([&] { pair.write(pair.most()); }, kTimes); });
+  };
+  Pair small(kSmallest, false);
+  const auto one = sample([&] { return time_between_calls([&] { small.write(1); }, 10 * kTimes); });
+  const auto many = time_of_most(small);
+  const auto each = (many.value - one.value) / static_cast<double>(small.most() - 1);
+
+  Pair plain(kMarked, false);
+  Pair marked(kMarked, true);
+  const auto without = time_of_most(plain);
+  const auto before = marked.markers();
+  marked.write(marked.most());
+  const auto markers = static_cast<double>(marked.markers() - before);
+  const auto with = time_of_most(marked);
   return {{each / kSides, many.spread},
-          {std::max(0.0, (with.value - many.value) / markers / kSides), with.spread + many.spread},
+          {std::max(0.0, (with.value - without.value) / markers / kSides),
+           with.spread + without.spread},
           {std::max(0.0, one.value - each), one.spread}};
 }
 

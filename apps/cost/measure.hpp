@@ -11,6 +11,11 @@
 
 namespace iwarp::apps::cost {
 
+/// Of every connection that is measured: it has no pacing. A timer for each segment is not in the
+/// model; where the system's default is bbr and timers are a hypervisor's, it costs more than all
+/// the rest of a transfer.
+inline constexpr const char* kCongestion = "reno";
+
 struct Job {
   std::string mode = "sockets";  ///< or "iwarp"
   std::uint64_t size = 65536;

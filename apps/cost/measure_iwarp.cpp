@@ -23,12 +23,14 @@ net::ListenOptions listening(const Job& job) {
   out.connection.startup.crc = job.crc != "off";
   out.connection.startup.markers = job.markers;
   out.connection.max_ulpdu = job.fpdu;
+  out.congestion = kCongestion;
   return out;
 }
 
 net::ConnectOptions connecting(const Job& job) {
   net::ConnectOptions out;
   out.connection = listening(job).connection;
+  out.congestion = kCongestion;
   return out;
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "common/error.hpp"
 #include "cost/measure.hpp"
@@ -110,8 +111,17 @@ sockaddr_in loopback(std::uint16_t port) {
   return out;
 }
 
-int accept_one(const Peer& peer) {
+/// Before it connects: what has once begun to pace goes on with it. A listener hands it on.
+int open_socket() {
   const auto fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kCongestion, std::strlen(kCongestion)) != 0) {
+    throw Error(std::string("congestion control ") + kCongestion + ": " + errno_text());
+  }
+  return fd;
+}
+
+int accept_one(const Peer& peer) {
+  const auto fd = open_socket();
   auto address = loopback(0);
   socklen_t size = sizeof address;
   if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(fd, 1) != 0 ||
@@ -126,7 +136,7 @@ int accept_one(const Peer& peer) {
 
 int connect_to(const std::string& port) {
   if (port.empty()) throw Error("the receiver has gone");
-  const auto fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto fd = open_socket();
   auto address = loopback(static_cast<std::uint16_t>(std::stoi(port)));
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     throw Error("connect: " + errno_text());

@@ -44,9 +44,10 @@ class Target {
             octets_, verbs::Access::kLocalWrite | verbs::Access::kRemoteWrite |
                          verbs::Access::kRemoteRead | verbs::Access::kRemoteInvalidate)),
         inbox_(session_, 2 * kSendSize, verbs::Access::kLocalWrite),
-        options_{connection_options(options.common)} {
-    options_.startup.markers = options.peer_markers;
-    options_.startup.rtr = mpa::Rtr::kNone;  // the initiator's to ask for
+        options_{.connection = connection_options(options.common),
+                 .congestion = options.common.congestion} {
+    options_.connection.startup.markers = options.peer_markers;
+    options_.connection.startup.rtr = mpa::Rtr::kNone;  // the initiator's to ask for
   }
 
   void run() {
@@ -66,8 +67,7 @@ class Target {
       session_.post_recv(i, inbox_.octets().subspan(i * kSendSize, kSendSize), inbox_.stag());
     }
     const auto listener =
-        check(rnic_->listen({.host = "127.0.0.1", .port = 0}, {.connection = options_}, *events_),
-              "cannot listen");
+        check(rnic_->listen({.host = "127.0.0.1", .port = 0}, options_, *events_), "cannot listen");
     report_.line(fmt::format("port {}", listener->local().port));
     while (auto event = events_->wait(kDemoPatience)) {
       if (event->type == net::CmEvent::Type::kEstablished) return;
@@ -123,7 +123,7 @@ class Target {
   std::span<std::byte> octets_;
   net::Memory region_;
   Buffer inbox_;
-  verbs::ConnectionOptions options_;
+  net::ListenOptions options_;
 };
 
 }  // namespace

@@ -96,6 +96,7 @@ Lane Endpoint::make_lane(std::uint64_t index) {
 
 void Endpoint::connect(const net::Address& to, Control& control) {
   net::ConnectOptions options{.connection = options_of(plan_)};
+  options.congestion = plan_.connection.congestion;
   options.fall_back_to_revision_1 = plan_.connection.mpa_rev != "2-only";
   options.tap = connect_options(plan_.connection).tap;
   for (auto& lane : lanes_) {
@@ -111,8 +112,10 @@ void Endpoint::connect(const net::Address& to, Control& control) {
 
 void Endpoint::accept(const std::string& host, Control& control) {
   const net::Address at{.host = host, .port = 0};
-  const auto listener = check(rnic_->listen(at, {.connection = options_of(plan_)}, *cm_),
-                              "cannot listen on " + net::to_string(at));
+  const net::ListenOptions options{.connection = options_of(plan_),
+                                   .congestion = plan_.connection.congestion};
+  const auto listener =
+      check(rnic_->listen(at, options, *cm_), "cannot listen on " + net::to_string(at));
   control.send({{"port", listener->local().port}});
   const auto deadline = Clock::now() + kPatience;
   for (std::uint64_t accepted = 0; accepted < plan_.qps;) {

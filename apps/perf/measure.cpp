@@ -52,11 +52,12 @@ std::string header(const Plan& plan) {
   if (plan.qps > 1) out += fmt::format(", {} QPs", plan.qps);
   if (plan.list > 1) out += fmt::format(", lists of {}", plan.list);
   out += fmt::format(", {}", to_string(plan.waiting));
+  const auto& c = plan.connection;
   if (!plan.is_tcp()) {
-    const auto& c = plan.connection;
     out += fmt::format(", CRC {}, markers {}, FPDU {}, {} placement", c.crc,
                        c.markers ? "on" : "off", c.fpdu, c.placement);
   }
+  if (!c.congestion.empty()) out += fmt::format(", {}", c.congestion);
   if (plan.check) out += ", all payload checked";
   return out + "\n";
 }

@@ -60,6 +60,10 @@ void validate_connection(const CommonOptions& o) {
   check_word("--placement", o.placement, std::array<std::string_view, 2>{"verified", "direct"});
   check_word("--extensions", o.extensions, std::array<std::string_view, 2>{"auto", "off"});
   check_range("--first-fpdu-delay", o.first_fpdu_delay_ms, 0, 4000);
+  if (!o.congestion.empty()) {
+    const auto fault = congestion_fault(o.congestion);
+    if (!fault.empty()) throw UsageError("--congestion: " + fault);
+  }
   if (!parse_fpdu(o.fpdu)) throw UsageError("--fpdu: no such size: " + printable(o.fpdu));
   connection_options(o);
 }
@@ -72,7 +76,8 @@ Json connection_json(const CommonOptions& o) {
           {"fpdu", o.fpdu},
           {"placement", o.placement},
           {"extensions", o.extensions},
-          {"first_fpdu_delay_ms", o.first_fpdu_delay_ms}};
+          {"first_fpdu_delay_ms", o.first_fpdu_delay_ms},
+          {"congestion", o.congestion}};
 }
 
 CommonOptions connection_from(const Json& json) {
@@ -85,6 +90,7 @@ CommonOptions connection_from(const Json& json) {
   json.at("placement").get_to(o.placement);
   json.at("extensions").get_to(o.extensions);
   json.at("first_fpdu_delay_ms").get_to(o.first_fpdu_delay_ms);
+  json.at("congestion").get_to(o.congestion);
   return o;
 }
 

@@ -46,8 +46,9 @@ Report measure_at(const Plan& plan, const net::Address& server, Control& control
   control.send(to_json(plan));
   if (plan.is_tcp()) {
     const auto to = data_address(server, control.receive());
-    const auto client =
-        make_tcp_client(plan, conform::Link::connect(to, Clock::now() + kConnectPatience));
+    auto link = conform::Link::connect(to, Clock::now() + kConnectPatience,
+                                       {.congestion = plan.connection.congestion});
+    const auto client = make_tcp_client(plan, std::move(link));
     return run_phases(plan, *client, control);
   }
   Endpoint endpoint(plan, Endpoint::Side::kClient);
@@ -74,6 +75,7 @@ void report_usage(Control& control, const Usage& usage) {
 
 void serve_tcp(const Plan& plan, const ServeOptions& options, Control& control) {
   conform::Acceptor acceptor({.host = options.host, .port = 0});
+  acceptor.prepare({.congestion = plan.connection.congestion});
   control.send({{"port", acceptor.port()}});
   auto link = acceptor.accept(Clock::now() + kConnectPatience);
   if (!link) throw Error("the data connection did not come in time");

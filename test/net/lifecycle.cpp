@@ -2,8 +2,11 @@
 // How connections end: in order from either side, by abort, by Terminate, with the device; and what
 // lives longer than what.
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <ostream>
 #include <thread>
 
@@ -251,6 +254,40 @@ TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
   pair.b.post_recv(0, 64);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
   pair.b.expect_success();
+}
+
+/// TCP sockets of this process with that congestion control.
+std::size_t sockets_with(std::string_view congestion) {
+  constexpr int kDescriptors = 256;
+  std::size_t count = 0;
+  for (int fd = 0; fd < kDescriptors; ++fd) {
+    std::array<char, 16> name{};
+    socklen_t size = name.size();
+    const bool tcp = ::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &size) == 0;
+    if (tcp && congestion == name.data()) ++count;
+  }
+  return count;
+}
+
+TEST_CASE("the congestion control can be chosen") {
+  const auto before = sockets_with("reno");
+  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, {.congestion = "reno"});
+  pair.connect({.congestion = "reno"});
+  CHECK_EQ(sockets_with("reno"), before + 3);  // the listener and both ends
+  pair.b.post_recv(0, 64);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+  pair.b.expect_success();
+}
+
+TEST_CASE("a congestion control that is not there is an error, not passed over") {
+  Pair pair;
+  const std::error_code none(ENOENT, std::generic_category());
+  const auto refused = pair.rnic->listen({"127.0.0.1", 0}, {.congestion = "no-such"}, *pair.b.cm);
+  REQUIRE_FALSE(refused);
+  CHECK_EQ(refused.error(), none);
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, pair.listener->local(), {.congestion = "no-such"},
+                                   *pair.a.cm));
+  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, none);
 }
 
 TEST_CASE("a tap is made for each end and sees what passes, startup included") {

@@ -135,7 +135,7 @@ void Connector::try_address(const SocketAddress& address) {
     return;
   }
   socket_ = std::move(*socket);
-  if (const auto error = bind_local(address.storage.ss_family)) {
+  if (const auto error = prepare(address.storage.ss_family)) {
     next_address(error);
     return;
   }
@@ -165,7 +165,8 @@ void Connector::try_address(const SocketAddress& address) {
                         });
 }
 
-std::error_code Connector::bind_local(sa_family_t family) {
+std::error_code Connector::prepare(sa_family_t family) {
+  if (const auto error = set_congestion(socket_.get(), options_.congestion)) return error;
   if (!options_.local) return {};
   const auto from = local_end(*options_.local, family);
   if (!from) return make_error_code(verbs::Errc::kAddressInvalid);

@@ -43,7 +43,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   void resolve();
   void next_address(std::error_code before);
   void try_address(const SocketAddress& address);
-  std::error_code bind_local(sa_family_t family);
+  std::error_code prepare(sa_family_t family);
   void connected();
   void begin_mpa(UniqueFd socket);
   bool failed(const mpa::Failure& failure);

@@ -67,7 +67,9 @@ std::error_code Rnic::adopt_initiator(QueuePair& qp, int socket, const ConnectOp
   if (!fits(options)) return make_error_code(Errc::kPrivateDataTooLong);
   if (!is_connected_tcp(socket)) return make_error_code(Errc::kInvalidArgument);
   if (const auto error = impl_->claim(qp, channel)) return error;
-  if (const auto error = prepare_connected(socket)) {
+  auto error = prepare_connected(socket);
+  if (!error) error = set_congestion(socket, options.congestion);
+  if (error) {
     impl_->release(qp);
     return to_errc(error);
   }
@@ -84,9 +86,9 @@ Expected<std::unique_ptr<Listener>> Rnic::listen(const Address& at, const Listen
 
 Expected<std::unique_ptr<Listener>> Rnic::listen(BoundSocket&& socket, const ListenOptions& options,
                                                  CmChannel& channel) {
-  if (const auto error = start_listening(socket.fd(), options.backlog)) {
-    return std::unexpected(to_errc(error));
-  }
+  auto error = set_congestion(socket.fd(), options.congestion);
+  if (!error) error = start_listening(socket.fd(), options.backlog);
+  if (error) return std::unexpected(to_errc(error));
   const Address local = socket.local();
   auto acceptor = std::make_shared<Acceptor>(*impl_, impl_->pick_worker(),
                                              UniqueFd(socket.release()), options, channel);
@@ -97,7 +99,9 @@ Expected<std::unique_ptr<Listener>> Rnic::listen(BoundSocket&& socket, const Lis
 std::error_code Rnic::adopt_responder(int socket, const ListenOptions& options,
                                       CmChannel& channel) {
   if (!is_connected_tcp(socket)) return make_error_code(Errc::kInvalidArgument);
-  if (const auto error = prepare_connected(socket)) return to_errc(error);
+  auto error = prepare_connected(socket);
+  if (!error) error = set_congestion(socket, options.congestion);
+  if (error) return to_errc(error);
   UniqueFd owned(socket);
   if (impl_->respond(std::move(owned), options, channel) == nullptr) {
     return make_error_code(Errc::kLimitReached);

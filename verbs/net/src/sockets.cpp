@@ -143,6 +143,13 @@ std::error_code prepare_connected(int fd) {
   return {};
 }
 
+std::error_code set_congestion(int fd, const std::string& name) {
+  if (name.empty()) return {};
+  const auto size = static_cast<socklen_t>(name.size());
+  if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) != 0) return last_error();
+  return {};
+}
+
 bool is_connected_tcp(int fd) {
   return get_option(fd, SOL_SOCKET, SO_TYPE, -1) == SOCK_STREAM &&
          get_option(fd, SOL_SOCKET, SO_PROTOCOL, -1) == IPPROTO_TCP &&

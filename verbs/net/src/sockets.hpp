@@ -48,6 +48,8 @@ std::error_code start_listening(int fd, int backlog);
 std::error_code bind_to_connect(int fd, const SocketAddress& from);
 /// For connected sockets: non-blocking, TCP_NODELAY.
 std::error_code prepare_connected(int fd);
+/// Also for what a listener accepts from then on. An empty name changes nothing.
+std::error_code set_congestion(int fd, const std::string& name);
 /// A connected stream socket of TCP?
 bool is_connected_tcp(int fd);
 /// TCP_MAXSEG; 0: the kernel does not say.
