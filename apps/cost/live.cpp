@@ -71,9 +71,8 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
   const auto ledger = account(p, run);
   auto out = fmt::format("Processor time of this end, accounted with {}\n", title_of(host));
   out += components(ledger);
-  out += fmt::format(
-      "  {:<16}{:>12}   measured {} in all, with whatever else the program did\n",
-      "accounted", time_text(ledger.total()), time_text(run.cpu_ns));
+  out += fmt::format("  {:<16}{:>12}   measured {} in all, with whatever else the program did\n",
+                     "accounted", time_text(ledger.total()), time_text(run.cpu_ns));
   const auto messages = std::ceil(octets / message);
   const model::Workload each{.size = message};
   auto cached = each;

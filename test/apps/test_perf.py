@@ -173,7 +173,8 @@ class Perf(Case):
         plan = ('{"iwarp_perf":1,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'
                 '"duration_ms":100,"warm_up_ms":0,"waiting":"event","check":false,"connection":{'
                 '"mpa_rev":"2","crc":"%s","markers":false,"rtr":"none","fpdu":"emss",'
-                '"placement":"verified","extensions":"auto","first_fpdu_delay_ms":0}}\n')
+                '"placement":"verified","extensions":"auto","first_fpdu_delay_ms":0,'
+                '"congestion":""}}\n')
         with Server("perf", "--server") as server:
             for line, answer in (("GET / HTTP/1.1\r\n", "does not speak as iwarp perf does"),
                                  ("[" * 100000 + "\n", "does not speak as iwarp perf does"),

@@ -281,7 +281,7 @@ TEST_CASE("the congestion control can be chosen") {
 
 TEST_CASE("a congestion control that is not there is an error, not passed over") {
   Pair pair;
-  const std::error_code none(ENOENT, std::generic_category());
+  const auto none = make_error_code(verbs::Errc::kInvalidArgument);
   const auto refused = pair.rnic->listen({"127.0.0.1", 0}, {.congestion = "no-such"}, *pair.b.cm);
   REQUIRE_FALSE(refused);
   CHECK_EQ(refused.error(), none);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "iwarp/verbs/errors.hpp"
 #include "socket_ops.hpp"
 
 namespace iwarp::net {
@@ -146,8 +147,8 @@ std::error_code prepare_connected(int fd) {
 std::error_code set_congestion(int fd, const std::string& name) {
   if (name.empty()) return {};
   const auto size = static_cast<socklen_t>(name.size());
-  if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) != 0) return last_error();
-  return {};
+  if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0) return {};
+  return verbs::make_error_code(verbs::Errc::kInvalidArgument);
 }
 
 bool is_connected_tcp(int fd) {

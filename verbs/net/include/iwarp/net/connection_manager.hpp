@@ -31,8 +31,8 @@ struct ConnectOptions {
   std::optional<Address> local;
   std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);
   /// TCP's congestion control, as tcp(7) TCP_CONGESTION names it; empty: the system's. One that is
-  /// not there, or not permitted, is the error of setsockopt(). A socket that was adopted goes on
-  /// pacing if the one before it did.
+  /// not there, or not permitted, is kInvalidArgument. A socket that was adopted goes on pacing if
+  /// the one before it did.
   std::string congestion;
   /// The peer closes or resets after an enhanced Request and says nothing: connect again with
   /// revision 1, without RTR and without the tag of RFC 7306. [EMPA-50]
