@@ -12,8 +12,10 @@ BEGIN, END = "<!-- begin: test/bench/run -->", "<!-- end: test/bench/run -->"
 
 def machine():
     model = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    congestion = pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
     return {"processor": model[1] if model else platform.machine(), "cores": os.cpu_count(),
-            "kernel": platform.release(), "date": time.strftime("%Y-%m-%d")}
+            "kernel": platform.release(), "congestion": congestion,
+            "date": time.strftime("%Y-%m-%d")}
 
 
 def figure(value, measure):
@@ -39,7 +41,7 @@ def line(row):
 def table(figures):
     about = figures["machine"]
     out = [f"{about['processor']}, {about['cores']} cores, Linux {about['kernel']}, "
-           f"{about['date']}; load {figures['load'][0]:.1f} before, "
+           f"TCP with {about['congestion']}, {about['date']}; load {figures['load'][0]:.1f} before, "
            f"{figures['load'][1]:.1f} after.", "",
            "| ours : theirs | ours | theirs | ratio | spread | target | |",
            "|---|--:|--:|--:|--:|---|---|"]
