@@ -39,8 +39,8 @@ std::string to_text(const net::CmEvent& event) {
   return event.error ? to_text(event.error) : "the connection ended at once";
 }
 
-void check(const std::error_code& error, const std::string& what) {
-  if (error) throw Error(what + ": " + to_text(error));
+void check(const std::error_code& error, std::string_view what) {
+  if (error) throw Error(std::string(what) + ": " + to_text(error));
 }
 
 std::string printable(std::string_view text) {

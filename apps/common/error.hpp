@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "iwarp/net/connection_manager.hpp"
@@ -48,7 +49,7 @@ std::string errno_text();
 std::string to_text(const net::CmEvent& event);
 
 /// Throws Error("`what`: reason") when `error` is set.
-void check(const std::error_code& error, const std::string& what);
+void check(const std::error_code& error, std::string_view what);
 
 /// The value, or Error("`what`: reason").
 template <typename T>

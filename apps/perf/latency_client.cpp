@@ -2,6 +2,8 @@
 // The client of ping-pongs: one message at a time, each answered by one of the same size, and half
 // the time there and back counts. A Read is its own answer: the whole time counts.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "common/error.hpp"
 #include "perf/pattern.hpp"
@@ -32,10 +34,12 @@ class LatencyClient final : public ClientRole {
       slot.back() = static_cast<std::byte>(number);
       const auto sent = plan_.check ? Clock::now() : now;
       endpoint_.post(lane_, 1, endpoint_.signals(number));
+      repost();
       await_answer(number);
       now = Clock::now();
       out.latency.add((now - sent) / (is(Operation::kRead) ? 1 : 2));
     }
+    repost();
     out.seconds = std::chrono::duration<double>(now - start).count();
     endpoint_.send_signal(lane_, {.mark = Mark::kEnd, .count = lane_.posted - before});
     await_receive();
@@ -73,14 +77,20 @@ class LatencyClient final : public ClientRole {
     }
   }
 
-  // The message stays until the next one comes.
+  // The message stays until the next one was sent.
   verbs::WorkCompletion await_receive() {
     for (;;) {
       const auto wc = endpoint_.wait();
       if (!is_receive(wc)) continue;
-      endpoint_.repost(wc);
+      repost();
+      taken_ = wc;
       return wc;
     }
+  }
+
+  // The receive taken last is posted again when there is time: there are others.
+  void repost() {
+    if (taken_) endpoint_.repost(*std::exchange(taken_, std::nullopt));
   }
 
   void await_write(std::uint64_t number) {
@@ -91,6 +101,7 @@ class LatencyClient final : public ClientRole {
   const Plan& plan_;
   Endpoint& endpoint_;
   Lane& lane_;
+  std::optional<verbs::WorkCompletion> taken_;
 };
 
 }  // namespace

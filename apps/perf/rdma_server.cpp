@@ -69,12 +69,12 @@ class RdmaServer final : public ServerRole {
       throw Error(fmt::format("a message of {} octets came, not of {}", wc.byte_len, plan_.size));
     }
     if (is_send && plan_.check) check_pattern(endpoint_.message(wc), lane.index, lane.received);
-    endpoint_.repost(wc);
     if (plan_.is_latency()) {
-      answer(lane);
+      answer(lane);  // first: the peer waits for it
     } else {
       ++lane.received;
     }
+    endpoint_.repost(wc);
   }
 
   // The next message of a ping-pong is here.

@@ -41,6 +41,9 @@ constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
 constexpr std::size_t kMinRing = kMaxMulpdu + overhead(kMaxMulpdu);
 constexpr std::size_t kMinPieces = piece_bound(kMaxMulpdu, true);
 constexpr std::size_t kFirstRecords = 16;
+/// A ULPDU up to this size is put together first and then has its CRC computed in one go: that is
+/// faster than to do either a few octets at a time.
+constexpr std::size_t kSmall = 512;
 
 /// An FPDU in the queue: the stream positions it covers, leading marker included.
 struct Record {
@@ -68,10 +71,13 @@ struct Framer::State {
         sent_position(o.position) {}
 
   // Building the stream.
+  bool fits_in_one(std::size_t ulpdu_length);
+  void append_in_one(View header, const bytes::Gather& payload, std::size_t ulpdu_length);
   void append_front(View header, std::size_t ulpdu_length);
   void append_copied(View octets);
   void append_in_place(View octets);
   void append_crc();
+  std::array<std::byte, kCrcSize> crc_field() const;
   void append_marker();
   void write_ring(View octets, bool covered);
   std::size_t until_marker();
@@ -153,13 +159,17 @@ void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
   s.crc = 0;
   s.fpdu_begun = false;
 
-  s.append_front(header, ulpdu_length);
   const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
-  for (const View piece : payload) copied ? s.append_copied(piece) : s.append_in_place(piece);
   if (copied) s.counters.octets_copied += payload_size;
-  // PAD brings the FPDU to a multiple of 4 and is zero. [MPA-14] [MPA-15]
-  s.append_copied(View(kZeros).first(pad_size(ulpdu_length)));
-  s.append_crc();
+  if (copied && s.fits_in_one(ulpdu_length)) {
+    s.append_in_one(header, payload, ulpdu_length);
+  } else {
+    s.append_front(header, ulpdu_length);
+    for (const View piece : payload) copied ? s.append_copied(piece) : s.append_in_place(piece);
+    // PAD brings the FPDU to a multiple of 4 and is zero. [MPA-14] [MPA-15]
+    s.append_copied(View(kZeros).first(pad_size(ulpdu_length)));
+    s.append_crc();
+  }
 
   s.records.push_back({cookie, begin, s.position});
   ++s.counters.fpdus;
@@ -237,6 +247,34 @@ bool Framer::mid_fpdu() const {
 
 const FramerCounters& Framer::counters() const { return state_->counters; }
 
+/// Small, without markers, and the ring has room for it without a cut.
+bool Framer::State::fits_in_one(std::size_t ulpdu_length) {
+  if (options.markers || ulpdu_length > kSmall) return false;
+  if (ring_used == 0) ring_next = 0;
+  return fpdu_size(ulpdu_length) <= ring_size - ring_next;
+}
+
+/// The same octets as all of the following, with the same rules.
+void Framer::State::append_in_one(View header, const bytes::Gather& payload,
+                                  std::size_t ulpdu_length) {
+  const Span whole(ring.get() + ring_next, fpdu_size(ulpdu_length));
+  bytes::Writer out(whole);
+  out.u16(static_cast<std::uint16_t>(ulpdu_length));  // [MPA-12]
+  out.put(header);                                    // [MPA-13]
+  for (const View piece : payload) out.put(piece);
+  out.put(View(kZeros).first(pad_size(ulpdu_length)));  // [MPA-14] [MPA-15]
+  const auto covered = out.size();
+  if (options.crc) {
+    crc = crc32c::compute(whole.first(covered));
+    counters.octets_crced += covered;
+  }
+  out.put(crc_field());
+  push_piece(whole);
+  position += whole.size();
+  ring_used += whole.size();
+  ring_next = (ring_next + whole.size()) % ring_size;
+}
+
 /// ULPDU_Length, which counts the ULPDU only, and the ULP's header behind it. [MPA-12] [MPA-13]
 void Framer::State::append_front(View header, std::size_t ulpdu_length) {
   std::array<std::byte, kLengthFieldSize + kMaxHeader> octets;
@@ -269,12 +307,15 @@ void Framer::State::append_in_place(View octets) {
 
 void Framer::State::append_crc() {
   until_marker();  // One between PAD and CRC belongs to this FPDU. [MPA-45]
-  std::array<std::byte, kCrcSize> field{};  // Present, as zero, with CRC off. [MPA-17]
-  if (options.crc) {
-    // Least significant octet first. [MPA-35] [MPA-43]
-    for (std::size_t i = 0; i < kCrcSize; ++i) field[i] = static_cast<std::byte>(crc >> (8 * i));
-  }
-  write_ring(field, false);
+  write_ring(crc_field(), false);
+}
+
+/// Least significant octet first. [MPA-35] [MPA-43] Present, as zero, with CRC off: then `crc`
+/// stays 0. [MPA-17]
+std::array<std::byte, kCrcSize> Framer::State::crc_field() const {
+  std::array<std::byte, kCrcSize> field;
+  for (std::size_t i = 0; i < kCrcSize; ++i) field[i] = static_cast<std::byte>(crc >> (8 * i));
+  return field;
 }
 
 /// Octets that may follow before the next marker; puts one first when it is due. Full operation

@@ -128,6 +128,7 @@ class Perf(Case):
                 (("--self", "tcp-stream", "--list", 2), "tcp-stream has no lists"),
                 (("--self", "tcp-stream", "--busy-poll"), "tcp-stream has no worker threads"),
                 (("--self", "write-lat", "--extensions", "off"), "needs --extensions auto"),
+                (("--self", "write-bw", "--congestion", "nope"), "not a congestion control"),
                 (("127.0.0.1:port", "write-bw"), "not an address")):
             with self.subTest(words=words):
                 self.assert_fails(run("perf", *words), 2, pattern)

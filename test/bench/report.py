@@ -7,7 +7,7 @@ import re
 import sys
 import time
 
-BEGIN, END = "<!-- begin: test/bench/run -->", "<!-- end: test/bench/run -->"
+BEGIN, END = "<!-- begin: test/bench/run {} -->", "<!-- end: test/bench/run {} -->"
 
 
 def machine():
@@ -50,9 +50,13 @@ def table(figures):
 
 
 def write_table(figures, path):
+    """Between the marks of this congestion control."""
+    begin, end = (mark.format(figures["machine"]["congestion"]) for mark in (BEGIN, END))
     text = path.read_text()
-    head, rest = text.split(BEGIN)
-    path.write_text(head + BEGIN + "\n" + table(figures) + "\n" + END + rest.split(END)[1])
+    if begin not in text:
+        raise SystemExit(f"--write: {path} has no line {begin}")
+    head, rest = text.split(begin)
+    path.write_text(head + begin + "\n" + table(figures) + "\n" + end + rest.split(end)[1])
 
 
 def plotter():

@@ -48,6 +48,30 @@ void post_bind(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
 
 }  // namespace
 
+TEST_CASE("a Write and the Send that invalidates its STag, at once: nothing waits for a pin") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(100, kEverything);
+  Region* theirs = pair.b->memory(100, kEverything, true);
+  Region* inbox = pair.b->memory(100, kEverything);
+  fill_pattern(mine);
+  post_recv(*pair.b, 10, sge(inbox, 0, 100));
+  for (std::uint64_t i = 0; i < 4; ++i) post_write(*pair.a, i, sge(mine, 0, 100), remote(theirs));
+  post_send_invalidate(*pair.a, 4, sge(mine, 0, 4), stag_of(theirs));
+  SUBCASE("and that is all") {
+    pair.run();
+    CHECK(text(pair.b->completions()) == "10 success");
+    CHECK(same(mine, theirs, 100));
+    CHECK(theirs->pins.load() == 0);
+  }
+  SUBCASE("a Write behind them is refused") {
+    post_write(*pair.a, 5, sge(mine, 0, 100), remote(theirs));
+    pair.run();
+    CHECK(text(pair.b->completions()).starts_with("10 success"));
+    check_refused(pair, *pair.b, "1/1/00");
+  }
+}
+
 TEST_CASE(
     "Write, Read back, Send with Invalidate, and a Write to the dead STag: 1/1/00 "
     "[RDMAP-57] [RDMAP-58] [RDMAP-110] [RDMAP-112] [DDP-89] [DDP-96] [DDP-91] [VRB-47] [SEC-13]") {

@@ -57,6 +57,11 @@ std::span<const bytes::Span> Connection::receive_plan() {
   return last_receive_plan_;
 }
 
+bool Connection::takes_octets() const {
+  if (wish_ == Wish::kClose || wish_ == Wish::kReset) return false;
+  return full_ == nullptr || discarding() || !full_->hold;
+}
+
 void Connection::received(std::size_t n, TimePoint now) {
   if (tap_ != nullptr) {
     auto left = n;
@@ -178,6 +183,17 @@ std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, TimePo
   return last_transmit_plan_;
 }
 
+bool Connection::may_have_output() const {
+  if (full_ == nullptr || !full_->established || discarding() || wish_ != Wish::kNone) return true;
+  const Full& f = *full_;
+  if (!startup_.transmit().empty()) return true;  // the Reply
+  return f.close_requested || f.framer.queued_octets() != 0 || more_to_frame();
+}
+
+bool Connection::more_to_frame() const {
+  return full_->stream.has_output() || (full_->qp != nullptr && full_->qp->send_waiting());
+}
+
 void Connection::fill_framer(TimePoint now) {
   Full& f = *full_;
   while (f.framer.queued_octets() < options_.transmit_batch &&
@@ -190,6 +206,7 @@ void Connection::fill_framer(TimePoint now) {
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);
     f.stream.segment_taken();
+    if (!more_to_frame()) return;
   }
 }
 

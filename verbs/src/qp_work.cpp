@@ -284,6 +284,11 @@ bool QueuePair::send_idle() const {
   return impl_->retired.load() == impl_->posted.load(std::memory_order_acquire);
 }
 
+bool QueuePair::send_waiting() const {
+  return impl_->started != impl_->posted.load(std::memory_order_acquire) ||
+         impl_->immediate_due.has_value() || impl_->waiting_for_pins;
+}
+
 bool QueuePair::waiting_for_pins() const { return impl_->waiting_for_pins; }
 std::uint64_t QueuePair::octets_placed() const { return impl_->octets_placed; }
 std::uint64_t QueuePair::completions() const { return impl_->completions; }

@@ -2,6 +2,8 @@
 // When a poll drives connections, and when it may keep the workers asleep.
 #include "cq_feed.hpp"
 
+#include <algorithm>
+
 #include "driven_connection.hpp"
 
 namespace iwarp::net {
@@ -18,7 +20,9 @@ constexpr auto kPause = std::chrono::microseconds(500);
 // Before it sleeps on the sockets a consumer makes sure that the queue is empty, arms it, and looks
 // once more. The sockets themselves can wait for the sleep.
 constexpr unsigned kSparePolls = 2;
-constexpr auto kWatchInterval = std::chrono::milliseconds(1);
+// The looks themselves take time from who polls, so they become rare while the polling goes on.
+constexpr auto kFirstInterval = std::chrono::milliseconds(1);
+constexpr auto kLastInterval = std::chrono::milliseconds(4);
 
 }  // namespace
 
@@ -38,10 +42,7 @@ void CqFeed::make_progress() {
     any_ended |= connection->ended();
   }
   if (any_ended) forget_ended();
-  if (quiet && !quiet_) {
-    quiet_ = true;
-    watch();
-  }
+  if (quiet && !quiet_) begin_quiet();
 }
 
 bool CqFeed::polled_often() {
@@ -73,10 +74,7 @@ bool CqFeed::attend(std::vector<std::shared_ptr<DrivenConnection>>& out) {
   out.insert(out.end(), connections_.begin(), connections_.end());
   attended_ = sleeping_ = true;
   spare_polls_ = kSparePolls;
-  if (!quiet_) {
-    quiet_ = true;
-    watch();
-  }
+  if (!quiet_) begin_quiet();
   return true;
 }
 
@@ -105,8 +103,14 @@ void CqFeed::stop() {
   timer_.cancel();
 }
 
+void CqFeed::begin_quiet() {
+  quiet_ = true;
+  interval_ = kFirstInterval;
+  watch();
+}
+
 void CqFeed::watch() {
-  timer_.expires_after(kWatchInterval);
+  timer_.expires_after(interval_);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
     if (!cancelled) self->tick();
   });
@@ -118,6 +122,7 @@ void CqFeed::tick() {
   if (!sleeping_ && Clock::now() - last_poll_ > kPause) {
     wake_all();
   } else {
+    interval_ = std::min<Clock::duration>(2 * interval_, kLastInterval);
     watch();
   }
 }

@@ -44,6 +44,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   using Clock = std::chrono::steady_clock;
 
   bool polled_often();
+  void begin_quiet();
   void watch();
   void tick();
   void wake_all();
@@ -60,6 +61,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   bool sleeping_ = false;     ///< he does just now
   unsigned spare_polls_ = 0;  ///< empty ones that are only made before he sleeps
   asio::steady_timer timer_;
+  Clock::duration interval_{};  ///< until the next look whether somebody still polls
 };
 
 }  // namespace iwarp::net

@@ -19,6 +19,12 @@ constexpr int kCallerRounds = 8;
 
 std::error_code error(verbs::Errc code) { return make_error_code(code); }
 
+// Of what the holder of the lock alone writes. Mostly it is so already, and a store that others
+// have to see in order is not cheap.
+void change(std::atomic<bool>& flag, bool value) {
+  if (flag.load(std::memory_order_relaxed) != value) flag.store(value);
+}
+
 }  // namespace
 
 DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup)
@@ -212,9 +218,9 @@ void DrivenConnection::settle() {
 // True: the stream was held, and goes on.
 bool DrivenConnection::lift_hold() {
   auto& core = active_->core;
-  const auto held = [&] { return !active_->end_of_stream && core.receive_plan().empty(); };
+  const auto held = [&] { return !active_->end_of_stream && !core.takes_octets(); };
   if (!held()) {
-    held_.store(false);
+    change(held_, false);
     return false;
   }
   // Whoever posts a receive now sees held_, or resume() sees the receive.
@@ -324,8 +330,8 @@ bool DrivenConnection::arm() {
 // doing since, the worker has to wait for the rest.
 void DrivenConnection::tell_sleeper() {
   Active& a = *active_;
-  is_plain_.store(!a.end_of_stream && !held_.load());
-  is_blocked_.store(a.write_blocked);
+  change(is_plain_, !a.end_of_stream && !held_.load());
+  change(is_blocked_, a.write_blocked);
   if (a.quiet && a.write_blocked && is_slept_on_.load()) set_quiet(false);
 }
 

@@ -112,8 +112,9 @@ bool DrivenConnection::receive() {
 bool DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
-  for (std::size_t done = 0; !a.write_blocked;) {
-    const auto plan = a.core.transmit_plan(kPieces, mpa::Clock::now());
+  for (std::size_t done = 0; !a.write_blocked && a.core.may_have_output();) {
+    const auto now = mpa::Clock::now();
+    const auto plan = a.core.transmit_plan(kPieces, now);
     if (plan.empty()) return false;
     if (done >= kTurn) return true;
     const auto [octets, count] = fill(plan, pieces);
@@ -135,7 +136,7 @@ bool DrivenConnection::transmit() {
       return false;
     }
     const auto size = static_cast<std::size_t>(n);
-    a.core.transmitted(size, mpa::Clock::now());
+    a.core.transmitted(size, now);
     done += size;
     if (size < octets) a.write_blocked = true;  // What the socket buffer had room for.
     if (++a.sends_since_emss == kEmssInterval) {

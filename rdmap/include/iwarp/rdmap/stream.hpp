@@ -62,6 +62,11 @@ class Stream : private ddp::Sink {
   /// the payload must be read or copied.
   bool next_segment(std::size_t mulpdu, OutSegment& out);
   void segment_taken();
+  /// next_segment() has something that does not come from the Ulp: an answer, a Terminate, the rest
+  /// of a message.
+  bool has_output() const {
+    return terminate_pending_ || rtr_ || !inbound_.empty() || !transmitter_.idle();
+  }
   /// A token of OutSegment has left.
   void sent(std::uint64_t token);
   /// Queues the RTR in front of everything else. Once, before the first next_segment(). [EMPA-38]

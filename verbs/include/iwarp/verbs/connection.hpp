@@ -99,9 +99,13 @@ class Connection {
   /// Where the next octets go; empty: read nothing now (the stream is held). Valid until the next
   /// non-const call.
   std::span<const bytes::Span> receive_plan();
+  /// receive_plan() is not empty.
+  bool takes_octets() const;
   void received(std::size_t n, TimePoint now);
   /// The next octets to send, in at most `limit` pieces; empty: nothing.
   std::span<const bytes::View> transmit_plan(std::size_t limit, TimePoint now);
+  /// False: transmit_plan() would be empty, and all else is as it was. Cheaper than to ask it.
+  bool may_have_output() const;
   void transmitted(std::size_t n, TimePoint now);
   void peer_closed(TimePoint now);  ///< FIN
   void lost(TimePoint now);         ///< reset, or any error of the socket
@@ -146,6 +150,7 @@ class Connection {
   void note_stream_state(TimePoint now);
   void close_when_drained(TimePoint now);
   void close_progress(TimePoint now);
+  bool more_to_frame() const;
   void fill_framer(TimePoint now);
   void over(QpEvent event, Wish wish);
   void wish_for(Wish wish);

@@ -128,6 +128,8 @@ class QueuePair final : private rdmap::Ulp {
   bool take_local_failure();
   /// Everything posted on the send queue is finished.
   bool send_idle() const;
+  /// next_request() has something to start, or at least to look at.
+  bool send_waiting() const;
   /// An invalidate waits until other streams let go of the memory: poll again soon.
   bool waiting_for_pins() const;
   /// A Send with Invalidate whose memory somebody else still had in use: completes its receive if

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two network namespaces joined by virtual Ethernet with an MTU of 1500 octets, one `iwarp perf`
+server in the one and clients in the other, so that FPDUs have the size of Ethernet's segments.
+Needs root. The namespaces have names of this process alone and go with it."""
+import atexit
+import functools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+from peers import IWARP, Missing, output
+
+ADDRESSES = ("10.99.8.1", "10.99.8.2")
+PORT = 7471
+CONGESTION = pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control")
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=60)
+
+
+@functools.cache
+def link():
+    """The name of the clients' namespace. Made once, when it is first asked for."""
+    if shutil.which("ip") is None or os.geteuid() != 0:
+        raise Missing("network namespaces need root and iproute2")
+    names = [f"iwarp-bench-{os.getpid()}-{n}" for n in range(2)]
+    for name in names:
+        ip("netns", "add", name)
+        atexit.register(ip, "netns", "delete", name)
+    ip("link", "add", "veth0", "netns", names[0], "type", "veth", "peer", "name", "veth0", "netns",
+       names[1])
+    for name, address in zip(names, ADDRESSES):
+        ip("-n", name, "address", "add", f"{address}/24", "dev", "veth0")
+        ip("-n", name, "link", "set", "veth0", "up")
+    server = subprocess.Popen(
+        ["ip", "netns", "exec", names[1], IWARP, "perf", "--server", "--listen",
+         f"{ADDRESSES[1]}:{PORT}"], stdout=subprocess.PIPE, text=True)
+    atexit.register(server.wait)
+    atexit.register(server.terminate)
+    server.stdout.readline()  # it listens
+    return names[0]
+
+
+def iwarp(test, *options, seconds):
+    # A new namespace has the machine's congestion control, which may not be that of this one.
+    report = json.loads(output("ip", "netns", "exec", link(), IWARP, "perf",
+                               f"{ADDRESSES[1]}:{PORT}", test, *options, "--json", "--congestion",
+                               CONGESTION.read_text().strip(), "--duration", seconds, "--warm-up",
+                               min(0.2, seconds)))
+    return report | {"latency": report["latency_us"]["p50"]}
