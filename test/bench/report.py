@@ -26,10 +26,9 @@ def figure(value, measure):
 
 def cells(row):
     """Name, ours, theirs, ratio, spread, target, verdict. No ratio when it would mean nothing."""
-    noisy = row["verdict"] == "too noisy"
     sign = "<=" if row["measure"] == "latency" else ">="
     return (row["what"], figure(row["ours"], row["measure"]), figure(row["theirs"], row["measure"]),
-            "-" if noisy else f"{row['ratio']:.2f}", f"{row['spread'] * 100:.0f} %",
+            "-" if row["noisy"] else f"{row['ratio']:.2f}", f"{row['spread'] * 100:.0f} %",
             "" if row["target"] is None else f"{sign} {row['target']:.2f}", row["verdict"])
 
 
@@ -41,8 +40,7 @@ def line(row):
 def table(figures):
     about = figures["machine"]
     out = [f"{about['processor']}, {about['cores']} cores, Linux {about['kernel']}, "
-           f"TCP with {about['congestion']}, {about['date']}; load {figures['load'][0]:.1f} before, "
-           f"{figures['load'][1]:.1f} after.", "",
+           f"TCP with {about['congestion']}, {about['date']}; load {figures['load']:.1f} before.", "",
            "| ours : theirs | ours | theirs | ratio | spread | target | |",
            "|---|--:|--:|--:|--:|---|---|"]
     out += ["| " + " | ".join(cells(row)) + " |" for row in figures["rows"]]
@@ -81,6 +79,8 @@ def plot(curves, path):
             axis.plot([n for n, _ in points], [value * scale for _, value in points], marker="o",
                       markersize=3, label=name)
         axis.set_xscale("log", base=2)
+        axis.set_xticks([64 << (2 * i) for i in range(8)],
+                        ["64", "256", "1 Ki", "4 Ki", "16 Ki", "64 Ki", "256 Ki", "1 Mi"])
         axis.set_yscale("log")
         axis.set_xlabel("octets of a message")
         axis.set_ylabel(label)
