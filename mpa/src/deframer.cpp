@@ -10,6 +10,7 @@
 #include <cassert>
 #include <cstring>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
@@ -64,7 +65,7 @@ struct Deframer::State {
 
   void plan_stage(bool read_ahead);
   void plan_placement(bool read_ahead);
-  std::size_t read_ahead_limit() const;
+  std::size_t read_ahead_limit(std::size_t small) const;
   void make_room(std::size_t wanted);
 
   bytes::Result<Step> finish();
@@ -96,8 +97,10 @@ struct Deframer::State {
   std::array<std::byte, kMaxPrefix> prefix_copy;
   Placement placement;
 
-  std::size_t last_wire_size = 0;  ///< of the FPDU before; what the next is expected to be
-  bool places = false;             ///< the owner has called place(): leave it the payloads
+  std::size_t last_wire_size = 0;    ///< of the FPDU before; what the next is expected to be
+  std::size_t wire_size_before = 0;  ///< of the one before that: a large message may end in a
+                                     ///< small FPDU
+  bool places = false;               ///< the owner has called place(): leave it the payloads
   std::optional<Fault> fault;
   DeframerCounters counters;
 };
@@ -205,7 +208,7 @@ void Deframer::consume() {
   s.begin += s.phase == Phase::kUlpdu ? s.fpdu.wire_size() : s.trailer_size();
   if (s.begin == s.end) s.begin = s.end = 0;
   s.position += s.fpdu.wire_size();
-  s.last_wire_size = s.fpdu.wire_size();
+  s.wire_size_before = std::exchange(s.last_wire_size, s.fpdu.wire_size());
   s.phase = Phase::kFront;
   s.partial_given = false;
   s.ulpdu_pieces = 0;
@@ -260,7 +263,7 @@ void Deframer::State::plan_stage(bool read_ahead) {
   const std::size_t needed = front ? front_size() : fpdu.wire_size();
   const bool large = !front && needed >= options.exact_above;
   std::size_t wanted = needed;
-  if (read_ahead && !large) wanted = std::max(needed, read_ahead_limit());
+  if (read_ahead && !large) wanted = std::max(needed, read_ahead_limit(front ? 0 : needed));
   make_room(read_ahead && !large ? std::max(needed, std::min(wanted, capacity / 2)) : needed);
   const std::size_t room = capacity - end;
   add({stage.get() + end, std::min(room, wanted - have)});
@@ -280,12 +283,15 @@ void Deframer::State::plan_placement(bool read_ahead) {
   }
 }
 
-/// How many octets, counted from `begin`, to hope for while a small FPDU or none is at the front.
-std::size_t Deframer::State::read_ahead_limit() const {
+/// How many octets, counted from `begin`, to hope for while an FPDU of `small` octets or none is at
+/// the front.
+std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
+  // When the next payload is likely to be placed: only the front of its FPDU.
+  if (places && std::max(last_wire_size, wire_size_before) >= options.exact_above) {
+    return small + 2 * kMarkerSize + kLengthFieldSize + want_prefix;
+  }
   if (last_wire_size < options.exact_above) return capacity;
-  // After a large FPDU: the front only, when its payload will be placed; else as many of the same
-  // size as there is room for.
-  if (places) return 2 * kMarkerSize + kLengthFieldSize + want_prefix;
+  // After a large FPDU as many of the same size as there is room for.
   return std::max<std::size_t>(1, (capacity - begin) / last_wire_size) * last_wire_size;
 }
 

@@ -188,6 +188,37 @@ TEST_CASE("once payloads are placed, only the front of the next large FPDU is re
   CHECK(deframer.counters().octets_copied < 20 * 20);
 }
 
+TEST_CASE(
+    "messages of a large FPDU and a small one: the large ones are placed, in two reads each") {
+  ReferenceStream stream(false, true);
+  const Octets large = random_octets(50000, 3);
+  const Octets small = random_octets(90, 4);
+  constexpr int kMessages = 20;
+  for (int i = 0; i < kMessages; ++i) {
+    stream.fpdu(large);
+    stream.fpdu(small);
+  }
+  Deframer deframer({});
+  Octets destination(large.size() - kHeader);
+  View rest(stream.octets());
+  rest = rest.subspan(fill(deframer, rest, 20));
+  for (int i = 0; i < kMessages; ++i) {
+    REQUIRE(deframer.next(kHeader).value() == Step::kPartial);
+    deframer.place(kHeader, Scatter{Span(destination)});
+    rest = rest.subspan(fill(deframer, rest, 1000000));
+    REQUIRE(deframer.next(kHeader).value() == Step::kPlaced);
+    REQUIRE(std::ranges::equal(destination, View(large).subspan(kHeader)));
+    deframer.consume();
+    while (deframer.next(kHeader).value() != Step::kUlpdu) {
+      rest = rest.subspan(fill(deframer, rest, 1000000));
+    }
+    REQUIRE(join(deframer.ulpdu()) == small);
+    deframer.consume();
+  }
+  CHECK(rest.empty());
+  CHECK(deframer.counters().octets_copied < kMessages * 64);
+}
+
 TEST_CASE("behind a large placed FPDU the plan asks for a front, behind a small one for more") {
   for (const std::size_t size : {50000U, 500U}) {
     ReferenceStream stream(false, true);
