@@ -66,6 +66,7 @@ struct Deframer::State {
   void plan_stage(bool read_ahead);
   void plan_placement(bool read_ahead);
   std::size_t read_ahead_limit(std::size_t small) const;
+  bool last_is_small() const { return last_wire_size < options.exact_above; }
   void make_room(std::size_t wanted);
 
   bytes::Result<Step> finish();
@@ -271,9 +272,10 @@ void Deframer::State::plan_stage(bool read_ahead) {
 
 void Deframer::State::plan_placement(bool read_ahead) {
   placement.plan([this](Span piece) { add(piece); });
-  // Behind the trailer only the front of the next FPDU, so that it can be placed as well.
+  // Behind the trailer only the front of the next FPDU, so that it can be placed as well; with a
+  // small FPDU between, where there was one before.
   std::size_t wanted = trailer_size();
-  if (read_ahead) wanted += kMarkerSize + kLengthFieldSize + want_prefix + kMarkerSize;
+  if (read_ahead) wanted += read_ahead_limit(last_is_small() ? last_wire_size : 0);
   make_room(wanted);
   const std::size_t have = end - begin;
   if (have < wanted) {
@@ -287,10 +289,11 @@ void Deframer::State::plan_placement(bool read_ahead) {
 /// the front.
 std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
   // When the next payload is likely to be placed: only the front of its FPDU.
-  if (places && std::max(last_wire_size, wire_size_before) >= options.exact_above) {
+  const bool placing = phase == Phase::kPlacing;
+  if (placing || (places && !(last_is_small() && wire_size_before < options.exact_above))) {
     return small + 2 * kMarkerSize + kLengthFieldSize + want_prefix;
   }
-  if (last_wire_size < options.exact_above) return capacity;
+  if (last_is_small()) return capacity;
   // After a large FPDU as many of the same size as there is room for.
   return std::max<std::size_t>(1, (capacity - begin) / last_wire_size) * last_wire_size;
 }
