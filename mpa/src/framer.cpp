@@ -71,7 +71,7 @@ struct Framer::State {
         sent_position(o.position) {}
 
   // Building the stream.
-  bool fits_in_one(std::size_t ulpdu_length);
+  bool fits_in_one(std::size_t ulpdu_length) const;
   void append_in_one(View header, const bytes::Gather& payload, std::size_t ulpdu_length);
   void append_front(View header, std::size_t ulpdu_length);
   void append_copied(View octets);
@@ -158,6 +158,7 @@ void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
   const std::uint64_t begin = s.position;
   s.crc = 0;
   s.fpdu_begun = false;
+  if (s.ring_used == 0) s.ring_next = 0;
 
   const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
   if (copied) s.counters.octets_copied += payload_size;
@@ -248,9 +249,8 @@ bool Framer::mid_fpdu() const {
 const FramerCounters& Framer::counters() const { return state_->counters; }
 
 /// Small, without markers, and the ring has room for it without a cut.
-bool Framer::State::fits_in_one(std::size_t ulpdu_length) {
+bool Framer::State::fits_in_one(std::size_t ulpdu_length) const {
   if (options.markers || ulpdu_length > kSmall) return false;
-  if (ring_used == 0) ring_next = 0;
   return fpdu_size(ulpdu_length) <= ring_size - ring_next;
 }
 
@@ -344,7 +344,6 @@ void Framer::State::append_marker() {
 
 /// Copies to the ring; `covered` by the CRC or not. [MPA-44]
 void Framer::State::write_ring(View octets, bool covered) {
-  if (ring_used == 0) ring_next = 0;
   position += octets.size();
   ring_used += octets.size();
   while (!octets.empty()) {

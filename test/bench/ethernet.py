@@ -4,13 +4,13 @@ server in the one and clients in the other, so that FPDUs have the size of Ether
 Needs root. The namespaces have names of this process alone and go with it."""
 import atexit
 import functools
-import json
 import os
 import pathlib
 import shutil
 import subprocess
 
-from peers import IWARP, Missing, output
+import peers
+from peers import IWARP, Missing
 
 ADDRESSES = ("10.99.8.1", "10.99.8.2")
 PORT = 7471
@@ -46,8 +46,6 @@ def link():
 
 def iwarp(test, *options, seconds):
     # A new namespace has the machine's congestion control, which may not be that of this one.
-    report = json.loads(output("ip", "netns", "exec", link(), IWARP, "perf",
-                               f"{ADDRESSES[1]}:{PORT}", test, *options, "--json", "--congestion",
-                               CONGESTION.read_text().strip(), "--duration", seconds, "--warm-up",
-                               min(0.2, seconds)))
-    return report | {"latency": report["latency_us"]["p50"]}
+    return peers.iwarp(test, *options, "--congestion", CONGESTION.read_text().strip(),
+                       seconds=seconds, server=f"{ADDRESSES[1]}:{PORT}",
+                       prefix=("ip", "netns", "exec", link()))

@@ -71,10 +71,11 @@ def server(port, *command, env=None):
         process.wait()
 
 
-def iwarp(test, *options, seconds):
+def iwarp(test, *options, seconds, server="--self", prefix=()):
+    """`server`: its address. `prefix`: the words of a command that runs the client."""
     if not os.access(IWARP, os.X_OK):
         raise SystemExit(f"{IWARP} is not there: build it, or say where in IWARP")
-    report = json.loads(output(IWARP, "perf", "--self", test, *options, "--json",
+    report = json.loads(output(*prefix, IWARP, "perf", server, test, *options, "--json",
                                "--duration", seconds, "--warm-up", min(0.2, seconds)))
     return report | {"latency": report["latency_us"]["p50"]}
 

@@ -15,7 +15,8 @@ constexpr std::size_t kMostPolled = 8;
 constexpr unsigned kOften = 16;
 constexpr unsigned kPollsPerLook = 8;
 constexpr auto kWindow = std::chrono::microseconds(200);
-// Once quiet: a pause of this length ends it. Bounds how long a peer waits for us then.
+// Once quiet: a pause of this length ends it, at the next look. The two together bound how long a
+// peer waits for us then.
 constexpr auto kPause = std::chrono::microseconds(500);
 // Before it sleeps on the sockets a consumer makes sure that the queue is empty, arms it, and looks
 // once more. The sockets themselves can wait for the sleep.
