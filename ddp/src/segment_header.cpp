@@ -13,6 +13,12 @@ constexpr std::uint8_t kVersionMask = 0x03;
 
 }  // namespace
 
+std::size_t header_size(bytes::View octets) {
+  if (octets.empty()) return 0;
+  const bool tagged = (std::to_integer<std::uint8_t>(octets[0]) & kTaggedFlag) != 0;
+  return tagged ? kTaggedHeaderSize : kUntaggedHeaderSize;
+}
+
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu) {
   bytes::Reader in(ulpdu);
   SegmentHeader h;

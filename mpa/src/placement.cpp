@@ -46,7 +46,7 @@ std::size_t Placement::begin(const FpduLayout& layout, bool crc, std::size_t hea
 void Placement::abandon() {
   scratch_.resize(bytes::total_size(target_) - target_done_);
   target_.clear();
-  target_.emplace_back(scratch_);
+  target_.push_back(scratch_);
   target_done_ = 0;
 }
 

@@ -47,7 +47,7 @@ std::string describe_immediate(bytes::View payload) {
 std::string describe_message(bytes::View ulpdu) {
   const auto header = ddp::decode_segment_header(ulpdu);
   if (!header) return fmt::format("RDMAP truncated ({} octets)", ulpdu.size());
-  const auto* row = find_opcode(header->rsvd_ulp & kOpcodeMask);
+  const auto* row = find_opcode(*header);
   if (row == nullptr) {
     return fmt::format("RDMAP unknown opcode 0x{:x}", header->rsvd_ulp & kOpcodeMask);
   }

@@ -32,19 +32,10 @@ Fault write_fault(AccessError error) {
   return ddp::kDdpCatastrophic;
 }
 
-// Only a whole Send without payload can be an RTR of the Send kind. Reserved bits do not count.
-bool is_empty_send(bytes::View prefix, std::size_t ulpdu_length) {
-  if (ulpdu_length != ddp::kUntaggedHeaderSize) return false;
-  const auto header = ddp::decode_segment_header(prefix);
-  return header && header->last &&
-         (header->rsvd_ulp & kOpcodeMask) == static_cast<std::uint8_t>(Opcode::kSend);
-}
-
 }  // namespace
 
 Result<ddp::Arrival> Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
   remember_segment(prefix, ulpdu_length);
-  if (rtr_send_expected_) rtr_send_expected_ = is_empty_send(prefix, ulpdu_length);
   auto arrival = receiver_.begin(prefix, ulpdu_length);
   // DDP only reports; a Terminate can still be sent. [DDP-62] [DDP-64] [DDP-82] [RDMAP-96] [EXT-62]
   if (!arrival) terminate(arrival.error(), true);
@@ -66,8 +57,7 @@ Result<void> Stream::end() {
 void Stream::cancel() { ulp_.release_target(); }
 
 void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_length) {
-  const bool tagged = !prefix.empty() && (std::to_integer<unsigned>(prefix[0]) & 0x80) != 0;
-  const auto wanted = tagged ? ddp::kTaggedHeaderSize : ddp::kUntaggedHeaderSize;
+  const auto wanted = ddp::header_size(prefix);
   current_segment_.segment_length = static_cast<std::uint16_t>(ulpdu_length);
   current_segment_.ddp_header_size = prefix.size() < wanted ? 0 : wanted;
   current_segment_.rdma_header_size = 0;
@@ -80,7 +70,7 @@ Result<void> Stream::admit(const ddp::SegmentHeader& h) {
   if ((h.rsvd_ulp & kVersionMask) != kVersion) return fault(kVersionInvalid);
   // Opcodes above B are nobody's, those above 7 only for who agreed to them. [RDMAP-97] [REG-4]
   // [EXT-2] [EXT-63]
-  const OpcodeInfo* row = find_opcode(h.rsvd_ulp & kOpcodeMask);
+  const OpcodeInfo* row = find_opcode(h);
   if (row == nullptr) return fault(kUnexpectedOpcode);
   if (is_extension(row->opcode) && !options_.extensions) return fault(kUnexpectedOpcode);
   // The model and the queue are part of what the opcode means. [RDMAP-5] [RDMAP-7]
@@ -91,13 +81,16 @@ Result<void> Stream::admit(const ddp::SegmentHeader& h) {
     const bool due = !outstanding_.empty() && outstanding_.front().response == row->opcode;
     if (!due) return fault(kUnexpectedOpcode);
   }
+  arriving_ = row;
+  // Only a whole Send without payload can be an RTR of the Send kind.
+  const bool empty_send = row->opcode == Opcode::kSend && h.last &&
+                          current_segment_.segment_length == ddp::kUntaggedHeaderSize;
+  rtr_send_expected_ = rtr_send_expected_ && empty_send;
   return {};
 }
 
 Result<bytes::Scatter> Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length) {
-  if (static_cast<Opcode>(h.rsvd_ulp & kOpcodeMask) == Opcode::kReadResponse) {
-    return response_target(h, length);
-  }
+  if (arriving_->opcode == Opcode::kReadResponse) return response_target(h, length);
   const auto memory = ulp_.write_target(h.stag, h.to, length);
   if (!memory) return fault(write_fault(memory.error()));
   return bytes::Scatter{*memory};
@@ -116,7 +109,7 @@ Result<bytes::Scatter> Stream::response_target(const ddp::SegmentHeader& h, std:
 }
 
 Result<ddp::UntaggedBuffer> Stream::untagged_buffer(const ddp::SegmentHeader& h) {
-  const auto opcode = static_cast<Opcode>(h.rsvd_ulp & kOpcodeMask);
+  const auto opcode = arriving_->opcode;
   const bytes::Span request(request_octets_);
   switch (h.qn) {
     case kSendQueue: {
@@ -146,8 +139,7 @@ Result<ddp::UntaggedBuffer> Stream::untagged_buffer(const ddp::SegmentHeader& h)
 }
 
 Result<void> Stream::deliver(const ddp::Delivery& delivery) {
-  const auto& row = info(static_cast<Opcode>(delivery.header.rsvd_ulp & kOpcodeMask));
-  switch (row.opcode) {
+  switch (arriving_->opcode) {
     case Opcode::kWrite:
       return {};  // A valid Write is never shown to the ULP of the sink. [RDMAP-24]
     case Opcode::kReadRequest:
@@ -161,7 +153,7 @@ Result<void> Stream::deliver(const ddp::Delivery& delivery) {
     case Opcode::kTerminate:
       return deliver_terminate(delivery);
     default:
-      return deliver_send(delivery, row);
+      return deliver_send(delivery, *arriving_);
   }
 }
 

@@ -108,9 +108,7 @@ TerminatedSegment read_segment(bytes::Reader& in, std::uint8_t flags) {
   TerminatedSegment s;
   s.segment_length = in.u16();
   if ((flags & kDdpIncluded) != 0 && in.remaining() > 0) {
-    const bool tagged = (std::to_integer<unsigned>(in.rest()[0]) & 0x80) != 0;
-    const auto header = in.take(tagged ? ddp::kTaggedHeaderSize : ddp::kUntaggedHeaderSize);
-    s.ddp_header_size = copy_header(header, s.ddp_header);
+    s.ddp_header_size = copy_header(in.take(ddp::header_size(in.rest())), s.ddp_header);
   }
   if ((flags & kRdmaIncluded) != 0) {
     s.rdma_header_size = copy_header(in.take(kReadRequestSize), s.rdma_header);
@@ -168,6 +166,19 @@ std::optional<Terminate> decode_terminate(bytes::View payload) {
     t.segment = read_segment(in, control.flags);
   }
   return t;
+}
+
+Subject subject_of(const Terminate& t) {
+  if (!t.segment) return Subject::kUnknown;
+  if (t.segment->rdma_header_size != 0) return Subject::kRead;
+  const bytes::View octets(t.segment->ddp_header);
+  const auto header = ddp::decode_segment_header(octets.first(t.segment->ddp_header_size));
+  const auto* row = header ? find_opcode(*header) : nullptr;
+  if (row == nullptr) return Subject::kUnknown;
+  const bool ours = t.fault.layer == Layer::kRdma;
+  if (ours && row->opcode == Opcode::kAtomicRequest) return Subject::kAtomic;
+  const bool send = !row->tagged && row->qn == kSendQueue && !is_immediate(row->opcode);
+  return send ? Subject::kSend : Subject::kUnknown;
 }
 
 std::string describe_terminate(bytes::View payload) {

@@ -10,7 +10,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-constexpr std::size_t kSize = 64;
+constexpr std::size_t kBlock = 64;
 
 ConnectionOptions without_extensions() {
   ConnectionOptions o;
@@ -18,24 +18,24 @@ ConnectionOptions without_extensions() {
   return o;
 }
 
-Region* foreign(End& end, verbs::PdId pd, verbs::QpNum qp) {
-  const Region* block = end.memory(kSize, kEverything);
+Region* foreign_block(End& end, verbs::PdId pd, verbs::QpNum qp) {
+  const Region* block = end.memory(kBlock, kEverything);
   auto region = end.stags.create({.kind = Region::Kind::kRegion,
                                   .pd = pd,
                                   .qp = qp,
                                   .address = block->address,
-                                  .length = kSize,
+                                  .length = kBlock,
                                   .access = kEverything});
   return *region;
 }
 
 // A region whose first octet is at an odd address, but has TO 0.
 Region* odd_base(End& end, std::size_t by) {
-  const Region* block = end.memory(kSize, kEverything);
+  const Region* block = end.memory(kBlock, kEverything);
   auto region = end.stags.create({.kind = Region::Kind::kRegion,
                                   .pd = 1,
                                   .address = block->address + by,
-                                  .length = kSize - by,
+                                  .length = kBlock - by,
                                   .access = kEverything | Access::kZeroBased});
   return *region;
 }
@@ -45,42 +45,42 @@ RemoteAddress moved(RemoteAddress at, std::int64_t by) {
   return at;
 }
 
-struct Case {
+struct AtomicCase {
   const char* name;
   std::function<RemoteAddress(End&)> aim;
   const char* code;  ///< "": allowed
 };
 
-const std::vector<Case> kCases{
-    {"the word at the start", [](End& e) { return remote(e.memory(kSize, kEverything)); }, ""},
+const std::vector<AtomicCase> kAtomicCases{
+    {"the word at the start", [](End& e) { return remote(e.memory(kBlock, kEverything)); }, ""},
     {"the right to atomics alone",
-     [](End& e) { return remote(e.memory(kSize, Access::kRemoteAtomic)); }, ""},
-    {"the last word", [](End& e) { return remote(e.memory(kSize, kEverything), kSize - 8); }, ""},
+     [](End& e) { return remote(e.memory(kBlock, Access::kRemoteAtomic)); }, ""},
+    {"the last word", [](End& e) { return remote(e.memory(kBlock, kEverything), kBlock - 8); }, ""},
     {"a region tied to this queue pair",
-     [](End& e) { return remote(e.memory(kSize, kEverything, true)); }, ""},
+     [](End& e) { return remote(e.memory(kBlock, kEverything, true)); }, ""},
     {"a zero-based region",
-     [](End& e) { return remote(e.memory(kSize, kEverything | Access::kZeroBased), 8); }, ""},
+     [](End& e) { return remote(e.memory(kBlock, kEverything | Access::kZeroBased), 8); }, ""},
     {"no such STag",
      [](End& e) { return RemoteAddress{Stag{0x00ABCD00}, remote(e.memory(8, kEverything)).to}; },
      "0/1/00"},
     {"the right index with the wrong key",
      [](End& e) {
-       auto at = remote(e.memory(kSize, kEverything));
+       auto at = remote(e.memory(kBlock, kEverything));
        at.rkey.value ^= 1;
        return at;
      },
      "0/1/00"},
     {"every right but this one",
      [](End& e) {
-       return remote(e.memory(kSize, Access::kLocalWrite | Access::kRemoteWrite |
-                                         Access::kRemoteRead | Access::kBindWindow));
+       return remote(e.memory(kBlock, Access::kLocalWrite | Access::kRemoteWrite |
+                                          Access::kRemoteRead | Access::kBindWindow));
      },
      "0/1/02"},
-    {"another protection domain", [](End& e) { return remote(foreign(e, 2, 0)); }, "0/1/03"},
-    {"tied to another queue pair", [](End& e) { return remote(foreign(e, 1, 8)); }, "0/1/03"},
-    {"one word in front", [](End& e) { return moved(remote(e.memory(kSize, kEverything)), -8); },
+    {"another protection domain", [](End& e) { return remote(foreign_block(e, 2, 0)); }, "0/1/03"},
+    {"tied to another queue pair", [](End& e) { return remote(foreign_block(e, 1, 8)); }, "0/1/03"},
+    {"one word in front", [](End& e) { return moved(remote(e.memory(kBlock, kEverything)), -8); },
      "0/1/01"},
-    {"one word behind", [](End& e) { return remote(e.memory(kSize, kEverything), kSize); },
+    {"one word behind", [](End& e) { return remote(e.memory(kBlock, kEverything), kBlock); },
      "0/1/01"},
     {"a word that is half inside", [](End& e) { return remote(e.memory(12, kEverything), 8); },
      "0/1/01"},
@@ -88,7 +88,7 @@ const std::vector<Case> kCases{
      [](End& e) { return RemoteAddress{stag_of(e.memory(8, kEverything)), UINT64_MAX - 7}; },
      "0/1/01"},
     {"a TO that is not a multiple of 8",
-     [](End& e) { return remote(e.memory(kSize, kEverything), 4); }, "0/2/07"},
+     [](End& e) { return remote(e.memory(kBlock, kEverything), 4); }, "0/2/07"},
     {"a TO that is not, of an STag that is not",
      [](End&) { return RemoteAddress{Stag{0x00ABCD00}, 1}; }, "0/2/07"},
     {"a right TO, but memory that is not aligned", [](End& e) { return remote(odd_base(e, 4)); },
@@ -102,7 +102,7 @@ const std::vector<Case> kCases{
 TEST_CASE(
     "atomics where they may not be end in the code for it and change nothing [EXT-9] [EXT-10] "
     "[EXT-11] [EXT-15] [EXT-16] [EXT-17] [EXT-21] [EXT-61] [EXT-65] [EXT-66] [EXT-67]") {
-  for (const Case& c : kCases) {
+  for (const AtomicCase& c : kAtomicCases) {
     for (const bool swap : {false, true}) {
       CAPTURE(c.name);
       CAPTURE(swap);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole operations between two connections over the simulated link.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <bit>

@@ -8,7 +8,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-ConnectionOptions with_ord(std::uint16_t ord) {
+ConnectionOptions limited_to_ord(std::uint16_t ord) {
   ConnectionOptions o;
   o.startup.ord = ord;
   return o;
@@ -28,7 +28,7 @@ std::string ids(const std::vector<WorkCompletion>& list) {
 TEST_CASE(
     "forty Reads over an ORD of four are all accepted, stall, and complete in order "
     "[VRB-23] [RDMAP-82] [RDMAP-83] [RDMAP-68] [RDMAP-73] [RDMAP-78]") {
-  Pair pair(with_ord(4), {}, {.seed = 9, .max_segment = 300});
+  Pair pair(limited_to_ord(4), {}, {.seed = 9, .max_segment = 300});
   REQUIRE(pair.establish());
   Region* mine = pair.a->memory(40 * 100, Access::kLocalWrite);
   Region* theirs = pair.b->memory(40 * 100, Access::kRemoteRead);
@@ -53,7 +53,7 @@ TEST_CASE(
     "Reads and Writes mixed complete in the order posted, and a Read sees the Writes before "
     "it [VRB-43] [VRB-45] [RDMAP-69] [RDMAP-73]") {
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U, 5U}) {
-    Pair pair(with_ord(2), {}, {.seed = seed, .max_segment = 500});
+    Pair pair(limited_to_ord(2), {}, {.seed = seed, .max_segment = 500});
     REQUIRE(pair.establish());
     Region* from = pair.a->memory(3000, Access::kNone);
     Region* back = pair.a->memory(3000, Access::kLocalWrite);
@@ -75,7 +75,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Reads in both directions at once do not starve each other [RDMAP-78]") {
-  Pair pair(with_ord(2), with_ord(2), {.seed = 2, .max_segment = 2000});
+  Pair pair(limited_to_ord(2), limited_to_ord(2), {.seed = 2, .max_segment = 2000});
   REQUIRE(pair.establish());
   Region* a_mem = pair.a->memory(20'000, kEverything);
   Region* b_mem = pair.b->memory(20'000, kEverything);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint64_t kAdds = 4;
 
-struct Run {
-  explicit Run(Pair& pair) : p(pair) {
+struct ExtensionsRun {
+  explicit ExtensionsRun(Pair& pair) : p(pair) {
     old = p.a->memory(kAdds * 8, kEverything);
     mine = p.a->memory(300, kEverything);
     theirs = p.b->memory(308, kEverything);
@@ -36,7 +36,7 @@ struct Run {
 };
 
 // Ids rise; behind the first flush all are flushed. Returns how many succeeded.
-std::size_t check_in_order(const std::vector<WorkCompletion>& list) {
+std::size_t good_in_order(const std::vector<WorkCompletion>& list) {
   std::size_t good = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
     CHECK(list[i].wr_id == i + 1);
@@ -48,9 +48,10 @@ std::size_t check_in_order(const std::vector<WorkCompletion>& list) {
 }
 
 // True when the conversation ended before the link broke.
-bool run_with_reset(const ConnectionOptions& options, std::size_t max_segment, std::size_t at) {
+bool extensions_with_reset(const ConnectionOptions& options, std::size_t max_segment,
+                           std::size_t at) {
   Pair pair(options, options, {.seed = 4, .max_segment = max_segment, .reset_at = at});
-  Run run(pair);
+  ExtensionsRun run(pair);
   run.post_all();
   pair.establish();
   const bool whole = pair.to_b.log.size() < at;
@@ -63,8 +64,8 @@ bool run_with_reset(const ConnectionOptions& options, std::size_t max_segment, s
   const auto received = pair.b->completions();
   CHECK(sent.size() == 6);
   CHECK(received.size() == 2);
-  const auto good = check_in_order(sent);
-  const auto arrived = check_in_order(received);
+  const auto good = good_in_order(sent);
+  const auto arrived = good_in_order(received);
   // What is complete was done; what was done may not be known to be.
   const std::size_t adds = good < 3 ? good : good < 5 ? good - 1 : good - 2;
   CHECK(word(run.theirs) >= adds);
@@ -91,7 +92,7 @@ TEST_CASE(
     options.startup.ord = 2;
     options.max_ulpdu = 256;
     std::size_t at = 0;
-    while (!run_with_reset(options, max_segment, at)) {
+    while (!extensions_with_reset(options, max_segment, at)) {
       CAPTURE(at);
       REQUIRE(++at < 10'000);
     }

@@ -54,4 +54,19 @@ TEST_CASE("a slice points into the same memory and skips empty pieces") {
   CHECK(part[1].size() == 1);
 }
 
+TEST_CASE("a bounded list is copied as far as it is in use, and holds its capacity") {
+  iwarp::bytes::BoundedList<int, 3> list{1, 2};
+  auto copy = list;
+  copy.push_back(3);
+  CHECK(copy.size() == copy.capacity());
+  CHECK(std::vector<int>(copy.begin(), copy.end()) == std::vector<int>{1, 2, 3});
+  CHECK(list.size() == 2);
+  list = copy;
+  CHECK(list.back() == 3);
+  list.pop_back();
+  CHECK(list.back() == 2);
+  list.clear();
+  CHECK(list.empty());
+}
+
 }  // namespace

@@ -16,7 +16,7 @@ using namespace test;
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
-bytes::View payload_of(const Octets& ulpdu) {
+bytes::View rdmap_payload_of(const Octets& ulpdu) {
   return bytes::View(ulpdu).subspan(ddp::kUntaggedHeaderSize);
 }
 
@@ -37,14 +37,14 @@ TEST_CASE("Atomic Requests are those of frames J and J2 [EXT-20, EXT-22, EXT-23]
                            .compare_mask = kAll};
   for (const auto& [name, request] : {std::pair{"J", add}, std::pair{"J2", swap}}) {
     const auto frame = extension(name);
-    const auto decoded = decode_atomic_request(payload_of(frame));
+    const auto decoded = decode_atomic_request(rdmap_payload_of(frame));
     REQUIRE(decoded);
     CHECK(*decoded == request);
     Octets again(kAtomicRequestSize);
     bytes::Writer writer{bytes::Span(again)};
     encode(request, writer);
     CHECK(writer.size() == kAtomicRequestSize);
-    CHECK(text(again) == text(payload_of(frame)));
+    CHECK(text(again) == text(rdmap_payload_of(frame)));
   }
 }
 
@@ -53,12 +53,12 @@ TEST_CASE("Atomic Responses are those of frames K and K2 [EXT-37]") {
        {std::pair{"K", AtomicResponse{.id = 0xCAFE0001, .original = 41}},
         std::pair{"K2", AtomicResponse{.id = 0xCAFE0002, .original = 42}}}) {
     const auto frame = extension(name);
-    CHECK(decode_atomic_response(payload_of(frame)) == response);
+    CHECK(decode_atomic_response(rdmap_payload_of(frame)) == response);
     Octets again(kAtomicResponseSize);
     bytes::Writer writer{bytes::Span(again)};
     encode(response, writer);
-    CHECK(text(again) == text(payload_of(frame)));
-    CHECK_FALSE(decode_atomic_response(payload_of(frame).first(11)));
+    CHECK(text(again) == text(rdmap_payload_of(frame)));
+    CHECK_FALSE(decode_atomic_response(rdmap_payload_of(frame).first(11)));
   }
 }
 
@@ -66,7 +66,7 @@ TEST_CASE(
     "28 bits in front of the AOpCode are ignored; 0 and 2 are all there is [EXT-22, EXT-27]") {
   const auto frame = extension("J");
   for (unsigned opcode = 0; opcode < 16; ++opcode) {
-    Octets octets(payload_of(frame).begin(), payload_of(frame).end());
+    Octets octets(rdmap_payload_of(frame).begin(), rdmap_payload_of(frame).end());
     bytes::store_be(octets.data(), 0xFFFFFFF0U | opcode);
     const auto decoded = decode_atomic_request(octets);
     if (opcode == 0 || opcode == 2) {
@@ -82,7 +82,7 @@ TEST_CASE(
 TEST_CASE("a request cut at any octet is 0/2/FF, whatever its AOpCode") {
   const auto frame = extension("J2");
   for (std::size_t n = 0; n < kAtomicRequestSize; ++n) {
-    const auto decoded = decode_atomic_request(payload_of(frame).first(n));
+    const auto decoded = decode_atomic_request(rdmap_payload_of(frame).first(n));
     REQUIRE_FALSE(decoded);
     CHECK(decoded.error() == kOperationUnspecified);
   }

@@ -42,8 +42,8 @@ Octets atomic_response(std::uint32_t msn, std::uint32_t id, std::size_t size = 1
 
 // Responder ---------------------------------------------------------------------------------------
 
-struct Responder : Bench {
-  explicit Responder(std::size_t ird = 16) : Bench({.ird = ird, .extensions = true}) {
+struct AtomicResponder : Bench {
+  explicit AtomicResponder(std::size_t ird = 16) : Bench({.ird = ird, .extensions = true}) {
     ulp.writable = {{.stag = kStag, .to = 0x1000, .at = 0, .length = 1024}};
     ulp.readable = ulp.writable;
     set(0);
@@ -61,7 +61,7 @@ struct Responder : Bench {
 TEST_CASE(
     "the answers to frames J and J2 are frames K and K2, and the ULP sees only the memory "
     "[EXT-8, EXT-14, EXT-19, EXT-25, EXT-26, EXT-31, EXT-33, EXT-37]") {
-  Responder bench;
+  AtomicResponder bench;
   bench.set(41);
   bench.stream.receiver().set_expected_msn(kReadRequestQueue, Msn{2});
   CHECK_FALSE(bench.feed(extension("J")));
@@ -80,7 +80,7 @@ TEST_CASE(
 TEST_CASE(
     "Reads and Atomics are one queue: each sees what those before it left "
     "[EXT-30, EXT-39, EXT-48, EXT-56, EXT-57]") {
-  Responder bench;
+  AtomicResponder bench;
   CHECK_FALSE(bench.feed(read_word(1)));
   CHECK_FALSE(bench.feed(add_one(2)));
   CHECK_FALSE(bench.feed(add_one(3)));
@@ -93,7 +93,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an Atomic finds the Writes in front of it, and Sends are complete [EXT-43, EXT-58]") {
-  Responder bench;
+  AtomicResponder bench;
   bench.ulp.receives = {bench.ulp.memory(2000, 8), bench.ulp.memory(2000, 8)};
   const auto five = *bytes::from_hex("0000000000000005");
   CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kWrite, kStag, 0x1000), five)));
@@ -107,7 +107,7 @@ TEST_CASE("an Atomic finds the Writes in front of it, and Sends are complete [EX
 }
 
 TEST_CASE("Read and Atomic Requests share MSNs, responses have their own [EXT-18, EXT-19]") {
-  Responder bench;
+  AtomicResponder bench;
   CHECK_FALSE(bench.feed(read_word(1)));
   CHECK_FALSE(bench.feed(add_one(2)));
   CHECK_FALSE(bench.feed(read_word(3)));
@@ -125,7 +125,7 @@ TEST_CASE(
     "IRD counts Reads and Atomics together: so many are taken, one more is 1/2/02 "
     "[EXT-25, EXT-34]") {
   for (unsigned kinds = 0; kinds < 16; ++kinds) {
-    Responder bench(3);
+    AtomicResponder bench(3);
     const auto feed = [&bench, kinds](std::uint32_t msn) {
       return bench.feed((kinds >> (msn - 1) & 1) != 0 ? add_one(msn) : read_word(msn));
     };
@@ -141,7 +141,7 @@ TEST_CASE(
     "touched [EXT-9, EXT-10, EXT-11, EXT-15, EXT-16, EXT-17, EXT-21, EXT-61, EXT-65, EXT-66]") {
   for (const auto opcode : {AtomicOpcode::kFetchAdd, AtomicOpcode::kCmpSwap}) {
     for (std::uint64_t off = 0; off < 8; ++off) {
-      Responder bench;
+      AtomicResponder bench;
       CHECK_FALSE(bench.feed(read_word(1)));
       CHECK_FALSE(bench.feed(atomic_request(2, {.opcode = opcode,
                                                 .stag = Stag{kStag},
@@ -174,7 +174,7 @@ TEST_CASE(
                                                 {AccessError::kWraps, kWrap},
                                                 {AccessError::kMisaligned, kStreamCatastrophic}};
   for (const auto& [error, fault] : rows) {
-    Responder bench;
+    AtomicResponder bench;
     bench.ulp.refusal = error;
     bench.ulp.writable.clear();
     const auto request = add_one(1);
@@ -196,7 +196,7 @@ TEST_CASE(
 
 TEST_CASE("an AOpCode that is none is 0/2/06 at once, and not done [EXT-27]") {
   for (unsigned opcode = 0; opcode < 16; ++opcode) {
-    Responder bench;
+    AtomicResponder bench;
     auto octets = add_one(1);
     octets[18 + 3] = static_cast<std::byte>(opcode);
     const bool known = opcode == 0 || opcode == 2;
@@ -214,7 +214,7 @@ TEST_CASE(
   const auto whole = add_one(1);
   const bytes::View header(bytes::View(whole).subspan(18));
   for (std::size_t cut = 0; cut <= header.size(); ++cut) {
-    Responder bench;
+    AtomicResponder bench;
     auto first = ddp::decode_segment_header(whole).value();
     auto second = first;
     first.last = false;
@@ -226,10 +226,10 @@ TEST_CASE(
     CHECK(bench.word() == 1);
   }
   for (std::size_t n = 0; n < header.size(); ++n) {
-    Responder bench;
+    AtomicResponder bench;
     CHECK(bench.feed(bytes::View(whole).first(18 + n)) == kOperationUnspecified);
   }
-  Responder bench;
+  AtomicResponder bench;
   auto longer = whole;
   longer.push_back(std::byte{0});
   CHECK(bench.feed(longer) == ddp::kUntaggedTooLong);
@@ -239,7 +239,7 @@ TEST_CASE("a request that begins as one kind and ends as the other uses no stale
   const auto atomic = add_one(1);
   const auto read = read_word(1);
   for (const bool atomic_first : {true, false}) {
-    Responder bench;
+    AtomicResponder bench;
     const auto& opener = atomic_first ? atomic : read;
     const auto& closer = atomic_first ? read : atomic;
     auto first = ddp::decode_segment_header(opener).value();
@@ -260,8 +260,8 @@ TEST_CASE("a request that begins as one kind and ends as the other uses no stale
 
 // Requester ---------------------------------------------------------------------------------------
 
-struct Requester : Bench {
-  explicit Requester(std::size_t ord = 16) : Bench({.ord = ord, .extensions = true}) {}
+struct AtomicRequester : Bench {
+  explicit AtomicRequester(std::size_t ord = 16) : Bench({.ord = ord, .extensions = true}) {}
   void add(std::uint32_t id, std::uint64_t cookie = 0) {
     ulp.requests.push_back(
         {.opcode = Opcode::kAtomicRequest,
@@ -276,7 +276,7 @@ struct Requester : Bench {
 
 TEST_CASE(
     "frame J asks, and frame K completes it [EXT-18, EXT-24, EXT-28, EXT-32, EXT-36, EXT-47]") {
-  Requester bench;
+  AtomicRequester bench;
   bench.stream.transmitter().set_next_msn(kReadRequestQueue, Msn{2});
   bench.add(0xCAFE0001, 5);
   CHECK(bench.next_text() == text(extension("J")));
@@ -288,7 +288,7 @@ TEST_CASE(
 }
 
 TEST_CASE("requests leave as submitted, each with the next MSN of queue 1 [EXT-18, EXT-29]") {
-  Requester bench;
+  AtomicRequester bench;
   bench.read();
   bench.add(1);
   bench.add(2);
@@ -305,7 +305,7 @@ TEST_CASE("requests leave as submitted, each with the next MSN of queue 1 [EXT-1
 }
 
 TEST_CASE("ORD counts Reads and Atomics together, and a response of either gives credit [EXT-35]") {
-  Requester bench(2);
+  AtomicRequester bench(2);
   bench.read();
   bench.add(11);
   bench.add(12);
@@ -320,29 +320,29 @@ TEST_CASE("ORD counts Reads and Atomics together, and a response of either gives
 }
 
 TEST_CASE("a response that is not the next one due is refused [EXT-38]") {
-  Requester wrong_id;
+  AtomicRequester wrong_id;
   wrong_id.add(1);
   wrong_id.add(2);
   CHECK(wrong_id.drain() == "aa");
   CHECK(wrong_id.feed(atomic_response(1, 2)) == kOperationUnspecified);
   CHECK(wrong_id.ulp.take_log() == Log{"sent 0", "sent 0"});
 
-  Requester nobody;
+  AtomicRequester nobody;
   CHECK(nobody.feed(atomic_response(1, 0)) == kUnexpectedOpcode);
 
-  Requester read_due;
+  AtomicRequester read_due;
   read_due.read();
   read_due.add(1);
   CHECK(read_due.drain() == "1a");
   CHECK(read_due.feed(atomic_response(1, 1)) == kUnexpectedOpcode);
 
-  Requester atomic_due;
+  AtomicRequester atomic_due;
   atomic_due.add(1);
   atomic_due.read();
   CHECK(atomic_due.drain() == "a1");
   CHECK(atomic_due.feed(segment(tagged_header(Opcode::kReadResponse, 9, 0))) == kUnexpectedOpcode);
 
-  Requester again;
+  AtomicRequester again;
   again.add(1);
   again.add(1);
   CHECK(again.drain() == "aa");
@@ -352,7 +352,7 @@ TEST_CASE("a response that is not the next one due is refused [EXT-38]") {
 
 TEST_CASE("a response has 12 octets, no more and no less; in pieces too [EXT-32, EXT-38]") {
   for (std::size_t size = 0; size < 20; ++size) {
-    Requester bench;
+    AtomicRequester bench;
     bench.add(1);
     CHECK(bench.drain() == "a");
     const auto fault = bench.feed(atomic_response(1, 1, size));
@@ -361,7 +361,7 @@ TEST_CASE("a response has 12 octets, no more and no less; in pieces too [EXT-32,
     if (size > 12) CHECK(fault == ddp::kUntaggedTooLong);
   }
   for (std::size_t cut = 0; cut <= 12; ++cut) {
-    Requester bench;
+    AtomicRequester bench;
     bench.add(0xCAFE0001);
     CHECK(bench.drain() == "a");
     const auto whole = extension("K");

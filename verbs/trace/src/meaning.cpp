@@ -121,7 +121,7 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
   if (!header) return "nothing: too short for any message";
   const auto payload = frame.ulpdu.subspan(header->size());
-  const auto* row = rdmap::find_opcode(header->rsvd_ulp & rdmap::kOpcodeMask);
+  const auto* row = rdmap::find_opcode(*header);
   if (row == nullptr) {
     return fmt::format("nothing that {} has an operation for; it answers with a Terminate",
                        n.receiver);

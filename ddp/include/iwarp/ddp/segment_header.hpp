@@ -34,6 +34,9 @@ struct SegmentHeader {
   constexpr std::size_t size() const { return tagged ? kTaggedHeaderSize : kUntaggedHeaderSize; }
 };
 
+/// Octets of the header that begins so: its first octet tells. 0: there is none.
+std::size_t header_size(bytes::View octets);
+
 /// Decodes the header at the start of a ULPDU. Fault 1/0/00 when the ULPDU is too short for it: no
 /// RFC names a code for that. The reserved bits are not looked at. [DDP-19]
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);

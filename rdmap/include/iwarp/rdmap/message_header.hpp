@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "iwarp/bytes/cursor.hpp"
-#include "iwarp/ddp/types.hpp"
+#include "iwarp/ddp/segment_header.hpp"
 
 namespace iwarp::rdmap {
 
@@ -85,6 +85,11 @@ constexpr bool is_immediate(Opcode opcode) {
 inline constexpr std::uint8_t kVersionMask = 0xC0;
 inline constexpr std::uint8_t kVersion = 0x40;  // RV = 01b [RDMAP-8]
 inline constexpr std::uint8_t kOpcodeMask = 0x0F;
+
+/// The row of the message that a segment belongs to; nullptr when no message has its opcode.
+constexpr const OpcodeInfo* find_opcode(const ddp::SegmentHeader& header) {
+  return find_opcode(static_cast<std::uint8_t>(header.rsvd_ulp & kOpcodeMask));
+}
 
 /// Reserved bits are zero. [RDMAP-9]
 constexpr std::uint8_t control_octet(Opcode opcode) {

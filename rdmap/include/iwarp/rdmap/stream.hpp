@@ -51,6 +51,8 @@ class Stream : private ddp::Sink {
   /// Its payload is in place. May call the Ulp and may queue a response. When the stream has ended
   /// since begin(), the segment counts no more and nothing happens.
   bytes::Result<void> end();
+  /// The message of the segment last begun, after a begin() without Fault.
+  const OpcodeInfo& arriving() const { return *arriving_; }
   /// Instead of end(): the payload will not come whole (its CRC was wrong, the connection is gone).
   void cancel();
   /// How many octets of a ULPDU begin() wants to see: the DDP header.
@@ -139,7 +141,8 @@ class Stream : private ddp::Sink {
   std::array<std::byte, kImmediateSize> immediate_octets_{};
   bool immediate_open_ = false;  ///< the message on the Send queue goes to immediate_octets_
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
-  TerminatedSegment current_segment_;  ///< headers of the segment last begun
+  TerminatedSegment current_segment_;     ///< headers of the segment last begun
+  const OpcodeInfo* arriving_ = nullptr;  ///< its message, once admitted
   bool rtr_send_expected_ = false;
 
   enum class Sending : std::uint8_t { kRequest, kResponse } sending_ = Sending::kRequest;

@@ -49,6 +49,13 @@ void encode(const Terminate& terminate, bytes::Writer& out);
 /// read that way.
 std::optional<Terminate> decode_terminate(bytes::View payload);
 
+/// What kind of message a Terminate is about, as its echo tells. RDMAP's own errors say so of
+/// requests: a Read Request comes back with its RDMA header, an Atomic Request with DDP's alone.
+/// Requests, responses and Immediates have buffers of their own, so a Send is known by its queue
+/// and opcode. [EXT-61]
+enum class Subject : std::uint8_t { kUnknown, kSend, kRead, kAtomic };
+Subject subject_of(const Terminate& terminate);
+
 /// The explanation the tables give for a triplet; "unknown error" when they have none.
 const char* explain(bytes::Layer layer, std::uint8_t type, std::uint8_t code);
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <atomic>
-#include <boost/circular_buffer.hpp>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <system_error>
@@ -37,6 +37,7 @@ class CompletionQueue {
   /// `capacity`: completions held at a time; what is not used takes no memory. `notify` is called
   /// without locks held, by whoever completed something, once per arm().
   CompletionQueue(std::size_t capacity, std::function<void()> notify);
+  ~CompletionQueue();
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
@@ -75,11 +76,8 @@ class CompletionQueue {
   void set_progress(Progress* progress) { progress_.store(progress); }
 
  private:
-  struct Entry {
-    WorkCompletion wc;
-    Reaped reaped;
-    void reap() const;
-  };
+  struct Entry;
+  struct Ring;
   enum class Armed : std::uint8_t { kNo, kSolicited, kNext };
 
   std::size_t take(std::span<WorkCompletion> out, Flushed flushed);
@@ -87,8 +85,8 @@ class CompletionQueue {
   std::atomic<std::size_t> capacity_;
   const std::function<void()> notify_;
   std::mutex mutex_;
-  boost::circular_buffer<Entry> ring_;  ///< grows up to capacity_
-  std::atomic<std::size_t> size_{0};    ///< of ring_, for a look without the mutex
+  std::unique_ptr<Ring> ring_;        ///< grows up to capacity_
+  std::atomic<std::size_t> size_{0};  ///< of ring_, for a look without the mutex
   Armed armed_ = Armed::kNo;
   std::atomic<bool> overflowed_{false};
   std::atomic<std::uint32_t> attached_{0};

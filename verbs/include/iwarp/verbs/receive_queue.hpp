@@ -4,10 +4,9 @@
 #pragma once
 
 #include <atomic>
-#include <boost/circular_buffer.hpp>
-#include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -18,7 +17,7 @@
 
 namespace iwarp::verbs {
 
-using SgeList = boost::container::static_vector<Sge, bytes::kMaxSge>;
+using SgeList = bytes::BoundedList<Sge, bytes::kMaxSge>;
 
 /// A posted receive, copied out of the consumer's arrays.
 struct PostedReceive {
@@ -30,6 +29,7 @@ struct PostedReceive {
 class ReceiveQueue {
  public:
   ReceiveQueue(std::size_t max_wr, std::size_t max_sge);
+  ~ReceiveQueue();
 
   std::error_code post(const RecvWr& wr);
   std::optional<PostedReceive> take();
@@ -44,10 +44,12 @@ class ReceiveQueue {
   void reuse_at_once() { reuse_at_once_ = true; }
 
  private:
+  struct Ring;
+
   const std::size_t max_wr_;
   const std::size_t max_sge_;
   mutable std::mutex mutex_;
-  boost::circular_buffer<PostedReceive> ring_;  ///< grows up to max_wr_
+  std::unique_ptr<Ring> ring_;  ///< grows up to max_wr_
   std::uint64_t posted_ = 0;
   std::uint64_t taken_ = 0;
   std::atomic<std::uint64_t> reaped_{0};

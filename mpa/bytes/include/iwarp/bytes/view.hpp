@@ -4,10 +4,11 @@
 // Lists are of fixed capacity, so that nothing on the data path allocates.
 #pragma once
 
-#include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "iwarp/bytes/bounded_list.hpp"
 
 namespace iwarp::bytes {
 
@@ -18,9 +19,9 @@ using Span = std::span<std::byte>;
 inline constexpr std::size_t kMaxSge = 16;
 
 /// Where payload comes from: read-only pieces in order. Lives as long as the memory it names.
-using Gather = boost::container::static_vector<View, kMaxSge>;
+using Gather = BoundedList<View, kMaxSge>;
 /// Where payload goes: writable pieces in order.
-using Scatter = boost::container::static_vector<Span, kMaxSge>;
+using Scatter = BoundedList<Span, kMaxSge>;
 
 /// Octets in all pieces together.
 template <typename Pieces>

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list of at most kCapacity small values, held in place: nothing on the data path allocates, and
+// a copy touches only what is in use. Stands in public headers, which need no other library for it
+// (std::inplace_vector is C++26). Only for types that are copied as octets; to put in more than fit
+// is a broken invariant.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdlib>
+#include <initializer_list>
+#include <iterator>
+#include <type_traits>
+
+namespace iwarp::bytes {
+
+template <typename T, std::size_t kCapacity>
+class BoundedList {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  BoundedList() {}
+  BoundedList(std::initializer_list<T> values) : BoundedList(values.begin(), values.end()) {}
+  template <std::input_iterator Iterator>
+  BoundedList(Iterator first, Iterator last) {
+    for (; first != last; ++first) push_back(*first);
+  }
+  BoundedList(const BoundedList& o) : size_(o.size_) { std::copy_n(o.items_, size_, items_); }
+  BoundedList& operator=(const BoundedList& o) {
+    if (this == &o) return *this;
+    size_ = o.size_;
+    std::copy_n(o.items_, size_, items_);
+    return *this;
+  }
+
+  T* begin() { return items_; }
+  T* end() { return items_ + size_; }
+  const T* begin() const { return items_; }
+  const T* end() const { return items_ + size_; }
+  T* data() { return items_; }
+  const T* data() const { return items_; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  static constexpr std::size_t capacity() { return kCapacity; }
+
+  T& operator[](std::size_t i) { return assert(i < size_), items_[i]; }
+  const T& operator[](std::size_t i) const { return assert(i < size_), items_[i]; }
+  T& front() { return (*this)[0]; }
+  const T& front() const { return (*this)[0]; }
+  T& back() { return (*this)[size_ - 1]; }
+  const T& back() const { return (*this)[size_ - 1]; }
+
+  void push_back(const T& value) {
+    if (size_ == kCapacity) std::abort();
+    items_[size_++] = value;
+  }
+  void pop_back() { assert(size_ != 0), --size_; }
+  void clear() { size_ = 0; }
+
+ private:
+  std::size_t size_ = 0;
+  union {  // what is not in use has no value
+    T items_[kCapacity];
+  };
+};
+
+}  // namespace iwarp::bytes
