@@ -29,10 +29,10 @@ Crossover first_size(const std::function<bool(double)>& better) {
   return {kNever, 0};
 }
 
-Crossover cpu_crossover(const Parameters& p, const Workload& w) {
-  return first_size([&p, at = w](double size) mutable {
+Crossover cpu_crossover(const Parameters& p, const Workload& w, Mode other) {
+  return first_size([&p, other, at = w](double size) mutable {
     at.size = size;
-    return message_cost(Mode::kRnic, p, at).total() < message_cost(Mode::kSockets, p, at).total();
+    return message_cost(Mode::kRnic, p, at).total() < message_cost(other, p, at).total();
   });
 }
 
@@ -47,11 +47,10 @@ Crossover linear_crossover(const Parameters& p, const Workload& w) {
 }
 
 Crossover latency_crossover(const Parameters& p, const Workload& w, bool advertise,
-                            double registrations) {
+                            double registrations, Mode other) {
   return first_size([&, at = w](double size) mutable {
     at.size = size;
-    return latency_ns(Mode::kRnic, p, at, advertise, registrations) <
-           latency_ns(Mode::kSockets, p, at);
+    return latency_ns(Mode::kRnic, p, at, advertise, registrations) < latency_ns(other, p, at);
   });
 }
 

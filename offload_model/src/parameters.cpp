@@ -62,7 +62,6 @@ constexpr std::array kFields{
     Field{"nic_latency", "us", &P::nic_latency, "through the card, one way", true},
     Field{"nic_message", "us", &P::nic_message, "the card's work per message", true},
     Field{"nic_rate", "Gb/s", &P::nic_rate, "the card's own limit", false},
-    Field{"nic_lag", "1", &P::nic_lag, "LAWS alpha: host speed over card speed", false},
     Field{"memory_bus", "GB/s", &P::memory_bus, "memory, all transfers together", false},
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "iwarp/offload_model/json_depth.hpp"
 #include "iwarp/offload_model/parameters.hpp"
 
 namespace iwarp::offload_model {
@@ -65,6 +66,9 @@ std::expected<Value, std::string> value_of(const Field& field, const Json& entry
   return Value{*value, *uncertainty, *mark, *source};
 }
 
+// In files that an earlier iwarp cost calibrate wrote; the model does without it.
+constexpr std::string_view kRetired = "nic_lag";
+
 Value filled(const Value& from, const std::string& base) {
   Value out = from;
   out.mark = "preset";
@@ -79,7 +83,7 @@ std::string optional_text(const Json& root, const char* name) {
 std::expected<void, std::string> read_values(const Json& given, const ParameterSet* base,
                                              ParameterSet& out) {
   for (const auto& item : given.items()) {
-    if (find_field(item.key()) == nullptr) {
+    if (find_field(item.key()) == nullptr && item.key() != kRetired) {
       return Complaint("there is no parameter " + item.key());
     }
   }
@@ -103,6 +107,7 @@ std::expected<void, std::string> read_values(const Json& given, const ParameterS
 
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                                           const ParameterSet* base) {
+  if (nested_too_deep(json)) return Complaint("this is nested too deep");
   const auto root = Json::parse(json, nullptr, false);
   if (root.is_discarded()) return Complaint("this is not JSON");
   if (!root.is_object() || !root.contains("parameters") || !root["parameters"].is_object()) {

@@ -2,22 +2,52 @@
 // Reads the published rows and puts the model's numbers beside them.
 #include "iwarp/offload_model/published.hpp"
 
-#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "iwarp/offload_model/parameters.hpp"
 #include "published.hpp"
 
 namespace iwarp::offload_model {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 4> kUses{"identity", "calibrated", "derived", "prediction"};
 
 Use use_of(const std::string& text) {
-  if (text == "identity") return Use::kIdentity;
-  return text == "calibration" ? Use::kCalibration : Use::kPrediction;
+  for (std::size_t i = 0; i < kUses.size(); ++i) {
+    if (kUses[i] == text) return static_cast<Use>(i);
+  }
+  throw std::runtime_error("no use is called " + text);
+}
+
+Check check_of(const Json& json, Use use) {
+  Check out;
+  out.what = json.at("what").get<std::string>();
+  out.unit = json.at("unit").get<std::string>();
+  out.published = json.at("published").get<double>();
+  if (use == Use::kPrediction) {
+    out.at_most = json.value("at_most", false);
+  } else {
+    out.low = json.at("low").get<double>();
+    out.high = json.at("high").get<double>();
+  }
+  return out;
+}
+
+/// The model's number for each check, and the bands of predictions.
+void compute(PublishedRow& row, RowFunction function, const Inputs& inputs) {
+  const auto set = row.preset.empty() ? ParameterSet{} : preset(row.preset).value();
+  const auto results = function(row.preset.empty() ? Parameters{} : set.resolve(), inputs);
+  if (results.size() < row.checks.size()) throw std::runtime_error("checks without a result");
+  for (std::size_t i = 0; i < row.checks.size(); ++i) row.checks[i].model = results[i];
+  if (row.use != Use::kPrediction) return;
+  const auto drawn = draw(set);
+  for (std::size_t i = 0; i < row.checks.size(); ++i) {
+    row.checks[i].band = band(drawn, [&](const Parameters& p) { return function(p, inputs)[i]; });
+  }
 }
 
 PublishedRow row_of(const Json& json) {
@@ -29,37 +59,17 @@ PublishedRow row_of(const Json& json) {
   row.mark = json.at("mark").get<std::string>();
   row.preset = json.value("preset", "");
   row.reason = json.value("reason", "");
+  for (const auto& check : json.at("checks")) row.checks.push_back(check_of(check, row.use));
+  const RowFunction function = row_function(json.at("compute").get<std::string>());
+  if (function == nullptr) throw std::runtime_error("a row that nothing computes");
   const auto& inputs = json.at("inputs");
-  const auto results = compute_row(
-      row.number, [&inputs](const char* name) { return inputs.at(name).get<double>(); });
-  const auto& checks = json.at("checks");
-  if (results.size() != checks.size()) {
-    throw std::runtime_error("row " + std::to_string(row.number) + " has other checks");
-  }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto& check = checks[i];
-    row.checks.push_back({check.at("what").get<std::string>(), check.at("unit").get<std::string>(),
-                          check.at("published").get<double>(), check.at("low").get<double>(),
-                          check.at("high").get<double>(), results[i]});
-  }
+  compute(row, function, [&inputs](const char* name) { return inputs.at(name).get<double>(); });
   return row;
 }
 
 }  // namespace
 
-std::string_view to_string(Use use) {
-  switch (use) {
-    case Use::kIdentity:
-      return "identity";
-    case Use::kCalibration:
-      return "calibrated";
-    case Use::kPrediction:
-      break;
-  }
-  return "predicted";
-}
-
-bool PublishedRow::holds() const { return std::ranges::all_of(checks, &Check::holds); }
+std::string_view to_string(Use use) { return kUses[static_cast<std::size_t>(use)]; }
 
 std::expected<std::vector<PublishedRow>, std::string> published_rows() {
   try {
@@ -70,6 +80,30 @@ std::expected<std::vector<PublishedRow>, std::string> published_rows() {
   } catch (const std::exception& error) {
     return std::unexpected("published.json: " + std::string(error.what()));
   }
+}
+
+Tally tally(const std::vector<PublishedRow>& rows, Use use) {
+  Tally out;
+  for (const auto& row : rows) {
+    for (const auto& check : row.checks) {
+      if (row.use != use || check.at_most) continue;
+      out.figures += 1;
+      out.hold += row.holds(check) ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+Tally tally_limits(const std::vector<PublishedRow>& rows) {
+  Tally out;
+  for (const auto& row : rows) {
+    for (const auto& check : row.checks) {
+      if (!check.at_most) continue;
+      out.figures += 1;
+      out.hold += row.holds(check) ? 1 : 0;
+    }
+  }
+  return out;
 }
 
 }  // namespace iwarp::offload_model

@@ -3,17 +3,21 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <string>
+#include <string_view>
 #include <vector>
+
+#include "iwarp/offload_model/parameters.hpp"
 
 namespace iwarp::offload_model {
 
 using Inputs = std::function<double(const char* name)>;
-/// One number per check of the row, in its order and unit.
+/// At least one number per check of the row, in its order and unit.
 using RowResults = std::vector<double>;
+/// `p`: the row's preset, or one drawn around it; rows without a preset do not look at it. `in`
+/// throws std::out_of_range for a name the row lacks.
+using RowFunction = RowResults (*)(const Parameters& p, const Inputs& in);
 
-/// Empty: there is no such row. `input` throws std::out_of_range for a name the row lacks.
-RowResults compute_row(int number, const Inputs& input);
+/// nullptr: nothing is called that.
+RowFunction row_function(std::string_view compute);
 
 }  // namespace iwarp::offload_model

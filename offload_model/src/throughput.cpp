@@ -31,17 +31,23 @@ double copies_of(Mode mode, const Workload& w) {
 
 }  // namespace
 
+double card_ns(const Parameters& p, double size) {
+  return p.nic_message + size * kBitsPerOctet / p.nic_rate;
+}
+
 /// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x)
-Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores) {
+Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
+                      double application) {
   const auto cost = message_cost(mode, p, w);
   const auto bits = w.size * kBitsPerOctet;
+  const auto own = w.size * application;
   const bool card = mode == Mode::kToe || mode == Mode::kRnic;
   std::array limits{
       Throughput{wire_of(mode, p, w).efficiency * p.link, "link"},
-      Throughput{cores * bits / cost.tx.total(), "sender's processor"},
-      Throughput{cores * bits / cost.rx.total(), "receiver's processor"},
+      Throughput{cores * bits / (cost.tx.total() + own), "sender's processor"},
+      Throughput{cores * bits / (cost.rx.total() + own), "receiver's processor"},
       Throughput{memory_limit(p.memory_bus, copies_of(mode, w)), "memory bus"},
-      Throughput{card ? bits / (p.nic_message + bits / p.nic_rate) : p.link, "card"},
+      Throughput{card ? bits / card_ns(p, w.size) : p.link, "card"},
   };
   return *std::ranges::min_element(limits, {}, &Throughput::gbps);
 }

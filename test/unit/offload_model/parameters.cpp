@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <string>
 
+#include "iwarp/offload_model/json_depth.hpp"
+
 using namespace iwarp::offload_model;
 
 namespace {
@@ -53,6 +55,11 @@ TEST_CASE("times are nanoseconds once resolved") {
   CHECK(p.link == set.at("link"));
 }
 
+TEST_CASE("a parameter that earlier versions wrote and this one does without is passed over") {
+  const auto base = *preset("100g");
+  CHECK(parse_parameters(file_with(R"("nic_lag": {"value": 1, "unit": "ns"})"), &base).has_value());
+}
+
 TEST_CASE("an unknown preset is refused with the names there are") {
   const auto none = preset("1999");
   REQUIRE_FALSE(none.has_value());
@@ -65,6 +72,8 @@ TEST_CASE("bad files are refused with key and unit") {
   CHECK(contains(error_of("not json"), "not JSON"));
   CHECK(contains(error_of("{}"), "parameters"));
   CHECK(contains(error_of(R"({"parameters": 7})"), "parameters"));
+  const auto deep = std::string(200'000, '[') + std::string(200'000, ']');
+  CHECK(contains(error_of(R"({"parameters": {}, "machine": {"a": )" + deep + "}}"), "too deep"));
   CHECK(contains(error_of(file_with(R"("speed": {})")), "no parameter speed"));
   const auto ack = [](std::string_view rest) {
     return error_of(file_with(R"("ack": )" + std::string(rest)));
@@ -106,4 +115,12 @@ TEST_CASE("a host's description is kept as text") {
   REQUIRE(set.has_value());
   CHECK(set->machine == std::vector<std::pair<std::string, std::string>>{{"kernel", "6.1"},
                                                                          {"virtualised", "true"}});
+}
+
+TEST_CASE("depth counts what is open, and not what a text only quotes") {
+  CHECK_FALSE(nested_too_deep("[[]]", 2));
+  CHECK(nested_too_deep("[[]]", 1));
+  CHECK_FALSE(nested_too_deep("[{},{},[],[]]", 2));
+  CHECK_FALSE(nested_too_deep(R"(["[[[\"[[["])", 1));
+  CHECK(nested_too_deep(R"(["\\",[]])", 1));
 }

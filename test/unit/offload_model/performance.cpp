@@ -48,6 +48,14 @@ TEST_CASE("each limit in turn") {
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "link");
 }
 
+TEST_CASE("the program's own work takes part in the limit of the processors, not of the card") {
+  auto p = free_of_cost();
+  p.copy_rx = 4;
+  CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1, 4).gbps == Approx(1));
+  CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 2, 4).gbps == Approx(2));
+  CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1, 0.1).limit == "link");
+}
+
 TEST_CASE("load is proportional to the rate") {
   auto p = free_of_cost();
   p.copy_tx = 1;
@@ -144,4 +152,20 @@ TEST_CASE("registration on the critical path moves the latency crossover up") {
   const auto cached = latency_crossover(p, kCached, false, 0);
   CHECK(cached.kind == kAlways);
   CHECK(from(latency_crossover(p, w, true, 2)) > from(latency_crossover(p, w, true, 1)));
+}
+
+TEST_CASE("an RNIC begins to beat a TOE later than it does sockets, or not at all later") {
+  for (const auto& name : preset_names()) {
+    CAPTURE(name);
+    const auto p = preset_parameters(name.c_str());
+    const Workload each;
+    const auto toe = from(cpu_crossover(p, each, Mode::kToe));
+    CHECK(toe > from(cpu_crossover(p, each)));
+    auto w = each;
+    w.size = toe;
+    CHECK(message_cost(Mode::kRnic, p, w).total() < message_cost(Mode::kToe, p, w).total());
+    w.size = toe - 1;
+    CHECK(message_cost(Mode::kRnic, p, w).total() >= message_cost(Mode::kToe, p, w).total());
+    CHECK(cpu_crossover(p, kCached, Mode::kToe).kind == kAlways);
+  }
 }

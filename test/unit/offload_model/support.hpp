@@ -21,7 +21,6 @@ inline Parameters free_of_cost() {
   p.page = 4096;
   p.toe_call = 16384;
   p.nic_rate = 8;
-  p.nic_lag = 1;
   p.memory_bus = 1000;
   return p;
 }

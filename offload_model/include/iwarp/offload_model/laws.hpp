@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 
 #include "iwarp/offload_model/performance.hpp"
 
@@ -31,11 +30,10 @@ inline double best_split(const Laws& l) {
   return std::min(1.0, (l.gamma + l.beta) / (l.beta * (1 + l.alpha)));
 }
 
-/// The ratios of going from sockets to `mode` (kToe or kRnic), on the busier side. `application`
-/// is the program's own processor time per octet, in nanoseconds.
+/// The ratios of going from sockets to `mode` (kToe or kRnic), on the side that sockets keep
+/// busier. `application` is the program's own processor time per octet, in nanoseconds. gain() of
+/// them is what throughput() says with one processor, where link, that side or the card is the
+/// limit.
 Laws ratios(Mode mode, const Parameters& p, const Workload& w, double application);
-
-/// In words: what offloading to `mode` brings at these ratios, and why not more.
-std::string verdict(const Laws& l);
 
 }  // namespace iwarp::offload_model

@@ -24,7 +24,7 @@ struct Parameters {
   double post, doorbell, doorbell_batch, completion;
   double register_fixed, register_page, deregister_fixed, deregister_page, page, cache_lookup;
   double pin_page, zerocopy_notify, toe_call, toe_descriptor, toe_completion;
-  double coalesce, dma_latency, nic_latency, nic_message, nic_rate, nic_lag, memory_bus;
+  double coalesce, dma_latency, nic_latency, nic_message, nic_rate, memory_bus;
 };
 
 /// One row of the table that ties a JSON key to a member.

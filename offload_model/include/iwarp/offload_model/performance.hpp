@@ -14,10 +14,14 @@ namespace iwarp::offload_model {
 struct Throughput {
   double gbps = 0;  ///< of message octets
   std::string_view
-      limit;  ///< "link", "sender's processor", "receiver's processor", "NIC", "memory bus"
+      limit;  ///< "link", "sender's processor", "receiver's processor", "card", "memory bus"
 };
-/// The most that one connection moves with `cores` processors on either side.
-Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores);
+/// The most that one connection moves with `cores` processors on either side. `application` is the
+/// program's own processor time per octet, at both ends, in nanoseconds.
+Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
+                      double application = 0);
+/// The card's own time for a message, whoever waits for it, in nanoseconds.
+double card_ns(const Parameters& p, double size);
 
 /// Processors kept busy at `gbps` of message octets; both sides, no upper bound.
 struct Load {
@@ -40,13 +44,13 @@ struct Crossover {
 /// The smallest size, 1 octet to 1 GiB, for which `better` holds.
 Crossover first_size(const std::function<bool(double)>& better);
 
-/// (d) costs less processor time than (a), as the workload has registration and advertisement.
-Crossover cpu_crossover(const Parameters& p, const Workload& w);
-/// The straight lines through both costs, without steps: (F_d - F_a) / (m_a - m_d).
+/// (d) costs less processor time than `other`, as the workload has registration and advertisement.
+Crossover cpu_crossover(const Parameters& p, const Workload& w, Mode other = Mode::kSockets);
+/// Of (d) and (a): the straight lines through both costs, without steps: (F_d - F_a) / (m_a - m_d).
 Crossover linear_crossover(const Parameters& p, const Workload& w);
-/// (d) is there sooner than (a).
+/// (d) is there sooner than `other`.
 Crossover latency_crossover(const Parameters& p, const Workload& w, bool advertise,
-                            double registrations);
+                            double registrations, Mode other = Mode::kSockets);
 /// Sending without copy pays: pinning and a notification against the copy from memory.
 Crossover zerocopy_crossover(const Parameters& p);
 /// u*: transfers after which registering both buffers has paid for itself; nullopt: never.

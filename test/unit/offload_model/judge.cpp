@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that are made up from known costs: the fit finds these again, the judgement holds where
+// iWARP costs what it should, and says so where it does not.
+#include "iwarp/offload_model/judge.hpp"
+
+#include <doctest/doctest.h>
+
+#include "iwarp/offload_model/statistics.hpp"
+#include "support.hpp"
+
+using namespace iwarp::offload_model;
+using doctest::Approx;
+
+namespace {
+
+constexpr SocketCosts kTrue{300, 500, 4000, 0.2, 1000};  // ns: send, receive, piece, octet, switch
+
+/// Costs exactly what kTrue says, times `factor`.
+Record run(const char* mode, std::uint64_t size, std::uint64_t read, double factor = 1) {
+  Record out;
+  out.mode = mode;
+  out.crc = "off";
+  out.size = size;
+  out.read = read;
+  out.messages = 10'000;
+  auto& tx = out.tx.counters;
+  tx.send_calls = out.messages;
+  tx.octets_sent = out.messages * size;
+  auto& rx = out.rx.counters;
+  rx.octets_received = tx.octets_sent;
+  rx.receive_calls = std::max<std::uint64_t>(1, tx.octets_sent / read) + 1400;
+  out.tx.segments_sent = static_cast<double>(tx.octets_sent / 65483 + 3300);
+  out.rx.segments_received = out.tx.segments_sent;
+  out.tx.switches = 900;
+  out.tx.cpu_ns = factor * predict(kTrue, observation_of(out));
+  return out;
+}
+
+std::vector<Record> runs(double factor, double noise = 0) {
+  std::vector<Record> out;
+  for (const double luck : {1.0, 1 + noise, 1 - noise}) {
+    for (const std::uint64_t size : {64U, 1024U, 16384U, 65536U, 1048576U}) {
+      for (const std::uint64_t read : {4096U, 262144U}) {
+        out.push_back(run("sockets", size, read, luck));
+      }
+      out.push_back(run("iwarp", size, 262144, factor * luck));
+    }
+  }
+  return out;
+}
+
+Machine machine() {
+  Machine out{.host = free_of_cost(), .crc = {}};
+  out.host.copy_llc = 0.02;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the costs of sockets are found again, and foretell a size that is left out") {
+  const auto sockets = std::vector<Record>{
+      run("sockets", 64, 4096), run("sockets", 4096, 4096), run("sockets", 65536, 262144),
+      run("sockets", 65536, 2048), run("sockets", 1048576, 8192)};
+  const auto costs = fit_sockets(sockets, free_of_cost());
+  for (const auto& record : sockets) {
+    CHECK(predict(costs, observation_of(record)) == Approx(record.cpu_ns()).epsilon(0.01));
+  }
+  CHECK(leave_one_size_out(sockets, free_of_cost()).mean < 0.2);
+  const auto host = with_sockets(free_of_cost(), costs);
+  CHECK(host.copy_tx + host.copy_rx == Approx(costs[3]));
+  CHECK(host.segment_tx == host.segment_rx);
+}
+
+TEST_CASE("iWARP that costs what it should is judged to hold, and what does not is not") {
+  const auto good = judge(runs(1), machine());
+  REQUIRE(good.has_value());
+  CHECK(good->points.size() == 5);
+  CHECK(good->fitted.size() == 10);
+  CHECK(good->holds());
+  CHECK_FALSE(good->noise_limited());
+  const auto bad = judge(runs(1.5), machine());
+  REQUIRE(bad.has_value());
+  CHECK_FALSE(bad->holds());
+}
+
+TEST_CASE("identical runs that differ much are noise") {
+  const auto noisy = judge(runs(1, 0.3), machine());
+  REQUIRE(noisy.has_value());
+  CHECK(noisy->noise_limited());
+}
+
+TEST_CASE("without sockets of several sizes, or without iWARP, there is no judgement") {
+  CHECK_FALSE(judge({}, machine()).has_value());
+  CHECK_FALSE(judge({run("iwarp", 64, 64)}, machine()).has_value());
+  CHECK_FALSE(judge({run("sockets", 64, 64), run("sockets", 128, 64)}, machine()).has_value());
+}
+
+TEST_CASE("of runs of one kind the middle one stands for all, with its own counts") {
+  auto all = std::vector{run("sockets", 64, 64, 3), run("sockets", 64, 64, 1),
+                         run("sockets", 64, 64, 2), run("sockets", 128, 64, 9)};
+  all[2].seconds = 7;
+  const auto kinds = medians(all);
+  REQUIRE(kinds.size() == 2);
+  CHECK(kinds[0].seconds == 7);
+}
+
+TEST_CASE("the share of copying is of the runs with the largest receive calls") {
+  auto host = free_of_cost();
+  host.copy_llc = 0.01;
+  host.copy_tx = host.copy_rx = 0.1;
+  const auto shares = measured_shares(host, {run("sockets", 65536, 2048, 100),
+                                             run("sockets", 65536, 262144), run("iwarp", 64, 64)});
+  REQUIRE(shares.size() == 1);
+  CHECK(shares[0].size == 65536);
+  CHECK(shares[0].low > 0.01);
+  CHECK(shares[0].low < shares[0].high);
+  CHECK(shares[0].high < 1);
+}
+
+TEST_CASE("median and quartiles") {
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(sample_of({1, 2, 3, 4, 5}).value == 3);
+  CHECK(sample_of({1, 2, 3, 4, 5}).spread == Approx(2.0 / 3));
+  CHECK(sample_of({0, 0, 0}).spread == 0);
+}
