@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of iwarp, one file each. Each adds itself to the command line and, when it is the
-// one chosen, leaves what to run. What runs returns the exit status or throws Error.
+// The subcommands of iwarp, one folder each.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
+#include "command_line/command.hpp"
 
 namespace iwarp::apps {
 
-using Run = std::function<int()>;
-
-void add_demo(CLI::App& app, Run& run);
-void add_serve(CLI::App& app, Run& run);
-void add_get(CLI::App& app, Run& run);
-void add_put(CLI::App& app, Run& run);
-void add_ping(CLI::App& app, Run& run);
-void add_perf(CLI::App& app, Run& run);
-void add_conform(CLI::App& app, Run& run);
-void add_cost(CLI::App& app, Run& run);
-void add_run(CLI::App& app, Run& run);
-void add_info(CLI::App& app, Run& run);
+cli::Command demo_command();
+cli::Command serve_command();
+cli::Command get_command();
+cli::Command put_command();
+cli::Command ping_command();
+cli::Command perf_command();
+cli::Command conform_command();
+cli::Command cost_command();
+cli::Command run_command();
+cli::Command info_command();
 
 }  // namespace iwarp::apps

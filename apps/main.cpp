@@ -1,84 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 // The iwarp command: reads the command line, runs one subcommand, and turns what it throws into one
 // line on standard error. Exit status: 0 done, 1 failed, 2 the command line makes no sense.
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
+#include "command_line/help.hpp"
+#include "command_line/parse.hpp"
+#include "command_line/self_commands.hpp"
 #include "commands.hpp"
 #include "common/error.hpp"
+#include "iwarp/version.hpp"
+
+namespace iwarp::apps {
 
 namespace {
 
-constexpr const char* kIntro =
-    "iWARP in user space: RDMA over ordinary TCP sockets (RFC 5040, 5041, 5044).\n"
-    "One side registers memory and tells the other its STag; the other then reads and writes that\n"
-    "memory directly, while the owner's program sleeps.\n";
-
-constexpr const char* kFooter =
-    "Start with:  iwarp demo\n"
-    "Each command has its own help:  iwarp get --help";
-
-/// The name of the subcommand that was being read, for the error line.
-std::string command_name(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? "iwarp" : "iwarp " + chosen.front()->get_name();
-}
-
-/// What CLI11 says about the command line, in one line that leads on.
-std::string usage_text(const CLI::App& app, const CLI::ParseError& error, const char* word) {
-  std::string text = error.what();
-  text = text.substr(0, text.find('\n'));
-  if (app.get_subcommands().empty()) {
-    const bool is_option = word != nullptr && word[0] == '-';
-    if (word == nullptr) text = "which command?";
-    if (word != nullptr && !is_option) text = std::string("there is no command ") + word;
-  }
-  return text + " (see " + command_name(app) + " --help)";
-}
-
-int fail(const CLI::App& app, const char* text, int status) {
-  std::fprintf(stderr, "%s: %s\n", command_name(app).c_str(), text);
+int fail(const std::string& command, const std::string& text, int status) {
+  std::fprintf(stderr, "%s: %s\n", command.c_str(), text.c_str());
   return status;
 }
 
-int run_command(int argc, char** argv) {
-  CLI::App app(kIntro, "iwarp");
-  app.footer(kFooter);
-  app.require_subcommand(1);
-  app.get_formatter()->column_width(32);
-  iwarp::apps::Run run;
-  iwarp::apps::add_demo(app, run);
-  iwarp::apps::add_serve(app, run);
-  iwarp::apps::add_get(app, run);
-  iwarp::apps::add_put(app, run);
-  iwarp::apps::add_ping(app, run);
-  iwarp::apps::add_perf(app, run);
-  iwarp::apps::add_conform(app, run);
-  iwarp::apps::add_cost(app, run);
-  iwarp::apps::add_run(app, run);
-  iwarp::apps::add_info(app, run);
+/// What stands in the buffer may not fit the disk; then the command has not done what was asked.
+void flush_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw Error("cannot write standard output: " + errno_text());
+  }
+}
 
+cli::Command root_command() {
+  cli::Command root("iwarp",
+                    "iWARP in user space: RDMA over ordinary TCP sockets (RFC 5040, 5041, 5044).\n"
+                    "One side registers memory and tells the other its STag; the other then reads\n"
+                    "and writes that memory directly, while the owner's program sleeps.");
+  root.usage = "iwarp COMMAND [OPTION...] [ARGUMENT...]\n       iwarp --version";
+  root.commands = {demo_command(), serve_command(), get_command(), put_command(),
+                   ping_command(), perf_command(),  run_command(), conform_command(),
+                   cost_command(), info_command()};
+  root.notes = "Start with:  iwarp demo\nEach command has its own help:  iwarp get --help";
+  return root;
+}
+
+int run_invocation(const cli::Invocation& invocation) {
+  if (invocation.wants_version) {
+    std::printf("iwarp %s\n", iwarp::kVersion);
+  } else if (invocation.wants_help) {
+    std::fputs(cli::help_text(invocation.path).c_str(), stdout);
+  } else {
+    const int status = invocation.path.back()->run(invocation.given);
+    flush_output();
+    return status;
+  }
+  flush_output();
+  return 0;
+}
+
+int run_words(int argc, char** argv) {
+  auto root = root_command();
+  cli::add_self_commands(root, iwarp::kVersion);
   // A file above the limit of this process is an error of its write, not the end of a server.
   std::signal(SIGXFSZ, SIG_IGN);
+  const auto invocation = cli::parse(root, argc, argv);
+  if (!invocation) {
+    const auto& [command, text] = invocation.error();
+    return fail(command, text + " (see " + command + " --help)", kExitUsage);
+  }
+  const auto command = cli::path_text(invocation->path);
   try {
-    app.parse(argc, argv);
-    return run();
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    return fail(app, usage_text(app, error, argc > 1 ? argv[1] : nullptr).c_str(),
-                iwarp::apps::kExitUsage);
-  } catch (const iwarp::apps::UsageError& error) {
-    return fail(app, error.what(), iwarp::apps::kExitUsage);
+    return run_invocation(*invocation);
+  } catch (const UsageError& error) {
+    return fail(command, error.what(), kExitUsage);
   } catch (const std::exception& error) {
-    return fail(app, error.what(), iwarp::apps::kExitFailure);
+    return fail(command, error.what(), kExitFailure);
   }
 }
 
 }  // namespace
 
+}  // namespace iwarp::apps
+
 int main(int argc, char** argv) {
   try {
-    return run_command(argc, argv);
+    return iwarp::apps::run_words(argc, argv);
   } catch (...) {
     std::fputs("iwarp: out of memory\n", stderr);
     return iwarp::apps::kExitFailure;

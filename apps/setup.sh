@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a build and the tests need, and how to get it from apt. Sourced by apps/demo.sh and
 # test/run.sh; the lists below are the only place where a package is named. Nothing is installed,
-# and the network is not touched, when everything is there. Does not know other package managers.
+# and the network is not touched, when everything is there. What takes long says so, and how far it
+# is. Does not know other package managers.
 
 build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
@@ -10,6 +11,8 @@ build_packages=(
   libjs-vega)  # the plotting library inside the page of `iwarp cost report`
 boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers
 test_packages=(tshark clang-format-19 clang-tidy-19)
+# What README.md runs on the stack.
+programs_packages=(rdmacm-utils ibverbs-utils perftest)
 verbs_packages=(  # programs that are run, unmodified, on our libibverbs and librdmacm
   rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2)
 # To compare with, see test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
@@ -65,22 +68,51 @@ install_packages() {
     return 1
   fi
 
+  echo "Reading the lists of packages (apt-get update)"
   as_root apt-get update -qq
   if ! boost_is_installed; then
     for package in "${boost_packages[@]}"; do
       if is_offered "$package"; then missing+=("$package"); break; fi
     done
   fi
-  echo "Installing: ${missing[*]}"
+  echo "Installing ${#missing[@]} packages and what they need: ${missing[*]}"
   as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
+    apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" 2>&1 |
+    progress '^([^EWNd]|E[^:r]|W[^:]|N[^:]|d[^p])' || { echo "error: apt-get could not install them" >&2; return 1; }
 }
 
-# configure_and_build PRESET [CMAKE_BUILD_OPTION...]
+# progress PATTERN: passes lines on; of those that match, where nobody watches, one every ten seconds.
+progress() {
+  local line next=0
+  while IFS= read -r line; do
+    if [[ ! $line =~ $1 ]]; then
+      echo "$line"
+    elif [ "$SECONDS" -ge "$next" ]; then
+      echo "  $line"
+      next=$((SECONDS + 10))
+    fi
+  done
+}
+
+# run_ninja COMMAND...: on a terminal ninja rewrites one line by itself.
+run_ninja() {
+  export NINJA_STATUS='[%f of %t] '
+  if [ -t 1 ]; then "$@"; else "$@" | progress '^\[[0-9]+ of [0-9]+\]'; fi
+}
+
+# configure_and_build PRESET SECONDS [CMAKE_BUILD_OPTION...]: SECONDS of processor time are what the
+# first build takes; for the announcement.
 configure_and_build() {
-  local preset=$1
-  shift
-  echo "Building ($preset) in build/$preset"
-  cmake --preset "$preset" --log-level=NOTICE >/dev/null
-  cmake --build --preset "$preset" "$@" -- --quiet
+  local preset=$1 work=$2 started=$SECONDS werror=()
+  shift 2
+  if [ -f "build/$preset/build.ninja" ]; then
+    echo "Building what has changed since the last time ($preset, in build/$preset)"
+  else
+    echo "Building ($preset, in build/$preset): about $((work / $(nproc) / 60 + 1)) min on" \
+      "$(nproc) processors this time, seconds from then on"
+  fi
+  if [ "${CI:-}" = true ]; then werror=(-DIWARP_WERROR=ON); fi
+  cmake --preset "$preset" --log-level=NOTICE "${werror[@]}" >/dev/null
+  run_ninja cmake --build --preset "$preset" "$@"
+  echo "Up to date after $((SECONDS - started)) s."
 }

@@ -30,9 +30,10 @@ std::string to_text(const net::CmEvent& event) {
     return words.empty() ? "the peer rejected the connection"
                          : "the peer rejected the connection: " + printable(words);
   }
-  // `why` repeats a system error in more detail; the named errors speak for themselves.
+  // `why` repeats a system error in more detail and names an unknown host; the other named errors
+  // speak for themselves.
   if (event.error && event.error != verbs::Errc::kSystem &&
-      event.error != verbs::Errc::kMpaProtocol) {
+      event.error != verbs::Errc::kAddressInvalid && event.error != verbs::Errc::kMpaProtocol) {
     return to_text(event.error);
   }
   if (!event.why.empty()) return lower_first(event.why);

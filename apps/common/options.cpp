@@ -2,13 +2,13 @@
 // Common options: their help texts, and their translation into connection options.
 #include "common/options.hpp"
 
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <charconv>
-
+#include "command_line/help.hpp"
 #include "common/error.hpp"
 #include "common/trace.hpp"
 
@@ -20,7 +20,8 @@ constexpr std::size_t kMinFpdu = 128;
 constexpr std::size_t kMaxFpdu = 64768;
 
 std::string check_fpdu(const std::string& text) {
-  return parse_fpdu(text) ? "" : "not emss, max or a number from 128 to 64768: " + text;
+  return parse_fpdu(text) ? ""
+                          : "not emss, max or a number from 128 to 64768: " + cli::excerpt(text);
 }
 
 mpa::Rtr rtr_kind(const std::string& name) {
@@ -32,56 +33,41 @@ mpa::Rtr rtr_kind(const std::string& name) {
 
 }  // namespace
 
-void add_common_options(CLI::App& command, CommonOptions& options) {
-  auto* group = command.add_option_group("Connection", "How the MPA connection shall be");
-  const auto choice = [group](const char* name, std::string& value,
-                              const std::vector<std::string>& of, const char* help) {
-    group->add_option(name, value, help)
-        ->check(without_name(CLI::IsMember(of)))
-        ->type_name(CLI::detail::join(of, "|"))
-        ->capture_default_str();
-  };
-  choice("--mpa-rev", options.mpa_rev, {"1", "2", "2-only"},
-         "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). A peer that\n"
-         "goes away when asked for 2 is asked again for 1, but\n"
-         "not with 2-only");
-  choice("--crc", options.crc, {"on", "off"},
-         "CRC32c over each frame; used unless both sides say off");
-  group->add_flag("--markers", options.markers, "Ask the peer for markers in what we receive");
-  choice("--rtr", options.rtr, {"none", "write", "read", "send"},
-         "Ready-to-receive message of revision 2; none means\n"
-         "client-server mode. Some adapters insist on one");
-  group
-      ->add_option("--fpdu", options.fpdu,
-                   "Largest frame we send: emss fits a TCP segment, the rule\n"
-                   "of RFC 5044; N is 128 to 64768. max is faster between\n"
-                   "software peers, but adapters may dislike it")
-      ->check(CLI::Validator(check_fpdu, ""))
-      ->type_name("emss|max|N")
-      ->capture_default_str();
-  choice("--placement", options.placement, {"verified", "direct"},
-         "verified: check the CRC, then place. direct: place while\n"
-         "receiving; a wrong CRC leaves the buffer undefined");
-  choice("--extensions", options.extensions, {"auto", "off"},
-         "Atomics and immediate data (RFC 7306): auto offers them\n"
-         "with 8 octets behind the private data; a peer that does\n"
-         "not know these shows them to its program");
-  group
-      ->add_option("--first-fpdu-delay", options.first_fpdu_delay_ms,
-                   "When connecting, wait so long behind the peer's Reply.\n"
-                   "100 helps where siw of an unrepaired Linux kernel is the\n"
-                   "server and now and then a connection hangs at once")
-      ->check(without_name(CLI::Range(0U, 4000U)))
-      ->type_name("MS")
-      ->capture_default_str();
-  group
-      ->add_option("-C,--congestion", options.congestion,
-                   "TCP's congestion control, by the name that the system\n"
-                   "has for it, such as cubic; the default is the system's")
-      ->check(CLI::Validator(congestion_fault, ""))
-      ->type_name("NAME");
-  group->add_option("--trace", options.trace, "Record every octet in a capture file for Wireshark")
-      ->type_name("FILE.pcap");
+void add_common_options(cli::Command& command, CommonOptions& options) {
+  command.begin_group(cli::kConnectionGroup);
+  command.choice("--mpa-rev", options.mpa_rev, {"1", "2", "2-only"},
+                 "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). A peer that goes away when asked for "
+                 "2 is asked again for 1, but not with 2-only");
+  command.choice("--crc", options.crc, {"on", "off"},
+                 "CRC32c over each frame; used unless both sides say off");
+  command.flag("--markers", options.markers, "Ask the peer for markers in what we receive");
+  command.choice("--rtr", options.rtr, {"none", "write", "read", "send"},
+                 "Ready-to-receive message of revision 2; none means client-server mode. Some "
+                 "adapters insist on one");
+  command
+      .text("--fpdu", "emss|max|N", options.fpdu,
+            "Largest frame we send: emss fits a TCP segment, the rule of RFC 5044; N is 128 to "
+            "64768. max is faster between software peers, but adapters may dislike it")
+      .check(check_fpdu);
+  command.choice("--placement", options.placement, {"verified", "direct"},
+                 "verified: check the CRC, then place. direct: place while receiving; a wrong CRC "
+                 "leaves the buffer undefined");
+  command.choice("--extensions", options.extensions, {"auto", "off"},
+                 "Atomics and immediate data (RFC 7306): auto offers them with 8 octets behind the "
+                 "private data; a peer that does not know these shows them to its program");
+  command.number("--first-fpdu-delay", "MS", options.first_fpdu_delay_ms, {0, 4000},
+                 "When connecting, wait so long behind the peer's Reply. 100 helps where siw of an "
+                 "unrepaired Linux kernel is the server and now and then a connection hangs at "
+                 "once");
+  command
+      .text("-C,--congestion", "NAME", options.congestion,
+            "TCP's congestion control, by the name that the system has for it, such as cubic; the "
+            "default is the system's")
+      .check(congestion_fault);
+  command
+      .text("--trace", "FILE.pcap", options.trace,
+            "Record every octet in a capture file for Wireshark")
+      .completes(cli::Completion::kFile);
 }
 
 verbs::ConnectionOptions connection_options(const CommonOptions& options) {
@@ -117,54 +103,17 @@ std::string congestion_fault(const std::string& name) {
   const bool taken =
       size != 0 && ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0;
   ::close(fd);
-  return taken ? "" : std::string("not a congestion control that TCP may use here, see ") + kList;
+  if (taken) return "";
+  return fmt::format("not a congestion control that TCP may use here, see {}", kList);
 }
 
 std::optional<std::size_t> parse_fpdu(std::string_view text) {
   if (text == "emss") return 0;
   if (text == "max") return kMaxFpdu;
-  const auto number = parse_size(text);
+  const auto number = cli::parse_size(text);
   if (!number || *number < kMinFpdu || *number > kMaxFpdu) return std::nullopt;
   return static_cast<std::size_t>(*number);
 }
-
-std::optional<std::uint64_t> parse_size(std::string_view text) {
-  unsigned shift = 0;
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 'K':
-        shift = 10;
-        break;
-      case 'M':
-        shift = 20;
-        break;
-      case 'G':
-        shift = 30;
-        break;
-      default:
-        break;
-    }
-  }
-  if (shift != 0) text.remove_suffix(1);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
-  if (number > kLimit >> shift) return std::nullopt;
-  return number << shift;
-}
-
-CLI::Validator size_suffix() {
-  return {[](std::string& text) -> std::string {
-            const auto size = parse_size(text);
-            if (!size) return "not a size such as 4096, 64K or 1M: " + text;
-            text = std::to_string(*size);
-            return "";
-          },
-          ""};
-}
-
-CLI::Validator without_name(CLI::Validator validator) { return validator.description(""); }
 
 net::Address address_argument(const std::string& text, std::uint16_t default_port) {
   auto address = net::parse_address(text, default_port);

@@ -2,11 +2,11 @@
 // The options that all commands take: how the connection shall be, and where to record it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "command_line/command.hpp"
 #include "iwarp/net/connection_manager.hpp"
 
 namespace iwarp::apps {
@@ -27,7 +27,7 @@ struct CommonOptions {
 
 /// Adds --mpa-rev, --crc, --markers, --rtr, --fpdu, --placement, --extensions, --first-fpdu-delay,
 /// --congestion and --trace to a command.
-void add_common_options(CLI::App& command, CommonOptions& options);
+void add_common_options(cli::Command& command, CommonOptions& options);
 
 /// What they mean for a connection. UsageError: they contradict each other.
 verbs::ConnectionOptions connection_options(const CommonOptions& options);
@@ -40,15 +40,6 @@ std::string congestion_fault(const std::string& name);
 
 /// "emss": 0, "max": the largest ULPDU, or a number in 128..64768; nullopt: none of these.
 std::optional<std::size_t> parse_fpdu(std::string_view text);
-
-/// "4096", "64K", "1M", "2G" (powers of 1024); nullopt: no such number, or above 2^63.
-std::optional<std::uint64_t> parse_size(std::string_view text);
-
-/// The same check, without its lengthy description in the help text.
-CLI::Validator without_name(CLI::Validator validator);
-
-/// CLI11 transformer around parse_size().
-CLI::Validator size_suffix();
 
 /// An address for connecting or listening. UsageError: it is none.
 net::Address address_argument(const std::string& text, std::uint16_t default_port);

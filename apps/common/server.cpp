@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "common/error.hpp"
+#include "common/listen_error.hpp"
 #include "common/session.hpp"
 #include "common/stop.hpp"
 #include "common/trace.hpp"
@@ -73,8 +74,9 @@ void run_server(const std::string& what, const ServerOptions& server, const Comm
   const net::ListenOptions options{.connection = connection_options(common),
                                    .congestion = common.congestion,
                                    .tap = make_tap_factory(common.trace)};
-  const auto listener = check(rnic->listen(server.listen, options, *events),
-                              "cannot listen on " + net::to_string(server.listen));
+  auto listening = rnic->listen(server.listen, options, *events);
+  if (!listening) throw cannot_listen(server.listen, listening.error());
+  const auto listener = std::move(*listening);
   log_line("iwarp " + what + ": listening on " + net::to_string(listener->local()));
 
   while (!stop_requested()) {

@@ -13,6 +13,18 @@ namespace iwarp::apps {
 
 using verbs::QpState;
 
+namespace {
+
+/// At most `timeout` ms; negative: no limit. Interrupted.
+void wait_readable(int fd, int timeout) {
+  std::array<pollfd, 2> on{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
+                           pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
+  poll(on.data(), on.size(), timeout);
+  if ((on[1].revents & POLLIN) != 0) throw Interrupted();
+}
+
+}  // namespace
+
 Session::Session(net::Rnic& rnic, const SessionLimits& limits)
     : rnic_(rnic),
       pd_(check(rnic.alloc_pd(), "cannot allocate a protection domain")),
@@ -32,12 +44,7 @@ Session::Session(net::Rnic& rnic, const SessionLimits& limits)
 Session::~Session() = default;
 
 void Session::connect(const net::Address& to, const net::ConnectOptions& options) {
-  const auto failed = [&](const std::string& why) {
-    return Error("cannot connect to " + net::to_string(to) + ": " + why);
-  };
-  const auto event = rnic_.connect_wait(*qp_, to, options, *cm_);
-  if (!event) throw failed(to_text(event.error()));
-  if (event->type != net::CmEvent::Type::kEstablished) throw failed(to_text(*event));
+  connect_qp(rnic_, *qp_, to, options, *cm_);
 }
 
 void Session::accept(net::ConnectRequest& request) {
@@ -100,8 +107,8 @@ verbs::WorkCompletion Session::wait(Timeout timeout) {
         return *wc;
       }
       const bool flushed = wc->status == verbs::WcStatus::kWrFlush;
-      if (flushed) throw PeerGone(end_reason());
-      throw PeerGone(fmt::format("{}; {}", verbs::to_string(wc->status), end_reason()));
+      if (flushed) throw PeerGone(end_reason(*qp_));
+      throw PeerGone(fmt::format("{}; {}", verbs::to_string(wc->status), end_reason(*qp_)));
     }
     cq_->arm(verbs::Notify::kNext);
     fresh_ = std::span(batch_).first(cq_->poll(batch_));
@@ -113,18 +120,6 @@ verbs::WorkCompletion Session::wait(Timeout timeout) {
   }
 }
 
-std::string Session::end_reason() const {
-  const auto attributes = qp_->query();
-  if (attributes.terminate_received) {
-    return "the peer terminated the stream: " +
-           bytes::to_string(attributes.terminate_received->fault);
-  }
-  if (attributes.terminate_sent) {
-    return "the stream was terminated: " + bytes::to_string(attributes.terminate_sent->fault);
-  }
-  return "the peer closed the connection";
-}
-
 std::optional<verbs::WorkCompletion> Session::next() {
   if (fresh_.empty()) fresh_ = std::span(batch_).first(cq_->poll(batch_));
   if (fresh_.empty()) return std::nullopt;
@@ -134,12 +129,36 @@ std::optional<verbs::WorkCompletion> Session::next() {
 }
 
 void Session::sleep(Timeout timeout) {
-  std::array<pollfd, 2> on{pollfd{.fd = channel_->fd(), .events = POLLIN, .revents = 0},
-                           pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
-  poll(on.data(), on.size(), static_cast<int>(std::min<std::int64_t>(timeout.count(), 60'000)));
-  if ((on[1].revents & POLLIN) != 0) throw Interrupted();
+  wait_readable(channel_->fd(), static_cast<int>(std::min<std::int64_t>(timeout.count(), 60'000)));
   while (channel_->poll()) {
   }
+}
+
+void connect_qp(net::Rnic& rnic, verbs::QueuePair& qp, const net::Address& to,
+                const net::ConnectOptions& options, net::CmChannel& events) {
+  const auto failed = [&](const std::string& why) {
+    return Error("cannot connect to " + net::to_string(to) + ": " + why);
+  };
+  if (const auto error = rnic.connect(qp, to, options, events)) throw failed(to_text(error));
+  for (;;) {
+    if (const auto event = events.poll()) {
+      if (event->type == net::CmEvent::Type::kEstablished) return;
+      throw failed(to_text(*event));
+    }
+    wait_readable(events.fd(), -1);
+  }
+}
+
+std::string end_reason(const verbs::QueuePair& qp) {
+  const auto attributes = qp.query();
+  if (attributes.terminate_received) {
+    return "the peer terminated the stream: " +
+           bytes::to_string(attributes.terminate_received->fault);
+  }
+  if (attributes.terminate_sent) {
+    return "the stream was terminated: " + bytes::to_string(attributes.terminate_sent->fault);
+  }
+  return "the peer closed the connection";
 }
 
 std::unique_ptr<net::Rnic> open_rnic() {

@@ -34,6 +34,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   /// Connects and waits for the outcome. Error: "cannot connect to HOST:PORT: reason".
+  /// Interrupted.
   void connect(const net::Address& to, const net::ConnectOptions& options);
   /// Post receives before.
   void accept(net::ConnectRequest& request);
@@ -55,8 +56,6 @@ class Session {
   /// came within `timeout`. Interrupted.
   verbs::WorkCompletion wait(Timeout timeout);
 
-  /// Why the stream is over, for people.
-  std::string end_reason() const;
   net::Rnic& rnic() { return rnic_; }
   verbs::QueuePair& qp() { return *qp_; }
   const verbs::QueuePair& qp() const { return *qp_; }
@@ -76,6 +75,13 @@ class Session {
   std::array<verbs::WorkCompletion, 16> batch_;
   std::span<verbs::WorkCompletion> fresh_;
 };
+
+/// Connects `qp` and waits for the outcome on `events`, which nobody else reads meanwhile. Error:
+/// "cannot connect to HOST:PORT: reason". Interrupted.
+void connect_qp(net::Rnic& rnic, verbs::QueuePair& qp, const net::Address& to,
+                const net::ConnectOptions& options, net::CmChannel& events);
+/// Why the stream of `qp` is over, for people.
+std::string end_reason(const verbs::QueuePair& qp);
 
 /// Memory with its registration.
 class Buffer {

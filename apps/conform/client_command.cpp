@@ -33,9 +33,27 @@ ClientCommand::~ClientCommand() { stop(); }
 void ClientCommand::stop() {
   if (group_ < 0) return;
   ::kill(-group_, SIGKILL);
-  while (::waitpid(group_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  reap(0);
   group_ = -1;
+}
+
+void ClientCommand::reap(int options) {
+  if (is_reaped_) return;
+  pid_t done = 0;
+  do {
+    done = ::waitpid(group_, &status_, options);
+  } while (done < 0 && errno == EINTR);
+  is_reaped_ = done != 0;
+}
+
+std::string ClientCommand::failure() {
+  if (group_ < 0) return "";
+  reap(WNOHANG);
+  if (!is_reaped_ || status_ == 0) return "";
+  const auto how = WIFSIGNALED(status_)
+                       ? "was killed by signal " + std::to_string(WTERMSIG(status_))
+                       : "failed with exit status " + std::to_string(WEXITSTATUS(status_));
+  return "the client command " + how + " before it connected: " + command_;
 }
 
 void ClientCommand::start() {
@@ -63,6 +81,8 @@ void ClientCommand::start() {
       ::posix_spawn(&group_, "/bin/sh", &files, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
+  is_reaped_ = error != 0;
+  status_ = 0;
   if (error != 0) {
     group_ = -1;
     throw Error("cannot run /bin/sh: " + to_text(std::error_code(error, std::generic_category())));

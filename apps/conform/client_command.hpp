@@ -23,11 +23,17 @@ class ClientCommand {
   void stop();
   /// Error: no process.
   void start();
+  /// How the command failed, for people; empty: it runs still, or ended with status 0.
+  std::string failure();
 
  private:
+  void reap(int options);
+
   const std::string command_;
   const bool verbose_;
   pid_t group_ = -1;
+  int status_ = 0;         ///< as waitpid() has it, once it has ended
+  bool is_reaped_ = true;  ///< what it has started may run still
 };
 
 /// `command` with every "%p" replaced.

@@ -23,15 +23,12 @@ namespace {
 
 using conform::PeerRole;
 
-// What CLI11 stores for a flag without a value: --json, not --json=FILE.
-constexpr std::string_view kStandardOutput = "true";
-
 struct ConformOptions {
   std::string host;
   std::string serve;
   std::string client;
   std::vector<std::string> only;
-  std::string json;  ///< a file, or kStandardOutput; empty: none
+  std::optional<std::string> json;  ///< a file; empty: standard output
   std::string junit;
   double timeout = 5;
   unsigned first_fpdu_delay = 0;
@@ -40,7 +37,7 @@ struct ConformOptions {
   bool list = false;
   bool verbose = false;
 
-  bool only_json() const { return json == kStandardOutput; }
+  bool only_json() const { return json && json->empty(); }
   PeerRole role() const {
     if (!serve.empty()) return PeerRole::kInitiator;
     return host.empty() ? PeerRole::kEither : PeerRole::kResponder;
@@ -53,18 +50,22 @@ void write(std::FILE* file, const std::string& text, const std::string& name) {
   }
 }
 
+struct FileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+/// Without a path: to standard output.
 void write_file(const std::string& path, const std::string& text) {
-  if (path == kStandardOutput) return write(stdout, text, "standard output");
-  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), "w"),
-                                                                &std::fclose);
+  if (path.empty()) return write(stdout, text, "standard output");
+  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "w"));
   if (!file) throw Error(path + ": " + errno_text());
   write(file.get(), text, path);
 }
 
-// "7174" is a port of the loopback address; ":7174" one of all addresses.
+// "7174" is a port of all addresses, as ":7174" is: the peer is another machine as a rule.
 net::Address serve_address(const std::string& text) {
   const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
-  return address_argument(bare ? "127.0.0.1:" + text : text, kPingPort);
+  return address_argument(bare ? ":" + text : text, kPingPort);
 }
 
 std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
@@ -123,6 +124,7 @@ class Peer {
       acceptor_->turn_away();
       client_->start();
     };
+    target_.call_failure = [this] { return client_->failure(); };
   }
 
   conform::Target target_;
@@ -133,10 +135,10 @@ class Peer {
 
 int list_cases(const ConformOptions& options) {
   const auto cases = select_cases(options);
-  if (options.json.empty()) {
+  if (!options.json) {
     write(stdout, list_as_text(cases), "standard output");
   } else {
-    write_file(options.json, list_as_json(cases));
+    write_file(*options.json, list_as_json(cases));
   }
   return 0;
 }
@@ -173,75 +175,56 @@ int run_conform(const ConformOptions& options) {
                     .ended = [&](const conform::Result& result) { text.ended(result); }},
                    report);
   text.summary(report);
-  if (!options.json.empty()) write_file(options.json, to_json(report, date));
+  if (options.json) write_file(*options.json, to_json(report, date));
   if (!options.junit.empty()) write_file(options.junit, to_junit(report, date));
   const bool failed = count(report.results).must_failed != 0 || !report.ended_early.empty();
   return failed ? kExitFailure : 0;
 }
 
-void add_options(CLI::App& command, ConformOptions& options) {
+void add_options(cli::Command& command, ConformOptions& options) {
+  command.argument("HOST", options.host,
+                   "The peer that listens: HOST, HOST:PORT or [V6]:PORT; the port is 7174");
+  command.text("--serve", "ADDR:PORT", options.serve,
+               "Test a peer that connects: wait for it here. A port alone is one of all addresses");
+  command.text("--client", "COMMAND", options.client,
+               "With --serve: makes the peer connect once more; run by /bin/sh, %p is the port. "
+               "Without it: you do");
   command
-      .add_option("HOST", options.host,
-                  "The peer that listens: HOST, HOST:PORT or [V6]:PORT;\nthe port is 7174")
-      ->type_name("");
-  command
-      .add_option("--serve", options.serve,
-                  "Test a peer that connects: wait for it here. A port\n"
-                  "alone is one of the loopback address")
-      ->type_name("ADDR:PORT");
-  command
-      .add_option("--client", options.client,
-                  "With --serve: makes the peer connect once more; run by\n"
-                  "/bin/sh, %p is the port. Without it: you do")
-      ->type_name("COMMAND");
-  command
-      .add_option("--only", options.only,
-                  "Only cases whose id or section begins so, such as\n"
-                  "mpa/crc, \"5044 4\" or 5041; may be repeated")
-      ->type_name("ID|SECTION")
-      ->expected(1)
-      ->take_all();
-  command.add_flag("--should", options.should, "Also what the RFCs only recommend");
-  command.add_flag("--list", options.list, "Show the cases and run none");
-  command.add_flag("--json", options.json, "The report as JSON; --json=FILE: into a file");
-  command.add_option("--junit", options.junit, "The report as JUnit XML")->type_name("FILE");
-  command.add_option("--timeout", options.timeout, "Longest time for one connection of a case")
-      ->check(without_name(CLI::Range(0.1, 3600.0)))
-      ->type_name("SECONDS")
-      ->capture_default_str();
-  command
-      .add_option("--first-fpdu-delay", options.first_fpdu_delay,
-                  "Wait between the Reply and our first FPDU: for peers\n"
-                  "that lose one that comes at once")
-      ->check(without_name(CLI::Range(0U, 60'000U)))
-      ->type_name("MS")
-      ->capture_default_str();
-  command
-      .add_option("--mpa-rev", options.revision,
-                  "With HOST: 1 for a peer that knows RFC 5044 only;\n"
-                  "what is about RFC 6581 is skipped then")
-      ->check(without_name(CLI::Range(1U, 2U)))
-      ->type_name("1|2")
-      ->capture_default_str();
-  command.add_flag("-v,--verbose", options.verbose, "Show the frames of each case in layers");
+      .texts("--only", "ID|SECTION", options.only,
+             "Only cases whose id or section begins so, such as mpa/crc, \"5044 4\" or 5041")
+      .repeatable();
+  command.flag("--should", options.should, "Also what the RFCs only recommend");
+  command.flag("--list", options.list, "Show the cases and run none");
+  command.optional_text("--json", "FILE", options.json, "The report as JSON, into a file if named");
+  command.text("--junit", "FILE", options.junit, "The report as JUnit XML")
+      .completes(cli::Completion::kFile);
+  command.number("--timeout", "SECONDS", options.timeout, {0.1, 3600},
+                 "Longest time for one connection of a case");
+  command.number("--first-fpdu-delay", "MS", options.first_fpdu_delay, {0, 60'000},
+                 "Wait between the Reply and our first FPDU: for peers that lose one that comes at "
+                 "once");
+  command.number("--mpa-rev", "1|2", options.revision, {1, 2},
+                 "With HOST: 1 for a peer that knows RFC 5044 only; what is about RFC 6581 is "
+                 "skipped then");
+  command.flag("-v,--verbose", options.verbose, "Show the frames of each case in layers");
 }
 
 }  // namespace
 
-void add_conform(CLI::App& app, Run& run) {
+cli::Command conform_command() {
   auto options = std::make_shared<ConformOptions>();
-  auto* command = app.add_subcommand("conform", "Test an iWARP peer against the RFCs");
-  command->footer(
+  cli::Command command("conform", "Test an iWARP peer against the RFCs");
+  add_options(command, *options);
+  command.notes =
       "The peer speaks rping's protocol: rping -s -P, rping -c, iwarp ping. Exit status: 1 when a\n"
-      "MUST is broken, 0 when none is; a SHOULD that is not met is shown and does not count.\n"
-      "Examples:\n"
-      "  iwarp conform 192.0.2.7                    a peer that listens on port 7174\n"
-      "  iwarp conform 192.0.2.7 --only mpa/crc -v  a few cases, with every frame\n"
-      "  iwarp conform --serve 7174 --client 'iwarp ping 127.0.0.1:%p --count 1'\n"
-      "                                             a peer that connects\n"
-      "  iwarp conform --list --only 5041           what would be tested");
-  add_options(*command, *options);
-  command->callback([&run, options] { run = [options] { return run_conform(*options); }; });
+      "MUST is broken, 0 when none is; a SHOULD that is not met is shown and does not count.";
+  command.shown = {"iwarp conform 192.0.2.7                    a peer that listens on port 7174",
+                   "iwarp conform 192.0.2.7 --only mpa/crc -v  a few cases, with every frame",
+                   "iwarp conform --serve 7174 --client 'iwarp ping 127.0.0.1:%p --count 1'",
+                   "                                           a peer that connects",
+                   "iwarp conform --list --only 5041           what would be tested"};
+  command.run = [options](const cli::Given&) { return run_conform(*options); };
+  return command;
 }
 
 }  // namespace iwarp::apps

@@ -70,9 +70,22 @@ void Script::take_connection() {
   }
   target_.acceptor->prepare({.mss = mss_});
   if (target_.call) target_.call();
-  link_ = target_.acceptor->accept(target_.patient ? Clock::time_point::max() : deadline_);
+  link_ = wait_for_peer(target_.patient ? Clock::time_point::max() : deadline_);
   if (!link_) throw Unreachable("nobody connected within the time limit");
   deadline_ = Clock::now() + target_.time_limit;
+}
+
+Link Script::wait_for_peer(Clock::time_point deadline) {
+  if (!target_.call_failure) return target_.acceptor->accept(deadline);
+  constexpr std::chrono::milliseconds kBetweenLooks{50};
+  for (;;) {
+    const auto why = target_.call_failure();
+    // Its connection may wait here though it has failed.
+    const auto until = why.empty() ? Clock::now() + kBetweenLooks : Clock::now();
+    auto link = target_.acceptor->accept(std::min(until, deadline));
+    if (link || until >= deadline) return link;
+    if (!why.empty()) throw Unreachable(why);
+  }
 }
 
 bool Script::reopened(std::chrono::milliseconds patience) {

@@ -27,8 +27,10 @@ struct Target {
   net::Address address;          ///< peer listens
   Acceptor* acceptor = nullptr;  ///< peer connects: where
   std::function<void()> call;    ///< peer connects: makes it connect once more; may be empty
-  std::uint8_t revision = 2;     ///< peer listens: the highest that our Requests say
-  bool patient = false;          ///< peer connects when it likes: no time limit for that
+  /// Peer connects: why the last call came to nothing; "" or empty: it may come still.
+  std::function<std::string()> call_failure;
+  std::uint8_t revision = 2;  ///< peer listens: the highest that our Requests say
+  bool patient = false;       ///< peer connects when it likes: no time limit for that
   std::chrono::milliseconds time_limit{5000};     ///< of a case
   std::chrono::milliseconds first_fpdu_delay{0};  ///< between Reply and our first FPDU
   bool verbose = false;                           ///< record the frames in layers
@@ -162,6 +164,7 @@ class Script {
   bool serve(const Heard& heard);
   void start_connection();
   void take_connection();
+  Link wait_for_peer(Clock::time_point deadline);
   Octets make_startup(const mpa::StartupFrame& frame);
   mpa::StartupFrame take_startup(Heard heard);
   void take_rtr(mpa::Rtr kind);

@@ -10,20 +10,17 @@
 #include <vector>
 
 #include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/offload_model/statistics.hpp"
 
 namespace iwarp::apps::cost {
 
-/// In nanoseconds, of whatever the benchmark counts. `spread`: between the quartiles, relative.
-struct Sample {
-  double value = 0;
-  double spread = 0;
-};
+/// In nanoseconds, of whatever the benchmark counts.
+using offload_model::Sample;
 
 /// Median and spread of `rounds` results.
 Sample sample(const std::function<double()>& once, int rounds = 9);
 /// Processor time of this thread that one of `times` calls takes, in nanoseconds.
 double time_of(const std::function<void()>& call, std::uint64_t times);
-double median(std::vector<double> values);
 
 // Memory: per octet
 // --------------------------------------------------------------------------------

@@ -29,18 +29,10 @@ std::size_t read_cache(const char* path) {
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 Sample sample(const std::function<double()>& once, int rounds) {
   std::vector<double> results(static_cast<std::size_t>(rounds));
   std::ranges::generate(results, once);
-  std::ranges::sort(results);
-  const auto at = [&](std::size_t quarter) { return results[(results.size() - 1) * quarter / 4]; };
-  return {at(2), at(2) > 0 ? (at(3) - at(1)) / at(2) : 0};
+  return offload_model::sample_of(std::move(results));
 }
 
 /// Processor time: what else runs on this machine does not count.

@@ -19,9 +19,9 @@ using bytes::View;
 using verbs::Access;
 
 constexpr std::size_t kTaggedHeader = 14;
-constexpr std::size_t kSmallest = 128;  // of ULPDUs
-constexpr std::size_t kMarked = 2048;   // four markers in each
-constexpr std::size_t kMost = 256 * kSmallest;
+constexpr std::size_t kSmallestUlpdu = 128;  // of ULPDUs
+constexpr std::size_t kMarked = 2048;        // four markers in each
+constexpr std::size_t kMost = 256 * kSmallestUlpdu;
 
 /// One end: queues, memory and connection. Time stands still.
 class End final : public verbs::QpDriver, public std::enable_shared_from_this<End> {
@@ -147,7 +147,7 @@ Framing bench_framing() {
   const auto time_of_most = [](Pair& pair) {
     return sample([&] { return time_of([&] { pair.write(pair.most()); }, kTimes); });
   };
-  Pair small(kSmallest, false);
+  Pair small(kSmallestUlpdu, false);
   const auto one = sample([&] { return time_between_calls([&] { small.write(1); }, 10 * kTimes); });
   const auto many = time_of_most(small);
   const auto each = (many.value - one.value) / static_cast<double>(small.most() - 1);

@@ -34,8 +34,8 @@ constexpr const char* kNear = "192.0.2.1";
 constexpr const char* kFar = "192.0.2.2";
 constexpr std::uint16_t kPort = 4711;
 constexpr std::size_t kOctets = 48 << 20;
-constexpr std::size_t kHeaders = 52;  // IP and TCP with timestamps
-constexpr unsigned kPatience = 60;    // seconds
+constexpr std::size_t kHeaders = 52;    // IP and TCP with timestamps
+constexpr unsigned kVethPatience = 60;  // seconds
 
 [[noreturn]] void fail(const std::string& what) { throw Error(what + ": " + errno_text()); }
 
@@ -138,7 +138,7 @@ Sample near_side(int line, pid_t far) {
 
 /// Everything, in a process whose namespaces end with it. What it finds goes through `out`.
 void in_namespaces(int out) {
-  alarm(kPatience);
+  alarm(kVethPatience);
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
     fail("network namespaces are not permitted here");
   }
@@ -147,7 +147,7 @@ void in_namespaces(int out) {
   const auto far = fork();
   if (far == 0) {
     close(line[0]);
-    alarm(kPatience);
+    alarm(kVethPatience);
     try {
       far_side(line[1]);
     } catch (const Error&) {

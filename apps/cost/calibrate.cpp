@@ -9,20 +9,22 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "common/error.hpp"
 #include "common/options.hpp"
 #include "cost/bench.hpp"
-#include "cost/socket_fit.hpp"
+#include "cost/question.hpp"
 #include "cost/subcommands.hpp"
+#include "cost/sweep.hpp"
 #include "iwarp/net/rnic.hpp"
+#include "iwarp/offload_model/socket_fit.hpp"
 
 namespace iwarp::apps::cost {
 
 namespace {
 
-constexpr double kNsPerUs = 1000;
 constexpr double kSmallestUncertainty = 0.03;  // no benchmark is better than this in earnest
 
 struct CalibrateOptions {
@@ -283,7 +285,7 @@ void print_host(const model::ParameterSet& set) {
 }
 
 int run_calibrate(const CalibrateOptions& options) {
-  const auto base = load_host(options.base);
+  const auto base = usage::load_host(options.base.preset, options.base.host);
   Calibration calibration(base);
   calibration.clock();
   calibration.run(options);
@@ -306,26 +308,18 @@ int run_calibrate(const CalibrateOptions& options) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, Run& run) {
+cli::Command calibrate_command() {
   auto options = std::make_shared<CalibrateOptions>();
-  auto* command = app.add_subcommand("calibrate", "Measure this machine and write host.json");
-  command->footer("Takes some 20 seconds; the quieter the machine the better.");
-  command
-      ->add_option("--preset", options->base.preset,
-                   "For what cannot be measured; 100g if left out")
-      ->type_name("NAME");
-  command->add_option("--out", options->out, "Where to")
-      ->type_name("host.json")
-      ->capture_default_str();
-  command->add_option("--repeat", options->repeat, "Rounds of the sweep over sockets")
-      ->check(without_name(CLI::Range(1U, 100U)))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--seconds", options->seconds, "About so long for each run of it")
-      ->check(without_name(CLI::Range(0.01, 10.0)))
-      ->type_name("S")
-      ->capture_default_str();
-  command->callback([&run, options] { run = [options] { return run_calibrate(*options); }; });
+  cli::Command command("calibrate", "Measure this machine and write host.json");
+  command.text("--preset", "NAME", options->base.preset,
+               "For what cannot be measured; 100g if left out");
+  command.text("--out", "host.json", options->out, "Where to").completes(cli::Completion::kFile);
+  command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds of the sweep over sockets");
+  command.number("--seconds", "S", options->seconds, {0.01, 10},
+                 "About so long for each run of it");
+  command.notes = "Takes some 20 seconds; the quieter the machine the better.";
+  command.run = [options](const cli::Given&) { return run_calibrate(*options); };
+  return command;
 }
 
 }  // namespace iwarp::apps::cost

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp cost: the processor-time ledger on the command line.
+#include "commands.hpp"
 #include "cost/subcommands.hpp"
 
 namespace iwarp::apps {
 
-void add_cost(CLI::App& app, Run& run) {
-  auto* command =
-      app.add_subcommand("cost", "What moving data costs the processor: sockets, iWARP, TOE, RNIC");
-  command->footer(
-      "Start with:  iwarp cost predict\n"
-      "On this machine:  iwarp cost calibrate --out host.json\n"
-      "                  iwarp cost report --host host.json --html report.html\n"
-      "The model, explained:  rfc-notes/offload-model.md");
-  command->require_subcommand(1);
-  command->get_formatter()->column_width(32);
-  cost::add_predict(*command, run);
-  cost::add_report(*command, run);
-  cost::add_calibrate(*command, run);
-  cost::add_validate(*command, run);
-  cost::add_measure(*command, run);
+cli::Command cost_command() {
+  cli::Command command("cost", "What moving data costs the processor: sockets, iWARP, TOE, RNIC");
+  command.commands = {cost::predict_command(), cost::report_command(), cost::calibrate_command(),
+                      cost::validate_command(), cost::run_command()};
+  command.notes = "The model, explained: rfc-notes/offload-model.md";
+  command.shown = {"iwarp cost predict                            the first thing to try",
+                   "iwarp cost calibrate --out host.json          measures this machine",
+                   "iwarp cost report --host host.json --html report.html"};
+  return command;
 }
 
 }  // namespace iwarp::apps

@@ -6,7 +6,8 @@
 
 namespace iwarp::apps::cost {
 
-/// "page.html", "style.css", "plots.js", "vega.js". Empty: none such, or built without it.
+/// "page.html", "style.css", "plots.js", "page.js", "vega.js". Empty: none such, or built without
+/// it.
 std::string_view page_file(std::string_view name);
 
 }  // namespace iwarp::apps::cost

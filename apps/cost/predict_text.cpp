@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "common/units.hpp"
+#include "iwarp/offload_model/uncertainty.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -14,79 +15,110 @@ namespace {
 
 using model::Mode;
 
-constexpr double kNsPerUs = 1000;
-constexpr double kOften = 1e12;  // transfers per advertisement, or registration: as good as never
+constexpr double kManyUs = 1000;
 
-std::string us(double ns) { return fmt::format("{:.3g}", ns / kNsPerUs); }
+std::string us(double ns) {
+  const auto value = ns / kNsPerUs;
+  return value < kManyUs ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
 
-std::string row(std::string_view name, const std::function<std::string(Mode)>& cell) {
-  std::string out = fmt::format("  {:<22}", name);
-  for (const auto mode : model::kModes) out += fmt::format("{:>16}", cell(mode));
+std::string gbps_text(const model::Throughput& t) { return fmt::format("{:.3g}", t.gbps); }
+
+std::string line(std::string_view name, const std::vector<Way>& all,
+                 const std::function<std::string(const Way&)>& cell) {
+  std::string out = fmt::format("  {:<21}", name);
+  for (const auto& way : all) out += fmt::format("{:>13}", cell(way));
   return out + "\n";
 }
 
-std::string component_rows(const model::Parameters& p, const model::Workload& w) {
+/// The names over two lines: "kernel" over "sockets", "RNIC," over "each time".
+std::string head(std::string_view name, const std::vector<Way>& all) {
+  const auto part = [](const Way& way, bool first) {
+    const auto space = way.name.find(' ');
+    if (space == std::string::npos) return first ? std::string() : way.name;
+    return first ? way.name.substr(0, space) : way.name.substr(space + 1);
+  };
+  return line("", all, [&](const Way& way) { return part(way, true); }) +
+         line(name, all, [&](const Way& way) { return part(way, false); });
+}
+
+std::string component_lines(const model::Parameters& p, const std::vector<Way>& all) {
   std::string out;
   for (const auto component : model::kComponents) {
-    double all = 0;
-    for (const auto mode : model::kModes) all += message_cost(mode, p, w).both()[component];
-    if (all == 0) continue;
-    out += row(to_string(component), [&](Mode mode) {
-      const auto ns = message_cost(mode, p, w).both()[component];
-      return ns == 0 ? std::string("-") : us(ns);
-    });
+    const auto ns = [&](const Way& way) {
+      return message_cost(way.mode, p, way.workload).both()[component];
+    };
+    if (std::ranges::all_of(all, [&](const Way& way) { return ns(way) == 0; })) continue;
+    out += line(to_string(component), all,
+                [&](const Way& way) { return ns(way) == 0 ? std::string("-") : us(ns(way)); });
   }
   return out;
 }
 
-std::string band_text(const std::vector<model::Parameters>& drawn, Mode mode,
-                      const model::Workload& w) {
-  const auto b = model::band(
-      drawn, [&](const model::Parameters& p) { return message_cost(mode, p, w).total(); });
-  return us(b.low) + ".." + us(b.high);
-}
-
-std::string cost_table(const Question& q) {
+std::string cost_table(const Question& q, const std::vector<Way>& all) {
   const auto p = q.set.resolve();
   const auto drawn = model::draw(q.set);
-  const auto& w = q.workload;
-  const auto total = [&](Mode mode) { return message_cost(mode, p, w).total(); };
-  std::string out =
-      row("us of processor time", [](Mode mode) { return std::string(to_string(mode)); });
-  out += component_rows(p, w);
-  out += row("both hosts", [&](Mode mode) { return us(total(mode)); });
-  out += row("  90 % band", [&](Mode mode) { return band_text(drawn, mode, w); });
-  out += row("  sender", [&](Mode mode) { return us(message_cost(mode, p, w).tx.total()); });
-  out += row("  receiver", [&](Mode mode) { return us(message_cost(mode, p, w).rx.total()); });
-  out += row("GHz per Gb/s, busier", [&](Mode mode) {
-    const auto cost = message_cost(mode, p, w);
-    return fmt::format("{:.3g}",
-                       ghz_per_gbps(p, std::max(cost.tx.total(), cost.rx.total()), w.size));
+  const auto cost = [&](const Way& way) { return message_cost(way.mode, p, way.workload); };
+  auto out = head("us of processor time", all) + component_lines(p, all);
+  out += line("both hosts", all, [&](const Way& way) { return us(cost(way).total()); });
+  out += line("  90 % band", all, [&](const Way& way) {
+    const auto b = model::band(drawn, [&way](const model::Parameters& at) {
+      return message_cost(way.mode, at, way.workload).total();
+    });
+    return us(b.low) + ".." + us(b.high);
   });
-  out += row("of that copying", [&](Mode mode) {
-    return fmt::format("{:.0f} %", 100 * copy_share(message_cost(mode, p, w)));
+  out += line("  sender", all, [&](const Way& way) { return us(cost(way).tx.total()); });
+  out += line("  receiver", all, [&](const Way& way) { return us(cost(way).rx.total()); });
+  out += line("GHz per Gb/s, busier", all, [&](const Way& way) {
+    const auto busier = std::max(cost(way).tx.total(), cost(way).rx.total());
+    return fmt::format("{:.3g}", ghz_per_gbps(p, busier, q.workload.size));
   });
+  out += line("of that copying", all,
+              [&](const Way& way) { return fmt::format("{:.0f} %", 100 * copy_share(cost(way))); });
   return out;
 }
 
-std::string performance_table(const Question& q) {
+double cores_of(const Question& q, const model::Parameters& p, const Way& way) {
+  const auto load = load_at(way.mode, p, way.workload, q.rate);
+  return load.tx + load.rx;
+}
+
+/// With what this way has in its path: the exchange of an STag, and both registrations.
+double latency_of(const model::Parameters& p, const Way& way) {
+  const auto registrations = way.workload.hit_rate < 1 ? 2 : 0;
+  return latency_ns(way.mode, p, way.workload, true, registrations);
+}
+
+std::string performance_table(const Question& q, const std::vector<Way>& all) {
   const auto p = q.set.resolve();
-  const auto& w = q.workload;
-  std::string out =
-      row(fmt::format("Gb/s with {:g} core{}", q.cores, q.cores == 1 ? "" : "s"),
-          [&](Mode mode) { return fmt::format("{:.3g}", throughput(mode, p, w, q.cores).gbps); });
-  out += row("  bounded by", [&](Mode mode) {
-    auto limit = std::string(throughput(mode, p, w, q.cores).limit);
+  auto out = line(fmt::format("Gb/s with {:g} core{}", q.cores, q.cores == 1 ? "" : "s"), all,
+                  [&](const Way& way) { return gbps_text(throughput_of(q, p, way)); });
+  out += line("  bounded by", all, [&](const Way& way) {
+    auto limit = std::string(throughput_of(q, p, way).limit);
     if (limit.starts_with("sender")) limit = "sender";
     if (limit.starts_with("receiver")) limit = "receiver";
     return limit;
   });
-  out += row("one-way latency, us", [&](Mode mode) { return us(latency_ns(mode, p, w)); });
-  out += row(fmt::format("cores at {:g} Gb/s", q.rate), [&](Mode mode) {
-    const auto load = load_at(mode, p, w, q.rate);
-    return fmt::format("{:.3g}", load.tx + load.rx);
-  });
+  out += line("one-way latency, us", all, [&](const Way& way) { return us(latency_of(p, way)); });
+  out += line(fmt::format("cores at {:g} Gb/s", q.rate), all,
+              [&](const Way& way) { return fmt::format("{:.3g}", cores_of(q, p, way)); });
   return out;
+}
+
+std::string crossover_table(const Question& q) {
+  std::string out;
+  auto over = Mode::kRnic;
+  for (const auto& c : all_crossovers(q)) {
+    if (c.over != over) {
+      over = c.over;
+      out += fmt::format("{}From which size on an RNIC is better than {}\n",
+                         out.empty() ? "" : "\n", over == Mode::kToe ? "a TOE" : to_string(over));
+    }
+    out += fmt::format("  {:<48}{}\n", c.what, crossover_text(c.crossover));
+  }
+  const auto reuse = reuse_needed(q.set.resolve(), q.workload);
+  return out + fmt::format("\n  {:<48}{}\n", "reuses that pay for a registration at this size",
+                           reuse ? fmt::format("{:.2g}", *reuse) : "none do");
 }
 
 std::string decisive(const Question& q) {
@@ -104,28 +136,22 @@ std::string decisive(const Question& q) {
   return out + "\n";
 }
 
-}  // namespace
-
-std::string crossover_text(const model::Crossover& crossover) {
-  switch (crossover.kind) {
-    case model::Crossover::Kind::kAlways:
-      return "always";
-    case model::Crossover::Kind::kNever:
-      return "never";
-    case model::Crossover::Kind::kFrom:
-      break;
+/// Of two lines of the table: equal there is equal here.
+std::string throughput_text(const model::Throughput& before, const model::Throughput& after) {
+  if (gbps_text(before) == gbps_text(after)) {
+    return fmt::format("throughput stays {} Gb/s, bounded by the {}", gbps_text(after),
+                       after.limit);
   }
-  return "from " + format_octets(crossover.octets) + " on";
+  return fmt::format("{} Gb/s instead of {} ({:+.0f} %), bounded by the {}", gbps_text(after),
+                     gbps_text(before), 100 * (after.gbps / before.gbps - 1), after.limit);
 }
+
+}  // namespace
 
 std::string workload_text(const model::Workload& w) {
   auto out = format_octets(w.size);
-  if (w.hit_rate == 1) {
-    out += ", registration cached";
-  } else if (w.reuse == 1) {
-    out += ", registered for each transfer";
-  } else {
-    out += fmt::format(", registered once per {:g} transfers", w.reuse);
+  if (w.hit_rate < 1 && w.reuse > 1) {
+    out += fmt::format(", as asked: registered once per {:g} transfers", w.reuse);
   }
   out += w.advertise == 1 ? ", an STag exchanged each time"
                           : fmt::format(", an STag exchanged per {:g} transfers", w.advertise);
@@ -134,59 +160,28 @@ std::string workload_text(const model::Workload& w) {
   return out;
 }
 
-std::vector<NamedCrossover> all_crossovers(const Question& q) {
+std::string verdict_text(const Question& q, const Way& way) {
   const auto p = q.set.resolve();
-  auto each = q.workload;
-  each.hit_rate = 0;
-  each.reuse = 1;
-  auto cached = q.workload;
-  cached.hit_rate = 1;
-  cached.advertise = kOften;
-  const auto advertised = [&] {
-    auto w = cached;
-    w.advertise = 1;
-    return w;
-  }();
-  return {
-      {"processor time, registered for each transfer", cpu_crossover(p, each)},
-      {"processor time, as asked", cpu_crossover(p, q.workload)},
-      {"processor time, registration cached", cpu_crossover(p, cached)},
-      {"latency, registration cached, STag known", latency_crossover(p, cached, false, 0)},
-      {"latency, STag exchanged each time", latency_crossover(p, advertised, true, 0)},
-      {"latency, that and one registration in the path", latency_crossover(p, each, true, 1)},
-      {"latency, that and two registrations", latency_crossover(p, each, true, 2)},
-  };
-}
-
-std::string verdict_text(const Question& q, Mode mode) {
-  const auto p = q.set.resolve();
-  const auto cores = [&](Mode m) {
-    const auto load = load_at(m, p, q.workload, q.rate);
-    return load.tx + load.rx;
-  };
-  const auto saved = cores(Mode::kSockets) - cores(mode);
-  const auto laws = ratios(mode, p, q.workload, q.application);
+  const auto sockets = ways(q).front();
+  const auto before = cores_of(q, p, sockets);
+  const auto saved = before - cores_of(q, p, way);
   const auto processors =
-      saved > 0 ? fmt::format("saves {:.3g} of {:.3g} cores at {:g} Gb/s", saved,
-                              cores(Mode::kSockets), q.rate)
-                : fmt::format("no benefit here because it costs {:.3g} cores more at {:g} Gb/s",
-                              -saved, q.rate);
-  return fmt::format("{}; {}", processors, verdict(laws));
+      saved > 0 ? fmt::format("saves {:.3g} of {:.3g} cores at {:g} Gb/s", saved, before, q.rate)
+                : fmt::format("costs {:.3g} cores more at {:g} Gb/s", -saved, q.rate);
+  return processors + "; " +
+         throughput_text(throughput_of(q, p, sockets), throughput_of(q, p, way));
 }
 
 std::string prediction_text(const Question& q) {
-  auto out = title_of(q.set) + "\n" + workload_text(q.workload) + "\n\n";
-  out += cost_table(q) + "\n" + performance_table(q) + "\n";
-  out += "From which size on an RNIC is better than sockets\n";
-  for (const auto& [what, crossover] : all_crossovers(q)) {
-    out += fmt::format("  {:<48}{}\n", what, crossover_text(crossover));
-  }
-  const auto reuse = reuse_needed(q.set.resolve(), q.workload);
-  out += fmt::format("  {:<48}{}\n", "reuses that pay for a registration at this size",
-                     reuse ? fmt::format("{:.2g}", *reuse) : "none do");
-  out += "\nVerdict\n";
-  for (const auto mode : {Mode::kToe, Mode::kRnic}) {
-    out += fmt::format("  {:<6}{}\n", to_string(mode), verdict_text(q, mode));
+  const auto all = ways(q);
+  auto out =
+      title_of(q.set) + "\n" + workload_text(q.workload) +
+      "\nRNIC: its buffers registered for each transfer, or once and then found in a cache\n\n";
+  out += cost_table(q, all) + "\n" + performance_table(q, all) + "\n" + crossover_table(q);
+  out += "\nInstead of kernel sockets\n";
+  for (const auto& way : all) {
+    if (way.mode != Mode::kToe && way.mode != Mode::kRnic) continue;
+    out += fmt::format("  {:<17}{}\n", way.name, verdict_text(q, way));
   }
   return out + "  " + decisive(q);
 }

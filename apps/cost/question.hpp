@@ -2,15 +2,19 @@
 // What predict and report are asked: a host, a workload, a rate. Checks what the command line says.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 
+#include "command_line/command.hpp"
 #include "iwarp/offload_model/laws.hpp"
 #include "iwarp/offload_model/uncertainty.hpp"
+#include "usage/host.hpp"
 
 namespace iwarp::apps::cost {
 
 namespace model = offload_model;
+using usage::kNsPerUs;
+using usage::title_of;
 
 /// The values as the command line gives them.
 struct QuestionOptions {
@@ -40,17 +44,10 @@ struct Question {
   double file = 0;
 };
 
-void add_host_options(CLI::App& command, QuestionOptions& options);
-void add_question_options(CLI::App& command, QuestionOptions& options);
+void add_host_options(cli::Command& command, QuestionOptions& options);
+void add_question_options(cli::Command& command, QuestionOptions& options);
 
 /// UsageError: an unknown preset, a bad file, a value out of range.
 Question question_of(const QuestionOptions& options);
-
-/// A preset, or a measured host whose gaps are filled from `options.preset` (or 100g); says on
-/// standard error what was filled.
-model::ParameterSet load_host(const QuestionOptions& options);
-
-/// "the processor of this host" in the head of every output.
-std::string title_of(const model::ParameterSet& set);
 
 }  // namespace iwarp::apps::cost

@@ -5,11 +5,12 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "common/counter_names.hpp"
 #include "common/error.hpp"
-#include "cost/measure.hpp"
+#include "iwarp/offload_model/json_depth.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -40,17 +41,20 @@ Observed end_from(const Json& json) {
 }  // namespace
 
 Json to_json(const Record& r) {
-  return {{"mode", r.mode},
-          {"crc", r.crc},
-          {"markers", r.markers},
-          {"size", r.size},
-          {"messages", r.messages},
-          {"fpdu", r.fpdu},
-          {"read", r.read},
-          {"cpus", r.cpus},
-          {"seconds", r.seconds},
-          {"sender", end_to_json(r.tx)},
-          {"receiver", end_to_json(r.rx)}};
+  // One by one: a nested list in braces takes the compiler seconds.
+  Json out = Json::object();
+  out["mode"] = r.mode;
+  out["crc"] = r.crc;
+  out["markers"] = r.markers;
+  out["size"] = r.size;
+  out["messages"] = r.messages;
+  out["fpdu"] = r.fpdu;
+  out["read"] = r.read;
+  out["cpus"] = r.cpus;
+  out["seconds"] = r.seconds;
+  out["sender"] = end_to_json(r.tx);
+  out["receiver"] = end_to_json(r.rx);
+  return out;
 }
 
 Record record_from(const Json& json) {
@@ -76,7 +80,10 @@ Record record_from(const Json& json) {
 std::vector<Record> read_records(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError("cannot open " + path + ": " + errno_text());
-  const auto root = Json::parse(in, nullptr, false);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (model::nested_too_deep(text.view())) throw UsageError(path + ": nested too deep");
+  const auto root = Json::parse(text.view(), nullptr, false);
   if (!root.is_array()) throw UsageError(path + ": not a JSON array of records");
   std::vector<Record> out;
   try {
@@ -94,30 +101,6 @@ void write_records(const std::string& path, const std::vector<Record>& records) 
   out << root.dump(1) << "\n";
   out.close();
   if (!out) throw Error("cannot write " + path + ": " + errno_text());
-}
-
-std::vector<MeasuredShare> measured_shares(const model::Parameters& host,
-                                           const std::vector<Record>& records) {
-  struct Sum {
-    double octets = 0;  // each is copied twice, in and out of the kernel
-    double all = 0;
-  };
-  std::map<std::uint64_t, Sum> by_size;
-  for (const auto& record : records) {
-    if (record.mode != "sockets" || record.read != Job().read) continue;
-    auto& sum = by_size[record.size];
-    sum.octets += static_cast<double>(record.tx.counters.octets_sent);
-    sum.all += record.cpu_ns();
-  }
-  std::vector<MeasuredShare> out;
-  for (const auto& [size, sum] : by_size) {
-    if (sum.all <= 0) continue;
-    const auto memcpy_share = sum.octets * 2 * host.copy_llc / sum.all;
-    const auto octet_share = sum.octets * (host.copy_tx + host.copy_rx) / sum.all;
-    out.push_back({static_cast<double>(size), std::min({1.0, memcpy_share, octet_share}),
-                   std::min(1.0, std::max(memcpy_share, octet_share))});
-  }
-  return out;
 }
 
 }  // namespace iwarp::apps::cost

@@ -10,20 +10,27 @@
 #include "common/options.hpp"
 #include "cost/page_files.hpp"
 #include "cost/predict_text.hpp"
+#include "cost/record.hpp"
 #include "cost/series.hpp"
-#include "cost/socket_fit.hpp"
 #include "cost/subcommands.hpp"
+#include "iwarp/offload_model/socket_fit.hpp"
 
 namespace iwarp::apps::cost {
 
 namespace {
 
-/// JSON for the inside of a script element, which "</script" would end.
-std::string script_safe(std::string text) {
-  for (std::size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) {
-    text.replace(at, 2, "<\\/");
+/// JSON for the inside of a script element: without "<" it neither ends nor opens anything. In JSON
+/// "<" stands in strings only.
+std::string script_safe(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
   }
-  return text;
+  return out;
 }
 
 /// `page` with each @NAME@ replaced, in one pass: what is put in is not searched again.
@@ -49,7 +56,8 @@ std::string filled(std::string_view page,
 }
 
 /// By what these runs themselves say of sockets, near to what the host's parameters say.
-std::vector<MeasuredShare> shares_of(const std::string& path, const model::Parameters& host) {
+std::vector<model::MeasuredShare> shares_of(const std::string& path,
+                                            const model::Parameters& host) {
   if (path.empty()) return {};
   const auto runs = read_records(path);
   auto sockets = medians(runs);
@@ -58,14 +66,15 @@ std::vector<MeasuredShare> shares_of(const std::string& path, const model::Param
   return measured_shares(with_sockets(host, fit_sockets(sockets, host)), runs);
 }
 
-std::string page_text(const Json& series) {
+std::string page_text(std::string_view series) {
   if (page_file("vega.js").empty()) {
     throw Error("this iwarp was built without Vega (libjs-vega); the text report needs none");
   }
   return filled(page_file("page.html"), {{"@STYLE@", std::string(page_file("style.css"))},
-                                         {"@DATA@", script_safe(series.dump())},
+                                         {"@DATA@", script_safe(series)},
                                          {"@VEGA@", std::string(page_file("vega.js"))},
-                                         {"@PLOTS@", std::string(page_file("plots.js"))}});
+                                         {"@PLOTS@", std::string(page_file("plots.js"))},
+                                         {"@PAGE@", std::string(page_file("page.js"))}});
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -75,48 +84,47 @@ void write_file(const std::string& path, const std::string& text) {
   if (!out) throw Error("cannot write " + path + ": " + errno_text());
 }
 
+struct ReportOptions {
+  QuestionOptions question;
+  std::string html;
+  std::string measured;
+};
+
+int run_report(const ReportOptions& options) {
+  const auto question = question_of(options.question);
+  if (options.html.empty()) {
+    std::fputs(prediction_text(question).c_str(), stdout);
+    return 0;
+  }
+  const auto shares = shares_of(options.measured, question.set.resolve());
+  const auto page = page_text(series_json(question, shares, -1));
+  write_file(options.html, page);
+  fmt::print("{}: {} octets, nothing to load from elsewhere\n", options.html, page.size());
+  return 0;
+}
+
 }  // namespace
 
-void add_report(CLI::App& app, Run& run) {
-  struct Options {
-    QuestionOptions question;
-    std::string html;
-    std::string measured;
-  };
-  auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("report", "The same with pictures, as one HTML file");
-  command->footer(
-      "Examples:\n"
-      "  iwarp cost report --preset 2003 --html report.html\n"
-      "  iwarp cost report --host host.json --measured runs.json --file 10G --html report.html");
-  add_question_options(*command, options->question);
+cli::Command report_command() {
+  auto options = std::make_shared<ReportOptions>();
+  cli::Command command("report", "The same with pictures, as one HTML file");
+  add_question_options(command, options->question);
+  command.begin_group("");
+  command.size("--file", options->question.file, {1, 0x1p50},
+               "Octets of the file in the transfer scenario");
   command
-      ->add_option("--file", options->question.file, "Octets of the file in the transfer scenario")
-      ->transform(size_suffix())
-      ->check(without_name(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50)))
-      ->type_name("N")
-      ->capture_default_str();
+      .text("--measured", "runs.json", options->measured,
+            "Runs of iwarp cost run: their copy shares become dots")
+      .completes(cli::Completion::kFile);
   command
-      ->add_option("--measured", options->measured,
-                   "Runs of iwarp cost run: their copy shares become dots")
-      ->type_name("runs.json");
-  command
-      ->add_option("--html", options->html, "Write the page there; text on standard output if not")
-      ->type_name("OUT.html");
-  command->callback([&run, options] {
-    run = [options] {
-      const auto question = question_of(options->question);
-      if (options->html.empty()) {
-        std::fputs(prediction_text(question).c_str(), stdout);
-        return 0;
-      }
-      const auto shares = shares_of(options->measured, question.set.resolve());
-      const auto page = page_text(all_series(question, shares));
-      write_file(options->html, page);
-      fmt::print("{}: {} octets, nothing to load from elsewhere\n", options->html, page.size());
-      return 0;
-    };
-  });
+      .text("--html", "OUT.html", options->html,
+            "Write the page there; text on standard output if not")
+      .completes(cli::Completion::kFile);
+  command.shown = {
+      "iwarp cost report --preset 2003 --html report.html",
+      "iwarp cost report --host host.json --measured runs.json --file 10G --html report.html"};
+  command.run = [options](const cli::Given&) { return run_report(*options); };
+  return command;
 }
 
 }  // namespace iwarp::apps::cost

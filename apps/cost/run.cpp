@@ -26,11 +26,11 @@ struct RunOptions {
   std::string out;
 };
 
-constexpr std::uint64_t kLargest = 1ULL << 30;
+constexpr std::uint64_t kLargestTransfer = 1ULL << 30;
 
 std::uint64_t size_of(const std::string& text) {
-  const auto size = parse_size(text);
-  if (!size || *size == 0 || *size > kLargest) {
+  const auto size = cli::parse_size(text);
+  if (!size || *size == 0 || *size > kLargestTransfer) {
     throw UsageError("--size: not a number from 1 to 1G: " + text);
   }
   return *size;
@@ -86,46 +86,32 @@ int run_jobs(const RunOptions& options) {
 
 }  // namespace
 
-void add_measure(CLI::App& app, Run& run) {
+cli::Command run_command() {
   auto options = std::make_shared<RunOptions>();
-  auto* command = app.add_subcommand(
+  cli::Command command(
       "run", "Move octets between two processes here, by sockets and by iWARP, and count");
-  command->footer(
-      "Over loopback, so both ends share this machine and TCP's segments are 64 KB.\n"
-      "Examples:\n"
-      "  iwarp cost run --out runs.json\n"
-      "  iwarp cost run --mode iwarp --size 64K --crc off portable best --markers --repeat 5");
-  command->add_option("--mode", options->mode, "What to run")
-      ->check(without_name(CLI::IsMember({"sockets", "iwarp", "both"})))
-      ->type_name("sockets|iwarp|both")
-      ->capture_default_str();
-  command->add_option("--size", options->sizes, "Octets of one message, several")
-      ->type_name("N...")
-      ->capture_default_str();
-  command->add_option("--fpdu", options->fpdus, "iWARP: largest frame, several; as in iwarp get")
-      ->type_name("emss|max|N...")
-      ->capture_default_str();
+  command.choice("--mode", options->mode, {"sockets", "iwarp", "both"}, "What to run");
+  command.texts("--size", "N", options->sizes, "Octets of one message").greedy();
   command
-      ->add_option("--crc", options->crcs,
-                   "iWARP: off, best, or a CRC32c kernel that iwarp info\n"
-                   "names, several")
-      ->type_name("off|best|KERNEL...")
-      ->capture_default_str();
-  command->add_flag("--markers", options->markers, "iWARP: with markers, too");
-  command->add_option("--cpus", options->cpus, "Where the processes run")
-      ->check(without_name(CLI::IsMember({"other", "same", "any"})))
-      ->type_name("other|same|any")
-      ->capture_default_str();
-  command->add_option("--repeat", options->repeat, "Rounds over all of this")
-      ->check(without_name(CLI::Range(1U, 1000U)))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--seconds", options->seconds, "About so long for each run")
-      ->check(without_name(CLI::Range(0.01, 60.0)))
-      ->type_name("S")
-      ->capture_default_str();
-  command->add_option("--out", options->out, "Write the records there")->type_name("runs.json");
-  command->callback([&run, options] { run = [options] { return run_jobs(*options); }; });
+      .texts("--fpdu", "emss|max|N", options->fpdus,
+             "iWARP: largest frame; see iwarp help connection")
+      .greedy();
+  command
+      .texts("--crc", "off|best|KERNEL", options->crcs,
+             "iWARP: off, best, or a CRC32c kernel that iwarp info names")
+      .greedy();
+  command.flag("--markers", options->markers, "iWARP: with markers, too");
+  command.choice("--cpus", options->cpus, {"other", "same", "any"}, "Where the processes run");
+  command.number("--repeat", "N", options->repeat, {1, 1000}, "Rounds over all of this");
+  command.number("--seconds", "S", options->seconds, {0.01, 60}, "About so long for each run");
+  command.text("--out", "runs.json", options->out, "Write the records there")
+      .completes(cli::Completion::kFile);
+  command.notes = "Over loopback, so both ends share this machine and TCP's segments are 64 KB.";
+  command.shown = {
+      "iwarp cost run --out runs.json",
+      "iwarp cost run --mode iwarp --size 64K --crc off portable best --markers --repeat 5"};
+  command.run = [options](const cli::Given&) { return run_jobs(*options); };
+  return command;
 }
 
 }  // namespace iwarp::apps::cost

@@ -2,14 +2,14 @@
 // The subcommands of iwarp cost, one file each.
 #pragma once
 
-#include "commands.hpp"
+#include "command_line/command.hpp"
 
 namespace iwarp::apps::cost {
 
-void add_predict(CLI::App& app, Run& run);
-void add_report(CLI::App& app, Run& run);
-void add_calibrate(CLI::App& app, Run& run);
-void add_measure(CLI::App& app, Run& run);
-void add_validate(CLI::App& app, Run& run);
+cli::Command predict_command();
+cli::Command report_command();
+cli::Command calibrate_command();
+cli::Command run_command();
+cli::Command validate_command();
 
 }  // namespace iwarp::apps::cost

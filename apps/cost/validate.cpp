@@ -5,25 +5,26 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <iterator>
 
 #include "common/error.hpp"
 #include "common/options.hpp"
-#include "common/units.hpp"
 #include "cost/bench.hpp"
-#include "cost/judge.hpp"
+#include "cost/question.hpp"
+#include "cost/record.hpp"
 #include "cost/subcommands.hpp"
-#include "iwarp/offload_model/published.hpp"
+#include "cost/sweep.hpp"
+#include "cost/validate_text.hpp"
 
 namespace iwarp::apps::cost {
 
 namespace {
 
+using model::Machine;
+
 constexpr int kExitNoise = 2;
-constexpr double kUs = 1e3;
 
 struct ValidateOptions {
   QuestionOptions host;
@@ -60,7 +61,8 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
 
 /// The host's own file, or what the micro-benchmarks say now.
 Machine machine_of(const ValidateOptions& options) {
-  Machine out{.host = load_host(options.host).resolve(), .crc = {}};
+  Machine out{.host = usage::load_host(options.host.preset, options.host.host).resolve(),
+              .crc = {}};
   for (const auto& kernel : crc32c::kernels()) {
     if (kernel.supported()) out.crc[kernel.name] = bench_crc(kernel).value;
   }
@@ -84,7 +86,7 @@ Machine median_of(const std::vector<Machine>& machines) {
   const auto middle = [&machines](const std::function<double(const Machine&)>& value) {
     std::vector<double> values;
     std::ranges::transform(machines, std::back_inserter(values), value);
-    return median(std::move(values));
+    return model::median(std::move(values));
   };
   for (const auto& field : model::fields()) {
     out.host.*field.member = middle([&](const Machine& m) { return m.host.*field.member; });
@@ -117,107 +119,13 @@ Measured run_all(const ValidateOptions& options) {
   return {median_of(machines), std::move(runs)};
 }
 
-void print_points(const Judgement& j) {
-  fmt::print("Mode (b), predicted from the fit of (a), micro-benchmarks and counters\n");
-  fmt::print("{:>10}{:>8}  {:<15}{:<8}{:>11}{:>11}{:>8}{:>9}\n", "size", "ULPDU", "CRC", "markers",
-             "measured", "predicted", "error", "spread");
-  for (const auto& point : j.points) {
-    const auto& r = point.run;
-    const auto messages = static_cast<double>(r.messages);
-    fmt::print("{:>10}{:>8}  {:<15}{:<8}{:>8.2f} us{:>8.2f} us{:>6.0f} %{:>7.0f} %\n",
-               format_octets(static_cast<double>(r.size)), r.fpdu, r.crc, r.markers ? "on" : "off",
-               r.cpu_ns() / messages / kUs, point.predicted.total() / messages / kUs,
-               100 * point.error(), 100 * point.spread);
-  }
-}
-
-void print_components(const Judgement& j) {
-  fmt::print("\nComponents\n");
-  for (const auto& c : j.crc) {
-    const auto off = c.in_place / c.bench - 1;
-    // What costs less than the noise of the runs cannot be told from nothing.
-    fmt::print("  CRC32c {}: {:.3f} ns/octet in the stack, {:.3f} alone, {:+.0f} % ({} pairs)\n",
-               c.kernel, c.in_place, c.bench, 100 * off, c.pairs);
-  }
-  fmt::print("  copying, of a socket's processor time on this machine:");
-  double most = 0;
-  for (const auto& c : j.copies) {
-    if (c.size != 64 && c.size != 4096 && c.size != 65536 && c.size != 1048576) continue;
-    fmt::print("\n    {:>8}: {:.1f} to {:.1f} %", format_octets(c.size), 100 * c.low, 100 * c.high);
-    most = std::max(most, c.high);
-  }
-  fmt::print("\n    (memcpy of as many octets in cache, to all that grows with the octets)");
-  constexpr double kClaim = 0.8;
-  fmt::print("\n  \"copying takes 80 to 85 % of the processor\": {}\n",
-             most >= kClaim ? "it may, for one of these sizes on this machine"
-                            : "not at any of these sizes on this machine");
-}
-
-bool print_live(const Judgement& j) {
-  const auto cost = [&j](Unknown u) { return j.sockets[static_cast<std::size_t>(u)]; };
-  fmt::print(
-      "Mode (a), fitted: send {:.2f} us, receive or wait {:.2f} us, piece {:.2f} us, octet {:.3f} "
-      "ns, wake-up {:.1f} us\n",
-      cost(Unknown::kSend) / kUs, cost(Unknown::kReceive) / kUs, cost(Unknown::kPiece) / kUs,
-      cost(Unknown::kOctet), cost(Unknown::kSwitch) / kUs);
-  for (const auto& point : j.fitted) {
-    fmt::print("  {:>10}, read by {:>6}: {:>8.2f} us, fitted {:>8.2f} us, {:+.0f} %\n",
-               format_octets(static_cast<double>(point.run.size)), point.run.read,
-               point.run.cpu_ns() / static_cast<double>(point.run.messages) / kUs,
-               point.fitted / static_cast<double>(point.run.messages) / kUs,
-               100 * (point.fitted / point.run.cpu_ns() - 1));
-  }
-  fmt::print("  each size left out: MAPE {:.1f} %, p90 {:.1f} %, max {:.1f} %\n\n",
-             100 * j.left_out.mean, 100 * j.left_out.p90, 100 * j.left_out.max);
-  print_points(j);
-  fmt::print(
-      "  MAPE {:.1f} % (at most {:.0f}), p90 {:.1f} % ({:.0f}), max {:.1f} % ({:.0f}); identical "
-      "runs spread {:.1f} % ({:.0f})\n",
-      100 * j.errors.mean, 100 * j.bounds.mean, 100 * j.errors.p90, 100 * j.bounds.p90,
-      100 * j.errors.max, 100 * j.bounds.max, 100 * j.spread, 100 * j.bounds.spread);
-  print_components(j);
-  return j.holds();
-}
-
-std::string checks_text(const model::PublishedRow& row) {
-  std::string out;
-  for (const auto& c : row.checks) {
-    out += fmt::format("\n      {} {}: {:.3g} {} ({:g} to {:g})", c.holds() ? " " : "!", c.what,
-                       c.model, c.unit, c.low, c.high);
-  }
-  return out;
-}
-
-/// How many identities are exact, and rows hold, of how many.
-struct RowCount {
-  int identities = 0, exact = 0, others = 0, held = 0;
-};
-
-RowCount print_published() {
-  const auto rows = model::published_rows();
-  if (!rows) throw Error(rows.error());
-  RowCount count;
-  for (const auto use :
-       {model::Use::kIdentity, model::Use::kCalibration, model::Use::kPrediction}) {
-    fmt::print("\nPublished figures: {}\n", to_string(use));
-    for (const auto& row : *rows) {
-      if (row.use != use) continue;
-      (use == model::Use::kIdentity ? count.identities : count.others) += 1;
-      if (row.holds()) (use == model::Use::kIdentity ? count.exact : count.held) += 1;
-      fmt::print("  {:>2}  {} [{}] ({}){}\n", row.number, row.figure, row.mark, row.source,
-                 checks_text(row));
-      if (!row.holds()) fmt::print("      not reproduced: {}\n", row.reason);
-    }
-  }
-  return count;
-}
-
-int verdict(const RowCount& rows, const Judgement* j) {
-  auto text = fmt::format("identities {} of {}, published {} of {} reproduced", rows.exact,
-                          rows.identities, rows.held, rows.others);
-  int status = rows.exact == rows.identities ? 0 : kExitFailure;
+/// Prints the last line; the exit status.
+int verdict(const std::vector<model::PublishedRow>& rows, const model::Judgement* j) {
+  auto text = tally_text(rows);
+  const auto identities = tally(rows, model::Use::kIdentity);
+  int status = identities.hold == identities.figures ? 0 : kExitFailure;
   if (j != nullptr) {
-    text += fmt::format(", mode (b) MAPE {:.1f} % p90 {:.1f} % max {:.1f} %", 100 * j->errors.mean,
+    text += fmt::format("; mode (b) MAPE {:.1f} % p90 {:.1f} % max {:.1f} %", 100 * j->errors.mean,
                         100 * j->errors.p90, 100 * j->errors.max);
     if (status == 0 && j->noise_limited()) {
       status = kExitNoise;
@@ -234,47 +142,44 @@ int verdict(const RowCount& rows, const Judgement* j) {
 }
 
 int run_validate(const ValidateOptions& options) {
-  if (options.published_only) return verdict(print_published(), nullptr);
+  const auto rows = model::published_rows();
+  if (!rows) throw Error(rows.error());
+  if (options.published_only) {
+    fmt::print("{}", published_text(*rows));
+    return verdict(*rows, nullptr);
+  }
   const auto measured = options.runs.empty()
                             ? run_all(options)
                             : Measured{machine_of(options), read_records(options.runs)};
   if (!options.out.empty()) write_records(options.out, measured.runs);
   const auto judgement = judge(measured.runs, measured.machine);
-  print_live(judgement);
-  return verdict(print_published(), &judgement);
+  if (!judgement) throw Error(judgement.error());
+  fmt::print("{}{}", judgement_text(*judgement), published_text(*rows));
+  return verdict(*rows, &*judgement);
 }
 
 }  // namespace
 
-void add_validate(CLI::App& app, Run& run) {
+cli::Command validate_command() {
   auto options = std::make_shared<ValidateOptions>();
-  auto* command = app.add_subcommand(
-      "validate", "Does the model hold here, and for what others have published?");
-  command->footer(
+  cli::Command command("validate", "Does the model hold here, and for what others have published?");
+  add_host_options(command, options->host);
+  command.text("--runs", "runs.json", options->runs, "Judge these runs instead of running anything")
+      .completes(cli::Completion::kFile);
+  command.text("--out", "runs.json", options->out, "Keep the runs")
+      .completes(cli::Completion::kFile);
+  command.choice("--cpus", options->cpus, {"other", "same", "any"}, "Where the processes run");
+  command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds over everything");
+  command.number("--seconds", "S", options->seconds, {0.01, 10}, "About so long for each run");
+  command.flag("--published-only", options->published_only, "Only the published figures");
+  command.notes =
       "Sockets are fitted; iWARP is predicted. Exit status 0: identities exact and bounds met;\n"
-      "1: not; 2: identical runs differ too much to say.\n"
-      "Examples:\n"
-      "  iwarp cost validate\n"
-      "  iwarp cost validate --out runs.json && iwarp cost validate --runs runs.json\n"
-      "  iwarp cost validate --published-only");
-  add_host_options(*command, options->host);
-  command->add_option("--runs", options->runs, "Judge these runs instead of running anything")
-      ->type_name("runs.json");
-  command->add_option("--out", options->out, "Keep the runs")->type_name("runs.json");
-  command->add_option("--cpus", options->cpus, "Where the processes run")
-      ->check(without_name(CLI::IsMember({"other", "same", "any"})))
-      ->type_name("other|same|any")
-      ->capture_default_str();
-  command->add_option("--repeat", options->repeat, "Rounds over everything")
-      ->check(without_name(CLI::Range(1U, 100U)))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--seconds", options->seconds, "About so long for each run")
-      ->check(without_name(CLI::Range(0.01, 10.0)))
-      ->type_name("S")
-      ->capture_default_str();
-  command->add_flag("--published-only", options->published_only, "Only the published figures");
-  command->callback([&run, options] { run = [options] { return run_validate(*options); }; });
+      "1: not; 2: identical runs differ too much to say.";
+  command.shown = {"iwarp cost validate",
+                   "iwarp cost validate --out runs.json && iwarp cost validate --runs runs.json",
+                   "iwarp cost validate --published-only"};
+  command.run = [options](const cli::Given&) { return run_validate(*options); };
+  return command;
 }
 
 }  // namespace iwarp::apps::cost

@@ -180,27 +180,22 @@ int run_demo(const DemoOptions& options) {
 
 }  // namespace
 
-void add_demo(CLI::App& app, Run& run) {
+cli::Command demo_command() {
   auto options = std::make_shared<DemoOptions>();
-  auto* command =
-      app.add_subcommand("demo", "Watch two processes exchange an STag and use it, frame by frame");
-  command->footer(
+  cli::Command command("demo", "Watch two processes exchange an STag and use it, frame by frame");
+  command.size("--size", options->size, {1, kDemoMaxSize}, "Octets to write and read, at most 64M");
+  command.flag("--peer-markers", options->peer_markers,
+               "The target asks for markers in what it receives");
+  command.flag("-q,--quiet", options->quiet, "Only the last line");
+  add_common_options(command, options->common);
+  command.notes =
       "Every frame is shown in its layers: MPA, DDP, RDMAP and what it means for verbs.\n"
-      "The last line says what was checked; exit status 0 means all of it held.\n"
-      "Examples:\n"
-      "  iwarp demo                                the whole story\n"
-      "  iwarp demo --mpa-rev 1 --markers          as in 2007\n"
-      "  iwarp demo --size 1M --quiet --trace demo.pcap");
-  command->add_option("--size", options->size, "Octets to write and read, at most 64M")
-      ->transform(size_suffix())
-      ->check(without_name(CLI::Range(std::uint64_t{1}, kDemoMaxSize)))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_flag("--peer-markers", options->peer_markers,
-                    "The target asks for markers in what it receives");
-  command->add_flag("-q,--quiet", options->quiet, "Only the last line");
-  add_common_options(*command, options->common);
-  command->callback([&run, options] { run = [options] { return run_demo(*options); }; });
+      "The last line says what was checked; exit status 0 means all of it held.";
+  command.shown = {"iwarp demo                                the whole story",
+                   "iwarp demo --mpa-rev 1 --markers          as in 2007",
+                   "iwarp demo --size 1M --quiet --trace demo.pcap"};
+  command.run = [options](const cli::Given&) { return run_demo(*options); };
+  return command;
 }
 
 }  // namespace iwarp::apps

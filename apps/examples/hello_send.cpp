@@ -4,40 +4,15 @@
 // poll. Errors end the program; iwarp ping shows how to live with them.
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
-#include "iwarp/net/rnic.hpp"
+#include "iwarp/iwarp.hpp"
 
 namespace net = iwarp::net;
 namespace verbs = iwarp::verbs;
+using iwarp::must;
 
-namespace {
-
-template <typename T>
-T must(std::expected<T, std::error_code> value) {
-  if (value) return std::move(*value);
-  std::fprintf(stderr, "hello_send: %s\n", value.error().message().c_str());
-  std::exit(1);
-}
-
-void must(std::error_code error) {
-  if (!error) return;
-  std::fprintf(stderr, "hello_send: %s\n", error.message().c_str());
-  std::exit(1);
-}
-
-/// Polls until something completes. Polling also does the connection's work.
-verbs::WorkCompletion next_completion(verbs::CompletionQueue& cq) {
-  verbs::WorkCompletion wc;
-  while (cq.poll({&wc, 1}) == 0) {
-  }
-  return wc;
-}
-
-}  // namespace
-
-int main() {
+int main() try {
   const auto rnic = must(net::Rnic::open());
   // Channels outlive the connections that report to them, so they come first.
   const auto requests = must(rnic->create_cm_channel());
@@ -58,19 +33,20 @@ int main() {
   // RDMA ports are TCP ports; 0 takes a free one.
   const auto listener = must(rnic->listen({.host = "127.0.0.1"}, {}, *requests));
   must(rnic->connect(*client, listener->local(), {}, *outcomes));
-  const auto request = requests->wait(std::chrono::seconds(5));
-  if (!request || !request->request) return 1;
-  must(request->request->accept(*server));
-  const auto outcome = outcomes->wait(std::chrono::seconds(5));
-  if (!outcome || outcome->type != net::CmEvent::Type::kEstablished) return 1;
+  must(iwarp::next_event(*requests, std::chrono::seconds(5)).request->accept(*server));
+  const auto outcome = iwarp::next_event(*outcomes, std::chrono::seconds(5));
+  if (outcome.type != net::CmEvent::Type::kEstablished) return 1;
 
   // kInline copies the text while posting, so it needs no registration.
   char text[] = "hello, iWARP";
   const verbs::Sge from{reinterpret_cast<std::byte*>(text), sizeof(text), {}};
   must(client->post_send({.wr_id = 2, .flags = verbs::SendFlags::kInline, .sgl = {&from, 1}}));
 
-  const auto wc = next_completion(*cq);
+  const auto wc = iwarp::next_completion(*cq);
   if (wc.status != verbs::WcStatus::kSuccess || wc.wr_id != 1) return 1;
   std::printf("received %u octets: %s\n", wc.byte_len, reinterpret_cast<const char*>(inbox.data()));
   return std::strcmp(text, reinterpret_cast<const char*>(inbox.data())) == 0 ? 0 : 1;
+} catch (const std::system_error& error) {
+  std::fprintf(stderr, "hello_send: %s\n", error.what());
+  return 1;
 }

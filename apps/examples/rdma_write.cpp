@@ -4,32 +4,18 @@
 // programs do it. Both ends are in this process, over a real TCP connection.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
-#include "iwarp/bytes/cursor.hpp"
-#include "iwarp/net/rnic.hpp"
+#include "iwarp/iwarp.hpp"
 
 namespace net = iwarp::net;
 namespace verbs = iwarp::verbs;
+using iwarp::must;
 using verbs::Access;
 
 namespace {
 
 constexpr std::size_t kSize = 1 << 20;
-
-template <typename T>
-T must(std::expected<T, std::error_code> value) {
-  if (value) return std::move(*value);
-  std::fprintf(stderr, "rdma_write: %s\n", value.error().message().c_str());
-  std::exit(1);
-}
-
-void must(std::error_code error) {
-  if (!error) return;
-  std::fprintf(stderr, "rdma_write: %s\n", error.message().c_str());
-  std::exit(1);
-}
 
 /// Posts one signalled RDMA Write or Read between `buffer` and the peer, and polls until it is
 /// done.
@@ -39,30 +25,12 @@ bool transfer(net::QueuePair& qp, verbs::CompletionQueue& cq, verbs::WrOpcode op
                      .flags = verbs::SendFlags::kSignaled,
                      .sgl = {&buffer, 1},
                      .remote = remote}));
-  verbs::WorkCompletion wc;
-  while (cq.poll({&wc, 1}) == 0) {
-  }
-  return wc.status == verbs::WcStatus::kSuccess;
-}
-
-/// {TO, STag}: what a peer must know to use a region.
-std::vector<std::byte> advert_of(const net::Memory& region) {
-  std::vector<std::byte> octets(12);
-  iwarp::bytes::Writer out(octets);
-  out.u64(region.to(region.address()));
-  out.u32(region.stag().value);
-  return octets;
-}
-
-verbs::RemoteAddress read_advert(iwarp::bytes::View octets) {
-  iwarp::bytes::Reader in(octets);
-  const auto to = in.u64();
-  return {.rkey = verbs::Stag{in.u32()}, .to = to};
+  return iwarp::next_completion(cq).status == verbs::WcStatus::kSuccess;
 }
 
 }  // namespace
 
-int main() {
+int main() try {
   const auto rnic = must(net::Rnic::open());
   const auto requests = must(rnic->create_cm_channel());
   const auto outcomes = must(rnic->create_cm_channel());
@@ -88,20 +56,22 @@ int main() {
   const auto sink_region = must(rnic->register_memory(*pd, std::span(sink), Access::kLocalWrite));
 
   must(rnic->connect(*client, listener->local(), {}, *outcomes));
-  const auto request = requests->wait(std::chrono::seconds(5));
-  if (!request || !request->request) return 1;
-  must(request->request->accept(*server, 16, 16, advert_of(shared_region)));
-  const auto outcome = outcomes->wait(std::chrono::seconds(5));
-  if (!outcome || outcome->type != net::CmEvent::Type::kEstablished) return 1;
+  const auto request = iwarp::next_event(*requests, std::chrono::seconds(5)).request;
+  must(request->accept(*server, 16, 16, iwarp::advert_of(shared_region)));
+  const auto outcome = iwarp::next_event(*outcomes, std::chrono::seconds(5));
 
   // From here on the server's side of this program does nothing: its Rnic does the work.
-  const auto remote = read_advert(outcome->private_data);
+  const auto remote = iwarp::read_advert(outcome.private_data);
+  if (!remote) return 1;
   const verbs::Sge from{source.data(), kSize, source_region.stag()};
   const verbs::Sge into{sink.data(), kSize, sink_region.stag()};
-  if (!transfer(*client, *cq, verbs::WrOpcode::kWrite, from, remote)) return 1;
-  if (!transfer(*client, *cq, verbs::WrOpcode::kRead, into, remote)) return 1;
+  if (!transfer(*client, *cq, verbs::WrOpcode::kWrite, from, *remote)) return 1;
+  if (!transfer(*client, *cq, verbs::WrOpcode::kRead, into, *remote)) return 1;
 
   const bool same = std::ranges::equal(source, sink) && std::ranges::equal(source, shared);
   std::printf("%zu octets written and read back: %s\n", kSize, same ? "equal" : "DIFFERENT");
   return same ? 0 : 1;
+} catch (const std::system_error& error) {
+  std::fprintf(stderr, "rdma_write: %s\n", error.what());
+  return 1;
 }

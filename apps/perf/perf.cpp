@@ -1,36 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp perf: throughput, latency and message rate of this stack, and of the TCP under it, between
-// two processes. The command line; what is measured and how: plan, session, roles.
+// two processes. The command line; what is measured and how is in apps/measure.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "command_line/suggest.hpp"
 #include "commands.hpp"
 #include "common/server.hpp"
 #include "common/stop.hpp"
-#include "cost/live.hpp"
-#include "perf/control.hpp"
-#include "perf/self.hpp"
-#include "perf/session.hpp"
+#include "measure/processes.hpp"
+#include "perf/machine.hpp"
+#include "perf/report.hpp"
+#include "usage/bill.hpp"
 
 namespace iwarp::apps {
 
 namespace {
 
-using perf::Plan;
-using perf::Waiting;
+using measure::Measurement;
+using measure::Plan;
+using measure::Waiting;
+
+constexpr double kShortestInterval = 0.1;  // so there are not too many of them
 
 struct PerfOptions {
   std::vector<std::string> words;
   bool server = false;
   bool self = false;
   std::string listen = fmt::format(":{}", kPerfPort);
-  Plan plan{.list = 0};
+  Plan plan;
+  // 0, which none of them takes: not given, it is for the test to say.
+  std::uint64_t size = 0;
+  std::uint64_t depth = 0;
+  std::uint64_t list = 0;
   double duration = 3;
   double warm_up = 0.5;
+  double interval = 1;
   bool poll = false;
   bool event = false;
   bool busy_poll = false;
@@ -38,16 +48,21 @@ struct PerfOptions {
   std::optional<std::string> cost;  ///< --cost: by which host
 };
 
-const perf::Test* test_argument(const std::string& word) {
-  const auto* const test = perf::find_test(word);
+const measure::Test* test_argument(const std::string& word) {
+  const auto* const test = measure::find_test(word);
   if (test != nullptr) return test;
-  std::string names;
-  for (const auto& known : perf::tests()) names += fmt::format(" {}", known.name);
-  throw UsageError(fmt::format("there is no test {}; there are{}", word, names));
+  std::vector<std::string> names;
+  for (const auto& known : measure::tests()) names.emplace_back(known.name);
+  throw UsageError(fmt::format("there is no test {}{} (see iwarp perf --help)", cli::excerpt(word),
+                               cli::did_you_mean(word, names)));
 }
 
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+std::uint64_t or_default(std::uint64_t given, std::uint64_t otherwise) {
+  return given != 0 ? given : otherwise;
 }
 
 Plan make_plan(const PerfOptions& options, const std::string& test) {
@@ -57,23 +72,54 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   plan.warm_up = milliseconds(options.warm_up);
   if (options.poll) plan.waiting = Waiting::kPoll;
   if (options.busy_poll) plan.waiting = Waiting::kBusyPoll;
-  perf::set_defaults(plan);
-  perf::validate(plan);
+  plan.size = or_default(options.size, measure::default_size(*plan.test));
+  plan.depth = or_default(options.depth, measure::default_depth(*plan.test));
+  plan.list = or_default(options.list, measure::default_list(*plan.test, plan.depth));
+  measure::validate(plan);
+  if (options.interval != 0 && !(options.interval >= kShortestInterval)) {
+    throw UsageError(fmt::format("--interval {}: takes 0, which is none, or {} to 3600",
+                                 options.interval, kShortestInterval));
+  }
   return plan;
 }
 
 // What the client's end cost. A ping-pong goes both ways, which the ledger does not have.
-std::string bill(const PerfOptions& options, const perf::Report& report) {
-  const bool sender = report.plan.test->operation != perf::Operation::kRead;
-  return cost::bill(cost::cost_host(*options.cost), report.observed, report.octets(),
-                    static_cast<double>(report.plan.size), sender);
+std::string bill(const PerfOptions& options, const Measurement& result) {
+  const bool sender = result.plan.test->operation != measure::Operation::kRead;
+  return usage::bill(usage::cost_host(*options.cost), result.client, result.octets(),
+                     static_cast<double>(result.plan.size), sender);
 }
 
 void check_cost(const PerfOptions& options, const Plan& plan) {
   if (!options.cost) return;
   if (plan.is_latency()) throw UsageError("--cost is for streams and rates");
   if (options.json) throw UsageError("--cost is text, and does not go with --json");
-  cost::cost_host(*options.cost);  // or it is said before anything is measured
+  usage::cost_host(*options.cost);  // or it is said before anything is measured
+}
+
+void print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+    throw Error("cannot write standard output: " + errno_text());
+  }
+}
+
+perf::Report run_test(const PerfOptions& options, const Plan& plan, const net::Address& server) {
+  perf::Report out{.interval = options.interval, .date = perf::date_now()};
+  if (!options.self) out.server = net::to_string(server);
+  bool headed = options.json;
+  const auto head = [&] {
+    if (!std::exchange(headed, true)) print(perf::head_text(plan));
+  };
+  const auto show = [&](const measure::Interval& interval) {
+    out.intervals.push_back(interval);
+    if (options.json) return;
+    head();
+    print(perf::interval_text(plan, interval));
+  };
+  out.result = measure::take_measurement(plan, server,
+                                         measure::Intervals(milliseconds(options.interval), show));
+  head();
+  return out;
 }
 
 int run_client(const PerfOptions& options) {
@@ -83,31 +129,34 @@ int run_client(const PerfOptions& options) {
   }
   const auto plan = make_plan(options, options.words.back());
   check_cost(options, plan);
-  std::unique_ptr<perf::ServerProcess> own;
-  if (options.self) own = std::make_unique<perf::ServerProcess>();
+  std::unique_ptr<measure::ServerProcess> own;
+  if (options.self) own = std::make_unique<measure::ServerProcess>();
   const auto server = own ? own->address() : address_argument(options.words.front(), kPerfPort);
   catch_stop_signals();
-  const auto report = perf::measure(plan, server);
-  std::fputs((options.json ? report_json(report) : report_text(report)).c_str(), stdout);
-  if (options.cost && report.outcome.messages > 0)
-    std::fputs(bill(options, report).c_str(), stdout);
+  const auto report = run_test(options, plan, server);
+  if (options.json) {
+    print(perf::report_json(report));
+  } else {
+    print(perf::summary_text(report.result));
+    if (options.cost && report.result.outcome.messages > 0) print(bill(options, report.result));
+  }
   return 0;
 }
 
 int run_perf_server(const PerfOptions& options) {
   if (options.words.size() > 1) throw UsageError("--server takes no HOST");
   const auto listen = address_argument(options.listen, kPerfPort);
-  const perf::ServeOptions serve{
+  const measure::ServeOptions serve{
       .host = listen.host,
       .only = options.words.empty() ? nullptr : test_argument(options.words.front())};
   catch_stop_signals();
-  conform::Acceptor acceptor(listen);
+  measure::Listener listener(listen);
   log_line("iwarp perf: listening on " +
-           net::to_string(net::Address{.host = listen.host, .port = acceptor.port()}));
+           net::to_string(net::Address{.host = listen.host, .port = listener.port()}));
   while (!stop_requested()) {
     try {
-      auto link = acceptor.accept(perf::Clock::now() + std::chrono::hours(1));
-      if (link) perf::serve_client(std::move(link), serve);
+      auto socket = listener.accept(measure::Clock::now() + std::chrono::hours(1));
+      if (socket) measure::serve_client(std::move(*socket), serve);
     } catch (const Interrupted&) {
       break;
     } catch (const Error& error) {
@@ -123,79 +172,63 @@ int run_perf(const PerfOptions& options) {
 }
 
 std::string test_list() {
-  std::string out = "Tests:\n";
-  for (const auto& test : perf::tests()) out += fmt::format("  {:<14}{}\n", test.name, test.help);
+  std::string out = "Tests:";
+  for (const auto& test : measure::tests()) {
+    out += fmt::format("\n  {:<14}{}", test.name, test.help);
+  }
   return out;
 }
 
-void add_plan_options(CLI::App& command, PerfOptions& options) {
-  command.add_option("--size", options.plan.size, "Octets of a message; 64K for -bw, else 64")
-      ->transform(size_suffix())
-      ->type_name("N");
-  command.add_option("--duration", options.duration, "Seconds that count")
-      ->check(without_name(CLI::Range(0.01, 3600.0)))
-      ->type_name("S")
-      ->capture_default_str();
-  command.add_option("--warm-up", options.warm_up, "Seconds before, that do not")
-      ->check(without_name(CLI::Range(0.0, 3600.0)))
-      ->type_name("S")
-      ->capture_default_str();
-  command
-      .add_option("--depth", options.plan.depth,
-                  "Messages under way per QP; 16 for -bw, 128 for -rate")
-      ->check(without_name(CLI::PositiveNumber))
-      ->type_name("N");
-  command
-      .add_option("--list", options.plan.list, "Messages posted at a time; 16 for -rate, else 1")
-      ->check(without_name(CLI::PositiveNumber))
-      ->type_name("N");
-  command.add_option("--qps", options.plan.qps, "Queue pairs, each with a connection")
-      ->check(without_name(CLI::PositiveNumber))
-      ->type_name("N")
-      ->capture_default_str();
+void add_plan_options(cli::Command& command, PerfOptions& options) {
+  command.size("--size", options.size, {1, 64 << 20}, "Octets of a message; 64K for -bw, else 64");
+  command.number("--duration", "SECONDS", options.duration, {0.01, 3600}, "That count");
+  command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600}, "Before, that do not count");
+  command.number("--interval", "SECONDS", options.interval, {0, 3600},
+                 "A line so often while it runs, 0.1 at least; 0: none");
+  command.number("--depth", "N", options.depth, {1, 4096},
+                 "Messages under way per QP; 16 for -bw, 128 for -rate");
+  command.number("--list", "N", options.list, {1, 4096},
+                 "Messages posted at a time; 16 for -rate, else 1");
+  command.number("--qps", "N", options.plan.qps, {1, 1024}, "Queue pairs, each with a connection");
 }
 
-void add_mode_options(CLI::App& command, PerfOptions& options) {
-  auto* const event = command.add_flag("--event", options.event,
-                                       "Both ends sleep until there is a completion; the default");
-  auto* const poll =
-      command.add_flag("--poll", options.poll, "Both ends poll without a pause")->excludes(event);
+void add_mode_options(cli::Command& command, PerfOptions& options) {
+  command.flag("--event", options.event,
+               "Both ends sleep until there is a completion; the default");
+  command.flag("--poll", options.poll, "Both ends poll without a pause").excludes("--event");
   command
-      .add_flag("--busy-poll", options.busy_poll,
-                "As --event, but the stack's threads poll for a while\nbefore they sleep")
-      ->excludes(event)
-      ->excludes(poll);
-  command.add_flag("--check", options.plan.check, "Compare every octet that arrives; slower");
-  command.add_flag("--json", options.json, "As JSON");
-  cost::add_cost_option(command, options.cost);
+      .flag("--busy-poll", options.busy_poll,
+            "As --event, but the stack's threads poll for a while before they sleep")
+      .excludes("--event")
+      .excludes("--poll");
+  command.flag("--check", options.plan.check, "Compare every octet that arrives; slower");
+  command.flag("--json", options.json, "As JSON");
+  usage::add_cost_option(command, options.cost);
 }
 
 }  // namespace
 
-void add_perf(CLI::App& app, Run& run) {
+cli::Command perf_command() {
   auto options = std::make_shared<PerfOptions>();
-  auto* command = app.add_subcommand(
-      "perf", "Measure throughput, latency and rate, of TCP too, between two processes");
-  command->footer(
-      test_list() +
-      "Examples:\n"
-      "  iwarp perf --self write-bw              this machine, with a server process of its own\n"
-      "  iwarp perf --self tcp-stream            what the TCP under it gives\n"
-      "  iwarp perf --server                     serve one client after the other\n"
-      "  iwarp perf 192.0.2.7 send-lat --poll --json");
-  command->add_option("WORDS", options->words, "[HOST[:PORT]] TEST; the port is 7175")
-      ->type_name("")
-      ->expected(0, 2);
-  command->add_flag("--self", options->self, "Start the server here, as a process of its own");
-  command->add_flag("--server", options->server,
-                    "Serve clients, who say what; with TEST only that");
-  command->add_option("--listen", options->listen, "With --server: where")
-      ->type_name("ADDR:PORT")
-      ->capture_default_str();
-  add_plan_options(*command, *options);
-  add_mode_options(*command, *options);
-  add_common_options(*command, options->plan.connection);
-  command->callback([&run, options] { run = [options] { return run_perf(*options); }; });
+  cli::Command command("perf",
+                       "Measure throughput, latency and rate, of TCP too, between two processes");
+  command.usage =
+      "iwarp perf [OPTION...] HOST[:PORT] TEST\n       iwarp perf [OPTION...] --self TEST\n"
+      "       iwarp perf [OPTION...] --server [TEST]";
+  command.arguments("TEST", options->words, "[HOST[:PORT]] TEST; the port is 7175");
+  command.flag("--self", options->self, "Start the server here, as a process of its own");
+  command.flag("--server", options->server, "Serve clients, who say what; with TEST only that");
+  command.text("--listen", "ADDR:PORT", options->listen, "With --server: where");
+  add_plan_options(command, *options);
+  add_mode_options(command, *options);
+  add_common_options(command, options->plan.connection);
+  command.notes = test_list();
+  command.shown = {"iwarp perf --self write-bw     this machine, with a server process of its own",
+                   "iwarp perf --self tcp-stream   what the TCP under it gives",
+                   "iwarp perf --server            serve one client after the other",
+                   "iwarp perf 192.0.2.7 send-lat --poll --json"};
+  command.run = [options](const cli::Given&) { return run_perf(*options); };
+  return command;
 }
 
 }  // namespace iwarp::apps

@@ -9,25 +9,28 @@
 
 namespace iwarp::apps {
 
-void add_client_options(CLI::App& command, ClientOptions& options) {
-  command.add_option("--timeout", options.patience_s, "Seconds to wait for the server's next move")
-      ->check(without_name(CLI::Range(1U, 3600U)))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_flag("-q,--quiet", options.quiet, "No progress bar and no report");
-  cost::add_cost_option(command, options.cost);
+void add_client_options(cli::Command& command, ClientOptions& options) {
+  command.number("--timeout", "SECONDS", options.patience_s, {1, 3600},
+                 "Longest wait for the server's next move");
+  command.flag("-q,--quiet", options.quiet, "No progress bar and no report");
+  usage::add_cost_option(command, options.cost);
   add_common_options(command, options.common);
 }
 
-std::unique_ptr<cost::LiveLedger> start_ledger(const ClientOptions& options, Session& session) {
+std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Session& session) {
   if (!options.cost) return nullptr;
-  return std::make_unique<cost::LiveLedger>(*options.cost, session);
+  return std::make_unique<usage::LiveLedger>(*options.cost, session);
 }
 
 FileClient::FileClient(const net::Address& server, const ClientOptions& options)
     : rnic_(open_rnic()), session_(*rnic_) {
   messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.patience_s));
-  session_.connect(server, connect_options(options.common));
+  auto how = connect_options(options.common);
+  const auto patience = std::chrono::seconds(options.patience_s);
+  how.tcp_timeout = std::min<std::chrono::milliseconds>(how.tcp_timeout, patience);
+  auto& startup = how.connection.startup;
+  startup.timeout = std::min<mpa::Duration>(startup.timeout, patience);
+  session_.connect(server, how);
 }
 
 void print_report(const std::string& name, std::uint64_t size, std::chrono::nanoseconds elapsed,

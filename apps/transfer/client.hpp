@@ -7,8 +7,8 @@
 
 #include "common/options.hpp"
 #include "common/progress.hpp"
-#include "cost/live.hpp"
 #include "transfer/message_stream.hpp"
+#include "usage/bill.hpp"
 
 namespace iwarp::apps {
 
@@ -20,7 +20,7 @@ struct ClientOptions {
 };
 
 /// Adds the options above to a command.
-void add_client_options(CLI::App& command, ClientOptions& options);
+void add_client_options(cli::Command& command, ClientOptions& options);
 
 /// A connection to a file server with its message stream.
 class FileClient {
@@ -35,8 +35,21 @@ class FileClient {
   std::unique_ptr<MessageStream> messages_;
 };
 
+/// Runs `transfer`, a function of no arguments. When a stop signal ends it, the server is told, and
+/// the stream is over when this returns: what the server may still write stays registered so long.
+template <typename Transfer>
+auto tell_if_interrupted(MessageStream& messages, Transfer transfer) {
+  try {
+    return transfer();
+  } catch (const Interrupted&) {
+    messages.send(Refusal{"the client was interrupted"});
+    messages.session().await_close();
+    throw;
+  }
+}
+
 /// The ledger that --cost asks for, from now on; null without it.
-std::unique_ptr<cost::LiveLedger> start_ledger(const ClientOptions& options, Session& session);
+std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Session& session);
 
 /// "NAME: 3.0 GiB in 4.2 s, 731.4 MiB/s, sha256 12ab..."
 void print_report(const std::string& name, std::uint64_t size, std::chrono::nanoseconds elapsed,

@@ -6,7 +6,7 @@
 //        with Invalidate of the window's STag); at the end server Done with the digest.
 //   put: client Put, server Ready; then per window: client Window, server RDMA Read + Piece (the
 //        same); at the end client Finish with the digest, server Done once the file is in place.
-//   At any time the server may say Refusal instead; then the stream is over.
+//   At any time either end may say Refusal instead; then the stream is over.
 //
 // Windows come in file order, without gaps, each as long as it can be: kMaxPiece or what is left.
 // At most kMaxWindows are without their Piece. The codec judges shape; the sessions judge order.

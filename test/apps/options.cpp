@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "command_line/parse.hpp"
 #include "common/error.hpp"
 
 namespace {
@@ -14,10 +15,14 @@ using namespace iwarp;
 using namespace iwarp::apps;
 
 verbs::ConnectionOptions parse(const std::vector<std::string>& words) {
-  CLI::App app;
+  cli::Command command("test", "For a test");
   CommonOptions options;
-  add_common_options(app, options);
-  app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  add_common_options(command, options);
+  command.run = [](const cli::Given&) { return 0; };
+  std::vector<const char*> all{"test"};
+  for (const auto& word : words) all.push_back(word.c_str());
+  const auto out = cli::parse(command, static_cast<int>(all.size()), all.data());
+  if (!out) throw UsageError(out.error().text);
   return connection_options(options);
 }
 
@@ -68,7 +73,7 @@ TEST_CASE("values that make no sense are refused") {
                                                                  {"--first-fpdu-delay", "4001"},
                                                                  {"--first-fpdu-delay", "-1"}}) {
     CAPTURE(words[0]);
-    CHECK_THROWS_AS(parse(words), CLI::ParseError);
+    CHECK_THROWS_AS(parse(words), UsageError);
   }
 }
 
@@ -86,13 +91,13 @@ TEST_CASE("frame sizes at their bounds") {
 }
 
 TEST_CASE("sizes with suffixes") {
-  CHECK(parse_size("0") == 0);
-  CHECK(parse_size("64K") == 65536);
-  CHECK(parse_size("3G") == 3221225472);
+  CHECK(cli::parse_size("0") == 0);
+  CHECK(cli::parse_size("64K") == 65536);
+  CHECK(cli::parse_size("3G") == 3221225472);
   for (const char* text : {"", "K", "1k", "1KB", " 1", "1 ", "-1", "+1", "0x10", "1.5M",
                            "99999999999999999999", "9000000000G"}) {
     CAPTURE(text);
-    CHECK(parse_size(text) == std::nullopt);
+    CHECK(cli::parse_size(text) == std::nullopt);
   }
 }
 

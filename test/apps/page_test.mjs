@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a report in headless Chromium: every picture must be drawn, nothing may be fetched, and the
-// console must stay quiet. Saves a screenshot of each picture.
+// Opens a report in headless Chromium: every chart must be drawn, nothing may be fetched, and the
+// console must stay quiet; on a phone nothing is cut off, in the dark and on paper everything can be
+// told from its background, and each chart has a text and its numbers. Saves screenshots and a PDF.
 // Usage: node page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR
 import { pathToFileURL } from 'node:url';
 import path from 'node:path';
@@ -8,13 +9,21 @@ import path from 'node:path';
 const [modulePath, executablePath, page, screenshots] = process.argv.slice(2);
 const playwright = (await import(pathToFileURL(modulePath))).default;
 
-const PICTURES = ['bars', 'size', 'rate', 'share', 'reuse', 'laws', 'waterfall', 'eras', 'file'];
+const CHARTS = ['bars', 'size', 'rate', 'share', 'reuse', 'laws', 'waterfall', 'eras', 'file'];
+const TABLES = ['crossovers', 'crc', 'predictions', 'published', 'parameters'];
 const LEAST_SHAPES = 12; // axes alone have more
+const TEXT_CONTRAST = 4.5; // WCAG 2: text
+const SHAPE_CONTRAST = 3; // and what else must be told apart
+const PHONE = 400;
+const PAPER = 680; // A4 less its margins, in CSS pixels
+const SMALLEST_TEXT = 9;
 
 const problems = [];
-const browser = await playwright.chromium.launch({ executablePath, args: ['--no-sandbox'] });
-try {
-  const view = await browser.newPage({ viewport: { width: 1100, height: 900 } });
+const browser = await playwright.chromium.launch({ executablePath,
+  args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
+
+async function open(options) {
+  const view = await browser.newPage(options);
   view.setDefaultTimeout(120000); // beside other tests it is slow
   view.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
@@ -26,31 +35,136 @@ try {
   });
   await view.goto(pathToFileURL(page).href);
   await view.waitForSelector('body[data-ready="true"]');
+  return view;
+}
 
-  for (const id of PICTURES) {
-    const figure = view.locator(`figure#${id}`);
-    const found = await figure.evaluate((element) => {
+const shoot = (view, name) => view.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: true });
+
+/** Texts and shapes that are too near to the background, one line each. */
+const unreadable = (view, limits) => view.evaluate(([text, shape]) => {
+  const numbers = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
+  const luminance = (colour) => {
+    const [r, g, b] = numbers(colour).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92
+      : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const page = luminance(getComputedStyle(document.body).backgroundColor);
+  const contrast = (colour) => {
+    const it = luminance(colour);
+    return (Math.max(it, page) + 0.05) / (Math.min(it, page) + 0.05);
+  };
+  const out = [];
+  const check = (where, colour, least) => {
+    if (contrast(colour) < least) out.push(`${where}: ${colour} has a contrast of ${contrast(colour).toFixed(1)}`);
+  };
+  for (const element of document.querySelectorAll('h1, p, li, figcaption, th, td, summary')) {
+    if (element.checkVisibility()) check(element.tagName, getComputedStyle(element).color, text);
+  }
+  for (const element of document.querySelectorAll('figure svg text')) {
+    const id = element.closest('figure').id;
+    if (element.textContent) check(`${id} "${element.textContent}"`, getComputedStyle(element).fill, text);
+  }
+  // Not the map of LAWS, whose colours mean numbers, and not bands, which lie behind their line.
+  for (const element of document.querySelectorAll('figure:not(#laws) svg .mark-rect path, figure:not(#laws) svg .mark-line path')) {
+    const style = getComputedStyle(element);
+    const colour = style.fill === 'none' ? style.stroke : style.fill;
+    if (colour === 'none' || Number(style.fillOpacity) < 1) continue;
+    check(`${element.closest('figure').id} ${element.parentElement.getAttribute('class')}`, colour, shape);
+  }
+  return [...new Set(out)];
+}, limits);
+
+/** What sticks out of the page, or of its chart; and text too small to read. */
+const cutOff = (view, smallest) => view.evaluate((least) => {
+  const out = [];
+  const room = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > room) {
+    out.push(`the page is ${document.documentElement.scrollWidth} wide where there are ${room}`);
+  }
+  for (const svg of document.querySelectorAll('figure svg')) {
+    const { id } = svg.closest('figure');
+    const box = svg.getBoundingClientRect();
+    if (box.left < -1 || box.right > room + 1) out.push(`${id}: from ${box.left} to ${box.right} of ${room}`);
+    for (const text of svg.querySelectorAll('text')) {
+      const its = text.getBoundingClientRect();
+      if (!text.textContent || Number(getComputedStyle(text).opacity) === 0 || its.width === 0) continue;
+      if (its.left < box.left - 2 || its.right > box.right + 2 || its.top < box.top - 2 || its.bottom > box.bottom + 2) {
+        out.push(`${id}: "${text.textContent}" is cut off`);
+      }
+      const size = parseFloat(getComputedStyle(text).fontSize) * (box.width / svg.viewBox.baseVal.width);
+      if (size < least) out.push(`${id}: "${text.textContent}" is ${size.toFixed(1)} px`);
+    }
+  }
+  return out;
+}, smallest);
+
+async function drawn(view) {
+  for (const id of CHARTS) {
+    const found = await view.locator(`figure#${id}`).evaluate((element) => {
       const svg = element.querySelector('svg');
-      if (!svg) return { shapes: 0, width: 0, bad: false };
+      if (!svg) return { shapes: 0, width: 0 };
       const shapes = svg.querySelectorAll('.mark-rect path, .mark-line path, .mark-area path, ' +
         '.mark-symbol path, .mark-rule line, .mark-text text');
-      const bad = /NaN|Infinity|undefined/.test(svg.outerHTML);
-      return { shapes: shapes.length, width: svg.getBoundingClientRect().width, bad };
+      const caption = document.getElementById(element.getAttribute('aria-labelledby'));
+      return { shapes: shapes.length, width: svg.getBoundingClientRect().width,
+        bad: /NaN|Infinity|undefined/.test(svg.outerHTML),
+        role: svg.getAttribute('role'), label: svg.getAttribute('aria-label') || '',
+        caption: caption ? caption.textContent : '',
+        rows: element.querySelectorAll('details table tbody tr').length,
+        cells: element.querySelector('details table')?.textContent || '' };
     });
     if (found.shapes < LEAST_SHAPES || found.width < 300) {
       problems.push(`${id}: not drawn (${found.shapes} shapes, ${found.width} wide)`);
+      continue;
     }
     if (found.bad) problems.push(`${id}: has no number somewhere`);
-    await figure.screenshot({ path: path.join(screenshots, `${id}.png`) });
+    if (found.role !== 'img' || found.label.length < 40 || /NaN|undefined/.test(found.label)) {
+      problems.push(`${id}: says to a screen reader "${found.role}: ${found.label}"`);
+    }
+    if (found.caption.length < 40) problems.push(`${id}: has no caption`);
+    if (found.rows < 2 || /NaN|undefined/.test(found.cells)) problems.push(`${id}: ${found.rows} rows of numbers`);
+    await view.locator(`figure#${id}`).screenshot({ path: path.join(screenshots, `${id}.png`) });
   }
-  for (const id of ['crossovers', 'crc', 'published', 'parameters']) {
+  for (const id of TABLES) {
     const rows = await view.locator(`table#${id} tr`).count();
     if (rows < 4) problems.push(`table ${id}: ${rows} rows`);
+    const heads = await view.locator(`table#${id} th[scope="col"]`).count();
+    if (heads < 2) problems.push(`table ${id}: ${heads} headings`);
   }
-  await view.screenshot({ path: path.join(screenshots, 'page.png'), fullPage: true });
+}
+
+const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
+
+try {
+  const desk = await open({ viewport: { width: 1100, height: 900 } });
+  await drawn(desk);
+  note('light', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
+  note('wide', await cutOff(desk, SMALLEST_TEXT));
+  await shoot(desk, 'page');
+
+  // As it is, drawn for a screen, it goes to paper: from the dark, too.
+  await desk.emulateMedia({ colorScheme: 'dark' });
+  note('dark', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
+  await shoot(desk, 'dark');
+  await desk.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  await desk.setViewportSize({ width: PAPER, height: 900 });
+  const paper = await desk.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  if (paper !== 'rgb(255, 255, 255)') problems.push(`paper: is printed on ${paper}`);
+  note('paper', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
+  note('paper', await cutOff(desk, 7));
+  await shoot(desk, 'paper');
+  await desk.pdf({ path: path.join(screenshots, 'page.pdf'), format: 'A4' });
+
+  const phone = await open({ viewport: { width: PHONE, height: 800 }, colorScheme: 'dark' });
+  note('phone', await cutOff(phone, SMALLEST_TEXT));
+  note('phone', await unreadable(phone, [TEXT_CONTRAST, SHAPE_CONTRAST]));
+  await phone.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+  note('phone, numbers shown', await cutOff(phone, SMALLEST_TEXT));
+  await phone.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = false; }));
+  await shoot(phone, 'phone');
 } finally {
   await browser.close();
 }
 for (const problem of problems) console.log(problem);
-console.log(`${PICTURES.length} pictures, ${problems.length} problems`);
+console.log(`${CHARTS.length} charts, ${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);

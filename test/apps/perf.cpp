@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of iwarp perf that can be wrong without any connection: percentiles and the pattern.
+// The parts of iwarp perf that can be wrong without any connection: percentiles, intervals, the
+// pattern, and a plan that comes from anybody.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "common/error.hpp"
-#include "perf/histogram.hpp"
-#include "perf/pattern.hpp"
+#include "measure/histogram.hpp"
+#include "measure/intervals.hpp"
+#include "measure/pattern.hpp"
+#include "measure/plan.hpp"
+#include "measure/socket.hpp"
 
 namespace {
 
-using namespace iwarp::apps;        // NOLINT
-using namespace iwarp::apps::perf;  // NOLINT
+using namespace iwarp::apps;           // NOLINT
+using namespace iwarp::apps::measure;  // NOLINT
 using std::chrono::nanoseconds;
 
 TEST_CASE("a percentile is right within 3 per cent, whatever the size of the durations") {
@@ -48,6 +53,107 @@ TEST_CASE("a histogram's text has a line per power of two, the longest bar for t
   CHECK(text.find("<    4.1 us        100 " + std::string(50, '#') + "\n") != std::string::npos);
   CHECK(text.find("<    8.2 us          0 \n") != std::string::npos);
   CHECK(text.find("<   16.4 us          1 #\n") != std::string::npos);
+}
+
+TEST_CASE("the difference of a histogram and its former state is what came in between") {
+  Histogram histogram;
+  histogram.add(nanoseconds(10));
+  const auto before = histogram;
+  histogram.add(nanoseconds(20));
+  histogram.add(nanoseconds(20));
+  CHECK((histogram - before).count() == 2);
+  CHECK((histogram - before).percentile(0) == nanoseconds(20));
+  CHECK((histogram - histogram).percentile(0.5) == nanoseconds(0));
+}
+
+TEST_CASE("intervals are shown as they pass, each with what is its own, and the rest at the end") {
+  using std::chrono::milliseconds;
+  std::vector<Interval> shown;
+  Intervals intervals(milliseconds(1000), [&](const Interval& one) { shown.push_back(one); });
+  const Intervals::Time start{};
+  Histogram latency;
+  CHECK_FALSE(intervals.due(start + milliseconds(5000)));  // not before it begins
+  intervals.begin(start);
+  CHECK_FALSE(intervals.due(start + milliseconds(999)));
+  REQUIRE(intervals.due(start + milliseconds(1001)));
+  latency.add(nanoseconds(10));
+  intervals.end_interval(start + milliseconds(1001), 1, latency);
+  CHECK_FALSE(intervals.due(start + milliseconds(1999)));
+  // Nothing came for a while: one interval as long as it was, then the next whole second.
+  latency.add(nanoseconds(30));
+  latency.add(nanoseconds(30));
+  intervals.end_interval(start + milliseconds(3500), 3, latency);
+  CHECK_FALSE(intervals.due(start + milliseconds(3999)));
+  CHECK(intervals.due(start + milliseconds(4000)));
+  intervals.end(start + milliseconds(3700), 4, latency);
+  CHECK_FALSE(intervals.due(start + milliseconds(9000)));
+  REQUIRE(shown.size() == 3);
+  CHECK(shown[0].to == doctest::Approx(1.001));
+  CHECK(shown[0].messages == 1);
+  CHECK(shown[1].from == shown[0].to);
+  CHECK(shown[1].to == doctest::Approx(3.5));
+  CHECK(shown[1].messages == 2);
+  CHECK(shown[1].p50 == nanoseconds(30));
+  CHECK(shown[2].from == shown[1].to);
+  CHECK(shown[2].messages == 1);
+}
+
+TEST_CASE("without intervals none is ever due") {
+  Intervals none;
+  none.begin({});
+  CHECK_FALSE(none.due(Intervals::Time::max() - nanoseconds(1)));
+  none.end(Intervals::Time(std::chrono::hours(1)), 1, {});
+}
+
+TEST_CASE("a plan is the same after its way to the server, and one out of bounds is refused") {
+  Plan plan;
+  plan.test = find_test("write-bw");
+  plan.size = 64;
+  plan.depth = 16;
+  plan.counted = {.messages = 5, .read = 0, .cpus = "same", .crc_kernel = "portable"};
+  const auto json = to_json(plan);
+  CHECK(to_json(plan_from_json(json)) == json);
+  const auto refused = [&](auto change) {
+    Plan other = plan;
+    change(other);
+    CHECK_THROWS_AS(plan_from_json(to_json(other)), Error);
+  };
+  refused([](Plan& p) { p.size = 0; });
+  refused([](Plan& p) { p.depth = 0; });
+  refused([](Plan& p) { p.counted.messages = 1'000'000'001; });
+  refused([](Plan& p) { p.counted.read = (64 << 20) + 1; });
+  refused([](Plan& p) { p.counted.cpus = "all"; });
+  refused([](Plan& p) { p.counted.crc_kernel = "none"; });
+  refused([](Plan& p) { p.check = true; });
+  refused([](Plan& p) { p.qps = 2; });
+  refused([](Plan& p) { p.test = find_test("read-bw"); });
+  refused([](Plan& p) { p.test = find_test("tcp-stream"); });  // and reads nothing at a time
+}
+
+TEST_CASE("an unknown host and an address of another machine are told apart") {
+  const auto soon = Clock::now() + std::chrono::seconds(5);
+  CHECK_THROWS_WITH_AS(Socket::connect({"no-such-host.invalid", 1}, soon),
+                       "unknown host no-such-host.invalid", Error);
+  CHECK_THROWS_WITH_AS(Listener({"no-such-host.invalid", 1}), "unknown host no-such-host.invalid",
+                       Error);
+  CHECK_THROWS_WITH_AS(Listener({"192.0.2.1", 1}),
+                       "cannot listen on 192.0.2.1:1: not an address of this machine", Error);
+}
+
+TEST_CASE("a socket says that its peer has gone, or has nothing to say") {
+  Listener listener({"127.0.0.1", 0});
+  const auto now = Clock::now();
+  CHECK_FALSE(listener.accept(now).has_value());
+  auto client = Socket::connect({"127.0.0.1", listener.port()}, now + std::chrono::seconds(5));
+  std::array<std::byte, 4> octets{};
+  CHECK_THROWS_WITH_AS(client.receive(octets, now), "the peer has not answered in time", Error);
+  {
+    auto server = listener.accept(now + std::chrono::seconds(5));
+    REQUIRE(server.has_value());
+    server->send(octets, now + std::chrono::seconds(5));
+  }
+  CHECK(client.receive(octets, now + std::chrono::seconds(5)) == 4);
+  CHECK_THROWS_AS(client.receive(octets, now + std::chrono::seconds(5)), PeerGone);
 }
 
 TEST_CASE("every wrong octet of a pattern is found, and every wrong number and lane") {

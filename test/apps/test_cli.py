@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Command lines that make no sense, help, and info: exit status and the one line on stderr."""
 import json
+import shutil
+import signal
 import socket
+import subprocess
 import threading
+import time
 
-from support import PATIENCE, Case, Server, main, run
+from support import IWARP, PATIENCE, Case, Server, main, run, start
 
+CONNECTION_OPTIONS = ("--mpa-rev", "--crc", "--markers", "--rtr", "--fpdu", "--placement",
+                      "--extensions", "--first-fpdu-delay", "--congestion", "--trace")
 
 class OldServer:
     """Closes each connection when its Request has come, as those do that know no revision 2."""
@@ -60,6 +66,16 @@ class Usage(Case):
             (("demo", "--size", "0"), r"^iwarp demo: --size: "),
             (("demo", "--size", "65M"), r"^iwarp demo: --size: "),
             (("demo", "extra"), r"^iwarp demo: .*extra"),
+            (("pnig",), r"there is no command pnig; did you mean ping\?"),
+            (("ping", "host", "--cuont", "3"), r"there is no option --cuont; did you mean --count\?"),
+            (("cost", "predcit"), r"^iwarp cost: .*did you mean predict\?"),
+            (("ping", "host", "--count", "abc"),
+             r"^iwarp ping: --count: not a number from 0 to 1000000000000000: abc "),
+            (("ping", "host", "--count", "9" * 300), r"^iwarp ping: --count: .{1,120}\.\.\. \(see"),
+            (("ping", "host", "--count"), r"^iwarp ping: --count needs a value N"),
+            (("ping", "h", "--count", "1", "--count", "2"), r"^iwarp ping: --count stands there twice"),
+            (("run", "--forever", "true"), r"^iwarp run: there is no option --forever"),
+            (("completion", "tcsh"), r"^iwarp completion: .*not for tcsh"),
         ):
             with self.subTest(words=words):
                 self.assert_fails(run(*words), 2, pattern)
@@ -70,9 +86,76 @@ class Usage(Case):
             with self.subTest(command=command):
                 text = self.assert_ok(run(command, "--help"))
                 self.assertIn("Examples:\n  iwarp " + command, text)
-                for option in ("--mpa-rev", "--crc", "--markers", "--rtr", "--fpdu",
-                               "--placement", "--extensions", "--first-fpdu-delay", "--trace"):
+                for option in CONNECTION_OPTIONS:
                     self.assertIn(option, text)
+                self.assertLessEqual(max(map(len, text.splitlines())), 90)
+
+    def test_help_is_a_command_too(self):
+        self.assertEqual(self.assert_ok(run("help")), self.assert_ok(run("--help")))
+        self.assertEqual(self.assert_ok(run("help", "cost", "predict")),
+                         self.assert_ok(run("cost", "predict", "--help")))
+        connection = self.assert_ok(run("help", "connection"))
+        for option in CONNECTION_OPTIONS:
+            self.assertIn(f" {option}", connection)
+        self.assert_fails(run("help", "gte"), 1, "^iwarp help: .*did you mean get")
+
+    def test_version(self):
+        version = json.loads(self.assert_ok(run("info", "--json")))["iwarp"]
+        self.assertEqual(self.assert_ok(run("--version")), f"iwarp {version}\n")
+
+
+class Generated(Case):
+    """Man pages and completions come from the same source as --help."""
+
+    def test_man_pages_are_clean(self):
+        self.assert_ok(run("help", "--manual", self.out))
+        pages = self.names(self.out)
+        for page in ("iwarp.1", "iwarp-get.1", "iwarp-cost-predict.1"):
+            self.assertIn(page, pages)
+        self.assertIn("first\\-fpdu\\-delay", (self.out / "iwarp-get.1").read_text())
+        if shutil.which("groff") is None:
+            self.skipTest("groff is not installed")
+        for page in pages:
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", self.out / page],
+                                  capture_output=True, text=True, check=True)
+            self.assertEqual(done.stderr, "", page)
+
+    def complete(self, line):
+        """What bash offers at the end of `line`."""
+        words = line.split(" ")
+        script = (f"source <({IWARP} completion bash); COMP_WORDS=({' '.join(map(repr, words))}); "
+                  f"COMP_CWORD={len(words) - 1}; _iwarp; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                              check=True).stdout.split()
+
+    def test_bash_completes(self):
+        self.assertIn("ping", self.complete("iwarp p"))
+        self.assertEqual(self.complete("iwarp get --cr"), ["--crc"])
+        self.assertEqual(self.complete("iwarp get --crc o"), ["on", "off"])
+        self.assertIn("predict", self.complete("iwarp cost "))
+        self.assertIn("--preset", self.complete("iwarp cost predict --p"))
+
+    def test_scripts_parse(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.scratch / shell
+            script.write_text(self.assert_ok(run("completion", shell)))
+            with self.subTest(shell=shell):
+                if shutil.which(shell) is None:
+                    self.skipTest(f"{shell} is not installed")
+                done = subprocess.run([shell, "-n", script], capture_output=True, text=True,
+                                      check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Output(Case):
+    def test_what_standard_output_does_not_take_is_a_failure(self):
+        for words in (("info", "--json"), ("cost", "predict", "--json"), ("--help",),
+                      ("perf", "--self", "write-bw", "--duration", "0.05", "--json")):
+            with self.subTest(words=words), open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([IWARP, *words], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=PATIENCE, check=False)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("cannot write standard output: no space left on device", done.stderr)
 
 
 class Failures(Case):
@@ -106,6 +189,35 @@ class Failures(Case):
         self.assert_fails(run("put", self.dir, "iwarp://127.0.0.1:1/x"), 1, "not a regular file$")
         self.assert_fails(run("get", "iwarp://127.0.0.1:1/x", nowhere / "x"), 1, missing)
         self.assert_fails(run("demo", "--trace", nowhere / "x.pcap", "-q"), 1, "^iwarp demo: ")
+
+    def test_a_silent_server_is_given_up_in_time(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            url = f"iwarp://127.0.0.1:{server.getsockname()[1]}/x"
+            begin = time.monotonic()
+            self.assert_fails(run("get", url, self.out, "--timeout", "2"), 1, "cannot connect to ")
+            # The bound of a connection without --timeout is 10 s.
+            self.assertLess(time.monotonic() - begin, 8)
+
+    def test_an_interrupt_is_heard_while_connecting(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            for words in (("ping", f"127.0.0.1:{server.getsockname()[1]}"),
+                          ("get", f"iwarp://127.0.0.1:{server.getsockname()[1]}/x", self.out)):
+                with self.subTest(words=words):
+                    client = start(*words)
+                    peer, _ = server.accept()
+                    begin = time.monotonic()
+                    client.send_signal(signal.SIGINT)
+                    _, error = client.communicate(timeout=PATIENCE)
+                    peer.close()
+                    self.assertEqual((client.returncode, error),
+                                     (1, f"iwarp {words[0]}: interrupted\n"))
+                    self.assertLess(time.monotonic() - begin, 8)
+
+    def test_a_host_and_a_file_may_be_called_as_a_command(self):
+        self.assert_fails(run("ping", "info"), 1, "^iwarp ping: cannot connect to info:7174: ")
+        (self.scratch / "get").write_text("x")
+        self.assert_fails(run("put", "get", "iwarp://127.0.0.1:1/x", cwd=self.scratch), 1,
+                          "^iwarp put: cannot connect to 127.0.0.1:1: ")
 
     def test_a_name_that_does_not_resolve(self):
         self.assert_fails(run("ping", "no-such-host.invalid"), 1,

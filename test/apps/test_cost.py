@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """iwarp cost: predictions, reports, real runs of a moment, judgements of made-up runs, bad input."""
 import json
+import re
 import shutil
 
 from support import Case, Server, main, run
@@ -44,9 +45,9 @@ class Cost(Case):
 
     def test_predict_says_all_there_is_to_say(self):
         text = self.assert_ok(run("cost", "predict", "--preset", "2003", "--size", "4K"))
-        for part in ("kernel sockets", "software iWARP", "TOE", "RNIC", "copy", "90 % band",
-                     "GHz per Gb/s", "one-way latency", "registration cached", "always", "never",
-                     "Verdict", "what decides"):
+        for part in ("kernel", "software", "TOE", "RNIC,", "copy", "90 % band",
+                     "GHz per Gb/s", "one-way latency", "each time", "always", "never",
+                     "registered once", "better than a TOE", "Instead of", "what decides"):
             self.assertIn(part, text)
 
     def test_predict_as_json(self):
@@ -58,10 +59,35 @@ class Cost(Case):
             self.assertGreater(len(value[name]), 4, name)
 
     def test_registration_decides(self):
-        each = self.assert_ok(run("cost", "predict", "--size", "4K"))
-        self.assertRegex(each, r"RNIC +no benefit here because it costs .* more")
-        cached = self.assert_ok(run("cost", "predict", "--size", "4K", "--cached"))
-        self.assertRegex(cached, r"RNIC +saves .* of .* cores")
+        text = self.assert_ok(run("cost", "predict", "--size", "4K"))
+        self.assertRegex(text, r"RNIC, each time +costs .* cores more")
+        self.assertRegex(text, r"RNIC, once +saves .* of .* cores")
+        asked = self.assert_ok(run("cost", "predict", "--size", "4K", "--reuse", "8"))
+        self.assertRegex(asked, r"RNIC, as asked +saves .* of .* cores")
+
+    def test_the_verdict_is_of_the_tables_numbers(self):
+        """Two equal throughputs in the table, and then "a loss of 2 %": never again."""
+        for arguments in ([], ["--cores", 4], ["--application", 2], ["--size", "1K"]):
+            for preset in ("2003", "2007", "100g"):
+                text = self.assert_ok(run("cost", "predict", "--preset", preset, *arguments))
+                sockets, _, toe, each, once = re.search(
+                    r"Gb/s with \d+ cores?" + 5 * r" +([\d.e+]+)", text).groups()
+                for name, mine in (("TOE", toe), ("RNIC, each time", each), ("RNIC, once", once)):
+                    said = re.search(rf"^  {name} +\w.*; (.*), bounded", text, re.MULTILINE)[1]
+                    if mine == sockets:
+                        self.assertEqual(said, f"throughput stays {mine} Gb/s")
+                    else:
+                        percent = re.fullmatch(
+                            rf"{re.escape(mine)} Gb/s instead of {re.escape(sockets)} \(([+-]\d+) %\)", said)
+                        self.assertIsNotNone(percent, said)
+                        change = 100 * (float(mine) / float(sockets) - 1)
+                        self.assertAlmostEqual(int(percent[1]), change, delta=max(1, abs(change) / 50))
+
+    def test_an_rnic_is_compared_with_a_toe_too(self):
+        value = json.loads(self.assert_ok(run("cost", "predict", "--json", "--preset", "2003")))
+        sizes = {c["over"]: c.get("size") for c in value["crossovers"]
+                 if c["what"] == "processor time, registered each time"}
+        self.assertGreater(sizes["TOE"], sizes["kernel sockets"])
 
     def test_report_is_one_file(self):
         page = self.scratch / "report.html"
@@ -100,10 +126,36 @@ class Cost(Case):
 
     def test_published_figures(self):
         text = self.assert_ok(run("cost", "validate", "--published-only"))
-        self.assertIn("Published figures: calibrated", text)
-        self.assertIn("Published figures: predicted", text)
-        self.assertEqual(text.count("not reproduced"), 2)
-        self.assertRegex(text, r"identities 3 of 3, published 7 of 9 reproduced\n$")
+        predicted = text[text.index("Published figures, predicted"):]
+        for use in ("identities", "calibrated", "derived"):
+            self.assertLess(text.index(f"Published figures, {use}"), text.index(predicted))
+        self.assertRegex(predicted, r"within 25 % and its band \(90 %\) is at most a factor of 2 wide")
+        figures = re.findall(r"[+-](\d+) % +([\d.]+)\.\.([\d.]+)  (.*)", predicted)
+        self.assertGreaterEqual(len(figures), 12)
+        for miss, low, high, verdict in figures:
+            with self.subTest(miss=miss, low=low, high=high, verdict=verdict):
+                wide = float(high) > 2 * float(low)
+                self.assertEqual("missed" in verdict, int(miss) > 25)
+                self.assertEqual("wide" in verdict, wide)
+                self.assertEqual(verdict == "agrees", int(miss) <= 25 and not wide)
+        agree = sum(verdict == "agrees" for *_, verdict in figures)
+        self.assertIn("missed", predicted)
+        self.assertRegex(text, rf"\nidentities 7 of 7; predictions {agree} of {len(figures)} agree, limits 1 of 1 "
+                               r"kept; prove nothing: calibrated \d of \d, derived 4 of 4\n$")
+
+    def test_a_note_cannot_leave_its_script_element(self):
+        host = self.json_file("host.json", {"note": "<!-- <script> </script>", "parameters": {}})
+        page = self.scratch / "report.html"
+        self.assertEqual(run("cost", "report", "--host", host, "--html", page).returncode, 0)
+        inside = re.search(r'id="data">(.*)</script>\n<script>\n', page.read_text())[1].split("</script>")[0]
+        self.assertIn("kernel sockets", inside)
+        self.assertNotIn("<", inside)
+
+    def test_a_file_nested_without_end_is_refused(self):
+        deep = "[" * 200_000 + "]" * 200_000
+        self.fails("nested too deep", "predict", "--host",
+                   self.json_file("host.json", '{"parameters": {}, "machine": {"a": ' + deep + "}}"))
+        self.fails("nested too deep", "validate", "--runs", self.json_file("runs.json", deep))
 
     def judged(self, factor, spread=0.0):
         """Made-up sockets and iWARP that costs `factor` of what it should; runs differ by `spread`."""

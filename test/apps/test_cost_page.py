@@ -2,6 +2,7 @@
 """The page of iwarp cost report in headless Chromium. Needs chromium, node, and playwright-core,
 which npm brings into the build tree; says loudly what is missing and skips. The screenshots stay in
 the build tree, in report-pictures/."""
+import json
 import os
 import pathlib
 import re
@@ -42,7 +43,8 @@ if MODULE is None:
 class Page(Case):
     def look(self, name, *arguments):
         page = self.scratch / f"{name}.html"
-        self.assert_ok(run("cost", "report", *arguments, "--html", page))
+        result = run("cost", "report", *arguments, "--html", page)
+        self.assertEqual(result.returncode, 0, result.stderr)
         pictures = BUILD / "report-pictures" / name
         pictures.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as home:
@@ -50,7 +52,7 @@ class Page(Case):
                 ["node", HERE / "page_test.mjs", MODULE, CHROMIUM, page, pictures],
                 capture_output=True, text=True, timeout=300, env={**os.environ, "HOME": home})
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertIn("9 pictures, 0 problems", result.stdout)
+        self.assertIn("9 charts, 0 problems", result.stdout)
         return page.read_text()
 
     def test_every_preset_is_drawn(self):
@@ -58,6 +60,13 @@ class Page(Case):
             with self.subTest(preset=preset):
                 text = self.look(preset, "--preset", preset)
                 self.assertNotRegex(text, re.compile(r'(src|href)="(?!data:)'))
+
+    def test_a_note_does_not_end_the_page(self):
+        host = self.scratch / "host.json"
+        host.write_text(json.dumps({"note": "<!-- <script> </script> ]]>", "parameters": {},
+                                    "machine": {"kernel": "</script><h1>"}}))
+        text = self.look("hostile-note", "--host", host)
+        self.assertIn(r"\u003c!-- \u003cscript>", text)
 
     def test_extremes_are_drawn(self):
         self.look("one-octet", "--size", 1, "--cached", "--application", 5)

@@ -213,6 +213,18 @@ class Killed(Case):
                              (1, "iwarp put: the server is shutting down\n"))
         self.assertEqual(self.names(self.dir), [])
 
+    def test_an_interrupted_get_is_told_to_the_server(self):
+        os.link(self.big, self.dir / "big")
+        with Server("serve", self.dir) as server:
+            client = start("get", server.url("big"), self.out)
+            self.in_the_middle(client, client)
+            client.send_signal(signal.SIGINT)
+            _, err = client.communicate(timeout=PATIENCE)
+            self.assertEqual((client.returncode, err), (1, "iwarp get: interrupted\n"))
+            line = server.process.stdout.readline()
+            self.assertRegex(line, r"^127.0.0.1:\d+: get big: the client was interrupted$")
+        self.assertEqual(self.names(self.out), [])
+
     def test_a_source_that_shrinks(self):
         with Server("serve", self.dir) as server:
             client = start("put", self.big, server.url())

@@ -3,11 +3,12 @@
 makes no sense. Nothing here depends on how fast the machine is."""
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 
-from support import Case, PATIENCE, Server, main, run, start
+from support import Case, IWARP, PATIENCE, Server, main, run, start
 
 RDMA = ("write-bw", "read-bw", "send-bw", "write-rate", "send-rate", "write-lat", "read-lat",
         "send-lat")
@@ -15,7 +16,8 @@ TCP = ("tcp-stream", "tcp-pingpong")
 WATCHED_RACES = "thread" in os.environ.get("IWARP_SANITIZE", "")
 SHORT = ("--duration", 0.2, "--warm-up", 0.05)
 FIELDS = ["test", "size", "bytes_per_second", "messages_per_second", "latency_us",
-          "cpu_seconds_per_gb", "counters"]
+          "cpu_seconds_per_gb", "counters", "bits_per_second", "seconds", "messages", "intervals",
+          "options", "crc_kernel", "congestion_in_effect", "version", "date", "machine", "command"]
 
 
 class Perf(Case):
@@ -29,6 +31,7 @@ class Perf(Case):
         self.assertGreater(report["messages_per_second"], 0)
         self.assertAlmostEqual(report["bytes_per_second"],
                                report["messages_per_second"] * report["size"], delta=1)
+        self.assertAlmostEqual(report["bits_per_second"], 8 * report["bytes_per_second"], delta=8)
         latency = report["latency_us"]
         self.assertLessEqual(0, latency["p50"])
         self.assertLessEqual(latency["p50"], latency["p99"])
@@ -105,6 +108,73 @@ class Perf(Case):
                      r"\n  send_calls +\d+ +\d+\n", r"\n  < +[\d.]+ [mu]s +\d+ #+\n"):
             self.assertRegex(text, word)
 
+    def test_a_line_for_each_interval(self):
+        for test, more in (("write-bw", ""), ("tcp-stream", ""), ("send-rate", ""),
+                           ("send-lat", " +p50 .*, p99 .*s"), ("tcp-pingpong", " +p50 .*, p99 .*s"),
+                           ("read-lat", " +p50 .*, p99 .*s")):
+            with self.subTest(test=test):
+                text = self.assert_ok(run("perf", "--self", test, "--duration", 0.5, "--warm-up", 0,
+                                          "--interval", 0.1))
+                lines = re.findall(r"(?m)^ +([\d.]+)-([\d.]+) +s +[\d.]+ [MG]B +[\d.]+ Gb/s"
+                                   r" +[\d.]+ GB/s +\d+ messages/s%s$" % more, text)
+                self.assertGreater(len(lines), 1)
+                self.assertEqual(lines[0][0], "0.00")
+                for one, following in zip(lines, lines[1:]):
+                    self.assertEqual(one[1], following[0])
+                self.assertTrue(text.startswith(test + ": "))
+                self.assertRegex(text, r"\n  throughput +[\d.]+ Gb/s +[\d.]+ GB/s +\d+ messages/s\n")
+        text = self.assert_ok(run("perf", "--self", "write-bw", *SHORT, "--interval", 0))
+        self.assertNotRegex(text, r"(?m)^ +[\d.]+-[\d.]+ +s ")
+
+    def test_json_says_how_to_do_it_again(self):
+        report = self.measure("--self", "send-rate", "--poll", "--crc", "off", "--interval", 0.1)
+        self.assertEqual(report["options"], {
+            "depth": 128, "qps": 1, "list": 16, "duration": 0.2, "warm_up": 0.05, "interval": 0.1,
+            "waiting": "poll", "check": False, "mpa_rev": "2", "crc": "off", "markers": False,
+            "rtr": "none", "fpdu": "emss", "placement": "verified", "extensions": "auto",
+            "first_fpdu_delay_ms": 0, "congestion": "", "trace": "", "server": "self"})
+        self.assertEqual(sum(one["messages"] for one in report["intervals"]), report["messages"])
+        self.assertEqual(list(report["intervals"][0]),
+                         ["from", "to", "octets", "messages", "bytes_per_second", "bits_per_second",
+                          "messages_per_second", "latency_us"])
+        self.assertRegex(report["date"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        name = os.uname()
+        machine = report["machine"]
+        self.assertEqual((machine["system"], machine["node"], machine["kernel"],
+                          machine["build"], machine["architecture"]), tuple(name))
+        self.assertEqual(machine["processors"], os.cpu_count())
+        self.assertEqual(report["command"][1:5], ["perf", "--self", "send-rate", "--poll"])
+        with socket.socket() as any_socket:
+            default = any_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+        self.assertEqual(report["congestion_in_effect"], default.rstrip(b"\0").decode())
+        self.assertRegex(report["version"], r"^\d+\.\d+")
+
+    def test_the_congestion_control_that_was_asked_for_is_in_effect(self):
+        for test in ("write-bw", "tcp-stream"):
+            report = self.measure("--self", test, "--congestion", "reno")
+            self.assertEqual(report["congestion_in_effect"], "reno")
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        for options in (("--json",), (), ("--interval", 0)):
+            with self.subTest(options=options), open("/dev/full", "w") as full:
+                arguments = [IWARP, "perf", "--self", "write-bw", *map(str, SHORT + options)]
+                result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True,
+                                        timeout=PATIENCE, check=False)
+                self.assertEqual(result.returncode, 1)
+                self.assertRegex(result.stderr, "no space left on device")
+
+    def test_unknown_host_and_foreign_address(self):
+        self.assert_fails(run("perf", "no-such-host.invalid", "write-bw"), 1,
+                          "unknown host no-such-host.invalid$")
+        self.assert_fails(run("perf", "--server", "--listen", "192.0.2.1:7175"), 1,
+                          "cannot listen on 192.0.2.1:7175: not an address of this machine$")
+        self.assert_fails(run("ping", "no-such-host.invalid"), 1,
+                          "unknown host no-such-host.invalid")
+        self.assert_fails(run("serve", self.scratch, "--listen", "192.0.2.1:7480"), 1,
+                          "cannot listen on 192.0.2.1:7480: not an address of this machine$")
+        self.assert_fails(run("serve", self.scratch, "--listen", "no-such-host.invalid:7480"), 1,
+                          "unknown host no-such-host.invalid$")
+
     def test_nonsense_is_refused(self):
         for words, pattern in (
                 ((), "HOST and TEST are needed"),
@@ -113,12 +183,15 @@ class Perf(Case):
                 (("--self", "127.0.0.1", "write-bw"), "--self takes one word, TEST"),
                 (("--self", "--server"), "exclude each other"),
                 (("--server", "127.0.0.1", "write-bw"), "--server takes no HOST"),
-                (("--self", "write-speed"), "there is no test write-speed; there are write-bw "),
+                (("--self", "write-wb"), "there is no test write-wb; did you mean write-bw"),
                 (("--self", "write-bw", "--size", "0x"), "not a size"),
-                (("--self", "write-bw", "--size", "1G"), "--size 1073741824: takes 1 to"),
+                (("--self", "write-bw", "--size", "1G"), "--size: not from 1 to 64M: 1G"),
+                (("--self", "write-bw", "--size", 0), "--size: not from 1 to 64M: 0"),
+                (("--self", "write-bw", "--interval", 0.05), "--interval 0.05: takes 0"),
+                (("--self", "write-bw", "--interval", -1), "--interval"),
                 (("--self", "write-bw", "--size", "64M"), "of buffers; at most"),
                 (("--self", "write-bw", "--depth", 0), "--depth"),
-                (("--self", "write-bw", "--depth", 5000), "--depth 5000: takes 1 to 4096"),
+                (("--self", "write-bw", "--depth", 5000), "--depth: not a number from 1 to 4096: 5000"),
                 (("--self", "write-bw", "--list", 17), "--list 17: takes 1 to 16"),
                 (("--self", "write-bw", "--duration", 0), "--duration"),
                 (("--self", "write-bw", "--duration", "soon"), "--duration"),
@@ -171,21 +244,25 @@ class Perf(Case):
             self.assertEqual((client.returncode, out, err), (1, "", "iwarp perf: interrupted\n"))
 
     def test_a_hostile_client_is_told_and_forgotten(self):
-        plan = ('{"iwarp_perf":1,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'
+        plan = ('{"iwarp_perf":2,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'
                 '"duration_ms":100,"warm_up_ms":0,"waiting":"event","check":false,"connection":{'
                 '"mpa_rev":"2","crc":"%s","markers":false,"rtr":"none","fpdu":"emss",'
                 '"placement":"verified","extensions":"auto","first_fpdu_delay_ms":0,'
-                '"congestion":""}}\n')
+                '"congestion":""},"counted":{"messages":%s,"read":0,"cpus":"same","crc_kernel":""}}\n')
         with Server("perf", "--server") as server:
             for line, answer in (("GET / HTTP/1.1\r\n", "does not speak as iwarp perf does"),
                                  ("[" * 100000 + "\n", "does not speak as iwarp perf does"),
                                  ("{}\n", "does not speak as iwarp perf does"),
-                                 ('{"iwarp_perf":2}\n', "different versions"),
-                                 ('{"iwarp_perf":1,"test":"x"}\n', "there is no such test"),
-                                 (plan % ("99999999999", "on"), "--size 99999999999"),
-                                 (plan % ("-1", "on"), "--size"),
-                                 (plan % ('"a"', "on"), "does not speak as iwarp perf does"),
-                                 (plan % ("64", "\\u0001"), r"--crc: no value.*: \\?\?")):
+                                 ('{"iwarp_perf":1}\n', "different versions"),
+                                 ('{"iwarp_perf":2,"test":"x"}\n', "there is no such test"),
+                                 (plan % ("99999999999", "on", 0), "--size 99999999999"),
+                                 (plan % ("-1", "on", 0), "--size"),
+                                 (plan % ("0", "on", 0), "--size 0: takes 1 to 64M"),
+                                 (plan % ("64", "on", 5), "counts no messages"),
+                                 (plan % ("1073741824", "on", 5), "counts no messages"),
+                                 (plan % ("64", "on", -1), "messages"),
+                                 (plan % ('"a"', "on", 0), "does not speak as iwarp perf does"),
+                                 (plan % ("64", "\\u0001", 0), r"--crc: no value.*: \\?\?")):
                 with self.subTest(line=line[:80]), socket.create_connection(
                         ("127.0.0.1", server.port), timeout=PATIENCE) as client:
                     client.sendall(line.encode())

@@ -26,9 +26,29 @@ LAYERS = {
     "verbs/rdma_core": (*BELOW_VERBS, "verbs", "trace", "net", "rdma_core"),
     "offload_model": ("verbs", "offload_model"),
 }
+# Folder of apps/ -> the folders whose headers it may include, besides its own. Nobody may know
+# conform (decision 0013). Any of them may use what all command lines are made of:
+APPS = {
+    "command_line": (),
+    "common": (),
+    "usage": ("common",),
+    "measure": ("common", "usage"),
+    "transfer": ("common", "usage"),
+    "ping": ("common",),
+    "demo": ("common",),
+    "run": ("common",),
+    "perf": ("common", "usage", "measure"),
+    "conform": ("common",),
+    "cost": ("common", "usage", "measure"),
+    "info": ("common", "transfer"),
+}
+FOR_ALL_APPS = ("command_line", "commands.hpp")
+APPS_TOP = ("main.cpp", "commands.hpp", "examples")
+
 SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # but not what lies below these:
 DRIVERS = ("verbs/net", "verbs/rdma_core")
 
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # Headers that mean sockets, files, threads or real time.
 IO_HEADERS = re.compile(
     r"(future|semaphore|barrier|latch|stop_token|fstream|iostream|filesystem|random|ctime|"
@@ -69,11 +89,10 @@ def line_of(text, match):
 
 def check_includes():
     """A layer includes only itself and what it depends on, and below the driver no I/O at all."""
-    include = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
     for path, text in files(CODE, ("mpa", "ddp", "rdmap", "verbs", "offload_model")):
         layer = max((d for d in LAYERS if is_below(path, (d,))), key=len)
         sans_io = is_below(path, SANS_IO) and not is_below(path, DRIVERS)
-        for match in include.finditer(text):
+        for match in INCLUDE.finditer(text):
             name, where = match[1], f"{path}:{line_of(text, match)}"
             own = re.match(r"iwarp/(\w+)/", name)
             if own and own[1] not in LAYERS[layer]:
@@ -88,6 +107,47 @@ def check_includes():
                 yield f"{where}: <{name}> below the driver; only verbs/net does I/O"
             if LOCK_HEADERS.match(name) and not is_below(path, ("verbs",)):
                 yield f"{where}: <{name}> in a layer that is single-threaded by contract"
+
+
+def included_apps():
+    """(path, line, folder of apps/ that includes, folder or top file that is included)."""
+    for path, text in files(CODE, ("apps",)):
+        folder = path.split("/")[1]
+        for match in INCLUDE.finditer(text):
+            name = match[1].split("/")[0]
+            if match[0].rstrip().endswith('"') and name != "iwarp" and name != folder:
+                if "/" in match[1] or name in FOR_ALL_APPS:
+                    yield path, line_of(text, match), folder, name
+
+
+def check_apps():
+    """A folder of apps/ includes only what the table allows, and its target depends on no other."""
+    depends = {}
+    for list_file in sorted((ROOT / "apps").glob("*/CMakeLists.txt")):
+        folder = list_file.parent.name
+        depends[folder] = set(re.findall(r"(?<!::)\bapps::(\w+)", list_file.read_text()))
+        where = list_file.relative_to(ROOT)
+        if folder not in APPS:
+            yield f"{where}: {folder} is not in the table APPS"
+        for other in sorted(depends[folder] - {*APPS.get(folder, ()), *FOR_ALL_APPS}):
+            yield f"{where}: {folder} must not depend on {other}"
+    for path, line, folder, name in included_apps():
+        if folder in APPS_TOP:
+            continue
+        if name not in (*APPS.get(folder, ()), *FOR_ALL_APPS):
+            yield f"{path}:{line}: {folder} must not include {name}"
+        elif name in APPS and name not in reached(depends, folder):
+            yield f"{path}:{line}: {folder} includes {name}, but its target does not depend on it"
+
+
+def reached(depends, folder):
+    """The folders that this one's target depends on, at any remove."""
+    found, left = set(), [folder]
+    while left:
+        for other in depends.get(left.pop(), set()) - found:
+            found.add(other)
+            left.append(other)
+    return found
 
 
 def check_sizes():
@@ -131,7 +191,7 @@ def check_heads():
 
 
 def main():
-    rules = {"includes": check_includes, "sizes": check_sizes, "leftovers": check_leftovers,
+    rules = {"includes": check_includes, "apps": check_apps, "sizes": check_sizes, "leftovers": check_leftovers,
              "heads": check_heads}
     if len(sys.argv) != 2 or sys.argv[1] not in rules:
         print(f"usage: check_sources.py {'|'.join(rules)}", file=sys.stderr)

@@ -44,7 +44,7 @@ class SourceRules(Tree):
         self.assertIn(message, output)
 
     def test_an_empty_tree_keeps_every_rule(self):
-        for rule in ("includes", "sizes", "leftovers", "heads"):
+        for rule in ("includes", "apps", "sizes", "leftovers", "heads"):
             status, output = self.run_script("test/architecture/check_sources.py", rule)
             self.assertEqual(status, 0, output)
 
@@ -68,6 +68,28 @@ class SourceRules(Tree):
     def test_asio_stays_out_of_headers(self):
         self.assert_breaks("includes", "verbs/net/include/iwarp/net/a.hpp",
                            HEAD + "#include <boost/asio.hpp>\n", "Asio stays out of public headers")
+
+    def test_nobody_may_know_conform(self):
+        self.write("apps/perf/CMakeLists.txt", "iwarp_app(perf DEPENDS apps::common)\n")
+        self.assert_breaks("apps", "apps/perf/a.cpp", HEAD + '#include "conform/link.hpp"\n',
+                           "apps/perf/a.cpp:3: perf must not include conform")
+
+    def test_a_target_may_not_depend_on_what_its_sources_may_not_include(self):
+        self.assert_breaks("apps", "apps/ping/CMakeLists.txt", "iwarp_app(ping DEPENDS apps::cost)\n",
+                           "apps/ping/CMakeLists.txt: ping must not depend on cost")
+
+    def test_what_an_application_includes_its_target_depends_on(self):
+        self.write("apps/ping/CMakeLists.txt", "iwarp_app(ping DEPENDS iwarp::net)\n")
+        self.assert_breaks("apps", "apps/ping/a.cpp", HEAD + '#include "common/url.hpp"\n',
+                           "ping includes common, but its target does not depend on it")
+
+    def test_applications_may_use_what_theirs_depend_on(self):
+        self.write("apps/common/CMakeLists.txt", "iwarp_app(common DEPENDS apps::command_line)\n")
+        self.write("apps/ping/CMakeLists.txt", "iwarp_app(ping DEPENDS apps::common)\n")
+        self.write("apps/ping/a.cpp", HEAD + '#include "command_line/a.hpp"\n'
+                   '#include "common/url.hpp"\n#include "ping/ping.hpp"\n#include "commands.hpp"\n')
+        status, output = self.run_script("test/architecture/check_sources.py", "apps")
+        self.assertEqual(status, 0, output)
 
     def test_a_long_public_header_needs_a_reason(self):
         path = "mpa/include/iwarp/mpa/a.hpp"

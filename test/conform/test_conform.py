@@ -119,6 +119,11 @@ class Reports(Case):
             done = run("conform", "--json", server.address, "--only", "mpa/crc/wrong-field")
         self.assertEqual([c["result"] for c in json.loads(self.assert_ok(done))["cases"]], ["pass"])
 
+    def test_a_host_behind_only_is_the_host(self):
+        with Server("ping", "--server") as server:
+            text = self.assert_ok(run("conform", "--only", "mpa/crc/wrong-field", server.address))
+        self.assertIn("1 cases, 1 passed", text)
+
     def test_verbose_shows_the_frames(self):
         with Server("ping", "--server") as server:
             text = self.assert_ok(run("conform", server.address, "-v", "--only",
@@ -178,6 +183,22 @@ class Peers(Case):
         done = run("conform", "--serve", "0", "--client", "true", "--timeout", "0.2")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, "nobody connected within the time limit\n$")
+
+    def test_a_client_command_that_fails_is_told_from_one_that_never_comes(self):
+        for command, how in (("exit 3", "failed with exit status 3"),
+                             ("no-such-program", "failed with exit status 127"),
+                             ("kill -9 $$", "was killed by signal 9")):
+            with self.subTest(command=command):
+                done = run("conform", "--serve", "0", "--client", command)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(f"the client command {how} before it connected: ", done.stderr)
+
+    def test_a_port_alone_is_one_of_all_addresses(self):
+        conform, port = waiting("--only", "mpa/crc/wrong-field")
+        # Any address of this machine will do, and 127.0.0.2 is one that is not the usual.
+        run("ping", f"127.0.0.2:{port}", "--count", 1)
+        out, _ = conform.communicate(timeout=PATIENCE)
+        self.assertIn("1 cases, 1 passed", out)
 
     def test_a_peer_that_goes_ends_the_run(self):
         listener = socket.create_server(("127.0.0.1", 0))

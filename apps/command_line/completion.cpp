@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three scripts work alike: they follow the words up to the cursor to the command that is
+// meant, offer the values of the option before the cursor if it has a list, else that command's
+// words.
+#include "command_line/completion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace iwarp::apps::cli {
+
+namespace {
+
+/// A command with the words that lead to it.
+struct Place {
+  std::string path;  ///< "iwarp cost predict"
+  const Command* command;
+};
+
+std::vector<Place> places(const Command& root) {
+  std::vector<Place> out{{root.name, &root}};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto place = out[i];
+    for (const auto& sub : place.command->commands) {
+      out.push_back({place.path + " " + sub.name, &sub});
+    }
+  }
+  return out;
+}
+
+/// For single quotes: of all shells, only fish has escapes within them.
+std::string plain(std::string text) {
+  std::erase_if(text, [](char c) { return c == '\'' || c == '\\'; });
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+std::string first_sentence(const Option& option) {
+  const auto text = plain(option.help);
+  return text.substr(0, text.find_first_of(".;:"));
+}
+
+std::vector<std::string> spellings(const Option& option) {
+  const auto comma = option.names.find(',');
+  if (comma == std::string::npos) return {option.names};
+  return {option.names.substr(0, comma), option.names.substr(comma + 1)};
+}
+
+/// "'iwarp get'|'iwarp put'": the paths that a word may lead to.
+std::string steps(const std::vector<Place>& all) {
+  std::string out;
+  for (const auto& place : all) {
+    if (place.path.find(' ') == std::string::npos) continue;
+    out += (out.empty() ? "" : "|") + fmt::format("'{}'", place.path);
+  }
+  return out;
+}
+
+/// One line of a case statement for each option whose values are known: what `offer` makes of it.
+template <typename Offer>
+std::string value_cases(const std::vector<Place>& all, Offer offer) {
+  std::string out;
+  for (const auto& [path, command] : all) {
+    for (const auto& option : command->options) {
+      const auto action = option.is_argument || option.is_flag() ? "" : offer(option);
+      if (action.empty()) continue;
+      std::string patterns;
+      for (const auto& name : spellings(option)) {
+        patterns += (patterns.empty() ? "" : "|") + fmt::format("'{}:{}'", path, name);
+      }
+      out += fmt::format("    {}) {}; return ;;\n", patterns, action);
+    }
+  }
+  return out;
+}
+
+std::string choices_of(const Option& option) {
+  return fmt::format("{}", fmt::join(option.choices, " "));
+}
+
+std::string bash_script(const std::vector<Place>& all) {
+  const auto offer = [](const Option& option) -> std::string {
+    if (!option.choices.empty()) {
+      return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$word\"))", choices_of(option));
+    }
+    if (option.completion == Completion::kFile) return "COMPREPLY=($(compgen -f -- \"$word\"))";
+    if (option.completion == Completion::kDirectory)
+      return "COMPREPLY=($(compgen -d -- \"$word\"))";
+    return "";
+  };
+  std::string words;
+  for (const auto& [path, command] : all) {
+    std::string offered;
+    for (const auto& sub : command->commands) offered += sub.name + " ";
+    for (const auto& option : command->options) {
+      if (!option.is_argument) offered += option.long_name() + " ";
+    }
+    words += fmt::format("    '{}') words='{}--help' ;;\n", path, offered);
+  }
+  return fmt::format(R"(# bash completion for iwarp: source this, or put it into
+# /usr/share/bash-completion/completions/iwarp
+_iwarp() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} at=iwarp words i
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case "$at ${{COMP_WORDS[i]}}" in
+      {}) at="$at ${{COMP_WORDS[i]}}" ;;
+    esac
+  done
+  COMPREPLY=()
+  case "$at:$before" in
+{}  esac
+  case "$at" in
+{}  esac
+  if [[ $at == 'iwarp run' && $word != -* ]]; then
+    COMPREPLY=($(compgen -c -- "$word"))
+  elif [[ $word == -* || -z ${{words%%--*}} || $at == iwarp || $at == 'iwarp cost' ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+  fi
+}}
+complete -o default -F _iwarp iwarp
+)",
+                     steps(all), value_cases(all, offer), words);
+}
+
+std::string zsh_script(const std::vector<Place>& all) {
+  const auto offer = [](const Option& option) -> std::string {
+    if (!option.choices.empty()) return fmt::format("compadd {}", choices_of(option));
+    if (option.completion == Completion::kFile) return "_files";
+    if (option.completion == Completion::kDirectory) return "_files -/";
+    return "";
+  };
+  std::string words;
+  for (const auto& [path, command] : all) {
+    words += fmt::format("    '{}')\n", path);
+    for (const auto& sub : command->commands) {
+      words += fmt::format("      offered+=('{}:{}')\n", sub.name, plain(sub.summary));
+    }
+    for (const auto& option : command->options) {
+      if (option.is_argument) continue;
+      words +=
+          fmt::format("      offered+=('{}:{}')\n", option.long_name(), first_sentence(option));
+    }
+    words += "      ;;\n";
+  }
+  return fmt::format(R"(#compdef iwarp
+# zsh completion for iwarp: put it into a folder of $fpath as _iwarp
+_iwarp() {{
+  local at=iwarp word
+  for word in ${{words[2,CURRENT-1]}}; do
+    case "$at $word" in
+      {}) at="$at $word" ;;
+    esac
+  done
+  case "$at:${{words[CURRENT-1]}}" in
+{}  esac
+  local -a offered
+  offered=('--help:Show the help of this command')
+  case "$at" in
+{}  esac
+  if [[ $at == 'iwarp run' && $PREFIX != -* ]]; then
+    _command_names
+  elif [[ $PREFIX == -* || $at == iwarp || $at == 'iwarp cost' ]]; then
+    _describe 'iwarp' offered
+  else
+    _files
+  fi
+}}
+if [[ $funcstack[1] == _iwarp ]]; then _iwarp; else compdef _iwarp iwarp; fi
+)",
+                     steps(all), value_cases(all, offer), words);
+}
+
+std::string fish_option(const std::string& condition, const Option& option) {
+  auto out = "complete -c iwarp -n '" + condition + "'";
+  for (const auto& name : spellings(option)) {
+    out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  const bool has_files = option.completion != Completion::kNothing;
+  if (!option.is_flag() && !option.is_value_optional) out += has_files ? " -r -F" : " -x";
+  if (!option.choices.empty()) out += fmt::format(" -a '{}'", choices_of(option));
+  return out + fmt::format(" -d '{}'\n", first_sentence(option));
+}
+
+std::string fish_script(const std::vector<Place>& all) {
+  std::string out =
+      fmt::format(R"(# fish completion for iwarp: put it into ~/.config/fish/completions/iwarp.fish
+function __iwarp_at
+    set -l at iwarp
+    for word in (commandline -opc)[2..-1]
+        if contains -- "$at $word" {}
+            set at "$at $word"
+        end
+    end
+    test "$at" = "$argv[1]"
+end
+)",
+                  [&] {
+                    auto list = steps(all);
+                    std::ranges::replace(list, '|', ' ');
+                    return list;
+                  }());
+  for (const auto& [path, command] : all) {
+    const auto condition = fmt::format("__iwarp_at \"{}\"", path);
+    for (const auto& sub : command->commands) {
+      out += fmt::format("complete -c iwarp -f -n '{}' -a {} -d '{}'\n", condition, sub.name,
+                         plain(sub.summary));
+    }
+    for (const auto& option : command->options) {
+      if (!option.is_argument) out += fish_option(condition, option);
+    }
+  }
+  return out + "complete -c iwarp -l help -s h -d 'Show the help of this command'\n";
+}
+
+}  // namespace
+
+std::string completion_script(const Command& root, const std::string& shell) {
+  const auto all = places(root);
+  if (shell == "zsh") return zsh_script(all);
+  if (shell == "fish") return fish_script(all);
+  return bash_script(all);
+}
+
+}  // namespace iwarp::apps::cli

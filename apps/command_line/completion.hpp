@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion scripts for bash, zsh and fish: commands, options, the values of options that have a
+// list, files and directories.
+#pragma once
+
+#include <string>
+
+#include "command_line/command.hpp"
+
+namespace iwarp::apps::cli {
+
+/// `shell`: "bash", "zsh" or "fish".
+std::string completion_script(const Command& root, const std::string& shell);
+
+}  // namespace iwarp::apps::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Man pages in roff, one for each command: iwarp.1, iwarp-get.1, iwarp-cost-predict.1.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command_line/command.hpp"
+
+namespace iwarp::apps::cli {
+
+struct ManualPage {
+  std::string file;  ///< "iwarp-get.1"
+  std::string text;
+};
+
+/// Of `root` and all commands below it.
+std::vector<ManualPage> manual_pages(const Command& root, const std::string& version);
+
+}  // namespace iwarp::apps::cli

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsing, by CLI11. No other unit includes it: it takes seconds to compile.
+#include "command_line/parse.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "command_line/suggest.hpp"
+
+namespace iwarp::apps::cli {
+
+namespace {
+
+constexpr const char* kVersionFlag = "--version";
+
+/// What CLI11 stores for a flag that has no value.
+constexpr const char* kBare = "true";
+
+/// The tree of commands as CLI11 has it.
+class Tree {
+ public:
+  explicit Tree(const Command& root) : app_("", root.name) {
+    app_.add_flag_callback(kVersionFlag, [this] { wants_version_ = true; });
+    add(app_, root);
+  }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  std::expected<Invocation, Misuse> parse(int argc, const char* const* argv) {
+    Invocation out;
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      out.wants_help = true;
+    } catch (const CLI::ParseError& error) {
+      if (!wants_version_) return std::unexpected(misuse(error));
+    }
+    out.wants_version = wants_version_;
+    const auto apps = chosen();
+    for (auto* app : apps) out.path.push_back(commands_.at(app));
+    collect(*apps.back(), out.given);
+    if (is_unknown_option(out.given)) {
+      return std::unexpected(
+          Misuse{path_text(out.path), unexpected_word(*out.path.back(), out.given.rest.front())});
+    }
+    if (!out.wants_help && !out.wants_version && !out.path.back()->run) {
+      return std::unexpected(Misuse{path_text(out.path), "which command?"});
+    }
+    return out;
+  }
+
+ private:
+  void add(CLI::App& app, const Command& command) {
+    commands_[&app] = &command;
+    app.set_help_flag("-h,--help");
+    for (const auto& option : command.options) add(app, option);
+    for (const auto& option : command.options) {
+      for (const auto& rival : option.rivals) {
+        app.get_option(option.long_name())->excludes(app.get_option(rival));
+      }
+    }
+    // One, or a file or a host with the name of a command would be taken for that.
+    app.require_subcommand(0, 1);
+    for (const auto& sub : command.commands) add(*app.add_subcommand(sub.name), sub);
+    if (command.takes_command) {
+      app.prefix_command();
+      // What stands behind "--" CLI11 hands to the parent, which must not look into it either.
+      app.preparse_callback([this](std::size_t) { app_.prefix_command(); });
+    }
+  }
+
+  void add(CLI::App& app, const Option& option) {
+    if (option.is_flag()) {
+      app.add_flag_callback(option.names, [&option] { option.take({}); });
+      return;
+    }
+    if (option.is_value_optional) {
+      // Only --name=VALUE, or a positional argument behind the option would be taken for its value.
+      auto& value = optional_values_.emplace_back();
+      app.add_flag(option.names, value)->each([&option](const std::string& word) {
+        require(option, word == kBare ? Option::Words{} : Option::Words{word});
+      });
+      return;
+    }
+    auto* made = app.add_option(option.names, [&option](const CLI::results_t& words) {
+      require(option, words);
+      return true;
+    });
+    const bool is_several = option.is_greedy || option.is_repeatable;
+    if (option.is_greedy) {
+      made->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
+    }
+    if (!option.is_greedy) made->expected(1)->allow_extra_args(false);
+    if (option.is_repeatable) made->take_all();
+    if (!is_several) made->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    made->required(option.is_required);
+  }
+
+  static void require(const Option& option, const Option::Words& words) {
+    const auto fault = option.take(words);
+    if (!fault.empty()) throw CLI::ValidationError(option.long_name(), fault);
+  }
+
+  /// The apps on the way to the command that the words chose.
+  std::vector<CLI::App*> chosen() {
+    std::vector<CLI::App*> out{&app_};
+    for (;;) {
+      const auto subs = out.back()->get_subcommands();
+      if (subs.empty()) return out;
+      out.push_back(subs.front());
+    }
+  }
+
+  void collect(CLI::App& app, Given& given) const {
+    for (const auto& option : commands_.at(&app)->options) {
+      if (app.get_option(option.long_name())->count() > 0)
+        given.names.push_back(option.long_name());
+    }
+    given.has_mark = app.remaining().empty();
+    given.rest = given.has_mark ? app_.remaining() : app.remaining();
+  }
+
+  /// What follows a command's own options is a program, unless it looks like one more option.
+  static bool is_unknown_option(const Given& given) {
+    return !given.has_mark && !given.rest.empty() && given.rest.front().starts_with('-');
+  }
+
+  Misuse misuse(const CLI::ParseError& error) {
+    const auto apps = chosen();
+    std::vector<const Command*> path;
+    path.reserve(apps.size());
+    for (auto* app : apps) path.push_back(commands_.at(app));
+    return {path_text(path), misuse_text(error, *apps.back(), *path.back())};
+  }
+
+  static std::string misuse_text(const CLI::ParseError& error, CLI::App& app,
+                                 const Command& command) {
+    switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+      case CLI::ExitCodes::ExtrasError:
+        return unexpected_word(command, first_extra(app));
+      case CLI::ExitCodes::RequiredError:
+        return missing_option(app, command) + " is missing";
+      case CLI::ExitCodes::ArgumentMismatch:
+        return mismatch_text(error.what(), app, command);
+      default:
+        break;
+    }
+    const std::string text = error.what();
+    return text.substr(0, text.find('\n'));
+  }
+
+  /// The first option that is none, or else the first word too many.
+  static std::string first_extra(const CLI::App& app) {
+    const auto words = app.remaining();
+    const auto option =
+        std::ranges::find_if(words, [](const auto& word) { return word.starts_with('-'); });
+    return option != words.end() ? *option : words.front();
+  }
+
+  static std::string missing_option(CLI::App& app, const Command& command) {
+    for (const auto& option : command.options) {
+      const bool given = app.get_option(option.long_name())->count() > 0;
+      if (option.is_required && !given) return option.long_name();
+    }
+    return "an option";
+  }
+
+  /// `what` begins with the option.
+  static std::string mismatch_text(std::string_view what, CLI::App& app, const Command& command) {
+    const std::string name(what.substr(0, what.find(':')));
+    for (const auto& option : command.options) {
+      if (option.long_name() != name) continue;
+      const bool empty = app.get_option(name)->count() == 0;
+      return name + (empty ? " needs a value " + option.value_name : " stands there twice");
+    }
+    return std::string(what);
+  }
+
+  static std::string unexpected_word(const Command& command, const std::string& word) {
+    const bool is_option = word.size() > 1 && word.front() == '-';
+    if (!is_option && command.commands.empty()) return "one word too many: " + excerpt(word);
+    std::vector<std::string> known;
+    if (is_option) {
+      for (const auto& option : command.options) {
+        if (!option.is_argument) known.push_back(option.long_name());
+      }
+      known.emplace_back("--help");
+    } else {
+      for (const auto& sub : command.commands) known.push_back(sub.name);
+    }
+    return fmt::format("there is no {} {}{}", is_option ? "option" : "command", excerpt(word),
+                       did_you_mean(word.substr(0, word.find('=')), known));
+  }
+
+  CLI::App app_;
+  std::map<const CLI::App*, const Command*> commands_;
+  std::deque<std::string> optional_values_;
+  bool wants_version_ = false;
+};
+
+}  // namespace
+
+std::expected<Invocation, Misuse> parse(const Command& root, int argc, const char* const* argv) {
+  return Tree(root).parse(argc, argv);
+}
+
+std::string path_text(const std::vector<const Command*>& path) {
+  std::string out;
+  for (const auto* command : path) out += (out.empty() ? "" : " ") + command->name;
+  return out;
+}
+
+}  // namespace iwarp::apps::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp help and iwarp completion.
+#include "command_line/self_commands.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+#include "command_line/completion.hpp"
+#include "command_line/help.hpp"
+#include "command_line/manual.hpp"
+#include "command_line/suggest.hpp"
+
+namespace iwarp::apps::cli {
+
+namespace {
+
+constexpr std::string_view kConnectionTopic = "connection";
+
+struct HelpOptions {
+  std::vector<std::string> words;
+  std::string manual;
+};
+
+/// The first command that has options of that group.
+const Command* with_group(const Command& command, const std::string& group) {
+  for (const auto& option : command.options) {
+    if (option.group == group) return &command;
+  }
+  for (const auto& sub : command.commands) {
+    if (const auto* found = with_group(sub, group)) return found;
+  }
+  return nullptr;
+}
+
+std::vector<const Command*> path_of(const Command& root, const std::vector<std::string>& words) {
+  std::vector<const Command*> path{&root};
+  for (const auto& word : words) {
+    const auto& subs = path.back()->commands;
+    const auto found = std::ranges::find(subs, word, &Command::name);
+    if (found == subs.end()) {
+      std::vector<std::string> known;
+      known.reserve(subs.size());
+      for (const auto& sub : subs) known.push_back(sub.name);
+      throw std::runtime_error("there is no command " + excerpt(word) + did_you_mean(word, known));
+    }
+    path.push_back(&*found);
+  }
+  return path;
+}
+
+void write_manual(const Command& root, const std::string& version, const std::string& directory) {
+  for (const auto& page : manual_pages(root, version)) {
+    const auto path = directory + "/" + page.file;
+    std::ofstream out(path, std::ios::binary);
+    out << page.text;
+    out.close();
+    if (!out) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+  }
+}
+
+int run_help(const Command& root, const std::string& version, const HelpOptions& options) {
+  if (!options.manual.empty()) {
+    write_manual(root, version, options.manual);
+    return 0;
+  }
+  const bool connection = options.words.size() == 1 && options.words.front() == kConnectionTopic;
+  const auto* explained = connection ? with_group(root, kConnectionGroup) : nullptr;
+  const auto text = explained != nullptr ? group_text(*explained, kConnectionGroup)
+                                         : help_text(path_of(root, options.words));
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+Command help_command(const Command& root, const std::string& version) {
+  auto options = std::make_shared<HelpOptions>();
+  Command command("help", "Explain a command, or the options of connections");
+  command.arguments("COMMAND", options->words,
+                    "As iwarp COMMAND --help; connection: the options that say how a connection "
+                    "shall be");
+  command
+      .text("--manual", "DIR", options->manual,
+            "Write a man page for each command into this directory instead")
+      .completes(Completion::kDirectory);
+  command.shown = {"iwarp help get", "iwarp help connection"};
+  command.run = [&root, version, options](const Given&) {
+    return run_help(root, version, *options);
+  };
+  return command;
+}
+
+Command completion_command(const Command& root) {
+  auto shell = std::make_shared<std::string>();
+  Command command("completion", "Print a completion script for a shell");
+  command.argument("SHELL", *shell, "bash, zsh or fish")
+      .required()
+      .check([](const std::string& word) -> std::string {
+        const bool known = word == "bash" || word == "zsh" || word == "fish";
+        return known ? "" : "there are scripts for bash, zsh and fish, not for " + excerpt(word);
+      });
+  command.shown = {"source <(iwarp completion bash)",
+                   "iwarp completion fish > ~/.config/fish/completions/iwarp.fish"};
+  command.run = [&root, shell](const Given&) {
+    std::fputs(completion_script(root, *shell).c_str(), stdout);
+    return 0;
+  };
+  return command;
+}
+
+}  // namespace
+
+void add_self_commands(Command& root, const std::string& version) {
+  root.commands.push_back(help_command(root, version));
+  root.commands.push_back(completion_command(root));
+}
+
+}  // namespace iwarp::apps::cli

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// STags: which memory they open, to whom, and how exactly (RFC 5041 sections 7 and 8, RFC 5042
+// sections 6.1 and 6.2). The peer's program opens exactly the octets that it shows.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "conform/case.hpp"
+#include "conform/probe.hpp"
+#include "conform/steps.hpp"
+
+namespace iwarp::apps::conform {
+namespace ddp_stag {
+namespace {
+
+constexpr std::uint32_t kPiece = 8;
+constexpr std::uint64_t kFarAway = 1ULL << 40;
+
+// STags ------------------------------------------------------------------------------------------
+
+template <std::uint32_t flip>
+void wrong_stag(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  s.write(memory.stag ^ flip, memory.to, pattern(kPiece));
+  s.expect_terminate({ddp::kTaggedInvalidStag});
+}
+
+void stag_0(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  s.write(0, memory.to, pattern(kPiece));
+  s.expect_terminate({ddp::kTaggedInvalidStag});
+}
+
+void later_segment(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  auto header = tagged(rdmap::Opcode::kWrite, memory.stag, memory.to);
+  header.last = false;
+  s.fpdu(make_ulpdu(header, pattern(kPiece)));
+  s.write(memory.stag ^ 0x5A5A5A00, memory.to + kPiece, pattern(kPiece));
+  s.expect_terminate({ddp::kTaggedInvalidStag});
+}
+
+void earlier_connection(Script& s) {
+  s.establish();
+  const auto old = learn_memory(s);
+  s.half_close();
+  s.expect_end();
+  s.establish();
+  learn_memory(s);
+  write(s, old, 0, pattern(kPiece));
+  s.expect_terminate({ddp::kTaggedInvalidStag, ddp::kTaggedNotAssociated});
+}
+
+void other_connection(Script& s) {
+  Script other(s.target());
+  other.establish();
+  const auto theirs = learn_memory(other);
+  const auto before = read_peer(other, theirs, 0, theirs.length);
+  s.establish();
+  learn_memory(s);
+  write(s, theirs, 0, pattern(kDanceSize, 79));
+  s.expect_terminate({ddp::kTaggedInvalidStag, ddp::kTaggedNotAssociated});
+  expect_memory(other, theirs, before);
+  finish_dance(other, theirs);
+}
+
+void read_other_connection(Script& s) {
+  Script other(s.target());
+  other.establish();
+  const auto theirs = learn_memory(other);
+  s.establish();
+  learn_memory(s);
+  s.read_request(read_of(theirs, 0, theirs.length));
+  expect_terminate_next(s, {rdmap::kInvalidStag, rdmap::kNotAssociated});
+  finish_dance(other, theirs);
+}
+
+void unpredictable(Script& s) {
+  constexpr std::size_t kConnections = 5;
+  std::vector<std::uint32_t> steps;
+  std::uint32_t last = 0;
+  for (std::size_t i = 0; i < kConnections; ++i) {
+    s.establish();
+    const auto stag = learn_memory(s).stag;
+    if (i != 0) steps.push_back((stag >> 8) - (last >> 8));
+    last = stag;
+  }
+  const bool constant = std::ranges::all_of(steps, [&](auto step) { return step == steps[0]; });
+  require(!constant, "STags without a pattern",
+          fmt::format("each {} above the one before", steps[0]));
+}
+
+// Bounds -----------------------------------------------------------------------------------------
+
+// A Write that begins `offset` octets behind (or before) the start of the memory, or its end.
+void beyond(Script& s, const PeerMemory& memory, std::uint64_t offset, std::size_t size) {
+  write(s, memory, offset, pattern(size));
+  s.expect_terminate({ddp::kTaggedBounds});
+}
+
+void before_start(Script& s) {
+  s.establish();
+  beyond(s, learn_memory(s), ~std::uint64_t{0}, kPiece);
+}
+
+void last_octet(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  const Octets text = pattern(kPiece, 83);
+  const std::uint32_t at = memory.length - kPiece;
+  write(s, memory, at, text);
+  expect_memory(s, memory, text, at);
+}
+
+void one_past_end(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  beyond(s, memory, memory.length - kPiece + 1, kPiece);
+}
+
+void at_end(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  beyond(s, memory, memory.length, 1);
+}
+
+void whole_and_one(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  s.write(memory.stag, memory.to, pattern(memory.length + 1));
+  s.expect_terminate({ddp::kTaggedBounds});
+}
+
+void far_away(Script& s) {
+  s.establish();
+  beyond(s, learn_memory(s), kFarAway, kPiece);
+}
+
+// Wrong in the upper half of TO alone.
+void upper_half(Script& s) {
+  s.establish();
+  beyond(s, learn_memory(s), 1ULL << 32, kPiece);
+}
+
+void later_segment_past_end(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  const auto start = memory.length - kPiece;
+  auto header = tagged(rdmap::Opcode::kWrite, memory.stag, memory.to + start);
+  header.last = false;
+  s.fpdu(make_ulpdu(header, pattern(kPiece)));
+  beyond(s, memory, memory.length, kPiece);
+}
+
+// TO + length passes 2^64. TO itself is out of bounds too, so either code is true.
+void wraps(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  s.write(memory.stag, ~std::uint64_t{0} - 3, pattern(kPiece));
+  s.expect_terminate({ddp::kTaggedWrap, ddp::kTaggedBounds});
+}
+
+// The last octet is at 2^64 - 1: no wrap, but nobody's memory.
+void ends_at_top(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  s.write(memory.stag, ~std::uint64_t{0} - (kPiece - 1), pattern(kPiece));
+  s.expect_terminate({ddp::kTaggedBounds});
+}
+
+// No octets: nothing is checked ------------------------------------------------------------------
+
+void empty_with(Script& s, const PeerMemory& memory, std::uint32_t stag, std::uint64_t to) {
+  s.write(stag, to, {});
+  expect_answer(s, memory);
+  finish_dance(s, memory);
+}
+
+void empty_wrong_stag(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  empty_with(s, memory, memory.stag ^ 0x5A5A5A00, memory.to);
+}
+
+void empty_stag_0(Script& s) {
+  s.establish();
+  empty_with(s, learn_memory(s), 0, 0);
+}
+
+void empty_out_of_bounds(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  empty_with(s, memory, memory.stag, memory.to + kFarAway);
+}
+
+void empty_at_top(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  empty_with(s, memory, memory.stag, ~std::uint64_t{0});
+}
+
+constexpr auto kMust = Level::kMust;
+constexpr auto kEither = PeerRole::kEither;
+constexpr auto kListens = PeerRole::kResponder;
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"ddp/stag/unknown", "RFC 5041 7.2", "DDP-24 DDP-73 DDP-83", "terminates on a Write to an unknown STag", kMust, kEither, wrong_stag<0x5A5A5A00>},
+    {"ddp/stag/neighbour", "RFC 5041 7.2", "DDP-73 DDP-83", "terminates on a Write to the STag with the next index", kMust, kEither, wrong_stag<0x00000100>},
+    {"ddp/stag/wrong-key", "RFC 5041 7.2", "DDP-73 DDP-83 VRB-26", "terminates on a Write to an STag with another key", kMust, kEither, wrong_stag<0x00000001>},
+    {"ddp/stag/zero", "RFC 5041 7.2", "DDP-73 VRB-27", "terminates on a Write to STag 0", kMust, kEither, stag_0},
+    {"ddp/stag/later-segment", "RFC 5041 7.1", "DDP-73 DDP-25", "checks the STag of each segment", kMust, kEither, later_segment},
+    {"ddp/stag/earlier-connection", "RFC 5042 6.1.1", "DDP-94 SEC-9", "terminates on a Write to an STag of a closed connection", kMust, kEither, earlier_connection},
+    {"ddp/stag/other-connection", "RFC 5042 6.1.1", "DDP-74 DDP-93 SEC-7 SEC-8 RDMAP-107", "lets no connection write what another one was shown", kMust, kListens, other_connection},
+    {"ddp/stag/read-other-connection", "RFC 5042 6.1.1", "RDMAP-102 RDMAP-107 SEC-8", "lets no connection read what another one was shown", kMust, kListens, read_other_connection},
+    {"ddp/stag/unpredictable", "RFC 5040 8.1.1", "RDMAP-114 SEC-10", "draws STags that cannot be told from the one before", kMust, kEither, unpredictable},
+    {"ddp/bounds/last-octet", "RFC 5041 7.1", "DDP-76", "takes a Write that ends with the memory", kMust, kEither, last_octet},
+    {"ddp/bounds/before-start", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a Write that begins one octet early", kMust, kEither, before_start},
+    {"ddp/bounds/one-past-end", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write that ends one octet late", kMust, kEither, one_past_end},
+    {"ddp/bounds/at-end", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a Write of one octet behind the memory", kMust, kEither, at_end},
+    {"ddp/bounds/whole-and-one", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write of one octet more than there is", kMust, kEither, whole_and_one},
+    {"ddp/bounds/far-away", "RFC 5041 7.1", "DDP-75", "terminates on a Write far from the memory", kMust, kEither, far_away},
+    {"ddp/bounds/upper-half", "RFC 5041 7.1", "DDP-75", "compares all 64 bits of TO", kMust, kEither, upper_half},
+    {"ddp/bounds/later-segment", "RFC 5041 7.1", "DDP-75 DDP-79", "checks the bounds of each segment", kMust, kEither, later_segment_past_end},
+    {"ddp/bounds/wraps", "RFC 5041 7.1", "DDP-77", "terminates on a Write whose TO passes 2^64", kMust, kEither, wraps},
+    {"ddp/bounds/ends-at-top", "RFC 5041 7.1", "DDP-75 DDP-77", "terminates on a Write that ends at 2^64", kMust, kEither, ends_at_top},
+    {"ddp/empty/wrong-stag", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "takes a Write of no octets to an unknown STag", kMust, kEither, empty_wrong_stag},
+    {"ddp/empty/stag-0", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "takes a Write of no octets to STag 0", kMust, kEither, empty_stag_0},
+    {"ddp/empty/out-of-bounds", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "takes a Write of no octets far from the memory", kMust, kEither, empty_out_of_bounds},
+    {"ddp/empty/at-top", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "takes a Write of no octets at TO 2^64 - 1", kMust, kEither, empty_at_top},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace ddp_stag
+
+std::span<const Case> stag_cases() { return ddp_stag::kCases; }
+
+}  // namespace iwarp::apps::conform

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CRC of FPDUs: what it covers, what becomes of an FPDU when it is wrong (RFC 5044
+// sections 4.4, 6 and 8). Whether it is in force is a matter of startup.
+#include <algorithm>
+
+#include "conform/case.hpp"
+#include "conform/probe.hpp"
+#include "conform/steps.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+
+namespace iwarp::apps::conform {
+namespace mpa_crc {
+namespace {
+
+// An FPDU with a Write of 6 octets: every field, and two octets of PAD. Adding or taking one octet
+// from its length moves nothing.
+constexpr std::size_t kVictimPayload = 6;
+constexpr std::size_t kLengthAt = 1;
+constexpr std::size_t kStagAt = 7;
+constexpr std::size_t kPayloadAt = 16;
+constexpr std::size_t kPadAt = 23;
+constexpr std::size_t kCrcAt = 24;
+constexpr std::size_t kLastAt = 27;
+
+Octets victim(const PeerMemory& memory, std::uint32_t seed = 1) {
+  return write_ulpdu(memory, 0, pattern(kVictimPayload, seed));
+}
+
+void bad_fpdu(Script& s, const Tamper& tamper) {
+  s.establish();
+  s.fpdu(victim(learn_memory(s)), tamper);
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+void wrong_field(Script& s) { bad_fpdu(s, {.crc_xor = 0x00010000}); }
+void not_complemented(Script& s) { bad_fpdu(s, {.crc_xor = 0xFFFFFFFF}); }
+
+template <std::size_t octet>
+void flipped(Script& s) {
+  bad_fpdu(s, {.flip_octet = octet});
+}
+
+bytes::Span crc_field(Octets& fpdu) { return bytes::Span(fpdu).last(4); }
+
+void put_crc(Octets& fpdu, std::uint32_t crc) {
+  for (std::byte& octet : crc_field(fpdu)) {
+    octet = static_cast<std::byte>(crc & 0xFF);
+    crc >>= 8;
+  }
+}
+
+void byte_order(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  std::uint32_t seed = 1;
+  Octets fpdu = s.make(victim(memory, seed));
+  while (fpdu[kCrcAt] == fpdu[kLastAt]) fpdu = s.make(victim(memory, ++seed));
+  std::ranges::reverse(crc_field(fpdu));
+  s.octets(fpdu);
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+void zero_field(Script& s) {
+  s.establish();
+  Octets fpdu = s.make(victim(learn_memory(s)));
+  put_crc(fpdu, 0);
+  s.octets(fpdu);
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+void length_not_covered(Script& s) {
+  s.establish();
+  Octets fpdu = s.make(victim(learn_memory(s)));
+  put_crc(fpdu, crc32c::compute(bytes::View(fpdu).first(kCrcAt).subspan(2)));
+  s.octets(fpdu);
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+void pad_not_covered(Script& s) {
+  s.establish();
+  Octets fpdu = s.make(victim(learn_memory(s)));
+  put_crc(fpdu, crc32c::compute(bytes::View(fpdu).first(kCrcAt - 2)));
+  s.octets(fpdu);
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+void empty_write(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  s.fpdu(write_ulpdu(memory, 0, {}), {.crc_xor = 1});
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+void first_fpdu(Script& s) {
+  s.establish();
+  s.fpdu(empty_read_ulpdu(s), {.crc_xor = 1});
+  // Without a Terminate, too: a responder owes silence until it has validated an FPDU.
+  s.watch([](const Segment& segment) {
+    require(segment.is(rdmap::Opcode::kTerminate), "no answer", "a Read Response");
+  });
+  s.expect_end();
+}
+
+void last_segment(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  auto header = tagged(rdmap::Opcode::kWrite, memory.stag, memory.to);
+  header.last = false;
+  s.fpdu(make_ulpdu(header, pattern(8)));
+  s.fpdu(write_ulpdu(memory, 8, pattern(8)), {.crc_xor = 1});
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+void send_not_delivered(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  const auto header = untagged(rdmap::Opcode::kSend, s.take_msn(rdmap::Opcode::kSend));
+  s.fpdu(make_ulpdu(header, advert_of(0, memory.length)), {.crc_xor = 1});
+  // Delivered, it would make the peer's program Write or Send.
+  s.serve_memory(false);
+  expect_terminate_next(s, {mpa::kCrcMismatch});
+}
+
+void read_not_answered(Script& s) {
+  s.establish();
+  learn_memory(s);
+  s.fpdu(empty_read_ulpdu(s), {.crc_xor = 1});
+  expect_terminate_next(s, {mpa::kCrcMismatch});
+}
+
+void nothing_behind(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  Octets both = s.make(victim(memory), {.crc_xor = 1});
+  const Octets good = s.make(empty_read_ulpdu(s));
+  both.insert(both.end(), good.begin(), good.end());
+  s.octets(both);
+  expect_terminate_next(s, {mpa::kCrcMismatch});
+}
+
+void behind_good_one(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  Octets both = s.make(victim(memory));
+  const Octets bad = s.make(victim(memory), {.crc_xor = 1});
+  both.insert(both.end(), bad.begin(), bad.end());
+  s.octets(both);
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+// The peer's own ---------------------------------------------------------------------------------
+
+void own_right(Script& s) {
+  s.establish();
+  const auto check = [](const Segment& segment) {
+    require(segment.crc == trace::CrcVerdict::kGood, "FPDUs with right CRCs",
+            "an FPDU with a wrong CRC");
+  };
+  s.watch(check);
+  const auto memory = learn_memory(s);
+  for (const std::uint32_t size : {1U, 2U, 3U, 4U, memory.length}) {
+    read_peer(s, memory, 0, size);
+  }
+  finish_dance(s, memory);
+}
+
+void own_terminate(Script& s) {
+  s.establish();
+  s.fpdu(victim(learn_memory(s)), {.crc_xor = 1});
+  const auto heard = s.expect_terminate({mpa::kCrcMismatch});
+  require(heard.segment.crc == trace::CrcVerdict::kGood, "a Terminate with a right CRC",
+          "one with a wrong CRC");
+}
+
+constexpr auto kMust = Level::kMust;
+constexpr auto kEither = PeerRole::kEither;
+constexpr auto kListens = PeerRole::kResponder;
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"mpa/crc/wrong-field", "RFC 5044 4.4", "MPA-35 MPA-46", "terminates on a wrong CRC field", kMust, kEither, wrong_field},
+    {"mpa/crc/not-complemented", "RFC 5044 4.4", "MPA-43", "terminates on a CRC that lacks the final complement", kMust, kEither, not_complemented},
+    {"mpa/crc/byte-order", "RFC 5044 4.4", "MPA-43", "terminates on a CRC sent most significant octet first", kMust, kEither, byte_order},
+    {"mpa/crc/zero-field", "RFC 5044 4.4", "MPA-46 MPA-72", "terminates on a CRC field of zero while CRCs are in force", kMust, kEither, zero_field},
+    {"mpa/crc/flipped-length", "RFC 5044 4.4", "MPA-44 MPA-46", "terminates on a flipped bit in ULPDU_Length", kMust, kEither, flipped<kLengthAt>},
+    {"mpa/crc/flipped-header", "RFC 5044 6", "MPA-44 MPA-46 MPA-59", "checks the CRC before it looks at the DDP header", kMust, kEither, flipped<kStagAt>},
+    {"mpa/crc/flipped-payload", "RFC 5044 4.4", "MPA-44 MPA-46", "terminates on a flipped bit in the payload", kMust, kEither, flipped<kPayloadAt>},
+    {"mpa/crc/flipped-pad", "RFC 5044 4.4", "MPA-44 MPA-46", "terminates on a flipped bit in the PAD", kMust, kEither, flipped<kPadAt>},
+    {"mpa/crc/flipped-field-first", "RFC 5044 4.4", "MPA-46", "compares the first octet of the CRC field", kMust, kEither, flipped<kCrcAt>},
+    {"mpa/crc/flipped-field-last", "RFC 5044 4.4", "MPA-46", "compares the last octet of the CRC field", kMust, kEither, flipped<kLastAt>},
+    {"mpa/crc/length-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC made without ULPDU_Length", kMust, kEither, length_not_covered},
+    {"mpa/crc/pad-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC made without the PAD", kMust, kEither, pad_not_covered},
+    {"mpa/crc/empty-write", "RFC 5044 4.4", "MPA-46", "checks the CRC of a Write of no octets", kMust, kEither, empty_write},
+    {"mpa/crc/first-fpdu", "RFC 5044 4.4", "MPA-46 MPA-93", "ends the stream when the first FPDU has a wrong CRC", kMust, kListens, first_fpdu},
+    {"mpa/crc/last-segment", "RFC 5044 4.4", "MPA-46", "checks the CRC of the last segment of a message", kMust, kEither, last_segment},
+    {"mpa/crc/send-not-delivered", "RFC 5044 6", "MPA-46 MPA-59", "does not deliver a Send with a wrong CRC", kMust, kEither, send_not_delivered},
+    {"mpa/crc/read-not-answered", "RFC 5044 6", "MPA-46 MPA-59", "does not answer a Read Request with a wrong CRC", kMust, kEither, read_not_answered},
+    {"mpa/crc/nothing-behind", "RFC 5044 8", "MPA-113", "takes nothing that comes behind an FPDU with a wrong CRC", kMust, kEither, nothing_behind},
+    {"mpa/crc/behind-good-one", "RFC 5044 4.4", "MPA-46", "checks the second FPDU of a TCP segment too", kMust, kEither, behind_good_one},
+    {"mpa/crc/own-right", "RFC 5044 4.4", "MPA-35 MPA-43 MPA-44", "sends right CRCs, whatever the length of the ULPDU", kMust, kEither, own_right},
+    {"mpa/crc/own-terminate", "RFC 5044 4.4", "MPA-43", "sends a Terminate with a right CRC", kMust, kEither, own_terminate},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace mpa_crc
+
+std::span<const Case> crc_cases() { return mpa_crc::kCases; }
+
+}  // namespace iwarp::apps::conform

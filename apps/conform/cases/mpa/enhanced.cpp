@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enhanced connection set-up: form of the frames, A and the kinds of RTR (RFC 6581 sections 6, 9.2
+// and 10). IRD and ORD: enhanced_depth.cpp; the RTR itself: enhanced_rtr.cpp.
+#include <fmt/format.h>
+
+#include "conform/case.hpp"
+#include "conform/cases/mpa/startup_steps.hpp"
+#include "conform/dance.hpp"
+
+namespace iwarp::apps::conform {
+namespace mpa_enhanced {
+namespace {
+
+using namespace std::chrono_literals;
+using mpa::EnhancedWord;
+using mpa::Rtr;
+
+constexpr EnhancedWord kClientServer{.ird = 16, .ord = 16};
+constexpr EnhancedWord kAllKinds{.peer_to_peer = true,
+                                 .rtr_send = true,
+                                 .ird = 16,
+                                 .rtr_write = true,
+                                 .rtr_read = true,
+                                 .ord = 16};
+constexpr EnhancedWord kNoKind{.peer_to_peer = true, .ird = 16, .ord = 16};
+
+EnhancedWord only(Rtr kind) {
+  EnhancedWord word = kNoKind;
+  word.rtr_send = kind == Rtr::kSend;
+  word.rtr_write = kind == Rtr::kWrite;
+  word.rtr_read = kind == Rtr::kRead;
+  return word;
+}
+
+// The peer's word in answer to ours.
+EnhancedWord answer_to(Script& s, const EnhancedWord& word) {
+  s.open();
+  s.send_startup(Setup{.word = word});
+  const auto reply = s.expect_accept();
+  if (!reply.enhanced) throw Skipped{"the peer's Replies are not enhanced"};
+  const EnhancedWord answer = s.peer_word();
+  if (!word.peer_to_peer) return answer;
+  leave_in_order(s);
+  return answer;
+}
+
+void expect_flags(const EnhancedWord& word, const EnhancedWord& wanted) {
+  if (flags_of(word) != flags_of(wanted)) throw Failed{flags_of(wanted), flags_of(word)};
+}
+
+// Form of the Reply -------------------------------------------------------------------------------
+
+// An enhanced Request for a case to spoil.
+Octets enhanced_request(Script& s) {
+  if (s.target().revision < 2) throw Skipped{"the peer knows RFC 5044 only"};
+  s.open();
+  return s.make_startup(Setup{});
+}
+
+void enhanced_reply(Script& s) {
+  s.octets(enhanced_request(s));
+  const auto reply = s.expect_accept();
+  s.begin();
+  if (!reply.enhanced || reply.revision != 2 ||
+      reply.private_data.size() < mpa::kEnhancedWordSize) {
+    throw Failed{"a Reply of revision 2 with S=1 and the enhanced word",
+                 fmt::format("revision {}, S={:d}, {} octets of private data", reply.revision,
+                             reply.enhanced, reply.private_data.size())};
+  }
+}
+
+// Without S the Request is a plain one; the peer may also dislike the mixture and close.
+void expect_plain_or_end(Script& s) {
+  const auto reply = s.startup_or_end();
+  if (!reply) return;
+  s.begin();
+  if (reply->enhanced) throw Failed{"S=0 in the Reply, or the end", "S=1"};
+}
+
+void s_flag_in_revision_1(Script& s) {
+  s.open();
+  Octets frame = s.make_startup(Setup{.revision = 1, .private_data = pattern(8)});
+  frame[kFlagsAt] |= kFlagS;
+  s.octets(frame);
+  expect_plain_or_end(s);
+}
+
+void revision_2_without_s(Script& s) {
+  Octets frame = enhanced_request(s);
+  frame[kFlagsAt] &= ~kFlagS;
+  s.octets(frame);
+  expect_plain_or_end(s);
+}
+
+template <std::size_t Length>
+void word_too_short(Script& s) {
+  Octets frame = enhanced_request(s);
+  frame.resize(mpa::kStartupHeaderSize + Length);
+  set_length(frame, Length);
+  s.octets(frame);
+  const auto reply = s.startup_or_end();
+  if (!reply || reply->rejected) return;
+  s.begin();
+  throw Failed{"the end of the connection, or a Reply with R=1", "a Reply with R=0"};
+}
+
+void enhanced_513(Script& s) {
+  Octets frame = enhanced_request(s);
+  frame.resize(mpa::kStartupHeaderSize + mpa::kMaxPrivateData + 1);
+  set_length(frame, mpa::kMaxPrivateData + 1);
+  s.octets(frame);
+  s.expect_refusal();
+}
+
+// A, B, C, D of the Reply -------------------------------------------------------------------------
+
+void client_server(Script& s) { expect_flags(answer_to(s, kClientServer), kClientServer); }
+
+void kinds_without_a(Script& s) {
+  EnhancedWord word = kAllKinds;
+  word.peer_to_peer = false;
+  expect_flags(answer_to(s, word), kClientServer);
+  s.begin();
+  dance(s);
+}
+
+void echoes_a(Script& s) {
+  if (!answer_to(s, kAllKinds).peer_to_peer) throw Failed{"A=1 as in the Request", "A=0"};
+}
+
+void names_one_of_all(Script& s) {
+  const auto word = answer_to(s, kAllKinds);
+  if (!names_rtr(word)) throw Failed{"at least one of B, C, D", flags_of(word)};
+}
+
+template <Rtr Kind>
+void one_kind(Script& s) {
+  const auto word = answer_to(s, only(Kind));
+  if (!word.peer_to_peer || !names_rtr(word)) {
+    throw Failed{"A=1 and at least one of B, C, D", flags_of(word)};
+  }
+}
+
+void no_kind(Script& s) {
+  const auto word = answer_to(s, kNoKind);
+  if (!names_rtr(word)) throw Failed{"the kinds that the peer supports", flags_of(word)};
+}
+
+void same_kinds_when_asked_together(Script& s) {
+  EnhancedWord wanted = kNoKind;
+  for (const Rtr kind : {Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
+    const bool supported = names_rtr(answer_to(s, only(kind)), kind);
+    if (kind == Rtr::kWrite) wanted.rtr_write = supported;
+    if (kind == Rtr::kRead) wanted.rtr_read = supported;
+    if (kind == Rtr::kSend) wanted.rtr_send = supported;
+  }
+  expect_flags(answer_to(s, kAllKinds), wanted);
+}
+
+// The connecting peer -----------------------------------------------------------------------------
+
+void must_be_enhanced(Script& s) {
+  if ((s.peer_startup_octets()[kFlagsAt] & kFlagS) == std::byte{0}) {
+    throw Skipped{"the peer's Request is not enhanced"};
+  }
+}
+
+void request_word(Script& s) {
+  s.meet();
+  must_be_enhanced(s);
+  if (s.peer_startup_octets().size() < mpa::kStartupHeaderSize + mpa::kEnhancedWordSize) {
+    throw Failed{"the enhanced word in the private data", "fewer than 4 octets"};
+  }
+}
+
+void request_flags(Script& s) {
+  s.meet();
+  must_be_enhanced(s);
+  const auto& word = s.peer_word();
+  if (word.peer_to_peer && !names_rtr(word)) throw Failed{"a kind of RTR with A=1", flags_of(word)};
+  if (!word.peer_to_peer && names_rtr(word)) throw Failed{"B=C=D=0 with A=0", flags_of(word)};
+}
+
+template <std::size_t Length>
+void reply_word_too_short(Script& s) {
+  const Setup setup = s.meet();
+  must_be_enhanced(s);
+  Octets frame = s.make_startup(setup);
+  frame.resize(mpa::kStartupHeaderSize + Length);
+  set_length(frame, Length);
+  s.octets(frame);
+  expect_give_up(s);
+  expect_next_works(s);
+}
+
+void reply_kinds_without_a(Script& s) {
+  Setup setup = s.meet();
+  must_be_enhanced(s);
+  if (setup.peer_to_peer) throw Skipped{"the peer asks for peer-to-peer mode"};
+  setup.word = EnhancedWord{
+      .rtr_send = true, .ird = setup.ird, .rtr_write = true, .rtr_read = true, .ord = setup.ord};
+  s.send_startup(setup);
+  carry_on(s, setup);
+}
+
+// A peer that tries again is another connection, and it need not.
+void retries_plain(Script& s) {
+  s.meet();
+  must_be_enhanced(s);
+  for (int i = 0; i < 2 && s.reopened(1500ms); ++i) {
+    if (s.expect_startup().revision != 1) continue;
+    const Setup setup{.revision = 1};
+    s.send_startup(setup);
+    return carry_on(s, setup);
+  }
+  throw Skipped{"the peer does not try again with revision 1"};
+}
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"mpa/enhanced/reply-form", "RFC 6581 10", "EMPA-4 EMPA-7 EMPA-45", "answers an enhanced Request with an enhanced Reply", Level::kMust, PeerRole::kResponder, enhanced_reply},
+    {"mpa/enhanced/s-in-revision-1", "RFC 6581 6", "EMPA-3 EMPA-4 EMPA-46", "does not take S in revision 1 for an enhanced Request", Level::kMust, PeerRole::kResponder, s_flag_in_revision_1},
+    {"mpa/enhanced/revision-2-without-s", "RFC 6581 6", "EMPA-46", "answers revision 2 without S plainly, or closes", Level::kMust, PeerRole::kResponder, revision_2_without_s},
+    {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and there is no private data", Level::kMust, PeerRole::kResponder, word_too_short<0>},
+    {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and there are 3 octets", Level::kMust, PeerRole::kResponder, word_too_short<3>},
+    {"mpa/enhanced/total-513", "RFC 6581 7", "EMPA-10 MPA-79", "closes on 513 octets of private data, word included", Level::kMust, PeerRole::kResponder, enhanced_513},
+    {"mpa/enhanced/client-server", "RFC 6581 9.2", "EMPA-41 EMPA-42", "echoes A=0, with B=C=D=0", Level::kMust, PeerRole::kResponder, client_server},
+    {"mpa/enhanced/kinds-without-a", "RFC 6581 9.2", "EMPA-42 EMPA-43", "ignores B, C and D when A=0", Level::kMust, PeerRole::kResponder, kinds_without_a},
+    {"mpa/enhanced/echoes-a", "RFC 6581 9.2", "EMPA-33", "echoes A=1", Level::kMust, PeerRole::kResponder, echoes_a},
+    {"mpa/enhanced/names-a-kind", "RFC 6581 9.2", "EMPA-32 EMPA-35", "names a kind of RTR when all are offered", Level::kMust, PeerRole::kResponder, names_one_of_all},
+    {"mpa/enhanced/write-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Write is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kWrite>},
+    {"mpa/enhanced/read-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Read is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kRead>},
+    {"mpa/enhanced/send-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Send is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kSend>},
+    {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names a kind that it supports when none is common", Level::kMust, PeerRole::kResponder, no_kind},
+    {"mpa/enhanced/all-common-kinds", "RFC 6581 9.2", "EMPA-34", "names every kind that is offered and supported", Level::kShould, PeerRole::kResponder, same_kinds_when_asked_together},
+    {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends the enhanced word with S=1", Level::kMust, PeerRole::kInitiator, request_word},
+    {"mpa/enhanced/request-flags", "RFC 6581 9.2", "EMPA-31 EMPA-40 EMPA-42", "names kinds of RTR with A=1, and none with A=0", Level::kMust, PeerRole::kInitiator, request_flags},
+    {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
+    {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and 3 octets", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
+    {"mpa/enhanced/reply-kinds-without-a", "RFC 6581 9.2", "EMPA-43", "ignores B, C and D of a Reply with A=0", Level::kMust, PeerRole::kInitiator, reply_kinds_without_a},
+    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "tries again with revision 1 when an enhanced Request is refused", Level::kShould, PeerRole::kInitiator, retries_plain},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace mpa_enhanced
+
+std::span<const Case> enhanced_cases() { return mpa_enhanced::kCases; }
+
+}  // namespace iwarp::apps::conform

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Ready To Receive message of peer-to-peer mode (RFC 6581 sections 5 and 9.2).
+#include <fmt/format.h>
+
+#include "conform/case.hpp"
+#include "conform/cases/mpa/startup_steps.hpp"
+#include "conform/dance.hpp"
+
+namespace iwarp::apps::conform {
+namespace mpa_enhanced_rtr {
+namespace {
+
+using mpa::Rtr;
+
+constexpr std::string_view kNames[] = {"no", "Write", "Read", "Send"};
+
+std::string_view name(Rtr kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+// The peer listens --------------------------------------------------------------------------------
+
+// Both frames are through and agree on this kind; the first FPDU is due.
+void agree_on(Script& s, Rtr kind) {
+  s.open();
+  s.send_startup(Setup{.peer_to_peer = true, .rtr = kind});
+  s.expect_accept();
+  if (!s.peer_word().peer_to_peer) throw Skipped{"the peer does not echo A=1"};
+  if (names_rtr(s.peer_word(), kind)) return;
+  leave_in_order(s);
+  throw Skipped{fmt::format("the peer does not support the {} kind", name(kind))};
+}
+
+// Of what the peer supports, the first kind.
+Rtr agree(Script& s) {
+  s.open();
+  s.send_startup(Setup{.word = mpa::EnhancedWord{.peer_to_peer = true,
+                                                 .rtr_send = true,
+                                                 .ird = 16,
+                                                 .rtr_write = true,
+                                                 .rtr_read = true,
+                                                 .ord = 16}});
+  s.expect_accept();
+  if (!s.peer_word().peer_to_peer) throw Skipped{"the peer does not echo A=1"};
+  for (const Rtr kind : {Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
+    if (names_rtr(s.peer_word(), kind)) return kind;
+  }
+  throw Skipped{"the peer names no kind of RTR"};
+}
+
+template <Rtr Kind>
+void rtr_works(Script& s) {
+  agree_on(s, Kind);
+  s.begin(Kind);
+  dance(s);
+}
+
+void read_rtr_answered(Script& s) {
+  constexpr std::uint32_t kStag = 0x12345678;
+  constexpr std::uint64_t kTo = 0x123456789ABCDEF0;
+  agree_on(s, Rtr::kRead);
+  s.begin();
+  s.read_request({.sink_stag = {kStag},
+                  .sink_to = {kTo},
+                  .size = 0,
+                  .source_stag = {0x9ABCDEF0},
+                  .source_to = {1}});
+  const auto response = s.expect(rdmap::Opcode::kReadResponse);
+  const auto& header = response.header;
+  if (header.stag.value != kStag || header.to.value != kTo || !response.payload.empty()) {
+    throw Failed{"a zero-length Read Response to the sink of the RTR",
+                 fmt::format("{} octets to STag 0x{:08x}, TO 0x{:x}", response.payload.size(),
+                             header.stag.value, header.to.value)};
+  }
+  dance(s);
+}
+
+template <std::uint32_t Stag>
+void write_rtr_stag(Script& s) {
+  agree_on(s, Rtr::kWrite);
+  s.begin();
+  s.write(Stag, 0xFFFFFFFFFFFFFFFF, {});
+  dance(s);
+}
+
+void read_rtr_stag_0(Script& s) {
+  agree_on(s, Rtr::kRead);
+  s.begin();
+  s.read_request({});
+  s.serve_memory(false);
+  s.expect(rdmap::Opcode::kReadResponse);
+  s.serve_memory(true);
+  dance(s);
+}
+
+void waits_for_rtr(Script& s) {
+  const Rtr kind = agree(s);
+  s.expect_silence();
+  s.begin(kind);
+  dance(s);
+}
+
+void octets_of_rtr(Script& s, bool split) {
+  agree_on(s, Rtr::kWrite);
+  s.begin();
+  Octets octets = s.make(make_ulpdu(tagged(rdmap::Opcode::kWrite, 1, 0), {}));
+  if (split) {
+    s.octets(bytes::View(octets).first(5));
+    s.expect_silence(std::chrono::milliseconds(50));
+    s.octets(bytes::View(octets).subspan(5));
+  } else {
+    const auto next = s.make(make_ulpdu(tagged(rdmap::Opcode::kWrite, 2, 0), {}));
+    octets.insert(octets.end(), next.begin(), next.end());
+    s.octets(octets);
+  }
+  dance(s);
+}
+
+void rtr_split(Script& s) { octets_of_rtr(s, true); }
+void rtr_and_more(Script& s) { octets_of_rtr(s, false); }
+
+void other_kind_than_agreed(Script& s) {
+  const Rtr kind = agree(s);
+  s.begin();
+  if (kind == Rtr::kRead) {
+    s.write(1, 0, {});
+  } else {
+    s.read_request({.sink_stag = {1}, .source_stag = {1}});
+  }
+  s.serve_memory(false);
+  const Heard heard = s.hear(std::chrono::milliseconds(300));
+  s.serve_memory(true);
+  if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
+  dance_or_end(s);
+}
+
+void no_rtr_at_all(Script& s) {
+  agree(s);
+  s.begin();
+  dance_or_end(s);
+}
+
+void damaged_rtr(Script& s) {
+  agree_on(s, Rtr::kWrite);
+  s.begin();
+  s.fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, 1, 0), {}), {.crc_xor = 1});
+  s.expect_end();
+  expect_next_works(s);
+}
+
+// The peer connects -------------------------------------------------------------------------------
+
+Setup meet_peer_to_peer(Script& s) {
+  const Setup setup = s.meet();
+  if (!setup.peer_to_peer) throw Skipped{"the peer does not ask for peer-to-peer mode"};
+  return setup;
+}
+
+// The Reply names exactly these kinds.
+void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
+  setup.word = mpa::EnhancedWord{.peer_to_peer = true,
+                                 .rtr_send = send,
+                                 .ird = setup.ird,
+                                 .rtr_write = write,
+                                 .rtr_read = read,
+                                 .ord = setup.ord};
+  s.send_startup(setup);
+  s.begin();
+}
+
+// The next message, without the help that memory of ours usually gets.
+Segment first_segment(Script& s) {
+  s.serve_memory(false);
+  const Heard heard = s.hear();
+  s.serve_memory(true);
+  if (!heard.segment) throw Failed{"an RTR", describe(heard)};
+  return *heard.segment;
+}
+
+bool is_rtr(const Segment& segment, Rtr kind) {
+  if (kind == Rtr::kWrite) return segment.is(rdmap::Opcode::kWrite) && segment.payload().empty();
+  if (kind == Rtr::kSend) return segment.is(rdmap::Opcode::kSend) && segment.payload().empty();
+  const auto request = rdmap::decode_read_request(segment.payload());
+  return segment.is(rdmap::Opcode::kReadRequest) && request && request->size == 0;
+}
+
+void answer_read(Script& s, const Segment& segment) {
+  if (!segment.is(rdmap::Opcode::kReadRequest)) return;
+  const auto request = rdmap::decode_read_request(segment.payload());
+  s.read_response(request->sink_stag.value, request->sink_to.value, {});
+}
+
+void expect_rtr(const Segment& segment, Rtr kind) {
+  if (is_rtr(segment, kind)) return;
+  Heard heard{.kind = Heard::Kind::kSegment, .segment = segment, .octets = {}, .why = {}};
+  throw Failed{fmt::format("a zero-length {} as RTR", name(kind)), describe(heard)};
+}
+
+template <Rtr Kind>
+void sends_rtr(Script& s) {
+  const Setup setup = meet_peer_to_peer(s);
+  if (!names_rtr(s.peer_word(), Kind)) {
+    throw Skipped{fmt::format("the peer does not offer the {} kind", name(Kind))};
+  }
+  answer_with(s, setup, Kind == Rtr::kWrite, Kind == Rtr::kRead, Kind == Rtr::kSend);
+  const Segment rtr = first_segment(s);
+  expect_rtr(rtr, Kind);
+  answer_read(s, rtr);
+  dance(s);
+}
+
+void sends_one_rtr(Script& s) {
+  answer_with(s, meet_peer_to_peer(s), true, true, true);
+  const auto offered = s.peer_word();
+  const Segment rtr = first_segment(s);
+  const bool agreed = (is_rtr(rtr, Rtr::kWrite) && offered.rtr_write) ||
+                      (is_rtr(rtr, Rtr::kRead) && offered.rtr_read) ||
+                      (is_rtr(rtr, Rtr::kSend) && offered.rtr_send);
+  if (!agreed) throw Failed{"an RTR of a kind that the Request offered", "something else"};
+  answer_read(s, rtr);
+  const Segment next = first_segment(s);
+  if (!next.is(rdmap::Opcode::kSend) || next.payload().empty()) {
+    throw Failed{"the program's Send behind the one RTR", "another RTR, or something else"};
+  }
+}
+
+void no_common_kind(Script& s) {
+  const Setup setup = meet_peer_to_peer(s);
+  const auto offered = s.peer_word();
+  answer_with(s, setup, !offered.rtr_write, !offered.rtr_read, !offered.rtr_send);
+  s.expect_terminate({mpa::kNoMatchingRtr});
+}
+
+void no_kind_named(Script& s) {
+  answer_with(s, meet_peer_to_peer(s), false, false, false);
+  s.expect_terminate({mpa::kNoMatchingRtr});
+}
+
+void no_rtr_with_a_0(Script& s) {
+  Setup setup = s.meet();
+  if (setup.revision != 2) throw Skipped{"the peer's Request is not enhanced"};
+  if (setup.peer_to_peer) throw Skipped{"the peer asks for peer-to-peer mode"};
+  s.send_startup(setup);
+  s.begin();
+  const Segment first = first_segment(s);
+  if (!first.is(rdmap::Opcode::kSend) || first.payload().empty()) {
+    throw Failed{"the program's Send as first FPDU", "something else"};
+  }
+}
+
+void no_rtr_when_rejected(Script& s) {
+  Octets frame = s.make_startup(meet_peer_to_peer(s));
+  frame[kFlagsAt] |= kFlagR;
+  s.octets(frame);
+  expect_no_fpdu(s);
+}
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"mpa/rtr/write", "RFC 6581 9.2", "EMPA-32 EMPA-38", "takes a zero-length Write as RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kWrite>},
+    {"mpa/rtr/read", "RFC 6581 9.2", "EMPA-32 EMPA-38", "takes a zero-length Read as RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kRead>},
+    {"mpa/rtr/send", "RFC 6581 9.2", "EMPA-32 EMPA-38", "takes a zero-length Send as RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kSend>},
+    {"mpa/rtr/read-answered", "RFC 6581 9.2", "EMPA-38 RDMAP-41", "answers the Read RTR with a zero-length Response to its sink", Level::kMust, PeerRole::kResponder, read_rtr_answered},
+    {"mpa/rtr/write-stag-0", "RFC 5041 5.2", "EMPA-38 DDP-46", "takes a Write RTR with STag 0", Level::kMust, PeerRole::kResponder, write_rtr_stag<0>},
+    {"mpa/rtr/write-any-stag", "RFC 5041 5.2", "EMPA-38 DDP-46", "takes a Write RTR with an STag and a TO of nobody", Level::kMust, PeerRole::kResponder, write_rtr_stag<0xFFFFFFFF>},
+    {"mpa/rtr/read-stag-0", "RFC 5041 5.2", "EMPA-38 RDMAP-41", "takes a Read RTR with STags 0", Level::kMust, PeerRole::kResponder, read_rtr_stag_0},
+    {"mpa/rtr/waits-for-it", "RFC 6581 5", "MPA-93", "sends no FPDU before it has the RTR", Level::kMust, PeerRole::kResponder, waits_for_rtr},
+    {"mpa/rtr/split", "RFC 6581 9.2", "EMPA-38 MPA-56", "takes an RTR in two TCP segments", Level::kMust, PeerRole::kResponder, rtr_split},
+    {"mpa/rtr/with-the-next", "RFC 6581 9.2", "EMPA-38 MPA-56", "takes an RTR with the next FPDU behind it", Level::kMust, PeerRole::kResponder, rtr_and_more},
+    {"mpa/rtr/damaged", "RFC 5044 4.4", "MPA-46 MPA-93", "ends when the RTR has a wrong CRC", Level::kMust, PeerRole::kResponder, damaged_rtr, kLast},
+    {"mpa/rtr/other-kind", "RFC 6581 9.3", "EMPA-44", "works or ends when the RTR is of another kind", Level::kShould, PeerRole::kResponder, other_kind_than_agreed},
+    {"mpa/rtr/missing", "RFC 6581 9.3", "EMPA-44", "works or ends when a Send comes instead of the RTR", Level::kShould, PeerRole::kResponder, no_rtr_at_all},
+    {"mpa/rtr/sends-write", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Write first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kWrite>},
+    {"mpa/rtr/sends-read", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Read first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kRead>},
+    {"mpa/rtr/sends-send", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Send first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kSend>},
+    {"mpa/rtr/sends-one", "RFC 6581 9.2", "EMPA-36 EMPA-38", "sends exactly one RTR, of a kind that it offered", Level::kMust, PeerRole::kInitiator, sends_one_rtr},
+    {"mpa/rtr/none-common", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names only other kinds", Level::kMust, PeerRole::kInitiator, no_common_kind},
+    {"mpa/rtr/none-named", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names no kind", Level::kMust, PeerRole::kInitiator, no_kind_named},
+    {"mpa/rtr/none-with-a-0", "RFC 6581 9.2", "EMPA-38 EMPA-40", "sends no RTR in client-server mode", Level::kMust, PeerRole::kInitiator, no_rtr_with_a_0},
+    {"mpa/rtr/none-when-rejected", "RFC 6581 9.2", "EMPA-38 MPA-91", "sends no RTR when it is rejected", Level::kMust, PeerRole::kInitiator, no_rtr_when_rejected},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace mpa_enhanced_rtr
+
+std::span<const Case> rtr_cases() { return mpa_enhanced_rtr::kCases; }
+
+}  // namespace iwarp::apps::conform

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Markers, those that we send to a peer which asked for them and those it has to send when we ask
+// (RFC 5044 sections 4.2, 4.3, 7.1 and 8). Asking for markers is optional, sending them is not.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "conform/case.hpp"
+#include "conform/probe.hpp"
+#include "conform/steps.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/mpa/fpdu.hpp"
+
+namespace iwarp::apps::conform {
+namespace mpa_marker {
+namespace {
+
+// FPDUs of Writes of 8 octets are 7 cells of 4 octets. An interval between two markers has 127, so
+// 127 of them in a row put a marker before each of their cells once.
+constexpr std::size_t kPiece = 8;
+constexpr int kSweep = 127;
+constexpr std::size_t kFpdu = 28;
+constexpr std::uint32_t kTestedAt = 32;  // in the peer's memory; the Writes between go to 0
+
+// Where a marker may come in such an FPDU, from its first octet.
+constexpr std::size_t kBefore = 0;
+constexpr std::size_t kInHeader = 8;
+constexpr std::size_t kInPayload = 20;
+constexpr std::size_t kBeforeCrc = 24;
+
+PeerMemory establish_marked(Script& s) {
+  s.establish();
+  if (!s.framing().markers) throw Skipped{"the peer does not ask for markers"};
+  return learn_memory(s);
+}
+
+// Writes until the next FPDU has a marker `offset` octets behind its first octet.
+void until_marker_at(Script& s, const PeerMemory& memory, std::size_t offset) {
+  while ((s.framing().position + offset) % mpa::kMarkerInterval != 0) {
+    write(s, memory, 0, pattern(kPiece));
+  }
+}
+
+// One Write with a marker at `offset`, with or without something odd: taken.
+template <std::size_t offset>
+void taken(Script& s, const Tamper& tamper = {}) {
+  const auto memory = establish_marked(s);
+  until_marker_at(s, memory, offset);
+  const Octets text = pattern(kPiece, 23);
+  s.fpdu(write_ulpdu(memory, kTestedAt, text), tamper);
+  expect_memory(s, memory, text, kTestedAt);
+}
+template <std::size_t offset>
+void plainly_taken(Script& s) {
+  taken<offset>(s);
+}
+void reserved_ignored(Script& s) { taken<kInPayload>(s, {.marker_reserved = 0xA5A5}); }
+void low_bits_masked(Script& s) { taken<kInPayload>(s, {.fpduptr_xor = 0x0003}); }
+
+void everywhere(Script& s) {
+  const auto memory = establish_marked(s);
+  Octets wanted = pattern(kDanceSize, 29);
+  write(s, memory, 0, wanted);
+  for (std::size_t i = 0; i < kSweep; ++i) {
+    const std::size_t at = i % (kDanceSize / kPiece) * kPiece;
+    const Octets text = pattern(kPiece, static_cast<std::uint32_t>(i));
+    std::ranges::copy(text, wanted.begin() + static_cast<std::ptrdiff_t>(at));
+    write(s, memory, at, text);
+  }
+  expect_memory(s, memory, wanted);
+}
+
+void several_in_one(Script& s) {
+  s.establish();
+  if (!s.framing().markers) throw Skipped{"the peer does not ask for markers"};
+  constexpr std::uint32_t kSize = 3000;
+  const auto memory = learn_or_skip(s, kSize);
+  const Octets text = pattern(kSize, 31);
+  write(s, memory, 0, text);
+  expect_memory(s, memory, text);
+}
+
+// Wrong on purpose -------------------------------------------------------------------------------
+
+template <std::size_t offset>
+void wrong_pointer(Script& s) {
+  const auto memory = establish_marked(s);
+  until_marker_at(s, memory, offset);
+  s.fpdu(write_ulpdu(memory, kTestedAt, pattern(kPiece)), {.fpduptr_xor = 0x0010});
+  s.expect_terminate({mpa::kMarkerMismatch});
+}
+
+// A bit of the reserved half of that marker, which nothing else would miss.
+template <std::size_t offset>
+void flipped(Script& s) {
+  const auto memory = establish_marked(s);
+  until_marker_at(s, memory, offset);
+  s.fpdu(write_ulpdu(memory, kTestedAt, pattern(kPiece)), {.flip_octet = offset + 1});
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+template <std::size_t offset>
+void not_covered(Script& s) {
+  const auto memory = establish_marked(s);
+  until_marker_at(s, memory, offset);
+  const Octets ulpdu = write_ulpdu(memory, kTestedAt, pattern(kPiece));
+  Octets fpdu = s.make(ulpdu);
+  Framing unmarked;
+  const Octets other = make_fpdu(ulpdu, unmarked);
+  std::ranges::copy(bytes::View(other).last(mpa::kCrcSize), fpdu.end() - mpa::kCrcSize);
+  s.octets(fpdu);
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+// Two FPDUs framed in another way than the stream asks for: enough octets for the peer to judge.
+void misframed(Script& s, Framing framing) {
+  const PeerMemory nowhere{.stag = 1};
+  for (int i = 0; i < 2; ++i) {
+    s.octets(make_fpdu(write_ulpdu(nowhere, 0, pattern(kPiece)), framing));
+  }
+}
+
+void missing(Script& s) {
+  until_marker_at(s, establish_marked(s), kInPayload);
+  misframed(s, {.markers = false});
+  s.expect_terminate({mpa::kCrcMismatch, mpa::kMarkerMismatch});
+}
+
+// The same octets as with the marker in its place, and so the same CRC: only FPDUPTR tells.
+void early(Script& s) {
+  until_marker_at(s, establish_marked(s), kInPayload);
+  misframed(s, {.markers = true, .position = s.framing().position + mpa::kMarkerSize});
+  s.expect_terminate({mpa::kMarkerMismatch});
+}
+
+void late(Script& s) {
+  until_marker_at(s, establish_marked(s), kInHeader);
+  misframed(s, {.markers = true, .position = s.framing().position - mpa::kMarkerSize});
+  s.expect_terminate({mpa::kMarkerMismatch});
+}
+
+// The peer's own ---------------------------------------------------------------------------------
+
+const Setup kMarkers{.markers = true};
+
+// Whether there are markers at all is a matter of startup.
+PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
+  try {
+    s.establish(setup);
+    return learn_memory(s);
+  } catch (const Failed&) {
+    throw Skipped{"the peer does not send markers"};
+  }
+}
+
+// Answers of every alignment to the markers.
+void hear_sweep(Script& s, const PeerMemory& memory) {
+  for (int i = 0; i < kSweep; ++i) read_peer(s, memory, 0, kPiece);
+}
+
+void first_octets(Script& s) {
+  std::optional<Segment> first;
+  s.watch([&first](const Segment& segment) {
+    if (!first) first = segment;
+  });
+  ask_for_markers(s);
+  const auto octets = bytes::View(first->octets).first(mpa::kMarkerSize);
+  const bool zero = std::ranges::all_of(octets, [](std::byte b) { return b == std::byte{0}; });
+  require(first->position == 0 && zero, "a marker of zero before the first FPDU",
+          "other octets first");
+}
+
+void own_pointers(Script& s) {
+  s.watch([](const Segment& segment) {
+    require(segment.markers_agree, "markers that point at the start of their FPDU",
+            "a marker that points elsewhere");
+  });
+  hear_sweep(s, ask_for_markers(s));
+}
+
+void own_crc(Script& s) {
+  s.watch([](const Segment& segment) {
+    require(segment.crc == trace::CrcVerdict::kGood, "CRCs that cover the markers",
+            fmt::format("a wrong CRC in an FPDU with {} markers", segment.fpduptrs.size()));
+  });
+  hear_sweep(s, ask_for_markers(s));
+}
+
+void own_zero_bits(Script& s) {
+  s.watch([](const Segment& segment) {
+    std::uint64_t at =
+        (mpa::kMarkerInterval - segment.position % mpa::kMarkerInterval) % mpa::kMarkerInterval;
+    for (; at + mpa::kMarkerSize <= segment.octets.size(); at += mpa::kMarkerInterval) {
+      const auto marker = bytes::View(segment.octets).subspan(at, mpa::kMarkerSize);
+      const auto pointer = bytes::load_be<std::uint16_t>(marker.data() + 2);
+      require(bytes::load_be<std::uint16_t>(marker.data()) == 0 && pointer % 4 == 0,
+              "markers with reserved bits of zero", "a marker with other bits set");
+    }
+  });
+  hear_sweep(s, ask_for_markers(s));
+}
+
+void own_several_in_one(Script& s) {
+  ask_for_markers(s);
+  std::size_t most = 0;
+  for (const Segment& segment : hear_long_message(s, kMarkers, 8192)) {
+    require(segment.markers_agree, "markers that all point at the start of their FPDU",
+            "a marker that points elsewhere");
+    most = std::max(most, segment.fpduptrs.size());
+  }
+  if (most < 3) throw Skipped{"its FPDUs are too short for three markers"};
+}
+
+void own_within_emss(Script& s) {
+  s.advertise_mss(1460);
+  ask_for_markers(s);
+  const auto segments = hear_long_message(s, kMarkers, 8192);
+  const auto limit = mpa::mulpdu_for(s.advertised_mss(), true).octets;
+  for (const Segment& segment : segments) {
+    require(segment.ulpdu.size() <= limit, fmt::format("ULPDUs of at most {} octets", limit),
+            fmt::format("one of {}", segment.ulpdu.size()));
+  }
+}
+
+void own_without_crc(Script& s) {
+  const auto memory = ask_for_markers(s, {.crc = false, .markers = true});
+  if (s.crc()) throw Skipped{"the peer insists on CRCs"};
+  finish_dance(s, memory);
+}
+
+void both_ways(Script& s) {
+  const auto memory = ask_for_markers(s);
+  if (!s.framing().markers) throw Skipped{"the peer does not ask for markers"};
+  for (int i = 0; i < kSweep; ++i) {
+    const Octets text = pattern(kPiece, static_cast<std::uint32_t>(i));
+    write(s, memory, 0, text);
+    expect_memory(s, memory, text);
+  }
+}
+
+constexpr auto kMust = Level::kMust;
+constexpr auto kShould = Level::kShould;
+constexpr auto kEither = PeerRole::kEither;
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"mpa/marker/both-ways", "RFC 5044 7.1.1", "MPA-70", "sends and takes markers on one connection", kMust, kEither, both_ways},
+    {"mpa/marker/own-first", "RFC 5044 4.3", "MPA-26 MPA-97", "sends a marker of zero before its first FPDU", kMust, kEither, first_octets},
+    {"mpa/marker/own-pointers", "RFC 5044 4.3", "MPA-27 MPA-28 MPA-31", "points FPDUPTR at ULPDU_Length, at every alignment", kMust, kEither, own_pointers},
+    {"mpa/marker/own-several", "RFC 5044 4.3", "MPA-30", "points all markers of an FPDU at its start", kMust, kEither, own_several_in_one},
+    {"mpa/marker/own-crc", "RFC 5044 4.4", "MPA-29 MPA-44 MPA-45", "covers its markers with the CRC, at every alignment", kMust, kEither, own_crc},
+    {"mpa/marker/own-zero-bits", "RFC 5044 4.2", "MPA-19 MPA-20 MPA-22", "sends the reserved bits of markers as zero", kMust, kEither, own_zero_bits},
+    {"mpa/marker/own-within-emss", "RFC 5044 4.5", "MPA-47", "leaves room for markers in its MULPDU", kMust, kEither, own_within_emss},
+    {"mpa/marker/own-without-crc", "RFC 5044 4.3", "MPA-17 MPA-70", "sends markers also when CRCs are off", kMust, kEither, own_without_crc},
+    {"mpa/marker/before-fpdu", "RFC 5044 4.3", "MPA-28 MPA-29 MPA-34", "takes a marker before an FPDU", kMust, kEither, plainly_taken<kBefore>},
+    {"mpa/marker/in-header", "RFC 5044 4.3", "MPA-27 MPA-34", "takes a marker inside the DDP header", kMust, kEither, plainly_taken<kInHeader>},
+    {"mpa/marker/in-payload", "RFC 5044 4.3", "MPA-27 MPA-34", "takes a marker inside the payload", kMust, kEither, plainly_taken<kInPayload>},
+    {"mpa/marker/before-crc", "RFC 5044 4.4", "MPA-34 MPA-45", "takes a marker between PAD and CRC", kMust, kEither, plainly_taken<kBeforeCrc>},
+    {"mpa/marker/at-end", "RFC 5044 4.3", "MPA-28 MPA-29", "takes an FPDU that ends where a marker begins", kMust, kEither, plainly_taken<kFpdu>},
+    {"mpa/marker/everywhere", "RFC 5044 4.3", "MPA-25 MPA-31 MPA-34", "takes markers before every 4 octets of an FPDU", kMust, kEither, everywhere},
+    {"mpa/marker/several", "RFC 5044 4.3", "MPA-30 MPA-34", "takes an FPDU with several markers", kMust, kEither, several_in_one},
+    {"mpa/marker/reserved-ignored", "RFC 5044 4.2", "MPA-21", "ignores the reserved half of a marker", kMust, kEither, reserved_ignored},
+    {"mpa/marker/low-bits-masked", "RFC 5044 4.2", "MPA-23", "masks the two low bits of FPDUPTR", kMust, kEither, low_bits_masked},
+    {"mpa/marker/flipped-leading", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a flipped bit in a marker before an FPDU", kMust, kEither, flipped<kBefore>},
+    {"mpa/marker/flipped-inner", "RFC 5044 4.4", "MPA-44", "terminates on a flipped bit in a marker inside an FPDU", kMust, kEither, flipped<kInPayload>},
+    {"mpa/marker/flipped-before-crc", "RFC 5044 4.4", "MPA-45", "terminates on a flipped bit in a marker before the CRC", kMust, kEither, flipped<kBeforeCrc>},
+    {"mpa/marker/leading-not-covered", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a CRC made without the marker before", kMust, kEither, not_covered<kBefore>},
+    {"mpa/marker/inner-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC made without the marker inside", kMust, kEither, not_covered<kInPayload>},
+    {"mpa/marker/missing", "RFC 5044 8", "MPA-108", "terminates when a marker is missing", kMust, kEither, missing},
+    {"mpa/marker/early", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker comes 4 octets early", kShould, kEither, early},
+    {"mpa/marker/late", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker comes 4 octets late", kShould, kEither, late},
+    {"mpa/marker/wrong-pointer", "RFC 5044 8", "MPA-108 MPA-110", "terminates on an FPDUPTR that disagrees with the length", kShould, kEither, wrong_pointer<kInPayload>},
+    {"mpa/marker/wrong-leading-pointer", "RFC 5044 8", "MPA-108 MPA-110", "terminates on a marker before an FPDU that is not zero", kShould, kEither, wrong_pointer<kBefore>},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace mpa_marker
+
+std::span<const Case> marker_cases() { return mpa_marker::kCases; }
+
+}  // namespace iwarp::apps::conform

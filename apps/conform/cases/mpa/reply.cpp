@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connecting peer: the Request it sends, and what it does with Replies (RFC 5044 section 7.1).
+#include <fmt/format.h>
+
+#include "conform/case.hpp"
+#include "conform/cases/mpa/startup_steps.hpp"
+#include "conform/dance.hpp"
+
+namespace iwarp::apps::conform {
+namespace mpa_reply {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::byte request_flags(const Script& s) { return s.peer_startup_octets()[kFlagsAt]; }
+
+// Request -----------------------------------------------------------------------------------------
+
+void request_first(Script& s) { s.meet(); }
+
+void request_flag_r(Script& s) {
+  s.meet();
+  if ((request_flags(s) & kFlagR) != std::byte{0}) throw Failed{"R=0 in a Request", "R=1"};
+}
+
+void request_revision(Script& s) {
+  s.open();
+  const auto request = s.expect_startup();
+  if (request.revision == 1 && !request.enhanced) return;
+  if (request.revision == 2 && request.enhanced) return;
+  throw Failed{"revision 1 with S=0 or revision 2 with S=1",
+               fmt::format("revision {} with S={:d}", request.revision, request.enhanced)};
+}
+
+void request_then_silence(Script& s) {
+  const Setup setup = s.meet();
+  s.expect_silence();
+  s.send_startup(setup);
+  carry_on(s, setup);
+}
+
+// Replies that are wrong --------------------------------------------------------------------------
+
+// The Reply that would be right, for a case to spoil.
+Octets good_reply(Script& s, std::size_t private_data = 0) {
+  return s.make_startup(s.meet({.private_data = pattern(private_data)}));
+}
+
+void gives_up_on(Script& s, bytes::View frame) {
+  s.octets(frame);
+  expect_give_up(s);
+}
+
+template <std::size_t At>
+void wrong_key_octet(Script& s) {
+  Octets frame = good_reply(s);
+  frame[At] ^= std::byte{0x20};
+  gives_up_on(s, frame);
+}
+
+void request_for_reply(Script& s) {
+  Octets frame = good_reply(s);
+  frame[9] = std::byte{'q'};  // "MPA ID Req Frame"
+  gives_up_on(s, frame);
+}
+
+void silent_on_malformed(Script& s) {
+  Octets frame = good_reply(s);
+  frame[15] ^= std::byte{0x20};
+  s.octets(frame);
+  s.expect_refusal();
+}
+
+template <unsigned Revision>
+void unknown_revision(Script& s) {
+  Octets frame = good_reply(s);
+  frame[kRevisionAt] = std::byte{Revision};
+  gives_up_on(s, frame);
+}
+
+template <std::size_t Length>
+void too_much_private_data(Script& s) {
+  Octets frame = good_reply(s);
+  frame.resize(mpa::kStartupHeaderSize + Length);
+  set_length(frame, Length);
+  s.extend(10s);
+  gives_up_on(s, frame);
+  expect_next_works(s);
+}
+
+void length_65535_alone(Script& s) {
+  Octets frame = good_reply(s);
+  set_length(frame, 65535);
+  s.extend(10s);
+  gives_up_on(s, frame);
+  expect_next_works(s);
+}
+
+template <std::size_t Length>
+void truncated(Script& s) {
+  const Octets frame = good_reply(s, 16);
+  s.octets(bytes::View(frame).first(Length));
+  s.half_close();
+  expect_give_up(s);
+}
+
+void more_than_said(Script& s) {
+  Octets frame = good_reply(s);
+  Framing framing;
+  const auto more = make_fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, 1, 0), {}), framing,
+                              {.crc_xor = 0x01010101});
+  frame.insert(frame.end(), more.begin(), more.end());
+  s.octets(frame);
+  s.expect_end();
+}
+
+// Replies that are right --------------------------------------------------------------------------
+
+// `Total` octets, the word of an enhanced Reply among them.
+template <std::size_t Total>
+void private_data(Script& s) {
+  Setup setup = s.meet();
+  setup.private_data = pattern(Total - (setup.revision == 2 ? mpa::kEnhancedWordSize : 0));
+  s.send_startup(setup);
+  carry_on(s, setup);
+}
+
+void goes_on(Script& s) {
+  s.establish();
+  learn_memory(s);
+}
+
+template <std::size_t Length>
+void rejected(Script& s) {
+  Octets frame = good_reply(s, Length);
+  frame[kFlagsAt] |= kFlagR;
+  s.octets(frame);
+  expect_no_fpdu(s);
+}
+
+void crc_in_request_only(Script& s) {
+  Setup setup = s.meet();
+  if ((request_flags(s) & kFlagC) == std::byte{0}) throw Skipped{"the peer does not ask for CRC"};
+  setup.crc = false;
+  s.send_startup(setup);
+  s.begin(setup.peer_to_peer ? setup.rtr : mpa::Rtr::kNone);
+  learn_memory(s);
+  s.fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, 1, 0), {}), {.crc_xor = 1});
+  s.expect_terminate({mpa::kCrcMismatch});
+}
+
+// Endings and time --------------------------------------------------------------------------------
+
+void closed_instead(Script& s) {
+  s.meet();
+  s.half_close();
+  s.expect_refusal();
+}
+
+void silence(Script& s) {
+  s.meet();
+  s.extend(15s);
+  s.expect_refusal();
+}
+
+void slow_reply(Script& s) {
+  const Octets frame = good_reply(s, 64);
+  s.extend(15s);
+  for (const std::byte octet : bytes::View(frame).first(36)) {
+    s.octets(bytes::View(&octet, 1));
+    const Heard heard = s.hear(500ms);
+    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
+    if (heard.kind != Heard::Kind::kNothing) throw Failed{"the end", describe(heard)};
+  }
+  throw Failed{"the end of the connection", "nothing for 18 s, with two octets sent each second"};
+}
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"mpa/initiator/request-first", "RFC 5044 7.1.2", "MPA-65 MPA-81", "sends a valid Request first", Level::kMust, PeerRole::kInitiator, request_first},
+    {"mpa/initiator/request-reject-flag", "RFC 5044 7.1.1", "MPA-73", "sends R as zero in its Request", Level::kMust, PeerRole::kInitiator, request_flag_r},
+    {"mpa/initiator/request-revision", "RFC 6581 6", "MPA-75 EMPA-4 EMPA-5", "says revision 1 with S=0 or revision 2 with S=1", Level::kMust, PeerRole::kInitiator, request_revision},
+    {"mpa/initiator/waits-for-reply", "RFC 5044 7.1.2", "MPA-78 MPA-89", "sends nothing between its Request and the Reply", Level::kMust, PeerRole::kInitiator, request_then_silence},
+    {"mpa/initiator/goes-on", "RFC 5044 7.1.2", "MPA-92", "sends its first FPDU once it has an accepting Reply", Level::kMust, PeerRole::kInitiator, goes_on},
+    {"mpa/initiator/key-first-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up when the first octet of the key is wrong", Level::kMust, PeerRole::kInitiator, wrong_key_octet<0>},
+    {"mpa/initiator/key-last-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up when the last octet of the key is wrong", Level::kMust, PeerRole::kInitiator, wrong_key_octet<15>},
+    {"mpa/initiator/request-instead", "RFC 5044 7.1.2", "MPA-68 MPA-98", "gives up on a Request where a Reply belongs", Level::kMust, PeerRole::kInitiator, request_for_reply},
+    {"mpa/initiator/malformed-no-fpdu", "RFC 5044 8", "MPA-90 MPA-111", "closes without an FPDU on a malformed Reply", Level::kShould, PeerRole::kInitiator, silent_on_malformed},
+    {"mpa/initiator/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 0", Level::kMust, PeerRole::kInitiator, unknown_revision<0>},
+    {"mpa/initiator/revision-3", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 3", Level::kMust, PeerRole::kInitiator, unknown_revision<3>},
+    {"mpa/initiator/revision-255", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 255", Level::kMust, PeerRole::kInitiator, unknown_revision<255>},
+    {"mpa/initiator/private-data-5", "RFC 5044 7.1.1", "MPA-79 MPA-80", "takes a Reply with 5 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<5>},
+    {"mpa/initiator/private-data-256", "RFC 5044 7.1.1", "MPA-79 MPA-80", "takes a Reply with 256 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<256>},
+    {"mpa/initiator/private-data-257", "RFC 5044 7.1.1", "MPA-79 MPA-80", "takes a Reply with 257 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<257>, kLast},
+    {"mpa/initiator/private-data-512", "RFC 5044 7.1.1", "MPA-79 MPA-80 EMPA-10", "takes a Reply with 512 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<512>, kLast},
+    {"mpa/initiator/private-data-513", "RFC 5044 7.1.1", "MPA-79 MPA-90 MPA-101", "gives up on a Reply with 513 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<513>, kLast},
+    {"mpa/initiator/private-data-65535", "RFC 5044 7.1.1", "MPA-79 MPA-100", "gives up on a Reply with 65535 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<65535>, kLast},
+    {"mpa/initiator/length-65535-alone", "RFC 5044 7.1.1", "MPA-79 MPA-101", "gives up on PD_Length 65535 with nothing behind it", Level::kMust, PeerRole::kInitiator, length_65535_alone, kLast},
+    {"mpa/initiator/truncated-key", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up when TCP ends inside the key", Level::kMust, PeerRole::kInitiator, truncated<10>},
+    {"mpa/initiator/truncated-header", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up when TCP ends before PD_Length", Level::kMust, PeerRole::kInitiator, truncated<18>},
+    {"mpa/initiator/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "gives up when TCP ends inside the private data", Level::kMust, PeerRole::kInitiator, truncated<30>},
+    {"mpa/initiator/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends when bad octets follow the Reply", Level::kMust, PeerRole::kInitiator, more_than_said},
+    {"mpa/initiator/rejected", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU once it is rejected", Level::kMust, PeerRole::kInitiator, rejected<0>},
+    {"mpa/initiator/rejected-with-data", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU once it is rejected with private data", Level::kMust, PeerRole::kInitiator, rejected<100>},
+    {"mpa/initiator/crc-in-request-only", "RFC 5044 7.1.1", "MPA-72", "uses CRCs as it asked, although the Reply says C=0", Level::kMust, PeerRole::kInitiator, crc_in_request_only},
+    {"mpa/initiator/fin-instead", "RFC 5044 8", "MPA-108", "closes when TCP ends instead of a Reply", Level::kMust, PeerRole::kInitiator, closed_instead},
+    {"mpa/initiator/never", "RFC 5044 7.1.2", "MPA-102", "closes in finite time when no Reply comes", Level::kShould, PeerRole::kInitiator, silence},
+    {"mpa/initiator/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "closes in finite time on a Reply that trickles in", Level::kShould, PeerRole::kInitiator, slow_reply},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace mpa_reply
+
+std::span<const Case> reply_cases() { return mpa_reply::kCases; }
+
+}  // namespace iwarp::apps::conform

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Read Responses of ours to a peer that reads (RFC 5040 sections 5.2.2 and 5.5): rping's server
+// does. Comparing a response with its request is the peer's choice; to be written outside of what
+// is open is not.
+#include "conform/case.hpp"
+#include "conform/steps.hpp"
+
+namespace iwarp::apps::conform {
+namespace rdmap_response {
+namespace {
+
+using rdmap::Opcode;
+
+bytes::View text(Script& s) { return bytes::View(s.memory()).first(kDanceSize); }
+
+void respond(Script& s, const rdmap::ReadRequest& request, std::uint64_t offset, std::size_t size,
+             bool last) {
+  auto header =
+      tagged(Opcode::kReadResponse, request.sink_stag.value, request.sink_to.value + offset);
+  header.last = last;
+  s.fpdu(make_ulpdu(header, text(s).subspan(offset, size)));
+}
+
+PeerMemory sink_of(const rdmap::ReadRequest& request) {
+  return {request.sink_stag.value, request.sink_to.value, kDanceSize};
+}
+
+// The peer has its octets: it says so, and can write them back.
+void read_done(Script& s, const rdmap::ReadRequest& request) {
+  s.serve_memory(true);
+  s.expect(Opcode::kSend);
+  finish_dance(s, sink_of(request));
+}
+
+// `what`: a MAY of section 5.2.2.
+void expect_end_or_skip(Script& s, const char* what) {
+  for (;;) {
+    const Heard heard = s.hear();
+    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
+    const bool segment = heard.kind == Heard::Kind::kSegment;
+    if (segment && heard.segment->is(Opcode::kTerminate)) return;
+    throw Skipped{what};
+  }
+}
+
+void many_segments(Script& s) {
+  const auto request = await_read(s);
+  for (std::uint32_t at = 0; at < kDanceSize; ++at) {
+    respond(s, request, at, 1, at + 1 == kDanceSize);
+  }
+  read_done(s, request);
+}
+
+void last_withheld(Script& s) {
+  const auto request = await_read(s);
+  respond(s, request, 0, kDanceSize / 2, false);
+  s.expect_silence();
+  respond(s, request, kDanceSize / 2, kDanceSize / 2, true);
+  read_done(s, request);
+}
+
+void reserved_bits(Script& s) {
+  const auto request = await_read(s);
+  auto header = tagged(Opcode::kReadResponse, request.sink_stag.value, request.sink_to.value);
+  header.rsvd_ulp |= 0x30;
+  auto ulpdu = make_ulpdu(header, text(s));
+  ulpdu[0] |= std::byte{0x3C};
+  s.fpdu(ulpdu);
+  read_done(s, request);
+}
+
+void other_stag(Script& s) {
+  const auto request = await_read(s);
+  s.read_response(request.sink_stag.value ^ 0x5A5A5A00, request.sink_to.value, text(s));
+  s.expect_terminate({ddp::kTaggedInvalidStag});
+}
+
+void before_sink(Script& s) {
+  const auto request = await_read(s);
+  s.read_response(request.sink_stag.value, request.sink_to.value - 1, text(s));
+  s.expect_terminate({ddp::kTaggedBounds});
+}
+
+void behind_sink(Script& s) {
+  const auto request = await_read(s);
+  s.read_response(request.sink_stag.value, request.sink_to.value + kDanceSize, text(s));
+  s.expect_terminate({ddp::kTaggedBounds});
+}
+
+void too_long(Script& s) {
+  const auto request = await_read(s);
+  s.read_response(request.sink_stag.value, request.sink_to.value,
+                  bytes::View(s.memory()).first(kDanceSize + 1));
+  s.expect_terminate({ddp::kTaggedBounds});
+}
+
+void too_short(Script& s) {
+  const auto request = await_read(s);
+  respond(s, request, 0, kDanceSize - 1, true);
+  expect_end_or_skip(s, "the peer does not compare the length, as it may");
+}
+
+void empty(Script& s) {
+  const auto request = await_read(s);
+  respond(s, request, 0, 0, true);
+  expect_end_or_skip(s, "the peer does not compare the length, as it may");
+}
+
+void elsewhere_inside(Script& s) {
+  const auto request = await_read(s);
+  respond(s, request, 8, 8, true);
+  expect_end_or_skip(s, "the peer does not compare the TO, as it may");
+}
+
+void twice(Script& s) {
+  const auto request = await_read(s);
+  respond(s, request, 0, kDanceSize, true);
+  respond(s, request, 0, kDanceSize, true);
+  s.expect_end();
+}
+
+void unasked(Script& s) {
+  const auto memory = after_first_send(s);
+  s.read_response(memory.stag, memory.to, Octets(8));
+  s.expect_end();
+}
+
+void unasked_empty(Script& s) {
+  after_first_send(s);
+  s.read_response(1, 0, {});
+  s.expect_end();
+}
+
+constexpr auto kServer = PeerRole::kResponder;
+constexpr auto kMust = Level::kMust;
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"rdmap/response/many-segments", "RFC 5040 5.2.2", "RDMAP-44 RDMAP-79 DDP-40", "takes a Read Response of one-octet segments", kMust, kServer, many_segments},
+    {"rdmap/response/last-withheld", "RFC 5040 5.5", "RDMAP-77 DDP-52", "completes a Read only with the last segment", kMust, kServer, last_withheld},
+    {"rdmap/response/reserved-bits", "RFC 5040 4.1", "RDMAP-9 DDP-19", "ignores the reserved bits of a Read Response", kMust, kServer, reserved_bits},
+    {"rdmap/response/other-stag", "RFC 5041 7.1", "RDMAP-46 DDP-73", "terminates on a Read Response to an STag that is none", kMust, kServer, other_stag},
+    {"rdmap/response/before-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response from before its sink", kMust, kServer, before_sink},
+    {"rdmap/response/behind-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response to behind its sink", kMust, kServer, behind_sink},
+    {"rdmap/response/too-long", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on a Read Response longer than its sink", kMust, kServer, too_long},
+    {"rdmap/response/too-short", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with too few octets", Level::kShould, kServer, too_short},
+    {"rdmap/response/empty", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with no octets", Level::kShould, kServer, empty},
+    {"rdmap/response/elsewhere-inside", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with octets for another TO", Level::kShould, kServer, elsewhere_inside},
+    {"rdmap/response/twice", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on a second Read Response", kMust, kServer, twice},
+    {"rdmap/response/unasked", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on a Read Response nobody asked for", kMust, PeerRole::kEither, unasked},
+    {"rdmap/response/unasked-empty", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on an empty Read Response unasked", kMust, PeerRole::kEither, unasked_empty},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace rdmap_response
+
+std::span<const Case> response_cases() { return rdmap_response::kCases; }
+
+}  // namespace iwarp::apps::conform

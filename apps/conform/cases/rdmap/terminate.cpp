@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The peer's Terminate (RFC 5040 sections 4.8, 5.4, 6.2.1 and 7.1): its layout, which headers it
+// brings back, and that it is the last word. Which code belongs to which error is for the other
+// tables. A Terminate laid out wrongly is understood all the same, except by the case about that.
+#include <fmt/format.h>
+
+#include "conform/case.hpp"
+#include "conform/steps.hpp"
+
+namespace iwarp::apps::conform {
+namespace rdmap_terminate {
+namespace {
+
+using rdmap::Opcode;
+
+constexpr std::uint32_t kUnknown = 0x5A5A5A00;
+constexpr std::size_t kControlSize = 4;
+constexpr std::size_t kLengthSize = 2;
+
+// Errors of ours ----------------------------------------------------------------------------------
+
+struct Provoked {
+  Octets ulpdu;  ///< what was wrong
+  HeardTerminate heard;
+};
+using Provoke = Provoked(Script&);
+
+Provoked provoke(Script& s, const Octets& ulpdu, Faults faults) {
+  s.fpdu(ulpdu);
+  return {ulpdu, s.expect_terminate(faults)};
+}
+
+Provoked write_error(Script& s) {
+  const auto memory = after_first_send(s);
+  const auto header = tagged(Opcode::kWrite, memory.stag ^ kUnknown, memory.to + 3);
+  return provoke(s, make_ulpdu(header, pattern(8)), {ddp::kTaggedInvalidStag});
+}
+
+Provoked send_error(Script& s) {
+  after_first_send(s);
+  auto header = untagged(Opcode::kSend, s.next_msn(Opcode::kSend));
+  header.qn = 4;
+  return provoke(s, make_ulpdu(header, pattern(16)), {ddp::kUntaggedQn});
+}
+
+Provoked read_error(Script& s) {
+  auto memory = after_first_send(s);
+  memory.stag ^= kUnknown;
+  const auto header = untagged(Opcode::kReadRequest, 1);
+  return provoke(s, make_ulpdu(header, encode_read_request(read_of(memory, 5, 24))),
+                 {rdmap::kInvalidStag});
+}
+
+Provoked opcode_error(Script& s) {
+  after_first_send(s);
+  auto header = untagged(Opcode::kSend, s.next_msn(Opcode::kSend));
+  header.rsvd_ulp = rdmap::kVersion | 0x0F;
+  return provoke(s, make_ulpdu(header, pattern(16)), {rdmap::kUnexpectedOpcode});
+}
+
+Provoked invalidate_error(Script& s) {
+  const auto memory = after_first_send(s);
+  const auto header =
+      untagged(Opcode::kSendInvalidate, s.next_msn(Opcode::kSend), memory.stag ^ kUnknown);
+  return provoke(s, make_ulpdu(header, Octets(16)),
+                 {rdmap::kInvalidStag,
+                  rdmap::kNotAssociated,
+                  rdmap::kCannotInvalidate,
+                  {bytes::Layer::kRdma, 2, 0x09, "STag cannot be invalidated"}});
+}
+
+Provoked crc_error(Script& s) {
+  const auto memory = after_first_send(s);
+  const auto ulpdu = make_ulpdu(tagged(Opcode::kWrite, memory.stag, memory.to), pattern(8));
+  s.fpdu(ulpdu, {.crc_xor = 1});
+  return {ulpdu, s.expect_terminate({mpa::kCrcMismatch})};
+}
+
+// Layout ------------------------------------------------------------------------------------------
+
+struct Flags {
+  bool m = false;
+  bool d = false;
+  bool r = false;
+  bool operator==(const Flags&) const = default;
+};
+
+// In a word that is laid out wrongly they stand in the low bits.
+Flags flags_of(const HeardTerminate& heard) {
+  const auto octet = std::to_integer<unsigned>(heard.segment.payload()[2]);
+  if (heard.standard_layout) return {(octet & 0x80) != 0, (octet & 0x40) != 0, (octet & 0x20) != 0};
+  return {(octet & 1) != 0, (octet & 2) != 0, (octet & 4) != 0};
+}
+
+std::string words(const Flags& f) { return fmt::format("M={:d} D={:d} R={:d}", f.m, f.d, f.r); }
+
+// Three of the four have a layout that shows; the last is one where the nibbles alone do.
+void control_word(Script& s) {
+  for (Provoke* provoked : {crc_error, write_error, read_error, opcode_error}) {
+    const auto heard = provoked(s).heard;
+    const bool exchanged =
+        provoked == opcode_error && heard.terminate.fault != rdmap::kUnexpectedOpcode;
+    if (heard.standard_layout && !exchanged) continue;
+    throw Failed{"Layer, EType, Error Code, M, D, R from the highest bit on", describe(heard)};
+  }
+}
+
+void message(Script& s) {
+  const auto heard = write_error(s).heard;
+  const auto& h = heard.segment.header;
+  if (h.tagged || h.qn != 2 || h.msn.value != 1 || h.mo != 0 || !h.last) {
+    throw Failed{"an untagged message on queue 2, MSN 1, MO 0, L=1", "another header"};
+  }
+  const auto& octets = heard.segment.ulpdu;
+  if (octets[0] != std::byte{0x41} || octets[1] != std::byte{0x47} || h.rsvd_ulp_rest != 0) {
+    throw Failed{"41 47 00000000 as the first octets of its header", "others"};
+  }
+}
+
+void reserved_bits(Script& s) {
+  const auto heard = write_error(s).heard;
+  const auto payload = heard.segment.payload();
+  const std::byte mask{heard.standard_layout ? std::uint8_t{0x1F} : std::uint8_t{0xF8}};
+  if ((payload[2] & mask) != std::byte{0} || payload[3] != std::byte{0}) {
+    throw Failed{"13 reserved bits of zero behind M, D and R", "some that are set"};
+  }
+}
+
+template <Provoke kProvoke>
+void size(Script& s) {
+  const auto provoked = kProvoke(s);
+  const auto flags = flags_of(provoked.heard);
+  const std::size_t header = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
+  const std::size_t expected = kControlSize + (flags.m || flags.d ? kLengthSize : 0) +
+                               (flags.d ? header : 0) + (flags.r ? rdmap::kReadRequestSize : 0);
+  const auto came = provoked.heard.segment.payload().size();
+  if (came != expected) {
+    throw Failed{fmt::format("{} octets for {}", expected, words(flags)),
+                 fmt::format("{} octets", came)};
+  }
+}
+
+// Headers that come back --------------------------------------------------------------------------
+
+template <Provoke kProvoke, bool kHeader, bool kRequest>
+void brings(Script& s) {
+  const auto flags = flags_of(kProvoke(s).heard);
+  const Flags expected{kHeader, kHeader, kRequest};
+  if (flags != expected) throw Failed{words(expected), words(flags)};
+}
+
+// "If possible", says figure 10.
+void brings_for_opcode(Script& s) {
+  const auto flags = flags_of(opcode_error(s).heard);
+  if (flags.r || flags.m != flags.d) throw Failed{"R=0 and M as D", words(flags)};
+}
+
+bytes::View behind_control(const HeardTerminate& heard, std::size_t skip, std::size_t size) {
+  const auto payload = heard.segment.payload();
+  if (payload.size() < kControlSize + skip + size) {
+    throw Failed{"all that M, D and R announce", "a Terminate that ends before it"};
+  }
+  return payload.subspan(kControlSize + skip, size);
+}
+
+template <Provoke kProvoke>
+void header(Script& s) {
+  const auto provoked = kProvoke(s);
+  if (!flags_of(provoked.heard).d) throw Skipped{"the peer sends no DDP header back"};
+  const std::size_t size = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
+  if (!std::ranges::equal(behind_control(provoked.heard, kLengthSize, size),
+                          bytes::View(provoked.ulpdu).first(size))) {
+    throw Failed{"the DDP header of the segment in error, octet for octet", "another one"};
+  }
+}
+
+void read_request(Script& s) {
+  const auto provoked = read_error(s);
+  if (!flags_of(provoked.heard).r) throw Skipped{"the peer sends no RDMA header back"};
+  constexpr std::size_t kHeader = ddp::kUntaggedHeaderSize;
+  if (!std::ranges::equal(
+          behind_control(provoked.heard, kLengthSize + kHeader, rdmap::kReadRequestSize),
+          bytes::View(provoked.ulpdu).subspan(kHeader))) {
+    throw Failed{"the header of the Read Request in error, octet for octet", "another one"};
+  }
+}
+
+template <Provoke kProvoke>
+void length(Script& s) {
+  const auto provoked = kProvoke(s);
+  if (!flags_of(provoked.heard).m) throw Skipped{"the peer sends no DDP Segment Length back"};
+  bytes::Reader reader(behind_control(provoked.heard, 0, kLengthSize));
+  const std::size_t came = reader.u16();
+  if (came != provoked.ulpdu.size()) {
+    throw Failed{fmt::format("DDP Segment Length {}: header and payload", provoked.ulpdu.size()),
+                 fmt::format("{}", came)};
+  }
+}
+
+// The last word -----------------------------------------------------------------------------------
+
+void first_error(Script& s) {
+  const auto memory = after_first_send(s);
+  auto both = s.make(make_ulpdu(tagged(Opcode::kWrite, memory.stag ^ kUnknown, 7), pattern(8)));
+  auto header = untagged(Opcode::kSend, s.next_msn(Opcode::kSend));
+  header.qn = 4;
+  const auto second = s.make(make_ulpdu(header, pattern(16)));
+  both.insert(both.end(), second.begin(), second.end());
+  s.octets(both);
+  s.expect_terminate({ddp::kTaggedInvalidStag});
+}
+
+void nothing_behind(Script& s) {
+  const auto memory = after_first_send(s);
+  s.write(memory.stag ^ kUnknown, memory.to, pattern(8));
+  s.read_request(read_of(memory, 0, 8));
+  s.send(advert_of(0, kDanceSize));
+  s.serve_memory(false);
+  s.expect_terminate({ddp::kTaggedInvalidStag});
+}
+
+void graceful(Script& s) {
+  const auto memory = after_first_send(s);
+  s.write(memory.stag ^ kUnknown, memory.to, pattern(8));
+  const Heard heard = s.hear();
+  if (heard.kind != Heard::Kind::kSegment || !heard.segment->is(Opcode::kTerminate)) {
+    throw Failed{"a Terminate", describe(heard)};
+  }
+  const Heard end = s.hear();
+  if (end.kind != Heard::Kind::kClosed) throw Failed{"a FIN", describe(end)};
+}
+
+constexpr auto kAny = PeerRole::kEither;
+constexpr auto kMust = Level::kMust;
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"rdmap/terminate/control-word", "RFC 5040 4.8", "RDMAP-15 RDMAP-16", "lays the control word out as figure 8 has it", kMust, kAny, control_word},
+    {"rdmap/terminate/message", "RFC 5040 5.4", "RDMAP-59 RDMAP-7 RDMAP-10 DDP-32", "sends it as the first message on queue 2", kMust, kAny, message},
+    {"rdmap/terminate/reserved-bits", "RFC 5040 4.8", "RDMAP-18", "leaves the reserved bits of the control word zero", kMust, kAny, reserved_bits},
+    {"rdmap/terminate/size-crc", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "is as long as M, D and R say after a CRC error", kMust, kAny, size<crc_error>},
+    {"rdmap/terminate/size-write", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "is as long as M, D and R say after a wrong Write", kMust, kAny, size<write_error>},
+    {"rdmap/terminate/size-read", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "is as long as M, D and R say after a wrong Read", kMust, kAny, size<read_error>},
+    {"rdmap/terminate/brings-write", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "brings the DDP header of a wrong Write back", kMust, kAny, brings<write_error, true, false>},
+    {"rdmap/terminate/brings-send", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "brings the DDP header of a wrong Send back", kMust, kAny, brings<send_error, true, false>},
+    {"rdmap/terminate/brings-read", "RFC 5040 7.1", "RDMAP-94 RDMAP-17", "brings both headers of a wrong Read Request back", kMust, kAny, brings<read_error, true, true>},
+    {"rdmap/terminate/brings-invalidate", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "brings the DDP header of a wrong Invalidate back", kMust, kAny, brings<invalidate_error, true, false>},
+    {"rdmap/terminate/brings-opcode", "RFC 5040 4.8", "RDMAP-17", "brings no RDMA header back after a wrong opcode", Level::kShould, kAny, brings_for_opcode},
+    {"rdmap/terminate/brings-crc", "RFC 5040 4.8", "RDMAP-92 RDMAP-17", "brings nothing back after a CRC error", kMust, kAny, brings<crc_error, false, false>},
+    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20", "brings the right DDP header of a Write", kMust, kAny, header<write_error>},
+    {"rdmap/terminate/header-send", "RFC 5040 4.8", "RDMAP-20", "brings the right DDP header of a Send", kMust, kAny, header<send_error>},
+    {"rdmap/terminate/header-read", "RFC 5040 4.8", "RDMAP-20", "brings the right DDP header of a Read Request", kMust, kAny, header<read_error>},
+    {"rdmap/terminate/read-request", "RFC 5040 4.8", "RDMAP-21", "brings the right header of a Read Request", kMust, kAny, read_request},
+    {"rdmap/terminate/length-write", "RFC 5040 4.8", "RDMAP-19", "says how long the segment of a wrong Write was", kMust, kAny, length<write_error>},
+    {"rdmap/terminate/length-send", "RFC 5040 4.8", "RDMAP-19", "says how long the segment of a wrong Send was", kMust, kAny, length<send_error>},
+    {"rdmap/terminate/length-read", "RFC 5040 4.8", "RDMAP-19", "says how long a wrong Read Request was", kMust, kAny, length<read_error>},
+    {"rdmap/terminate/first-error", "RFC 5040 7.1", "RDMAP-95", "reports the first of two errors, once", kMust, kAny, first_error},
+    {"rdmap/terminate/nothing-behind", "RFC 5040 5.4", "RDMAP-63 RDMAP-89 RDMAP-90", "sends nothing behind a Terminate but the end", kMust, kAny, nothing_behind},
+    {"rdmap/terminate/graceful", "RFC 5040 6.2.1", "RDMAP-88", "closes with a FIN behind a Terminate", Level::kShould, kAny, graceful},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace rdmap_terminate
+
+std::span<const Case> terminate_cases() { return rdmap_terminate::kCases; }
+
+}  // namespace iwarp::apps::conform

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A judgement and the published figures as text. Calibrated figures and predictions are never
+// counted together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "iwarp/offload_model/judge.hpp"
+#include "iwarp/offload_model/published.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace model = offload_model;
+
+/// Lines, each ending with a newline.
+std::string judgement_text(const model::Judgement& judgement);
+std::string published_text(const std::vector<model::PublishedRow>& rows);
+
+/// "identities 7 of 7; predictions ...", without the end of the line.
+std::string tally_text(const std::vector<model::PublishedRow>& rows);
+
+}  // namespace iwarp::apps::cost

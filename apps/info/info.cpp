@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp info: what this build is and what it runs with.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "common/options.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/net/rnic.hpp"
+#include "iwarp/version.hpp"
+#include "transfer/messages.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json crc_kernels() {
+  Json available = Json::array();
+  for (const auto& kernel : crc32c::kernels()) {
+    if (kernel.supported()) available.push_back(kernel.name);
+  }
+  return {{"in_use", crc32c::active().name}, {"available", available}};
+}
+
+Json defaults() {
+  const verbs::ConnectionOptions connection;
+  const auto& startup = connection.startup;
+  const auto seconds = [](auto d) {
+    return std::chrono::duration_cast<std::chrono::duration<double>>(d).count();
+  };
+  return {{"mpa_revision", startup.revision},
+          {"crc", startup.crc},
+          {"markers", startup.markers},
+          {"rtr", "none"},
+          {"fpdu", "emss"},
+          {"placement", "verified"},
+          {"extensions", startup.extensions ? "auto" : "off"},
+          {"first_fpdu_delay_s", seconds(connection.first_fpdu_delay)},
+          {"fall_back_to_revision_1", net::ConnectOptions().fall_back_to_revision_1},
+          {"ird", startup.ird},
+          {"ord", startup.ord},
+          {"setup_timeout_s", seconds(startup.timeout)},
+          {"close_timeout_s", seconds(connection.close_timeout)},
+          {"stage_octets", connection.stage},
+          {"transmit_batch_octets", connection.transmit_batch},
+          {"file_port", kFilePort},
+          {"ping_port", kPingPort},
+          {"perf_port", kPerfPort}};
+}
+
+Json limits() {
+  const net::RnicOptions rnic;
+  return {{"protection_domains", rnic.max_pds},
+          {"regions", rnic.max_regions},
+          {"queue_pairs", rnic.max_qps},
+          {"completion_queues", rnic.max_cqs},
+          {"shared_receive_queues", rnic.max_srqs},
+          {"completion_queue_entries", rnic.max_cqe},
+          {"work_requests", rnic.max_wr},
+          {"scatter_gather_elements", bytes::kMaxSge},
+          {"pending_connects", rnic.max_pending_connects},
+          {"private_data_octets", mpa::kMaxPrivateData},
+          {"portable_private_data_octets", mpa::kPortablePrivateData},
+          {"file_window_octets", kMaxPiece},
+          {"file_windows", kMaxWindows}};
+}
+
+std::string plain(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+  if (!value.is_array()) return value.dump();
+  std::string out;
+  for (const auto& item : value) out += (out.empty() ? "" : ", ") + plain(item);
+  return out;
+}
+
+void print_text(const Json& info) {
+  for (const auto& [name, value] : info.items()) {
+    if (!value.is_object()) {
+      fmt::print("{} {}\n", name, plain(value));
+      continue;
+    }
+    fmt::print("{}\n", name);
+    for (const auto& [key, item] : value.items()) fmt::print("  {:<26} {}\n", key, plain(item));
+  }
+}
+
+}  // namespace
+
+cli::Command info_command() {
+  cli::Command command("info", "Show the version, the CRC32c kernel in use, limits and defaults");
+  auto json = std::make_shared<bool>(false);
+  command.flag("--json", *json, "As JSON");
+  command.run = [json](const cli::Given&) {
+    const Json info{{"iwarp", kVersion},
+                    {"crc32c", crc_kernels()},
+                    {"defaults", defaults()},
+                    {"limits", limits()}};
+    if (*json) {
+      std::puts(info.dump(2).c_str());
+    } else {
+      print_text(info);
+    }
+    return 0;
+  };
+  return command;
+}
+
+}  // namespace iwarp::apps

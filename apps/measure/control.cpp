@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of JSON over a socket, each of them hostile until it was parsed.
+#include "measure/control.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "common/error.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxLine = 256 * 1024;  // 1024 adverts take a tenth of it
+
+}  // namespace
+
+void Control::send(const Json& object) {
+  const auto line = object.dump() + "\n";
+  socket_.send(std::as_bytes(std::span(line)), Clock::now() + kPatience);
+}
+
+Json Control::receive(Clock::duration patience) {
+  const auto line = receive_line(Clock::now() + patience);
+  auto object = Json::parse(line, nullptr, false);
+  if (!object.is_object()) throw Error("the peer does not speak as iwarp perf does");
+  if (const auto error = object.find("error"); error != object.end()) {
+    throw Error("the peer says: " + printable(error->is_string() ? error->get<std::string>() : ""));
+  }
+  return object;
+}
+
+std::string Control::complaint(const std::string& otherwise) {
+  try {
+    // What it said before may come first.
+    for (;;) receive(std::chrono::seconds(1));
+  } catch (const PeerGone&) {
+    return otherwise;
+  } catch (const Error& error) {
+    const std::string_view what = error.what();
+    return what.starts_with("the peer says: ") ? std::string(what) : otherwise;
+  }
+}
+
+std::string Control::receive_line(Clock::time_point deadline) {
+  for (;;) {
+    if (const auto end = heard_.find('\n'); end != std::string::npos) {
+      auto line = heard_.substr(0, end);
+      heard_.erase(0, end + 1);
+      return line;
+    }
+    if (heard_.size() > kMaxLine) throw Error("the peer does not speak as iwarp perf does");
+    std::array<std::byte, 4096> chunk;
+    const auto size = socket_.receive(chunk, deadline);
+    heard_.append(reinterpret_cast<const char*>(chunk.data()), size);
+  }
+}
+
+}  // namespace iwarp::apps::measure

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control: the TCP connection on which client and server of a measurement agree and report, one
+// JSON object a line. Idle while octets are measured.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "measure/socket.hpp"
+
+namespace iwarp::apps::measure {
+
+/// For the other end's next move, beyond the duration of what is measured.
+inline constexpr std::chrono::seconds kPatience{20};
+
+class Control {
+ public:
+  explicit Control(Socket socket) : socket_(std::move(socket)) {}
+
+  /// PeerGone: nobody listens any more.
+  void send(const nlohmann::json& object);
+  /// The next object. Error: it is {"error": why}, no JSON object, above 256 KiB, or late.
+  /// PeerGone.
+  nlohmann::json receive(Clock::duration patience = kPatience);
+  /// What the other end complains of, if that comes soon; else `otherwise`.
+  std::string complaint(const std::string& otherwise);
+
+ private:
+  std::string receive_line(Clock::time_point deadline);
+
+  Socket socket_;
+  std::string heard_;
+};
+
+}  // namespace iwarp::apps::measure

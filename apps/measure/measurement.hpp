@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A measurement from either end: from the control connection, over set-up and warm-up, to what was
+// seen and what both ends used.
+#pragma once
+
+#include <string>
+
+#include "measure/plan.hpp"
+#include "measure/roles.hpp"
+#include "measure/socket.hpp"
+
+namespace iwarp::apps::measure {
+
+struct Measurement {
+  Plan plan;
+  Outcome outcome;
+  Observed client;  ///< segments are those that this process's TCP has sent
+  Observed server;
+
+  /// Of payload, one way.
+  double octets() const;
+};
+
+/// `intervals` hears of the phase that counts. Error: which of both ends failed, and why.
+Measurement take_measurement(const Plan& plan, const net::Address& server,
+                             Intervals intervals = {});
+
+struct ServeOptions {
+  std::string host;            ///< where the data connections are taken
+  const Test* only = nullptr;  ///< refuse others; null: whatever the client wants
+  bool own_process = false;    ///< this process is for one client: counted streams, too
+};
+/// Serves one client. What goes wrong is told to the client, then thrown.
+void serve_client(Socket socket, const ServeOptions& options);
+
+}  // namespace iwarp::apps::measure

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The socket's calls, and what to do when one of them gives nothing.
+#include "measure/tcp.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "common/error.hpp"
+#include "common/stop.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+constexpr unsigned kSpinsBetweenLooks = 4096;
+
+}  // namespace
+
+TcpStream::TcpStream(Socket socket, Waiting waiting)
+    : socket_(std::move(socket)),
+      flags_(MSG_NOSIGNAL | (waiting == Waiting::kPoll ? MSG_DONTWAIT : 0)) {
+  const int fd = socket_.fd();
+  const timeval limit{.tv_sec = kPatience.count(), .tv_usec = 0};
+  if (::fcntl(fd, F_SETFL, 0) != 0 ||
+      ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
+      ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
+    throw Error("cannot set socket options: " + errno_text());
+  }
+}
+
+// After a call that failed. Returns when it is worth another try.
+void TcpStream::not_now(Clock::time_point& since) {
+  if (errno == EPIPE || errno == ECONNRESET) throw PeerGone("the peer closed the connection");
+  if (errno != EINTR && errno != EAGAIN) throw Error("TCP: " + errno_text());
+  const bool blocked = (flags_ & MSG_DONTWAIT) == 0;
+  if (errno == EAGAIN && blocked) throw Error("the peer has not answered in time");
+  const auto calls = counters_.send_calls + counters_.receive_calls;
+  if (!blocked && calls % kSpinsBetweenLooks != 0) return;
+  if (stop_requested()) throw Interrupted();
+  if (since == Clock::time_point{}) since = Clock::now();
+  if (Clock::now() - since > kPatience) throw Error("the peer has not answered in time");
+}
+
+void TcpStream::send(bytes::View octets) {
+  Clock::time_point since;
+  while (!octets.empty()) {
+    ++counters_.send_calls;
+    const auto n = ::send(socket_.fd(), octets.data(), octets.size(), flags_);
+    if (n < 0) {
+      not_now(since);
+      continue;
+    }
+    counters_.octets_sent += static_cast<std::uint64_t>(n);
+    octets = octets.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+std::size_t TcpStream::receive(bytes::Span into) {
+  Clock::time_point since;
+  for (;;) {
+    ++counters_.receive_calls;
+    const auto n = ::recv(socket_.fd(), into.data(), into.size(), flags_);
+    if (n == 0) throw PeerGone("the peer closed the connection");
+    if (n > 0) {
+      counters_.octets_received += static_cast<std::uint64_t>(n);
+      return static_cast<std::size_t>(n);
+    }
+    not_now(since);
+  }
+}
+
+void TcpStream::receive_all(bytes::Span into) {
+  while (!into.empty()) into = into.subspan(receive(into));
+}
+
+Observed TcpStream::observed() const {
+  auto out = usage::used_so_far();
+  out.counters = counters_;
+  return out;
+}
+
+}  // namespace iwarp::apps::measure

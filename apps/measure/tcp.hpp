@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// TcpStream: the data connection of the baselines, as a careful program would use it: TCP_NODELAY,
+// blocking calls or, for Waiting::kPoll, calls that do not block in a loop. Counts its calls.
+#pragma once
+
+#include "iwarp/verbs/counters.hpp"
+#include "measure/control.hpp"
+#include "measure/plan.hpp"
+#include "measure/socket.hpp"
+#include "usage/usage.hpp"
+
+namespace iwarp::apps::measure {
+
+using usage::Observed;
+
+class TcpStream {
+ public:
+  TcpStream(Socket socket, Waiting waiting);
+
+  /// All of it. PeerGone, Interrupted, Error: no progress for kPatience.
+  void send(bytes::View octets);
+  /// At least one octet; returns how many.
+  std::size_t receive(bytes::Span into);
+  void receive_all(bytes::Span into);
+
+  /// So far.
+  Observed observed() const;
+
+ private:
+  void not_now(Clock::time_point& since);
+
+  Socket socket_;
+  const int flags_;
+  verbs::Counters counters_;
+};
+
+}  // namespace iwarp::apps::measure

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The form for programs: one object. What was measured comes first, then how and where. Text that
+// is not UTF-8 (a host's name, an argument) is shown with replacement characters.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "common/counter_names.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "perf/figures.hpp"
+#include "perf/machine.hpp"
+#include "perf/report.hpp"
+
+namespace iwarp::apps::perf {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using measure::Interval;
+using measure::Measurement;
+using measure::Plan;
+
+Json counters_json(const verbs::Counters& counters) {
+  Json out;
+  for (const auto& field : counter_names()) out[field.name] = counters.*field.member;
+  return out;
+}
+
+double microseconds(std::chrono::nanoseconds time) {
+  return static_cast<double>(time.count()) / 1e3;
+}
+
+Json interval_json(const Plan& plan, const Interval& interval) {
+  const auto messages = static_cast<double>(interval.messages);
+  const auto octets = messages * static_cast<double>(plan.size);
+  const auto seconds = interval.to - interval.from;
+  return {
+      {"from", interval.from},
+      {"to", interval.to},
+      {"octets", octets},
+      {"messages", interval.messages},
+      {"bytes_per_second", per_second(seconds, octets)},
+      {"bits_per_second", per_second(seconds, octets * 8)},
+      {"messages_per_second", per_second(seconds, messages)},
+      {"latency_us", {{"p50", microseconds(interval.p50)}, {"p99", microseconds(interval.p99)}}}};
+}
+
+/// Defaults resolved; but the test's, which the plan has.
+Json options_json(const Report& report) {
+  const auto& plan = report.result.plan;
+  const auto& c = plan.connection;
+  return {{"depth", plan.depth},
+          {"qps", plan.qps},
+          {"list", plan.list},
+          {"duration", static_cast<double>(plan.duration.count()) / 1e3},
+          {"warm_up", static_cast<double>(plan.warm_up.count()) / 1e3},
+          {"interval", report.interval},
+          {"waiting", to_string(plan.waiting)},
+          {"check", plan.check},
+          {"mpa_rev", c.mpa_rev},
+          {"crc", c.crc},
+          {"markers", c.markers},
+          {"rtr", c.rtr},
+          {"fpdu", c.fpdu},
+          {"placement", c.placement},
+          {"extensions", c.extensions},
+          {"first_fpdu_delay_ms", c.first_fpdu_delay_ms},
+          {"congestion", c.congestion},
+          {"trace", c.trace},
+          {"server", report.server.empty() ? "self" : report.server}};
+}
+
+Json machine_json() {
+  const auto m = this_machine();
+  return {{"system", m.system},
+          {"node", m.node},
+          {"kernel", m.kernel},
+          {"build", m.build},
+          {"architecture", m.architecture},
+          {"cpu", m.cpu},
+          {"processors", m.processors}};
+}
+
+Json figures_json(const Measurement& m) {
+  const auto& latency = m.outcome.latency;
+  const auto rate = per_second(m.outcome.seconds, m.octets());
+  const auto messages = static_cast<double>(m.outcome.messages);
+  return {{"test", m.plan.test->name},
+          {"size", m.plan.size},
+          {"bytes_per_second", rate},
+          {"messages_per_second", per_second(m.outcome.seconds, messages)},
+          {"latency_us",
+           {{"p50", microseconds(latency.percentile(0.5))},
+            {"p99", microseconds(latency.percentile(0.99))},
+            {"p999", microseconds(latency.percentile(0.999))}}},
+          {"cpu_seconds_per_gb",
+           {{"client", cpu_per_gb(m, m.client)}, {"server", cpu_per_gb(m, m.server)}}},
+          {"counters",
+           {{"client", counters_json(m.client.counters)},
+            {"server", counters_json(m.server.counters)}}},
+          {"bits_per_second", rate * 8},
+          {"seconds", m.outcome.seconds},
+          {"messages", m.outcome.messages}};
+}
+
+}  // namespace
+
+std::string report_json(const Report& report) {
+  const auto& plan = report.result.plan;
+  auto out = figures_json(report.result);
+  out["intervals"] = Json::array();
+  for (const auto& one : report.intervals) out["intervals"].push_back(interval_json(plan, one));
+  out["options"] = options_json(report);
+  out["crc_kernel"] = crc32c::active().name;
+  out["congestion_in_effect"] = measure::congestion_in_effect(plan.connection.congestion);
+  out["version"] = IWARP_VERSION;
+  out["date"] = report.date;
+  out["machine"] = machine_json();
+  out["command"] = command_line();
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace iwarp::apps::perf

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp ping: sends a text round through RDMA Read and RDMA Write, and measures it. Speaks the
+// protocol of rdma-core's rping, so either end may be one. Per ping:
+//   client advertises its source in a Send; server RDMA Reads it and Sends "go on";
+//   client advertises its sink;             server RDMA Writes the text there and Sends "go on".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "commands.hpp"
+#include "common/advert.hpp"
+#include "common/server.hpp"
+#include "common/session.hpp"
+#include "common/stop.hpp"
+#include "common/units.hpp"
+#include "ping/ping_dance.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+using Nanoseconds = std::chrono::nanoseconds;
+using verbs::Access;
+using verbs::SendFlags;
+using verbs::WcOpcode;
+using verbs::WrOpcode;
+
+constexpr Timeout kPatience = 10s;    // of a client for the server's next move
+constexpr Timeout kIdle = 10min;      // of a server for its client's next ping
+constexpr std::size_t kReceives = 4;  // at most two Sends are on their way to either end
+// Of both ends: as rping has it, and open to atomics for who speaks RFC 7306.
+constexpr auto kAccess =
+    Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
+
+struct PingOptions {
+  CommonOptions common;
+  std::string host;
+  std::uint64_t count = 10;
+  std::uint64_t size = kPingDefaultSize;
+  bool verify = false;
+  bool verbose = false;
+  bool quiet = false;
+  bool server = false;
+  std::string go_ahead = "send";
+  std::string listen = ":7174";
+  unsigned max_clients = 64;
+};
+
+/// The Sends of either end: 16 octets each.
+class Dance {
+ public:
+  explicit Dance(Session& session)
+      : session_(session), in_(session, kReceives * kAdvertSize, Access::kLocalWrite) {
+    for (std::size_t i = 0; i < kReceives; ++i) post(i);
+  }
+
+  void send(const Advert& advert) { session_.send_inline(encode(advert)); }
+
+  /// The server's "go on", whose octets mean nothing. `kind`: as --go-ahead has it; `used`: the
+  /// STag that the peer need not keep open any longer.
+  void go_ahead(const std::string& kind, verbs::Stag used) {
+    auto octets = encode(Advert{});
+    const verbs::Sge sge{octets.data(), kAdvertSize, verbs::Stag{}};
+    verbs::SendWr wr{.flags = SendFlags::kInline, .sgl = {&sge, 1}};
+    if (kind.starts_with("send-se")) wr.flags = wr.flags | SendFlags::kSolicited;
+    if (kind.ends_with("inv")) {
+      wr.opcode = WrOpcode::kSendInvalidate;
+      wr.invalidate = used;
+    }
+    session_.post_send(wr);
+  }
+
+  /// The other end's next Send.
+  Advert receive(Timeout patience) {
+    for (;;) {
+      const auto wc = session_.wait(patience);
+      if (wc.opcode != WcOpcode::kRecv) continue;
+      const auto advert =
+          decode_advert(slot(wc.wr_id).first(std::min<std::size_t>(wc.byte_len, kAdvertSize)));
+      if (!advert || wc.byte_len != kAdvertSize) {
+        throw Error(fmt::format("the peer sent {} octets, not an advert of 16", wc.byte_len));
+      }
+      post(wc.wr_id);
+      return *advert;
+    }
+  }
+
+  /// Reads or writes between `buffer` and the peer's memory, and waits for it.
+  void transfer(WrOpcode opcode, Buffer& buffer, std::size_t length, const Advert& peer) {
+    const auto sge = buffer.sge(length);
+    session_.post_send({.opcode = opcode,
+                        .flags = SendFlags::kSignaled,
+                        .sgl = {&sge, 1},
+                        .remote = {.rkey = peer.stag, .to = peer.to}});
+    const auto wc = session_.wait(kPatience);
+    if (wc.opcode == WcOpcode::kRecv) throw Error("the peer speaks out of turn");
+  }
+
+ private:
+  bytes::Span slot(std::size_t index) {
+    return in_.octets().subspan(index * kAdvertSize, kAdvertSize);
+  }
+  void post(std::size_t index) { session_.post_recv(index, slot(index), in_.stag()); }
+
+  Session& session_;
+  Buffer in_;
+};
+
+std::string_view text_in(bytes::View octets) {
+  const auto* text = reinterpret_cast<const char*>(octets.data());
+  return {text, strnlen(text, octets.size())};
+}
+
+// Client ------------------------------------------------------------------------------------------
+
+/// Memory that the server uses; registered again when a Send with Invalidate has closed it.
+class Exposed {
+ public:
+  Exposed(Session& session, std::size_t size)
+      : session_(session), size_(size), octets_(std::max<std::size_t>(size, 1)) {}
+  std::span<std::byte> octets() { return std::span(octets_).first(size_); }
+  Advert advert() {
+    if (!memory_.valid()) memory_ = session_.register_memory(std::span(octets_), kAccess);
+    return {memory_.to(octets_.data()), memory_.stag(), static_cast<std::uint32_t>(size_)};
+  }
+
+ private:
+  Session& session_;
+  std::size_t size_;
+  std::vector<std::byte> octets_;  // at least one: there is no region of none
+  net::Memory memory_;
+};
+
+Nanoseconds one_ping(Dance& dance, Exposed& source, Exposed& sink) {
+  const auto start = std::chrono::steady_clock::now();
+  dance.send(source.advert());
+  dance.receive(kPatience);
+  dance.send(sink.advert());
+  dance.receive(kPatience);
+  return std::chrono::steady_clock::now() - start;
+}
+
+void print_summary(std::vector<Nanoseconds> times, std::size_t size) {
+  if (times.empty()) return;
+  std::ranges::sort(times);
+  fmt::print("{} pings of {} octets: min {}, median {}, max {}\n", times.size(), size,
+             format_duration(times.front()), format_duration(times[times.size() / 2]),
+             format_duration(times.back()));
+}
+
+void ping_loop(const PingOptions& options, Session& session, std::vector<Nanoseconds>& times) {
+  const auto size = static_cast<std::size_t>(options.size);
+  Dance dance(session);
+  Exposed source(session, size);
+  Exposed sink(session, size);
+  session.connect(address_argument(options.host, kPingPort), connect_options(options.common));
+  for (std::uint64_t i = 0; options.count == 0 || i < options.count; ++i) {
+    fill_ping(source.octets(), static_cast<std::uint32_t>(i));
+    std::ranges::fill(sink.octets(), std::byte{0xFF});
+    const auto time = one_ping(dance, source, sink);
+    if (times.size() < 10'000'000) times.push_back(time);
+    if (options.verify && !std::ranges::equal(source.octets(), sink.octets())) {
+      throw Error(fmt::format("ping {} came back changed", i));
+    }
+    if (options.verbose) fmt::print("ping data: {}\n", text_in(sink.octets()));
+    if (!options.quiet && !options.verbose) {
+      fmt::print("ping {}: {} octets, {}\n", i, size, format_duration(time));
+    }
+  }
+  session.disconnect();
+}
+
+int run_client(const PingOptions& options) {
+  catch_stop_signals();
+  const auto rnic = open_rnic();
+  std::vector<Nanoseconds> times;
+  Session session(*rnic);
+  try {
+    ping_loop(options, session, times);
+  } catch (const Interrupted&) {
+    // The usual way to end an endless ping: not a failure once there is something to report.
+    if (times.empty()) throw;
+  }
+  print_summary(std::move(times), options.size);
+  return 0;
+}
+
+// Server ------------------------------------------------------------------------------------------
+
+std::uint32_t checked_size(const Advert& advert) {
+  if (advert.length > kPingMaxSize) {
+    throw Error(fmt::format("the client advertised {} octets; at most {} are taken", advert.length,
+                            kPingMaxSize));
+  }
+  return advert.length;
+}
+
+void serve_pings(const PingOptions& options, Session& session, Dance& dance) {
+  std::unique_ptr<Buffer> buffer;
+  for (;;) {
+    const auto source = dance.receive(kIdle);
+    const auto size = checked_size(source);
+    if (!buffer || buffer->octets().size() < size) {
+      buffer = std::make_unique<Buffer>(session, std::max(size, 1U), kAccess);
+    }
+    dance.transfer(WrOpcode::kRead, *buffer, size, source);
+    if (options.verbose) {
+      log_line("server ping data: " + printable(text_in(buffer->octets().first(size))));
+    }
+    dance.go_ahead(options.go_ahead, source.stag);
+    const auto sink = dance.receive(kPatience);
+    if (checked_size(sink) < size) throw Error("the client's sink is smaller than its source");
+    dance.transfer(WrOpcode::kWrite, *buffer, size, sink);
+    dance.go_ahead(options.go_ahead, sink.stag);
+  }
+}
+
+void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequest& request) {
+  Session session(rnic);
+  Dance dance(session);
+  session.accept(request);
+  try {
+    serve_pings(options, session, dance);
+  } catch (const PeerGone&) {
+    // A client goes when it has had enough; only a Terminate is worth a line.
+    const auto attributes = session.qp().query();
+    if (attributes.terminate_received || attributes.terminate_sent) throw;
+  }
+  session.await_close();
+}
+
+int run_ping(const PingOptions& options) {
+  if (options.server && !options.host.empty()) throw UsageError("--server takes no HOST");
+  if (!options.server && options.host.empty()) throw UsageError("HOST is missing (or --server)");
+  if (!options.server) return run_client(options);
+  const ServerOptions server{.listen = address_argument(options.listen, kPingPort),
+                             .max_clients = options.max_clients};
+  run_server("ping", server, options.common, [&](net::Rnic& rnic, net::ConnectRequest& request) {
+    handle_client(options, rnic, request);
+  });
+  return 0;
+}
+
+}  // namespace
+
+cli::Command ping_command() {
+  auto options = std::make_shared<PingOptions>();
+  cli::Command command("ping", "Send a text round through RDMA Read and RDMA Write, and time it");
+  command.argument("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the port is 7174");
+  command.number("--count", "N", options->count, {0, 1e15}, "Pings to send; 0: until interrupted");
+  command.size("--size", options->size, {0, kPingMaxSize},
+               "Octets of one ping, up to 4M; rping takes 26 to 65535");
+  command.flag("--verify", options->verify, "Compare what comes back with what was sent");
+  command.flag("-v,--verbose", options->verbose, "Show the text");
+  command.flag("-q,--quiet", options->quiet, "Only the summary");
+  command.begin_group("Server");
+  command.flag("--server", options->server, "Answer pings; serves many clients at once");
+  command.text("--listen", "ADDR:PORT", options->listen, "Where to listen");
+  command.choice("--go-ahead", options->go_ahead, {"send", "send-se", "send-inv", "send-se-inv"},
+                 "The messages that tell the client to go on; inv closes the buffer just used, "
+                 "which rping does not expect");
+  command.number("--max-clients", "N", options->max_clients, {1, 1024},
+                 "Clients at a time; more are turned away");
+  add_common_options(command, options->common);
+  command.notes =
+      "Speaks the protocol of rdma-core's rping: either end may be one (rping -s, rping -c).";
+  command.shown = {"iwarp ping --server                 answer on port 7174 until interrupted",
+                   "iwarp ping 192.0.2.7 --verify       ten pings of 64 octets, each compared",
+                   "iwarp ping [::1]:7174 --count 0 -v  until interrupted, showing the text"};
+  command.run = [options](const cli::Given& given) {
+    if (given.has("--go-ahead") && !options->server) throw UsageError("--go-ahead needs --server");
+    return run_ping(*options);
+  };
+  return command;
+}
+
+}  // namespace iwarp::apps

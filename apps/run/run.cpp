@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp run: starts an unmodified RDMA program with this stack's libibverbs.so.1 and librdmacm.so.1
+// in front of the system's, by LD_PRELOAD, and hands it the options as IWARP_* variables. Sets only
+// what the command line says, so that variables from outside go through. Then it is gone: the
+// program takes its place, and its exit status is the program's.
+#include <elf.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "commands.hpp"
+#include "common/error.hpp"
+#include "common/options.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kCannotRun = 126;  // as the shells do
+constexpr int kNotFound = 127;
+constexpr const char* kVerbsLibrary = "libibverbs.so.1";
+constexpr const char* kCmLibrary = "librdmacm.so.1";
+
+struct RunOptions {
+  CommonOptions common{.rtr = "write"};
+  std::string port_range;
+  std::string oob = "loopback";
+  unsigned receive_hold_ms = 10000;
+  std::string log = "refusals";
+  bool quiet = false;  ///< --log off
+  bool print_environment = false;
+};
+
+struct Variable {
+  std::string name;
+  std::string value;
+};
+using Environment = std::vector<Variable>;
+
+/// Both libraries are in `folder`.
+bool holds_libraries(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kVerbsLibrary, ignored) && fs::exists(folder / kCmLibrary, ignored);
+}
+
+/// Where the two libraries are: IWARP_LIB_DIR, or beside this program, built or installed.
+fs::path library_folder() {
+  if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
+    if (holds_libraries(chosen)) return fs::absolute(chosen);
+    throw Error(
+        fmt::format("IWARP_LIB_DIR={}: no {} and {} there", chosen, kVerbsLibrary, kCmLibrary));
+  }
+  const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+  for (const fs::path& folder : {prefix / "lib" / "iwarp", prefix / IWARP_LIBDIR / "iwarp"}) {
+    if (holds_libraries(folder)) return folder;
+  }
+  throw Error(
+      fmt::format("{} and {} are neither in {} nor where IWARP_LIB_DIR says; they are built "
+                  "when the headers of rdma-core are installed (libibverbs-dev, "
+                  "librdmacm-dev)",
+                  kVerbsLibrary, kCmLibrary, (prefix / "lib" / "iwarp").string()));
+}
+
+/// The run-time library of a sanitizer build: it has to be loaded before all others.
+std::string sanitizer_library() {
+  std::string found;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        const std::string name = info->dlpi_name;
+        const bool is_one = name.find("/libasan.so") != std::string::npos ||
+                            name.find("/libtsan.so") != std::string::npos;
+        if (is_one) *static_cast<std::string*>(out) = name;
+        return is_one ? 1 : 0;
+      },
+      &found);
+  return found;
+}
+
+std::string preload_list() {
+  const fs::path folder = library_folder();
+  if (folder.string().find_first_of(" :") != std::string::npos) {
+    throw Error(folder.string() + ": LD_PRELOAD cannot hold a path with a space or a colon");
+  }
+  std::string list = sanitizer_library();
+  if (!list.empty()) list += ':';
+  list += (folder / kVerbsLibrary).string() + ':' + (folder / kCmLibrary).string();
+  if (const char* rest = std::getenv("LD_PRELOAD"); rest != nullptr && *rest != '\0') {
+    list += std::string(":") + rest;
+  }
+  return list;
+}
+
+/// What the options mean to the libraries; only those that were given.
+Environment environment(const cli::Given& given, const RunOptions& options) {
+  Environment out{{"LD_PRELOAD", preload_list()}};
+  const auto add = [&](const char* option, const char* name, const std::string& value) {
+    if (given.has(option)) out.push_back({name, value});
+  };
+  const CommonOptions& common = options.common;
+  const auto fpdu = parse_fpdu(common.fpdu).value_or(0);
+  const bool is_number = common.fpdu != "emss" && common.fpdu != "max";
+  add("--mpa-rev", "IWARP_MPA_REV", common.mpa_rev);
+  add("--crc", "IWARP_CRC", common.crc);
+  add("--markers", "IWARP_MARKERS", common.markers ? "on" : "off");
+  add("--rtr", "IWARP_RTR", common.rtr);
+  add("--fpdu", "IWARP_FPDU", is_number ? std::to_string(fpdu) : common.fpdu);
+  add("--placement", "IWARP_PLACEMENT", common.placement);
+  add("--extensions", "IWARP_EXTENSIONS", common.extensions);
+  add("--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", std::to_string(common.first_fpdu_delay_ms));
+  add("--trace", "IWARP_TRACE", common.trace);
+  add("--port-range", "IWARP_PORT_RANGE", options.port_range);
+  add("--oob", "IWARP_OOB", options.oob);
+  add("--receive-hold", "IWARP_RECEIVE_HOLD", std::to_string(options.receive_hold_ms));
+  add("--log", "IWARP_LOG", options.log);
+  add("--quiet", "IWARP_LOG", "off");
+  return out;
+}
+
+/// The file that execvp() will take for `name`; empty: none.
+fs::path find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  std::string folders = path != nullptr ? path : "/usr/bin:/bin";
+  for (std::size_t at = 0; at <= folders.size();) {
+    const std::size_t end = std::min(folders.find(':', at), folders.size());
+    const fs::path file = fs::path(folders.substr(at, end - at)) / name;
+    std::error_code ignored;
+    if (::access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, ignored)) return file;
+    at = end + 1;
+  }
+  return {};
+}
+
+/// An ELF program of this machine's kind that no dynamic loader starts.
+bool is_static(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  ElfW(Ehdr) header{};
+  if (!in.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
+  const bool is_ours =
+      std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) == ELFMAG &&
+      header.e_phentsize == sizeof(ElfW(Phdr));
+  if (!is_ours) return false;
+  in.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment{};
+    if (!in.read(reinterpret_cast<char*>(&segment), sizeof segment)) return false;
+    if (segment.p_type == PT_INTERP) return false;
+  }
+  return true;
+}
+
+/// Says so when the loader is going to ignore LD_PRELOAD. The program is run all the same.
+void warn_if_not_preloaded(const fs::path& file) {
+  struct stat about{};
+  if (::stat(file.c_str(), &about) != 0) return;
+  const bool changes_user = (about.st_mode & S_ISUID) != 0 && about.st_uid != ::getuid();
+  const bool changes_group = (about.st_mode & S_ISGID) != 0 && about.st_gid != ::getgid();
+  const char* why = nullptr;
+  if (changes_user || changes_group) why = "runs with the rights of another user or group";
+  if (is_static(file)) why = "is statically linked";
+  if (why == nullptr) return;
+  fmt::print(stderr, "iwarp run: warning: {} {}, so it will not use this stack\n", file.string(),
+             why);
+}
+
+/// Does not return when the program can be run.
+int execute(std::vector<std::string> words, const Environment& variables) {
+  warn_if_not_preloaded(find_program(words.front()));
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  // main() ignores it for the sake of other commands, and what is ignored stays so.
+  std::signal(SIGXFSZ, SIG_DFL);
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments.front(), arguments.data());
+  const int error = errno;
+  fmt::print(stderr, "iwarp run: cannot run {}: {}\n", words.front(), errno_text());
+  return error == ENOENT ? kNotFound : kCannotRun;
+}
+
+int run_run(const cli::Given& given, RunOptions options) {
+  // Unset means: whatever does not contradict the revision.
+  if (!given.has("--rtr")) options.common.rtr = "none";
+  connection_options(options.common);  // throws when they contradict each other
+
+  const auto& words = given.rest;
+  if (options.print_environment != words.empty()) {
+    throw UsageError(words.empty() ? "CMD is missing (see iwarp run --help)"
+                                   : "--env prints and runs nothing: " + words.front());
+  }
+  const Environment variables = environment(given, options);
+  if (!options.print_environment) return execute(words, variables);
+  for (const auto& [name, value] : variables) fmt::print("{}={}\n", name, value);
+  return 0;
+}
+
+std::string check_port_range(const std::string& text) {
+  const auto port = [](std::string_view part) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    const bool whole = error == std::errc{} && end == part.data() + part.size();
+    return whole && value <= 65535 ? value : 0;
+  };
+  const std::string_view whole = text;
+  const auto dash = whole.find('-');
+  const unsigned low = port(whole.substr(0, dash));
+  const unsigned high = dash == whole.npos ? 0 : port(whole.substr(dash + 1));
+  return low != 0 && low <= high ? "" : "not two ports such as 20000-20999: " + text;
+}
+
+void add_run_options(cli::Command& command, RunOptions& options) {
+  command
+      .text("--port-range", "LOW-HIGH", options.port_range,
+            "Ports for programs that leave the choice to us")
+      .check(check_port_range);
+  command.choice("--oob", options.oob, {"off", "loopback", "on"},
+                 "Queue pairs that a program connects itself, without rdma_cm: nowhere, only "
+                 "within this machine, or also between machines that all run this stack");
+  command.number("--receive-hold", "MS", options.receive_hold_ms, {0, 3600000},
+                 "How long a message may wait for a receive to be posted before the connection "
+                 "ends");
+  command.choice("--log", options.log, {"off", "refusals", "connections"},
+                 "What to say on standard error: nothing, which feature is refused and why, or "
+                 "also what connections do");
+  command.flag("--quiet", options.quiet, "The same as --log off").excludes("--log");
+  command.flag("--env", options.print_environment,
+               "Print the variables, one NAME=VALUE a line, run nothing");
+}
+
+}  // namespace
+
+cli::Command run_command() {
+  auto options = std::make_shared<RunOptions>();
+  cli::Command command("run", "Run an RDMA program, unmodified, on machines without RDMA hardware");
+  command.usage = "iwarp run [OPTION...] CMD [ARG...]\n       iwarp run --env [OPTION...]";
+  command.takes_command = true;
+  add_run_options(command, *options);
+  add_common_options(command, options->common);
+  command.notes =
+      "CMD finds one RDMA device, iwarp0. All behind CMD belongs to CMD. Each option is a "
+      "variable\n"
+      "for our libibverbs and librdmacm (--crc off: IWARP_CRC=off); variables that are set "
+      "already,\n"
+      "and have no option here, stay. --env prints lines without quotes, as docker's --env-file\n"
+      "wants them, and export where no value has a space: export $(iwarp run --env)\n"
+      "In the name of --trace, %p becomes the process id.\n"
+      "Exit status: that of CMD; 127 when there is no CMD, 126 when it cannot be run.";
+  command.shown = {"iwarp run ibv_devinfo",
+                   "iwarp run rping -s -a 127.0.0.1 -C 10 &  iwarp run rping -c -a 127.0.0.1 -C 10",
+                   "iwarp run --crc off --fpdu max ib_write_bw -R 192.0.2.7"};
+  command.run = [options](const cli::Given& given) { return run_run(given, *options); };
+  return command;
+}
+
+}  // namespace iwarp::apps

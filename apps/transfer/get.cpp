@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp get: fetches a file. The client registers windows of a buffer and advertises them; the
+// server RDMA Writes the file into them, one after the other. The file appears only when it is
+// complete and its SHA-256 is the server's.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <deque>
+
+#include "commands.hpp"
+#include "common/stop.hpp"
+#include "common/url.hpp"
+#include "transfer/client.hpp"
+#include "transfer/file_store.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+struct GetOptions {
+  ClientOptions client;
+  std::string url;
+  std::string out;
+};
+
+/// Where the result goes: a directory and a name in it.
+struct Target {
+  Fd directory;
+  std::string name;
+};
+
+Target target_of(const GetOptions& options, const FileUrl& url) {
+  std::string path = options.out.empty() ? url.name : options.out;
+  struct stat info{};
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) path += "/" + url.name;
+  const auto slash = path.rfind('/');
+  Target target;
+  target.name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (target.name.empty() || target.name == "." || target.name == "..") {
+    throw UsageError("OUT is not a file name: " + options.out);
+  }
+  target.directory = open_directory(slash == std::string::npos ? "."
+                                    : slash == 0               ? "/"
+                                                               : path.substr(0, slash));
+  return target;
+}
+
+/// One download: windows are advertised ahead and come back in order.
+class Download {
+ public:
+  Download(MessageStream& messages, std::uint64_t size, NewFile& file)
+      : messages_(messages), size_(size), file_(file) {}
+
+  /// The digest of what was written.
+  Digest run(Progress& progress) {
+    while (advertised_ < size_ && open_.size() < kMaxWindows) advertise();
+    while (!open_.empty()) {
+      take_piece();
+      progress.update(received_);
+      if (advertised_ < size_) advertise();
+    }
+    return sha_.finish();
+  }
+
+ private:
+  struct OpenWindow {
+    std::vector<std::byte> octets;
+    net::Memory memory;
+  };
+
+  void advertise() {
+    const auto length = piece_length(advertised_, size_);
+    OpenWindow window{.octets = std::move(spare_), .memory = {}};
+    window.octets.resize(length);
+    // Only this stream may use it, and the server's Piece message ends its life.
+    window.memory = messages_.session().register_memory(
+        std::span(window.octets), verbs::Access::kRemoteWrite | verbs::Access::kRemoteInvalidate);
+    messages_.send(Window{advertised_,
+                          {window.memory.to(window.octets.data()), window.memory.stag(), length}});
+    open_.push_back(std::move(window));
+    advertised_ += length;
+  }
+
+  void take_piece() {
+    if (messages_.expect<Piece>().offset != received_) {
+      throw Error("file protocol: the server sent a piece out of order");
+    }
+    auto& window = open_.front();
+    // Dead already if the server kept to the protocol; now nobody can change what is checked next.
+    check(window.memory.deregister(), "cannot deregister memory");
+    sha_.update(window.octets);
+    file_.write_at(received_, window.octets);
+    received_ += window.octets.size();
+    spare_ = std::move(window.octets);
+    open_.pop_front();
+  }
+
+  MessageStream& messages_;
+  const std::uint64_t size_;
+  NewFile& file_;
+  Sha256 sha_;
+  std::uint64_t advertised_ = 0;
+  std::uint64_t received_ = 0;
+  std::deque<OpenWindow> open_;
+  std::vector<std::byte> spare_;
+};
+
+int run_get(const GetOptions& options) {
+  const auto url = parse_url(options.url, kFilePort);
+  if (!url) throw UsageError(url.error());
+  if (url->name.empty()) throw UsageError(options.url + ": NAME is missing");
+  const auto target = target_of(options, *url);
+  catch_stop_signals();
+
+  FileClient client(url->server, options.client);
+  const auto ledger = start_ledger(options.client, client.session());
+  auto& messages = client.messages();
+  messages.send(GetRequest{url->name});
+  const auto size = messages.expect<Ready>().size;
+  NewFile file(target.directory, size);
+  Digest digest{};
+  std::chrono::nanoseconds elapsed{};
+  {
+    Progress progress(url->name, size, options.client.quiet);
+    Download download(messages, size, file);
+    digest = tell_if_interrupted(messages, [&] { return download.run(progress); });
+    elapsed = progress.elapsed();
+  }
+  if (messages.expect<Done>().digest != digest) {
+    throw Error(url->name + ": SHA-256 differs from the server's; nothing was kept");
+  }
+  file.commit(target.name);
+  const auto bill =
+      ledger && size > 0 ? ledger->text(static_cast<double>(size), kMaxPiece, false) : "";
+  client.session().disconnect();
+  if (!options.client.quiet) print_report(url->name, size, elapsed, digest);
+  std::fputs(bill.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+cli::Command get_command() {
+  auto options = std::make_shared<GetOptions>();
+  cli::Command command("get", "Fetch a file: the server RDMA Writes it to us");
+  command.argument("URL", options->url, "iwarp://HOST[:PORT]/NAME; the port is 7480").required();
+  command.argument("OUT", options->out, "File or directory; NAME in this directory if left out")
+      .completes(cli::Completion::kFile);
+  add_client_options(command, options->client);
+  command.notes =
+      "OUT appears only when the whole file is there and its SHA-256 agrees with the server's.";
+  command.shown = {"iwarp get iwarp://192.0.2.7/disk.img            to ./disk.img",
+                   "iwarp get iwarp://[::1]:7480/disk.img /srv/     to /srv/disk.img"};
+  command.run = [options](const cli::Given&) { return run_get(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps

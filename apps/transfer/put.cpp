@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp put: stores a file on a server. The client maps the file window by window, registers and
+// advertises each, and the server pulls it with RDMA Reads. The file appears there only when it is
+// complete and its SHA-256 is ours.
+#include <deque>
+
+#include "commands.hpp"
+#include "common/stop.hpp"
+#include "common/url.hpp"
+#include "transfer/client.hpp"
+#include "transfer/file_store.hpp"
+#include "transfer/mapping.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+struct PutOptions {
+  ClientOptions client;
+  std::string file;
+  std::string url;
+};
+
+/// One upload: at most kMaxWindows are mapped and registered at a time.
+class Upload {
+ public:
+  Upload(MessageStream& messages, const SourceFile& file) : messages_(messages), file_(file) {}
+
+  /// The digest of what was advertised.
+  Digest run(Progress& progress) {
+    while (advertised_ < file_.size || !open_.empty()) {
+      while (advertised_ < file_.size && open_.size() < kMaxWindows) advertise();
+      take_piece();
+      progress.update(pulled_);
+    }
+    return sha_.finish();
+  }
+
+ private:
+  struct OpenWindow {
+    Mapping mapping;
+    net::Memory memory;  // last: deregistered before the pages go
+  };
+
+  void advertise() {
+    const auto length = piece_length(advertised_, file_.size);
+    OpenWindow window{.mapping = Mapping(file_, advertised_, length), .memory = {}};
+    const auto octets = window.mapping.octets();
+    sha_.update(octets);
+    window.memory = messages_.session().register_memory(
+        octets, verbs::Access::kRemoteRead | verbs::Access::kRemoteInvalidate);
+    messages_.send(
+        Window{advertised_, {window.memory.to(octets.data()), window.memory.stag(), length}});
+    open_.push_back(std::move(window));
+    advertised_ += length;
+  }
+
+  void take_piece() {
+    if (messages_.expect<Piece>().offset != pulled_) {
+      throw Error("file protocol: the server took a piece out of order");
+    }
+    pulled_ += open_.front().mapping.octets().size();
+    open_.pop_front();
+  }
+
+  MessageStream& messages_;
+  const SourceFile& file_;
+  Sha256 sha_;
+  std::uint64_t advertised_ = 0;
+  std::uint64_t pulled_ = 0;
+  std::deque<OpenWindow> open_;
+};
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+int run_put(const PutOptions& options) {
+  auto url = parse_url(options.url, kFilePort);
+  if (!url) throw UsageError(url.error());
+  if (url->name.empty()) url->name = base_name(options.file);
+  if (!is_plain_name(url->name)) {
+    throw UsageError("not a name a server takes, say another in the URL: " + url->name);
+  }
+  const auto file = open_path(options.file);
+  explain_sigbus("iwarp put: the file became shorter while it was sent\n");
+  catch_stop_signals();
+
+  FileClient client(url->server, options.client);
+  const auto ledger = start_ledger(options.client, client.session());
+  auto& messages = client.messages();
+  messages.send(PutRequest{file.size, url->name});
+  if (messages.expect<Ready>().size != file.size) {
+    throw Error("file protocol: the server expects another size");
+  }
+  Digest digest{};
+  std::chrono::nanoseconds elapsed{};
+  {
+    Progress progress(url->name, file.size, options.client.quiet);
+    Upload upload(messages, file);
+    digest = tell_if_interrupted(messages, [&] { return upload.run(progress); });
+    messages.send(Finish{digest});
+    if (messages.expect<Done>().digest != digest) {
+      throw Error(url->name + ": the server confirms another SHA-256");
+    }
+    elapsed = progress.elapsed();
+  }
+  const auto bill =
+      ledger && file.size > 0 ? ledger->text(static_cast<double>(file.size), kMaxPiece, true) : "";
+  client.session().disconnect();
+  if (!options.client.quiet) print_report(url->name, file.size, elapsed, digest);
+  std::fputs(bill.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+cli::Command put_command() {
+  auto options = std::make_shared<PutOptions>();
+  cli::Command command("put", "Store a file: the server RDMA Reads it from us");
+  command.argument("FILE", options->file, "The file to send")
+      .required()
+      .completes(cli::Completion::kFile);
+  command
+      .argument("URL", options->url,
+                "iwarp://HOST[:PORT]/[NAME]; the port is 7480, the name FILE's")
+      .required();
+  add_client_options(command, options->client);
+  command.notes =
+      "The file appears at the server only when it is complete, verified and on disk; it replaces\n"
+      "one of the same name.";
+  command.shown = {"iwarp put disk.img iwarp://192.0.2.7/             as disk.img",
+                   "iwarp put disk.img iwarp://[::1]:7480/copy.img    under another name"};
+  command.run = [options](const cli::Given&) { return run_put(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps

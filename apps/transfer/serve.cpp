@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp serve: offers the files of one directory. Names cannot leave it; a file that is put appears
+// only when it is complete, verified and on disk; one client's failure is its own.
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "common/server.hpp"
+#include "common/units.hpp"
+#include "common/url.hpp"
+#include "transfer/file_store.hpp"
+#include "transfer/message_stream.hpp"
+#include "transfer/server_side.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+struct ServeOptions {
+  CommonOptions common;
+  std::string directory;
+  std::string listen = "127.0.0.1:7480";
+  unsigned max_clients = 32;
+  unsigned patience_s = 60;
+  bool read_only = false;
+};
+
+class FileServer {
+ public:
+  explicit FileServer(const ServeOptions& options)
+      : options_(options), directory_(open_directory(options.directory)) {
+    if (!options.read_only) remove_stale_files(directory_);
+  }
+
+  void handle(net::Rnic& rnic, net::ConnectRequest& request) {
+    Session session(rnic);
+    MessageStream messages(session, std::chrono::seconds(options_.patience_s));
+    BufferRing ring;
+    session.accept(request);
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      const auto done = serve_request(messages, ring);
+      log_line(fmt::format("{}: {} in {}", net::to_string(request.peer()), done,
+                           format_duration(std::chrono::steady_clock::now() - start)));
+      session.await_close();
+    } catch (const PeerGone&) {
+      throw;
+    } catch (const Interrupted&) {
+      refuse(messages, "the server is shutting down");
+      throw;
+    } catch (const Error& error) {
+      refuse(messages, error.what());
+      throw;
+    }
+  }
+
+ private:
+  static void refuse(MessageStream& messages, const std::string& reason) {
+    messages.send(Refusal{reason});
+    messages.session().disconnect();
+  }
+
+  /// What was done, for the log.
+  std::string serve_request(MessageStream& messages, BufferRing& ring) {
+    const auto event = messages.next();
+    if (const auto* message = std::get_if<Message>(&event)) {
+      if (const auto* get = std::get_if<GetRequest>(message))
+        return serve_get(messages, ring, *get);
+      if (const auto* put = std::get_if<PutRequest>(message))
+        return serve_put(messages, ring, *put);
+    }
+    refuse_message(event);
+  }
+
+  std::string serve_get(MessageStream& messages, BufferRing& ring, const GetRequest& request) {
+    const auto file = open_in(directory_, request.name);
+    messages.send(Ready{file.size});
+    const auto what = "get " + printable(request.name);
+    naming(what, [&] { send_file(messages, ring, file); });
+    return fmt::format("{}, {}", what, format_octets(static_cast<double>(file.size)));
+  }
+
+  std::string serve_put(MessageStream& messages, BufferRing& ring, const PutRequest& request) {
+    if (options_.read_only) throw Error("this server takes no files");
+    if (!is_plain_name(request.name)) {
+      throw Error(printable(request.name) + ": not a name this server takes");
+    }
+    NewFile file(directory_, request.size);
+    messages.send(Ready{request.size});
+    const auto what = "put " + printable(request.name);
+    naming(what, [&] {
+      const auto digest = receive_file(messages, ring, request.size, file);
+      file.commit(request.name);
+      messages.send(Done{digest});
+    });
+    return fmt::format("{}, {}", what, format_octets(static_cast<double>(request.size)));
+  }
+
+  /// What goes wrong is logged with what it was about.
+  template <typename Work>
+  static void naming(const std::string& what, Work work) {
+    try {
+      work();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const PeerGone& gone) {
+      throw PeerGone(what + ": " + gone.what());
+    } catch (const Error& error) {
+      throw Error(what + ": " + error.what());
+    }
+  }
+
+  const ServeOptions& options_;
+  const Fd directory_;
+};
+
+int run_serve(const ServeOptions& options) {
+  const ServerOptions server{.listen = address_argument(options.listen, kFilePort),
+                             .max_clients = options.max_clients};
+  FileServer files(options);
+  run_server("serve", server, options.common,
+             [&](net::Rnic& rnic, net::ConnectRequest& request) { files.handle(rnic, request); });
+  return 0;
+}
+
+}  // namespace
+
+cli::Command serve_command() {
+  auto options = std::make_shared<ServeOptions>();
+  cli::Command command("serve", "Offer the files of a directory to get and put");
+  command.argument("DIR", options->directory, "The directory")
+      .required()
+      .completes(cli::Completion::kDirectory);
+  command.text("--listen", "ADDR:PORT", options->listen, "Where to listen");
+  command.flag("--read-only", options->read_only, "Refuse put");
+  command.number("--max-clients", "N", options->max_clients, {1, 1024},
+                 "Clients at a time, each with 8 MiB of buffers; more are turned away");
+  command.number("--timeout", "SECONDS", options->patience_s, {1, 3600},
+                 "How long a client may be silent");
+  add_common_options(command, options->common);
+  command.notes =
+      "There are no users and no passwords: whoever reaches the port reads the plain files of DIR\n"
+      "and, without --read-only, replaces them. So only this machine does unless --listen says\n"
+      "otherwise. Files in sub-directories, hidden files and symbolic links are not served.";
+  command.shown = {"iwarp serve /srv/images --read-only --listen :7480    every address, port 7480",
+                   "iwarp serve . --listen [::1]:0                        some free port, printed"};
+  command.run = [options](const cli::Given&) { return run_serve(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps

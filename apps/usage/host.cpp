@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Presets are compiled in; a measured host is a file.
+#include "usage/host.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "common/error.hpp"
+
+namespace iwarp::apps::usage {
+
+namespace {
+
+constexpr const char* kDefaultPreset = "100g";
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UsageError("cannot open " + path + ": " + errno_text());
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad()) throw UsageError("cannot read " + path);
+  return text.str();
+}
+
+}  // namespace
+
+model::ParameterSet load_host(const std::string& preset, const std::string& file) {
+  const auto base = model::preset(preset.empty() ? kDefaultPreset : preset);
+  if (!base) throw UsageError(base.error());
+  if (file.empty()) return *base;
+  const auto set = model::parse_parameters(read_text(file), &*base);
+  if (!set) throw UsageError(file + ": " + set.error());
+  if (!set->filled.empty()) {
+    fmt::print(stderr, "note: {} lacks {}; marked \"preset\" and taken from {}\n", file,
+               fmt::join(set->filled, ", "), base->name);
+  }
+  return *set;
+}
+
+std::string title_of(const model::ParameterSet& set) {
+  return set.title.empty() ? set.name : set.title;
+}
+
+}  // namespace iwarp::apps::usage

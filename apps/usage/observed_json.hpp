@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one end of a run used, as JSON: every counter by its name, segments_sent, segments_received,
+// context_switches and cpu_ns.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "usage/usage.hpp"
+
+namespace iwarp::apps::usage {
+
+nlohmann::json to_json(const Observed& observed);
+/// Error: not what to_json() makes.
+Observed observed_from_json(const nlohmann::json& json);
+
+}  // namespace iwarp::apps::usage

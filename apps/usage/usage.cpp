@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's account of this process, and differences of two of them.
+#include "usage/usage.hpp"
+
+#include <sys/resource.h>
+
+#include "common/counter_names.hpp"
+
+namespace iwarp::apps::usage {
+
+Observed used_so_far() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_usec) * 1e3;
+  };
+  Observed out;
+  out.cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime);
+  out.switches = static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
+  out.segments_sent = tcp_segments_sent();
+  return out;
+}
+
+Observed difference(const Observed& after, const Observed& before) {
+  auto out = after;
+  for (const auto& counter : counter_names()) {
+    out.counters.*counter.member -= before.counters.*counter.member;
+  }
+  out.segments_sent -= before.segments_sent;
+  out.segments_received -= before.segments_received;
+  out.switches -= before.switches;
+  out.cpu_ns -= before.cpu_ns;
+  return out;
+}
+
+}  // namespace iwarp::apps::usage

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands as data: parsing, values, help, suggestions.
+#include <doctest/doctest.h>
+
+#include "command_line/command.hpp"
+#include "command_line/help.hpp"
+#include "command_line/parse.hpp"
+#include "command_line/suggest.hpp"
+
+namespace {
+
+using namespace iwarp::apps::cli;
+
+/// A command with one option of each kind, and what a command line made of them.
+struct Toy {
+  Command root{"toy", "For a test"};
+  bool loud = false;
+  std::string color = "red";
+  unsigned count = 3;
+  std::uint64_t size = 65536;
+  double seconds = 0.5;
+  std::vector<std::string> only;
+  std::vector<std::string> sizes;
+  std::optional<std::string> report;
+  std::string file;
+
+  Toy() {
+    Command paint("paint", "Paint a file");
+    paint.argument("FILE", file, "What to paint").required();
+    paint.flag("-l,--loud", loud, "Say so");
+    paint.flag("--quiet", quiet, "Say nothing").excludes("--loud");
+    paint.choice("--color", color, {"red", "blue"}, "Of the paint");
+    paint.number("--count", "N", count, {1, 9}, "Coats");
+    paint.size("--size", size, {1, 1 << 20}, "Octets");
+    paint.number("--seconds", "S", seconds, {0.1, 10}, "Between coats");
+    paint.texts("--only", "NAME", only, "Parts").repeatable();
+    paint.texts("--sizes", "N", sizes, "Of brushes").greedy();
+    paint.optional_text("--report", "OUT", report, "Tell");
+    paint.run = [](const Given&) { return 7; };
+    root.commands.push_back(std::move(paint));
+  }
+
+  std::expected<Invocation, Misuse> parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "toy");
+    return iwarp::apps::cli::parse(root, static_cast<int>(words.size()), words.data());
+  }
+  /// What is wrong with `words` behind "paint f".
+  std::string fault(std::vector<const char*> words) {
+    words.insert(words.begin(), {"paint", "f"});
+    const auto out = parse(words);
+    return out ? "" : out.error().text;
+  }
+
+ private:
+  bool quiet = false;
+};
+
+TEST_CASE("each kind of option sets its value") {
+  Toy toy;
+  const auto out =
+      toy.parse({"paint", "wall", "-l", "--color=blue", "--count", "9", "--size", "4K", "--seconds",
+                 "2.5", "--only", "a", "--only", "b", "--report=x", "--sizes", "1", "2"});
+  REQUIRE(out);
+  CHECK(path_text(out->path) == "toy paint");
+  CHECK(out->path.back()->run(out->given) == 7);
+  CHECK(toy.file == "wall");
+  CHECK(toy.loud);
+  CHECK(toy.color == "blue");
+  CHECK(toy.count == 9);
+  CHECK(toy.size == 4096);
+  CHECK(toy.seconds == 2.5);
+  CHECK(toy.only == std::vector<std::string>{"a", "b"});
+  CHECK(toy.sizes == std::vector<std::string>{"1", "2"});
+  CHECK(toy.report == "x");
+  CHECK(out->given.has("--count"));
+  CHECK(out->given.has("--loud"));
+  CHECK_FALSE(out->given.has("--quiet"));
+}
+
+TEST_CASE("what is not given keeps its default") {
+  Toy toy;
+  REQUIRE(toy.parse({"paint", "wall"}));
+  CHECK(toy.count == 3);
+  CHECK(toy.color == "red");
+  CHECK_FALSE(toy.report);
+}
+
+TEST_CASE("a repeated option takes one word each time, one with an optional value none") {
+  Toy toy;
+  REQUIRE(toy.parse({"paint", "--only", "a", "wall"}));
+  CHECK(toy.file == "wall");
+  Toy other;
+  REQUIRE(other.parse({"paint", "--report", "wall"}));
+  CHECK(other.file == "wall");
+  CHECK(other.report == "");
+}
+
+TEST_CASE("bounds are part of the range") {
+  CHECK(Toy().fault({"--count", "1"}) == "");
+  CHECK(Toy().fault({"--count", "9"}) == "");
+  CHECK(Toy().fault({"--size", "1M"}) == "");
+  CHECK(Toy().fault({"--count", "0"}) == "--count: not a number from 1 to 9: 0");
+  CHECK(Toy().fault({"--count", "10"}) == "--count: not a number from 1 to 9: 10");
+  CHECK(Toy().fault({"--size", "1025K"}) == "--size: not from 1 to 1M: 1025K");
+  CHECK(Toy().fault({"--seconds", "nan"}) == "--seconds: not a number from 0.1 to 10: nan");
+}
+
+TEST_CASE("each kind of misuse says what is wrong and with which word") {
+  CHECK(Toy().fault({"--count", "3x"}) == "--count: not a number from 1 to 9: 3x");
+  CHECK(Toy().fault({"--size", "big"}) == "--size: not a size such as 4096, 64K or 1M: big");
+  CHECK(Toy().fault({"--color", "green"}) == "--color: not one of red, blue: green");
+  CHECK(Toy().fault({"--count"}) == "--count needs a value N");
+  CHECK(Toy().fault({"--count", "1", "--count", "2"}) == "--count stands there twice");
+  CHECK(Toy().fault({"--colour", "red"}) == "there is no option --colour; did you mean --color?");
+  CHECK(Toy().fault({"more"}) == "one word too many: more");
+  CHECK(Toy().fault({"--quiet", "--loud"}).find("exclude") != std::string::npos);
+  CHECK(Toy().parse({"paint"}).error().text == "FILE is missing");
+  CHECK(Toy().parse({"piant"}).error().text == "there is no command piant; did you mean paint?");
+  CHECK(Toy().parse({}).error().text == "which command?");
+  CHECK(Toy().parse({"paint"}).error().command == "toy paint");
+}
+
+TEST_CASE("words of a user are said back printable and short") {
+  CHECK(excerpt("a\x1b[2Jb") == "a?[2Jb");
+  CHECK(excerpt("caf\xc3\xa9") == "caf??");
+  CHECK(excerpt(std::string(60, 'x')) == std::string(60, 'x'));
+  CHECK(excerpt(std::string(61, 'x')) == std::string(60, 'x') + "...");
+}
+
+TEST_CASE("help and version are asked for anywhere") {
+  CHECK(Toy().parse({"--version"})->wants_version);
+  const auto help = Toy().parse({"paint", "--help"});
+  CHECK(help->wants_help);
+  Toy toy;
+  CHECK(toy.parse({"paint", "-h"})->path.back()->name == "paint");
+}
+
+TEST_CASE("help shows the way to call, defaults and values") {
+  const Toy toy;
+  const auto text = help_text({&toy.root, &toy.root.commands.front()});
+  for (const auto* part :
+       {"Usage: toy paint [OPTION...] FILE\n", "-l, --loud", "--color red|blue",
+        "Of the paint [red]", "Octets [64K]", "--report[=OUT]", "--sizes N..."}) {
+    CAPTURE(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("long lines are wrapped between words, behind an indent") {
+  CHECK(wrapped("one two three", 10, 2) == "  one two\n  three\n");
+  CHECK(wrapped("one\ntwo", 80, 1) == " one\n two\n");
+  CHECK(wrapped("unbreakable", 4, 0) == "unbreakable\n");
+}
+
+TEST_CASE("the nearest word is suggested if a third of it or less is different") {
+  const std::vector<std::string> known{"ping", "put", "perf"};
+  CHECK(nearest("pnig", known) == "ping");
+  CHECK(nearest("pign", known) == "ping");
+  CHECK(nearest("pings", known) == "ping");
+  CHECK(nearest("frobnicate", known) == "");
+  CHECK(nearest("", known) == "");
+  CHECK(nearest(std::string(1000, 'p'), known) == "");
+}
+
+}  // namespace
