@@ -1,15 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-# The installed package: after `cmake --install`, find_package(iwarp) gives the layers as
-# iwarp::bytes, iwarp::mpa, iwarp::verbs and so on. Each layer installs itself in iwarp_layer().
+# The installed package, in two components: `iwarp` is what one runs, `dev` what one builds with.
+# find_package(iwarp COMPONENTS net) gives the layers as iwarp::bytes, iwarp::mpa, iwarp::net and so
+# on, and all of them as iwarp::iwarp; `pkg-config iwarp` the same.
+if(IWARP_BUILD_APPS)
+  include(.cmake/documents.cmake)
+endif()
+include(.cmake/packages.cmake)
+if(IWARP_STATIC_DEPENDENCIES)
+  return()  # nothing to build with
+endif()
+
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/iwarp)
-install(EXPORT iwarpTargets NAMESPACE iwarp:: DESTINATION ${package_dir})
+get_property(layers GLOBAL PROPERTY IWARP_LAYERS)
+if(IWARP_SHARED)
+  # One library, which every layer's name stands for.
+  install(TARGETS iwarp_iwarp EXPORT iwarpTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  set(pc_libraries -liwarp)
+  set(pc_private "Requires.private: libcrypto fmt")
+else()
+  set(pc_libraries "")
+  foreach(layer IN LISTS layers)
+    list(PREPEND pc_libraries -liwarp_${layer})  # users before what they use
+    install(TARGETS iwarp_${layer} EXPORT iwarpTargets
+      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  endforeach()
+  install(TARGETS iwarp_iwarp EXPORT iwarpTargets COMPONENT dev)
+  set(pc_private "Requires: libcrypto fmt")
+  list(APPEND pc_libraries ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
+  list(TRANSFORM pc_libraries REPLACE "^([a-z].*)$" "-l\\1")
+endif()
+list(JOIN pc_libraries " " pc_libraries)
+
+install(EXPORT iwarpTargets NAMESPACE iwarp:: DESTINATION ${package_dir} COMPONENT dev)
+# What is stripped are programs; in archives at least what is for debuggers has to go.
+install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+  file(GLOB archives \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libiwarp_*.a\")
+  execute_process(COMMAND ${CMAKE_STRIP} --strip-debug --enable-deterministic-archives \${archives})
+endif()" COMPONENT dev)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/iwarpConfig.cmake.in
   ${PROJECT_BINARY_DIR}/iwarpConfig.cmake INSTALL_DESTINATION ${package_dir})
 # Before 1.0 every minor version may change the interfaces.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/iwarpConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/iwarpConfig.cmake ${PROJECT_BINARY_DIR}/iwarpConfigVersion.cmake
-  DESTINATION ${package_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  DESTINATION ${package_dir} COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/include/iwarp/version.hpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/iwarp COMPONENT dev)
+# By itself it finds its way to the prefix, wherever that was moved.
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/iwarp.pc.in ${PROJECT_BINARY_DIR}/iwarp.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/iwarp.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# Chroots of a Debian release, for building packages and for trying them where nothing else is.
+# Sourced by .ci/package and test/packaging. Takes the mirror from this machine's apt; keeps each
+# chroot as a tar file in $XDG_CACHE_HOME/iwarp, so the second time is quick. Needs root.
+chroot_cache=${XDG_CACHE_HOME:-$HOME/.cache}/iwarp/chroots
+
+# why_no_chroot: what is missing here; nothing when chroots can be made.
+why_no_chroot() {
+  local tool
+  for tool in mmdebstrap unshare tar; do
+    command -v $tool >/dev/null || { echo "$tool is not installed"; return; }
+  done
+  if [ "$(id -u)" != 0 ]; then echo "not root"; fi
+}
+
+mirror() {
+  apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' \
+    'Label: Debian' | sort | head -n1
+}
+
+# chroot_packages SUITE KIND: what is in it beyond the essential packages, separated by commas.
+chroot_packages() {
+  local boost=libboost-dev packages
+  if [ "$1" = bookworm ]; then boost=libboost1.81-dev; fi
+  case $2 in
+    minimal) packages=ca-certificates ;;
+    bare) packages=rdmacm-utils ;;  # not even apt
+    build)
+      packages=cmake,ninja-build,ccache,g++,pkg-config,python3,libssl-dev,libfmt-dev,libcli11-dev
+      packages+=,nlohmann-json3-dev,libpcap-dev,doctest-dev,libibverbs-dev,librdmacm-dev
+      packages+=,libjs-vega,$boost,dpkg-dev,file,xz-utils,zstd ;;
+    cross)
+      packages=$(chroot_packages "$1" build)
+      packages+=,g++-aarch64-linux-gnu,libssl-dev:arm64,qemu-user ;;
+  esac
+  echo "$packages"
+}
+
+# chroot_tar SUITE KIND: makes it when it is not there, and prints its name.
+chroot_tar() {
+  local packages tar architectures variant=minbase valid
+  packages=$(chroot_packages "$1" "$2")
+  tar=$chroot_cache/$1-$2-$(sha256sum <<<"$packages" | cut -c1-8).tar
+  if [ ! -e "$tar" ]; then
+    architectures=$(dpkg --print-architecture)
+    if [ "$2" = cross ]; then architectures+=,arm64; fi
+    mkdir -p "$chroot_cache"
+    if [ "$2" = bare ]; then variant=essential; fi
+    # As this machine's apt, which may know better how old its mirror is.
+    eval "$(apt-config shell valid Acquire::Check-Valid-Until)"
+    mmdebstrap --quiet --variant=$variant --aptopt="Acquire::Check-Valid-Until \"${valid:-true}\"" \
+      --architectures="$architectures" --include="$packages" \
+      "$1" "$tar.new.$$.tar" "$(mirror)" >&2
+    mv "$tar.new.$$.tar" "$tar"
+  fi
+  echo "$tar"
+}
+
+# kept_chroot SUITE KIND: one that is kept unpacked, to build in; prints its folder.
+kept_chroot() {
+  local tar root
+  tar=$(chroot_tar "$1" "$2")
+  root=${tar%.tar}
+  if [ ! -e "$root.unpacked" ]; then
+    rm -rf --one-file-system "$root"
+    unpack_chroot "$1" "$2" "$root"
+    touch "$root.unpacked"
+  fi
+  echo "$root"
+}
+
+# unpack_chroot SUITE KIND DIR: a fresh one, which finds the network as this machine does.
+unpack_chroot() {
+  local tar
+  tar=$(chroot_tar "$1" "$2")
+  mkdir -p "$3"
+  tar -xf "$tar" -C "$3"
+  cp -L /etc/hosts /etc/resolv.conf "$3/etc/"
+}
+
+# in_chroot DIR [FOLDER...] -- COMMAND...: runs it with these folders of ours at the same place.
+# The mounts go with the command.
+in_chroot() {
+  unshare --mount --pid --fork --kill-child --propagation private bash -ec '
+    root=$1
+    shift
+    mount -t proc proc "$root/proc"
+    mount --rbind /dev "$root/dev"
+    mount -t tmpfs tmpfs "$root/tmp"
+    while [ "$1" != -- ]; do
+      mkdir -p "$root$1"
+      mount --bind "$1" "$root$1"
+      shift
+    done
+    shift
+    exec chroot "$root" "$@"' in_chroot "$@"
+}

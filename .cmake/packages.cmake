@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cpack` in a build of the preset `package` makes the Debian packages iwarp and libiwarp-dev for the
+# release that it runs on; in one of `archive` the archive that needs no package. .ci/package runs
+# either in a chroot. Other systems' packages are not made.
+set(CPACK_PACKAGE_NAME iwarp)
+set(CPACK_PACKAGE_VENDOR "the iwarp authors")
+set(CPACK_PACKAGE_CONTACT "iwarp maintainers <iwarp@users.noreply.github.com>")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_PACKAGE_CHECKSUM SHA256)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(packaging ${CMAKE_CURRENT_LIST_DIR}/packages)
+
+if(IWARP_STATIC_DEPENDENCIES)
+  set(CPACK_GENERATOR TXZ)
+  set(CPACK_COMPONENTS_ALL iwarp)
+  set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+  set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+  set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+  set(CPACK_PACKAGE_FILE_NAME iwarp-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
+  set(CPACK_ARCHIVE_FILE_NAME ${CPACK_PACKAGE_FILE_NAME})
+  set(CPACK_THREADS 0)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION .
+    COMPONENT iwarp)
+else()
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_COMPONENTS_ALL iwarp dev)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_HOMEPAGE https://www.rfc-editor.org/rfc/rfc5040)
+  # The release is in the version: one built for an older Debian gives way to that of a newer one.
+  set(release 12)
+  if(EXISTS /etc/os-release)
+    file(STRINGS /etc/os-release ids REGEX "^VERSION_ID=")
+    string(REGEX MATCH "[0-9.]+" release "${ids}")
+  endif()
+  if(NOT release)
+    set(release 99)  # testing and unstable have no number
+  endif()
+  set(CPACK_DEBIAN_PACKAGE_RELEASE 1~deb${release})
+  set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+
+  set(CPACK_DEBIAN_IWARP_PACKAGE_NAME iwarp)
+  set(CPACK_DEBIAN_IWARP_PACKAGE_SECTION net)
+  set(CPACK_DEBIAN_IWARP_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib/iwarp)
+  set(CPACK_DEBIAN_IWARP_PACKAGE_RECOMMENDS libpcap0.8)
+  set(CPACK_DEBIAN_IWARP_PACKAGE_SUGGESTS "rdmacm-utils, perftest")
+  file(READ ${packaging}/iwarp.txt CPACK_DEBIAN_IWARP_DESCRIPTION)
+
+  set(CPACK_DEBIAN_DEV_PACKAGE_NAME libiwarp-dev)
+  set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+  set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libssl-dev, libfmt-dev")
+  set(CPACK_DEBIAN_DEV_PACKAGE_MULTIARCH same)  # CMake 3.31 and later write it
+  file(READ ${packaging}/libiwarp-dev.txt CPACK_DEBIAN_DEV_DESCRIPTION)
+
+  string(TIMESTAMP date "%a, %d %b %Y 00:00:00 +0000" UTC)
+  set(out ${PROJECT_BINARY_DIR}/debian)
+  foreach(pair IN ITEMS iwarp:iwarp dev:libiwarp-dev)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 component)
+    list(GET pair 1 package)
+    configure_file(${packaging}/changelog.in ${out}/${package}/changelog.Debian)
+    configure_file(${PROJECT_SOURCE_DIR}/CHANGELOG.md ${out}/${package}/changelog COPYONLY)
+    execute_process(COMMAND gzip -9nf changelog.Debian changelog
+      WORKING_DIRECTORY ${out}/${package} COMMAND_ERROR_IS_FATAL ANY)
+    install(FILES ${out}/${package}/changelog.Debian.gz ${out}/${package}/changelog.gz
+                  ${packaging}/copyright
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
+  endforeach()
+endif()
+
+# What others wrote and is compiled in, under its own terms. (Boost's ask for nothing with programs.)
+set(compiled_in libcli11-dev nlohmann-json3-dev libjs-vega)
+if(IWARP_STATIC_DEPENDENCIES)
+  string(REGEX REPLACE "\\..*" "" gcc ${CMAKE_CXX_COMPILER_VERSION})
+  list(APPEND compiled_in libssl-dev libfmt-dev libstdc++-${gcc}-dev)
+endif()
+foreach(package IN LISTS compiled_in)
+  install(FILES /usr/share/doc/${package}/copyright COMPONENT iwarp OPTIONAL
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/iwarp/licences RENAME ${package})
+endforeach()
+
+# What the packages hold.
+add_custom_target(all_packaged DEPENDS iwarp_documents iwarp)
+if(TARGET iwarp_rdma_core_cm)
+  add_dependencies(all_packaged iwarp_rdma_core_cm)
+endif()
+get_property(layers GLOBAL PROPERTY IWARP_LAYERS)
+list(TRANSFORM layers PREPEND iwarp_)
+add_dependencies(all_packaged ${layers})
+include(CPack)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs inside a chroot that has nothing of ours but what is tried. usage: bash inside.sh FUNCTION...
+set -euo pipefail
+
+# get PACKAGE...: from the registry, or files (with wildcards); what they recommend stays away.
+get() {
+  local words
+  # shellcheck disable=SC2048,SC2086
+  words=($*)
+  apt-get -qq update
+  apt-get -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends install "${words[@]}" >/tmp/apt.log 2>&1 ||
+    { tail -n 20 /tmp/apt.log; return 1; }
+}
+
+as_nobody() {
+  setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all \
+    --no-new-privs "$@"
+}
+
+# A first use as an ordinary user without any right.
+first_use() {
+  local iwarp=${1:-iwarp}
+  as_nobody "$iwarp" info | head -n 3
+  as_nobody "$iwarp" demo -q | tail -n 1
+}
+
+# rping IWARP: server and client, unmodified, on a port of this moment.
+rping() {
+  local iwarp=${1:-iwarp} port=$((20000 + RANDOM % 10000)) server
+  as_nobody "$iwarp" run rping -s -a 127.0.0.1 -p $port -C 10 &
+  server=$!
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    if grep -qi ":$(printf %04X $port) " /proc/net/tcp; then break; fi
+    sleep 0.5
+  done
+  as_nobody "$iwarp" run rping -c -a 127.0.0.1 -p $port -C 10 -v | tail -n 1
+  wait $server
+  echo "rping: both ends passed"
+}
+
+# consumer FOLDER EXAMPLE: a stranger's programs by CMake, and the example by pkg-config.
+consumer() {
+  cmake -S "$1" -B /tmp/consumer -DEXAMPLE="$2" --log-level=NOTICE
+  cmake --build /tmp/consumer >/dev/null
+  /tmp/consumer/consumer
+  /tmp/consumer/example
+  # shellcheck disable=SC2046
+  g++ -std=c++23 -o /tmp/example "$2" $(pkg-config --cflags --libs iwarp)
+  /tmp/example
+}
+
+# purge PACKAGE...: nothing of them is left.
+purge() {
+  apt-get -qq -y -o Dpkg::Use-Pty=0 purge "$@" >/dev/null
+  local left
+  left=$(find /usr /etc /var/lib/dpkg/info /var/lib/iwarp -xdev -name '*iwarp*' 2>/dev/null || true)
+  if [ -n "$left" ]; then echo "left over: $left"; return 1; fi
+  echo "purged: nothing is left"
+}
+
+"$@"

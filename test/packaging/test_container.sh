@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The container image, built from the archive and a local root file system (no registry of images);
+# the layer idiom in a second image; programs in both as an ordinary user, with all capabilities
+# dropped, on a read-only root. By podman where it can run containers, else by unshare and setpriv on
+# the image's files: the output says which.
+# Usage: test_container.sh SOURCE_DIR
+set -euo pipefail
+source=$1
+source "$source/test/packaging/support.sh"
+command -v buildah >/dev/null || skip "buildah is not installed"
+
+archive=$("$source/.ci/package" bookworm archive | grep '\.tar\.xz$')
+store=(--root "$scratch/store" --runroot "$scratch/run" --storage-driver vfs)
+
+# from_chroot NAME SUITE KIND: an image of that chroot.
+from_chroot() {
+  local working
+  working=$(buildah "${store[@]}" from scratch)
+  buildah "${store[@]}" add --quiet "$working" "$(chroot_tar "$2" "$3")" / >/dev/null
+  buildah "${store[@]}" commit --quiet --rm "$working" "localhost/$1" >/dev/null
+}
+
+build() { buildah "${store[@]}" build --quiet --isolation chroot --pull-never "$@" >/dev/null; }
+
+step "base image from the chroot's tar file"
+from_chroot base bookworm bare
+
+step "build the image by Containerfile"
+mkdir "$scratch/context"
+cp "$archive" "$scratch/context/"
+build -f "$source/Containerfile" -t localhost/iwarp --build-arg BASE=localhost/base \
+  --build-arg ARCHIVE="$(basename "$archive")" "$scratch/context"
+
+step "build an image that takes it as a layer"
+cat >"$scratch/context/Containerfile" <<'TEXT'
+FROM localhost/base
+COPY --from=localhost/iwarp /opt/iwarp /opt/iwarp
+ENV PATH=/opt/iwarp/bin:/usr/sbin:/usr/bin:/sbin:/bin
+TEXT
+build -f "$scratch/context/Containerfile" -t localhost/layered "$scratch/context"
+
+# What runs in the image: the demo, and rdma-core's rping on both ends.
+try='iwarp demo -q | tail -n 1
+iwarp run rping -s -a 127.0.0.1 -p 7471 -C 5 & server=$!
+sleep 2
+iwarp run rping -c -a 127.0.0.1 -p 7471 -C 5 && wait $server && echo "rping: both ends passed"
+if touch /here 2>/dev/null; then echo "the root can be written to"; exit 1; fi
+grep -E "^(Uid|CapEff|CapBnd|NoNewPrivs)" /proc/self/status'
+
+by_podman() {
+  podman "${store[@]}" run --rm --pull never --cap-drop all --security-opt no-new-privileges \
+    --read-only --network none --cgroups disabled --user 65534:65534 --entrypoint /bin/sh \
+    "localhost/$1" -ec "$try"
+}
+
+by_unshare() {
+  local working root
+  working=$(buildah "${store[@]}" from --pull-never "localhost/$1")
+  root=$(buildah "${store[@]}" mount "$working")
+  unshare --mount --net --pid --fork --kill-child --propagation private bash -ec '
+    ip link set lo up
+    mount --bind "$1" "$1"
+    mount -t proc proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    mount -o remount,bind,ro "$1"
+    exec chroot "$1" /usr/bin/env -i PATH=/opt/iwarp/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+      setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all \
+      --no-new-privs /bin/sh -ec "$2"' by_unshare "$root" "$try"
+  buildah "${store[@]}" rm "$working" >/dev/null
+}
+
+how=by_unshare
+if command -v podman >/dev/null &&
+  podman "${store[@]}" run --rm --pull never --network none --cgroups disabled \
+    --entrypoint /bin/true localhost/base >"$scratch/podman.log" 2>&1; then
+  how=by_podman
+else
+  echo "podman cannot run containers here: $(tail -n 1 "$scratch/podman.log" 2>/dev/null)"
+fi
+for image in iwarp layered; do
+  step "run localhost/$image $how"
+  $how $image
+done
+step done

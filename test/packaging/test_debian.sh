@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The Debian packages of one release: built in its chroot, read by lintian, installed by apt in a
+# fresh chroot with what they say they need and no more, used by an ordinary user, purged.
+# Usage: test_debian.sh SOURCE_DIR SUITE
+set -euo pipefail
+source=$1 suite=$2
+source "$source/test/packaging/support.sh"
+
+step "build packages for $suite"
+"$source/.ci/package" "$suite" package >"$scratch/list"
+mapfile -t packages < <(grep '\.deb$' "$scratch/list")
+[ ${#packages[@]} = 2 ]
+for package in "${packages[@]}"; do
+  echo "$(basename "$package"): $(stat -c %s "$package") octets, $(dpkg-deb -f "$package" Depends)"
+done
+
+if command -v lintian >/dev/null; then
+  step lintian
+  lintian --allow-root --fail-on error "${packages[@]}"
+else
+  echo "NOT CHECKED: lintian is not installed"
+fi
+
+step "install iwarp, use it"
+fresh_chroot "$suite" minimal
+mkdir "$scratch/root/packages"
+cp "${packages[@]}" "$scratch/root/packages/"
+inside get '/packages/iwarp_*.deb'
+inside first_use
+inside get rdmacm-utils
+inside rping
+
+step "install libiwarp-dev, build with it"
+inside get '/packages/libiwarp-dev_*.deb' g++ cmake make pkg-config
+save_fetched
+cp -r "$source/test/packaging/consumer" "$scratch/root/consumer"
+cp "$source/apps/examples/hello_send.cpp" "$scratch/root/"
+inside consumer /consumer /hello_send.cpp
+
+step purge
+inside purge iwarp libiwarp-dev
+step done
