@@ -63,7 +63,7 @@ TEST_CASE("a bound port is ours alone, whatever others ask for, until it is let 
 }
 
 TEST_CASE("what cannot be bound is said at once") {
-  CHECK_EQ(error_of({"192.0.2.1", 0}), make_error_code(Errc::kAddressInvalid));
+  CHECK(error_of({"192.0.2.1", 0}) == std::errc::address_not_available);
   CHECK_EQ(error_of({"no.such.host.invalid", 0}), make_error_code(Errc::kAddressInvalid));
 }
 

@@ -16,13 +16,22 @@ bool flushed_behind_success(const WorkCompletion& before, const WorkCompletion& 
 
 }  // namespace
 
-// The slot of the request is free again only now. [VRB-42]
-void CompletionQueue::Entry::reap() const {
-  if (reaped.counter != nullptr) reaped.counter->store(reaped.value, std::memory_order_release);
-}
+struct CompletionQueue::Entry {
+  WorkCompletion wc;
+  Reaped reaped;
+
+  // The slot of the request is free again only now. [VRB-42]
+  void reap() const {
+    if (reaped.counter != nullptr) reaped.counter->store(reaped.value, std::memory_order_release);
+  }
+};
+
+struct CompletionQueue::Ring : boost::circular_buffer<Entry> {};
 
 CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> notify)
-    : capacity_(capacity), notify_(std::move(notify)) {}
+    : capacity_(capacity), notify_(std::move(notify)), ring_(std::make_unique<Ring>()) {}
+
+CompletionQueue::~CompletionQueue() = default;
 
 std::size_t CompletionQueue::poll(std::span<WorkCompletion> out, Flushed flushed) {
   if (size_.load(std::memory_order_acquire) == 0) {
@@ -37,15 +46,15 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
   bool fire = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto room = std::min(out.size(), ring_.size());
+    const auto room = std::min(out.size(), ring_->size());
     for (; n < room; ++n) {
       const bool apart = flushed == Flushed::kApart && n != 0;
-      if (apart && flushed_behind_success(out[n - 1], ring_[n].wc)) break;
-      out[n] = ring_[n].wc;
-      ring_[n].reap();
+      if (apart && flushed_behind_success(out[n - 1], (*ring_)[n].wc)) break;
+      out[n] = (*ring_)[n].wc;
+      (*ring_)[n].reap();
     }
-    ring_.erase_begin(n);
-    size_.store(ring_.size(), std::memory_order_release);
+    ring_->erase_begin(n);
+    size_.store(ring_->size(), std::memory_order_release);
     // Who gets less than it asked for may take the queue for empty, and sleep.
     fire = n < room && armed_ != Armed::kNo;
     if (fire) armed_ = Armed::kNo;
@@ -56,7 +65,7 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
 
 std::error_code CompletionQueue::resize(std::size_t capacity) {
   const std::lock_guard lock(mutex_);
-  if (capacity == 0 || capacity < ring_.size()) return make_error_code(Errc::kInvalidArgument);
+  if (capacity == 0 || capacity < ring_->size()) return make_error_code(Errc::kInvalidArgument);
   capacity_.store(capacity, std::memory_order_relaxed);
   return {};
 }
@@ -76,12 +85,12 @@ bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Re
   {
     const std::lock_guard lock(mutex_);
     const bool lost = overflowed_.load(std::memory_order_relaxed);
-    if (lost || ring_.size() == capacity() || !make_room(ring_)) {
+    if (lost || ring_->size() == capacity() || !make_room(*ring_)) {
       overflowed_.store(true, std::memory_order_relaxed);
       return false;
     }
-    ring_.push_back({.wc = wc, .reaped = reaped});
-    size_.store(ring_.size(), std::memory_order_release);
+    ring_->push_back({.wc = wc, .reaped = reaped});
+    size_.store(ring_->size(), std::memory_order_release);
     // Errors count as solicited. [VRB-52]
     fire = armed_ == Armed::kNext || (armed_ == Armed::kSolicited && solicited_or_error);
     if (fire) armed_ = Armed::kNo;
@@ -92,7 +101,7 @@ bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Re
 
 void CompletionQueue::forget(const std::atomic<std::uint64_t>* counter) {
   const std::lock_guard lock(mutex_);
-  for (auto& entry : ring_) {
+  for (auto& entry : *ring_) {
     if (entry.reaped.counter == counter) entry.reaped = {};
   }
 }
@@ -104,13 +113,13 @@ void CompletionQueue::drop_failed(std::uint32_t qp_num) {
     entry.reap();
     return true;
   };
-  ring_.erase(std::remove_if(ring_.begin(), ring_.end(), dropped), ring_.end());
-  size_.store(ring_.size(), std::memory_order_release);
+  ring_->erase(std::remove_if(ring_->begin(), ring_->end(), dropped), ring_->end());
+  size_.store(ring_->size(), std::memory_order_release);
 }
 
 bool CompletionQueue::has_success(std::uint32_t qp_num) {
   const std::lock_guard lock(mutex_);
-  return std::any_of(ring_.begin(), ring_.end(), [qp_num](const Entry& entry) {
+  return std::any_of(ring_->begin(), ring_->end(), [qp_num](const Entry& entry) {
     return entry.wc.qp_num == qp_num && entry.wc.status == WcStatus::kSuccess;
   });
 }

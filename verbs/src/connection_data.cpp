@@ -132,8 +132,7 @@ void Connection::begin_early() {
   if (!arrival || arrival->hold) return;
   f.deframer.place(arrival->header.size(), arrival->target);
   f.early_target = arrival->target;
-  f.early_write = rdmap::find_opcode(arrival->header.rsvd_ulp & rdmap::kOpcodeMask) ==
-                  &rdmap::info(rdmap::Opcode::kWrite);
+  f.early_write = f.stream.arriving().opcode == rdmap::Opcode::kWrite;
   f.began_early = true;
 }
 

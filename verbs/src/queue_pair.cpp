@@ -27,31 +27,6 @@ std::error_code check_extension(const SendWr& wr) {
   return {};
 }
 
-// What kind of message a Terminate echoes the DDP header of.
-const rdmap::OpcodeInfo* echoed(const rdmap::Terminate& t) {
-  if (!t.segment) return nullptr;
-  const bytes::View octets(t.segment->ddp_header);
-  const auto header = ddp::decode_segment_header(octets.first(t.segment->ddp_header_size));
-  return header ? rdmap::find_opcode(header->rsvd_ulp & rdmap::kOpcodeMask) : nullptr;
-}
-
-// RDMAP's own errors say by their echo which kind of request they are about: a Read Request comes
-// back with its RDMA header, an Atomic Request with DDP's alone. [EXT-61]
-bool is_about_read(const rdmap::Terminate& t) {
-  return t.segment && t.segment->rdma_header_size != 0;
-}
-bool is_about_atomic(const rdmap::Terminate& t) {
-  return t.fault.layer == bytes::Layer::kRdma &&
-         echoed(t) == &rdmap::info(rdmap::Opcode::kAtomicRequest);
-}
-
-// Requests, responses and Immediates have buffers of their own that they can be too long for.
-bool send_was_too_long(const rdmap::Terminate& t) {
-  const auto* row = echoed(t);
-  return t.fault == ddp::kUntaggedTooLong && row != nullptr && !row->tagged &&
-         row->qn == rdmap::kSendQueue && !rdmap::is_immediate(row->opcode);
-}
-
 bool flushes(QpState state) {
   return state == QpState::kError || state == QpState::kTerminate || state == QpState::kClosing;
 }
@@ -175,7 +150,7 @@ std::error_code QueuePair::enqueue(const SendWr& wr) {
   slot.flags = wr.flags;
   slot.stage = SendSlot::Stage::kPosted;
   slot.status = WcStatus::kSuccess;
-  slot.sgl.assign(wr.sgl.begin(), wr.sgl.end());
+  slot.sgl = SgeList(wr.sgl.begin(), wr.sgl.end());
   slot.remote = wr.remote;
   slot.invalidate = wr.invalidate;
   slot.registration = wr.registration;
@@ -335,7 +310,9 @@ void QueuePair::terminate_sent(const rdmap::Terminate& terminate) {
     impl_->terminate_sent = terminate;
   }
   // A Send that was too long for its buffer is that receive's error. [VRB-38]
-  if (send_was_too_long(terminate) && impl_->receive) {
+  const bool too_long = terminate.fault == ddp::kUntaggedTooLong &&
+                        rdmap::subject_of(terminate) == rdmap::Subject::kSend;
+  if (too_long && impl_->receive) {
     complete_receive({.status = WcStatus::kLocalLength, .opcode = WcOpcode::kRecv});
   }
   async(AsyncEventType::kTerminateSent, terminate);  // [RDMAP-91] [DDP-91] [VRB-55]
@@ -354,8 +331,9 @@ void QueuePair::terminate_received(const rdmap::Terminate& terminate) {
 // Responses come in order: an error about a Read is the oldest unfinished Read's, one about an
 // atomic the oldest atomic's. [VRB-54] [EXT-61]
 void QueuePair::blame(const rdmap::Terminate& terminate) {
-  const bool read = is_about_read(terminate);
-  const bool atomic = is_about_atomic(terminate);
+  const auto subject = rdmap::subject_of(terminate);
+  const bool read = subject == rdmap::Subject::kRead;
+  const bool atomic = subject == rdmap::Subject::kAtomic;
   for (auto s = impl_->retired.load(); s < impl_->started; ++s) {
     SendSlot& slot = impl_->slot(s);
     if (!(read && slot.is_read()) && !(atomic && slot.is_atomic())) continue;

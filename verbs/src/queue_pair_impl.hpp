@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <boost/container/static_vector.hpp>
 #include <new>
 
 #include "iwarp/verbs/queue_pair.hpp"

@@ -6,8 +6,12 @@
 
 namespace iwarp::verbs {
 
+struct ReceiveQueue::Ring : boost::circular_buffer<PostedReceive> {};
+
 ReceiveQueue::ReceiveQueue(std::size_t max_wr, std::size_t max_sge)
-    : max_wr_(max_wr), max_sge_(max_sge) {}
+    : max_wr_(max_wr), max_sge_(max_sge), ring_(std::make_unique<Ring>()) {}
+
+ReceiveQueue::~ReceiveQueue() = default;
 
 std::error_code ReceiveQueue::post(const RecvWr& wr) {
   if (wr.sgl.size() > max_sge_) return make_error_code(Errc::kTooManySge);
@@ -17,24 +21,24 @@ std::error_code ReceiveQueue::post(const RecvWr& wr) {
   const std::lock_guard lock(mutex_);
   const auto free_from = reuse_at_once_ ? taken_ : reaped_.load(std::memory_order_acquire);
   if (posted_ - free_from >= max_wr_) return make_error_code(Errc::kQueueFull);
-  if (!make_room(ring_)) return std::make_error_code(std::errc::not_enough_memory);
-  ring_.push_back({.wr_id = wr.wr_id, .sgl = SgeList(wr.sgl.begin(), wr.sgl.end())});
+  if (!make_room(*ring_)) return std::make_error_code(std::errc::not_enough_memory);
+  ring_->push_back({.wr_id = wr.wr_id, .sgl = SgeList(wr.sgl.begin(), wr.sgl.end())});
   ++posted_;
   return {};
 }
 
 std::optional<PostedReceive> ReceiveQueue::take() {
   const std::lock_guard lock(mutex_);
-  if (ring_.empty()) return std::nullopt;
-  std::optional<PostedReceive> out(ring_.front());
-  ring_.pop_front();
+  if (ring_->empty()) return std::nullopt;
+  std::optional<PostedReceive> out(ring_->front());
+  ring_->pop_front();
   ++taken_;
   return out;
 }
 
 std::size_t ReceiveQueue::size() const {
   const std::lock_guard lock(mutex_);
-  return ring_.size();
+  return ring_->size();
 }
 
 SharedReceiveQueue::SharedReceiveQueue(PdId pd, const Limits& limits,

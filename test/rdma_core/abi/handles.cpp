@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the inline functions of verbs.h, and libraries that were compiled with them, rely on behind
 // the handles; and the small functions. Linked to the distribution's libraries, run on ours.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>

@@ -46,6 +46,8 @@ std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, P
 }
 
 std::error_code known_or_own(const std::error_code& error) {
+  // There is such an address, only not here: not to be mistaken for a name that is unknown.
+  if (error == std::errc::address_not_available) return error;
   const auto known = to_errc(error);
   return known == Errc::kSystem ? error : known;
 }
@@ -86,7 +88,7 @@ std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRang
       return BoundSocket(socket->release(), std::move(local));
     }
     last = known_or_own(socket.error());
-    if (last != Errc::kAddressInvalid) break;
+    if (last != Errc::kAddressInvalid && last != std::errc::address_not_available) break;
   }
   return std::unexpected(last);
 }

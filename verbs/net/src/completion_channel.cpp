@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // So many short sleeps, one after the other, are worth a vigil.
-constexpr unsigned kOften = 8;
+constexpr unsigned kLongStreak = 8;
 constexpr auto kShort = std::chrono::milliseconds(5);
 constexpr int kLongestMs = 10;  // of one sleep of a vigil; then the workers take over
 
@@ -57,7 +57,7 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::wait(std::chrono::mill
   if (!mine || timeout.count() == 0) return Channel::wait(timeout);
   const auto start = Clock::now();
   std::optional<verbs::CompletionQueue*> out;
-  if (vigil_->streak >= kOften) out = keep_vigil();
+  if (vigil_->streak >= kLongStreak) out = keep_vigil();
   if (!out) out = Channel::wait(timeout);
   const bool is_short = out.has_value() && Clock::now() - start < kShort;
   vigil_->streak = is_short ? vigil_->streak + 1 : 0;

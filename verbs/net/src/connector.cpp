@@ -105,7 +105,7 @@ void Connector::resolve() {
                             const std::lock_guard lock(self->mutex_);
                             if (self->over_) return;
                             if (error) {
-                              self->fail(fmt::format("cannot resolve {}", self->to_.host),
+                              self->fail(fmt::format("unknown host {}", self->to_.host),
                                          to_std(error));
                               return;
                             }

@@ -12,7 +12,7 @@ namespace iwarp::net {
 namespace {
 
 // Out of descriptors: those in use must be closed first, which nothing tells us.
-constexpr auto kPause = std::chrono::milliseconds(20);
+constexpr auto kRetryPause = std::chrono::milliseconds(20);
 constexpr std::size_t kTidyFrom = 64;
 constexpr int kAcceptsPerTurn = 64;
 
@@ -86,7 +86,7 @@ void Acceptor::accept_all() {
 }
 
 void Acceptor::pause() {
-  timer_.expires_after(kPause);
+  timer_.expires_after(kRetryPause);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
     const std::lock_guard lock(self->mutex_);
     if (!cancelled && !self->closed_) self->wait();

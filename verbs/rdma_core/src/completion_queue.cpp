@@ -21,7 +21,7 @@ namespace {
 
 // Somebody who polls in vain so often leaves the processor to others: on small machines these are
 // the ones it waits for.
-constexpr unsigned kPatience = 4;
+constexpr unsigned kPollsInVain = 4;
 
 void retain(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_add(1); }
 void release(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_sub(1); }
@@ -100,7 +100,7 @@ void be_polite(Cq& cq, bool found) {
     return;
   }
   const auto empty = cq.empty_polls.load(std::memory_order_relaxed);
-  if (empty < kPatience) {
+  if (empty < kPollsInVain) {
     cq.empty_polls.store(empty + 1, std::memory_order_relaxed);
   } else {
     sched_yield();

@@ -10,8 +10,6 @@
 namespace iwarp::rdma_core {
 namespace {
 
-[[noreturn]] void fail(int code) { throw std::system_error(code, std::generic_category()); }
-
 void check(const ibv_cq_init_attr_ex& attr) {
   if ((attr.wc_flags & ~std::uint64_t{IBV_WC_STANDARD_FLAGS}) != 0) {
     fail(refused("a field of IBV_CREATE_CQ_SUP_WC_FLAGS beyond IBV_WC_STANDARD_FLAGS",

@@ -10,6 +10,7 @@
 #include "device_ops.hpp"
 #include "errno_table.hpp"
 #include "iwarp/mpa/startup.hpp"
+#include "iwarp/version.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "port.hpp"
@@ -70,7 +71,7 @@ std::uint64_t guid() {
 
 ibv_device_attr device_attributes() {
   ibv_device_attr out{};
-  std::strncpy(out.fw_ver, IWARP_VERSION, sizeof out.fw_ver - 1);
+  std::strncpy(out.fw_ver, kVersion, sizeof out.fw_ver - 1);
   out.node_guid = guid();
   out.sys_image_guid = out.node_guid;
   out.max_mr_size = ~std::uint64_t{0};

@@ -16,8 +16,6 @@
 namespace iwarp::rdma_core {
 namespace {
 
-[[noreturn]] void fail(int code) { throw std::system_error(code, std::generic_category()); }
-
 void check_type(ibv_qp_type type) {
   switch (type) {
     case IBV_QPT_RC:

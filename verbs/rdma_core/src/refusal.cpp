@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string_view>
+#include <system_error>
 
 #include "settings.hpp"
 
@@ -37,6 +38,8 @@ int refused(const char* what, const char* why) {
   refuse(what, why);
   return EOPNOTSUPP;
 }
+
+void fail(int code) { throw std::system_error(code, std::generic_category()); }
 
 void log_connection(const std::string& line) {
   if (settings().log == Log::kConnections) say(line);

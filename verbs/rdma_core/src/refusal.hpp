@@ -11,6 +11,8 @@ namespace iwarp::rdma_core {
 void refuse(const char* what, const char* why);
 /// refuse(), and the errno for it: EOPNOTSUPP.
 int refused(const char* what, const char* why);
+/// Throws std::system_error with this errno, which the C interface turns back into one.
+[[noreturn]] void fail(int code);
 /// What becomes of connections, with IWARP_LOG=connections.
 void log_connection(const std::string& line);
 

@@ -12,8 +12,6 @@
 namespace iwarp::rdma_core {
 namespace {
 
-[[noreturn]] void fail(int code) { throw std::system_error(code, std::generic_category()); }
-
 Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   if (attr.max_wr == 0 || attr.max_wr > kMaxWr || attr.max_sge > kMaxSge ||
       !pd.context.core.alive()) {

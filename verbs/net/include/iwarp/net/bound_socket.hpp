@@ -42,8 +42,8 @@ struct PortRange {
 };
 
 /// Binds to `at`, which resolves to an address of this machine. Port 0: the lowest free one of
-/// `range`, or without a range one that the system chooses. Errc::kAddressInUse, kAddressInvalid,
-/// or the system's own (EACCES for a port that needs privileges).
+/// `range`, or without a range one that the system chooses. Errc::kAddressInUse, kAddressInvalid
+/// (unknown), or the system's own (EADDRNOTAVAIL for one of another machine, EACCES).
 std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range = {});
 
 }  // namespace iwarp::net
