@@ -6,7 +6,9 @@
 
 #include <cstdio>
 #include <deque>
+#include <sstream>
 
+#include "command_line/parse.hpp"
 #include "common/options.hpp"
 #include "common/server.hpp"
 #include "common/session.hpp"
@@ -28,11 +30,12 @@ constexpr Timeout kPatience = 30s;
 struct Options {
   CommonOptions common;
   std::string address;
+  std::string cell_list;  // as on the command line
   std::vector<std::string> cells;
   std::string ending = "close";
   unsigned connections = 1;
   unsigned messages = 0;  // not the dance: so many Sends each way
-  std::uint32_t size = 100;
+  std::uint64_t size = 100;
 };
 
 class SessionLink final : public Link {
@@ -99,7 +102,7 @@ class SessionLink final : public Link {
       for (;;) progress();
     } catch (const PeerGone&) {
       session_.await_close();  // what ended it is known once the queue pair has come to rest
-      return session_.end_reason();
+      return end_reason(session_.qp());
     }
   }
 
@@ -202,7 +205,7 @@ void follow_connection(const Options& options, net::Rnic& rnic, net::ConnectRequ
   }
   session.await_close();
   const auto ended = session.qp().query();
-  if (ended.terminate_sent || ended.terminate_received) log_line("end " + session.end_reason());
+  if (ended.terminate_sent || ended.terminate_received) log_line("end " + end_reason(session.qp()));
 }
 
 int run_listen(const Options& options) {
@@ -214,27 +217,49 @@ int run_listen(const Options& options) {
   return 0;
 }
 
-void describe(CLI::App& command, Options& options) {
-  command.add_option("ADDRESS", options.address, "HOST:PORT")->required();
-  command.add_option("--messages", options.messages, "Instead of the dance: Sends each way");
-  command.add_option("--size", options.size, "With --messages: octets of each");
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) out.push_back(part);
+  return out;
+}
+
+void describe(cli::Command& command, Options& options) {
+  command.argument("ADDRESS", options.address, "HOST:PORT").required();
+  command.number("--messages", "N", options.messages, {0, 1e6},
+                 "Instead of the dance: Sends each way");
+  command.size("--size", options.size, {0, 1 << 20}, "With --messages: octets of each");
   add_common_options(command, options.common);
 }
 
+cli::Command connect_command(Options& options) {
+  cli::Command connect("connect", "Lead");
+  describe(connect, options);
+  connect.text("--cells", "CELLS", options.cell_list, "out:write:4096,in:send:0,...");
+  connect.number("--connections", "N", options.connections, {1, 1e6}, "One after the other");
+  connect.text("--ending", "HOW", options.ending,
+               "close, write-unknown, read-unknown or write-dead");
+  connect.run = [&options](const cli::Given&) {
+    options.cells = split(options.cell_list);
+    return run_connect(options);
+  };
+  return connect;
+}
+
+cli::Command listen_command(Options& options) {
+  cli::Command listen("listen", "Follow, until interrupted");
+  describe(listen, options);
+  listen.run = [&options](const cli::Given&) { return run_listen(options); };
+  return listen;
+}
+
 int run(int argc, char** argv) {
-  CLI::App app("Our end of the interop tests with kernel siw");
-  app.require_subcommand(1);
   Options options;
-  auto* const connect = app.add_subcommand("connect", "Lead");
-  auto* const listen = app.add_subcommand("listen", "Follow, until interrupted");
-  describe(*connect, options);
-  describe(*listen, options);
-  connect->add_option("--cells", options.cells, "out:write:4096,in:send:0,...")->delimiter(',');
-  connect->add_option("--connections", options.connections, "One after the other");
-  connect->add_option("--ending", options.ending,
-                      "close, write-unknown, read-unknown or write-dead");
-  CLI11_PARSE(app, argc, argv);
-  return connect->parsed() ? run_connect(options) : run_listen(options);
+  cli::Command root("siw_matrix", "Our end of the interop tests with kernel siw");
+  root.commands = {connect_command(options), listen_command(options)};
+  const auto invocation = cli::parse(root, argc, argv);
+  if (!invocation) throw UsageError(invocation.error().text);
+  return invocation->path.back()->run(invocation->given);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures that CaptureTap writes, read by tshark: every frame is recognised, every CRC is good, no
 // dissector stumbles and TCP looks like TCP. Without tshark the test says so and counts as skipped.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include "tshark.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The refusals that tests ask for need not be seen.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cstdlib>

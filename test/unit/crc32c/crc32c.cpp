@@ -2,7 +2,6 @@
 // CRC32c: every kernel this processor supports against the published vectors (RFC 3720 B.4) and
 // against a bit-by-bit reference at all small lengths, alignments and splits. Speed is the
 // benchmark's business.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "iwarp/crc32c/crc32c.hpp"
 
 #include <doctest/doctest.h>

@@ -14,7 +14,7 @@ using bytes::Scatter;
 using mpa::Deframer;
 using mpa::Step;
 
-constexpr std::size_t kHeader = 14;
+constexpr std::size_t kDdpHeader = 14;
 
 enum class Fate { kStage, kPlace, kPlaceLate, kAbandon };
 
@@ -26,7 +26,7 @@ class Receiver {
 
   void run(View stream) {
     while (index_ < sent_.size()) {
-      const auto step = deframer_.next(kHeader);
+      const auto step = deframer_.next(kDdpHeader);
       REQUIRE(step);
       if (*step == Step::kNeedMore) {
         decide_late();
@@ -50,9 +50,9 @@ class Receiver {
   void on_partial() {
     const View ulpdu(sent_[index_]);
     REQUIRE(deframer_.ulpdu_length() == ulpdu.size());
-    const std::size_t prefix = std::min(kHeader, ulpdu.size());
+    const std::size_t prefix = std::min(kDdpHeader, ulpdu.size());
     REQUIRE(std::ranges::equal(deframer_.prefix(), ulpdu.first(prefix)));
-    if (ulpdu.size() < kHeader) return;
+    if (ulpdu.size() < kDdpHeader) return;
     fate_ = static_cast<Fate>(random_() % 4);
     open_ = fate_ != Fate::kStage;
     if (fate_ == Fate::kPlace || fate_ == Fate::kAbandon) place();
@@ -71,10 +71,10 @@ class Receiver {
   }
 
   void place() {
-    target_.assign(sent_[index_].size() - kHeader, std::byte{0});
+    target_.assign(sent_[index_].size() - kDdpHeader, std::byte{0});
     const std::size_t half = target_.size() / 2;
     const Span target(target_);
-    deframer_.place(kHeader, Scatter{target.first(half), target.subspan(half)});
+    deframer_.place(kDdpHeader, Scatter{target.first(half), target.subspan(half)});
     placed_ = true;
   }
 
@@ -87,7 +87,7 @@ class Receiver {
       REQUIRE(std::ranges::count(target_, std::byte{0}) ==
               static_cast<std::ptrdiff_t>(target_.size()));
     } else {
-      REQUIRE(std::ranges::equal(target_, ulpdu.subspan(kHeader)));
+      REQUIRE(std::ranges::equal(target_, ulpdu.subspan(kDdpHeader)));
     }
     ++seen_[abandoned_ ? Fate::kAbandon : placed_ ? fate_ : Fate::kStage];
     deframer_.consume();

@@ -5,15 +5,6 @@
 namespace iwarp::mpa::test {
 namespace {
 
-constexpr EnhancedWord kClientServer{.ird = 4, .ord = 4};
-
-/// A responder that got these octets in one piece.
-Startup after(const StartupOptions& options, bytes::View octets_in) {
-  auto end = listening(options);
-  end.receive(octets_in, kStart);
-  return end;
-}
-
 TEST_CASE("a responder is silent until it got a whole valid Request [MPA-83]") {
   auto end = listening();
   CHECK(end.state() == StartupState::kAwaitRequest);

@@ -8,14 +8,6 @@
 namespace iwarp::mpa::test {
 namespace {
 
-constexpr EnhancedWord kClientServer{.ird = 4, .ord = 4};
-
-Startup after(const StartupOptions& options, bytes::View octets_in) {
-  auto end = listening(options);
-  end.receive(octets_in, kStart);
-  return end;
-}
-
 TEST_CASE("the responder's ORD is cut to the initiator's IRD [EMPA-17, EMPA-18]") {
   for (const std::uint16_t wish : {std::uint16_t{3}, std::uint16_t{4}, std::uint16_t{5}}) {
     auto end = after({}, enhanced_frame(FrameKind::kRequest, kClientServer));

@@ -26,6 +26,7 @@ using Octets = std::vector<std::byte>;
 using namespace std::chrono_literals;
 
 inline constexpr TimePoint kStart{};
+inline constexpr EnhancedWord kClientServer{.ird = 4, .ord = 4};
 inline const std::string kRequestKey = "4d504120 49442052 65712046 72616d65 ";
 inline const std::string kReplyKey = "4d504120 49442052 65702046 72616d65 ";
 
@@ -119,6 +120,13 @@ inline void check_failed(const Startup& end, const Fault& fault) {
   CHECK(end.failure()->fault == fault);
   CHECK(end.transmit().empty());
   CHECK_FALSE(end.timeout());
+}
+
+/// A responder that got these octets in one piece.
+inline Startup after(const StartupOptions& options, bytes::View octets_in) {
+  auto end = listening(options);
+  end.receive(octets_in, kStart);
+  return end;
 }
 
 }  // namespace iwarp::mpa::test

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""clang-tidy 19 over the libraries and the command, with the checks of .clang-tidy; every finding is
+an error. Reads the units of a configured build, of which each is several sources in one, so headers
+are read once for all of them.
+Usage: check_tidy.py BUILD_DIR [PARTS]
+With PARTS only the units with a source that differs from origin/main, and of the rest one of so many
+parts, another one each day. IWARP_LONG=1 adds the analyzer, many minutes."""
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHECKED = re.compile(r"(mpa|ddp|rdmap|verbs|offload_model|apps)/.*\.cpp$")
+
+
+def sources_of(unit):
+    """The sources of ours in this unit, relative to the root."""
+    path = pathlib.Path(unit)
+    found = [unit]
+    if path.name.startswith("unity_"):
+        found = re.findall(r'#include "([^"]+)"', path.read_text())
+    names = [os.path.relpath(name, ROOT) for name in found]
+    return [name for name in names if CHECKED.match(name)]
+
+
+def changed():
+    """What differs from origin/main; None when that is not known here."""
+    done = subprocess.run(["git", "diff", "--name-only", "origin/main...HEAD"], cwd=ROOT,
+                          capture_output=True, text=True, check=False)
+    return set(done.stdout.split()) if done.returncode == 0 else None
+
+
+def chosen(units, parts):
+    if parts == 1:
+        return units
+    touched = changed() or set()
+    today = datetime.date.today().toordinal() % parts
+    return [unit for number, unit in enumerate(units)
+            if number % parts == today or touched & set(sources_of(unit))]
+
+
+def tidy(build, unit):
+    command = ["clang-tidy-19", "--quiet", "-p", build, unit]
+    if os.environ.get("IWARP_LONG") != "1":
+        command.insert(1, "--checks=-clang-analyzer-*")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout or done.stderr
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        print(__doc__, file=sys.stderr)
+        return 2
+    build, parts = pathlib.Path(sys.argv[1]).resolve(), int((sys.argv + ["1"])[2])
+    commands = json.loads((build / "compile_commands.json").read_text())
+    units = sorted({c["file"] for c in commands if sources_of(c["file"])
+                    and "/conform/faults/" not in c["file"]})
+    some = chosen(units, parts)
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for status, text in pool.map(lambda unit: tidy(build, unit), some):
+            if status != 0:
+                bad += 1
+                print(text, end="", flush=True)
+    print(f"tidy: {len(some)} of {len(units)} units, {bad} with findings")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
