@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From a fresh Debian 12 or Ubuntu 24.04 to a test report: installs the packages that are missing,
+# From a fresh Debian to a test report: installs the packages that are missing,
 # configures, builds everything, runs the tests, and ends with one line of counts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,18 +8,22 @@ source apps/setup.sh
 
 usage() {
   cat <<'TEXT'
-usage: test/run.sh [--preset NAME] [--label REGEX] [-- CTEST_OPTION...]
-  --preset NAME   release (default), debug, asan, tsan or fuzz
+usage: test/run.sh [--preset NAME] [--label REGEX] [--build-only] [-- CTEST_OPTION...]
+  --preset NAME   release (default), dev, debug, asan, tsan or fuzz
   --label REGEX   only tests with a matching label, for example lint or threads
+  --build-only    runs nothing
   -- OPTION...    handed to ctest, for example: -- -R mpa --repeat until-fail:10
 environment:
   IWARP_LONG=1    also the long runs (large files, many clients, long simulations)
+  IWARP_SHORT=1   a third of what is tried against the kernel's siw
+  CI=true         warnings are errors
   IWARP_NO_GUEST=1  without the guest that runs the kernel's siw (200 MB of packages, QEMU)
 TEXT
 }
 
 preset=release
 label=
+build_only=
 ctest_options=(-j "$(nproc)")
 while [ $# -gt 0 ]; do
   case $1 in
@@ -27,13 +31,14 @@ while [ $# -gt 0 ]; do
       if [ $# -lt 2 ]; then echo "error: $1 needs a value" >&2; usage >&2; exit 2; fi
       if [ "$1" = --preset ]; then preset=$2; else label=$2; ctest_options+=(-L "$2"); fi
       shift 2 ;;
+    --build-only) build_only=1; shift ;;
     --) shift; ctest_options+=("$@"); break ;;
     -h | --help) usage; exit 0 ;;
     *) echo "error: unknown option $1" >&2; usage >&2; exit 2 ;;
   esac
 done
 case $preset in
-  release | debug | asan | tsan | fuzz) ;;
+  release | dev | debug | asan | tsan | fuzz) ;;
   *) echo "error: unknown preset $preset" >&2; usage >&2; exit 2 ;;
 esac
 
@@ -51,9 +56,11 @@ esac
 install_packages "${packages[@]}"
 # Of the labels in use, these need only a part of the tree.
 case $label in
-  threads | apps | rdma_core) configure_and_build "$preset" --target "label_$label" ;;
-  *) configure_and_build "$preset" ;;
+  threads | apps | rdma_core) configure_and_build "$preset" 500 --target "label_$label" ;;
+  *) configure_and_build "$preset" 700 ;;
 esac
+
+if [ -n "$build_only" ]; then exit 0; fi
 
 # GCC 12's ThreadSanitizer cannot map its shadow under strong address randomisation.
 run=()
@@ -66,12 +73,5 @@ started=$SECONDS
 status=0
 "${run[@]}" ctest --preset "$preset" --output-junit "$report" "${ctest_options[@]}" || status=$?
 
-# The counts stand in the first element: <testsuite tests="9" failures="0" skipped="1" ...>
-count() { grep -o -m1 "$1=\"[0-9]*\"" "$report" | tr -dc '0-9'; }
-summary="$preset: no report"
-if [ -f "$report" ]; then
-  summary="$preset: $(count tests) tests, $(count failures) failed, $(count skipped) skipped"
-fi
-summary="$summary, $((SECONDS - started)) s"
-echo "$summary" | tee "build/$preset/summary.txt"
+test/summary.py "$preset" "$report" "$((SECONDS - started))" | tee "build/$preset/summary.txt"
 exit "$status"
