@@ -8,37 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "common/counter_names.hpp"
 #include "common/error.hpp"
 #include "iwarp/offload_model/json_depth.hpp"
+#include "usage/observed_json.hpp"
 
 namespace iwarp::apps::cost {
-
-namespace {
-
-Json end_to_json(const Observed& end) {
-  Json out = Json::object();
-  for (const auto& [name, member] : counter_names()) out[name] = end.counters.*member;
-  out["segments_sent"] = end.segments_sent;
-  out["segments_received"] = end.segments_received;
-  out["context_switches"] = end.switches;
-  out["cpu_ns"] = end.cpu_ns;
-  return out;
-}
-
-Observed end_from(const Json& json) {
-  Observed out;
-  for (const auto& [name, member] : counter_names()) {
-    out.counters.*member = json.at(name).get<std::uint64_t>();
-  }
-  out.segments_sent = json.at("segments_sent").get<double>();
-  out.segments_received = json.at("segments_received").get<double>();
-  out.switches = json.at("context_switches").get<double>();
-  out.cpu_ns = json.at("cpu_ns").get<double>();
-  return out;
-}
-
-}  // namespace
 
 Json to_json(const Record& r) {
   // One by one: a nested list in braces takes the compiler seconds.
@@ -52,8 +26,8 @@ Json to_json(const Record& r) {
   out["read"] = r.read;
   out["cpus"] = r.cpus;
   out["seconds"] = r.seconds;
-  out["sender"] = end_to_json(r.tx);
-  out["receiver"] = end_to_json(r.rx);
+  out["sender"] = usage::to_json(r.tx);
+  out["receiver"] = usage::to_json(r.rx);
   return out;
 }
 
@@ -69,8 +43,8 @@ Record record_from(const Json& json) {
     out.read = json.at("read").get<std::uint64_t>();
     out.cpus = json.at("cpus").get<std::string>();
     out.seconds = json.at("seconds").get<double>();
-    out.tx = end_from(json.at("sender"));
-    out.rx = end_from(json.at("receiver"));
+    out.tx = usage::observed_from_json(json.at("sender"));
+    out.rx = usage::observed_from_json(json.at("receiver"));
     return out;
   } catch (const Json::exception& error) {
     throw Error(std::string("not a record of iwarp cost run: ") + error.what());

@@ -100,7 +100,6 @@ class Endpoint {
   void check_time(Clock::time_point deadline);
 
   const Plan& plan_;
-  const Side side_;
   std::uint64_t receives_ = 0;       ///< posted per lane
   std::uint64_t receive_slots_ = 0;  ///< different places for them
   std::uint64_t receive_size_ = 0;

@@ -50,7 +50,7 @@ std::vector<std::byte> index_octets(std::uint64_t index) {
 }  // namespace
 
 Endpoint::Endpoint(const Plan& plan, Side side)
-    : plan_(plan), side_(side), requests_(plan.depth), sges_(plan.depth) {
+    : plan_(plan), requests_(plan.depth), sges_(plan.depth) {
   const bool send = plan.test->operation == Operation::kSend;
   receives_ = data_receives(plan, side == Side::kServer) + kSignalReceives;
   // Unless it is looked at, what arrives may use the same memory as the messages of a stream do.

@@ -60,8 +60,11 @@ Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
       .plan = plan, .outcome = client.run(main_phase(plan), intervals), .client = {}, .server = {}};
   out.client = out.outcome.used;
   const auto answer = control.receive();
-  if (!answer.contains("usage")) throw Error("the server's report is not understood");
-  out.server = usage::observed_from_json(answer["usage"]);
+  try {
+    out.server = usage::observed_from_json(answer.at("usage"));
+  } catch (const Json::exception& error) {
+    throw Error(std::string("the server's report is not understood: ") + error.what());
+  }
   return out;
 }
 

@@ -10,7 +10,7 @@
 namespace iwarp::apps::usage {
 
 nlohmann::json to_json(const Observed& observed);
-/// Error: not what to_json() makes.
+/// nlohmann::json::exception: not what to_json() makes.
 Observed observed_from_json(const nlohmann::json& json);
 
 }  // namespace iwarp::apps::usage

@@ -55,6 +55,7 @@ TEST_CASE("each variable sets what its name says") {
                                      {"IWARP_FPDU", "max"},
                                      {"IWARP_PLACEMENT", "direct"},
                                      {"IWARP_EXTENSIONS", "off"},
+                                     {"IWARP_CONGESTION", "cubic"},
                                      {"IWARP_FIRST_FPDU_DELAY", "100"},
                                      {"IWARP_RECEIVE_HOLD", "0"},
                                      {"IWARP_PORT_RANGE", "20000-20999"},
@@ -69,6 +70,7 @@ TEST_CASE("each variable sets what its name says") {
   CHECK(s.connection.max_ulpdu == 64768);
   CHECK(s.connection.placement == verbs::Placement::kDirect);
   CHECK_FALSE(s.connection.startup.extensions);
+  CHECK(s.congestion == "cubic");
   CHECK(s.connection.first_fpdu_delay == std::chrono::milliseconds(100));
   CHECK(s.connection.receive_hold == std::chrono::milliseconds(0));
   REQUIRE(s.ports);
@@ -100,6 +102,7 @@ TEST_CASE("nonsense is named with its variable and its value, and changes nothin
       {"IWARP_FPDU", "1k"},
       {"IWARP_PLACEMENT", "none"},
       {"IWARP_EXTENSIONS", "on"},
+      {"IWARP_CONGESTION", "a_name_that_is_too_long"},
       {"IWARP_FIRST_FPDU_DELAY", "4001"},
       {"IWARP_RECEIVE_HOLD", "-1"},
       {"IWARP_RECEIVE_HOLD", "10s"},

@@ -44,6 +44,7 @@ net::ConnectOptions connect_options() {
   net::ConnectOptions out;
   out.connection = settings().connection;
   out.fall_back_to_revision_1 = settings().fall_back_to_revision_1;
+  out.congestion = settings().congestion;
   out.retry_refused_for = kRetryRefusedFor;
   out.tap = tap();
   return out;
@@ -52,6 +53,7 @@ net::ConnectOptions connect_options() {
 net::ListenOptions listen_options() {
   net::ListenOptions out;
   out.connection = settings().connection;
+  out.congestion = settings().congestion;
   out.tap = tap();
   return out;
 }

@@ -17,6 +17,7 @@ constexpr unsigned kMinFpdu = 128;
 constexpr unsigned kMaxFpdu = 64768;
 constexpr unsigned kMaxDelay = 4000;
 constexpr unsigned kMaxHold = 3'600'000;
+constexpr std::size_t kMaxCongestion = 15;  // TCP_CA_NAME_MAX and its zero
 constexpr std::chrono::milliseconds kDefaultHold = std::chrono::seconds(10);
 
 /// Sets what `text` says; false: it says nothing known.
@@ -31,6 +32,12 @@ struct Variable {
 bool number(std::string_view text, unsigned low, unsigned high, unsigned& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc{} && end == text.data() + text.size() && out >= low && out <= high;
+}
+
+/// A name that the system may know; whether it does, and permits it, a connection finds out.
+bool congestion(Settings& s, std::string_view text) {
+  s.congestion = text;
+  return text.size() <= kMaxCongestion;
 }
 
 bool on_off(std::string_view text, bool& out) {
@@ -149,6 +156,7 @@ constexpr std::array kVariables{
     Variable{"IWARP_FPDU", "emss, max or a number from 128 to 64768", fpdu},
     Variable{"IWARP_PLACEMENT", "verified or direct", placement},
     Variable{"IWARP_EXTENSIONS", "auto or off", extensions},
+    Variable{"IWARP_CONGESTION", "a name of at most 15 characters", congestion},
     Variable{"IWARP_FIRST_FPDU_DELAY", "milliseconds, at most 4000", first_fpdu_delay},
     Variable{"IWARP_RECEIVE_HOLD", "milliseconds, at most 3600000", receive_hold},
     Variable{"IWARP_PORT_RANGE", "LOW-HIGH, such as 20000-20999", port_range},

@@ -32,6 +32,7 @@ struct Settings {
   /// programs written for InfiniBand rely on its retries.
   verbs::ConnectionOptions connection;
   bool fall_back_to_revision_1 = true;
+  std::string congestion;                                        ///< empty: the system's
   std::string trace;                                             ///< file; empty: no trace
   std::optional<std::pair<std::uint16_t, std::uint16_t>> ports;  ///< for port 0; both inclusive
   OutOfBandPeers out_of_band = OutOfBandPeers::kLoopback;
