@@ -8,9 +8,9 @@ source apps/setup.sh
 
 usage() {
   cat <<'TEXT'
-usage: test/run.sh [--preset NAME] [--label REGEX] [--build-only] [-- CTEST_OPTION...]
+usage: test/run.sh [--preset NAME] [--label NAME]... [--build-only] [-- CTEST_OPTION...]
   --preset NAME   release (default), dev, debug, asan, tsan or fuzz
-  --label REGEX   only tests with a matching label, for example lint or threads
+  --label NAME    only tests with this label, for example lint or threads, and what they need
   --build-only    runs nothing
   -- OPTION...    handed to ctest, for example: -- -R mpa --repeat until-fail:10
 environment:
@@ -22,14 +22,14 @@ TEXT
 }
 
 preset=release
-label=
+labels=()
 build_only=
 ctest_options=(-j "$(nproc)")
 while [ $# -gt 0 ]; do
   case $1 in
     --preset | --label)
       if [ $# -lt 2 ]; then echo "error: $1 needs a value" >&2; usage >&2; exit 2; fi
-      if [ "$1" = --preset ]; then preset=$2; else label=$2; ctest_options+=(-L "$2"); fi
+      if [ "$1" = --preset ]; then preset=$2; else labels+=("$2"); fi
       shift 2 ;;
     --build-only) build_only=1; shift ;;
     --) shift; ctest_options+=("$@"); break ;;
@@ -44,22 +44,23 @@ esac
 
 packages=("${build_packages[@]}" "${test_packages[@]}")
 if [ "$preset" = fuzz ]; then packages+=("${fuzz_packages[@]}"); fi
-case $label in
-  '' | interop) if wants_guest; then packages+=("${interop_packages[@]}"); fi ;;
-esac
-case $label in
-  '' | rdma_core | tier[123] | threads) packages+=("${verbs_packages[@]}") ;;
-esac
-case $label in
-  '' | apps) packages+=("${page_packages[@]}") ;;
-esac
+targets=()
+for label in "${labels[@]:-}"; do
+  case $label in
+    '' | interop) if wants_guest; then packages+=("${interop_packages[@]}"); fi ;;&
+    '' | rdma_core | tier[123] | threads*) packages+=("${verbs_packages[@]}") ;;&
+    '' | apps) packages+=("${page_packages[@]}") ;;&
+    # Of the labels in use, these need only a part of the tree.
+    threads* | apps | rdma_core) targets+=("label_$label") ;;
+    *) targets+=(all) ;;
+  esac
+done
 install_packages "${packages[@]}"
-# Of the labels in use, these need only a part of the tree.
-case $label in
-  threads | apps | rdma_core) configure_and_build "$preset" 500 --target "label_$label" ;;
-  *) configure_and_build "$preset" 700 ;;
-esac
+configure_and_build "$preset" 600 --target "${targets[@]}"
 
+if [ ${#labels[@]} -gt 0 ]; then
+  ctest_options=(-L "^($(IFS='|'; echo "${labels[*]}"))\$" "${ctest_options[@]}")
+fi
 if [ -n "$build_only" ]; then exit 0; fi
 
 # GCC 12's ThreadSanitizer cannot map its shadow under strong address randomisation.

@@ -241,7 +241,8 @@ class Perf(Case):
                 client.wait(0.5)
             client.send_signal(signal.SIGINT)
             out, err = client.communicate(timeout=PATIENCE)
-            self.assertEqual((client.returncode, out, err), (1, "", "iwarp perf: interrupted\n"))
+            self.assertEqual((client.returncode, err), (1, "iwarp perf: interrupted\n"))
+            self.assertNotIn("throughput", out)  # lines of intervals, but no result
 
     def test_a_hostile_client_is_told_and_forgotten(self):
         plan = ('{"iwarp_perf":2,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'

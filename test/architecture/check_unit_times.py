@@ -5,8 +5,8 @@ left beside the objects, and fails when one passes what 8 s are on the reference
 
 Machines differ, so nothing is compared with a time: a unit is compared with reference_unit.cpp,
 compiled here and now. LIMIT is 8 s over REFERENCE_SECONDS, what that takes on the reference machine
-(GCC 12, both of its cores compiling), and a quarter more, because the units were compiled at another
-time. What came from ccache has no figure here and is not judged.
+(GCC 12, both of its cores compiling), and half more, because the units were compiled at another time
+and beside other work. What came from ccache has no figure here and is not judged.
 Usage: check_unit_times.py BUILD_DIR COMPILER"""
 import json
 import os
@@ -18,7 +18,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 REFERENCE_SECONDS = 2.6
-MARGIN = 1.25
+MARGIN = 1.5
 LIMIT = MARGIN * 8 / REFERENCE_SECONDS
 SKIPPED = 77
 

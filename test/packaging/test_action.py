@@ -67,7 +67,7 @@ class Action(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.folder = pathlib.Path(directory.name)
         self.archive = self.folder / "iwarp-0.0.0-linux-test.tar.xz"
-        with tarfile.open(self.archive, "w:xz") as out:
+        with tarfile.open(self.archive, "w:xz", preset=0) as out:
             out.add(BUILD / "apps/iwarp", "iwarp-0.0.0-linux-test/bin/iwarp")
         self.write_checksum(hashlib.sha256(self.archive.read_bytes()).hexdigest())
 
