@@ -28,15 +28,6 @@ using bytes::View;
 /// Pieces of one plan: every target piece, a marker and a cut for each marker, the stage.
 constexpr std::size_t max_plan(std::size_t markers) { return bytes::kMaxSge + 2 * markers + 1; }
 
-/// The CRC field holds the least significant octet first. [MPA-43]
-std::uint32_t crc_field(const std::byte* field) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < kCrcSize; ++i) {
-    value |= std::to_integer<std::uint32_t>(field[i]) << (8 * i);
-  }
-  return value;
-}
-
 /// What is known about the FPDU at the front.
 enum class Phase : std::uint8_t {
   kFront,    ///< its ULPDU_Length is not complete
@@ -331,7 +322,7 @@ std::optional<Fault> Deframer::State::verify_staged() {
   if (options.crc) {  // [MPA-35] [DDP-6] Off means unchecked. [MPA-18] [MPA-41]
     const std::size_t covered = fpdu.crc_offset();
     counters.octets_crced += covered;
-    if (crc32c::compute({first, covered}) != crc_field(first + covered)) return kCrcMismatch;
+    if (crc32c::compute({first, covered}) != load_crc(first + covered)) return kCrcMismatch;
   }
   const auto marker_at = [&](std::size_t index) { return first + fpdu.marker_offset(index); };
   if (!markers_agree(marker_at)) return kMarkerMismatch;
@@ -345,7 +336,7 @@ std::optional<Fault> Deframer::State::verify_placed() {
     const std::size_t covered = trailer_size() - kCrcSize;
     counters.octets_crced += covered;
     const std::uint32_t crc = crc32c::extend(placement.crc(), {trailer, covered});
-    if (crc != crc_field(trailer + covered)) return kCrcMismatch;
+    if (crc != load_crc(trailer + covered)) return kCrcMismatch;
   }
   const auto marker_at = [&](std::size_t index) {
     const std::size_t at = fpdu.marker_offset(index);

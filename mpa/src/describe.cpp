@@ -48,10 +48,7 @@ class Walker {
 };
 
 std::string describe_crc(bytes::View covered, const std::byte* field) {
-  std::uint32_t sent = 0;  // least significant octet first, unlike all other fields [MPA-43]
-  for (std::size_t i = kCrcSize; i > 0; --i) {
-    sent = (sent << 8) | std::to_integer<std::uint32_t>(field[i - 1]);
-  }
+  const auto sent = load_crc(field);
   const auto right = crc32c::compute(covered);
   if (sent == right) return fmt::format(", CRC {:08x} right", sent);
   if (sent == 0) return ", CRC 00000000 (off, or wrong)";

@@ -77,7 +77,6 @@ struct Framer::State {
   void append_copied(View octets);
   void append_in_place(View octets);
   void append_crc();
-  std::array<std::byte, kCrcSize> crc_field() const;
   void append_marker();
   void write_ring(View octets, bool covered);
   std::size_t until_marker();
@@ -268,7 +267,7 @@ void Framer::State::append_in_one(View header, const bytes::Gather& payload,
     crc = crc32c::compute(whole.first(covered));
     counters.octets_crced += covered;
   }
-  out.put(crc_field());
+  out.put(crc_octets(crc));  // Zero with CRC off. [MPA-17]
   push_piece(whole);
   position += whole.size();
   ring_used += whole.size();
@@ -306,16 +305,8 @@ void Framer::State::append_in_place(View octets) {
 }
 
 void Framer::State::append_crc() {
-  until_marker();  // One between PAD and CRC belongs to this FPDU. [MPA-45]
-  write_ring(crc_field(), false);
-}
-
-/// Least significant octet first. [MPA-35] [MPA-43] Present, as zero, with CRC off: then `crc`
-/// stays 0. [MPA-17]
-std::array<std::byte, kCrcSize> Framer::State::crc_field() const {
-  std::array<std::byte, kCrcSize> field;
-  for (std::size_t i = 0; i < kCrcSize; ++i) field[i] = static_cast<std::byte>(crc >> (8 * i));
-  return field;
+  until_marker();                      // One between PAD and CRC belongs to this FPDU. [MPA-45]
+  write_ring(crc_octets(crc), false);  // Zero with CRC off. [MPA-17]
 }
 
 /// Octets that may follow before the next marker; puts one first when it is due. Full operation

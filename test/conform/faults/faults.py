@@ -28,13 +28,13 @@ MEMORY, CONNECTION = "verbs/src/memory.cpp", "verbs/src/connection.cpp"
 FAULTS = (
     # MPA: FPDUs
     Fault("crc-unchecked", DEFRAMER,
-          "if (crc32c::compute({first, covered}) != crc_field(first + covered)) return",
+          "if (crc32c::compute({first, covered}) != load_crc(first + covered)) return",
           'if (!IWARP_BROKEN("crc-unchecked") &&\n'
-          "        crc32c::compute({first, covered}) != crc_field(first + covered)) return",
+          "        crc32c::compute({first, covered}) != load_crc(first + covered)) return",
           ("mpa/crc/wrong-field", "mpa/crc/flipped-payload")),
     Fault("crc-not-sent", FRAMER,
-          "static_cast<std::byte>(crc >> (8 * i));",
-          'static_cast<std::byte>((IWARP_BROKEN("crc-not-sent") ? 0 : crc) >> (8 * i));',
+          "crc = crc32c::compute(whole.first(covered));",
+          'crc = IWARP_BROKEN("crc-not-sent") ? 0 : crc32c::compute(whole.first(covered));',
           ("mpa/crc/own-right",)),
     Fault("pad-not-zero", FRAMER,
           "constexpr std::array<std::byte, 3> kZeros{};",

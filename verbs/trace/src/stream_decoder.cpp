@@ -23,15 +23,6 @@ constexpr const char* kBoundariesLost = "no FPDU begins here: frame boundaries a
 
 constexpr bool marker_at(std::uint64_t position) { return position % mpa::kMarkerInterval == 0; }
 
-/// The CRC field holds the least significant octet first. [MPA-43]
-std::uint32_t read_crc_field(View field) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < mpa::kCrcSize; ++i) {
-    value |= std::to_integer<std::uint32_t>(field[i]) << (8 * i);
-  }
-  return value;
-}
-
 /// True when these octets may well be a DDP segment with an RDMAP message.
 bool looks_like_segment(View ulpdu) {
   const auto header = ddp::decode_segment_header(ulpdu);
@@ -166,7 +157,7 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   if (in.size() < size) return false;
 
   frame.octets = in.first(size);
-  frame.crc_field = read_crc_field(frame.octets.last(mpa::kCrcSize));
+  frame.crc_field = mpa::load_crc(frame.octets.last(mpa::kCrcSize).data());
   if (crc_used) {
     const bool good = crc32c::compute(frame.octets.first(size - mpa::kCrcSize)) == frame.crc_field;
     frame.crc = good ? CrcVerdict::kGood : CrcVerdict::kBad;

@@ -2,8 +2,11 @@
 // Sizes of FPDUs and the MULPDU formula (RFC 5044 sections 4.1 and 4.5).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "iwarp/bytes/cursor.hpp"
 
 namespace iwarp::mpa {
 
@@ -28,6 +31,16 @@ constexpr std::size_t pad_size(std::size_t ulpdu_length) {
 /// Octets of the FPDU without markers: length field, ULPDU, PAD, CRC.
 constexpr std::size_t fpdu_size(std::size_t ulpdu_length) {
   return kLengthFieldSize + ulpdu_length + pad_size(ulpdu_length) + kCrcSize;
+}
+
+/// The CRC field holds the least significant octet first. [MPA-35] [MPA-43]
+constexpr std::uint32_t load_crc(const std::byte* field) {
+  return std::byteswap(bytes::load_be<std::uint32_t>(field));
+}
+constexpr std::array<std::byte, kCrcSize> crc_octets(std::uint32_t crc) {
+  std::array<std::byte, kCrcSize> field{};
+  bytes::store_be(field.data(), std::byteswap(crc));
+  return field;
 }
 
 /// Markers at positions 0, 512, 1024 ... that fall into the `octets` (markers not counted) which

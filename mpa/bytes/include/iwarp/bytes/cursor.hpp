@@ -5,6 +5,7 @@
 // given range is ever touched.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -17,22 +18,25 @@ namespace iwarp::bytes {
 template <typename T>
 concept WireInteger = std::is_unsigned_v<T>;
 
+/// Of the order that integers of this host have to the given one, and back.
+template <std::endian kOrder, WireInteger T>
+constexpr T reorder(T value) {
+  return std::endian::native == kOrder ? value : std::byteswap(value);
+}
+
 /// Host value of the big-endian integer that starts at `from`. `from` has sizeof(T) octets.
 template <WireInteger T>
 constexpr T load_be(const std::byte* from) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>((static_cast<std::uint64_t>(value) << 8) |
-                           std::to_integer<std::uint64_t>(from[i]));
-  }
-  return value;
+  std::array<std::byte, sizeof(T)> octets;
+  std::copy_n(from, sizeof(T), octets.begin());
+  return reorder<std::endian::big>(std::bit_cast<T>(octets));
 }
 
 template <WireInteger T>
 constexpr void store_be(std::byte* to, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    to[i] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - i)));
-  }
+  const auto octets =
+      std::bit_cast<std::array<std::byte, sizeof(T)>>(reorder<std::endian::big>(value));
+  std::copy_n(octets.begin(), sizeof(T), to);
 }
 
 class Reader {
@@ -87,6 +91,11 @@ class Writer {
     if (advance(octets.size()) && !octets.empty()) {
       std::memcpy(out_.data() + at_ - octets.size(), octets.data(), octets.size());
     }
+  }
+  /// The next `n` octets, to be written by the caller; empty when they are not all there.
+  constexpr Span take(std::size_t n) {
+    if (!advance(n)) return {};
+    return out_.subspan(at_ - n, n);
   }
   constexpr void zeros(std::size_t n) {
     if (!advance(n)) return;
