@@ -29,7 +29,7 @@ void expect_answer(Script& script, const PeerMemory& memory) { read_peer(script,
 
 void expect_survivor(Script& script) {
   script.establish();
-  dance(script);
+  exchange(script);
 }
 
 void send_in_pieces(Script& script, bytes::View octets, std::size_t size) {
@@ -75,7 +75,7 @@ std::vector<Segment> hear_long_message(Script& script, const Setup& setup, std::
     const bool done = !segments.empty() && segments.back().header.last;
     if (segment.header.tagged && !done) segments.push_back(segment);
   });
-  finish_dance(script, memory);
+  finish_exchange(script, memory);
   script.watch({});
   return segments;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 

@@ -2,7 +2,7 @@
 // Script: what a conformance case has in its hands: connections to the peer under test, frames to
 // send (right or wrong), what the peer says decoded, and the expectations. Everything waits at most
 // until the deadline of the case. An expectation that is not met throws Failed; a feature that the
-// peer does not offer throws Skipped. The peer's program speaks rping's protocol; see dance.hpp.
+// peer does not offer throws Skipped. The peer's program speaks rping's protocol; see exchange.hpp.
 #pragma once
 
 #include <array>

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 
@@ -26,7 +26,7 @@ void send_segments(Script& script, rdmap::Opcode opcode, bytes::View payload,
 
 /// The Read Request that a listening peer makes when it is shown `size` octets of our memory. It is
 /// left to the case to answer: serve_memory() is off.
-rdmap::ReadRequest await_read(Script& script, std::uint32_t size = kDanceSize);
+rdmap::ReadRequest await_read(Script& script, std::uint32_t size = kExchangeSize);
 
 /// A Read of ours of `length` octets from `offset` of the peer's memory on.
 rdmap::ReadRequest read_of(const PeerMemory& memory, std::uint64_t offset, std::uint32_t length);

@@ -16,7 +16,7 @@
 #include "common/session.hpp"
 #include "common/stop.hpp"
 #include "common/units.hpp"
-#include "ping/ping_dance.hpp"
+#include "ping/ping_messages.hpp"
 
 namespace iwarp::apps {
 
@@ -50,9 +50,9 @@ struct PingOptions {
 };
 
 /// The Sends of either end: 16 octets each.
-class Dance {
+class Exchange {
  public:
-  explicit Dance(Session& session)
+  explicit Exchange(Session& session)
       : session_(session), in_(session, kReceives * kAdvertSize, Access::kLocalWrite) {
     for (std::size_t i = 0; i < kReceives; ++i) post(i);
   }
@@ -134,12 +134,12 @@ class Exposed {
   net::Memory memory_;
 };
 
-Nanoseconds one_ping(Dance& dance, Exposed& source, Exposed& sink) {
+Nanoseconds one_ping(Exchange& exchange, Exposed& source, Exposed& sink) {
   const auto start = std::chrono::steady_clock::now();
-  dance.send(source.advert());
-  dance.receive(kPatience);
-  dance.send(sink.advert());
-  dance.receive(kPatience);
+  exchange.send(source.advert());
+  exchange.receive(kPatience);
+  exchange.send(sink.advert());
+  exchange.receive(kPatience);
   return std::chrono::steady_clock::now() - start;
 }
 
@@ -153,14 +153,14 @@ void print_summary(std::vector<Nanoseconds> times, std::size_t size) {
 
 void ping_loop(const PingOptions& options, Session& session, std::vector<Nanoseconds>& times) {
   const auto size = static_cast<std::size_t>(options.size);
-  Dance dance(session);
+  Exchange exchange(session);
   Exposed source(session, size);
   Exposed sink(session, size);
   session.connect(address_argument(options.host, kPingPort), connect_options(options.common));
   for (std::uint64_t i = 0; options.count == 0 || i < options.count; ++i) {
     fill_ping(source.octets(), static_cast<std::uint32_t>(i));
     std::ranges::fill(sink.octets(), std::byte{0xFF});
-    const auto time = one_ping(dance, source, sink);
+    const auto time = one_ping(exchange, source, sink);
     if (times.size() < 10'000'000) times.push_back(time);
     if (options.verify && !std::ranges::equal(source.octets(), sink.octets())) {
       throw Error(fmt::format("ping {} came back changed", i));
@@ -198,32 +198,32 @@ std::uint32_t checked_size(const Advert& advert) {
   return advert.length;
 }
 
-void serve_pings(const PingOptions& options, Session& session, Dance& dance) {
+void serve_pings(const PingOptions& options, Session& session, Exchange& exchange) {
   std::unique_ptr<Buffer> buffer;
   for (;;) {
-    const auto source = dance.receive(kIdle);
+    const auto source = exchange.receive(kIdle);
     const auto size = checked_size(source);
     if (!buffer || buffer->octets().size() < size) {
       buffer = std::make_unique<Buffer>(session, std::max(size, 1U), kAccess);
     }
-    dance.transfer(WrOpcode::kRead, *buffer, size, source);
+    exchange.transfer(WrOpcode::kRead, *buffer, size, source);
     if (options.verbose) {
       log_line("server ping data: " + printable(text_in(buffer->octets().first(size))));
     }
-    dance.go_ahead(options.go_ahead, source.stag);
-    const auto sink = dance.receive(kPatience);
+    exchange.go_ahead(options.go_ahead, source.stag);
+    const auto sink = exchange.receive(kPatience);
     if (checked_size(sink) < size) throw Error("the client's sink is smaller than its source");
-    dance.transfer(WrOpcode::kWrite, *buffer, size, sink);
-    dance.go_ahead(options.go_ahead, sink.stag);
+    exchange.transfer(WrOpcode::kWrite, *buffer, size, sink);
+    exchange.go_ahead(options.go_ahead, sink.stag);
   }
 }
 
 void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequest& request) {
   Session session(rnic);
-  Dance dance(session);
+  Exchange exchange(session);
   session.accept(request);
   try {
-    serve_pings(options, session, dance);
+    serve_pings(options, session, exchange);
   } catch (const PeerGone&) {
     // A client goes when it has had enough; only a Terminate is worth a line.
     const auto attributes = session.qp().query();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "iwarp/bytes/hex.hpp"
-#include "ping/ping_dance.hpp"
+#include "ping/ping_messages.hpp"
 
 namespace {
 

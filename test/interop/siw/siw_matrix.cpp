@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our end of the interop tests with kernel siw: leads or follows the dance (dance.hpp) over our
-// stack, and plays the other side of the small examples of librdmacm. With the options of every
+// Our end of the interop tests with kernel siw: leads or follows the sequence (sequence.hpp) over
+// our stack, and plays the other side of the small examples of librdmacm. With the options of every
 // iwarp command, so that each way to set up a connection can be asked for.
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "common/server.hpp"
 #include "common/session.hpp"
 #include "common/stop.hpp"
-#include "dance.hpp"
+#include "sequence.hpp"
 
 namespace {
 
@@ -34,7 +34,7 @@ struct Options {
   std::vector<std::string> cells;
   std::string ending = "close";
   unsigned connections = 1;
-  unsigned messages = 0;  // not the dance: so many Sends each way
+  unsigned messages = 0;  // not the sequence: so many Sends each way
   std::uint64_t size = 100;
 };
 
@@ -227,7 +227,7 @@ std::vector<std::string> split(const std::string& text) {
 void describe(cli::Command& command, Options& options) {
   command.argument("ADDRESS", options.address, "HOST:PORT").required();
   command.number("--messages", "N", options.messages, {0, 1e6},
-                 "Instead of the dance: Sends each way");
+                 "Instead of the sequence: Sends each way");
   command.size("--size", options.size, {0, 1 << 20}, "With --messages: octets of each");
   add_common_options(command, options.common);
 }

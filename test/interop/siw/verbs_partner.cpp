@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The partner in the guest: an ordinary program for libibverbs and librdmacm that leads or follows
-// the dance over whatever RDMA device the address belongs to. Sleeps while it waits, so that a
+// the sequence over whatever RDMA device the address belongs to. Sleeps while it waits, so that a
 // guest with one processor gets its kernel's work done.
 //   verbs_partner listen ADDR PORT                       until killed, one client after the other
 //   verbs_partner connect ADDR PORT CELLS [COUNT [ENDING]]    CELLS: out:write:4096,in:send:0,...
@@ -17,7 +17,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "dance.hpp"
+#include "sequence.hpp"
 
 namespace {
 

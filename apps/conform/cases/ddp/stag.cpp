@@ -8,6 +8,7 @@
 #include "conform/case.hpp"
 #include "conform/probe.hpp"
 #include "conform/steps.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace ddp_stag {
@@ -61,10 +62,10 @@ void other_connection(Script& s) {
   const auto before = read_peer(other, theirs, 0, theirs.length);
   s.establish();
   learn_memory(s);
-  write(s, theirs, 0, pattern(kDanceSize, 79));
+  write(s, theirs, 0, pattern(kExchangeSize, 79));
   s.expect_terminate({ddp::kTaggedInvalidStag, ddp::kTaggedNotAssociated});
   expect_memory(other, theirs, before);
-  finish_dance(other, theirs);
+  finish_exchange(other, theirs);
 }
 
 void read_other_connection(Script& s) {
@@ -75,7 +76,7 @@ void read_other_connection(Script& s) {
   learn_memory(s);
   s.read_request(read_of(theirs, 0, theirs.length));
   expect_terminate_next(s, {rdmap::kInvalidStag, rdmap::kNotAssociated});
-  finish_dance(other, theirs);
+  finish_exchange(other, theirs);
 }
 
 void unpredictable(Script& s) {
@@ -176,7 +177,7 @@ void ends_at_top(Script& s) {
 void empty_with(Script& s, const PeerMemory& memory, std::uint32_t stag, std::uint64_t to) {
   s.write(stag, to, {});
   expect_answer(s, memory);
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void empty_wrong_stag(Script& s) {

@@ -58,7 +58,7 @@ void version_of_empty(Script& s) {
 void every_offset(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  Octets wanted = pattern(kDanceSize, 41);
+  Octets wanted = pattern(kExchangeSize, 41);
   write(s, memory, 0, wanted);
   for (std::uint32_t at = 0; at < 8; ++at) {
     for (std::uint32_t size = 1; size <= 16; ++size) {
@@ -73,8 +73,8 @@ void every_offset(Script& s) {
 void single_octets(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  const Octets text = pattern(kDanceSize, 43);
-  for (std::size_t at = kDanceSize; at-- > 0;) {
+  const Octets text = pattern(kExchangeSize, 43);
+  for (std::size_t at = kExchangeSize; at-- > 0;) {
     write(s, memory, at, bytes::View(text).subspan(at, 1));
   }
   expect_memory(s, memory, text);
@@ -83,10 +83,10 @@ void single_octets(Script& s) {
 void neighbours_untouched(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  Octets text = pattern(kDanceSize, 47);
+  Octets text = pattern(kExchangeSize, 47);
   write(s, memory, 0, text);
-  text[kDanceSize / 2] = std::byte{'!'};
-  write(s, memory, kDanceSize / 2, bytes::View(text).subspan(kDanceSize / 2, 1));
+  text[kExchangeSize / 2] = std::byte{'!'};
+  write(s, memory, kExchangeSize / 2, bytes::View(text).subspan(kExchangeSize / 2, 1));
   expect_memory(s, memory, text);
 }
 
@@ -99,7 +99,7 @@ void segment(Script& s, const PeerMemory& memory, std::size_t at, bytes::View te
 void segments(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  const Octets text = pattern(kDanceSize, 53);
+  const Octets text = pattern(kExchangeSize, 53);
   segment(s, memory, 0, bytes::View(text).first(1), false);
   segment(s, memory, 1, bytes::View(text).subspan(1, 40), false);
   segment(s, memory, 41, bytes::View(text).subspan(41), true);
@@ -109,7 +109,7 @@ void segments(Script& s) {
 void falling_offsets(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  const Octets text = pattern(kDanceSize, 59);
+  const Octets text = pattern(kExchangeSize, 59);
   segment(s, memory, 32, bytes::View(text).subspan(32), false);
   segment(s, memory, 0, bytes::View(text).first(32), true);
   expect_memory(s, memory, text);
@@ -159,7 +159,7 @@ void own_header(Script& s) {
     require((seen.ulpdu[1] & kRdmapReserved) == std::byte{0}, "reserved RDMAP bits of zero",
             "others");
   });
-  dance(s);
+  exchange(s);
 }
 
 void own_segments(Script& s) {

@@ -5,6 +5,7 @@
 // not.
 #include "conform/case.hpp"
 #include "conform/steps.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace ddp_untagged {
@@ -161,13 +162,13 @@ void no_receive(Script& s) {
 void two_segments(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  finish_dance(s, memory, [&](bytes::View advert) { send_segments(s, kSend, advert, {5, 11}); });
+  finish_exchange(s, memory, [&](bytes::View advert) { send_segments(s, kSend, advert, {5, 11}); });
 }
 
 void octet_segments(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  finish_dance(s, memory, [&](bytes::View advert) {
+  finish_exchange(s, memory, [&](bytes::View advert) {
     send_segments(s, kSend, advert, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   });
 }
@@ -175,14 +176,15 @@ void octet_segments(Script& s) {
 void empty_segments(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  finish_dance(s, memory, [&](bytes::View advert) { send_segments(s, kSend, advert, {0, 16, 0}); });
+  finish_exchange(s, memory,
+                  [&](bytes::View advert) { send_segments(s, kSend, advert, {0, 16, 0}); });
 }
 
 void write_between(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
   const auto text = read_peer(s, memory, 0, memory.length);
-  finish_dance(s, memory, [&](bytes::View advert) {
+  finish_exchange(s, memory, [&](bytes::View advert) {
     send_segments(s, kSend, advert, {8, 8}, [&] { s.write(memory.stag, memory.to, text); });
   });
 }
@@ -190,7 +192,7 @@ void write_between(Script& s) {
 void last_withheld(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  finish_dance(s, memory, [&](bytes::View advert) {
+  finish_exchange(s, memory, [&](bytes::View advert) {
     send_segments(s, kSend, advert, {15, 1}, [&] { s.expect_silence(); });
   });
 }
@@ -200,7 +202,7 @@ void good_behind_bad(Script& s) {
   auto header = next_send(s);
   header.qn = 4;
   auto octets = s.make(make_ulpdu(header, pattern(kAdvert)));
-  const auto good = s.make(make_ulpdu(next_send(s), advert_of(0, kDanceSize)));
+  const auto good = s.make(make_ulpdu(next_send(s), advert_of(0, kExchangeSize)));
   octets.insert(octets.end(), good.begin(), good.end());
   s.octets(octets);
   s.serve_memory(false);
@@ -221,7 +223,7 @@ void version(Script& s) {
 void reserved_bits(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  finish_dance(s, memory, [&](bytes::View advert) {
+  finish_exchange(s, memory, [&](bytes::View advert) {
     auto ulpdu = make_ulpdu(untagged(kSend, s.take_msn(kSend)), advert);
     ulpdu[0] |= std::byte{0x3C};
     s.fpdu(ulpdu);

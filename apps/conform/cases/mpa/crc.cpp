@@ -161,7 +161,7 @@ void own_right(Script& s) {
   for (const std::uint32_t size : {1U, 2U, 3U, 4U, memory.length}) {
     read_peer(s, memory, 0, size);
   }
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void own_terminate(Script& s) {

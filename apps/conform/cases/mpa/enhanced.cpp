@@ -5,7 +5,7 @@
 
 #include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_enhanced {
@@ -121,7 +121,7 @@ void kinds_without_a(Script& s) {
   word.peer_to_peer = false;
   expect_flags(answer_to(s, word), kClientServer);
   s.begin();
-  dance(s);
+  exchange(s);
 }
 
 void echoes_a(Script& s) {

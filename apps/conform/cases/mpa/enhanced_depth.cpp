@@ -7,7 +7,7 @@
 #include "common/advert.hpp"
 #include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_enhanced_depth {
@@ -37,18 +37,18 @@ void expect_ord_within(const EnhancedWord& word, std::uint16_t ird) {
 template <std::uint16_t Ird>
 void ord_within_our_ird(Script& s) {
   expect_ord_within(answer_to(s, Ird, 16), Ird);
-  if (Ird != 0) dance(s);
+  if (Ird != 0) exchange(s);
 }
 
 void not_mixed_up(Script& s) {
   expect_ord_within(answer_to(s, 3, 100), 3);
-  dance(s);
+  exchange(s);
 }
 
 void no_read_without_ird(Script& s) {
   answer_to(s, 0, 16);
   s.serve_memory(false);
-  s.send(encode(Advert{Script::kOurTo, verbs::Stag{Script::kOurStag}, kDanceSize}));
+  s.send(encode(Advert{Script::kOurTo, verbs::Stag{Script::kOurStag}, kExchangeSize}));
   const Heard heard = s.hear(500ms);
   if (heard.segment && heard.segment->is(rdmap::Opcode::kReadRequest)) {
     throw Failed{"no Read Request, as our IRD is 0", "a Read Request"};
@@ -62,12 +62,12 @@ void ird_is_there(Script& s) {
   if (word.ird == kNoNegotiation) throw Skipped{"the peer does not say its IRD"};
   if (word.ird == 0) throw Skipped{"the peer offers no Reads"};
   read_burst(s, std::min<std::size_t>({word.ird, Ord, kLongestBurst}));
-  dance(s);
+  exchange(s);
 }
 
 void no_reads_wanted(Script& s) {
   answer_to(s, 16, 0);
-  dance(s);
+  exchange(s);
 }
 
 void ord_not_negotiated(Script& s) {
@@ -86,7 +86,7 @@ void ird_not_negotiated(Script& s) {
 
 void works_without_negotiation(Script& s) {
   answer_to(s, kNoNegotiation, kNoNegotiation);
-  dance(s);
+  exchange(s);
 }
 
 // The peer connects -------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ void requested_ird_is_there(Script& s) {
   s.begin(rtr_of(setup));
   const auto memory = learn_memory(s);
   read_burst(s, std::min<std::size_t>(setup.ord, kLongestBurst));
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 // Either the initiator raises its IRD, and means it, or it says that it cannot.

@@ -4,7 +4,7 @@
 
 #include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_enhanced_rtr {
@@ -50,7 +50,7 @@ template <Rtr Kind>
 void rtr_works(Script& s) {
   agree_on(s, Kind);
   s.begin(Kind);
-  dance(s);
+  exchange(s);
 }
 
 void read_rtr_answered(Script& s) {
@@ -70,7 +70,7 @@ void read_rtr_answered(Script& s) {
                  fmt::format("{} octets to STag 0x{:08x}, TO 0x{:x}", response.payload.size(),
                              header.stag.value, header.to.value)};
   }
-  dance(s);
+  exchange(s);
 }
 
 template <std::uint32_t Stag>
@@ -78,7 +78,7 @@ void write_rtr_stag(Script& s) {
   agree_on(s, Rtr::kWrite);
   s.begin();
   s.write(Stag, 0xFFFFFFFFFFFFFFFF, {});
-  dance(s);
+  exchange(s);
 }
 
 void read_rtr_stag_0(Script& s) {
@@ -88,14 +88,14 @@ void read_rtr_stag_0(Script& s) {
   s.serve_memory(false);
   s.expect(rdmap::Opcode::kReadResponse);
   s.serve_memory(true);
-  dance(s);
+  exchange(s);
 }
 
 void waits_for_rtr(Script& s) {
   const Rtr kind = agree(s);
   s.expect_silence();
   s.begin(kind);
-  dance(s);
+  exchange(s);
 }
 
 void octets_of_rtr(Script& s, bool split) {
@@ -111,7 +111,7 @@ void octets_of_rtr(Script& s, bool split) {
     octets.insert(octets.end(), next.begin(), next.end());
     s.octets(octets);
   }
-  dance(s);
+  exchange(s);
 }
 
 void rtr_split(Script& s) { octets_of_rtr(s, true); }
@@ -129,13 +129,13 @@ void other_kind_than_agreed(Script& s) {
   const Heard heard = s.hear(std::chrono::milliseconds(300));
   s.serve_memory(true);
   if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
-  dance_or_end(s);
+  exchange_or_end(s);
 }
 
 void no_rtr_at_all(Script& s) {
   agree(s);
   s.begin();
-  dance_or_end(s);
+  exchange_or_end(s);
 }
 
 void damaged_rtr(Script& s) {
@@ -204,7 +204,7 @@ void sends_rtr(Script& s) {
   const Segment rtr = first_segment(s);
   expect_rtr(rtr, Kind);
   answer_read(s, rtr);
-  dance(s);
+  exchange(s);
 }
 
 void sends_one_rtr(Script& s) {

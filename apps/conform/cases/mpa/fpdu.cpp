@@ -15,7 +15,7 @@ namespace mpa_fpdu {
 namespace {
 
 constexpr std::size_t kPiece = 8;  // payload of one Write among many
-constexpr std::size_t kPieces = kDanceSize / kPiece;
+constexpr std::size_t kPieces = kExchangeSize / kPiece;
 constexpr int kSmallMss = 536;                   // every TCP takes it
 constexpr std::uint32_t kLong = 8192;            // many segments of that MSS
 constexpr std::uint32_t kVeryLong = 128 * 1024;  // more than one FPDU, whatever the MSS
@@ -34,9 +34,9 @@ void pad_ignored(Script& s) {
 void every_length(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  Octets text = pattern(kDanceSize, 7);
+  Octets text = pattern(kExchangeSize, 7);
   std::uint32_t at = 0;
-  for (std::uint32_t size = 1; at + size <= kDanceSize; ++size) {
+  for (std::uint32_t size = 1; at + size <= kExchangeSize; ++size) {
     write(s, memory, at, bytes::View(text).subspan(at, size));
     at += size;
   }
@@ -91,7 +91,7 @@ template <std::size_t first, std::size_t last>
 void split(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  Octets wanted = pattern(kDanceSize, 13);
+  Octets wanted = pattern(kExchangeSize, 13);
   write(s, memory, 0, wanted);
   for (std::size_t cut = first; cut <= last; ++cut) {
     const std::size_t at = cut % kPieces * kPiece;
@@ -110,7 +110,7 @@ void split(Script& s) {
 // cells cut no trailer: split<> does that.
 Octets many_fpdus(Script& s, const PeerMemory& memory, Octets& wanted) {
   Octets stream;
-  for (std::uint32_t size = 0; size <= kDanceSize; size += 4) {
+  for (std::uint32_t size = 0; size <= kExchangeSize; size += 4) {
     wanted = pattern(size, 17 + size);
     const Octets fpdu = s.make(write_ulpdu(memory, 0, wanted));
     stream.insert(stream.end(), fpdu.begin(), fpdu.end());
@@ -159,9 +159,9 @@ void own_pad(Script& s) {
     const bool zero = std::ranges::all_of(pad, [](std::byte b) { return b == std::byte{0}; });
     require(zero, "PAD octets of zero", "others");
   });
-  const auto memory = learn_memory(s, kDanceSize - 3);
+  const auto memory = learn_memory(s, kExchangeSize - 3);
   for (const std::uint32_t size : {1U, 2U, 3U, 4U}) read_peer(s, memory, 0, size);
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void own_within_emss(Script& s) {

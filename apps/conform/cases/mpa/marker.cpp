@@ -59,10 +59,10 @@ void low_bits_masked(Script& s) { taken<kInPayload>(s, {.fpduptr_xor = 0x0003});
 
 void everywhere(Script& s) {
   const auto memory = establish_marked(s);
-  Octets wanted = pattern(kDanceSize, 29);
+  Octets wanted = pattern(kExchangeSize, 29);
   write(s, memory, 0, wanted);
   for (std::size_t i = 0; i < kSweep; ++i) {
-    const std::size_t at = i % (kDanceSize / kPiece) * kPiece;
+    const std::size_t at = i % (kExchangeSize / kPiece) * kPiece;
     const Octets text = pattern(kPiece, static_cast<std::uint32_t>(i));
     std::ranges::copy(text, wanted.begin() + static_cast<std::ptrdiff_t>(at));
     write(s, memory, at, text);
@@ -225,7 +225,7 @@ void own_within_emss(Script& s) {
 void own_without_crc(Script& s) {
   const auto memory = ask_for_markers(s, {.crc = false, .markers = true});
   if (s.crc()) throw Skipped{"the peer insists on CRCs"};
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void both_ways(Script& s) {

@@ -4,7 +4,7 @@
 
 #include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_reply {

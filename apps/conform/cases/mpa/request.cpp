@@ -4,7 +4,7 @@
 
 #include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_request {
@@ -64,7 +64,7 @@ void private_data_enhanced(Script& s) {
   s.send_startup(Setup{.private_data = pattern(Length - mpa::kEnhancedWordSize)});
   if (!answered(s)) return;
   s.begin();
-  dance(s);
+  exchange(s);
 }
 
 template <std::size_t Length>
@@ -131,7 +131,7 @@ void rejected_flag(Script& s) {
   s.octets(frame);
   if (!answered(s)) throw Failed{"an MPA Reply with R=0", "one with R=1"};
   s.begin();
-  dance(s);
+  exchange(s);
 }
 
 void revision_0(Script& s) {
@@ -177,13 +177,13 @@ void reply_well_formed(Script& s) {
 void no_fpdu_before_ours(Script& s) {
   s.establish();
   s.expect_silence();
-  dance(s);
+  exchange(s);
 }
 
 void no_marker_before_our_fpdu(Script& s) {
   s.establish_or_skip({.markers = true}, "markers");
   s.expect_silence();
-  dance(s);
+  exchange(s);
 }
 
 void fpdu_at_once(Script& s) {
@@ -192,7 +192,7 @@ void fpdu_at_once(Script& s) {
   }
   for (int i = 0; i < 5; ++i) {
     s.establish();
-    dance(s);
+    exchange(s);
   }
 }
 
@@ -251,7 +251,7 @@ void slow_neighbour(Script& s) {
   s.octets(bytes::View(s.make_startup(Setup{})).first(10));
   Script other(s.target());
   other.establish();
-  dance(other);
+  exchange(other);
 }
 
 // clang-format off

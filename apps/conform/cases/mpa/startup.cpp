@@ -3,7 +3,7 @@
 // sections 4.3, 4.4 and 7.1).
 #include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_startup {
@@ -106,7 +106,7 @@ void crc_off_on_both_sides(Script& s) {
     s.fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, memory.stag, memory.to), {}),
            {.crc_xor = field});
   }
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 // M -----------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ void markers_not_demanded(Script& s) {
   s.send_startup(setup);
   s.expect_accept();
   s.begin(setup.peer_to_peer ? setup.rtr : mpa::Rtr::kNone);
-  dance(s);
+  exchange(s);
 }
 
 // clang-format off

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 namespace iwarp::apps::conform {
 
@@ -31,7 +31,7 @@ void carry_on(Script& script, const Setup& setup) {
   script.expect_accept();
   const bool rtr = setup.peer_to_peer && script.peer_word().peer_to_peer;
   script.begin(rtr ? setup.rtr : mpa::Rtr::kNone);
-  dance(script);
+  exchange(script);
 }
 
 bool answered(Script& script) { return !script.expect_startup().rejected; }
@@ -55,7 +55,7 @@ void expect_give_up(Script& script) {
 
 void expect_next_works(Script& script) {
   script.establish();
-  dance(script);
+  exchange(script);
 }
 
 void expect_no_fpdu(Script& script) {
@@ -64,9 +64,9 @@ void expect_no_fpdu(Script& script) {
   throw Failed{"no FPDU", describe(heard)};
 }
 
-void dance_or_end(Script& script) {
+void exchange_or_end(Script& script) {
   try {
-    dance(script);
+    exchange(script);
   } catch (const Failed&) {
     script.expect_end();
   }

@@ -20,7 +20,7 @@ inline constexpr std::byte kReservedFlags{0x0F};
 void set_length(Octets& frame, std::size_t length);
 
 /// Full operation behind our frame, which the case has sent octet by octet: the peer accepts, the
-/// RTR where one is due, and a round of the dance.
+/// RTR where one is due, and a round of the exchange.
 void carry_on(Script& script, const Setup& setup);
 
 /// The peer's frame accepts, or rejects with R=1: both say that it was well-formed. True: accepts.
@@ -38,9 +38,9 @@ void expect_next_works(Script& script);
 /// No FPDU for a while; the connection may end or stay.
 void expect_no_fpdu(Script& script);
 
-/// What a program that waits for Sends gets by a first FPDU which may be wrong: the dance works, or
-/// the peer terminates. Silence is neither.
-void dance_or_end(Script& script);
+/// What a program that waits for Sends gets by a first FPDU which may be wrong: the exchange works,
+/// or the peer terminates. Silence is neither.
+void exchange_or_end(Script& script);
 
 /// As many zero-length RDMA Reads at once, all answered, in order.
 void read_burst(Script& script, std::size_t count);

@@ -67,7 +67,7 @@ void fin_in_message(Script& s) {
 void fin_without_answer(Script& s) {
   s.establish();
   s.serve_memory(false);
-  s.send(advert_of(0, kDanceSize));
+  s.send(advert_of(0, kExchangeSize));
   s.expect(rdmap::Opcode::kReadRequest);
   end_and_survive(s);
 }
@@ -122,7 +122,7 @@ void reset_inside_fpdu(Script& s) {
 void reset_without_answer(Script& s) {
   s.establish();
   s.serve_memory(false);
-  s.send(advert_of(0, kDanceSize));
+  s.send(advert_of(0, kExchangeSize));
   s.expect(rdmap::Opcode::kReadRequest);
   reset_and_survive(s);
 }
@@ -130,7 +130,7 @@ void reset_without_answer(Script& s) {
 void many_resets(Script& s) {
   for (int i = 0; i < kAborts; ++i) {
     s.establish();
-    s.send(advert_of(0, kDanceSize));
+    s.send(advert_of(0, kExchangeSize));
     s.reset();
   }
   expect_survivor(s);
@@ -142,7 +142,7 @@ void stays_open(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
   s.expect_silence();
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void fin_behind_terminate(Script& s) {

@@ -6,6 +6,7 @@
 
 #include "conform/case.hpp"
 #include "conform/cases/rdmap/agreed.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_extension {

@@ -3,6 +3,7 @@
 // not for the wire to say: only what RDMAP or DDP object to counts.
 #include "conform/case.hpp"
 #include "conform/cases/rdmap/agreed.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_immediate {

@@ -4,6 +4,7 @@
 // there.
 #include "conform/case.hpp"
 #include "conform/steps.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_opcode {

@@ -5,6 +5,7 @@
 
 #include "conform/case.hpp"
 #include "conform/steps.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_operation {
@@ -16,7 +17,7 @@ constexpr std::uint32_t kUnknown = 0x5A5A5A00;  // flips an STag of the peer int
 
 void send_read_write(Script& s) {
   s.establish();
-  dance(s);
+  exchange(s);
 }
 
 // Sends -------------------------------------------------------------------------------------------
@@ -24,7 +25,7 @@ void send_read_write(Script& s) {
 void solicited(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  finish_dance(s, memory, [&](bytes::View advert) { s.send(advert, Opcode::kSendSolicited); });
+  finish_exchange(s, memory, [&](bytes::View advert) { s.send(advert, Opcode::kSendSolicited); });
 }
 
 // Whether a program takes a Send of nothing is its own affair; the stream has no reason to end.
@@ -52,7 +53,7 @@ void invalidate_unknown(Script& s) {
 void invalidate_advertised(Script& s) {
   const auto memory = after_first_send(s);
   s.serve_memory(false);
-  s.send(advert_of(0, kDanceSize), Opcode::kSendInvalidate, memory.stag);
+  s.send(advert_of(0, kExchangeSize), Opcode::kSendInvalidate, memory.stag);
   s.read_request(read_of(memory, 0, 8));
   for (;;) {
     const Heard heard = s.hear();
@@ -76,7 +77,7 @@ void plain_send_invalidates_nothing(Script& s) {
     send(Octets(16));
     s.expect(Opcode::kSend);
   } else {
-    finish_dance(s, memory, send);
+    finish_exchange(s, memory, send);
   }
   read_peer(s, memory, 0, memory.length);
 }
@@ -104,7 +105,7 @@ void version_of_write(Script& s) {
 void reserved_bits(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  finish_dance(s, memory, [&](bytes::View advert) {
+  finish_exchange(s, memory, [&](bytes::View advert) {
     auto header = untagged(Opcode::kSend, s.take_msn(Opcode::kSend));
     header.rsvd_ulp |= 0x30;
     s.fpdu(make_ulpdu(header, advert));
@@ -119,7 +120,7 @@ void write_unseen(Script& s) {
   const auto text = read_peer(s, memory, 0, memory.length);
   s.write(memory.stag, memory.to, text);
   s.expect_silence();
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void read_behind_write(Script& s) {
@@ -183,10 +184,10 @@ void own_sends(Script& s) {
     judge_untagged(next_of(s, Opcode::kSend), Opcode::kSend, 1);
     s.send(Octets(16));
   } else {
-    show_text(s, kDanceSize);
-    s.send(advert_of(0, kDanceSize));
+    show_text(s, kExchangeSize);
+    s.send(advert_of(0, kExchangeSize));
     judge_untagged(next_of(s, Opcode::kSend), Opcode::kSend, 1);
-    s.send(advert_of(4096, kDanceSize));
+    s.send(advert_of(4096, kExchangeSize));
   }
   judge_untagged(next_of(s, Opcode::kSend), Opcode::kSend, 2);
 }
@@ -194,14 +195,14 @@ void own_sends(Script& s) {
 void own_read_request(Script& s) {
   s.establish();
   s.serve_memory(false);
-  show_text(s, kDanceSize);
-  s.send(advert_of(0, kDanceSize));
+  show_text(s, kExchangeSize);
+  s.send(advert_of(0, kExchangeSize));
   const auto segment = next_of(s, Opcode::kReadRequest);
   judge_untagged(segment, Opcode::kReadRequest, 1);
   const auto request = rdmap::decode_read_request(segment.payload());
   if (segment.payload().size() != rdmap::kReadRequestSize || !request ||
       request->source_stag.value != Script::kOurStag ||
-      request->source_to.value != Script::kOurTo || request->size != kDanceSize) {
+      request->source_to.value != Script::kOurTo || request->size != kExchangeSize) {
     throw Failed{"28 octets that ask for what was advertised", "something else"};
   }
 }
@@ -210,7 +211,7 @@ void own_write(Script& s) {
   s.establish();
   learn_memory(s);
   s.serve_memory(false);
-  s.send(advert_of(4096, kDanceSize));
+  s.send(advert_of(4096, kExchangeSize));
   std::uint64_t to = Script::kOurTo + 4096;
   for (;;) {
     const auto segment = next_of(s, Opcode::kWrite);
@@ -231,7 +232,7 @@ constexpr auto kServer = PeerRole::kResponder;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/operations/dance", "RFC 5040 5", "RDMAP-24 RDMAP-35 RDMAP-52", "a Send, a Read and a Write round", Level::kMust, kAny, send_read_write},
+    {"rdmap/operations/exchange", "RFC 5040 5", "RDMAP-24 RDMAP-35 RDMAP-52", "a Send, a Read and a Write round", Level::kMust, kAny, send_read_write},
     {"rdmap/operations/own-sends", "RFC 5040 4.1", "RDMAP-6 RDMAP-8 RDMAP-9 RDMAP-10 RDMAP-48 RDMAP-54 DDP-18 DDP-31 DDP-32 DDP-35", "makes its Sends as RFC 5040 has them", Level::kMust, kAny, own_sends},
     {"rdmap/operations/own-read-request", "RFC 5040 4.4", "RDMAP-11 RDMAP-12 RDMAP-30 RDMAP-33 DDP-32", "makes its Read Requests as RFC 5040 has them", Level::kMust, kServer, own_read_request},
     {"rdmap/operations/own-write", "RFC 5040 5.1", "RDMAP-23 RDMAP-27 RDMAP-71 DDP-13 DDP-14 DDP-25 DDP-43", "makes its Writes as RFC 5040 has them, before the Send", Level::kMust, kServer, own_write},

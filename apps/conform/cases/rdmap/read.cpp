@@ -5,6 +5,7 @@
 
 #include "conform/case.hpp"
 #include "conform/steps.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_read {
@@ -27,7 +28,7 @@ void whole(Script& s) {
       !std::ranges::equal(text, bytes::View(s.memory()).first(memory.length))) {
     throw Failed{"the octets that the peer read from us", "other octets"};
   }
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void odd_offsets(Script& s) {
@@ -58,7 +59,7 @@ void empty(Script& s) {
   const auto request = read_of(memory, 0, 0);
   s.read_request(request);
   expect_empty_response(s, request);
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void empty_unknown(Script& s) {
@@ -71,7 +72,7 @@ void empty_unknown(Script& s) {
                             .source_to = {~std::uint64_t{0}}};
   s.read_request(request);
   expect_empty_response(s, request);
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 void sink_copied(Script& s) {
@@ -146,7 +147,7 @@ void as_agreed(Script& s) {
     throw Failed{"Read Responses in the order of the requests",
                  fmt::format("one of {} octets as number {}", size, n + 1)};
   }
-  finish_dance(s, memory);
+  finish_exchange(s, memory);
 }
 
 // All in one TCP segment, so that no answer can have left in between.

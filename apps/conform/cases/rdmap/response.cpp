@@ -11,7 +11,7 @@ namespace {
 
 using rdmap::Opcode;
 
-bytes::View text(Script& s) { return bytes::View(s.memory()).first(kDanceSize); }
+bytes::View text(Script& s) { return bytes::View(s.memory()).first(kExchangeSize); }
 
 void respond(Script& s, const rdmap::ReadRequest& request, std::uint64_t offset, std::size_t size,
              bool last) {
@@ -22,14 +22,14 @@ void respond(Script& s, const rdmap::ReadRequest& request, std::uint64_t offset,
 }
 
 PeerMemory sink_of(const rdmap::ReadRequest& request) {
-  return {request.sink_stag.value, request.sink_to.value, kDanceSize};
+  return {request.sink_stag.value, request.sink_to.value, kExchangeSize};
 }
 
 // The peer has its octets: it says so, and can write them back.
 void read_done(Script& s, const rdmap::ReadRequest& request) {
   s.serve_memory(true);
   s.expect(Opcode::kSend);
-  finish_dance(s, sink_of(request));
+  finish_exchange(s, sink_of(request));
 }
 
 // `what`: a MAY of section 5.2.2.
@@ -45,17 +45,17 @@ void expect_end_or_skip(Script& s, const char* what) {
 
 void many_segments(Script& s) {
   const auto request = await_read(s);
-  for (std::uint32_t at = 0; at < kDanceSize; ++at) {
-    respond(s, request, at, 1, at + 1 == kDanceSize);
+  for (std::uint32_t at = 0; at < kExchangeSize; ++at) {
+    respond(s, request, at, 1, at + 1 == kExchangeSize);
   }
   read_done(s, request);
 }
 
 void last_withheld(Script& s) {
   const auto request = await_read(s);
-  respond(s, request, 0, kDanceSize / 2, false);
+  respond(s, request, 0, kExchangeSize / 2, false);
   s.expect_silence();
-  respond(s, request, kDanceSize / 2, kDanceSize / 2, true);
+  respond(s, request, kExchangeSize / 2, kExchangeSize / 2, true);
   read_done(s, request);
 }
 
@@ -83,20 +83,20 @@ void before_sink(Script& s) {
 
 void behind_sink(Script& s) {
   const auto request = await_read(s);
-  s.read_response(request.sink_stag.value, request.sink_to.value + kDanceSize, text(s));
+  s.read_response(request.sink_stag.value, request.sink_to.value + kExchangeSize, text(s));
   s.expect_terminate({ddp::kTaggedBounds});
 }
 
 void too_long(Script& s) {
   const auto request = await_read(s);
   s.read_response(request.sink_stag.value, request.sink_to.value,
-                  bytes::View(s.memory()).first(kDanceSize + 1));
+                  bytes::View(s.memory()).first(kExchangeSize + 1));
   s.expect_terminate({ddp::kTaggedBounds});
 }
 
 void too_short(Script& s) {
   const auto request = await_read(s);
-  respond(s, request, 0, kDanceSize - 1, true);
+  respond(s, request, 0, kExchangeSize - 1, true);
   expect_end_or_skip(s, "the peer does not compare the length, as it may");
 }
 
@@ -114,8 +114,8 @@ void elsewhere_inside(Script& s) {
 
 void twice(Script& s) {
   const auto request = await_read(s);
-  respond(s, request, 0, kDanceSize, true);
-  respond(s, request, 0, kDanceSize, true);
+  respond(s, request, 0, kExchangeSize, true);
+  respond(s, request, 0, kExchangeSize, true);
   s.expect_end();
 }
 

@@ -6,6 +6,7 @@
 
 #include "conform/case.hpp"
 #include "conform/steps.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_terminate {
@@ -214,7 +215,7 @@ void nothing_behind(Script& s) {
   const auto memory = after_first_send(s);
   s.write(memory.stag ^ kUnknown, memory.to, pattern(8));
   s.read_request(read_of(memory, 0, 8));
-  s.send(advert_of(0, kDanceSize));
+  s.send(advert_of(0, kExchangeSize));
   s.serve_memory(false);
   s.expect_terminate({ddp::kTaggedInvalidStag});
 }

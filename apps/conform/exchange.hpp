@@ -19,12 +19,12 @@ struct PeerMemory {
   std::uint32_t length = 0;
 };
 
-/// How many octets a dance moves.
-inline constexpr std::uint32_t kDanceSize = 64;
+/// How many octets a exchange moves.
+inline constexpr std::uint32_t kExchangeSize = 64;
 
-/// The first half of the dance: the peer has shown its memory and waits for our next Send.
+/// The first half of the exchange: the peer has shown its memory and waits for our next Send.
 /// Failed: the peer did not play.
-PeerMemory learn_memory(Script& script, std::uint32_t size = kDanceSize);
+PeerMemory learn_memory(Script& script, std::uint32_t size = kExchangeSize);
 
 /// A text of `size` octets, with its NUL, at the beginning of Script::memory().
 void show_text(Script& script, std::uint32_t size);
@@ -38,10 +38,10 @@ using Sender = std::function<void(bytes::View advert)>;
 /// The second half, checked: what the peer Writes (or has sent) is what was there. Proves that the
 /// stream is still alive and that nothing was lost or repeated. With a `sender`, its Sends go out
 /// the way the case wants to see understood.
-void finish_dance(Script& script, const PeerMemory& memory, const Sender& sender = {});
+void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sender = {});
 
 /// Both halves: the peer works.
-void dance(Script& script, std::uint32_t size = kDanceSize);
+void exchange(Script& script, std::uint32_t size = kExchangeSize);
 
 /// Reads the peer's memory with an RDMA Read of ours.
 Octets read_peer(Script& script, const PeerMemory& memory, std::uint32_t offset,

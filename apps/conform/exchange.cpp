@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rping's protocol from the tester's side.
-#include "conform/dance.hpp"
+#include "conform/exchange.hpp"
 
 #include <fmt/format.h>
 
@@ -62,7 +62,7 @@ PeerMemory learn_memory(Script& script, std::uint32_t size) {
                                                     : advertised(script);
 }
 
-void finish_dance(Script& script, const PeerMemory& memory, const Sender& sender) {
+void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sender) {
   const auto send = [&](bytes::View advert) { sender ? sender(advert) : script.send(advert); };
   if (script.peer_role() == PeerRole::kInitiator) {
     const Octets text = read_peer(script, memory, 0, memory.length);
@@ -85,7 +85,9 @@ void finish_dance(Script& script, const PeerMemory& memory, const Sender& sender
   }
 }
 
-void dance(Script& script, std::uint32_t size) { finish_dance(script, learn_memory(script, size)); }
+void exchange(Script& script, std::uint32_t size) {
+  finish_exchange(script, learn_memory(script, size));
+}
 
 Octets read_peer(Script& script, const PeerMemory& memory, std::uint32_t offset,
                  std::uint32_t length) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the dance, its control messages, and the pattern that both ends know from a seed.
-#include "dance.hpp"
+// The steps of the sequence, its control messages, and the pattern that both ends know from a seed.
+#include "sequence.hpp"
 
 #include <algorithm>
 #include <array>

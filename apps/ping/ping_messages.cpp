@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ping text.
-#include "ping/ping_dance.hpp"
+#include "ping/ping_messages.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dance of the matrix: what two ends do on one connection so that every kind of message in
+// The sequence of the matrix: what two ends do on one connection so that every kind of message in
 // every size is moved both ways and looked at by both. Written once, on top of an abstract Link, so
 // that our stack and libibverbs run the same steps. Knows no sockets, no verbs and no time.
 //
