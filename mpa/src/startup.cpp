@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint8_t kPlain = 1;
 constexpr std::uint8_t kEnhanced = 2;
-constexpr std::uint16_t kMaxReads = kNoNegotiation - 1;
 constexpr Fault kStartupTimeout{Layer::kMpa, 0, 0x01, "MPA startup took too long"};
 constexpr Fault kOctetsBehindRequest{Layer::kMpa, 0, 0x04, "octets between Request and Reply"};
 constexpr Fault kWrongRevision{Layer::kMpa, 0, 0x04, "MPA revision not supported"};

@@ -62,7 +62,6 @@ CAPTURE_WRITER = re.compile(r"verbs/trace/(src|include/iwarp/trace)/(pcap|captur
 
 MAX_LINES = 500
 MAX_PUBLIC_HEADER_LINES = 150
-EXCEPTIONS = "rfc-notes/decisions/0009-long-files.md"
 
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(wo" r"rk|ho" r"me|ro" r"ot|tmp/build-|tmp/helpers)(/|\b)")
@@ -151,18 +150,12 @@ def reached(depends, folder):
 
 
 def check_sizes():
-    """No file is longer than its bound, unless the decisions page names it with a reason."""
-    page = ROOT / EXCEPTIONS
-    listed = page.read_text() if page.is_file() else ""
-    excused = re.findall(r"^- `([^`]+)`: \S", listed, re.MULTILINE)
+    """No file is longer than its bound."""
     for path, text in files(CODE + SCRIPTS):
         bound = MAX_PUBLIC_HEADER_LINES if "/include/" in path else MAX_LINES
         length = text.count("\n")
-        if length > bound and path not in excused:
-            yield f"{path}: {length} lines, the bound is {bound} (else a reason in {EXCEPTIONS})"
-    for path in excused:
-        if not (ROOT / path).is_file():
-            yield f"{EXCEPTIONS}: {path} does not exist"
+        if length > bound:
+            yield f"{path}: {length} lines, the bound is {bound}"
 
 
 def check_leftovers():

@@ -71,6 +71,28 @@ TEST_CASE("the largest private data passes, one octet more is refused [MPA-80] [
   }
 }
 
+TEST_CASE("more Reads than the wire can say are refused on every way to connect [VRB-24]") {
+  Pair pair;
+  constexpr std::uint16_t kTooMany = mpa::kMaxReads + 1;
+  const auto error = make_error_code(verbs::Errc::kOrdTooLarge);
+  for (const bool inbound : {true, false}) {
+    ConnectOptions connect;
+    ListenOptions listen;
+    for (auto* startup : {&connect.connection.startup, &listen.connection.startup}) {
+      (inbound ? startup->ird : startup->ord) = kTooMany;
+    }
+    CHECK_EQ(pair.a.rnic.connect(*pair.a.qp, pair.listener->local(), connect, *pair.a.cm), error);
+    CHECK_EQ(pair.b.rnic.listen({.host = "127.0.0.1"}, listen, *pair.b.cm).error(), error);
+    CHECK_EQ(pair.b.rnic.adopt_responder(-1, listen, *pair.b.cm), error);
+  }
+  pair.start();
+  auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(event.request->accept(*pair.b.qp, kTooMany, 1), error);
+  CHECK_EQ(event.request->accept(*pair.b.qp, 1, kTooMany), error);
+  CHECK_FALSE(event.request->accept(*pair.b.qp, mpa::kMaxReads, mpa::kMaxReads));
+  expect(*pair.a.cm, Type::kEstablished);
+}
+
 TEST_CASE("a rejected connection says why, and the queue pair can try again [MPA-91] [MPA-96]") {
   Pair pair;
   pair.start();

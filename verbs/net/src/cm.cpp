@@ -49,6 +49,9 @@ std::error_code Request::accept(verbs::QueuePair& qp, std::uint16_t ird, std::ui
                                 const std::vector<std::byte>& private_data) {
   if (decided_) return make_error_code(Errc::kWrongState);
   if (connection_->ended()) return make_error_code(Errc::kConnectionReset);
+  if (ird > mpa::kMaxReads || ord > mpa::kMaxReads) {
+    return make_error_code(Errc::kOrdTooLarge);  // [VRB-24]
+  }
   if (const auto error = claims_.claim(qp, channel_)) return error;
   // First known, then connected: who destroys the queue pair finds what to end.
   claims_.attach(qp, connection_);
@@ -136,8 +139,8 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   verbs::QueuePair* const qp = connection.qp();
   if (event.type == Type::kRequest) {
     auto out = about(CmEvent::Type::kConnectRequest, connection);
-    out.request = std::make_unique<Request>(claims_, *channel_, connection.shared_from_this(),
-                                            core.startup());
+    out.request =
+        std::make_unique<Request>(claims_, *channel_, connection.shared(), core.startup());
     out.offer = core.startup().peer_offer();  // [EMPA-16]
     out.private_data = out.request->private_data();
     channel_->push(std::move(out));

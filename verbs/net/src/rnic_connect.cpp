@@ -11,10 +11,19 @@ namespace {
 
 using verbs::Errc;
 
-bool fits(const ConnectOptions& options) {
+// More than the wire can say is refused, not cut. [VRB-24]
+std::error_code check(const mpa::StartupOptions& startup) {
+  const bool sayable = startup.ird <= mpa::kMaxReads && startup.ord <= mpa::kMaxReads;
+  return sayable ? std::error_code() : make_error_code(Errc::kOrdTooLarge);
+}
+
+std::error_code check(const ConnectOptions& options) {
   const auto& startup = options.connection.startup;
   const std::size_t word = startup.revision >= 2 ? mpa::kEnhancedWordSize : 0;
-  return options.private_data.size() + word <= mpa::kMaxPrivateData;  // [MPA-80] [EMPA-10]
+  if (options.private_data.size() + word > mpa::kMaxPrivateData) {  // [MPA-80] [EMPA-10]
+    return make_error_code(Errc::kPrivateDataTooLong);
+  }
+  return check(startup);
 }
 
 }  // namespace
@@ -31,7 +40,7 @@ std::shared_ptr<Connector> Rnic::Impl::make_connector(verbs::QueuePair& qp, cons
 
 std::error_code Rnic::connect(QueuePair& qp, const Address& to, const ConnectOptions& options,
                               CmChannel& channel) {
-  if (!fits(options)) return make_error_code(Errc::kPrivateDataTooLong);
+  if (const auto error = check(options)) return error;
   if (to.port == 0) return make_error_code(Errc::kAddressInvalid);
   if (const auto error = impl_->claim(qp, channel)) return error;
   impl_->make_connector(qp, to, options, channel)->start();
@@ -64,7 +73,7 @@ void Rnic::Impl::move_events(const verbs::QueuePair& qp, CmChannel& from, CmChan
 
 std::error_code Rnic::adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
                                       CmChannel& channel) {
-  if (!fits(options)) return make_error_code(Errc::kPrivateDataTooLong);
+  if (const auto error = check(options)) return error;
   if (!is_connected_tcp(socket)) return make_error_code(Errc::kInvalidArgument);
   if (const auto error = impl_->claim(qp, channel)) return error;
   auto error = prepare_connected(socket);
@@ -86,7 +95,8 @@ Expected<std::unique_ptr<Listener>> Rnic::listen(const Address& at, const Listen
 
 Expected<std::unique_ptr<Listener>> Rnic::listen(BoundSocket&& socket, const ListenOptions& options,
                                                  CmChannel& channel) {
-  auto error = set_congestion(socket.fd(), options.congestion);
+  auto error = check(options.connection.startup);
+  if (!error) error = set_congestion(socket.fd(), options.congestion);
   if (!error) error = start_listening(socket.fd(), options.backlog);
   if (error) return std::unexpected(to_errc(error));
   const Address local = socket.local();
@@ -98,6 +108,7 @@ Expected<std::unique_ptr<Listener>> Rnic::listen(BoundSocket&& socket, const Lis
 
 std::error_code Rnic::adopt_responder(int socket, const ListenOptions& options,
                                       CmChannel& channel) {
+  if (const auto error = check(options.connection.startup)) return error;
   if (!is_connected_tcp(socket)) return make_error_code(Errc::kInvalidArgument);
   auto error = prepare_connected(socket);
   if (!error) error = set_congestion(socket, options.congestion);

@@ -32,6 +32,10 @@ struct RtrSet {
   constexpr bool operator==(const RtrSet&) const = default;
 };
 
+/// The largest IRD and ORD that the 14 bits of the enhanced word can say: one more means "not
+/// negotiated". [EMPA-26]
+inline constexpr std::uint16_t kMaxReads = 0x3FFE;
+
 struct StartupOptions {
   /// 1 or 2. Initiator: of the Request; responder: the highest that it takes.
   std::uint8_t revision = 2;
