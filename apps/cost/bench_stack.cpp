@@ -10,6 +10,7 @@
 #include "common/error.hpp"
 #include "cost/bench.hpp"
 #include "iwarp/verbs/connection.hpp"
+#include "iwarp/verbs/memory.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -24,7 +25,7 @@ constexpr std::size_t kMarked = 2048;        // four markers in each
 constexpr std::size_t kMost = 256 * kSmallestUlpdu;
 
 /// One end: queues, memory and connection. Time stands still.
-class End final : public verbs::QpDriver, public std::enable_shared_from_this<End> {
+class End final : public verbs::QpDriver {
  public:
   End()
       : stags(16, [this] { return static_cast<std::uint32_t>(random_()); }),
@@ -41,6 +42,7 @@ class End final : public verbs::QpDriver, public std::enable_shared_from_this<En
 
   void posted() override {}
   void receive_posted() override {}
+  void resume_soon() override {}
   void disconnect() override {}
   void terminate() override {}
   void abort() override { connection->abort({}); }
@@ -90,10 +92,10 @@ class Pair {
     options.startup.crc = false;
     options.startup.markers = markers;
     options.max_ulpdu = ulpdu;
-    a->connection = std::make_unique<verbs::Connection>(mpa::Role::kInitiator, a->qp.get(), a,
+    a->connection = std::make_unique<verbs::Connection>(mpa::Role::kInitiator, a->qp.get(), *a,
                                                         options, nullptr);
     b->connection =
-        std::make_unique<verbs::Connection>(mpa::Role::kResponder, nullptr, b, options, nullptr);
+        std::make_unique<verbs::Connection>(mpa::Role::kResponder, nullptr, *b, options, nullptr);
     b->connection->listen({});
     a->connection->connect({}, {});
     run();

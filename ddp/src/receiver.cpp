@@ -16,17 +16,17 @@ constexpr std::size_t kMaxMessage = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-Result<Arrival> Receiver::begin(bytes::View prefix, std::size_t ulpdu_length) {
+Result<const Arrival*> Receiver::begin(bytes::View prefix, std::size_t ulpdu_length) {
   if (fault_) return fault(*fault_);  // [DDP-81]
   const auto header = decode_segment_header(prefix);
   if (!header) return latch(header.error());
-  current_ = Arrival{.header = *header,
-                     .length = static_cast<std::uint32_t>(ulpdu_length - header->size()),
-                     .target = {},
-                     .hold = false};
+  current_.header = *header;
+  current_.length = static_cast<std::uint32_t>(ulpdu_length - header->size());
+  current_.target.clear();
+  current_.hold = false;
   const auto judged = header->tagged ? begin_tagged(current_) : begin_untagged(current_);
   if (!judged) return latch(judged.error());
-  return current_;
+  return &current_;
 }
 
 Result<void> Receiver::begin_tagged(Arrival& arrival) {

@@ -34,9 +34,9 @@ Fault write_fault(AccessError error) {
 
 }  // namespace
 
-Result<ddp::Arrival> Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
+Result<const ddp::Arrival*> Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
   remember_segment(prefix, ulpdu_length);
-  auto arrival = receiver_.begin(prefix, ulpdu_length);
+  const auto arrival = receiver_.begin(prefix, ulpdu_length);
   // DDP only reports; a Terminate can still be sent. [DDP-62] [DDP-64] [DDP-82] [RDMAP-96] [EXT-62]
   if (!arrival) terminate(arrival.error(), true);
   return arrival;

@@ -3,6 +3,8 @@
 // RFC 7306 sections 5.3 to 7).
 #include "iwarp/rdmap/stream.hpp"
 
+#include <cassert>
+
 namespace iwarp::rdmap {
 namespace {
 
@@ -81,7 +83,9 @@ Stream::Stream(Ulp& ulp, const StreamOptions& options)
       rtr_send_expected_(options.rtr_send_expected) {}
 
 void Stream::step(StreamEvent event) {
-  if (const auto next = bytes::step(kStreamEdges, state_, event)) state_ = *next;
+  const auto next = bytes::step(kStreamEdges, state_, event);
+  assert(next);  // What is not an edge is a fault of ours.
+  state_ = next.value_or(state_);
 }
 
 void Stream::send_rtr(RtrKind kind) { rtr_ = kind; }

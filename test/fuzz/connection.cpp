@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "iwarp/rdmap/faults.hpp"
 #include "sim_pair.hpp"
 #include "target.hpp"
 
@@ -66,7 +67,7 @@ class Harness {
     watched_local_.emplace(Span(local_->address, kRegion));
     const bool initiator = options.role == Role::kInitiator;
     end_->connection = std::make_unique<Connection>(
-        options.role, initiator ? end_->qp.get() : nullptr, end_, options.connection, nullptr);
+        options.role, initiator ? end_->qp.get() : nullptr, *end_, options.connection, nullptr);
     if (initiator) {
       require(end_->connection->connect({}, end_->now), "a connection can be begun");
     } else {
@@ -75,7 +76,7 @@ class Harness {
     if (options.honest_startup) startup();
   }
   ~Harness() {
-    end_->qp->abort();  // breaks the ring of owners
+    end_->qp->abort();  // while connected the queue pair shares in End, which owns it
     check();
   }
 

@@ -160,16 +160,17 @@ class Harness {
   void inbound(const Octets& ulpdu) {
     if (stream_.state() != StreamState::kRdma) return;
     const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
-    const auto arrival = stream_.begin(View(ulpdu).first(prefix), ulpdu.size());
-    if (!arrival) {
+    const auto begun = stream_.begin(View(ulpdu).first(prefix), ulpdu.size());
+    if (!begun) {
       require(stream_.state() == StreamState::kTerminating, "a fault ends the stream");
-      require(stream_.own_terminate()->fault == arrival.error(), "the Terminate names the fault");
+      require(stream_.own_terminate()->fault == begun.error(), "the Terminate names the fault");
       return;
     }
-    if (arrival->hold) return;
-    require(bytes::total_size(arrival->target) == arrival->length, "all payload has a place");
-    auto from = ulpdu.begin() + static_cast<std::ptrdiff_t>(arrival->header.size());
-    for (const Span piece : arrival->target) {
+    const ddp::Arrival& arrival = **begun;
+    if (arrival.hold) return;
+    require(bytes::total_size(arrival.target) == arrival.length, "all payload has a place");
+    auto from = ulpdu.begin() + static_cast<std::ptrdiff_t>(arrival.header.size());
+    for (const Span piece : arrival.target) {
       std::copy_n(from, piece.size(), piece.begin());
       from += static_cast<std::ptrdiff_t>(piece.size());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ConnectionOptions::first_fpdu_delay: an initiator that leaves its peer time between the Reply and
 // the first FPDU, and what is asked of the connection meanwhile.
+#include "iwarp/rdmap/faults.hpp"
 #include "support.hpp"
 
 namespace iwarp::test {

@@ -89,7 +89,7 @@ class Player {
   explicit Player(const Way& way)
       : end(std::make_shared<End>(kSeed * 2 + 2)), memory(*end, way.size) {
     end->connection =
-        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, end, way.options, nullptr);
+        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, *end, way.options, nullptr);
     end->connection->listen(end->now);
   }
   ~Player() { end->qp->abort(); }

@@ -200,7 +200,7 @@ TEST_CASE(
   same_end.send_cq = same_end.recv_cq = &pair.a->cq;
   verbs::QueuePair bystander(8, same_end, pair.a->stags, nullptr);
   other.a->connection = std::make_unique<verbs::Connection>(mpa::Role::kInitiator, &bystander,
-                                                            other.a, ConnectionOptions{}, nullptr);
+                                                            *other.a, ConnectionOptions{}, nullptr);
   REQUIRE(pair.establish());
   REQUIRE(other.a->connection->connect({}, other.a->now));
   other.run();

@@ -11,7 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "iwarp/rdmap/faults.hpp"
 #include "iwarp/verbs/connection.hpp"
+#include "iwarp/verbs/memory.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::test {
 
@@ -26,7 +29,7 @@ inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensi
 inline constexpr std::size_t kEnhancedFrame = kPlainFrame + mpa::kEnhancedWordSize;
 
 /// One end: its own STag table, queues, memory and connection.
-class End final : public verbs::QpDriver, public std::enable_shared_from_this<End> {
+class End final : public verbs::QpDriver {
  public:
   explicit End(std::uint32_t seed, verbs::QpInit init = {})
       : random_(seed),
@@ -42,6 +45,7 @@ class End final : public verbs::QpDriver, public std::enable_shared_from_this<En
   // verbs::QpDriver
   void posted() override {}
   void receive_posted() override { connection->resume(now); }
+  void resume_soon() override { resume_due = true; }
   void disconnect() override { connection->disconnect(now); }
   void terminate() override { connection->terminate(rdmap::kLocalCatastrophic, now); }
   void abort() override { connection->abort(now); }
@@ -95,6 +99,7 @@ class End final : public verbs::QpDriver, public std::enable_shared_from_this<En
   std::optional<mpa::Failure> last_failure;
   TimePoint now{};
   int notifications = 0;
+  bool resume_due = false;
 };
 
 struct LinkOptions {
@@ -135,9 +140,9 @@ class Pair {
   /// A new TCP connection between the same two queue pairs.
   void renew(const verbs::ConnectionOptions& initiator, const verbs::ConnectionOptions& responder) {
     a->connection =
-        std::make_unique<verbs::Connection>(Role::kInitiator, a->qp.get(), a, initiator, nullptr);
+        std::make_unique<verbs::Connection>(Role::kInitiator, a->qp.get(), *a, initiator, nullptr);
     b->connection =
-        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, b, responder, nullptr);
+        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, *b, responder, nullptr);
     b->connection->listen(b->now);
     to_a = {};
     to_b = {};
@@ -163,7 +168,9 @@ class Pair {
 
   /// One segment in each direction; false: nothing moved.
   bool step() {
-    bool moved = transmit(*a, to_b);
+    bool moved = resume(*a);
+    moved |= resume(*b);
+    moved |= transmit(*a, to_b);
     moved |= transmit(*b, to_a);
     moved |= deliver(to_b, *b);
     moved |= deliver(to_a, *a);
@@ -190,6 +197,12 @@ class Pair {
  private:
   std::size_t pick() {
     return std::uniform_int_distribution<std::size_t>(1, link_.max_segment)(random_);
+  }
+
+  static bool resume(End& end) {
+    if (!std::exchange(end.resume_due, false)) return false;
+    end.connection->resume(end.now);
+    return true;
   }
 
   bool transmit(End& from, Direction& out) {

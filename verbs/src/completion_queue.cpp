@@ -22,7 +22,7 @@ struct CompletionQueue::Entry {
 
   // The slot of the request is free again only now. [VRB-42]
   void reap() const {
-    if (reaped.counter != nullptr) reaped.counter->store(reaped.value, std::memory_order_release);
+    if (reaped.counter != nullptr) reaped.counter->store(reaped.value);
   }
 };
 
@@ -99,7 +99,7 @@ bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Re
   return true;
 }
 
-void CompletionQueue::forget(const std::atomic<std::uint64_t>* counter) {
+void CompletionQueue::forget(const ReapCount* counter) {
   const std::lock_guard lock(mutex_);
   for (auto& entry : *ring_) {
     if (entry.reaped.counter == counter) entry.reaped = {};

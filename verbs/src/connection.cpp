@@ -3,8 +3,10 @@
 #include "iwarp/verbs/connection.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "connection_impl.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -15,7 +17,6 @@ constexpr std::size_t kMaxPieces = 512;
 // Payload up to this size is copied next to its header, in the same pass as its CRC. Cheaper than
 // two more pieces for the kernel to gather; at the EMSS of Ethernet as well.
 constexpr std::size_t kCopyBelow = 2048;
-constexpr auto kRetry = std::chrono::milliseconds(1);
 
 rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
   switch (rtr) {
@@ -70,19 +71,29 @@ NoUlp& no_ulp() {
 
 }  // namespace
 
-Connection::Connection(mpa::Role role, QueuePair* qp, std::weak_ptr<QpDriver> driver,
+Connection::Connection(mpa::Role role, QueuePair* qp, QpDriver& driver,
                        const ConnectionOptions& options, WireTap* tap)
     : role_(role),
       qp_(qp),
-      driver_(std::move(driver)),
+      driver_(driver),
       options_(options),
       tap_(tap),
       startup_(role, options.startup),
+      state_(ConnectionState::kStartup),
       scratch_(kScratch) {
   update_mulpdu();
 }
 
 Connection::~Connection() = default;
+
+// False: the table does not have it, which is a fault of ours, and nothing has changed.
+bool Connection::step(ConnectionCause cause) {
+  const auto next = bytes::step(kConnectionEdges, state_, cause);
+  assert(next);
+  if (!next) return false;
+  state_ = *next;
+  return true;
+}
 
 // Set-up ------------------------------------------------------------------------------------------
 
@@ -107,7 +118,7 @@ bool Connection::reject(bytes::View private_data, TimePoint now) {
 }
 
 void Connection::startup_progress(TimePoint now) {
-  if (full_ != nullptr || wish_ == Wish::kClose) return;
+  if (state_ != ConnectionState::kStartup) return;
   if (startup_told_ == startup_.state()) return;  // each state is told once
   startup_told_ = startup_.state();
   switch (startup_told_) {
@@ -125,7 +136,7 @@ void Connection::startup_progress(TimePoint now) {
       return;
     case mpa::StartupState::kFailed:
       events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = startup_.failure()});
-      wish_for(Wish::kClose);  // [MPA-66] [MPA-84] [MPA-90] [MPA-111]
+      over(ConnectionCause::kLost, Wish::kClose);  // [MPA-66] [MPA-84] [MPA-90] [MPA-111]
       return;
     default:
       return;
@@ -146,37 +157,51 @@ void Connection::enter_full_operation(TimePoint now) {
       .markers = n.tx_markers, .crc = n.crc, .max_pieces = kMaxPieces, .copy_below = kCopyBelow};
   const mpa::DeframerOptions deframer{
       .markers = n.rx_markers, .crc = n.crc, .stage = options_.stage};
-  full_ = std::make_unique<Full>(doomed ? nullptr : qp_, doomed ? no_ulp() : qp_->ulp(), stream,
-                                 framer, deframer);
+  StreamPort* const port = doomed ? nullptr : &stream_port(*qp_);
+  full_ = std::make_unique<Full>(port, doomed ? no_ulp() : port->ulp(), stream, framer, deframer);
+  step(ConnectionCause::kFullOperation);
   if (role_ == mpa::Role::kInitiator) {
-    full_->may_transmit = options_.first_fpdu_delay <= Duration::zero();
-    if (!full_->may_transmit) full_->transmit_from = now + options_.first_fpdu_delay;
+    if (options_.first_fpdu_delay > Duration::zero()) {
+      full_->transmit_from = now + options_.first_fpdu_delay;
+    } else {
+      open_gate();
+    }
   }
-  if (doomed) {
-    events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = startup_.failure()});
-    full_->stream.terminate(startup_.failure()->fault, false);  // [EMPA-24] [EMPA-39]
-    settle(now);
-    return;
+  if (doomed) return refuse_full_operation(*startup_.failure(), now);  // [EMPA-24] [EMPA-39]
+  const StreamPort::Terms terms{.ird = n.ird,
+                                .ord = n.ord,
+                                .extensions = n.extensions,
+                                .hold_on_empty = options_.receive_hold > Duration::zero()};
+  if (!port->open(driver_, terms)) {
+    full_->port = nullptr;
+    return refuse_full_operation({.fault = mpa::kLocalCatastrophic}, now);  // [EMPA-44]
   }
-  if (!qp_->connected(driver_.lock(), n.ird, n.ord, stream.extensions)) {
-    full_->qp = nullptr;
-    events_.push_back({.type = ConnectionEvent::Type::kFailed,
-                       .failure = mpa::Failure{.fault = mpa::kLocalCatastrophic}});
-    full_->stream.terminate(mpa::kLocalCatastrophic, false);  // [EMPA-44]
-    settle(now);
-    return;
-  }
-  qp_->set_hold_on_empty(options_.receive_hold > Duration::zero());
   // The RTR goes first and nothing overtakes it. [EMPA-1] [EMPA-38]
   if (n.rtr != mpa::Rtr::kNone) full_->stream.send_rtr(rtr_kind(n.rtr));
   // With RTR agreed on, the responder is not established before it came.
   if (role_ == mpa::Role::kInitiator || !n.peer_to_peer) establish();
 }
 
+// The peer is told by a Terminate.
+void Connection::refuse_full_operation(const mpa::Failure& failure, TimePoint now) {
+  events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = failure});
+  full_->stream.terminate(failure.fault, false);
+  settle(now);
+}
+
 void Connection::establish() {
   if (full_->established) return;
   full_->established = true;
   events_.push_back({.type = ConnectionEvent::Type::kEstablished, .failure = {}});
+}
+
+bool Connection::is_gated() const {
+  return state_ == ConnectionState::kGated || state_ == ConnectionState::kGatedClosing;
+}
+
+void Connection::open_gate() {
+  full_->transmit_from.reset();
+  if (is_gated()) step(ConnectionCause::kGateOpened);
 }
 
 void Connection::set_emss(std::size_t octets) {
@@ -196,19 +221,19 @@ void Connection::update_mulpdu() {
 // Control -----------------------------------------------------------------------------------------
 
 void Connection::disconnect(TimePoint now) {
-  if (full_ == nullptr) {
-    over(QpEvent::kLowerLayerLost, Wish::kReset);
-    return;
+  if (full_ == nullptr) return over(ConnectionCause::kLost, Wish::kReset);
+  if (state_ == ConnectionState::kGated || state_ == ConnectionState::kOpen) {
+    step(ConnectionCause::kCloseRequested);
   }
-  full_->close_requested = true;
-  close_progress(now);
+  extend_close(now);
   settle(now);
 }
 
 // Draining before a close takes as long as octets move, and no longer.
-void Connection::close_progress(TimePoint now) {
-  if (!full_->close_requested || full_->qp == nullptr) return;
-  if (full_->qp->state() == QpState::kRts) close_deadline_ = now + options_.close_timeout;
+void Connection::extend_close(TimePoint now) {
+  if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
+    close_deadline_ = now + options_.close_timeout;
+  }
 }
 
 void Connection::terminate(const bytes::Fault& fault, TimePoint now) {
@@ -219,33 +244,32 @@ void Connection::terminate(const bytes::Fault& fault, TimePoint now) {
 
 void Connection::abort(TimePoint now) {
   (void)now;
-  over(QpEvent::kLowerLayerLost, Wish::kReset);  // [VRB-11]
+  over(ConnectionCause::kLost, Wish::kReset);  // [VRB-11]
 }
 
 void Connection::resume(TimePoint now) {
-  if (full_ == nullptr || !full_->hold) return;
-  full_->hold = full_->qp != nullptr && !full_->qp->finish_invalidate();
-  full_->hold_for_pins = full_->hold;
+  if (full_ == nullptr || full_->hold == Full::Hold::kNone) return;
+  const bool done = full_->port == nullptr || full_->port->inbound().finish_invalidate();
+  full_->hold = done ? Full::Hold::kNone : Full::Hold::kForMemory;
   run_inbound(now);
 }
 
 void Connection::revoke(const Region& region, TimePoint now) {
-  if (full_ == nullptr || full_->qp == nullptr) return;
+  if (full_ == nullptr || full_->port == nullptr) return;
+  Full& f = *full_;
   const bytes::View memory(region.address, region.length);
-  full_->framer.detach(memory);
-  const bool mid_message = !full_->stream.at_message_boundary();
-  if (full_->began_early && overlaps(full_->early_target, memory)) {
-    full_->deframer.abandon_placement();
-    if (full_->early_write) {
+  f.framer.detach(memory);
+  const bool mid_message = !f.stream.at_message_boundary();
+  if (f.early && overlaps(f.early->target, memory)) {
+    f.deframer.abandon_placement();
+    if (f.early->is_write) {
       inbound_fault(ddp::kTaggedInvalidStag);  // [VRB-37]
     } else {
-      full_->stream.cancel();  // Not the peer's fault: see below.
-      full_->began_early = false;
+      f.stream.cancel();  // Not the peer's fault: see below.
+      f.early.reset();
     }
   }
-  if (full_->qp->revoke(region, mid_message)) {
-    full_->stream.terminate(rdmap::kLocalCatastrophic, false);
-  }
+  if (f.port->revoke(region, mid_message)) f.stream.terminate(rdmap::kLocalCatastrophic, false);
   settle(now);
 }
 
@@ -256,20 +280,24 @@ void Connection::peer_closed(TimePoint now) {
   if (full_ == nullptr) {
     startup_.closed(now);
     startup_progress(now);
-    if (startup_.state() == mpa::StartupState::kRejected) wish_for(Wish::kClose);
+    if (startup_.state() == mpa::StartupState::kRejected) {
+      over(ConnectionCause::kClosed, Wish::kClose);
+    }
     return;
   }
   Full& f = *full_;
   f.fin_received = true;
-  if (f.stream.state() == rdmap::StreamState::kRdma && f.qp != nullptr) {
-    const bool work =
-        !f.deframer.at_boundary() || !f.qp->send_idle() || f.stream.inbound_reads() != 0 || f.hold;
+  if (f.port != nullptr && !discarding()) {
+    const bool work = !f.deframer.at_boundary() || !f.port->send_queue().is_idle() ||
+                      f.stream.inbound_reads() != 0 || f.hold != Full::Hold::kNone;
     if (work || !f.established) {
-      f.qp->event(QpEvent::kPeerClosedEarly);  // [VRB-8]
+      f.port->event(QpEvent::kPeerClosedEarly);  // [VRB-8]
       f.stream.terminate(mpa::kTcpLost, false);
-    } else {
-      f.qp->event(QpEvent::kPeerClosed);  // [DDP-59] [DDP-60] [MPA-107]
-      f.close_requested = true;
+    } else if (f.port->state() == QpState::kRts) {
+      f.port->event(QpEvent::kPeerClosed);  // [DDP-59] [DDP-60] [MPA-107]
+      if (state_ == ConnectionState::kGated || state_ == ConnectionState::kOpen) {
+        step(ConnectionCause::kCloseRequested);
+      }
     }
   }
   settle(now);
@@ -280,36 +308,31 @@ void Connection::lost(TimePoint now) {
   if (full_ == nullptr) {
     startup_.closed(now);
     startup_progress(now);
-    wish_for(Wish::kClose);
-    return;
   }
-  over(QpEvent::kLowerLayerLost, Wish::kClose);  // [MPA-108]
+  over(ConnectionCause::kLost, Wish::kClose);  // [MPA-108]
 }
 
-// Called after anything that may have changed the stream: tells the queue pair, closes in order.
+// The end of a turn: what the queue pair found and what became of the stream is told to the other,
+// and a close goes on.
 void Connection::settle(TimePoint now) {
-  if (full_ == nullptr) return;
+  if (full_ == nullptr || state_ == ConnectionState::kOver) return;
   Full& f = *full_;
-  if (f.qp != nullptr && f.qp->take_local_failure()) {
+  if (f.port != nullptr && f.port->end_turn()) {
     f.stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
   }
-  note_stream_state(now);
-  if (f.qp != nullptr) {
-    f.qp->flush_posted();
-    // Nobody tells us when memory is let go or when a shared receive was posted.
-    const bool ask_again =
-        f.hold_for_pins || f.qp->waiting_for_pins() || (f.hold && f.qp->init().srq != nullptr);
-    if (ask_again && !f.retry) f.retry = now + kRetry;
-  }
-  close_when_drained(now);
+  if (discarding()) stream_ended(now);
+  if (state_ != ConnectionState::kOpen) close_progress(now);
 }
 
-void Connection::note_stream_state(TimePoint now) {
+// Once, before a Terminate is framed.
+void Connection::stream_ended(TimePoint now) {
+  if (state_ >= ConnectionState::kTerminating) return;
   Full& f = *full_;
-  const auto state = f.stream.state();
-  if (state == rdmap::StreamState::kRdma || f.noted_end) return;
-  f.noted_end = true;
-  f.hold = false;
+  const bool half_closed = state_ == ConnectionState::kHalfClosed;
+  // A responder that may not transmit yet cannot say why it ends. [MPA-93]
+  const bool mute = is_gated() && !f.transmit_from;
+  step(ConnectionCause::kStreamEnded);
+  f.hold = Full::Hold::kNone;
   f.hold_until.reset();
   f.deframer.abandon_placement();
   // The Terminate follows the segment that is half out, not a whole queue of them. [VRB-20]
@@ -317,71 +340,88 @@ void Connection::note_stream_state(TimePoint now) {
   // What is half out is flushed all the same, and its memory the consumer's again. [VRB-14]
   f.framer.detach_all();
   close_deadline_ = now + options_.close_timeout;  // [VRB-12]
-  if (f.qp != nullptr && f.stream.own_terminate()) {
-    if (wish_ == Wish::kNone) f.qp->terminate_sent(*f.stream.own_terminate());
-    f.qp->event(QpEvent::kStreamError);
+  if (f.port != nullptr && f.stream.own_terminate()) {
+    if (!half_closed) f.port->terminate_sent(*f.stream.own_terminate());
+    f.port->event(QpEvent::kStreamError);
   }
+  if (mute) over(ConnectionCause::kClosed, Wish::kClose);
 }
 
 // Graceful closing: half close when everything has left, close when both halves are.
+void Connection::close_progress(TimePoint now) {
+  // Deviation: an initiator may have to wait with its first FPDU, see first_fpdu_delay.
+  if (full_->transmit_from) return;
+  switch (state_) {
+    case ConnectionState::kGatedClosing:
+    case ConnectionState::kDraining:
+      return close_when_drained(now);
+    case ConnectionState::kHalfClosed:
+      if (full_->stream.inbound_reads() != 0) {
+        over(ConnectionCause::kLost, Wish::kReset);  // It can no longer be answered. [VRB-17]
+      } else if (full_->fin_received) {
+        over(ConnectionCause::kClosed, Wish::kClose);
+      }
+      return;
+    case ConnectionState::kTerminating:
+    case ConnectionState::kTerminated:
+      return close_terminated();
+    default:
+      return;
+  }
+}
+
 void Connection::close_when_drained(TimePoint now) {
   Full& f = *full_;
-  const auto state = f.stream.state();
-  // Deviation: an initiator may have to wait with its first FPDU, see first_fpdu_delay.
-  if (f.transmit_from) return;
-  const bool drained = f.framer.queued_octets() == 0;
-  if (state == rdmap::StreamState::kRdma) {
-    if (!f.close_requested || f.qp == nullptr) return;
-    if (f.qp->state() == QpState::kRts) {
-      // What was posted first leaves in order. [DDP-56] [RDMAP-88]
-      if (!f.qp->send_idle() || f.stream.inbound_reads() != 0 || !drained) return;
-      f.qp->event(QpEvent::kCloseRequested);
-      close_deadline_ = now + options_.close_timeout;
-    }
-    if (f.stream.inbound_reads() != 0) {
-      over(QpEvent::kLowerLayerLost, Wish::kReset);  // It can no longer be answered. [VRB-17]
+  if (f.port->state() == QpState::kRts) {
+    // What was posted first leaves in order. [DDP-56] [RDMAP-88]
+    if (!f.port->send_queue().is_idle() || f.stream.inbound_reads() != 0 ||
+        f.framer.queued_octets() != 0) {
       return;
     }
-    wish_for(Wish::kShutdownSend);  // What still comes is taken. [DDP-61]
-    if (f.fin_received) over(QpEvent::kLowerLayerClosed, Wish::kClose);
-    return;
+    f.port->event(QpEvent::kCloseRequested);
+    close_deadline_ = now + options_.close_timeout;
   }
-  // A Terminate of ours has to leave whole; then FIN rather than RST, so that it arrives. After the
-  // peer's nothing is sent. [RDMAP-88] [RDMAP-90]
-  if (state == rdmap::StreamState::kTerminating || !drained) {
-    if (wish_ == Wish::kShutdownSend) {
-      over(QpEvent::kLowerLayerLost, Wish::kReset);  // No Terminate fits behind a FIN. [VRB-17]
-    } else if (!f.may_transmit) {
-      // A responder that may not transmit yet cannot say why it ends. [MPA-93]
-      over(QpEvent::kLowerLayerClosed, Wish::kClose);
-    }
-    return;
-  }
-  wish_for(Wish::kShutdownSend);
-  if (f.fin_received) over(QpEvent::kLowerLayerClosed, Wish::kClose);
+  step(ConnectionCause::kDrained);
+  wish_ = Wish::kShutdownSend;  // What still comes is taken. [DDP-61]
+  close_progress(now);
 }
 
-void Connection::over(QpEvent event, Wish wish) {
-  if (wish_ == Wish::kClose || wish_ == Wish::kReset) return;
-  if (full_ != nullptr) {
-    full_->deframer.abandon_placement();
-    full_->stream.lower_layer_closed();
-    if (full_->qp != nullptr) {
-      full_->qp->event(event);
-      if (full_->established) {
-        events_.push_back({.type = ConnectionEvent::Type::kDisconnected, .failure = {}});
-      } else {
-        events_.push_back({.type = ConnectionEvent::Type::kFailed,
-                           .failure = mpa::Failure{.fault = mpa::kTcpLost}});
-      }
-    }
-    full_->framer.drop_unsent();
+// A Terminate of ours has to leave whole; then FIN rather than RST, so that it arrives. After the
+// peer's nothing is sent. [RDMAP-88] [RDMAP-90]
+void Connection::close_terminated() {
+  const bool unsaid = full_->stream.state() == rdmap::StreamState::kTerminating ||
+                      full_->framer.queued_octets() != 0;
+  if (state_ == ConnectionState::kTerminating) {
+    if (unsaid) return;
+    step(ConnectionCause::kTerminateLeft);
+    wish_ = Wish::kShutdownSend;
+  } else if (unsaid) {
+    // No Terminate fits behind a FIN. [VRB-17]
+    return over(ConnectionCause::kLost, Wish::kReset);
   }
+  if (full_->fin_received) over(ConnectionCause::kClosed, Wish::kClose);
+}
+
+void Connection::over(ConnectionCause cause, Wish wish) {
+  if (state_ == ConnectionState::kOver || !step(cause)) return;
+  wish_ = wish;
   close_deadline_.reset();
-  wish_for(wish);
+  if (full_ == nullptr) return;
+  Full& f = *full_;
+  f.deframer.abandon_placement();
+  f.stream.lower_layer_closed();
+  if (f.port != nullptr) {
+    f.port->event(cause == ConnectionCause::kClosed ? QpEvent::kLowerLayerClosed
+                                                    : QpEvent::kLowerLayerLost);
+    if (f.established) {
+      events_.push_back({.type = ConnectionEvent::Type::kDisconnected, .failure = {}});
+    } else {
+      events_.push_back({.type = ConnectionEvent::Type::kFailed,
+                         .failure = mpa::Failure{.fault = mpa::kTcpLost}});
+    }
+  }
+  f.framer.drop_unsent();
 }
-
-void Connection::wish_for(Wish wish) { wish_ = std::max(wish_, wish); }
 
 // Poll --------------------------------------------------------------------------------------------
 
@@ -393,12 +433,11 @@ std::optional<ConnectionEvent> Connection::event() {
 }
 
 Wish Connection::wish() {
-  if (wish_ != Wish::kShutdownSend) return wish_;
-  return std::exchange(shutdown_told_, true) ? Wish::kNone : wish_;
+  return wish_ == Wish::kShutdownSend ? std::exchange(wish_, Wish::kNone) : wish_;
 }
 
 std::optional<TimePoint> Connection::timeout() const {
-  if (wish_ == Wish::kClose || wish_ == Wish::kReset) return std::nullopt;
+  if (state_ == ConnectionState::kOver) return std::nullopt;
   auto first = startup_.timeout();
   const auto consider = [&first](const std::optional<TimePoint>& t) {
     if (t && (!first || *t < *first)) first = t;
@@ -406,7 +445,6 @@ std::optional<TimePoint> Connection::timeout() const {
   consider(close_deadline_);
   if (full_ != nullptr) {
     consider(full_->hold_until);
-    consider(full_->retry);
     consider(full_->transmit_from);
   }
   return first;
@@ -422,18 +460,13 @@ void Connection::handle_timeout(TimePoint now) {
     settle(now);
   }
   if (full_ != nullptr && full_->transmit_from && now >= *full_->transmit_from) {
-    full_->transmit_from.reset();
-    full_->may_transmit = true;
+    open_gate();
     settle(now);
-  }
-  if (full_ != nullptr && full_->retry && now >= *full_->retry) {
-    full_->retry.reset();
-    resume(now);
   }
   if (close_deadline_ && now >= *close_deadline_) {
     const bool terminating =
-        full_ != nullptr && full_->qp != nullptr && full_->qp->state() == QpState::kTerminate;
-    over(terminating ? QpEvent::kLowerLayerClosed : QpEvent::kLowerLayerLost, Wish::kReset);
+        full_ != nullptr && full_->port != nullptr && full_->port->state() == QpState::kTerminate;
+    over(terminating ? ConnectionCause::kClosed : ConnectionCause::kLost, Wish::kReset);
   }
 }
 
@@ -452,9 +485,9 @@ Counters Connection::counters() const {
   c.markers_received = rx.markers;
   c.pad_sent = tx.pad_octets;
   c.pad_received = rx.pad_octets;
-  if (full_->qp != nullptr) {
-    c.octets_placed = full_->qp->octets_placed();
-    c.completions = full_->qp->completions();
+  if (full_->port != nullptr) {
+    c.octets_placed = full_->port->octets_placed();
+    c.completions = full_->port->completions();
   }
   return c;
 }

@@ -44,12 +44,12 @@ bool Connection::discarding() const {
 }
 
 std::span<const bytes::Span> Connection::receive_plan() {
-  if (wish_ == Wish::kClose || wish_ == Wish::kReset) {
+  if (state_ == ConnectionState::kOver) {
     last_receive_plan_ = {};
   } else if (full_ == nullptr || discarding()) {
     scratch_plan_ = scratch_;
     last_receive_plan_ = {&scratch_plan_, 1};
-  } else if (full_->hold) {
+  } else if (full_->hold != Full::Hold::kNone) {
     last_receive_plan_ = {};  // TCP holds the peer back.
   } else {
     last_receive_plan_ = full_->deframer.plan();
@@ -58,8 +58,8 @@ std::span<const bytes::Span> Connection::receive_plan() {
 }
 
 bool Connection::takes_octets() const {
-  if (wish_ == Wish::kClose || wish_ == Wish::kReset) return false;
-  return full_ == nullptr || discarding() || !full_->hold;
+  if (state_ == ConnectionState::kOver) return false;
+  return full_ == nullptr || discarding() || full_->hold == Full::Hold::kNone;
 }
 
 void Connection::received(std::size_t n, TimePoint now) {
@@ -77,7 +77,7 @@ void Connection::received(std::size_t n, TimePoint now) {
   }
   if (discarding()) return;  // Later segments are dropped silently. [DDP-81] [MPA-113]
   full_->deframer.filled(n);
-  close_progress(now);
+  extend_close(now);
   run_inbound(now);
 }
 
@@ -93,7 +93,7 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
 // In stream order, so a Send or a Read finds every Write before it in place. [VRB-44] [VRB-45]
 void Connection::run_inbound(TimePoint now) {
   Full& f = *full_;
-  while (!discarding() && !f.hold) {
+  while (!discarding() && f.hold == Full::Hold::kNone) {
     const auto step = f.deframer.next(rdmap::Stream::kPrefix);
     if (!step) {
       inbound_fault(step.error());
@@ -103,7 +103,7 @@ void Connection::run_inbound(TimePoint now) {
     if (*step == mpa::Step::kPartial) {
       begin_early();
     } else if (*step == mpa::Step::kPlaced) {
-      f.began_early = false;
+      f.early.reset();
       if (f.stream.end()) segment_done();
     } else if (!take_ulpdu(now)) {
       break;
@@ -114,8 +114,8 @@ void Connection::run_inbound(TimePoint now) {
 
 // The FPDU was not valid: nothing of it counts, and nothing after it. [MPA-46] [MPA-113]
 void Connection::inbound_fault(const bytes::Fault& fault) {
-  if (full_->began_early) full_->stream.cancel();
-  full_->began_early = false;
+  if (full_->early) full_->stream.cancel();
+  full_->early.reset();
   full_->stream.terminate(fault, fault.layer != bytes::Layer::kMpa);  // [VRB-22]
 }
 
@@ -127,29 +127,31 @@ void Connection::begin_early() {
   const bool permitted = !startup_.negotiated().crc ||
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
   // Not before the first FPDU: were it refused, nothing could be said about it yet. [MPA-93]
-  if (!permitted || !f.may_transmit || length < kPlaceAbove) return;
+  if (!permitted || is_gated() || length < kPlaceAbove) return;
   const auto arrival = f.stream.begin(f.deframer.prefix(), length);
-  if (!arrival || arrival->hold) return;
-  f.deframer.place(arrival->header.size(), arrival->target);
-  f.early_target = arrival->target;
-  f.early_write = f.stream.arriving().opcode == rdmap::Opcode::kWrite;
-  f.began_early = true;
+  if (!arrival || (*arrival)->hold) return;
+  const auto& [header, payload, target, hold] = **arrival;
+  f.deframer.place(header.size(), target);
+  f.early = Full::Early{.is_write = f.stream.arriving().opcode == rdmap::Opcode::kWrite,
+                        .target = target};
 }
 
 // A whole ULPDU, verified, in the stage. False: the stream is held.
 bool Connection::take_ulpdu(TimePoint now) {
   Full& f = *full_;
-  f.may_transmit = true;    // The responder has a valid FPDU, whatever DDP finds in it. [MPA-93]
-  f.transmit_from.reset();  // A peer that speaks already listens, too.
-  const auto arrival = f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length());
-  if (!arrival) return true;
-  if (arrival->hold) {
-    f.hold = true;
+  // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]; to an initiator that waits,
+  // a peer that speaks already listens, too.
+  open_gate();
+  const auto begun = f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length());
+  if (!begun) return true;
+  const ddp::Arrival& arrival = **begun;
+  if (arrival.hold) {
+    f.hold = Full::Hold::kForReceive;
     if (!f.hold_until) f.hold_until = now + options_.receive_hold;
     return false;
   }
-  scatter_copy(f.deframer.ulpdu(), arrival->header.size(), arrival->target);
-  f.octets_copied += arrival->length;
+  scatter_copy(f.deframer.ulpdu(), arrival.header.size(), arrival.target);
+  f.octets_copied += arrival.length;
   f.hold_until.reset();
   if (f.stream.end()) segment_done();
   return true;
@@ -157,8 +159,8 @@ bool Connection::take_ulpdu(TimePoint now) {
 
 void Connection::segment_done() {
   full_->deframer.consume();
-  if (full_->qp != nullptr && !full_->qp->finish_invalidate()) {
-    full_->hold = full_->hold_for_pins = true;
+  if (full_->port != nullptr && !full_->port->inbound().finish_invalidate()) {
+    full_->hold = Full::Hold::kForMemory;
   }
   establish();
 }
@@ -167,30 +169,30 @@ void Connection::segment_done() {
 
 std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, TimePoint now) {
   last_transmit_plan_ = {};
-  if (wish_ == Wish::kClose || wish_ == Wish::kReset) return last_transmit_plan_;
+  if (state_ == ConnectionState::kOver) return last_transmit_plan_;
   startup_out_ = startup_.transmit();
   if (!startup_out_.empty()) {
     last_transmit_plan_ = {&startup_out_, 1};
     return last_transmit_plan_;
   }
-  if (full_ == nullptr || !full_->may_transmit) return last_transmit_plan_;
+  if (full_ == nullptr || is_gated() || full_->transmit_from) return last_transmit_plan_;
   fill_framer(now);
   settle(now);
   if (discarding()) fill_framer(now);  // the Terminate that settle() may have called for
-  if (wish_ == Wish::kClose || wish_ == Wish::kReset) return last_transmit_plan_;
+  if (state_ == ConnectionState::kOver) return last_transmit_plan_;
   last_transmit_plan_ = full_->framer.plan(limit);
   return last_transmit_plan_;
 }
 
 bool Connection::may_have_output() const {
-  if (full_ == nullptr || !full_->established || discarding() || wish_ != Wish::kNone) return true;
-  const Full& f = *full_;
+  if (state_ != ConnectionState::kOpen || !full_->established) return true;
   if (!startup_.transmit().empty()) return true;  // the Reply
-  return f.close_requested || f.framer.queued_octets() != 0 || more_to_frame();
+  return full_->framer.queued_octets() != 0 || more_to_frame();
 }
 
 bool Connection::more_to_frame() const {
-  return full_->stream.has_output() || (full_->qp != nullptr && full_->qp->send_waiting());
+  return full_->stream.has_output() ||
+         (full_->port != nullptr && full_->port->send_queue().has_request());
 }
 
 void Connection::fill_framer(TimePoint now) {
@@ -198,7 +200,7 @@ void Connection::fill_framer(TimePoint now) {
   while (f.framer.queued_octets() < options_.transmit_batch &&
          f.framer.room(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
-    note_stream_state(now);  // before a Terminate is queued: it drops what is queued
+    if (discarding()) stream_ended(now);  // before a Terminate is queued: it drops what is queued
     // Gathered around markers it would be a piece for every 512 octets.
     const bool copy = f.out.copy_payload || startup_.negotiated().tx_markers;
     const auto mode = copy ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
@@ -226,7 +228,7 @@ void Connection::transmitted(std::size_t n, TimePoint now) {
   if (full_ == nullptr) return;
   full_->framer.sent(n);
   while (const auto token = full_->framer.pop_sent()) full_->stream.sent(*token);
-  close_progress(now);
+  extend_close(now);
   settle(now);
 }
 

@@ -188,14 +188,20 @@ void StagTable::unbind(Region* window) {
   window->parent = nullptr;
 }
 
-std::error_code StagTable::fast_register(PdId pd, const Registration& what) {
+bool StagTable::is_pinned(Region& region, const Waiter& waiter) {
+  if (region.pins.load() == 0) return false;
+  region.waiters.add(waiter);
+  return region.pins.load() != 0;
+}
+
+std::error_code StagTable::fast_register(PdId pd, const Registration& what, const Waiter& waiter) {
   const std::lock_guard lock(mutex_);
   Region* region = find(what.stag);
   if (region == nullptr || region->kind != Region::Kind::kFastRegion || region->pd != pd ||
       region->valid.load() || region->dying || what.address == nullptr || what.length == 0) {
     return make_error_code(Errc::kInvalidArgument);
   }
-  if (region->pins.load() != 0) return make_error_code(Errc::kBusy);
+  if (is_pinned(*region, waiter)) return make_error_code(Errc::kBusy);
   region->address = what.address;
   region->length = what.length;
   region->access = what.access;
@@ -206,7 +212,7 @@ std::error_code StagTable::fast_register(PdId pd, const Registration& what) {
   return {};
 }
 
-std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
+std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, const Waiter& waiter) {
   const std::lock_guard lock(mutex_);
   Region* window = find(what.window);
   Region* region = find(what.region);
@@ -215,7 +221,7 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
     return make_error_code(Errc::kNotBindable);
   }
   if (what.type_1) {
-    if (const auto error = unbind_type_1(pd, *window)) return error;
+    if (const auto error = unbind_type_1(pd, *window, waiter)) return error;
     if (what.length == 0) return {};
   }
   if (window->valid.load()) return make_error_code(Errc::kNotBindable);
@@ -226,7 +232,7 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
   }
   if (window->pd != pd || region->pd != pd) return make_error_code(Errc::kWrongPd);
   if (!can_open(*region, what)) return make_error_code(Errc::kNotBindable);
-  if (window->pins.load() != 0) return make_error_code(Errc::kBusy);
+  if (is_pinned(*window, waiter)) return make_error_code(Errc::kBusy);
   unbind(window);
   window->parent = region;
   ++region->bound_windows;
@@ -245,15 +251,16 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what) {
   return {};
 }
 
-std::error_code StagTable::unbind_type_1(PdId pd, Region& window) {
+std::error_code StagTable::unbind_type_1(PdId pd, Region& window, const Waiter& waiter) {
   if (window.pd != pd) return make_error_code(Errc::kWrongPd);
   window.valid.store(false);
-  if (window.pins.load() != 0) return make_error_code(Errc::kBusy);
+  if (is_pinned(window, waiter)) return make_error_code(Errc::kBusy);
   unbind(&window);
   return {};
 }
 
-StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool remote) {
+StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool remote,
+                                             const Waiter& waiter) {
   const std::lock_guard lock(mutex_);
   Region* region = find(stag);
   if (region == nullptr || region->stag.load() != stag.value || region->pd != pd) {
@@ -270,11 +277,9 @@ StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool 
     }
   }
   region->valid.store(false);
-  if (region->pins.load() == 0) {
-    unbind(region);
-    return Invalidated::kDone;
-  }
-  return Invalidated::kPinned;
+  if (is_pinned(*region, waiter)) return Invalidated::kPinned;
+  unbind(region);
+  return Invalidated::kDone;
 }
 
 void StagTable::invalidate_windows_of(QpNum qp) {
@@ -285,16 +290,6 @@ void StagTable::invalidate_windows_of(QpNum qp) {
       unbind(region.get());
     }
   }
-}
-
-bool StagTable::has_windows_of(QpNum qp) const {
-  const std::lock_guard lock(mutex_);
-  for (const auto& region : storage_) {
-    if (region->kind == Region::Kind::kWindow && region->qp == qp && region->valid.load()) {
-      return true;
-    }
-  }
-  return false;
 }
 
 std::size_t StagTable::size() const {

@@ -19,7 +19,7 @@ std::error_code ReceiveQueue::post(const RecvWr& wr) {
   for (const Sge& sge : wr.sgl) total += sge.length;
   if (total > UINT32_MAX) return make_error_code(Errc::kMessageTooLong);  // [DDP-38]
   const std::lock_guard lock(mutex_);
-  const auto free_from = reuse_at_once_ ? taken_ : reaped_.load(std::memory_order_acquire);
+  const auto free_from = reuse_at_once_ ? taken_ : reaped_.value();
   if (posted_ - free_from >= max_wr_) return make_error_code(Errc::kQueueFull);
   if (!make_room(*ring_)) return std::make_error_code(std::errc::not_enough_memory);
   ring_->push_back({.wr_id = wr.wr_id, .sgl = SgeList(wr.sgl.begin(), wr.sgl.end())});
@@ -50,7 +50,17 @@ SharedReceiveQueue::SharedReceiveQueue(PdId pd, const Limits& limits,
   queue_.reuse_at_once();
 }
 
-std::error_code SharedReceiveQueue::post_recv(const RecvWr& wr) { return queue_.post(wr); }
+std::error_code SharedReceiveQueue::post_recv(const RecvWr& wr) {
+  if (const auto error = queue_.post(wr)) return error;
+  waiters_.tell();
+  return {};
+}
+
+std::optional<PostedReceive> SharedReceiveQueue::take_or_await(
+    const std::weak_ptr<QpDriver>& driver) {
+  waiters_.add(driver);
+  return take();
+}
 
 std::error_code SharedReceiveQueue::arm_limit(std::size_t limit) {
   if (limit > limits_.max_wr) return make_error_code(Errc::kInvalidArgument);

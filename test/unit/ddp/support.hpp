@@ -111,7 +111,9 @@ struct Bench {
   }
   bytes::Result<Arrival> begin(const Octets& octets) {
     const auto prefix = std::min(octets.size(), kUntaggedHeaderSize);
-    return receiver.begin(bytes::View(octets).first(prefix), octets.size());
+    const auto begun = receiver.begin(bytes::View(octets).first(prefix), octets.size());
+    if (!begun) return bytes::fault(begun.error());
+    return **begun;
   }
   static void place(const Octets& octets, const Arrival& arrival) {
     REQUIRE(bytes::total_size(arrival.target) == arrival.length);

@@ -216,12 +216,13 @@ struct Bench {
   /// One inbound ULPDU, placed and ended. The fault, or nullopt.
   std::optional<Fault> feed(bytes::View ulpdu) {
     const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
-    const auto arrival = stream.begin(ulpdu.first(prefix), ulpdu.size());
-    if (!arrival) return arrival.error();
-    REQUIRE_FALSE(arrival->hold);
-    REQUIRE(bytes::total_size(arrival->target) == arrival->length);
-    auto from = ulpdu.subspan(arrival->header.size()).begin();
-    for (const auto& piece : arrival->target) {
+    const auto begun = stream.begin(ulpdu.first(prefix), ulpdu.size());
+    if (!begun) return begun.error();
+    const ddp::Arrival& arrival = **begun;
+    REQUIRE_FALSE(arrival.hold);
+    REQUIRE(bytes::total_size(arrival.target) == arrival.length);
+    auto from = ulpdu.subspan(arrival.header.size()).begin();
+    for (const auto& piece : arrival.target) {
       std::copy_n(from, piece.size(), piece.begin());
       from += static_cast<std::ptrdiff_t>(piece.size());
     }

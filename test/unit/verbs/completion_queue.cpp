@@ -146,16 +146,16 @@ TEST_CASE(
     "a queue learns that its slot is free when the completion was reaped, not before "
     "[VRB-42]") {
   CompletionQueue cq(8, nullptr);
-  std::atomic<std::uint64_t> reaped{0};
-  std::atomic<std::uint64_t> gone{0};
+  ReapCount reaped;
+  ReapCount gone;
   CHECK(cq.push({.wr_id = 1}, false, {.counter = &reaped, .value = 5}));
   CHECK(cq.push({.wr_id = 2}, false, {.counter = &gone, .value = 6}));
-  CHECK(reaped.load() == 0);
+  CHECK(reaped.value() == 0);
   cq.forget(&gone);
   std::array<WorkCompletion, 2> out;
   CHECK(cq.poll(out) == 2);  // the completion itself stays
-  CHECK(reaped.load() == 5);
-  CHECK(gone.load() == 0);
+  CHECK(reaped.value() == 5);
+  CHECK(gone.value() == 0);
 }
 
 TEST_CASE("flushed completions come apart from successful ones, and who sleeps is woken for them") {
@@ -181,7 +181,7 @@ TEST_CASE("flushed completions come apart from successful ones, and who sleeps i
 
 TEST_CASE("the failed completions of one queue pair can be taken out of the middle") {
   CompletionQueue cq(5, nullptr);
-  std::atomic<std::uint64_t> reaped{0};
+  ReapCount reaped;
   std::array<WorkCompletion, 5> out;
   // The ring is full and begins at its third place.
   for (int i = 0; i < 2; ++i) push(cq, 0);
@@ -192,9 +192,9 @@ TEST_CASE("the failed completions of one queue pair can be taken out of the midd
                   {.counter = &reaped, .value = qp}));
   }
   cq.drop_failed(3);
-  CHECK(reaped.load() == 0);
+  CHECK(reaped.value() == 0);
   cq.drop_failed(1);
-  CHECK(reaped.load() == 1);
+  CHECK(reaped.value() == 1);
   push(cq, 7);
   REQUIRE(cq.poll(out) == 4);
   CHECK(out[0].wr_id == 6);

@@ -2,8 +2,9 @@
 // What may be posted, how much of it, and what a queue pair without a connection does with it.
 #include <vector>
 
-#include "iwarp/verbs/queue_pair.hpp"
+#include "driver_support.hpp"
 #include "stag_support.hpp"
+#include "stream_port.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -22,18 +23,12 @@ struct Fixture {
     return out;
   }
 
+  StreamPort& port() { return stream_port(*qp); }
+
   Table table;
   CompletionQueue cq{512, nullptr};
   std::vector<AsyncEvent> events;
   std::unique_ptr<QueuePair> qp;
-};
-
-struct Nobody : QpDriver {
-  void posted() override {}
-  void receive_posted() override {}
-  void disconnect() override {}
-  void terminate() override {}
-  void abort() override {}
 };
 
 QpInit limits(const QpLimits& l) {
@@ -104,12 +99,12 @@ TEST_CASE(
                         SendWr{.opcode = WrOpcode::kImmediate},
                         SendWr{.opcode = WrOpcode::kWriteImmediate, .sgl = odd}};
   for (const SendWr& wr : good) check(wr, {});  // in Idle nobody knows yet
-  const auto nobody = std::make_shared<Nobody>();
-  CHECK(f.qp->connected(nobody, 4, 4, false));
+  const auto nobody = std::make_shared<CountingDriver>();
+  CHECK(f.port().open(*nobody, {.ird = 4, .ord = 4}));
   CHECK_FALSE(f.qp->query().extensions);
   for (const SendWr& wr : good) check(wr, Errc::kNotAgreed);
   CHECK(f.qp->query().send_outstanding == good.size());
-  f.qp->event(QpEvent::kLowerLayerLost);
+  f.port().event(QpEvent::kLowerLayerLost);
   CHECK(f.poll().size() == good.size());
   check(good[0], {});  // in Error all is flushed, whatever it is
   CHECK(f.poll().size() == 1);
@@ -178,20 +173,20 @@ TEST_CASE(
 
 TEST_CASE("ORD may be lowered, not raised above what was agreed on [VRB-25] [VRB-2]") {
   Fixture f;
-  const auto nobody = std::make_shared<Nobody>();
+  const auto nobody = std::make_shared<CountingDriver>();
   CHECK(!f.qp->set_ord(8));  // in Idle, for the connection to come
-  CHECK(f.qp->connected(nobody, 4, 30));
-  CHECK_FALSE(f.qp->connected(nobody, 4, 8));
+  CHECK(f.port().open(*nobody, {.ird = 4, .ord = 30}));
+  CHECK_FALSE(f.port().open(*nobody, {.ird = 4, .ord = 8}));
   CHECK(f.qp->query().ird == 4);
   CHECK(f.qp->set_ord(9) == Errc::kOrdTooLarge);
   CHECK(f.qp->query().ord == 8);
   CHECK(!f.qp->set_ord(3));
   CHECK(f.qp->query().ord == 3);
-  f.qp->event(QpEvent::kStreamError);
+  f.port().event(QpEvent::kStreamError);
   CHECK(f.qp->set_ord(1) == Errc::kWrongState);  // [VRB-13]
   CHECK(f.qp->query().ord == 3);
   CHECK(f.qp->reset() == Errc::kWrongState);
-  f.qp->event(QpEvent::kLowerLayerClosed);
+  f.port().event(QpEvent::kLowerLayerClosed);
   CHECK(nobody.use_count() == 1);
 }
 

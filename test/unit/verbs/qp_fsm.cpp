@@ -7,6 +7,7 @@
 #include <fsm_snapshot.hpp>
 #include <set>
 
+#include "connection_fsm.hpp"
 #include "iwarp/verbs/errors.hpp"
 
 namespace iwarp::verbs {
@@ -35,6 +36,23 @@ void check_names(E last) {
 TEST_CASE("the queue pair machine is the one in rfc-notes/fsm [VRB-5]") {
   const auto wrong = iwarp::test::fsm_snapshot("qp", kQpEdges, kStates, kEvents);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE("the connection machine is the one in rfc-notes/fsm") {
+  const auto wrong = iwarp::test::fsm_snapshot("connection", kConnectionEdges, kConnectionStates,
+                                               kConnectionCauses);
+  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE("a connection can be lost in every state but the last, which nothing leaves") {
+  for (const auto state : kConnectionStates) {
+    const auto next = bytes::step(kConnectionEdges, state, ConnectionCause::kLost);
+    if (state == ConnectionState::kOver) {
+      CHECK_FALSE(next);
+    } else {
+      CHECK(next == ConnectionState::kOver);
+    }
+  }
 }
 
 TEST_CASE(

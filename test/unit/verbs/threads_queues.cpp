@@ -22,10 +22,10 @@ TEST_CASE("a consumer that arms, polls and sleeps misses no completion [VRB-52]"
     ++signals;
     wake.notify_one();
   });
-  std::atomic<std::uint64_t> reaped{0};
+  ReapCount reaped;
   std::thread producer([&] {
     for (std::uint64_t id = 0; id < kTotal; ++id) {
-      while (id - reaped.load() >= 64) std::this_thread::yield();
+      while (id - reaped.value() >= 64) std::this_thread::yield();
       cq.push({.wr_id = id}, false, {.counter = &reaped, .value = id + 1});
     }
   });

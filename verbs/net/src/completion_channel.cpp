@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionChannel: a consumer that sleeps often and briefly keeps vigil over the sockets himself.
+// CompletionChannel: a consumer that sleeps often and briefly waits on the sockets itself.
 // When a sleep takes longer, the workers take the sockets back, so that at rest nothing runs and
 // one-sided operations progress.
 #include <poll.h>
@@ -15,14 +15,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// So many short sleeps, one after the other, are worth a vigil.
+// So many short sleeps, one after the other, are worth waiting on the sockets.
 constexpr unsigned kLongStreak = 8;
 constexpr auto kShort = std::chrono::milliseconds(5);
-constexpr int kLongestMs = 10;  // of one sleep of a vigil; then the workers take over
+constexpr int kLongestMs = 10;  // of one sleep; then the workers take over
 
 }  // namespace
 
-struct CompletionChannel::Vigil {
+struct CompletionChannel::SocketWait {
   std::mutex waiting;  ///< held by the one who waits; others only sleep
   unsigned streak = 0;
   std::vector<std::shared_ptr<DrivenConnection>> connections;
@@ -34,54 +34,54 @@ struct CompletionChannel::Vigil {
   bool begin();
   bool prepare(int fd);
   void drive();
-  void rise();
+  void woken();
   void give_up();
 };
 
-CompletionChannel::CompletionChannel() : vigil_(std::make_unique<Vigil>()) {}
+CompletionChannel::CompletionChannel() : socket_wait_(std::make_unique<SocketWait>()) {}
 CompletionChannel::~CompletionChannel() = default;
 
 void CompletionChannel::add(std::shared_ptr<CqFeed> feed) {
-  const std::lock_guard lock(vigil_->mutex);
-  vigil_->feeds.push_back(std::move(feed));
+  const std::lock_guard lock(socket_wait_->mutex);
+  socket_wait_->feeds.push_back(std::move(feed));
 }
 
 void CompletionChannel::remove_feed(const CqFeed* feed) {
-  const std::lock_guard lock(vigil_->mutex);
-  std::erase_if(vigil_->feeds, [feed](const auto& other) { return other.get() == feed; });
+  const std::lock_guard lock(socket_wait_->mutex);
+  std::erase_if(socket_wait_->feeds, [feed](const auto& other) { return other.get() == feed; });
 }
 
 std::optional<verbs::CompletionQueue*> CompletionChannel::wait(std::chrono::milliseconds timeout) {
   if (auto out = poll()) return out;
-  const std::unique_lock mine(vigil_->waiting, std::try_to_lock);
+  const std::unique_lock mine(socket_wait_->waiting, std::try_to_lock);
   if (!mine || timeout.count() == 0) return Channel::wait(timeout);
   const auto start = Clock::now();
   std::optional<verbs::CompletionQueue*> out;
-  if (vigil_->streak >= kLongStreak) out = keep_vigil();
+  if (socket_wait_->streak >= kLongStreak) out = wait_on_sockets();
   if (!out) out = Channel::wait(timeout);
   const bool is_short = out.has_value() && Clock::now() - start < kShort;
-  vigil_->streak = is_short ? vigil_->streak + 1 : 0;
+  socket_wait_->streak = is_short ? socket_wait_->streak + 1 : 0;
   return out;
 }
 
 // nullopt: the workers are to do it.
-std::optional<verbs::CompletionQueue*> CompletionChannel::keep_vigil() {
-  while (vigil_->begin()) {
-    const bool pending = vigil_->prepare(fd());
-    auto& sockets = vigil_->sockets;
+std::optional<verbs::CompletionQueue*> CompletionChannel::wait_on_sockets() {
+  while (socket_wait_->begin()) {
+    const bool pending = socket_wait_->prepare(fd());
+    auto& sockets = socket_wait_->sockets;
     const int ready = ::poll(sockets.data(), sockets.size(), pending ? 0 : kLongestMs);
-    vigil_->rise();
+    socket_wait_->woken();
     if (ready == 0 && !pending) break;
     attend();
-    vigil_->drive();
+    socket_wait_->drive();
     if (auto out = leave()) return out;
   }
-  vigil_->give_up();
+  socket_wait_->give_up();
   return std::nullopt;
 }
 
 // False: there are too many connections, or one needs more than a look at its socket.
-bool CompletionChannel::Vigil::begin() {
+bool CompletionChannel::SocketWait::begin() {
   connections.clear();
   const std::lock_guard lock(mutex);
   for (const auto& feed : feeds) {
@@ -91,7 +91,7 @@ bool CompletionChannel::Vigil::begin() {
 }
 
 // True: there is work already.
-bool CompletionChannel::Vigil::prepare(int fd) {
+bool CompletionChannel::SocketWait::prepare(int fd) {
   bool pending = false;
   sockets.assign(1, {.fd = fd, .events = POLLIN, .revents = 0});
   for (const auto& connection : connections) {
@@ -103,20 +103,20 @@ bool CompletionChannel::Vigil::prepare(int fd) {
   return pending;
 }
 
-void CompletionChannel::Vigil::drive() {
+void CompletionChannel::SocketWait::drive() {
   for (std::size_t i = 0; i < connections.size(); ++i) {
     const auto events = sockets[i + 1].revents;
     connections[i]->ready((events & ~POLLOUT) != 0, (events & POLLOUT) != 0);
   }
 }
 
-void CompletionChannel::Vigil::rise() {
+void CompletionChannel::SocketWait::woken() {
   for (const auto& connection : connections) connection->end_sleep();
   const std::lock_guard lock(mutex);
-  for (const auto& feed : feeds) feed->rise();
+  for (const auto& feed : feeds) feed->woken();
 }
 
-void CompletionChannel::Vigil::give_up() {
+void CompletionChannel::SocketWait::give_up() {
   connections.clear();
   const std::lock_guard lock(mutex);
   for (const auto& feed : feeds) feed->give_up();

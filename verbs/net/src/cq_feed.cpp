@@ -79,7 +79,7 @@ bool CqFeed::attend(std::vector<std::shared_ptr<DrivenConnection>>& out) {
   return true;
 }
 
-void CqFeed::rise() {
+void CqFeed::woken() {
   const std::lock_guard lock(mutex_);
   sleeping_ = false;
   last_poll_ = Clock::now();

@@ -30,7 +30,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   /// Adds the connections to `out`; the workers leave them alone for a while. False: not possible.
   bool attend(std::vector<std::shared_ptr<DrivenConnection>>& out);
   /// He is awake.
-  void rise();
+  void woken();
   /// He sleeps by other means: the workers take over.
   void give_up();
 

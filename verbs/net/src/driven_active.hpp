@@ -7,12 +7,12 @@
 namespace iwarp::net {
 
 struct DrivenConnection::Active {
-  Active(Worker& worker, Setup setup, std::weak_ptr<verbs::QpDriver> driver)
+  Active(Worker& worker, Setup setup, verbs::QpDriver& driver)
       : socket(std::move(setup.socket)),
         close_timeout(setup.options.close_timeout),
         tap(std::move(setup.tap)),
         client(std::move(setup.client)),
-        core(setup.role, setup.qp, std::move(driver), setup.options, tap.get()),
+        core(setup.role, setup.qp, driver, setup.options, tap.get()),
         readiness(worker.context()),
         timer(worker.context()) {}
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "driven_active.hpp"
-#include "farewell.hpp"
 #include "iwarp/rdmap/faults.hpp"
+#include "lingering_close.hpp"
 #include "sockets.hpp"
 
 namespace iwarp::net {
@@ -40,7 +40,7 @@ DrivenConnection::~DrivenConnection() = default;
 std::shared_ptr<DrivenConnection> DrivenConnection::make(Registry& registry, Worker& worker,
                                                          Setup setup) {
   auto self = std::make_shared<DrivenConnection>(Private{}, registry, worker, setup);
-  self->active_ = std::make_unique<Active>(worker, std::move(setup), self);
+  self->active_ = std::make_unique<Active>(worker, std::move(setup), *self);
   return self;
 }
 
@@ -100,6 +100,11 @@ void DrivenConnection::receive_posted() {
   if (held_.load(std::memory_order_seq_cst)) kick(kResume);
 }
 
+// In the worker's own time: who tells may hold any lock.
+void DrivenConnection::resume_soon() {
+  worker_.post([self = shared()] { self->kick(kResume, true); });
+}
+
 void DrivenConnection::revoke(const verbs::Region& region) {
   lock_.lock();
   if (active_ != nullptr) active_->core.revoke(region, mpa::Clock::now());
@@ -112,7 +117,7 @@ void DrivenConnection::end() {
     active_->client.reset();
     const bool whole = active_->core.at_rest();
     active_->core.abort(mpa::Clock::now());
-    finish(whole ? Close::kFarewell : Close::kReset);
+    finish(whole ? Close::kLingering : Close::kReset);
   }
   run(false);
 }
@@ -186,7 +191,7 @@ void DrivenConnection::ready(bool read, bool write) {
 
 void DrivenConnection::hand_over() {
   if (handed_over_.exchange(true)) return;
-  worker_.post([self = shared_from_this()] {
+  worker_.post([self = shared()] {
     self->handed_over_.store(false);
     self->kick(0, true);
   });
@@ -208,7 +213,7 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
 
 // After the octets moved: tells what happened, does what the connection wishes, arms what has to
 // wake it again.
-void DrivenConnection::settle() {
+void DrivenConnection::finish_turn() {
   do {
     while (tell_events()) transmit();
     obey();
@@ -284,8 +289,8 @@ void DrivenConnection::finish(Close how) {
   }
   if (a.readiness.is_open()) a.readiness.release();  // ends the waits; the descriptor is ours
   a.timer.cancel();
-  if (how == Close::kFarewell && !a.end_of_stream) {
-    Farewell::say(worker_, std::move(a.socket), a.close_timeout);
+  if (how == Close::kLingering && !a.end_of_stream) {
+    LingeringClose::start(worker_, std::move(a.socket), a.close_timeout);
   }
   active_.reset();
   held_.store(false);
@@ -310,7 +315,7 @@ verbs::Counters DrivenConnection::count() const {
 bool DrivenConnection::arm() {
   Active& a = *active_;
   arm_timer();
-  tell_sleeper();
+  update_sleeper();
   if (a.quiet) return true;
   if (!a.readiness.is_open()) {
     boost::system::error_code failed;
@@ -328,7 +333,7 @@ bool DrivenConnection::arm() {
 
 // Who sleeps on the socket asked before he did what to wait for. When that was another thread's
 // doing since, the worker has to wait for the rest.
-void DrivenConnection::tell_sleeper() {
+void DrivenConnection::update_sleeper() {
   Active& a = *active_;
   change(is_plain_, !a.end_of_stream && !held_.load());
   change(is_blocked_, a.write_blocked);
@@ -338,19 +343,18 @@ void DrivenConnection::tell_sleeper() {
 void DrivenConnection::wait_for(bool write) {
   using Readiness = asio::posix::stream_descriptor;
   (write ? active_->writing : active_->reading) = true;
-  active_->readiness.async_wait(
-      write ? Readiness::wait_write : Readiness::wait_read,
-      [self = shared_from_this(), write](const boost::system::error_code&) {
-        // A wait that was cancelled still says that it is over.
-        self->kick(write ? kWritable : kReadable, true);
-      });
+  active_->readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
+                                [self = shared(), write](const boost::system::error_code&) {
+                                  // A wait that was cancelled still says that it is over.
+                                  self->kick(write ? kWritable : kReadable, true);
+                                });
 }
 
 void DrivenConnection::watch_held() {
   active_->watching = true;
   active_->readiness.async_wait(
       asio::posix::stream_descriptor::wait_error,
-      [self = shared_from_this()](const boost::system::error_code&) { self->kick(kBroken, true); });
+      [self = shared()](const boost::system::error_code&) { self->kick(kBroken, true); });
 }
 
 // A timer that will be early is left alone, and set anew when it is over: a deadline is moved, or
@@ -362,7 +366,7 @@ void DrivenConnection::arm_timer() {
   if (!at || (a.timer_at && *a.timer_at <= *at)) return;
   a.timer_at = at;
   a.timer.expires_at(*at);
-  a.timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+  a.timer.async_wait([self = shared()](const boost::system::error_code& cancelled) {
     if (!cancelled) self->kick(kTimer, true);
   });
 }

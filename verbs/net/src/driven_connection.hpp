@@ -45,8 +45,7 @@ class ConnectionClient {
   virtual void send_to(CmChannel& channel) = 0;
 };
 
-class DrivenConnection final : public verbs::QpDriver,
-                               public std::enable_shared_from_this<DrivenConnection> {
+class DrivenConnection final : public verbs::QpDriver {
   struct Private {};
 
  public:
@@ -59,8 +58,11 @@ class DrivenConnection final : public verbs::QpDriver,
     std::unique_ptr<ConnectionClient> client;
   };
   DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup);
-  ~DrivenConnection();
+  ~DrivenConnection() override;
   static std::shared_ptr<DrivenConnection> make(Registry& registry, Worker& worker, Setup setup);
+  std::shared_ptr<DrivenConnection> shared() {
+    return std::static_pointer_cast<DrivenConnection>(shared_from_this());
+  }
 
   // Set-up. Waits for the lock.
   /// Initiator: sends the Request. False: private data too long.
@@ -74,6 +76,7 @@ class DrivenConnection final : public verbs::QpDriver,
   // QpDriver: never waits.
   void posted() override { kick(kTransmit); }
   void receive_posted() override;
+  void resume_soon() override;
   void disconnect() override { kick(kDisconnect); }
   void terminate() override { kick(kTerminate); }
   void abort() override { kick(kAbort); }
@@ -148,19 +151,19 @@ class DrivenConnection final : public verbs::QpDriver,
   bool receive();
   bool transmit();
   void socket_failed();
-  void settle();
+  void finish_turn();
   bool tell_events();
   void obey();
   bool lift_hold();
   bool arm();
   void arm_timer();
-  void tell_sleeper();
+  void update_sleeper();
   void set_quiet(bool quiet);
   void wait_for(bool write);
   void watch_held();
   enum class Close : std::uint8_t {
     kPlain,
-    kFarewell,  ///< the peer may not be done
+    kLingering,  ///< the peer may not be done
     kReset,
   };
   void finish(Close how);

@@ -71,7 +71,7 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   // Most polls find nothing, and then nothing else can have changed.
   if (only_polls && a.receive_calls_with_octets == received && !a.end_of_stream) return 0;
   if (transmit()) left |= kTransmit;
-  settle();
+  finish_turn();
   return active_ != nullptr ? left : 0;
 }
 

@@ -60,8 +60,8 @@ class Receiver {
 
   /// A segment of `ulpdu_length` octets, as the lower layer counts it [DDP-7], has begun; `prefix`
   /// holds at least its DDP header (all of the ULPDU if that is shorter). All checks are made here,
-  /// before an octet is placed. [DDP-78]
-  bytes::Result<Arrival> begin(bytes::View prefix, std::size_t ulpdu_length);
+  /// before an octet is placed. [DDP-78] What it gives is valid until the next call.
+  bytes::Result<const Arrival*> begin(bytes::View prefix, std::size_t ulpdu_length);
   /// The payload of the segment is in its target. Delivers the message when it was the last one.
   bytes::Result<void> end();
 

@@ -13,30 +13,10 @@
 #include "iwarp/rdmap/faults.hpp"
 #include "iwarp/rdmap/request_queues.hpp"
 #include "iwarp/rdmap/stream_fsm.hpp"
+#include "iwarp/rdmap/stream_types.hpp"
 #include "iwarp/rdmap/ulp.hpp"
 
 namespace iwarp::rdmap {
-
-struct StreamOptions {
-  std::size_t ird = 16;  ///< Reads and Atomics of the peer held at a time [RDMAP-81] [RDMAP-118]
-                         ///< [SEC-26]
-  std::size_t ord = 16;  ///< our Reads and Atomics outstanding at a time [RDMAP-82]
-  /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
-  bool rtr_send_expected = false;
-  bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may come
-};
-
-/// A segment ready for the layer below.
-struct OutSegment {
-  std::array<std::byte, ddp::kUntaggedHeaderSize + kMaxTerminateSize> header;
-  std::size_t header_size = 0;  ///< DDP header and, where there is one, the RDMAP header
-  bytes::Gather payload;        ///< valid until segment_taken()
-  bool copy_payload = false;    ///< others may change it: take it by copy
-  std::uint64_t token = 0;      ///< not 0: call sent(token) when its last octet has left
-};
-
-/// What an RTR of RFC 6581 is made of.
-enum class RtrKind : std::uint8_t { kWrite, kRead, kSend };
 
 class Stream : private ddp::Sink {
  public:
@@ -47,7 +27,7 @@ class Stream : private ddp::Sink {
   // Inbound ------------------------------------------------------------------------------------
   /// A segment has begun: see ddp::Receiver::begin(). A Fault has already made the stream
   /// kTerminating; poll next_segment(). Only in state kRdma.
-  bytes::Result<ddp::Arrival> begin(bytes::View prefix, std::size_t ulpdu_length);
+  bytes::Result<const ddp::Arrival*> begin(bytes::View prefix, std::size_t ulpdu_length);
   /// Its payload is in place. May call the Ulp and may queue a response. When the stream has ended
   /// since begin(), the segment counts no more and nothing happens.
   bytes::Result<void> end();

@@ -11,6 +11,7 @@
 #include <span>
 #include <system_error>
 
+#include "iwarp/verbs/reap_count.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::verbs {
@@ -60,13 +61,13 @@ class CompletionQueue {
   // For queue pairs -----------------------------------------------------------------------------
   /// Where a queue learns how far its consumer has reaped. [VRB-42]
   struct Reaped {
-    std::atomic<std::uint64_t>* counter = nullptr;
+    ReapCount* counter = nullptr;
     std::uint64_t value = 0;
   };
   /// False: overflow; the caller's queue pair is in error.
   bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
   /// The queue pair is going away: its completions stay, their Reaped does not.
-  void forget(const std::atomic<std::uint64_t>* counter);
+  void forget(const ReapCount* counter);
   /// Takes the completions of requests of that queue pair that failed out; they count as reaped.
   void drop_failed(std::uint32_t qp_num);
   /// Something that succeeded on that queue pair has not been polled.

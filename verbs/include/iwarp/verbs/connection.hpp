@@ -14,71 +14,25 @@
 #include <span>
 #include <vector>
 
-#include "iwarp/mpa/deframer.hpp"
 #include "iwarp/mpa/framer.hpp"
-#include "iwarp/mpa/startup.hpp"
-#include "iwarp/rdmap/stream.hpp"
+#include "iwarp/verbs/connection_event.hpp"
+#include "iwarp/verbs/connection_options.hpp"
 #include "iwarp/verbs/counters.hpp"
+#include "iwarp/verbs/qp_driver.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 
 namespace iwarp::verbs {
 
-using mpa::Duration;
-using mpa::TimePoint;
-
-enum class Placement : std::uint8_t {
-  kVerified,  ///< CRC first, then into application memory (RFC 5044 section 6)
-  kDirect,    ///< Deviation: placed while received; a wrong CRC then leaves the buffer undefined
-};
-
-struct ConnectionOptions {
-  /// Fit for unknown peers, see rfc-notes/peers.md.
-  mpa::StartupOptions startup{.round_ird = true, .extensions = true};
-  Placement placement = Placement::kVerified;
-  /// ULPDU size limit; 0: from the EMSS [MPA-53]. Clamped to 128..64768.
-  std::size_t max_ulpdu = 0;
-  std::size_t stage = 256 * 1024;           ///< octets read ahead at most
-  std::size_t transmit_batch = 256 * 1024;  ///< octets framed ahead at most
-  /// A Send finds no receive posted: stop reading for so long, then Terminate 1/2/02. 0: at once.
-  Duration receive_hold = std::chrono::seconds(0);
-  /// Bounds the Terminate and Closing states [VRB-12], and how long a close waits for requests to
-  /// drain while no octet moves.
-  Duration close_timeout = std::chrono::seconds(5);
-  /// Initiator: nothing follows the Reply for so long, and then the first FPDU; less than
-  /// close_timeout. A work-around for responders that reply before they look at the socket again
-  /// (kernel siw before a repair): a first FPDU that comes in between lies there until more octets
-  /// come. Nobody can tell from the octets: such a Reply looks like any other, and the silence
-  /// behind it like that of a responder with nothing to say. 100 ms were enough in every trial.
-  Duration first_fpdu_delay = std::chrono::seconds(0);
-};
-
-struct ConnectionEvent {
-  enum class Type : std::uint8_t {
-    kRequest,  ///< responder: accept() or reject() now
-    kEstablished,
-    kRejected,      ///< initiator: the peer's private data may say why; TCP is still open [MPA-91]
-    kFailed,        ///< set-up failed: `failure`
-    kDisconnected,  ///< the stream is over; the QP has left RTS
-  };
-  Type type;
-  std::optional<mpa::Failure> failure;
-};
-
-/// What the driver shall do with the socket.
-enum class Wish : std::uint8_t {
-  kNone,
-  kShutdownSend,  ///< half close (FIN); once
-  kClose,         ///< close; nothing is left to send
-  kReset,         ///< abortive close (RST)
-};
+enum class ConnectionState : std::uint8_t;  // see connection_fsm.hpp in src
+enum class ConnectionCause : std::uint8_t;
 
 class Connection {
  public:
-  /// `qp` is null for a responder until accept(); `tap` may be null. Both outlive this. `driver` is
-  /// who owns this object: the queue pair keeps it while it is connected.
-  Connection(mpa::Role role, QueuePair* qp, std::weak_ptr<QpDriver> driver,
-             const ConnectionOptions& options, WireTap* tap);
+  /// `qp` is null for a responder until accept(); `tap` may be null. `driver` owns this object; the
+  /// queue pair shares in it while it is connected. All three outlive this.
+  Connection(mpa::Role role, QueuePair* qp, QpDriver& driver, const ConnectionOptions& options,
+             WireTap* tap);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -121,7 +75,7 @@ class Connection {
 
   // Poll ----------------------------------------------------------------------------------------
   std::optional<ConnectionEvent> event();
-  /// To be obeyed once transmit_plan() is empty. kShutdownSend is given once.
+  /// To be obeyed once transmit_plan() is empty.
   Wish wish();
   /// All that was begun has left, so that a FIN now leaves the peer with whole messages. Where
   /// set-up is not over there is nothing to be left with: false.
@@ -137,35 +91,41 @@ class Connection {
  private:
   struct Full;  ///< exists in full operation: framer, deframer, stream
 
+  bool step(ConnectionCause cause);
   void startup_received(bytes::View octets, TimePoint now);
   void startup_progress(TimePoint now);
   void enter_full_operation(TimePoint now);
+  void refuse_full_operation(const mpa::Failure& failure, TimePoint now);
   void establish();
+  bool is_gated() const;
+  void open_gate();
   void run_inbound(TimePoint now);
   void inbound_fault(const bytes::Fault& fault);
   void begin_early();
   bool take_ulpdu(TimePoint now);
   void segment_done();
   void settle(TimePoint now);
-  void note_stream_state(TimePoint now);
-  void close_when_drained(TimePoint now);
+  void stream_ended(TimePoint now);
   void close_progress(TimePoint now);
+  void close_when_drained(TimePoint now);
+  void close_terminated();
+  void extend_close(TimePoint now);
   bool more_to_frame() const;
   void fill_framer(TimePoint now);
-  void over(QpEvent event, Wish wish);
-  void wish_for(Wish wish);
+  void over(ConnectionCause cause, Wish wish);
   bool discarding() const;
   void update_mulpdu();
 
   const mpa::Role role_;
   QueuePair* qp_;
-  std::weak_ptr<QpDriver> driver_;
+  QpDriver& driver_;
   const ConnectionOptions options_;
   WireTap* tap_;
   mpa::Startup startup_;
   mpa::StartupState startup_told_ = mpa::StartupState::kIdle;
   mpa::Mulpdu mulpdu_;
   std::size_t emss_ = 0;
+  ConnectionState state_;
   std::unique_ptr<Full> full_;
   std::vector<std::byte> scratch_;  ///< startup frames, and what is read only to be dropped
   bytes::Span scratch_plan_;
@@ -174,7 +134,6 @@ class Connection {
   std::span<const bytes::View> last_transmit_plan_;
   std::deque<ConnectionEvent> events_;
   Wish wish_ = Wish::kNone;
-  bool shutdown_told_ = false;
   std::optional<TimePoint> close_deadline_;
 };
 

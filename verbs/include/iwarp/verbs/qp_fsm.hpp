@@ -34,6 +34,7 @@ inline constexpr std::array kQpEdges{
     QpEdge{QpState::kRts, QpEvent::kCloseRequested, QpState::kClosing, "verbs 6.2.2.1"},
     QpEdge{QpState::kRts, QpEvent::kPeerClosed, QpState::kClosing, "verbs 6.2.2.2"},
     QpEdge{QpState::kRts, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.2.4"},
+    QpEdge{QpState::kTerminate, QpEvent::kStreamError, QpState::kTerminate, "verbs 6.2.3"},
     QpEdge{QpState::kTerminate, QpEvent::kLowerLayerClosed, QpState::kError, "verbs 6.2.3"},
     QpEdge{QpState::kTerminate, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.3"},
     QpEdge{QpState::kClosing, QpEvent::kLowerLayerClosed, QpState::kIdle, "verbs 6.2.5"},
@@ -41,6 +42,9 @@ inline constexpr std::array kQpEdges{
     QpEdge{QpState::kClosing, QpEvent::kTerminateReceived, QpState::kError, "verbs 6.2.5"},
     QpEdge{QpState::kClosing, QpEvent::kPeerClosedEarly, QpState::kError, "verbs 6.2.5"},
     QpEdge{QpState::kClosing, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.5"},
+    QpEdge{QpState::kError, QpEvent::kStreamError, QpState::kError, "verbs 6.2.4"},
+    QpEdge{QpState::kError, QpEvent::kLowerLayerClosed, QpState::kError, "verbs 6.2.4"},
+    QpEdge{QpState::kError, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.4"},
     QpEdge{QpState::kError, QpEvent::kReset, QpState::kIdle, "verbs 6.2.4"},
 };
 static_assert(bytes::deterministic(kQpEdges));

@@ -12,8 +12,8 @@
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/verbs/errors.hpp"
-#include "iwarp/verbs/memory.hpp"
-#include "iwarp/verbs/types.hpp"
+#include "iwarp/verbs/reap_count.hpp"
+#include "iwarp/verbs/region.hpp"
 
 namespace iwarp::verbs {
 
@@ -37,7 +37,7 @@ class ReceiveQueue {
   std::size_t max_wr() const { return max_wr_; }
   std::size_t max_sge() const { return max_sge_; }
   /// A slot is free again only when its completion was reaped; see CompletionQueue::Reaped.
-  std::atomic<std::uint64_t>& reaped() { return reaped_; }
+  ReapCount& reaped() { return reaped_; }
   /// Receives handed out so far: the value the completion of the last one reaps.
   std::uint64_t taken() const { return taken_; }
   /// True for an SRQ: slots are free as soon as they are taken.
@@ -52,7 +52,7 @@ class ReceiveQueue {
   std::unique_ptr<Ring> ring_;  ///< grows up to max_wr_
   std::uint64_t posted_ = 0;
   std::uint64_t taken_ = 0;
-  std::atomic<std::uint64_t> reaped_{0};
+  ReapCount reaped_;
   bool reuse_at_once_ = false;
 };
 
@@ -85,6 +85,8 @@ class SharedReceiveQueue {
 
   // For queue pairs
   std::optional<PostedReceive> take();
+  /// The same; `driver` is told of the next that is posted, once.
+  std::optional<PostedReceive> take_or_await(const std::weak_ptr<QpDriver>& driver);
   void attach() { attached_.fetch_add(1); }
   void detach() { attached_.fetch_sub(1); }
   std::uint32_t attached() const { return attached_.load(); }
@@ -96,6 +98,7 @@ class SharedReceiveQueue {
   std::atomic<std::size_t> armed_limit_{0};
   std::function<void(SharedReceiveQueue&)> limit_reached_;
   std::atomic<std::uint32_t> attached_{0};
+  Waiters waiters_;  ///< for a receive
 };
 
 }  // namespace iwarp::verbs

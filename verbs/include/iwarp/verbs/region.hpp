@@ -9,6 +9,7 @@
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/verbs/types.hpp"
+#include "iwarp/verbs/waiters.hpp"
 
 namespace iwarp::verbs {
 
@@ -36,6 +37,11 @@ struct Region {
   Region* parent = nullptr;         ///< of a bound window
   std::uint32_t bound_windows = 0;  ///< of a region
   bool dying = false;               ///< destroy() waits for the pins
+  Waiters waiters;                  ///< for the pins to go
+
+  void unpin() {
+    if (pins.fetch_sub(1) == 1) waiters.tell();
+  }
 };
 
 /// The right to touch some octets; they stay registered until this is gone. Movable.
@@ -55,15 +61,13 @@ class Grant {
   ~Grant() { release(); }
 
   void release() {
-    if (region_ != nullptr) region_->pins.fetch_sub(1, std::memory_order_release);
+    if (region_ != nullptr) region_->unpin();
     region_ = nullptr;
   }
   /// The same pin, for these octets.
   Grant over(bytes::Span memory) && { return {std::exchange(region_, nullptr), memory}; }
   bytes::Span memory() const { return memory_; }
   Region* region() const { return region_; }
-  /// False once the region was invalidated: the octets must not be used for anything new.
-  bool still_valid() const { return region_ != nullptr && region_->valid.load(); }
 
  private:
   Region* region_ = nullptr;

@@ -131,11 +131,11 @@ class CompletionChannel : public Channel<verbs::CompletionQueue*> {
   void remove_feed(const CqFeed* feed);
 
  private:
-  struct Vigil;
+  struct SocketWait;
 
-  std::optional<verbs::CompletionQueue*> keep_vigil();
+  std::optional<verbs::CompletionQueue*> wait_on_sockets();
 
-  std::unique_ptr<Vigil> vigil_;
+  std::unique_ptr<SocketWait> socket_wait_;
 };
 using AsyncChannel = Channel<verbs::AsyncEvent>;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Farewell: the end of a socket whose queue pair is gone while TCP still has octets of it. Our half
-// is closed at once, and what the peer still sends is read and dropped until it closes as well:
-// octets left unread, or coming to a closed socket, would make TCP reset and forget what it holds.
+// LingeringClose: the end of a socket whose queue pair is gone while TCP still has octets of it.
+// Our half is closed at once, and what the peer still sends is read and dropped until it closes as
+// well: octets left unread, or coming to a closed socket, would make TCP reset and forget what it
+// holds.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -14,15 +15,15 @@
 
 namespace iwarp::net {
 
-class Farewell final : public std::enable_shared_from_this<Farewell> {
+class LingeringClose final : public std::enable_shared_from_this<LingeringClose> {
   struct Private {};
 
  public:
   /// Sends the FIN and returns; the worker does the rest, and closes when `limit` is over or it
   /// ends itself.
-  static void say(Worker& worker, UniqueFd socket, mpa::Duration limit);
-  Farewell(Private, Worker& worker, UniqueFd socket);
-  ~Farewell();
+  static void start(Worker& worker, UniqueFd socket, mpa::Duration limit);
+  LingeringClose(Private, Worker& worker, UniqueFd socket);
+  ~LingeringClose();
 
  private:
   void begin(mpa::Duration limit);

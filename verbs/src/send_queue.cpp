@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream's half of a queue pair, outbound: which request is next, whose memory it may use, and
-// what completes (verbs draft section 8, RFC 7306 sections 5 and 6). Under the connection's lock.
+// Requests in the order posted, completions in the same, whatever finishes first.
+#include "send_queue.hpp"
+
 #include <algorithm>
 #include <bit>
 
 #include "iwarp/bytes/place.hpp"
-#include "queue_pair_impl.hpp"
 
 namespace iwarp::verbs {
 
@@ -65,78 +65,79 @@ bool is_local(WrOpcode opcode) {
 
 }  // namespace
 
-bool QueuePair::next_request(bool read_credit, rdmap::Request& out) {
-  if (state() != QpState::kRts) return false;  // In Idle nothing is processed. [VRB-6]
-  if (impl_->waiting_for_pins) retire();
-  if (impl_->immediate_due) {  // Nothing of ours comes between a Write and its Immediate.
-    out.cookie = *std::exchange(impl_->immediate_due, std::nullopt);
-    const SendSlot& slot = impl_->slot(out.cookie);
+bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
+  if (qp_.state != QpState::kRts) return false;  // In Idle nothing is processed. [VRB-6]
+  if (waits_for_memory_) retire();
+  if (immediate_due_) {  // Nothing of ours comes between a Write and its Immediate.
+    out.cookie = *std::exchange(immediate_due_, std::nullopt);
+    const SendSlot& slot = ring_.slot(out.cookie);
     out.opcode = message_opcode(WrOpcode::kImmediate, has(slot.flags, SendFlags::kSolicited));
     out.immediate = slot.immediate;
     return true;
   }
   // Started in order, one at a time. [VRB-43]
-  while (impl_->started < impl_->posted.load(std::memory_order_acquire)) {
-    const auto sequence = impl_->started;
-    SendSlot& slot = impl_->slot(sequence);
+  while (started_ < ring_.posted.load(std::memory_order_acquire)) {
+    const auto sequence = started_;
+    SendSlot& slot = ring_.slot(sequence);
     if (!may_start(slot, read_credit)) return false;
     if (is_local(slot.opcode)) {
       // Takes effect before any later request executes. [VRB-49]
       const auto done = run_local(slot);
       if (done == Local::kWait) return false;
-      ++impl_->started;
+      ++started_;
       if (done == Local::kFailed) return false;
       finish(slot);
       continue;
     }
-    ++impl_->started;
+    ++started_;
     slot.stage = SendSlot::Stage::kStarted;
     if (!permitted(slot) || !resolve(slot)) return false;
     fill_request(slot, out);
     out.cookie = sequence;
     out.atomic.id = static_cast<std::uint32_t>(sequence);  // as unique as the slot [EXT-37]
-    if (slot.opcode == WrOpcode::kWriteImmediate) impl_->immediate_due = sequence;
+    if (slot.opcode == WrOpcode::kWriteImmediate) immediate_due_ = sequence;
     return true;
   }
   return false;
 }
 
-bool QueuePair::may_start(const SendSlot& slot, bool read_credit) const {
+bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
   // Read fence: every earlier Read and atomic is complete. [VRB-50]
-  if (has(slot.flags, SendFlags::kFence) && impl_->reads_under_way != 0) return false;
+  if (has(slot.flags, SendFlags::kFence) && reads_under_way_ != 0) return false;
   // Local fence: every earlier request is complete. [VRB-50]
-  if (has(slot.flags, SendFlags::kLocalFence) && impl_->retired.load() != impl_->started) {
+  if (has(slot.flags, SendFlags::kLocalFence) && ring_.retired.load() != started_) {
     return false;
   }
   // ORD stalls the queue rather than being exceeded; ORD 0 fails in resolve(). [VRB-23]
-  if (slot.is_answered() && impl_->ord != 0) {
-    return read_credit && impl_->reads_under_way < impl_->ord;
+  if (slot.is_answered() && qp_.ord != 0) {
+    return read_credit && reads_under_way_ < qp_.ord;
   }
   return true;
 }
 
-QueuePair::Local QueuePair::run_local(SendSlot& slot) {
+SendQueue::Local SendQueue::run_local(SendSlot& slot) {
   std::error_code error;
   WcStatus failure = WcStatus::kSuccess;
   bool busy = false;
   switch (slot.opcode) {
     case WrOpcode::kFastRegister:
-      error = stags_.fast_register(init_.pd, slot.registration);
+      error = qp_.stags.fast_register(qp_.init.pd, slot.registration, qp_.current_driver());
       if (error) failure = WcStatus::kLocalQpOperation;
       break;
     case WrOpcode::kBindWindow:
-      error = stags_.bind(init_.pd, num_, slot.bind);
+      error = qp_.stags.bind(qp_.init.pd, qp_.num, slot.bind, qp_.current_driver());
       if (error) failure = WcStatus::kMwBind;
       break;
     default: {
-      const auto done = stags_.invalidate(init_.pd, num_, slot.invalidate, false);
+      const auto done =
+          qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.invalidate, false, qp_.current_driver());
       busy = done == StagTable::Invalidated::kPinned;
       if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kLocalProtection;
     }
   }
   // A peer that tries an STag at the wrong moment makes us wait, not fail.
   busy |= error == Errc::kBusy;
-  impl_->waiting_for_pins = busy;
+  waits_for_memory_ = busy;
   if (busy) return Local::kWait;
   if (failure == WcStatus::kSuccess) return Local::kDone;
   fail(slot, failure);
@@ -145,25 +146,25 @@ QueuePair::Local QueuePair::run_local(SendSlot& slot) {
 
 // What this connection cannot do at all fails here, and is not sent: Reads and atomics without ORD,
 // and what was posted in Idle for a peer that turned out not to know RFC 7306. [VRB-46] [EXT-1]
-bool QueuePair::permitted(SendSlot& slot) {
+bool SendQueue::permitted(SendSlot& slot) {
   const bool refused =
-      (slot.is_answered() && impl_->ord == 0) || (is_extension(slot.opcode) && !impl_->extensions);
+      (slot.is_answered() && qp_.ord == 0) || (is_extension(slot.opcode) && !qp_.extensions);
   if (refused) fail(slot, WcStatus::kLocalQpOperation);
   return !refused;
 }
 
 // Pins the local buffers of a request until it is finished.
-bool QueuePair::resolve(SendSlot& slot) {
+bool SendQueue::resolve(SendSlot& slot) {
   slot.grants.clear();
-  if (slot.is_answered()) ++impl_->reads_under_way;
+  if (slot.is_answered()) ++reads_under_way_;
   if (has(slot.flags, SendFlags::kInline)) return true;
-  const AccessRequest who{.pd = init_.pd,
-                          .qp = num_,
+  const AccessRequest who{.pd = qp_.init.pd,
+                          .qp = qp_.num,
                           .remote = false,
                           .need = slot.is_answered() ? Access::kLocalWrite : Access::kNone};
   for (const Sge& sge : slot.sgl) {
     if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
-    auto grant = stags_.acquire(who, sge.lkey, virtual_address(sge.address), sge.length);
+    auto grant = qp_.stags.acquire(who, sge.lkey, virtual_address(sge.address), sge.length);
     if (!grant) {
       fail(slot, WcStatus::kLocalProtection);  // [VRB-28] [EXT-60]
       return false;
@@ -173,7 +174,7 @@ bool QueuePair::resolve(SendSlot& slot) {
   return true;
 }
 
-void QueuePair::fill_request(SendSlot& slot, rdmap::Request& out) {
+void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
   out.opcode = message_opcode(slot.opcode, has(slot.flags, SendFlags::kSolicited));
   out.length = slot.length;
   out.payload.clear();
@@ -200,7 +201,7 @@ void QueuePair::fill_request(SendSlot& slot, rdmap::Request& out) {
 }
 
 // The sink as the peer shall name it. An empty Read may have none.
-void QueuePair::fill_sink(SendSlot& slot, rdmap::Request& out) {
+void SendQueue::fill_sink(SendSlot& slot, rdmap::Request& out) {
   out.sink_stag = slot.sgl.empty() ? Stag{1} : slot.sgl[0].lkey;
   out.sink_to = {};
   out.sink = {};
@@ -210,107 +211,118 @@ void QueuePair::fill_sink(SendSlot& slot, rdmap::Request& out) {
   out.sink_to.value = region.to_base + static_cast<std::uint64_t>(out.sink.data() - region.address);
 }
 
-void QueuePair::fail(SendSlot& slot, WcStatus status) {
+void SendQueue::fail(SendSlot& slot, WcStatus status) {
   slot.status = status;
-  impl_->local_failure = true;  // The stream has to end with it. [VRB-54]
+  qp_.local_failure = true;  // The stream has to end with it. [VRB-54]
 }
 
-void QueuePair::sent(std::uint64_t cookie) {
-  if (cookie < impl_->retired.load() || state() != QpState::kRts) return;
-  SendSlot& slot = impl_->slot(cookie);
+void SendQueue::sent(std::uint64_t cookie) {
+  if (cookie < ring_.retired.load() || qp_.state != QpState::kRts) return;
+  SendSlot& slot = ring_.slot(cookie);
   if (--slot.unsent != 0) return;  // A Write whose Immediate is still to leave.
   // A Read or atomic is complete when its answer is there. [RDMAP-77] [EXT-41]
   if (!slot.is_answered()) finish(slot);
 }
 
-void QueuePair::read_done(std::uint64_t cookie) { response_done(impl_->slot(cookie)); }
+void SendQueue::read_done(std::uint64_t cookie) { response_done(ring_.slot(cookie)); }
 
-void QueuePair::atomic_done(std::uint64_t cookie, std::uint64_t original) {
-  SendSlot& slot = impl_->slot(cookie);
+void SendQueue::atomic_done(std::uint64_t cookie, std::uint64_t original) {
+  SendSlot& slot = ring_.slot(cookie);
   // A number of this host, wherever the sink begins. [EXT-13]
   const auto octets = std::bit_cast<std::array<std::byte, sizeof original>>(original);
   bytes::place_copy(slot.grants[0].memory(), octets);
   response_done(slot);
 }
 
-void QueuePair::response_done(SendSlot& slot) {
-  --impl_->reads_under_way;
-  impl_->octets_placed += slot.length;
+void SendQueue::response_done(SendSlot& slot) {
+  --reads_under_way_;
+  octets_placed_ += slot.length;
   finish(slot);
 }
 
-void QueuePair::finish(SendSlot& slot) {
+void SendQueue::finish(SendSlot& slot) {
   slot.stage = SendSlot::Stage::kDone;
   slot.grants.clear();
   retire();
 }
 
 // Completions in the order posted, whatever finished first. [RDMAP-73] [VRB-43]
-void QueuePair::retire() {
-  auto sequence = impl_->retired.load(std::memory_order_relaxed);
-  while (sequence < impl_->started) {
-    SendSlot& slot = impl_->slot(sequence);
-    if (slot.stage != SendSlot::Stage::kDone || !settle(slot)) return;
-    complete_send(slot, sequence++);
+void SendQueue::retire() {
+  auto sequence = ring_.retired.load(std::memory_order_relaxed);
+  while (sequence < started_) {
+    SendSlot& slot = ring_.slot(sequence);
+    if (slot.stage != SendSlot::Stage::kDone || !invalidate_sink(slot)) return;
+    complete(slot, sequence++);
   }
 }
 
 // Read with Invalidate: the sink's STag dies after placement, before the completion. [VRB-48]
-bool QueuePair::settle(SendSlot& slot) {
+bool SendQueue::invalidate_sink(SendSlot& slot) {
   if (slot.opcode != WrOpcode::kReadInvalidate) return true;
-  const auto done = stags_.invalidate(init_.pd, num_, slot.sgl[0].lkey, false);
-  impl_->waiting_for_pins = done == StagTable::Invalidated::kPinned;
-  return !impl_->waiting_for_pins;
+  const auto done =
+      qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.sgl[0].lkey, false, qp_.current_driver());
+  waits_for_memory_ = done == StagTable::Invalidated::kPinned;
+  return !waits_for_memory_;
 }
 
-void QueuePair::complete_send(SendSlot& slot, std::uint64_t sequence) {
+void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
   slot.stage = SendSlot::Stage::kDone;
   slot.grants.clear();
-  impl_->retired.store(sequence + 1);
+  ring_.retired.store(sequence + 1);
   const bool failed = slot.status != WcStatus::kSuccess;
   // None for a successful unsignalled request, always one for an error. [VRB-39] [VRB-51]
-  if (!failed && !init_.signal_all && !has(slot.flags, SendFlags::kSignaled)) return;
+  if (!failed && !qp_.init.signal_all && !has(slot.flags, SendFlags::kSignaled)) return;
   WorkCompletion wc{.wr_id = slot.wr_id,
                     .status = slot.status,
                     .opcode = wc_opcode(slot.opcode),
                     .byte_len = slot.is_answered() ? slot.length : 0,
-                    .qp_num = num_};
-  push(*init_.send_cq, wc, failed, {.counter = &impl_->reaped, .value = sequence + 1});
+                    .qp_num = qp_.num};
+  qp_.push(*qp_.init.send_cq, wc, failed, {.counter = &ring_.reaped, .value = sequence + 1});
 }
 
-bool QueuePair::take_local_failure() { return std::exchange(impl_->local_failure, false); }
-
-bool QueuePair::send_idle() const {
-  return impl_->retired.load() == impl_->posted.load(std::memory_order_acquire);
+void SendQueue::flush() {
+  waits_for_memory_ = false;
+  reads_under_way_ = 0;
+  immediate_due_.reset();
+  // One may carry an error. What was sent behind something unfinished is flushed with it: a success
+  // stands for all before it. [VRB-14] [VRB-43]
+  bool unfinished = false;
+  for (auto s = ring_.retired.load(); s < ring_.posted.load(std::memory_order_acquire); ++s) {
+    SendSlot& slot = ring_.slot(s);
+    unfinished |= slot.stage != SendSlot::Stage::kDone;
+    if (unfinished && slot.status == WcStatus::kSuccess) slot.status = WcStatus::kWrFlush;
+    complete(slot, s);
+    started_ = std::max(started_, s + 1);
+  }
 }
 
-bool QueuePair::send_waiting() const {
-  return impl_->started != impl_->posted.load(std::memory_order_acquire) ||
-         impl_->immediate_due.has_value() || impl_->waiting_for_pins;
+// Responses come in order: an error about a Read is the oldest unfinished Read's, one about an
+// atomic the oldest atomic's. [VRB-54] [EXT-61]
+void SendQueue::blame(const rdmap::Terminate& terminate) {
+  const auto subject = rdmap::subject_of(terminate);
+  const bool read = subject == rdmap::Subject::kRead;
+  const bool atomic = subject == rdmap::Subject::kAtomic;
+  for (auto s = ring_.retired.load(); s < started_; ++s) {
+    SendSlot& slot = ring_.slot(s);
+    if (!(read && slot.is_read()) && !(atomic && slot.is_atomic())) continue;
+    if (slot.stage == SendSlot::Stage::kDone) continue;
+    const bool access = terminate.fault.layer == bytes::Layer::kRdma && terminate.fault.type == 1;
+    slot.status = access ? WcStatus::kRemoteAccess : WcStatus::kRemoteOperation;
+    return;
+  }
 }
 
-bool QueuePair::waiting_for_pins() const { return impl_->waiting_for_pins; }
-std::uint64_t QueuePair::octets_placed() const { return impl_->octets_placed; }
-std::uint64_t QueuePair::completions() const { return impl_->completions; }
-void QueuePair::set_hold_on_empty(bool hold) { impl_->hold_on_empty = hold; }
-
-bool QueuePair::revoke(const Region& region, bool mid_message) {
+bool SendQueue::revoke(const Region& region, bool mid_message) {
   const auto names = [&region](const Grant& grant) { return grant.region() == &region; };
   bool needed = false;
-  for (auto s = impl_->retired.load(); s < impl_->started; ++s) {
-    SendSlot& slot = impl_->slot(s);
+  for (auto s = ring_.retired.load(); s < started_; ++s) {
+    SendSlot& slot = ring_.slot(s);
     if (std::none_of(slot.grants.begin(), slot.grants.end(), names)) continue;
-    const bool unfinished = slot.is_answered() || (mid_message && s + 1 == impl_->started);
+    const bool unfinished = slot.is_answered() || (mid_message && s + 1 == started_);
     if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);  // only one [VRB-14]
     needed |= unfinished;
     slot.grants.clear();
   }
-  if (std::any_of(impl_->receive_grants.begin(), impl_->receive_grants.end(), names)) {
-    impl_->receive_grants.clear();
-    needed = true;
-  }
-  if (names(impl_->target)) impl_->target.release();
-  if (names(impl_->source)) impl_->source.release();
   return needed;
 }
 

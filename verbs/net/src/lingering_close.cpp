@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half close, read, drop, close.
-#include "farewell.hpp"
+#include "lingering_close.hpp"
 
 #include <sys/socket.h>
 
@@ -25,23 +25,23 @@ bool drop_what_came(int fd) {
 
 }  // namespace
 
-void Farewell::say(Worker& worker, UniqueFd socket, mpa::Duration limit) {
+void LingeringClose::start(Worker& worker, UniqueFd socket, mpa::Duration limit) {
   ::shutdown(socket.get(), SHUT_WR);
   if (!drop_what_came(socket.get())) return;
-  auto self = std::make_shared<Farewell>(Private{}, worker, std::move(socket));
+  auto self = std::make_shared<LingeringClose>(Private{}, worker, std::move(socket));
   worker.post([self, limit] { self->begin(limit); });
 }
 
-Farewell::Farewell(Private, Worker& worker, UniqueFd socket)
+LingeringClose::LingeringClose(Private, Worker& worker, UniqueFd socket)
     : socket_(std::move(socket)), readiness_(worker.context()), timer_(worker.context()) {}
 
 // Nobody waits for it any more, or the device ends.
-Farewell::~Farewell() {
+LingeringClose::~LingeringClose() {
   if (readiness_.is_open()) readiness_.release();
   drop_what_came(socket_.get());
 }
 
-void Farewell::begin(mpa::Duration limit) {
+void LingeringClose::begin(mpa::Duration limit) {
   boost::system::error_code failed;
   readiness_.assign(socket_.get(), failed);
   if (failed) return;
@@ -52,7 +52,7 @@ void Farewell::begin(mpa::Duration limit) {
   wait();
 }
 
-void Farewell::wait() {
+void LingeringClose::wait() {
   readiness_.async_wait(asio::posix::stream_descriptor::wait_read,
                         [self = shared_from_this()](const boost::system::error_code& cancelled) {
                           if (!cancelled && drop_what_came(self->socket_.get())) {

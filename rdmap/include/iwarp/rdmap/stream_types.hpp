@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Stream is told at its start, and what it hands to the layer below.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+
+namespace iwarp::rdmap {
+
+struct StreamOptions {
+  std::size_t ird = 16;  ///< Reads and Atomics of the peer held at a time [RDMAP-81] [RDMAP-118]
+                         ///< [SEC-26]
+  std::size_t ord = 16;  ///< our Reads and Atomics outstanding at a time [RDMAP-82]
+  /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
+  bool rtr_send_expected = false;
+  bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may come
+};
+
+/// A segment ready for the layer below.
+struct OutSegment {
+  std::array<std::byte, ddp::kUntaggedHeaderSize + kMaxTerminateSize> header;
+  std::size_t header_size = 0;  ///< DDP header and, where there is one, the RDMAP header
+  bytes::Gather payload;        ///< valid until segment_taken()
+  bool copy_payload = false;    ///< others may change it: take it by copy
+  std::uint64_t token = 0;      ///< not 0: call sent(token) when its last octet has left
+};
+
+/// What an RTR of RFC 6581 is made of.
+enum class RtrKind : std::uint8_t { kWrite, kRead, kSend };
+
+}  // namespace iwarp::rdmap

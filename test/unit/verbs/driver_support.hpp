@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver that drives nothing and counts how often it was told to resume.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "iwarp/verbs/qp_driver.hpp"
+
+namespace iwarp::verbs {
+
+struct CountingDriver final : QpDriver {
+  void posted() override {}
+  void receive_posted() override {}
+  void resume_soon() override {
+    resumed.fetch_add(1);
+    resumed.notify_all();
+  }
+  void disconnect() override {}
+  void terminate() override {}
+  void abort() override {}
+
+  std::atomic<int> resumed{0};
+};
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who waits against who lets go: made for ThreadSanitizer. A notice that is lost hangs the test.
+#include <thread>
+
+#include "driver_support.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
+#include "stag_support.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr int kWaits = 20'000;
+
+TEST_CASE("whoever changes an entry is told when a peer that tries it all the time lets go") {
+  Table table;
+  const auto driver = std::make_shared<CountingDriver>();
+  Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
+  const Stag stag = stag_of(region);
+  std::array<std::byte, 64> memory{};
+  std::atomic<bool> stop{false};
+  std::thread peer([&] {
+    while (!stop) (void)table.acquire(remote_write(), stag, address_of(memory.data()), 8);
+  });
+  const auto until_done = [&](const auto& attempt) {
+    for (;;) {
+      const int before = driver->resumed;
+      if (attempt()) return;
+      driver->resumed.wait(before);
+    }
+  };
+  for (int round = 0; round < kWaits; ++round) {
+    until_done([&] {
+      return !table.fast_register(
+          kPd,
+          {.stag = stag, .address = memory.data(), .length = memory.size(), .access = kAllRights},
+          driver);
+    });
+    until_done([&] {
+      const auto done = table.invalidate(kPd, kQp, stag, false, driver);
+      REQUIRE(done != StagTable::Invalidated::kRefused);
+      return done == StagTable::Invalidated::kDone;
+    });
+  }
+  stop = true;
+  peer.join();
+}
+
+TEST_CASE("whoever finds no shared receive is told of the next") {
+  SharedReceiveQueue srq(kPd, {.max_wr = 4, .max_sge = 1}, nullptr);
+  const auto driver = std::make_shared<CountingDriver>();
+  std::thread consumer([&] {
+    for (int posted = 0; posted < kWaits;) {
+      if (srq.post_recv({.sgl = {}})) {
+        std::this_thread::yield();
+      } else {
+        ++posted;
+      }
+    }
+  });
+  for (int taken = 0; taken < kWaits;) {
+    const int before = driver->resumed;
+    if (srq.take_or_await(driver)) {
+      ++taken;
+    } else {
+      driver->resumed.wait(before);
+    }
+  }
+  consumer.join();
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

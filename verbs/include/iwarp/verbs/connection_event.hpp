@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a connection tells its driver.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "iwarp/mpa/startup.hpp"
+
+namespace iwarp::verbs {
+
+struct ConnectionEvent {
+  enum class Type : std::uint8_t {
+    kRequest,  ///< responder: accept() or reject() now
+    kEstablished,
+    kRejected,      ///< initiator: the peer's private data may say why; TCP is still open [MPA-91]
+    kFailed,        ///< set-up failed: `failure`
+    kDisconnected,  ///< the stream is over; the QP has left RTS
+  };
+  Type type;
+  std::optional<mpa::Failure> failure;
+};
+
+/// What the driver shall do with the socket.
+enum class Wish : std::uint8_t {
+  kNone,
+  kShutdownSend,  ///< half close (FIN); once
+  kClose,         ///< close; nothing is left to send
+  kReset,         ///< abortive close (RST)
+};
+
+}  // namespace iwarp::verbs

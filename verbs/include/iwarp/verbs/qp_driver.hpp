@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a queue pair tells whoever drives its connection. Called from any thread; never waits.
+#pragma once
+
+#include <memory>
+
+namespace iwarp::verbs {
+
+/// A connected queue pair shares in it until its stream is over.
+class QpDriver : public std::enable_shared_from_this<QpDriver> {
+ public:
+  virtual ~QpDriver() = default;
+  virtual void posted() = 0;          ///< send queue: something to send
+  virtual void receive_posted() = 0;  ///< a stream held for want of a buffer may go on
+  /// Memory that the stream waits for was let go, or a shared receive may be had: the stream is to
+  /// be resumed, but not in this thread, which may hold locks.
+  virtual void resume_soon() = 0;
+  virtual void disconnect() = 0;  ///< orderly close
+  virtual void terminate() = 0;   ///< the consumer ends the stream [VRB-9]
+  virtual void abort() = 0;       ///< reset the connection [VRB-11]
+};
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a consumer has polled the completions of one queue: so many of its slots are free again.
+#pragma once
+
+#include <cstdint>
+
+#include "iwarp/verbs/waiters.hpp"
+
+namespace iwarp::verbs {
+
+class ReapCount {
+ public:
+  std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
+  void store(std::uint64_t value) {
+    value_.store(value);
+    waiters_.tell();
+  }
+  /// `driver` is told of the next rise.
+  void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+  Waiters waiters_;
+};
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of a connection's states and of what moves them, for the checked table in rfc-notes/fsm.
+#include "connection_fsm.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr std::array<std::string_view, kConnectionStates.size()> kStateNames{
+    "Startup",    "Gated",       "GatedClosing", "Open", "Draining",
+    "HalfClosed", "Terminating", "Terminated",   "Over"};
+constexpr std::array<std::string_view, kConnectionCauses.size()> kCauseNames{
+    "FullOperation", "GateOpened",    "CloseRequested", "Drained",
+    "StreamEnded",   "TerminateLeft", "Closed",         "Lost"};
+
+}  // namespace
+
+std::string_view to_string(ConnectionState state) {
+  return kStateNames.at(static_cast<std::size_t>(state));
+}
+
+std::string_view to_string(ConnectionCause cause) {
+  return kCauseNames.at(static_cast<std::size_t>(cause));
+}
+
+}  // namespace iwarp::verbs

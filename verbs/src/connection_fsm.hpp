@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a connection, from set-up to the end of TCP, as a table. Data only: Connection is the
+// one owner of a machine of this kind. Who the stream and the queue pair are at each time is theirs
+// to say (stream_fsm.hpp, qp_fsm.hpp); this is what may leave, and when TCP is closed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "iwarp/bytes/fsm.hpp"
+
+namespace iwarp::verbs {
+
+enum class ConnectionState : std::uint8_t {
+  kStartup,       ///< MPA Request and Reply
+  kGated,         ///< full operation, but nothing may leave yet [MPA-93]
+  kGatedClosing,  ///< the same, and a close was asked for
+  kOpen,          ///< octets both ways
+  kDraining,      ///< a close was asked for; what was posted leaves first [DDP-56] [RDMAP-88]
+  kHalfClosed,    ///< our FIN is due or sent; what still comes is taken [DDP-61]
+  kTerminating,   ///< the stream has ended; a Terminate of ours leaves whole, and nothing else
+  kTerminated,    ///< the same, and our FIN is due or sent [RDMAP-88] [RDMAP-90]
+  kOver,          ///< TCP is to be closed, or reset
+};
+std::string_view to_string(ConnectionState state);
+
+enum class ConnectionCause : std::uint8_t {
+  kFullOperation,   ///< MPA is in full operation
+  kGateOpened,      ///< responder: a valid FPDU came; initiator: its delay is over
+  kCloseRequested,  ///< by the consumer, or by the peer's FIN while nothing was under way
+  kDrained,         ///< all that was posted is finished and has left
+  kStreamEnded,     ///< by a Terminate, of ours or of the peer
+  kTerminateLeft,   ///< nothing of ours is left to be sent
+  kClosed,          ///< in order: both FINs, or nothing more can be said
+  kLost,            ///< failed set-up, reset, abort, time-out, or no way to say why
+};
+std::string_view to_string(ConnectionCause cause);
+
+inline constexpr std::array kConnectionStates{
+    ConnectionState::kStartup,     ConnectionState::kGated,      ConnectionState::kGatedClosing,
+    ConnectionState::kOpen,        ConnectionState::kDraining,   ConnectionState::kHalfClosed,
+    ConnectionState::kTerminating, ConnectionState::kTerminated, ConnectionState::kOver,
+};
+inline constexpr std::array kConnectionCauses{
+    ConnectionCause::kFullOperation,  ConnectionCause::kGateOpened,
+    ConnectionCause::kCloseRequested, ConnectionCause::kDrained,
+    ConnectionCause::kStreamEnded,    ConnectionCause::kTerminateLeft,
+    ConnectionCause::kClosed,         ConnectionCause::kLost,
+};
+
+using ConnectionEdge = bytes::Edge<ConnectionState, ConnectionCause>;
+
+// clang-format off
+inline constexpr std::array kConnectionEdges{
+    ConnectionEdge{ConnectionState::kStartup, ConnectionCause::kFullOperation, ConnectionState::kGated, "RFC 5044 7.1.1"},
+    ConnectionEdge{ConnectionState::kStartup, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5044 7.1.2 (6)"},
+    ConnectionEdge{ConnectionState::kStartup, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5044 7.1.3"},
+    ConnectionEdge{ConnectionState::kGated, ConnectionCause::kGateOpened, ConnectionState::kOpen, "RFC 5044 7.1.2"},
+    ConnectionEdge{ConnectionState::kGated, ConnectionCause::kCloseRequested, ConnectionState::kGatedClosing, "RFC 5040 6.2.1"},
+    ConnectionEdge{ConnectionState::kGated, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
+    ConnectionEdge{ConnectionState::kGated, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    ConnectionEdge{ConnectionState::kGatedClosing, ConnectionCause::kGateOpened, ConnectionState::kDraining, "RFC 5044 7.1.2"},
+    ConnectionEdge{ConnectionState::kGatedClosing, ConnectionCause::kDrained, ConnectionState::kHalfClosed, "RFC 5041 6.2.1"},
+    ConnectionEdge{ConnectionState::kGatedClosing, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
+    ConnectionEdge{ConnectionState::kGatedClosing, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    ConnectionEdge{ConnectionState::kOpen, ConnectionCause::kCloseRequested, ConnectionState::kDraining, "RFC 5040 6.2.1"},
+    ConnectionEdge{ConnectionState::kOpen, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
+    ConnectionEdge{ConnectionState::kOpen, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    ConnectionEdge{ConnectionState::kDraining, ConnectionCause::kDrained, ConnectionState::kHalfClosed, "RFC 5041 6.2.1"},
+    ConnectionEdge{ConnectionState::kDraining, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
+    ConnectionEdge{ConnectionState::kDraining, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    ConnectionEdge{ConnectionState::kHalfClosed, ConnectionCause::kStreamEnded, ConnectionState::kTerminated, "verbs 6.2.5"},
+    ConnectionEdge{ConnectionState::kHalfClosed, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5041 6.2.1"},
+    ConnectionEdge{ConnectionState::kHalfClosed, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    ConnectionEdge{ConnectionState::kTerminating, ConnectionCause::kTerminateLeft, ConnectionState::kTerminated, "RFC 5040 6.2.1"},
+    ConnectionEdge{ConnectionState::kTerminating, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5044 7.1.2"},
+    ConnectionEdge{ConnectionState::kTerminating, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    ConnectionEdge{ConnectionState::kTerminated, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5041 6.2.1"},
+    ConnectionEdge{ConnectionState::kTerminated, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+};
+// clang-format on
+static_assert(bytes::deterministic(kConnectionEdges));
+static_assert(bytes::all_reachable(kConnectionEdges, ConnectionState::kStartup));
+
+}  // namespace iwarp::verbs

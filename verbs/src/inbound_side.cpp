@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the peer may reach, judged anew for every segment.
+#include "inbound_side.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "iwarp/rdmap/faults.hpp"
+
+namespace iwarp::verbs {
+
+using bytes::fault;
+using bytes::Result;
+
+// Memory ------------------------------------------------------------------------------------------
+
+std::expected<Grant, AccessError> InboundSide::acquire(Access right, Stag stag,
+                                                       rdmap::TaggedOffset to,
+                                                       std::uint32_t length) const {
+  if (!has(qp_.inbound.load(), right)) return std::unexpected(AccessError::kNoRight);
+  return qp_.stags.acquire({.pd = qp_.init.pd, .qp = qp_.num, .remote = true, .need = right}, stag,
+                           to.value, length);
+}
+
+std::expected<bytes::Span, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
+                                                                  std::uint32_t length) {
+  auto grant = acquire(Access::kRemoteWrite, stag, to, length);
+  if (!grant) return std::unexpected(grant.error());
+  target_ = std::move(*grant);
+  octets_placed_ += length;
+  return target_.memory();
+}
+
+std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdmap::TaggedOffset to,
+                                                                 std::uint32_t length) {
+  auto grant = acquire(Access::kRemoteRead, stag, to, length);
+  if (!grant) return std::unexpected(grant.error());
+  source_ = std::move(*grant);
+  return bytes::View(source_.memory());
+}
+
+// The compare-exchange is what keeps Atomics of all connections, and of the program's own threads,
+// from coming between the two halves of this one. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
+std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
+  const auto grant = acquire(Access::kRemoteAtomic, request.stag, request.to, rdmap::kAtomicWord);
+  if (!grant) return std::unexpected(grant.error());
+  std::byte* const memory = grant->memory().data();
+  // An aligned TO says nothing about the memory of a region whose base is odd. [EXT-9] [EXT-15]
+  if (virtual_address(memory) % rdmap::kAtomicWord != 0) {
+    return std::unexpected(AccessError::kMisaligned);
+  }
+  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory));
+  std::uint64_t original = word.load();
+  while (true) {
+    const auto next = rdmap::apply(request, original);
+    if (next == original || word.compare_exchange_weak(original, next)) return original;
+  }
+}
+
+// Sends and Immediates ----------------------------------------------------------------------------
+
+Result<ddp::UntaggedBuffer> InboundSide::receive_buffer() {
+  if (!take_receive()) {
+    if (hold_on_empty_) return ddp::UntaggedBuffer{.pieces = {}, .ready = false};
+    return fault(ddp::kUntaggedNoBuffer);
+  }
+  if (!resolve_receive()) {
+    complete_receive({.status = WcStatus::kLocalProtection, .opcode = WcOpcode::kRecv});
+    return fault(ddp::kDdpCatastrophic);
+  }
+  ddp::UntaggedBuffer buffer;
+  for (const Grant& grant : receive_grants_) buffer.pieces.push_back(grant.memory());
+  return buffer;
+}
+
+bool InboundSide::take_receive() {
+  receive_ = qp_.init.srq != nullptr ? take_shared() : rq_.take();
+  return receive_.has_value();
+}
+
+std::optional<PostedReceive> InboundSide::take_shared() {
+  SharedReceiveQueue& srq = *qp_.init.srq;
+  // A peer that eats the shared receives is stopped at its queue pair's cap. [SEC-22]
+  const auto cap = srq.limits().per_qp;
+  const auto above_cap = [&] { return cap != 0 && shared_taken_ - shared_reaped_.value() >= cap; };
+  if (above_cap()) {
+    if (!hold_on_empty_) return std::nullopt;
+    shared_reaped_.await(qp_.current_driver());
+    if (above_cap()) return std::nullopt;
+  }
+  auto out = srq.take();
+  if (!out && hold_on_empty_) out = srq.take_or_await(qp_.current_driver());
+  if (out) ++shared_taken_;
+  return out;
+}
+
+bool InboundSide::resolve_receive() {
+  const AccessRequest who{.pd = qp_.init.srq != nullptr ? qp_.init.srq->pd() : qp_.init.pd,
+                          .qp = qp_.num,
+                          .remote = false,
+                          .need = Access::kLocalWrite};
+  receive_grants_.clear();
+  for (const Sge& sge : receive_->sgl) {
+    if (sge.length == 0) continue;
+    auto grant = qp_.stags.acquire(who, sge.lkey, virtual_address(sge.address), sge.length);
+    if (!grant) return false;
+    receive_grants_.push_back(std::move(*grant));
+  }
+  return true;
+}
+
+Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send) {
+  receive_grants_.clear();
+  octets_placed_ += send.length;
+  const WorkCompletion wc{
+      .status = WcStatus::kSuccess,
+      .opcode = rdmap::is_immediate(send.opcode) ? WcOpcode::kRecvImmediate : WcOpcode::kRecv,
+      .byte_len = send.length,
+      .solicited = send.solicited,
+      .invalidated = send.invalidate,
+      .invalidated_stag = send.invalidated,
+      .immediate = send.immediate};
+  if (send.invalidate) {
+    // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
+    const auto done =
+        qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.current_driver());
+    if (done == StagTable::Invalidated::kRefused) return fault(rdmap::kCannotInvalidate);
+    if (done == StagTable::Invalidated::kPinned) {
+      invalidating_ = wc;  // Somebody still lets go of it: see finish_invalidate().
+      return {};
+    }
+  }
+  complete_receive(wc);
+  return {};
+}
+
+bool InboundSide::finish_invalidate() {
+  if (!invalidating_) return true;
+  const WorkCompletion wc = *invalidating_;
+  // The STag is dead since the Send came; what is left is that nobody holds its memory. [SEC-14]
+  const auto done =
+      qp_.stags.invalidate(qp_.init.pd, qp_.num, wc.invalidated_stag, false, qp_.current_driver());
+  if (done == StagTable::Invalidated::kPinned) return false;
+  invalidating_.reset();
+  complete_receive(wc);
+  return true;
+}
+
+void InboundSide::fail_receive(WcStatus status) {
+  if (receive_) complete_receive({.status = status, .opcode = WcOpcode::kRecv});
+}
+
+void InboundSide::flush() {
+  target_.release();
+  source_.release();
+  invalidating_.reset();
+  fail_receive(WcStatus::kWrFlush);
+  // Receives of an SRQ belong to the other queue pairs as well. [VRB-19]
+  if (qp_.init.srq != nullptr) return;
+  while (take_receive()) fail_receive(WcStatus::kWrFlush);
+}
+
+bool InboundSide::revoke(const Region& region) {
+  const auto names = [&region](const Grant& grant) { return grant.region() == &region; };
+  if (names(target_)) target_.release();
+  if (names(source_)) source_.release();
+  if (std::none_of(receive_grants_.begin(), receive_grants_.end(), names)) return false;
+  receive_grants_.clear();
+  return true;
+}
+
+void InboundSide::complete_receive(WorkCompletion wc) {
+  wc.wr_id = receive_->wr_id;
+  wc.qp_num = qp_.num;
+  receive_.reset();
+  receive_grants_.clear();
+  const CompletionQueue::Reaped reaped =
+      qp_.init.srq != nullptr
+          ? CompletionQueue::Reaped{.counter = &shared_reaped_, .value = shared_taken_}
+          : CompletionQueue::Reaped{.counter = &rq_.reaped(), .value = rq_.taken()};
+  qp_.push(*qp_.init.recv_cq, wc, wc.solicited || wc.status != WcStatus::kSuccess, reaped);
+}
+
+}  // namespace iwarp::verbs

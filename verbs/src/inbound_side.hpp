@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream's half of a queue pair, inbound: which memory the peer's Writes, Reads and Atomics may
+// use, and which receive its Sends take (verbs draft section 8). Under the connection's lock;
+// flush() without one, when there is no connection.
+#pragma once
+
+#include <boost/container/static_vector.hpp>
+
+#include "iwarp/rdmap/ulp.hpp"
+#include "qp_shared.hpp"
+
+namespace iwarp::verbs {
+
+class InboundSide {
+ public:
+  explicit InboundSide(QpShared& qp)
+      : qp_(qp),
+        rq_(qp.init.srq != nullptr ? 1 : qp.init.limits.max_recv_wr, qp.init.limits.max_recv_sge) {}
+
+  ReceiveQueue& receive_queue() { return rq_; }
+  /// Of shared receives.
+  ReapCount& shared_reaped() { return shared_reaped_; }
+
+  // As rdmap::Ulp has them.
+  std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
+                                                       std::uint32_t length);
+  void release_target() { target_.release(); }
+  std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
+                                                      std::uint32_t length);
+  void release_source() { source_.release(); }
+  std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request);
+  bytes::Result<ddp::UntaggedBuffer> receive_buffer();
+  bytes::Result<void> send_received(const rdmap::ReceivedSend& send);
+
+  /// Wait for a receive instead of failing when none is posted.
+  void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
+  /// A Send with Invalidate whose memory somebody else still had in use: completes its receive if
+  /// that is over. False: not yet; nothing more may be received meanwhile.
+  bool finish_invalidate();
+  /// Completes the receive under way, if there is one.
+  void fail_receive(WcStatus status);
+  /// Completes the receive under way and those posted, and lets go of the peer's targets.
+  void flush();
+  /// Lets go of the region. True: the receive under way needs it, and the stream has to end.
+  bool revoke(const Region& region);
+  std::uint64_t octets_placed() const { return octets_placed_; }
+
+ private:
+  std::expected<Grant, AccessError> acquire(Access right, Stag stag, rdmap::TaggedOffset to,
+                                            std::uint32_t length) const;
+  bool take_receive();
+  std::optional<PostedReceive> take_shared();
+  bool resolve_receive();
+  void complete_receive(WorkCompletion wc);
+
+  QpShared& qp_;
+  ReceiveQueue rq_;
+  std::optional<PostedReceive> receive_;  ///< taken for the Send that arrives now
+  boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
+  /// The receive of a Send with Invalidate whose memory others still let go of.
+  std::optional<WorkCompletion> invalidating_;
+  std::uint64_t shared_taken_ = 0;
+  ReapCount shared_reaped_;
+  bool hold_on_empty_ = false;
+
+  Grant target_;  ///< of the inbound Write segment under way
+  Grant source_;  ///< of the Read Response segment under way
+  std::uint64_t octets_placed_ = 0;
+};
+
+}  // namespace iwarp::verbs

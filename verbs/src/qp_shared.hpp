@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both halves of a queue pair see: who it is, its state, and what its connection agreed on.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "iwarp/verbs/memory.hpp"
+#include "iwarp/verbs/qp_driver.hpp"
+#include "iwarp/verbs/queue_pair.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
+
+namespace iwarp::verbs {
+
+struct QpShared {
+  const QpNum num;
+  const QpInit init;
+  StagTable& stags;
+  const std::function<void(const AsyncEvent&)> on_event;
+
+  std::atomic<Access> inbound = init.inbound;
+  std::atomic<QpState> state{QpState::kIdle};
+  std::atomic<std::uint64_t> completions{0};
+  /// A request or a completion failed for a reason of ours, so the stream has to end.
+  std::atomic<bool> local_failure{false};
+
+  mutable std::mutex post;           ///< posting, and what follows
+  std::shared_ptr<QpDriver> driver;  ///< while connected
+  std::uint16_t ird = 0;
+  bool extensions = false;  ///< of the connection, present or last
+  /// The consumer's ORD limit, for this connection and later ones.
+  std::uint16_t ord_limit = UINT16_MAX;
+  std::atomic<std::uint16_t> ord = 0;  ///< lowered by the consumer at any time
+  std::optional<rdmap::Terminate> terminate_sent;
+  std::optional<rdmap::Terminate> terminate_received;
+
+  std::shared_ptr<QpDriver> current_driver() const {
+    const std::lock_guard lock(post);
+    return driver;
+  }
+  void async(AsyncEventType type, const std::optional<rdmap::Terminate>& terminate = {}) const {
+    if (!on_event) return;
+    on_event({.type = type, .qp_num = num, .object = nullptr, .terminate = terminate});
+  }
+  void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
+            CompletionQueue::Reaped reaped) {
+    completions.fetch_add(1, std::memory_order_relaxed);
+    const bool known = cq.overflowed();
+    if (cq.push(wc, notify, reaped)) return;
+    if (on_event && !known) {
+      on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
+    }
+    local_failure = true;  // This queue pair is lost, others are not. [RDMAP-117] [SEC-29]
+  }
+};
+
+}  // namespace iwarp::verbs

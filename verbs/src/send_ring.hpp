@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests of a send queue, in a ring of slots. The consumer's half fills them, the stream's
+// half works them off, and three counters that only rise say how far each is: posted >= retired >=
+// what the consumer has reaped. A slot belongs to the consumer until it is posted, then to the
+// stream.
+#pragma once
+
+#include <array>
+#include <boost/container/static_vector.hpp>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "iwarp/verbs/reap_count.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
+#include "iwarp/verbs/region.hpp"
+
+namespace iwarp::verbs {
+
+/// Only for peers that agreed to RFC 7306.
+constexpr bool is_extension(WrOpcode opcode) {
+  return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap ||
+         opcode == WrOpcode::kImmediate || opcode == WrOpcode::kWriteImmediate;
+}
+
+struct SendSlot {
+  enum class Stage : std::uint8_t { kPosted, kStarted, kDone };
+
+  std::uint64_t wr_id = 0;
+  WrOpcode opcode = WrOpcode::kSend;
+  SendFlags flags = SendFlags::kNone;
+  Stage stage = Stage::kPosted;
+  WcStatus status = WcStatus::kSuccess;
+  std::uint32_t length = 0;
+  SgeList sgl;
+  RemoteAddress remote;
+  Stag invalidate;
+  Registration registration;
+  WindowBind bind;
+  Atomic atomic;
+  std::uint64_t immediate = 0;
+  int unsent = 1;  ///< messages that have not left
+  /// kInline: `length` octets of payload.
+  std::byte* inline_data = nullptr;
+  boost::container::static_vector<Grant, bytes::kMaxSge> grants;
+
+  bool is_read() const { return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate; }
+  bool is_atomic() const { return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap; }
+  /// Complete when the peer has answered, not when the request has left.
+  bool is_answered() const { return is_read() || is_atomic(); }
+};
+
+class SendRing {
+ public:
+  SendRing(std::size_t max_wr, std::size_t max_inline)
+      : max_wr_(max_wr), max_inline_(max_inline), parts_((max_wr + kSlots - 1) / kSlots) {}
+
+  std::atomic<std::uint64_t> posted{0};
+  std::atomic<std::uint64_t> retired{0};
+  ReapCount reaped;
+
+  /// How many more may be posted. [VRB-42]
+  std::size_t room() const {
+    return max_wr_ - (posted.load(std::memory_order_relaxed) - reaped.value());
+  }
+  /// Of a sequence that was posted.
+  SendSlot& slot(std::uint64_t sequence) {
+    const auto index = sequence % max_wr_;
+    return (*parts_[index / kSlots].slots)[index % kSlots];
+  }
+  /// Of the one that is posted next, with room for inline payload if asked. nullptr: no memory.
+  SendSlot* new_slot(std::uint64_t sequence, bool with_inline) {
+    const auto index = sequence % max_wr_;
+    auto& [slots, inline_data] = parts_[index / kSlots];
+    try {
+      if (slots == nullptr) slots = std::make_unique<std::array<SendSlot, kSlots>>();
+      if (with_inline && inline_data == nullptr) {
+        inline_data = std::make_unique_for_overwrite<std::byte[]>(kSlots * max_inline_);
+      }
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    SendSlot& out = (*slots)[index % kSlots];
+    if (with_inline) out.inline_data = inline_data.get() + index % kSlots * max_inline_;
+    return &out;
+  }
+
+ private:
+  /// A part of the ring, made when it is first used: many programs ask for far more than they use.
+  static constexpr std::size_t kSlots = 16;
+  struct Part {
+    std::unique_ptr<std::array<SendSlot, kSlots>> slots;
+    std::unique_ptr<std::byte[]> inline_data;  ///< max_inline octets for each slot
+  };
+
+  const std::size_t max_wr_;
+  const std::size_t max_inline_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace iwarp::verbs

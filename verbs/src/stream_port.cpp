@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The moves of a queue pair's state, and what each flushes (verbs draft sections 6.2 and 8).
+#include "stream_port.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace iwarp::verbs {
+namespace {
+
+bool flushes(QpState state) { return state == QpState::kError || state == QpState::kTerminate; }
+
+bool ends_connection(QpEvent event) {
+  return event == QpEvent::kLowerLayerClosed || event == QpEvent::kLowerLayerLost;
+}
+
+}  // namespace
+
+bool StreamPort::open(QpDriver& driver, const Terms& terms) {
+  const std::lock_guard lock(qp_.post);
+  const auto next = bytes::step(kQpEdges, state(), QpEvent::kConnected);
+  if (!next || qp_.driver != nullptr) return false;
+  qp_.driver = driver.shared_from_this();
+  qp_.ird = terms.ird;
+  qp_.ord = std::min(terms.ord, qp_.ord_limit);
+  qp_.extensions = terms.extensions;
+  qp_.terminate_sent.reset();
+  qp_.terminate_received.reset();
+  qp_.local_failure = false;
+  inbound_.set_hold_on_empty(terms.hold_on_empty);
+  qp_.state.store(*next, std::memory_order_release);
+  return true;
+}
+
+void StreamPort::event(QpEvent event) {
+  const QpState before = state();
+  const auto step = bytes::step(kQpEdges, before, event);
+  assert(step);  // What is not an edge is a fault of ours. [VRB-5]
+  const QpState next = step.value_or(before);
+  const bool over = ends_connection(event);
+  // A clean close flushes the receives, and Sends posted too late, before the queue pair is Idle
+  // again. [VRB-18] [DDP-57]
+  if (over && before == QpState::kClosing) flush();
+  qp_.state.store(next, std::memory_order_release);
+  if (flushes(next)) flush();  // [VRB-14] [RDMAP-86] [DDP-63]
+  if (over) {
+    std::shared_ptr<QpDriver> gone;  // released without the lock
+    const std::lock_guard lock(qp_.post);
+    gone.swap(qp_.driver);
+  }
+  if (over) flush_posted();
+  if (before == QpState::kRts && event == QpEvent::kLowerLayerLost) {
+    qp_.async(AsyncEventType::kLlpConnectionLost);
+  }
+  if (before == QpState::kClosing) {
+    qp_.async(next == QpState::kIdle ? AsyncEventType::kLlpCloseComplete
+                                     : AsyncEventType::kBadClose);  // [VRB-17] [VRB-18]
+  }
+  if (qp_.init.srq != nullptr && next == QpState::kError && before != QpState::kError) {
+    qp_.async(AsyncEventType::kLastReceive);  // The one it held was flushed above.
+  }
+}
+
+void StreamPort::terminate_sent(const rdmap::Terminate& terminate) {
+  {
+    const std::lock_guard lock(qp_.post);
+    qp_.terminate_sent = terminate;
+  }
+  // A Send that was too long for its buffer is that receive's error. [VRB-38]
+  const bool too_long = terminate.fault == ddp::kUntaggedTooLong &&
+                        rdmap::subject_of(terminate) == rdmap::Subject::kSend;
+  if (too_long) inbound_.fail_receive(WcStatus::kLocalLength);
+  qp_.async(AsyncEventType::kTerminateSent, terminate);  // [RDMAP-91] [DDP-91] [VRB-55]
+}
+
+void StreamPort::terminate_received(const rdmap::Terminate& terminate) {
+  {
+    const std::lock_guard lock(qp_.post);
+    qp_.terminate_received = terminate;
+  }
+  send_.blame(terminate);
+  event(QpEvent::kTerminateReceived);
+  qp_.async(AsyncEventType::kTerminateReceived, terminate);  // [RDMAP-62]
+}
+
+bool StreamPort::revoke(const Region& region, bool mid_message) {
+  const bool sends_need_it = send_.revoke(region, mid_message);
+  return inbound_.revoke(region) || sends_need_it;
+}
+
+void StreamPort::flush_posted() {
+  if (flushes(state())) flush();
+}
+
+void StreamPort::flush() {
+  const std::lock_guard lock(flushing_);
+  send_.flush();
+  inbound_.flush();
+}
+
+}  // namespace iwarp::verbs

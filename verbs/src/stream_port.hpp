@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// StreamPort: all that a Connection and its RDMAP stream see of a queue pair. The stream asks it
+// for requests, receives and memory (rdmap::Ulp); the connection opens it, tells it what becomes of
+// the stream, and ends each turn with it. Owns the moves of the queue pair's state. Under the
+// connection's lock, or without a connection.
+#pragma once
+
+#include "inbound_side.hpp"
+#include "iwarp/verbs/qp_fsm.hpp"
+#include "send_queue.hpp"
+
+namespace iwarp::verbs {
+
+class StreamPort final : private rdmap::Ulp {
+ public:
+  StreamPort(QpShared& qp, SendRing& ring) : qp_(qp), send_(qp, ring), inbound_(qp) {}
+
+  /// What the two ends agreed on, and what ours wants.
+  struct Terms {
+    std::uint16_t ird = 0;
+    std::uint16_t ord = 0;
+    bool extensions = false;     ///< RFC 7306
+    bool hold_on_empty = false;  ///< wait for a receive instead of failing when none is posted
+  };
+  /// Idle to RTS; false: it is not Idle, or connected. `driver` is kept until the stream is over.
+  /// The counts of the stream start anew with it. [VRB-7]
+  bool open(QpDriver& driver, const Terms& terms);
+  /// A state event; completes and flushes as the new state wants.
+  void event(QpEvent event);
+  /// We terminate the stream: remembered for query(), told as an event.
+  void terminate_sent(const rdmap::Terminate& terminate);
+  /// The end of a turn: flushes what was posted since the queue pair left RTS. True: a request
+  /// could not be executed for a reason of ours, so the stream has to end; said once.
+  bool end_turn() {
+    if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
+    return qp_.local_failure.load(std::memory_order_relaxed) && qp_.local_failure.exchange(false);
+  }
+  /// Flushes what was posted, if the queue pair is in a state that flushes.
+  void flush_posted();
+  /// The region became invalid. Lets go of it where its octets are not needed any more; true: they
+  /// are, and the stream has to end. `mid_message`: the last request started is not all framed.
+  bool revoke(const Region& region, bool mid_message);
+
+  rdmap::Ulp& ulp() { return *this; }
+  QpState state() const { return qp_.state.load(std::memory_order_acquire); }
+  const SendQueue& send_queue() const { return send_; }
+  InboundSide& inbound() { return inbound_; }
+  std::uint64_t octets_placed() const { return send_.octets_placed() + inbound_.octets_placed(); }
+  std::uint64_t completions() const { return qp_.completions.load(std::memory_order_relaxed); }
+
+ private:
+  // rdmap::Ulp
+  bool next_request(bool read_credit, rdmap::Request& out) override {
+    return send_.next_request(read_credit, out);
+  }
+  void sent(std::uint64_t cookie) override { send_.sent(cookie); }
+  void read_done(std::uint64_t cookie) override { send_.read_done(cookie); }
+  void atomic_done(std::uint64_t cookie, std::uint64_t original) override {
+    send_.atomic_done(cookie, original);
+  }
+  std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
+                                                       std::uint32_t length) override {
+    return inbound_.write_target(stag, to, length);
+  }
+  void release_target() override { inbound_.release_target(); }
+  std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
+                                                      std::uint32_t length) override {
+    return inbound_.read_source(stag, to, length);
+  }
+  void release_source() override { inbound_.release_source(); }
+  std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request) override {
+    return inbound_.atomic(request);
+  }
+  bytes::Result<ddp::UntaggedBuffer> receive_buffer() override { return inbound_.receive_buffer(); }
+  bytes::Result<void> send_received(const rdmap::ReceivedSend& send) override {
+    return inbound_.send_received(send);
+  }
+  void terminate_received(const rdmap::Terminate& terminate) override;
+
+  void flush();
+
+  QpShared& qp_;
+  SendQueue send_;
+  InboundSide inbound_;
+  std::mutex flushing_;  ///< several threads may post to a queue pair that flushes; before `post`
+};
+
+/// The stream's half of a queue pair.
+StreamPort& stream_port(QueuePair& qp);
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each stream is kept once, however often it has looked.
+#include "iwarp/verbs/waiters.hpp"
+
+#include <algorithm>
+
+namespace iwarp::verbs {
+
+void Waiters::add(const std::weak_ptr<QpDriver>& driver) {
+  if (driver.expired()) return;
+  const std::lock_guard lock(mutex_);
+  const auto is_same = [&driver](const std::weak_ptr<QpDriver>& other) {
+    return !other.owner_before(driver) && !driver.owner_before(other);
+  };
+  if (std::none_of(drivers_.begin(), drivers_.end(), is_same)) drivers_.push_back(driver);
+  any_.store(true);
+}
+
+void Waiters::tell_all() {
+  std::vector<std::weak_ptr<QpDriver>> told;
+  {
+    const std::lock_guard lock(mutex_);
+    any_.store(false);
+    told.swap(drivers_);
+  }
+  for (const auto& waiter : told) {
+    if (const auto driver = waiter.lock()) driver->resume_soon();
+  }
+}
+
+}  // namespace iwarp::verbs
