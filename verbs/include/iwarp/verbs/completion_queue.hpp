@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion queue: polling, arming, and a hook for whoever sleeps on it (verbs draft section 8.2).
-// Fed by queue pairs of several connections at a time; its mutex is a leaf. It makes no thread and
-// waits for nothing: sleeping is the completion channel's.
+// Fed by queue pairs of several connections at a time; under its mutex only Waiters are locked. It
+// makes no thread and waits for nothing: sleeping is the completion channel's.
 #pragma once
 
 #include <atomic>

@@ -4,7 +4,7 @@
 // (RFC 5042 section 6, verbs draft section 7). What acquire() gave is pinned until the Grant ends.
 //
 // Readers take no lock. Writers (register, invalidate, bind ...) hold the table's mutex, which is a
-// leaf: nothing else is locked under it.
+// leaf but for the Waiters of an entry.
 #pragma once
 
 #include <atomic>

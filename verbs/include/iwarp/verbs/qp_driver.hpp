@@ -13,7 +13,7 @@ class QpDriver : public std::enable_shared_from_this<QpDriver> {
   virtual void posted() = 0;          ///< send queue: something to send
   virtual void receive_posted() = 0;  ///< a stream held for want of a buffer may go on
   /// Memory that the stream waits for was let go, or a shared receive may be had: the stream is to
-  /// be resumed, but not in this thread, which may hold locks.
+  /// be resumed, but not in this thread, which may hold the lock of a queue or of the STag table.
   virtual void resume_soon() = 0;
   virtual void disconnect() = 0;  ///< orderly close
   virtual void terminate() = 0;   ///< the consumer ends the stream [VRB-9]
