@@ -3,6 +3,7 @@
 #include "iwarp/verbs/completion_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "iwarp/verbs/errors.hpp"
 #include "make_room.hpp"
@@ -97,6 +98,14 @@ bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Re
   }
   if (fire && notify_) notify_();
   return true;
+}
+
+void CompletionQueue::call_consumer() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(armed_, Armed::kNo) == Armed::kNo) return;
+  }
+  if (notify_) notify_();
 }
 
 void CompletionQueue::forget(const ReapCount* counter) {

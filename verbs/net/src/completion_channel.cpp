@@ -1,125 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionChannel: a consumer that sleeps often and briefly waits on the sockets itself.
+// CompletionChannel: a consumer that sleeps often and briefly is woken by the sockets themselves.
 // When a sleep takes longer, the workers take the sockets back, so that at rest nothing runs and
 // one-sided operations progress.
-#include <poll.h>
+#include "iwarp/net/completion_channel.hpp"
 
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
 #include <vector>
 
 #include "cq_feed.hpp"
-#include "driven_connection.hpp"
-#include "iwarp/net/channel.hpp"
+#include "epoll_fd.hpp"
 
 namespace iwarp::net {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
 
-// So many short sleeps, one after the other, are worth waiting on the sockets.
+// So many events, each soon after the one before, are worth waiting on the sockets.
 constexpr unsigned kLongStreak = 8;
-constexpr auto kShort = std::chrono::milliseconds(5);
-constexpr int kLongestMs = 10;  // of one sleep; then the workers take over
+constexpr auto kSoon = Milliseconds(5);
+
+// What poll(2) takes, rounded up; never is -1.
+int until(std::optional<Clock::time_point> end) {
+  if (!end) return -1;
+  const auto left = std::chrono::ceil<Milliseconds>(*end - Clock::now()).count();
+  return static_cast<int>(std::clamp<Milliseconds::rep>(left, 0, std::numeric_limits<int>::max()));
+}
 
 }  // namespace
 
-struct CompletionChannel::SocketWait {
-  std::mutex waiting;  ///< held by the one who waits; others only sleep
-  unsigned streak = 0;
-  std::vector<std::shared_ptr<DrivenConnection>> connections;
-  std::vector<pollfd> sockets;
+// The program's descriptor: an epoll set of the channel's own event descriptor and, while a
+// consumer sleeps on the sockets, of the feeds' sets.
+struct CompletionChannel::Sleeper final : public SleepDescriptor {
+  explicit Sleeper(CompletionChannel& of) : channel(of) {
+    if (!epoll.add(of.Channel::fd(), EPOLLIN, nullptr)) {
+      throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+    }
+  }
+
+  bool watch(const SocketSet& set) override;
+  void unwatch(const SocketSet& set) override;
+
+  void taken();
+  std::optional<verbs::CompletionQueue*> serve(bool by_descriptor);
+
+  CompletionChannel& channel;
+  EpollFd epoll;
+  std::atomic<int> watched{0};      ///< sets in the descriptor
+  std::atomic<unsigned> streak{0};  ///< events, each soon after the one before
 
   std::mutex mutex;  ///< of what follows; before the locks of a feed
   std::vector<std::shared_ptr<CqFeed>> feeds;
-
-  bool begin();
-  bool prepare(int fd);
-  void drive();
-  void woken();
-  void give_up();
+  Clock::time_point last_event;
+  bool served = false;  ///< nothing was left then; what came since the descriptor tells
 };
 
-CompletionChannel::CompletionChannel() : socket_wait_(std::make_unique<SocketWait>()) {}
-CompletionChannel::~CompletionChannel() = default;
-
-void CompletionChannel::add(std::shared_ptr<CqFeed> feed) {
-  const std::lock_guard lock(socket_wait_->mutex);
-  socket_wait_->feeds.push_back(std::move(feed));
+// Under the lock of a feed.
+bool CompletionChannel::Sleeper::watch(const SocketSet& set) {
+  if (!epoll.add(set.fd(), EPOLLIN, nullptr)) return false;
+  ++watched;
+  return true;
 }
 
-void CompletionChannel::remove_feed(const CqFeed* feed) {
-  const std::lock_guard lock(socket_wait_->mutex);
-  std::erase_if(socket_wait_->feeds, [feed](const auto& other) { return other.get() == feed; });
+void CompletionChannel::Sleeper::unwatch(const SocketSet& set) {
+  epoll.remove(set.fd());
+  --watched;
+  streak = 0;
 }
 
-std::optional<verbs::CompletionQueue*> CompletionChannel::wait(std::chrono::milliseconds timeout) {
-  if (auto out = poll()) return out;
-  const std::unique_lock mine(socket_wait_->waiting, std::try_to_lock);
-  if (!mine || timeout.count() == 0) return Channel::wait(timeout);
-  const auto start = Clock::now();
-  std::optional<verbs::CompletionQueue*> out;
-  if (socket_wait_->streak >= kLongStreak) out = wait_on_sockets();
-  if (!out) out = Channel::wait(timeout);
-  const bool is_short = out.has_value() && Clock::now() - start < kShort;
-  socket_wait_->streak = is_short ? socket_wait_->streak + 1 : 0;
+// An event was taken.
+void CompletionChannel::Sleeper::taken() {
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) return;
+  const auto now = Clock::now();
+  streak = now - std::exchange(last_event, now) < kSoon ? streak + 1 : 0;
+  served = true;
+  if (streak == 0 || streak % kLongStreak != 0) return;
+  for (const auto& feed : feeds) feed->begin_sleeping(*this);
+}
+
+// What the sockets have. `by_descriptor`: the program itself may have been woken by fd(), and may
+// rely on it that there is an event then.
+std::optional<verbs::CompletionQueue*> CompletionChannel::Sleeper::serve(bool by_descriptor) {
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock || (std::exchange(served, false) && by_descriptor)) return std::nullopt;
+  bool came = false;
+  channel.attend();
+  for (const auto& feed : feeds) came |= feed->serve();
+  auto out = channel.leave();
+  if (!out && came && by_descriptor) {
+    for (const auto& feed : feeds) feed->call_consumer();
+    out = channel.Channel::poll();
+  }
+  served = out.has_value();
   return out;
 }
 
-// nullopt: the workers are to do it.
-std::optional<verbs::CompletionQueue*> CompletionChannel::wait_on_sockets() {
-  while (socket_wait_->begin()) {
-    const bool pending = socket_wait_->prepare(fd());
-    auto& sockets = socket_wait_->sockets;
-    const int ready = ::poll(sockets.data(), sockets.size(), pending ? 0 : kLongestMs);
-    socket_wait_->woken();
-    if (ready == 0 && !pending) break;
-    attend();
-    socket_wait_->drive();
-    if (auto out = leave()) return out;
-  }
-  socket_wait_->give_up();
-  return std::nullopt;
+CompletionChannel::CompletionChannel() : sleeper_(std::make_unique<Sleeper>(*this)) {}
+CompletionChannel::~CompletionChannel() = default;
+
+int CompletionChannel::fd() const { return sleeper_->epoll.get(); }
+
+void CompletionChannel::add(std::shared_ptr<CqFeed> feed) {
+  const std::lock_guard lock(sleeper_->mutex);
+  sleeper_->feeds.push_back(std::move(feed));
 }
 
-// False: there are too many connections, or one needs more than a look at its socket.
-bool CompletionChannel::SocketWait::begin() {
-  connections.clear();
-  const std::lock_guard lock(mutex);
-  for (const auto& feed : feeds) {
-    if (!feed->attend(connections)) return false;
-  }
-  return !connections.empty();
+void CompletionChannel::remove_feed(const CqFeed* feed) {
+  const std::lock_guard lock(sleeper_->mutex);
+  std::erase_if(sleeper_->feeds, [feed](const auto& other) { return other.get() == feed; });
 }
 
-// True: there is work already.
-bool CompletionChannel::SocketWait::prepare(int fd) {
-  bool pending = false;
-  sockets.assign(1, {.fd = fd, .events = POLLIN, .revents = 0});
-  for (const auto& connection : connections) {
-    const auto watch = connection->begin_sleep();
-    const auto events = static_cast<short>(watch.write ? POLLIN | POLLOUT : POLLIN);
-    sockets.push_back({.fd = watch.socket, .events = events, .revents = 0});
-    pending |= watch.pending;
-  }
-  return pending;
+std::optional<verbs::CompletionQueue*> CompletionChannel::poll() {
+  auto out = Channel::poll();
+  if (!out && sleeper_->watched != 0) out = sleeper_->serve(true);
+  if (out) sleeper_->taken();
+  return out;
 }
 
-void CompletionChannel::SocketWait::drive() {
-  for (std::size_t i = 0; i < connections.size(); ++i) {
-    const auto events = sockets[i + 1].revents;
-    connections[i]->ready((events & ~POLLOUT) != 0, (events & POLLOUT) != 0);
+std::optional<verbs::CompletionQueue*> CompletionChannel::wait(Milliseconds timeout) {
+  std::optional<Clock::time_point> end;
+  if (timeout.count() >= 0) end = Clock::now() + timeout;
+  while (true) {
+    const auto out = await(end);
+    if (out) return *out;
+    if (out.error() != std::errc::interrupted) return std::nullopt;
   }
 }
 
-void CompletionChannel::SocketWait::woken() {
-  for (const auto& connection : connections) connection->end_sleep();
-  const std::lock_guard lock(mutex);
-  for (const auto& feed : feeds) feed->woken();
+std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_interruptible() {
+  return await(std::nullopt);
 }
 
-void CompletionChannel::SocketWait::give_up() {
-  connections.clear();
-  const std::lock_guard lock(mutex);
-  for (const auto& feed : feeds) feed->give_up();
+// An error: timed_out, or what poll(2) said.
+std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
+    std::optional<Clock::time_point> end) {
+  if (const auto out = poll()) return *out;
+  while (true) {
+    pollfd waiting{.fd = fd(), .events = POLLIN, .revents = 0};
+    const int n = ::poll(&waiting, 1, until(end));
+    if (n < 0) return std::unexpected(std::error_code(errno, std::generic_category()));
+    auto out = Channel::poll();
+    if (!out && sleeper_->watched != 0) out = sleeper_->serve(false);
+    if (out) {
+      sleeper_->taken();
+      return *out;
+    }
+    if (end && Clock::now() >= *end) {
+      return std::unexpected(std::make_error_code(std::errc::timed_out));
+    }
+  }
 }
 
 }  // namespace iwarp::net

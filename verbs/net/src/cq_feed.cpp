@@ -9,17 +9,20 @@
 namespace iwarp::net {
 namespace {
 
-// A poll looks at each connection, one system call each; with more the workers are cheaper.
+// A poll that may be the only one looks at each connection, one system call each; with more the
+// workers are cheaper.
 constexpr std::size_t kMostPolled = 8;
 // So many empty polls within the window mean a consumer that waits by polling.
 constexpr unsigned kOften = 16;
 constexpr unsigned kPollsPerLook = 8;
 constexpr auto kWindow = std::chrono::microseconds(200);
-// Once quiet: a pause of this length ends it, at the next look. The two together bound how long a
-// peer waits for us then.
+// Once the workers sleep: a pause of this length ends it, at the next look. The two together bound
+// how long a peer waits for us then.
 constexpr auto kPause = std::chrono::microseconds(500);
+// Who sleeps on the sockets longer than this is rarely woken, and by the workers as well.
+constexpr auto kLongSleep = std::chrono::milliseconds(10);
 // Before it sleeps on the sockets a consumer makes sure that the queue is empty, arms it, and looks
-// once more. The sockets themselves can wait for the sleep.
+// once more. What has come wakes it, so the sockets can wait for the sleep.
 constexpr unsigned kSparePolls = 2;
 // The looks themselves take time from who polls, so they become rare while the polling goes on.
 constexpr auto kFirstInterval = std::chrono::milliseconds(1);
@@ -30,84 +33,153 @@ constexpr auto kLastInterval = std::chrono::milliseconds(4);
 void CqFeed::make_progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // Another thread polls this queue, and drives.
-  if (!lock || connections_.empty() || connections_.size() > kMostPolled) return;
+  if (!lock || connections_.empty()) return;
   if (spare_polls_ != 0) {
     --spare_polls_;
     return;
   }
   // Who polls all the time does not need the time all the time.
-  const bool quiet = (quiet_ && ++polls_ % kPollsPerLook != 0 && !armed_) || polled_often();
+  const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
+  const bool look = ++polls_ % kPollsPerLook == 0 || !polling || armed_;
+  const bool frequent = look ? polled_often() : true;
+  if (frequent && !polling) begin(DriveMode::kPoller);
+  if (!frequent || connections_.size() == 1) {
+    if (connections_.size() <= kMostPolled) poll_all(frequent);
+    return;
+  }
+  if (!has_set()) return;
+  serve_ready(false);
+  if (!look) return;
+  // What no set tells of: streams held or at their end, and sockets that the kernel did not take.
+  for (const auto& connection : connections_) {
+    if (!connection->is_plain()) connection->poll(false);
+  }
+  forget_ended();
+}
+
+void CqFeed::poll_all(bool frequent) {
   bool any_ended = false;
   for (const auto& connection : connections_) {
-    connection->poll(quiet);
+    connection->poll(frequent);
     any_ended |= connection->ended();
   }
   if (any_ended) forget_ended();
-  if (quiet && !quiet_) begin_quiet();
 }
 
 bool CqFeed::polled_often() {
   const auto now = Clock::now();
-  last_poll_ = now;
+  last_look_ = now;
   if (armed_.load(std::memory_order_relaxed)) return false;
   if (now - window_ > kWindow) {
     // A poll that finds much to do takes longer than the window.
-    polls_ = quiet_ ? kOften : 0;
+    polls_ = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker ? kOften : 1;
     window_ = now;
   }
-  return ++polls_ >= kOften;
+  return polls_ >= kOften;
 }
 
 void CqFeed::armed() {
   armed_.store(true, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  if (quiet_ && !attended_) wake_all();
+  if (mode_.load(std::memory_order_relaxed) == DriveMode::kPoller) let_go();
 }
 
-bool CqFeed::attend(std::vector<std::shared_ptr<DrivenConnection>>& out) {
+bool CqFeed::begin_sleeping(SleepDescriptor& sleeper) {
   const std::lock_guard lock(mutex_);
   forget_ended();
-  if (connections_.size() + out.size() > kMostPolled) return false;
-  for (const auto& connection : connections_) {
-    if (!connection->is_plain()) return false;
-  }
-  for (const auto& connection : connections_) connection->make_quiet();
-  out.insert(out.end(), connections_.begin(), connections_.end());
-  attended_ = sleeping_ = true;
+  if (is_slept_on() || connections_.empty() || !has_set()) return is_slept_on();
+  const auto plain = [](const auto& connection) { return connection->is_plain(); };
+  if (!std::ranges::all_of(connections_, plain) || !sleeper.watch(*set_)) return false;
+  sleeper_ = &sleeper;
+  last_look_ = Clock::now();
   spare_polls_ = kSparePolls;
-  if (!quiet_) begin_quiet();
+  begin(DriveMode::kSleeper);
   return true;
 }
 
-void CqFeed::woken() {
-  const std::lock_guard lock(mutex_);
-  sleeping_ = false;
-  last_poll_ = Clock::now();
+bool CqFeed::serve() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || !is_slept_on()) return false;
+  last_look_ = Clock::now();
+  spare_polls_ = kSparePolls;
+  if (connections_.size() != 1 || connections_[0]->is_blocked()) return serve_ready(true);
+  const auto& connection = connections_[0];
+  const bool came = connection->ready(true, false);
+  if (connection->ended()) forget_ended();
+  return came;
 }
 
-void CqFeed::give_up() {
-  const std::lock_guard lock(mutex_);
-  if (quiet_) wake_all();
+// Some of them; who is left is first the next time.
+bool CqFeed::serve_ready(bool slept) {
+  std::array<SocketSet::Ready, SocketSet::kMost> storage;
+  bool came = false;
+  bool any_ended = false;
+  for (const auto& [connection, readable, room] : set_->ready(storage)) {
+    came |= slept ? connection->ready(readable, room) : connection->polled(readable, room);
+    any_ended |= connection->ended();
+  }
+  if (any_ended) forget_ended();
+  return came;
 }
 
 void CqFeed::add(std::shared_ptr<DrivenConnection> connection) {
   const std::lock_guard lock(mutex_);
   forget_ended();
+  if (set_ != nullptr) connection->join(set_);
+  // It is driven as the others are.
+  switch (mode_.load(std::memory_order_relaxed)) {
+    case DriveMode::kWorker:
+      break;
+    case DriveMode::kPoller:
+      connection->poll(true);
+      break;
+    case DriveMode::kSleeper:
+      connection->sleep_on();
+      break;
+  }
   connections_.push_back(std::move(connection));
-  if (quiet_ && connections_.size() > kMostPolled) wake_all();
 }
 
 void CqFeed::stop() {
   const std::lock_guard lock(mutex_);
-  wake_all();
+  let_go();
+  for (const auto& connection : connections_) connection->leave(set_.get());
   connections_.clear();
   timer_.cancel();
 }
 
-void CqFeed::begin_quiet() {
-  quiet_ = true;
+// False: there is no descriptor to be had.
+bool CqFeed::has_set() {
+  if (set_ != nullptr) return true;
+  try {
+    set_ = std::make_shared<SocketSet>();
+  } catch (const std::system_error&) {
+    return false;
+  }
+  for (const auto& connection : connections_) connection->join(set_);
+  return true;
+}
+
+void CqFeed::begin(DriveMode mode) {
+  const bool watched = mode_.exchange(mode, std::memory_order_relaxed) != DriveMode::kWorker;
+  for (const auto& connection : connections_) {
+    if (mode == DriveMode::kSleeper) {
+      connection->sleep_on();
+    } else {
+      connection->poll(true);
+    }
+  }
   interval_ = kFirstInterval;
-  watch();
+  was_unserved_ = false;
+  if (!watched) watch();
+}
+
+void CqFeed::let_go() {
+  if (mode_.exchange(DriveMode::kWorker, std::memory_order_relaxed) == DriveMode::kSleeper) {
+    std::exchange(sleeper_, nullptr)->unwatch(*set_);
+  }
+  polls_ = spare_polls_ = 0;
+  for (const auto& connection : connections_) connection->let_go();
 }
 
 void CqFeed::watch() {
@@ -119,19 +191,22 @@ void CqFeed::watch() {
 
 void CqFeed::tick() {
   const std::lock_guard lock(mutex_);
-  if (!quiet_) return;
-  if (!sleeping_ && Clock::now() - last_poll_ > kPause) {
-    wake_all();
+  if (mode_.load(std::memory_order_relaxed) == DriveMode::kWorker) return;
+  if (is_overdue(Clock::now() - last_look_)) {
+    let_go();
   } else {
-    interval_ = std::min<Clock::duration>(2 * interval_, kLastInterval);
     watch();
   }
 }
 
-void CqFeed::wake_all() {
-  quiet_ = attended_ = sleeping_ = false;
-  polls_ = spare_polls_ = 0;
-  for (const auto& connection : connections_) connection->wake();
+bool CqFeed::is_overdue(Clock::duration idle) {
+  interval_ = std::min<Clock::duration>(2 * interval_, kLastInterval);
+  if (!is_slept_on()) return idle > kPause;
+  // Sleep and work without a look cannot be told apart, but for sockets that are left as they are.
+  std::array<SocketSet::Ready, SocketSet::kMost> storage;
+  const bool is_unserved = idle > kPause && !set_->ready(storage).empty();
+  if (is_unserved) interval_ = kFirstInterval;
+  return idle > kLongSleep || (std::exchange(was_unserved_, is_unserved) && is_unserved);
 }
 
 void CqFeed::forget_ended() {

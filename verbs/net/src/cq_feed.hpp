@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CqFeed: the connections whose completions go to one completion queue. An empty poll drives them
 // in the polling thread, and while polls keep coming the workers are left asleep (in the manner of
-// NAPI). When the polling stops, or the queue is armed to sleep on it, the workers take over.
+// NAPI). A program that sleeps briefly and often is woken by the sockets, and drives them then.
+// When the polling stops, or the sleep is long, the workers take over.
 #pragma once
 
 #include <atomic>
@@ -11,28 +12,44 @@
 #include <mutex>
 #include <vector>
 
+#include "drive_mode.hpp"
 #include "iwarp/verbs/completion_queue.hpp"
+#include "socket_set.hpp"
 #include "worker.hpp"
 
 namespace iwarp::net {
 
 class DrivenConnection;
 
+/// The descriptor on which a program sleeps, as far as a feed knows it.
+class SleepDescriptor {
+ public:
+  /// False: the kernel does not take it.
+  virtual bool watch(const SocketSet& set) = 0;
+  virtual void unwatch(const SocketSet& set) = 0;
+
+ protected:
+  ~SleepDescriptor() = default;
+};
+
 class CqFeed final : public verbs::Progress, public std::enable_shared_from_this<CqFeed> {
  public:
   explicit CqFeed(Worker& worker) : timer_(worker.context()) {}
+  /// Before it is used: the queue, which lives until stop().
+  void feeds(verbs::CompletionQueue& queue) { queue_ = &queue; }
 
   // Progress
   void make_progress() override;
   void armed() override;
 
-  // For a consumer that sleeps on the sockets himself, see CompletionChannel::wait().
-  /// Adds the connections to `out`; the workers leave them alone for a while. False: not possible.
-  bool attend(std::vector<std::shared_ptr<DrivenConnection>>& out);
-  /// He is awake.
-  void woken();
-  /// He sleeps by other means: the workers take over.
-  void give_up();
+  // For the completion channel of the queue.
+  /// From now on the sockets wake `sleeper`, and the workers leave them alone. False: not possible.
+  bool begin_sleeping(SleepDescriptor& sleeper);
+  bool is_slept_on() const { return mode_.load(std::memory_order_relaxed) == DriveMode::kSleeper; }
+  /// Whoever slept is awake: does what there is to do. True: octets came.
+  bool serve();
+  /// Has the consumer look, if the queue is armed.
+  void call_consumer() { queue_->call_consumer(); }
 
   /// The queue has called its consumer: it is no longer armed.
   void notified() { armed_.store(false, std::memory_order_relaxed); }
@@ -43,23 +60,29 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
  private:
   using Clock = std::chrono::steady_clock;
 
+  void poll_all(bool frequent);
+  bool serve_ready(bool slept);
+  bool has_set();
   bool polled_often();
-  void begin_quiet();
+  void begin(DriveMode mode);
+  void let_go();
   void watch();
   void tick();
-  void wake_all();
+  bool is_overdue(Clock::duration idle);
   void forget_ended();
 
+  verbs::CompletionQueue* queue_ = nullptr;
   std::mutex mutex_;  ///< before the lock of a connection, which is only tried under it
   std::vector<std::shared_ptr<DrivenConnection>> connections_;
+  std::shared_ptr<SocketSet> set_;  ///< with their sockets, from its first use on
+  std::atomic<DriveMode> mode_{DriveMode::kWorker};
+  SleepDescriptor* sleeper_ = nullptr;  ///< kSleeper: who
   std::atomic<bool> armed_{false};
   Clock::time_point window_;
-  Clock::time_point last_poll_;
+  Clock::time_point last_look_;  ///< of a poll or of who slept
   unsigned polls_ = 0;
-  bool quiet_ = false;
-  bool attended_ = false;     ///< the consumer sleeps on the sockets, when he sleeps
-  bool sleeping_ = false;     ///< he does just now
   unsigned spare_polls_ = 0;  ///< empty ones that are only made before he sleeps
+  bool was_unserved_ = false;
   asio::steady_timer timer_;
   Clock::duration interval_{};  ///< until the next look whether somebody still polls
 };

@@ -23,11 +23,6 @@ class DriveLock {
       word_.wait(before | kHeld, std::memory_order_relaxed);
     }
   }
-  /// Somebody has left work and nobody does it.
-  bool has_work() const {
-    const auto now = word_.load(std::memory_order_acquire);
-    return now != 0 && (now & kHeld) == 0;
-  }
   /// Holder: takes the work left so far.
   std::uint32_t take() { return word_.exchange(kHeld, std::memory_order_acq_rel) & ~kHeld; }
   /// Holder: lets go. False: there is new work, the caller still holds the lock.

@@ -22,15 +22,15 @@ struct DrivenConnection::Active {
   std::unique_ptr<ConnectionClient> client;
   verbs::Connection core;
 
-  /// Registered with the worker's reactor, unless quiet. Does not own the descriptor.
+  /// Registered with the worker's reactor when that drives. Does not own the descriptor.
   asio::posix::stream_descriptor readiness;
   asio::steady_timer timer;
   std::optional<verbs::TimePoint> timer_at;
   bool reading = false;  ///< a wait is pending; only its handler clears this
   bool writing = false;
   bool watching = false;       ///< the same, for a reset while the stream is held
-  bool quiet = false;          ///< somebody polls; the worker is not to be woken
   bool write_blocked = false;  ///< the socket buffer is full
+  bool turn_over = false;      ///< the turn ended with more to send
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
@@ -38,7 +38,6 @@ struct DrivenConnection::Active {
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
-  std::uint64_t receive_calls_with_octets = 0;
   std::uint64_t wakeups = 0;
   std::uint64_t wait_calls = 0;  ///< asked by a poller; the worker's waits are its wake-ups
 };

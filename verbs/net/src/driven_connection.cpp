@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "driven_active.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -32,7 +33,7 @@ DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, 
       worker_(worker),
       local_(local_address(setup.socket.get())),
       peer_(peer_address(setup.socket.get())),
-      socket_(setup.socket.get()),
+      watched_(setup.socket.get(), *this),
       qp_(setup.qp) {}
 
 DrivenConnection::~DrivenConnection() = default;
@@ -163,8 +164,8 @@ void DrivenConnection::run(bool by_worker) {
   for (int round = 0;; ++round) {
     const auto work = lock_.take();
     const auto left = active_ != nullptr ? drive(work) : 0;
-    // Who polls comes back soon.
-    if (left != 0 && !by_worker && active_->quiet && !is_slept_on_.load()) {
+    // Who polls comes back soon, and the socket wakes who sleeps on it.
+    if (left != 0 && !by_worker && mode() != DriveMode::kWorker) {
       lock_.leave_with(left);
       return;
     }
@@ -179,14 +180,16 @@ void DrivenConnection::run(bool by_worker) {
   }
 }
 
-DrivenConnection::Watch DrivenConnection::begin_sleep() {
-  is_slept_on_.store(true);
-  return {.socket = socket_.load(), .write = is_blocked_.load(), .pending = lock_.has_work()};
+bool DrivenConnection::serve(bool readable, bool room, std::uint32_t slept) {
+  const auto before = arrivals_.load(std::memory_order_relaxed);
+  // A let_go() of another queue, or one that was overtaken, leaves the worker in charge.
+  if (slept != 0 && mode() == DriveMode::kWorker) slept |= kSleptOn;
+  kick((readable ? kReceive : 0U) | (room ? kRoom : 0U) | slept);
+  return arrivals_.load(std::memory_order_relaxed) != before;
 }
 
-void DrivenConnection::ready(bool read, bool write) {
-  const std::uint32_t work = (read ? kReceive : 0U) | (write ? kRoom : 0U);
-  if (work != 0 || lock_.has_work()) kick(work | kSlept);
+void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
+  if (!watched_.join(std::move(set))) unwatched_.store(true, std::memory_order_relaxed);
 }
 
 void DrivenConnection::hand_over() {
@@ -288,6 +291,7 @@ void DrivenConnection::finish(Close how) {
     a.tap->closed(true, reset, mpa::Clock::now());
   }
   if (a.readiness.is_open()) a.readiness.release();  // ends the waits; the descriptor is ours
+  watched_.close();
   a.timer.cancel();
   if (how == Close::kLingering && !a.end_of_stream) {
     LingeringClose::start(worker_, std::move(a.socket), a.close_timeout);
@@ -295,7 +299,6 @@ void DrivenConnection::finish(Close how) {
   active_.reset();
   held_.store(false);
   is_plain_.store(false);
-  socket_.store(-1);
   ended_.store(true, std::memory_order_release);
   registry_.ended(*this);
 }
@@ -315,8 +318,8 @@ verbs::Counters DrivenConnection::count() const {
 bool DrivenConnection::arm() {
   Active& a = *active_;
   arm_timer();
-  update_sleeper();
-  if (a.quiet) return true;
+  update_watched();
+  if (mode() != DriveMode::kWorker) return true;
   if (!a.readiness.is_open()) {
     boost::system::error_code failed;
     a.readiness.assign(a.socket.get(), failed);
@@ -331,13 +334,15 @@ bool DrivenConnection::arm() {
   return true;
 }
 
-// Who sleeps on the socket asked before he did what to wait for. When that was another thread's
-// doing since, the worker has to wait for the rest.
-void DrivenConnection::update_sleeper() {
+// What sets that have the socket wait for; what it cannot tell is left to the worker.
+void DrivenConnection::update_watched() {
   Active& a = *active_;
-  change(is_plain_, !a.end_of_stream && !held_.load());
+  const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed);
+  change(is_plain_, plain);
   change(is_blocked_, a.write_blocked);
-  if (a.quiet && a.write_blocked && is_slept_on_.load()) set_quiet(false);
+  if (mode() == DriveMode::kSleeper && !plain) change_mode(DriveCause::kNotReadable);
+  const bool more = a.write_blocked || a.turn_over;
+  watched_.watch(plain, more && mode() != DriveMode::kWorker);
 }
 
 void DrivenConnection::wait_for(bool write) {
@@ -371,11 +376,22 @@ void DrivenConnection::arm_timer() {
   });
 }
 
-void DrivenConnection::set_quiet(bool quiet) {
-  if (active_->quiet == quiet) return;
-  active_->quiet = quiet;
-  is_quiet_.store(quiet, std::memory_order_relaxed);
-  if (quiet && active_->readiness.is_open()) active_->readiness.release();
+void DrivenConnection::change_mode(std::uint32_t work) {
+  if ((work & kLetGo) != 0) {
+    change_mode(DriveCause::kLetGo);
+  } else if ((work & kSleptOn) != 0) {
+    change_mode(DriveCause::kSleptOn);
+  } else if ((work & kPolled) != 0) {
+    change_mode(DriveCause::kPolled);
+  }
+}
+
+void DrivenConnection::change_mode(DriveCause cause) {
+  const auto next = bytes::step(kDriveEdges, mode(), cause);
+  assert(next && "not in the table of who drives");
+  if (!next || *next == mode()) return;
+  mode_.store(*next, std::memory_order_relaxed);
+  if (*next != DriveMode::kWorker && active_->readiness.is_open()) active_->readiness.release();
 }
 
 }  // namespace iwarp::net

@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "drive_lock.hpp"
+#include "drive_mode.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/verbs/connection.hpp"
+#include "socket_set.hpp"
 #include "unique_fd.hpp"
 #include "worker.hpp"
 
@@ -81,27 +83,28 @@ class DrivenConnection final : public verbs::QpDriver {
   void terminate() override { kick(kTerminate); }
   void abort() override { kick(kAbort); }
 
-  /// Receives and sends what is possible now. `quiet`: the caller polls all the time, so the worker
-  /// need not be woken until wake().
-  void poll(bool quiet) { kick(quiet ? kPoll | kQuiet : kPoll); }
-  // For a consumer that sleeps on the socket himself.
+  // For the feeds of its completion queues. The poll of an empty queue:
+  /// Receives and sends what is possible now. `frequent`: and so do polls to come, so the worker is
+  /// not woken until let_go().
+  void poll(bool frequent) { kick(frequent ? kPoll | kPolled : kPoll); }
+  /// The same, by who knows what the socket is ready for. True: octets came.
+  bool polled(bool readable, bool room) { return serve(readable, room, 0); }
+  // Consumers that sleep on the socket:
+  /// The worker is not woken until let_go().
+  void sleep_on() { kick(kSleptOn); }
+  /// As polled(), by who was woken.
+  bool ready(bool readable, bool room) { return serve(readable, room, kSlept); }
+  /// Nobody comes any more: the worker takes over.
+  void let_go() { kick(kLetGo | kPoll); }
+  /// The set tells when the socket is ready, as long as is_plain() is true.
+  void join(std::shared_ptr<SocketSet> set);
+  void leave(const SocketSet* set) { watched_.leave(set); }
   /// The socket is read, and nothing else is to be waited for but room to write.
-  bool is_plain() const { return is_plain_.load(std::memory_order_acquire); }
-  /// The worker need not be woken until wake().
-  void make_quiet() {
-    if (!is_quiet_.load(std::memory_order_relaxed)) kick(kQuiet);
+  bool is_plain() const {
+    return is_plain_.load(std::memory_order_acquire) && !unwatched_.load(std::memory_order_relaxed);
   }
-  struct Watch {
-    int socket = -1;       ///< -1: closed
-    bool write = false;    ///< wait for room, too
-    bool pending = false;  ///< do not sleep: there is work
-  };
-  Watch begin_sleep();
-  void end_sleep() { is_slept_on_.store(false); }
-  /// The socket is ready. Does what was left to do as well.
-  void ready(bool read, bool write);
-  /// The polling has ended: the worker takes over.
-  void wake() { kick(kWake | kPoll); }
+  /// The socket buffer is full.
+  bool is_blocked() const { return is_blocked_.load(std::memory_order_relaxed); }
 
   /// The region is invalid: returns when no octet of it can be touched here.
   void revoke(const verbs::Region& region);
@@ -135,11 +138,12 @@ class DrivenConnection final : public verbs::QpDriver {
     kDisconnect = 1 << 7,
     kTerminate = 1 << 8,
     kAbort = 1 << 9,
-    kQuiet = 1 << 10,
-    kWake = 1 << 11,
-    kBroken = 1 << 12,  ///< the wait for a reset is over
-    kRoom = 1 << 13,    ///< the socket takes more
-    kSlept = 1 << 14,   ///< whoever comes has slept on the socket
+    kPolled = 1 << 10,   ///< DriveCause
+    kSleptOn = 1 << 11,  ///< DriveCause
+    kLetGo = 1 << 12,    ///< DriveCause; after the others, if several were left
+    kBroken = 1 << 13,   ///< the wait for a reset is over
+    kRoom = 1 << 14,     ///< the socket takes more
+    kSlept = 1 << 15,    ///< whoever comes has slept on the socket
   };
   struct Active;  ///< what exists while the socket is open
 
@@ -157,8 +161,11 @@ class DrivenConnection final : public verbs::QpDriver {
   bool lift_hold();
   bool arm();
   void arm_timer();
-  void update_sleeper();
-  void set_quiet(bool quiet);
+  bool serve(bool readable, bool room, std::uint32_t slept);
+  DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
+  void change_mode(std::uint32_t work);
+  void change_mode(DriveCause cause);
+  void update_watched();
   void wait_for(bool write);
   void watch_held();
   enum class Close : std::uint8_t {
@@ -176,12 +183,14 @@ class DrivenConnection final : public verbs::QpDriver {
   DriveLock lock_;
   std::atomic<bool> handed_over_{false};
   std::atomic<bool> ended_{false};
-  std::atomic<int> socket_;
+  // Written by the holder of lock_ alone.
+  std::atomic<DriveMode> mode_{DriveMode::kWorker};
   std::atomic<bool> is_plain_{false};
-  std::atomic<bool> is_quiet_{false};
-  std::atomic<bool> is_blocked_{false};  ///< the socket buffer is full
-  std::atomic<bool> is_slept_on_{false};
-  std::atomic<bool> held_{false};  ///< the stream waits for a receive to be posted
+  std::atomic<bool> is_blocked_{false};
+  std::atomic<bool> held_{false};           ///< the stream waits for a receive to be posted
+  std::atomic<std::uint32_t> arrivals_{0};  ///< calls that brought octets
+  std::atomic<bool> unwatched_{false};      ///< a set could not take the socket
+  WatchedSocket watched_;
   verbs::QueuePair* qp_;
   std::unique_ptr<Active> active_;
   verbs::Counters final_;

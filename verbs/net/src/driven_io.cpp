@@ -42,8 +42,8 @@ bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 // One turn. Returns the work for which the time did not suffice.
 std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   Active& a = *active_;
-  const bool only_polls =
-      (work & ~(kPoll | kQuiet)) == 0 && a.quiet && !a.write_blocked && !held_.load();
+  const bool only_polls = (work & ~(kPoll | kPolled)) == 0 && mode() == DriveMode::kPoller &&
+                          !a.write_blocked && !a.turn_over && !held_.load();
   if ((work & kReadable) != 0) a.reading = false;
   if ((work & kWritable) != 0) a.writing = false;
   // Once both ends have sent FIN the wait would be over each time, and there is an end in sight.
@@ -56,21 +56,19 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
     ++a.wait_calls;
     a.write_blocked = !writable(a.socket.get());
   }
-  if ((work & kWake) != 0) {
-    set_quiet(false);
-  } else if ((work & kQuiet) != 0) {
-    set_quiet(true);
-  }
+  change_mode(work);
   constexpr std::uint32_t kControl = kTimer | kResume | kDisconnect | kTerminate | kAbort;
   if ((work & kControl) != 0) control(work, mpa::Clock::now());
   // A held stream is not read, and so would not notice.
   if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
   std::uint32_t left = 0;
-  const auto received = a.receive_calls_with_octets;
+  const auto received = arrivals_.load(std::memory_order_relaxed);
   if ((work & (kReadable | kReceive | kPoll)) != 0 && receive()) left |= kReceive;
   // Most polls find nothing, and then nothing else can have changed.
-  if (only_polls && a.receive_calls_with_octets == received && !a.end_of_stream) return 0;
-  if (transmit()) left |= kTransmit;
+  if (only_polls && arrivals_.load(std::memory_order_relaxed) == received && !a.end_of_stream)
+    return 0;
+  a.turn_over = transmit();
+  if (a.turn_over) left |= kTransmit;
   finish_turn();
   return active_ != nullptr ? left : 0;
 }
@@ -99,7 +97,7 @@ bool DrivenConnection::receive() {
       a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
       return false;
     }
-    ++a.receive_calls_with_octets;
+    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     const auto size = static_cast<std::size_t>(n);
     a.core.received(size, mpa::Clock::now());
     done += size;

@@ -171,6 +171,7 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
                                   }),
               CqDeleter{this});
   *self = cq.get();
+  feed->feeds(*cq);
   cq->set_progress(feed.get());
   impl_->cqs[cq.get()] = {.feed = std::move(feed)};
   return cq;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queues and the channels that tell of them. A poll drives the sockets of the queue
+// Completion queues. A poll drives the sockets of the queue
 // pairs (the core does), so it takes no lock of ours and allocates nothing.
 #include "completion_queue.hpp"
 
@@ -26,12 +26,6 @@ constexpr unsigned kPollsInVain = 4;
 void retain(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_add(1); }
 void release(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_sub(1); }
 
-void announce(Cq& cq) {
-  if (cq.channel == nullptr) return;
-  cq.comp_events.fetch_add(1);
-  cq.channel->events.push(&cq);
-}
-
 template <std::size_t N>
 int poll_batches(Cq& cq, int count, ibv_wc* wc) {
   std::array<verbs::WorkCompletion, N> batch;
@@ -47,17 +41,12 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
 
 // Events that nobody took are taken back; the others have to be acknowledged. False: they were not.
 bool settle_events(Cq& cq) {
-  std::uint32_t comp_events = cq.comp_events.load();
-  if (cq.channel != nullptr) {
-    const auto untold = cq.channel->events.remove([&cq](const Cq* of) { return of == &cq; });
-    comp_events -= static_cast<std::uint32_t>(untold);
-  }
   const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
   });
   const auto async_events = cq.async_events.load() - static_cast<std::uint32_t>(untold);
   auto& abi = cq.abi;
-  return wait_for_acks(abi.mutex, abi.cond, abi.comp_events_completed, comp_events) &&
+  return wait_for_acks(abi.mutex, abi.cond, abi.comp_events_completed, cq.comp_events.load()) &&
          wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
 }
 
@@ -78,7 +67,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   }
   auto cq = std::make_unique<Cq>(context);
   auto core = context.core.rnic().create_cq(
-      capacity, [self = cq.get()](verbs::CompletionQueue&) { announce(*self); });
+      capacity, channel != nullptr ? &CompChannel::of(channel).events : nullptr);
   if (!core) throw std::system_error(core.error());
   cq->core = std::move(*core);
   cq->abi.context = context.handle();
@@ -88,7 +77,6 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   init_acks(cq->abi.mutex, cq->abi.cond);
   context.core.add(cq->core.get(), cq.get());
   if (channel != nullptr) {
-    cq->channel = &CompChannel::of(channel);
     retain(*channel);
   }
   return cq.release();
@@ -169,34 +157,6 @@ int ibv_destroy_cq(ibv_cq* cq) {
     if (settled) delete &self;
     return 0;
   });
-}
-
-ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
-  return guarded_pointer<ibv_comp_channel>([&] {
-    auto* channel = new CompChannel{.context{Context::of(context)}};
-    channel->abi.context = context;
-    channel->abi.fd = channel->events.fd();
-    return &channel->abi;
-  });
-}
-
-int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
-  CompChannel& self = CompChannel::of(channel);
-  if (std::atomic_ref(channel->refcnt).load() != 0) return EBUSY;
-  delete &self;
-  return 0;
-}
-
-int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
-  const auto event = CompChannel::of(channel).events.get();
-  if (!event) return minus_one(event.error());
-  *cq = (*event)->handle();
-  *cq_context = (*event)->abi.cq_context;
-  return 0;
-}
-
-void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
-  acknowledge(cq->mutex, cq->cond, cq->comp_events_completed, count);
 }
 
 }  // extern "C"

@@ -86,7 +86,7 @@ struct CompChannel {
   ibv_comp_channel abi{};  ///< first
   Context& context;
   ContextUse use{context};
-  EventQueue<Cq*> events;
+  net::CompletionChannel events;
 
   static CompChannel& of(ibv_comp_channel* channel) {
     return *reinterpret_cast<CompChannel*>(channel);
@@ -100,10 +100,10 @@ struct Cq {
   LaterFields later{};
   Context& context;
   ContextUse use{context};
-  CompChannel* channel = nullptr;
   net::CqHandle core;
   std::atomic<int> users{0};  ///< queue pairs
-  /// Events put into channel or async queue; destroying waits until as many were acknowledged.
+  /// Events taken from the channel, and put into the async queue; destroying waits until as many
+  /// were acknowledged.
   std::atomic<std::uint32_t> comp_events{0};
   std::atomic<std::uint32_t> async_events{0};
   std::atomic<unsigned> empty_polls{0};  ///< in a row; only to be polite to other threads

@@ -72,6 +72,8 @@ class CompletionQueue {
   void drop_failed(std::uint32_t qp_num);
   /// Something that succeeded on that queue pair has not been polled.
   bool has_success(std::uint32_t qp_num);
+  /// Calls `notify` if armed, as if something had been added: the consumer comes and looks.
+  void call_consumer();
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
   void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }
   void set_progress(Progress* progress) { progress_.store(progress); }

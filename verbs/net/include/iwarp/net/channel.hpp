@@ -5,12 +5,9 @@
 
 #include <chrono>
 #include <deque>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 
-#include "iwarp/verbs/completion_queue.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::net {
@@ -113,30 +110,6 @@ class Channel {
   EventFd event_;
 };
 
-class CqFeed;
-
-/// Completion channel: which armed completion queue has something.
-class CompletionChannel : public Channel<verbs::CompletionQueue*> {
- public:
-  CompletionChannel();
-  ~CompletionChannel();
-
-  /// As Channel::wait(). Who waits here again and again, each time for a short while, sleeps on the
-  /// sockets of his connections and does their work himself: no thread has to be woken first that
-  /// then wakes him. Who sleeps on fd() by other means is always woken by the worker.
-  std::optional<verbs::CompletionQueue*> wait(std::chrono::milliseconds timeout);
-
-  // For the Rnic: what feeds the queues of this channel.
-  void add(std::shared_ptr<CqFeed> feed);
-  void remove_feed(const CqFeed* feed);
-
- private:
-  struct SocketWait;
-
-  std::optional<verbs::CompletionQueue*> wait_on_sockets();
-
-  std::unique_ptr<SocketWait> socket_wait_;
-};
 using AsyncChannel = Channel<verbs::AsyncEvent>;
 
 }  // namespace iwarp::net

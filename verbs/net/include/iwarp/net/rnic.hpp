@@ -14,6 +14,7 @@
 #include "iwarp/net/address.hpp"
 #include "iwarp/net/bound_socket.hpp"
 #include "iwarp/net/channel.hpp"
+#include "iwarp/net/completion_channel.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/net/handles.hpp"
 #include "iwarp/verbs/counters.hpp"

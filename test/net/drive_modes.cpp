@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who drives a connection: the table, and programs that poll, sleep in wait() or in an epoll of
+// their own, stay away, and change from one to the other.
+#include <doctest/doctest.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <fsm_snapshot.hpp>
+#include <ostream>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "drive_mode.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using verbs::WrOpcode;
+
+namespace {
+
+/// A program's own epoll, with the descriptor of one channel.
+class Epoll {
+ public:
+  explicit Epoll(const CompletionChannel& channel, std::uint32_t events = EPOLLIN)
+      : fd_(::epoll_create1(EPOLL_CLOEXEC)) {
+    epoll_event event{.events = events, .data = {}};
+    REQUIRE_EQ(::epoll_ctl(fd_, EPOLL_CTL_ADD, channel.fd(), &event), 0);
+  }
+  ~Epoll() { ::close(fd_); }
+  Epoll(const Epoll&) = delete;
+  Epoll& operator=(const Epoll&) = delete;
+
+  bool wait(std::chrono::milliseconds limit = kLimit) const {
+    epoll_event event{};
+    return ::epoll_wait(fd_, &event, 1, static_cast<int>(limit.count())) == 1;
+  }
+
+ private:
+  const int fd_;
+};
+
+/// The next completion, asleep in `epoll` until it comes, as event-driven servers do.
+verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
+  verbs::WorkCompletion wc;
+  for (;;) {
+    if (end.cq->poll(std::span(&wc, 1)) == 1) return wc;
+    end.cq->arm(verbs::Notify::kNext);
+    if (end.cq->poll(std::span(&wc, 1)) == 1) return wc;
+    do {
+      REQUIRE(epoll.wait());
+    } while (!end.channel->poll());
+    while (end.channel->poll()) {
+    }
+  }
+}
+
+template <typename Wait>
+void exchange(Pair& pair, int rounds, Wait wait) {
+  pair.b.post_recv(0, 64, 1);
+  std::jthread echo([&] {
+    for (int i = 0; i < rounds; ++i) {
+      while (wait(pair.b).opcode != verbs::WcOpcode::kRecv) {
+      }
+      pair.b.post_recv(0, 64, 1);
+      REQUIRE_FALSE(pair.b.post(WrOpcode::kSend, 0, 64));
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    pair.a.buffer[0] = static_cast<std::byte>(i);
+    pair.a.post_recv(64, 64, 2);
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+    while (wait(pair.a).opcode != verbs::WcOpcode::kRecv) {
+    }
+    REQUIRE_EQ(pair.a.buffer[64], static_cast<std::byte>(i));
+  }
+}
+
+bool is_long() {
+  const char* wish = std::getenv("IWARP_LONG");
+  return wish != nullptr && std::string_view(wish) == "1";
+}
+
+// What a normal run has time for.
+constexpr int kChanges = 10'000;
+constexpr int kManyChanges = 100'000;
+
+}  // namespace
+
+TEST_CASE("the table of who drives is the one in rfc-notes/fsm") {
+  const auto wrong =
+      iwarp::test::fsm_snapshot("drive_mode", kDriveEdges, kDriveModes, kDriveCauses);
+  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE(
+    "in every mode every queue may poll, sleep and let go, and the worker is the last resort") {
+  for (const auto mode : kDriveModes) {
+    for (const auto cause : {DriveCause::kPolled, DriveCause::kSleptOn}) {
+      CHECK(bytes::step(kDriveEdges, mode, cause).has_value());
+    }
+    CHECK(bytes::step(kDriveEdges, mode, DriveCause::kLetGo) == DriveMode::kWorker);
+  }
+}
+
+TEST_CASE("two ends asleep in an epoll of their own exchange messages [VRB-52]") {
+  for (const std::uint32_t events : std::array<std::uint32_t, 2>{EPOLLIN, EPOLLIN | EPOLLET}) {
+    CAPTURE(events);
+    Pair pair;
+    pair.connect();
+    const Epoll of_a(*pair.a.channel, events);
+    const Epoll of_b(*pair.b.channel, events);
+    exchange(pair, 2000, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
+  }
+}
+
+TEST_CASE("one end asleep in its epoll, the other in wait(), or polling") {
+  Pair pair;
+  pair.connect();
+  const Epoll of_a(*pair.a.channel);
+  exchange(pair, 1000,
+           [&](End& end) { return &end == &pair.a ? asleep_in(of_a, end) : end.completion(); });
+  exchange(pair, 1000,
+           [&](End& end) { return &end == &pair.a ? asleep_in(of_a, end) : end.spin(); });
+}
+
+TEST_CASE("a message in pieces gives its sleeper one completion") {
+  Pair pair(1 << 21);
+  pair.connect();
+  const Epoll of_b(*pair.b.channel);
+  const Epoll of_a(*pair.a.channel);
+  exchange(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
+  for (int i = 0; i < 50; ++i) {
+    const std::uint32_t size = i == 0 ? 64 : 1 << 21;  // the receive that is left over comes first
+    pair.b.post_recv(0, 1 << 21);
+    std::jthread sender([&] {
+      REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, size));
+      while (asleep_in(of_a, pair.a).opcode != verbs::WcOpcode::kSend) {
+      }
+    });
+    verbs::WorkCompletion wc;
+    do {
+      wc = asleep_in(of_b, pair.b);
+    } while (wc.opcode != verbs::WcOpcode::kRecv);
+    REQUIRE_EQ(wc.byte_len, size);
+    sender.join();
+    REQUIRE(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + size, pair.b.buffer.begin()));
+  }
+}
+
+TEST_CASE("who slept in its epoll often and briefly, and stays away, is served by the worker") {
+  Pair pair;
+  pair.connect();
+  const Epoll of_a(*pair.a.channel);
+  const Epoll of_b(*pair.b.channel);
+  for (int i = 0; i < 20; ++i) {
+    exchange(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
+    // Its descriptor may become readable, and nobody looks.
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
+    while (asleep_in(of_a, pair.a).opcode != verbs::WcOpcode::kRead) {
+    }
+    verbs::WorkCompletion left_over;
+    while (pair.b.cq->poll(std::span(&left_over, 1)) != 0) {
+    }
+  }
+}
+
+TEST_CASE("many connections on one channel wake one sleeper, each for itself") {
+  constexpr std::size_t kConnections = 40;
+  auto rnic = open_rnic();
+  End server(*rnic);
+  End client(*rnic);
+  auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *server.cm));
+  std::vector<QpHandle> there;
+  std::vector<QpHandle> here;
+  for (std::size_t i = 0; i < kConnections; ++i) {
+    here.push_back(client.make_qp());
+    there.push_back(server.make_qp());
+    REQUIRE_FALSE(rnic->connect(*here.back(), listener->local(), {}, *client.cm));
+    REQUIRE_FALSE(
+        expect(*server.cm, CmEvent::Type::kConnectRequest).request->accept(*there.back()));
+    expect(*client.cm, CmEvent::Type::kEstablished);
+    expect(*server.cm, CmEvent::Type::kEstablished);
+  }
+  const Epoll of_client(*client.channel);
+  for (int round = 0; round < 50; ++round) {
+    const auto one = client.sge(0, 128);
+    for (const auto& qp : here) {
+      REQUIRE_FALSE(qp->post_send(
+          {.opcode = WrOpcode::kRead, .sgl = std::span(&one, 1), .remote = server.remote(0)}));
+    }
+    std::set<std::uint32_t> answered;
+    while (answered.size() != here.size()) {
+      const auto wc = asleep_in(of_client, client);
+      REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+      REQUIRE(answered.insert(wc.qp_num).second);
+    }
+    // The others do not mind that one ends.
+    if (round % 10 == 0) {
+      here.pop_back();
+      there.pop_back();
+    }
+  }
+}
+
+TEST_CASE("two queues of one connection share a channel") {
+  auto rnic = open_rnic();
+  End a(*rnic);
+  End b(*rnic);
+  auto sends = must(rnic->create_cq(64, b.channel.get()));
+  b.qp = must(
+      rnic->create_qp(*b.pd, {.send_cq = sends.get(), .recv_cq = b.cq.get(), .signal_all = true}));
+  auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *b.cm));
+  REQUIRE_FALSE(rnic->connect(*a.qp, listener->local(), {}, *a.cm));
+  REQUIRE_FALSE(expect(*b.cm, CmEvent::Type::kConnectRequest).request->accept(*b.qp));
+  expect(*a.cm, CmEvent::Type::kEstablished);
+  expect(*b.cm, CmEvent::Type::kEstablished);
+  const Epoll of_b(*b.channel);
+  for (int i = 0; i < 500; ++i) {
+    b.post_recv(0, 64);
+    REQUIRE_FALSE(a.post(WrOpcode::kSend, 0, 64));
+    REQUIRE_EQ(to_string(asleep_in(of_b, b).status), to_string(verbs::WcStatus::kSuccess));
+    a.expect_success();
+    REQUIRE_FALSE(b.post(WrOpcode::kRead, 0, 64, a.remote(0)));
+    verbs::WorkCompletion wc;
+    sends->arm(verbs::Notify::kNext);
+    while (sends->poll(std::span(&wc, 1)) == 0) {
+      REQUIRE(of_b.wait());
+      if (b.channel->poll() == sends.get()) sends->arm(verbs::Notify::kNext);
+    }
+    REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+  }
+  b.qp.reset();
+}
+
+TEST_CASE("a stream that is held while its program sleeps on the socket goes on") {
+  ListenOptions listen;
+  listen.connection.receive_hold = kLimit;
+  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+  pair.connect();
+  const Epoll of_b(*pair.b.channel);
+  for (int i = 0; i < 300; ++i) {
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
+    pair.a.expect_success();
+    if (i % 3 == 0) std::this_thread::yield();
+    pair.b.post_recv(0, 512);
+    REQUIRE_EQ(to_string(asleep_in(of_b, pair.b).status), to_string(verbs::WcStatus::kSuccess));
+  }
+}
+
+TEST_CASE("at rest a program asleep in its epoll is woken by nobody") {
+  Pair pair;
+  pair.connect();
+  const Epoll of_a(*pair.a.channel);
+  const Epoll of_b(*pair.b.channel);
+  exchange(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
+  verbs::WorkCompletion wc;
+  for (End* end : {&pair.a, &pair.b}) {
+    end->cq->arm(verbs::Notify::kNext);
+    while (end->cq->poll(std::span(&wc, 1)) != 0) {
+    }
+    while (end->channel->poll()) {
+    }
+    end->cq->arm(verbs::Notify::kNext);
+  }
+  CHECK_FALSE(of_a.wait(50ms));
+  const auto before = pair.rnic->counters();
+  CHECK_FALSE(of_b.wait(100ms));
+  const auto after = pair.rnic->counters();
+  CHECK_EQ(after.wakeups, before.wakeups);
+  CHECK_EQ(after.receive_calls, before.receive_calls);
+}
+
+TEST_CASE("pollers, sleepers and posters change roles, and no wake-up is lost") {
+  const int changes = is_long() ? kManyChanges : kChanges;
+  Pair pair;
+  pair.connect();
+  const Epoll of_a(*pair.a.channel);
+  const Epoll of_b(*pair.b.channel);
+  std::atomic<bool> stop{false};
+  // A second thread of each program posts Reads, one after the other.
+  struct Poster {
+    std::atomic<bool> under_way{false};
+    std::uint64_t done = 0;
+  };
+  Poster posters[2];
+  const auto keep_posting = [&](End& end, const End& peer, Poster& poster) {
+    while (!stop) {
+      if (!poster.under_way.exchange(true)) {
+        REQUIRE_FALSE(end.post(WrOpcode::kRead, 4096, 64, const_cast<End&>(peer).remote(0)));
+      }
+      std::this_thread::yield();
+    }
+  };
+  const auto await_message = [&](End& end, std::minstd_rand& random) {
+    Poster& poster = posters[&end == &pair.b];
+    while (true) {
+      const auto role = random() % 512;
+      if (role == 0) std::this_thread::sleep_for(2ms);
+      const auto wc = role % 3 == 0   ? end.spin()
+                      : role % 3 == 1 ? end.completion()
+                                      : asleep_in(&end == &pair.a ? of_a : of_b, end);
+      REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+      if (wc.opcode == verbs::WcOpcode::kRead) {
+        ++poster.done;
+        poster.under_way = false;
+      }
+      if (wc.opcode == verbs::WcOpcode::kRecv) return;
+    }
+  };
+  {
+    std::jthread poster_a([&] { keep_posting(pair.a, pair.b, posters[0]); });
+    std::jthread poster_b([&] { keep_posting(pair.b, pair.a, posters[1]); });
+    pair.b.post_recv(0, 64);
+    std::jthread echo([&] {
+      std::minstd_rand random(2);
+      for (int i = 0; i < changes / 2; ++i) {
+        await_message(pair.b, random);
+        pair.b.post_recv(0, 64);
+        REQUIRE_FALSE(pair.b.post(WrOpcode::kSend, 0, 64));
+      }
+    });
+    std::minstd_rand random(1);
+    for (int i = 0; i < changes / 2; ++i) {
+      pair.a.post_recv(64, 64);
+      REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+      await_message(pair.a, random);
+    }
+    stop = true;
+  }
+  CHECK(posters[0].done > 0);
+  CHECK(posters[1].done > 0);
+}

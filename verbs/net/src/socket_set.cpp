@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Epoll sets of sockets, and the memberships of one socket.
+#include "socket_set.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace iwarp::net {
+namespace {
+
+constexpr std::uint32_t wanted(bool room) { return room ? EPOLLIN | EPOLLOUT : EPOLLIN; }
+
+}  // namespace
+
+std::span<const SocketSet::Ready> SocketSet::ready(std::array<Ready, kMost>& out) const {
+  std::array<epoll_event, kMost> events;
+  const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  const auto count = static_cast<std::size_t>(std::max(n, 0));
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = {.connection = static_cast<DrivenConnection*>(events[i].data.ptr),
+              .readable = (events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0,
+              .room = (events[i].events & EPOLLOUT) != 0};
+  }
+  return std::span(out).first(count);
+}
+
+bool SocketSet::add(int socket, DrivenConnection& connection, bool room) const {
+  return epoll_.add(socket, wanted(room), &connection);
+}
+
+void SocketSet::change(int socket, DrivenConnection& connection, bool room) const {
+  epoll_.change(socket, wanted(room), &connection);
+}
+
+bool WatchedSocket::join(std::shared_ptr<SocketSet> set) {
+  const std::lock_guard lock(mutex_);
+  if (socket_ < 0) return false;
+  if (readable_ && !set->add(socket_, connection_, room_)) return false;
+  sets_.push_back(std::move(set));
+  return true;
+}
+
+void WatchedSocket::leave(const SocketSet* set) {
+  const std::lock_guard lock(mutex_);
+  const auto it = std::ranges::find(sets_, set, &std::shared_ptr<SocketSet>::get);
+  if (it == sets_.end()) return;
+  if (readable_) (*it)->remove(socket_);
+  sets_.erase(it);
+}
+
+void WatchedSocket::watch(bool readable, bool room) {
+  if (readable == readable_ && room == room_) return;  // Only the caller changes them.
+  const std::lock_guard lock(mutex_);
+  for (const auto& set : sets_) {
+    if (readable && readable_) {
+      set->change(socket_, connection_, room);
+    } else if (readable) {
+      // What the kernel took before it takes again, unless its limit was lowered or reached since.
+      [[maybe_unused]] const bool added = set->add(socket_, connection_, room);
+    } else {
+      set->remove(socket_);
+    }
+  }
+  readable_ = readable;
+  room_ = room;
+}
+
+void WatchedSocket::close() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& set : sets_) {
+    if (readable_) set->remove(socket_);
+  }
+  sets_.clear();
+  socket_ = -1;
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SocketSet: the sockets of the connections that feed one completion queue, as an epoll(7) set. Who
+// polls learns from it which of many sockets have something; who sleeps on it is woken by them.
+// WatchedSocket: the sets that one connection's socket is in, and what they wait for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "epoll_fd.hpp"
+
+namespace iwarp::net {
+
+class DrivenConnection;
+
+/// Throws std::system_error when there is no descriptor to be had.
+class SocketSet {
+ public:
+  /// Readable while any of the sockets is ready.
+  int fd() const { return epoll_.get(); }
+
+  struct Ready {
+    DrivenConnection* connection = nullptr;
+    bool readable = false;
+    bool room = false;  ///< the socket takes more
+  };
+  static constexpr std::size_t kMost = 32;
+  /// Some of the sockets that are ready now, in turn; does not wait.
+  std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
+
+  // For WatchedSocket.
+  bool add(int socket, DrivenConnection& connection, bool room) const;
+  void change(int socket, DrivenConnection& connection, bool room) const;
+  void remove(int socket) const { epoll_.remove(socket); }
+
+ private:
+  EpollFd epoll_;
+};
+
+class WatchedSocket {
+ public:
+  WatchedSocket(int socket, DrivenConnection& connection)
+      : connection_(connection), socket_(socket) {}
+  WatchedSocket(const WatchedSocket&) = delete;
+  WatchedSocket& operator=(const WatchedSocket&) = delete;
+
+  /// False: the kernel does not take it; or it is closed.
+  bool join(std::shared_ptr<SocketSet> set);
+  void leave(const SocketSet* set);
+  /// `readable`: whether octets are wanted; if not, it is in no set, for the kernel tells of errors
+  /// unasked. `room`: whether room to write is waited for.
+  void watch(bool readable, bool room);
+  /// Before the socket is closed.
+  void close();
+
+ private:
+  DrivenConnection& connection_;
+  std::mutex mutex_;  ///< the last
+  int socket_;        ///< -1: closed
+  bool readable_ = true;
+  bool room_ = false;
+  std::vector<std::shared_ptr<SocketSet>> sets_;
+};
+
+}  // namespace iwarp::net
