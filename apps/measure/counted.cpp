@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "common/error.hpp"
+#include "measure/epoll.hpp"
 #include "measure/roles.hpp"
 
 namespace iwarp::apps::measure {
@@ -20,11 +21,7 @@ namespace {
 class EpollStream {
  public:
   EpollStream(Socket socket, std::size_t read)
-      : socket_(std::move(socket)), epoll_(epoll_create1(EPOLL_CLOEXEC)), buffer_(read) {
-    if (epoll_.get() < 0) throw Error("epoll_create1: " + errno_text());
-    epoll_event event{.events = watched_, .data = {}};
-    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket_.fd(), &event);
-  }
+      : socket_(std::move(socket)), epoll_(socket_.fd()), buffer_(read) {}
 
   void send(bytes::View octets) {
     while (!octets.empty()) {
@@ -75,19 +72,12 @@ class EpollStream {
  private:
   // Without a limit, whose timer would be measured, too: the process has one of its own.
   void wait(std::uint32_t events) {
-    if (events != watched_) {
-      epoll_event event{.events = events, .data = {}};
-      epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket_.fd(), &event);
-      watched_ = events;
-    }
-    epoll_event event{};
     ++count_.wait_calls;
-    epoll_wait(epoll_.get(), &event, 1, -1);
+    epoll_.wait(events, Epoll::kNoLimit);
   }
 
   const Socket socket_;
-  const Descriptor epoll_;
-  std::uint32_t watched_ = EPOLLIN;
+  Epoll epoll_;
   verbs::Counters count_;
   std::vector<std::byte> buffer_;
 };

@@ -2,11 +2,14 @@
 // The parts of iwarp perf that can be wrong without any connection: percentiles, intervals, the
 // pattern, and a plan that comes from anybody.
 #include <doctest/doctest.h>
+#include <sys/epoll.h>
 
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "common/error.hpp"
+#include "iwarp/net/channel.hpp"
+#include "measure/epoll.hpp"
 #include "measure/histogram.hpp"
 #include "measure/intervals.hpp"
 #include "measure/pattern.hpp"
@@ -154,6 +157,19 @@ TEST_CASE("a socket says that its peer has gone, or has nothing to say") {
   }
   CHECK(client.receive(octets, now + std::chrono::seconds(5)) == 4);
   CHECK_THROWS_AS(client.receive(octets, now + std::chrono::seconds(5)), PeerGone);
+}
+
+TEST_CASE("an epoll sleeps until its descriptor is ready, and no longer than it may") {
+  iwarp::net::EventFd event;
+  Epoll epoll(event.fd());
+  CHECK_FALSE(epoll.wait(EPOLLIN, std::chrono::milliseconds(0)));
+  CHECK_FALSE(epoll.wait(EPOLLIN, std::chrono::milliseconds(1)));
+  CHECK(epoll.wait(EPOLLOUT, Epoll::kNoLimit));
+  CHECK_FALSE(epoll.wait(EPOLLIN, std::chrono::milliseconds(0)));
+  event.signal();
+  CHECK(epoll.wait(EPOLLIN, Epoll::kNoLimit));
+  CHECK(epoll.wait(EPOLLIN | EPOLLOUT, Epoll::kNoLimit));
+  CHECK_THROWS_WITH_AS(Epoll(-1), "epoll_ctl: bad file descriptor", Error);
 }
 
 TEST_CASE("every wrong octet of a pattern is found, and every wrong number and lane") {
