@@ -13,6 +13,8 @@ namespace iwarp::apps::measure {
 
 /// For the other end's next move, beyond the duration of what is measured.
 inline constexpr std::chrono::seconds kPatience{20};
+/// The longest sleep of either end before it looks at the clock and at stop signals.
+inline constexpr std::chrono::milliseconds kSleep{200};
 
 class Control {
  public:

@@ -12,6 +12,7 @@
 #include "common/advert.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "measure/control.hpp"
+#include "measure/epoll.hpp"
 #include "measure/plan.hpp"
 #include "usage/usage.hpp"
 
@@ -106,12 +107,13 @@ class Endpoint {
   std::unique_ptr<net::Rnic> rnic_;
   std::unique_ptr<net::ProtectionDomain> pd_;
   std::unique_ptr<net::CompletionChannel> channel_;
+  std::optional<Epoll> epoll_;  ///< on channel_, for Waiting::kEpoll
   net::CmChannelHandle cm_;
   net::CqHandle cq_;
   std::vector<Lane> lanes_;
   std::array<verbs::WorkCompletion, 64> batch_;
   std::span<verbs::WorkCompletion> fresh_;
-  unsigned sleeps_ = 0;
+  std::uint64_t sleeps_ = 0;
   std::vector<verbs::SendWr> requests_;
   std::vector<verbs::Sge> sges_;
 };

@@ -61,6 +61,7 @@ Endpoint::Endpoint(const Plan& plan, Side side)
   rnic_ = check(net::Rnic::open(options), "cannot open the software RNIC");
   pd_ = check(rnic_->alloc_pd(), "cannot allocate a protection domain");
   channel_ = check(rnic_->create_channel(), "cannot create a completion channel");
+  if (plan.waiting == Waiting::kEpoll) epoll_.emplace(channel_->fd());
   cm_ = check(rnic_->create_cm_channel(), "cannot create a connection channel");
   const auto sends = std::max<std::uint64_t>(plan.depth + kSignalReceives, kPingPongSends);
   cq_ = check(rnic_->create_cq(plan.qps * (sends + receives_), channel_.get()),

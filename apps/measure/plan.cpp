@@ -43,7 +43,7 @@ constexpr std::uint64_t kMaxCountedSize = 1 << 30;
 constexpr std::uint64_t kMaxCounted = 1'000'000'000;
 constexpr std::uint64_t kMaxRead = 64 << 20;
 
-constexpr std::array<std::string_view, 3> kWaiting{"event", "poll", "busy-poll"};
+constexpr std::array<std::string_view, 4> kWaiting{"event", "poll", "busy-poll", "epoll"};
 
 /// As the options take it: 64M.
 std::string size_text(std::uint64_t value) {

@@ -36,6 +36,7 @@ enum class Waiting : std::uint8_t {
   kEvent,     ///< sleeps until there is a completion; TCP: blocking calls
   kPoll,      ///< polls the completion queue without a pause; TCP: calls that do not block
   kBusyPoll,  ///< sleeps, but the worker threads poll for a while before they do
+  kEpoll,     ///< sleeps in an epoll of its own on the completion channel; TCP: on the socket
 };
 std::string_view to_string(Waiting waiting);
 

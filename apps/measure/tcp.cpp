@@ -3,6 +3,7 @@
 #include "measure/tcp.hpp"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -20,7 +21,8 @@ constexpr unsigned kSpinsBetweenLooks = 4096;
 
 TcpStream::TcpStream(Socket socket, Waiting waiting)
     : socket_(std::move(socket)),
-      flags_(MSG_NOSIGNAL | (waiting == Waiting::kPoll ? MSG_DONTWAIT : 0)) {
+      waiting_(waiting),
+      flags_(MSG_NOSIGNAL | (waiting == Waiting::kEvent ? 0 : MSG_DONTWAIT)) {
   const int fd = socket_.fd();
   const timeval limit{.tv_sec = kPatience.count(), .tv_usec = 0};
   if (::fcntl(fd, F_SETFL, 0) != 0 ||
@@ -28,19 +30,30 @@ TcpStream::TcpStream(Socket socket, Waiting waiting)
       ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
     throw Error("cannot set socket options: " + errno_text());
   }
+  if (waiting == Waiting::kEpoll) epoll_.emplace(fd);
 }
 
 // After a call that failed. Returns when it is worth another try.
-void TcpStream::not_now(Clock::time_point& since) {
+void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   if (errno == EPIPE || errno == ECONNRESET) throw PeerGone("the peer closed the connection");
   if (errno != EINTR && errno != EAGAIN) throw Error("TCP: " + errno_text());
-  const bool blocked = (flags_ & MSG_DONTWAIT) == 0;
-  if (errno == EAGAIN && blocked) throw Error("the peer has not answered in time");
-  const auto calls = counters_.send_calls + counters_.receive_calls;
-  if (!blocked && calls % kSpinsBetweenLooks != 0) return;
+  if (errno == EAGAIN && waiting_ == Waiting::kEvent) {
+    throw Error("the peer has not answered in time");
+  }
+  if (!worth_a_look(events)) return;
   if (stop_requested()) throw Interrupted();
   if (since == Clock::time_point{}) since = Clock::now();
   if (Clock::now() - since > kPatience) throw Error("the peer has not answered in time");
+}
+
+// At the clock and at stop signals. Sleeps first, if it is to be in epoll_wait().
+bool TcpStream::worth_a_look(std::uint32_t events) {
+  if (waiting_ == Waiting::kPoll) {
+    return (counters_.send_calls + counters_.receive_calls) % kSpinsBetweenLooks == 0;
+  }
+  if (!epoll_) return true;
+  ++counters_.wait_calls;
+  return !epoll_->wait(events, kSleep);
 }
 
 void TcpStream::send(bytes::View octets) {
@@ -49,7 +62,7 @@ void TcpStream::send(bytes::View octets) {
     ++counters_.send_calls;
     const auto n = ::send(socket_.fd(), octets.data(), octets.size(), flags_);
     if (n < 0) {
-      not_now(since);
+      not_now(EPOLLOUT, since);
       continue;
     }
     counters_.octets_sent += static_cast<std::uint64_t>(n);
@@ -67,7 +80,7 @@ std::size_t TcpStream::receive(bytes::Span into) {
       counters_.octets_received += static_cast<std::uint64_t>(n);
       return static_cast<std::size_t>(n);
     }
-    not_now(since);
+    not_now(EPOLLIN, since);
   }
 }
 

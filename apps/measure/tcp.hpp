@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // TcpStream: the data connection of the baselines, as a careful program would use it: TCP_NODELAY,
-// blocking calls or, for Waiting::kPoll, calls that do not block in a loop. Counts its calls.
+// blocking calls or, for Waiting::kPoll, calls that do not block in a loop; for Waiting::kEpoll
+// calls until there is nothing, then epoll_wait(). Counts its calls.
 #pragma once
+
+#include <optional>
 
 #include "iwarp/verbs/counters.hpp"
 #include "measure/control.hpp"
+#include "measure/epoll.hpp"
 #include "measure/plan.hpp"
 #include "measure/socket.hpp"
 #include "usage/usage.hpp"
@@ -27,10 +31,13 @@ class TcpStream {
   Observed observed() const;
 
  private:
-  void not_now(Clock::time_point& since);
+  void not_now(std::uint32_t events, Clock::time_point& since);
+  bool worth_a_look(std::uint32_t events);
 
   Socket socket_;
+  const Waiting waiting_;
   const int flags_;
+  std::optional<Epoll> epoll_;
   verbs::Counters counters_;
 };
 

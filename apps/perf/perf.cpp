@@ -44,6 +44,7 @@ struct PerfOptions {
   bool poll = false;
   bool event = false;
   bool busy_poll = false;
+  bool epoll = false;
   bool json = false;
   std::optional<std::string> cost;  ///< --cost: by which host
 };
@@ -72,6 +73,7 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   plan.warm_up = milliseconds(options.warm_up);
   if (options.poll) plan.waiting = Waiting::kPoll;
   if (options.busy_poll) plan.waiting = Waiting::kBusyPoll;
+  if (options.epoll) plan.waiting = Waiting::kEpoll;
   plan.size = or_default(options.size, measure::default_size(*plan.test));
   plan.depth = or_default(options.depth, measure::default_depth(*plan.test));
   plan.list = or_default(options.list, measure::default_list(*plan.test, plan.depth));
@@ -201,6 +203,13 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
             "As --event, but the stack's threads poll for a while before they sleep")
       .excludes("--event")
       .excludes("--poll");
+  command
+      .flag("--epoll", options.epoll,
+            "Both ends sleep in an epoll of their own, on the completion channel's descriptor; TCP "
+            "on the socket")
+      .excludes("--event")
+      .excludes("--poll")
+      .excludes("--busy-poll");
   command.flag("--check", options.plan.check, "Compare every octet that arrives; slower");
   command.flag("--json", options.json, "As JSON");
   usage::add_cost_option(command, options.cost);

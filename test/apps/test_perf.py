@@ -40,7 +40,7 @@ class Perf(Case):
 
     def test_every_test_however_it_waits_checks_its_payload(self):
         for test in RDMA + TCP:
-            for mode in ("--event", "--poll", "--busy-poll"):
+            for mode in ("--event", "--poll", "--busy-poll", "--epoll"):
                 if test in TCP and mode == "--busy-poll":
                     continue
                 with self.subTest(test=test, mode=mode):
@@ -48,6 +48,7 @@ class Perf(Case):
                         self.skipTest("ThreadSanitizer calls memory that is watched a race")
                     report = self.measure("--self", test, "--check", mode)
                     self.assertEqual(report["test"], test)
+                    self.assertEqual(report["options"]["waiting"], mode[2:])
                     client, server = (report["counters"][end] for end in ("client", "server"))
                     self.assertGreater(client["send_calls"], 0)
                     self.assertGreater(server["receive_calls"], 0)
@@ -87,6 +88,19 @@ class Perf(Case):
                                      "--markers" in options)
                     self.assertEqual(all(end["octets_crced"] for end in ends),
                                      "off" not in options)
+
+    def test_ends_that_sleep_in_an_epoll_of_their_own(self):
+        with Server("perf", "--server") as server:
+            for test in ("send-lat", "tcp-pingpong"):
+                report = self.measure(server.address, test, "--epoll")
+                for end, counters in report["counters"].items():
+                    with self.subTest(test=test, end=end):
+                        self.assertGreater(counters["wait_calls"], 0)
+        for options in (("--qps", 3), ("--size", "1M"), ("--crc", "off")):
+            with self.subTest(options=options):
+                self.measure("--self", "write-bw", "--check", "--epoll", *options)
+        text = self.assert_ok(run("perf", "--self", "send-lat", "--epoll", *SHORT))
+        self.assertRegex(text, "^send-lat: 64 B, epoll, CRC on")
 
     def test_client_and_server(self):
         with Server("perf", "--server") as server:
@@ -196,6 +210,10 @@ class Perf(Case):
                 (("--self", "write-bw", "--duration", 0), "--duration"),
                 (("--self", "write-bw", "--duration", "soon"), "--duration"),
                 (("--self", "write-bw", "--poll", "--event"), "excludes"),
+                (("--self", "send-lat", "--epoll", "--poll"), "--poll excludes --epoll"),
+                (("--self", "send-lat", "--epoll", "--event"), "--event excludes --epoll"),
+                (("--self", "send-lat", "--epoll", "--busy-poll"), "--busy-poll excludes --epoll"),
+                (("--self", "write-lat", "--epoll", "--extensions", "off"), "needs --extensions auto"),
                 (("--self", "send-lat", "--qps", 2), "--qps 2: send-lat has one connection"),
                 (("--self", "send-lat", "--depth", 2), "send-lat has one message under way"),
                 (("--self", "tcp-stream", "--list", 2), "tcp-stream has no lists"),
@@ -235,8 +253,9 @@ class Perf(Case):
                 self.measure(server.address, test)
 
     def test_an_interrupted_client_ends(self):
-        for mode in ("--event", "--poll"):
-            client = start("perf", "--self", "send-lat", "--duration", 60, mode)
+        for test, mode in (("send-lat", "--event"), ("send-lat", "--poll"), ("send-lat", "--epoll"),
+                           ("tcp-pingpong", "--epoll")):
+            client = start("perf", "--self", test, "--duration", 60, mode)
             with self.assertRaises(subprocess.TimeoutExpired):
                 client.wait(0.5)
             client.send_signal(signal.SIGINT)
@@ -262,6 +281,7 @@ class Perf(Case):
                                  (plan % ("64", "on", 5), "counts no messages"),
                                  (plan % ("1073741824", "on", 5), "counts no messages"),
                                  (plan % ("64", "on", -1), "messages"),
+                                 ((plan % ("64", "on", 0)).replace("event", "nap"), "no way to wait: nap"),
                                  (plan % ('"a"', "on", 0), "does not speak as iwarp perf does"),
                                  (plan % ("64", "\\u0001", 0), r"--crc: no value.*: \\?\?")):
                 with self.subTest(line=line[:80]), socket.create_connection(
