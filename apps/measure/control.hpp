@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -13,8 +14,12 @@ namespace iwarp::apps::measure {
 
 /// For the other end's next move, beyond the duration of what is measured.
 inline constexpr std::chrono::seconds kPatience{20};
-/// The longest sleep of either end before it looks at the clock and at stop signals.
+/// Called while a wait lasts, with the time.
+using Idle = std::function<void(Clock::time_point)>;
+/// The longest sleep of either end before it looks at the clock and at stop signals, and of one
+/// that has an Idle to call.
 inline constexpr std::chrono::milliseconds kSleep{200};
+inline constexpr std::chrono::milliseconds kIdleSleep{20};
 
 class Control {
  public:

@@ -147,12 +147,15 @@ verbs::WorkCompletion Endpoint::wait() {
 
 void Endpoint::check_time(Clock::time_point deadline) {
   if (stop_requested()) throw Interrupted();
-  if (Clock::now() > deadline) throw Error("the peer has not answered in time");
+  const auto now = Clock::now();
+  if (idle_) idle_(now);
+  if (now > deadline) throw Error("the peer has not answered in time");
 }
 
 void Endpoint::sleep(Clock::time_point deadline) {
   if (++sleeps_ % kSleepsBetweenLooks == 0) check_time(deadline);
-  while (epoll_ ? !epoll_->wait(EPOLLIN, kSleep) : !channel_->wait(kSleep)) check_time(deadline);
+  const auto limit = idle_ ? kIdleSleep : kSleep;
+  while (epoll_ ? !epoll_->wait(EPOLLIN, limit) : !channel_->wait(limit)) check_time(deadline);
   // Of an epoll it is no surprise if there is none.
   while (channel_->poll()) {
   }

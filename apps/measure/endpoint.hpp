@@ -68,6 +68,11 @@ class Endpoint {
   verbs::WorkCompletion wait();
   /// The same without waiting.
   std::optional<verbs::WorkCompletion> poll();
+  /// For whoever waits by other means, every now and then. Interrupted; Error: it is later than
+  /// `deadline`.
+  void check_time(Clock::time_point deadline);
+  /// Calls `idle` while wait() has to wait, and in check_time().
+  void on_idle(Idle idle) { idle_ = std::move(idle); }
 
   Lane& lane(const verbs::WorkCompletion& wc) { return lanes_[wc.wr_id >> 32]; }
   /// Of a send queue request: how many messages are complete with it.
@@ -98,7 +103,6 @@ class Endpoint {
   net::CmEvent next_event(Clock::time_point deadline);
   void swap_adverts(Control& control);
   void sleep(Clock::time_point deadline);
-  void check_time(Clock::time_point deadline);
 
   const Plan& plan_;
   std::uint64_t receives_ = 0;       ///< posted per lane
@@ -114,6 +118,7 @@ class Endpoint {
   std::array<verbs::WorkCompletion, 64> batch_;
   std::span<verbs::WorkCompletion> fresh_;
   std::uint64_t sleeps_ = 0;
+  Idle idle_;
   std::vector<verbs::SendWr> requests_;
   std::vector<verbs::Sge> sges_;
 };

@@ -33,8 +33,7 @@ class Intervals {
 
   void begin(Time now);
   bool due(Time now) const { return now >= next_; }
-  /// `messages` and `latency` since begin(). An interval in which nothing came to an end is part of
-  /// the one that follows it.
+  /// `messages` and `latency` since begin(). Called late, it is one interval, as long as it was.
   void end_interval(Time now, std::uint64_t messages, const Histogram& latency);
   /// The phase is over: shows the rest, unless it is less than a hundredth of an interval.
   void end(Time now, std::uint64_t messages, const Histogram& latency);

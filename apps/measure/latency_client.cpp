@@ -17,10 +17,13 @@ namespace {
 class LatencyClient final : public ClientRole {
  public:
   LatencyClient(const Plan& plan, Endpoint& endpoint)
-      : plan_(plan), endpoint_(endpoint), lane_(endpoint.lanes().front()) {}
+      : plan_(plan), endpoint_(endpoint), lane_(endpoint.lanes().front()) {
+    endpoint_.on_idle([this](Clock::time_point now) { look(now); });
+  }
 
   Outcome run(const Phase& phase, Intervals& intervals) override {
-    Outcome out;
+    outcome_ = {};
+    intervals_ = &intervals;
     const auto before = lane_.posted;
     endpoint_.send_signal(lane_, {.mark = Mark::kBegin});
     await_receive();
@@ -39,21 +42,27 @@ class LatencyClient final : public ClientRole {
       repost();
       await_answer(number);
       now = Clock::now();
-      out.latency.add((now - sent) / (is(Operation::kRead) ? 1 : 2));
-      ++out.messages;
-      if (intervals.due(now)) intervals.end_interval(now, out.messages, out.latency);
+      outcome_.latency.add((now - sent) / (is(Operation::kRead) ? 1 : 2));
+      ++outcome_.messages;
+      look(now);
     }
     repost();
-    intervals.end(now, out.messages, out.latency);
-    out.seconds = std::chrono::duration<double>(now - start).count();
+    intervals.end(now, outcome_.messages, outcome_.latency);
+    outcome_.seconds = std::chrono::duration<double>(now - start).count();
     endpoint_.send_signal(lane_, {.mark = Mark::kEnd, .count = lane_.posted - before});
     await_receive();
-    out.used = usage::difference(endpoint_.observed(), used_before);
-    return out;
+    outcome_.used = usage::difference(endpoint_.observed(), used_before);
+    return outcome_;
   }
 
  private:
   bool is(Operation operation) const { return plan_.test->operation == operation; }
+
+  void look(Clock::time_point now) {
+    if (intervals_->due(now)) {
+      intervals_->end_interval(now, outcome_.messages, outcome_.latency);
+    }
+  }
 
   void prepare(bytes::Span slot, std::uint64_t number) {
     if (is(Operation::kRead)) {
@@ -98,7 +107,7 @@ class LatencyClient final : public ClientRole {
   }
 
   void await_write(std::uint64_t number) {
-    MemoryWatch watch(endpoint_.target(lane_));
+    MemoryWatch watch(endpoint_, endpoint_.target(lane_));
     while (!watch.shows(number)) endpoint_.poll();
   }
 
@@ -106,6 +115,8 @@ class LatencyClient final : public ClientRole {
   Endpoint& endpoint_;
   Lane& lane_;
   std::optional<verbs::WorkCompletion> taken_;
+  Intervals* intervals_ = nullptr;  ///< of the phase
+  Outcome outcome_;
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ class RdmaServer final : public ServerRole {
 
   void watch_memory(Lane& lane) {
     while (!over()) {
-      MemoryWatch watch(endpoint_.target(lane));
+      MemoryWatch watch(endpoint_, endpoint_.target(lane));
       while (!over() && !watch.shows(lane.received)) {
         if (const auto wc = endpoint_.poll()) handle(*wc);
       }

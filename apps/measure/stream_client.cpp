@@ -20,23 +20,26 @@ class StreamClient final : public ClientRole {
       : plan_(plan),
         endpoint_(endpoint),
         by_rounds_(plan.check && plan.test->operation == Operation::kWrite),
-        posted_at_(plan.qps * plan.depth) {}
+        posted_at_(plan.qps * plan.depth) {
+    endpoint_.on_idle([this](Clock::time_point now) { look(now); });
+  }
 
   Outcome run(const Phase& phase, Intervals& intervals) override {
     outcome_ = {};
+    intervals_ = &intervals;
+    before_.clear();
     for (const auto& lane : lanes()) before_.push_back(lane.posted);
     endpoint_.send_signal(lanes().front(), {.mark = Mark::kBegin});
     await_replies(1);
     const auto used_before = endpoint_.observed();
     const auto start = Clock::now();
     intervals.begin(start);
-    stream(start + phase.duration, intervals);
+    stream(start + phase.duration);
     for (auto& lane : lanes()) {
       const auto sent = lane.posted - before_[lane.index];
       endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = sent});
       outcome_.messages += sent;
     }
-    before_.clear();
     await_replies(lanes().size());
     const auto end = Clock::now();
     outcome_.seconds = std::chrono::duration<double>(end - start).count();
@@ -48,7 +51,11 @@ class StreamClient final : public ClientRole {
  private:
   std::vector<Lane>& lanes() const { return endpoint_.lanes(); }
 
-  void stream(Clock::time_point end, Intervals& intervals) {
+  void look(Clock::time_point now) {
+    if (intervals_->due(now)) intervals_->end_interval(now, done(), outcome_.latency);
+  }
+
+  void stream(Clock::time_point end) {
     Clock::time_point now;
     do {
       for (auto& lane : lanes()) {
@@ -61,7 +68,7 @@ class StreamClient final : public ClientRole {
       }
       while (const auto wc = endpoint_.poll()) handle(*wc);
       now = Clock::now();
-      if (intervals.due(now)) intervals.end_interval(now, done(), outcome_.latency);
+      look(now);
     } while (now < end);
     while (!all_done()) handle(endpoint_.wait());
     if (by_rounds_) finish_round();
@@ -145,6 +152,7 @@ class StreamClient final : public ClientRole {
   std::vector<std::uint64_t> before_;  ///< posted, as the phase begins
   std::vector<std::uint64_t> round_first_ = std::vector<std::uint64_t>(plan_.qps);
   std::size_t replies_ = 0;
+  Intervals* intervals_ = nullptr;  ///< of the phase
   Outcome outcome_;
 };
 

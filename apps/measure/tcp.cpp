@@ -19,12 +19,13 @@ constexpr unsigned kSpinsBetweenLooks = 4096;
 
 }  // namespace
 
-TcpStream::TcpStream(Socket socket, Waiting waiting)
+TcpStream::TcpStream(Socket socket, Waiting waiting, Idle idle)
     : socket_(std::move(socket)),
       waiting_(waiting),
-      flags_(MSG_NOSIGNAL | (waiting == Waiting::kEvent ? 0 : MSG_DONTWAIT)) {
+      flags_(MSG_NOSIGNAL | (waiting == Waiting::kEvent ? 0 : MSG_DONTWAIT)),
+      idle_(std::move(idle)) {
   const int fd = socket_.fd();
-  const timeval limit{.tv_sec = kPatience.count(), .tv_usec = 0};
+  const timeval limit{.tv_sec = 0, .tv_usec = std::chrono::microseconds(longest_sleep()).count()};
   if (::fcntl(fd, F_SETFL, 0) != 0 ||
       ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
       ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
@@ -37,13 +38,12 @@ TcpStream::TcpStream(Socket socket, Waiting waiting)
 void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   if (errno == EPIPE || errno == ECONNRESET) throw PeerGone("the peer closed the connection");
   if (errno != EINTR && errno != EAGAIN) throw Error("TCP: " + errno_text());
-  if (errno == EAGAIN && waiting_ == Waiting::kEvent) {
-    throw Error("the peer has not answered in time");
-  }
   if (!worth_a_look(events)) return;
   if (stop_requested()) throw Interrupted();
-  if (since == Clock::time_point{}) since = Clock::now();
-  if (Clock::now() - since > kPatience) throw Error("the peer has not answered in time");
+  const auto now = Clock::now();
+  if (idle_) idle_(now);
+  if (since == Clock::time_point{}) since = now;
+  if (now - since > kPatience) throw Error("the peer has not answered in time");
 }
 
 // At the clock and at stop signals. Sleeps first, if it is to be in epoll_wait().
@@ -53,7 +53,7 @@ bool TcpStream::worth_a_look(std::uint32_t events) {
   }
   if (!epoll_) return true;
   ++counters_.wait_calls;
-  return !epoll_->wait(events, kSleep);
+  return !epoll_->wait(events, longest_sleep());
 }
 
 void TcpStream::send(bytes::View octets) {

@@ -19,7 +19,8 @@ using usage::Observed;
 
 class TcpStream {
  public:
-  TcpStream(Socket socket, Waiting waiting);
+  /// `idle`, if there is one, is called while a call has to wait.
+  TcpStream(Socket socket, Waiting waiting, Idle idle = {});
 
   /// All of it. PeerGone, Interrupted, Error: no progress for kPatience.
   void send(bytes::View octets);
@@ -32,12 +33,14 @@ class TcpStream {
 
  private:
   void not_now(std::uint32_t events, Clock::time_point& since);
+  std::chrono::milliseconds longest_sleep() const { return idle_ ? kIdleSleep : kSleep; }
   bool worth_a_look(std::uint32_t events);
 
   Socket socket_;
   const Waiting waiting_;
   const int flags_;
   std::optional<Epoll> epoll_;
+  const Idle idle_;
   verbs::Counters counters_;
 };
 

@@ -16,12 +16,13 @@ class TcpClient final : public ClientRole {
  public:
   TcpClient(const Plan& plan, Socket socket)
       : plan_(plan),
-        stream_(std::move(socket), plan.waiting),
+        stream_(std::move(socket), plan.waiting, [this](Clock::time_point now) { look(now); }),
         buffer_(plan.size * plan.depth),
         answer_(plan.size) {}
 
   Outcome run(const Phase& phase, Intervals& intervals) override {
-    Outcome out;
+    outcome_ = {};
+    intervals_ = &intervals;
     mark(Mark::kBegin);
     const auto used_before = stream_.observed();
     const auto start = Clock::now();
@@ -36,20 +37,26 @@ class TcpClient final : public ClientRole {
       stream_.send(message);
       if (plan_.is_latency()) stream_.receive_all(answer_);
       now = Clock::now();
-      out.latency.add((now - sent) / (plan_.is_latency() ? 2 : 1));
+      outcome_.latency.add((now - sent) / (plan_.is_latency() ? 2 : 1));
       if (plan_.check && plan_.is_latency()) check_pattern(answer_, 0, number_, 1);
-      ++out.messages;
-      if (intervals.due(now)) intervals.end_interval(now, out.messages, out.latency);
+      ++outcome_.messages;
+      look(now);
     }
     mark(Mark::kEnd);
     const auto end = Clock::now();
-    out.seconds = std::chrono::duration<double>(end - start).count();
-    out.used = usage::difference(stream_.observed(), used_before);
-    intervals.end(end, out.messages, out.latency);
-    return out;
+    outcome_.seconds = std::chrono::duration<double>(end - start).count();
+    outcome_.used = usage::difference(stream_.observed(), used_before);
+    intervals.end(end, outcome_.messages, outcome_.latency);
+    return outcome_;
   }
 
  private:
+  void look(Clock::time_point now) {
+    if (intervals_->due(now)) {
+      intervals_->end_interval(now, outcome_.messages, outcome_.latency);
+    }
+  }
+
   // A message that is no data; returns when the server has answered with one octet.
   void mark(Mark mark) {
     std::ranges::fill(answer_, static_cast<std::byte>(mark));
@@ -62,6 +69,8 @@ class TcpClient final : public ClientRole {
   std::vector<std::byte> buffer_;
   std::vector<std::byte> answer_;
   std::uint64_t number_ = 0;
+  Intervals* intervals_ = nullptr;  ///< of the phase
+  Outcome outcome_;
 };
 
 class TcpServer final : public ServerRole {

@@ -140,6 +140,26 @@ class Perf(Case):
         text = self.assert_ok(run("perf", "--self", "write-bw", *SHORT, "--interval", 0))
         self.assertNotRegex(text, r"(?m)^ +[\d.]+-[\d.]+ +s ")
 
+    def test_lines_of_intervals_come_while_the_server_is_silent(self):
+        for test, mode in (("send-lat", "--event"), ("send-lat", "--epoll"), ("write-lat", "--poll"),
+                           ("write-bw", "--event"), ("tcp-stream", "--event"),
+                           ("tcp-pingpong", "--epoll"), ("tcp-pingpong", "--poll")):
+            if WATCHED_RACES and test == "write-lat":
+                continue
+            with self.subTest(test=test, mode=mode), Server("perf", "--server") as server:
+                client = start("perf", server.address, test, mode, "--duration", 60,
+                               "--interval", 0.1)
+                self.addCleanup(client.communicate)
+                self.addCleanup(client.kill)
+                self.assertIn(test, client.stdout.readline())
+                self.assertIn("messages/s", client.stdout.readline())  # it is at work
+                server.process.send_signal(signal.SIGSTOP)
+                silent = 0
+                while silent < 3:
+                    line = client.stdout.readline()
+                    self.assertIn("messages/s", line)
+                    silent += " 0 messages/s" in line
+
     def test_json_says_how_to_do_it_again(self):
         report = self.measure("--self", "send-rate", "--poll", "--crc", "off", "--interval", 0.1)
         self.assertEqual(report["options"], {
