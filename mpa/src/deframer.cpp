@@ -61,11 +61,12 @@ struct Deframer::State {
   void make_room(std::size_t wanted);
 
   bytes::Result<Step> finish();
-  std::optional<Fault> verify_staged();
-  std::optional<Fault> verify_placed();
+  const Fault* verify_staged();
+  const Fault* verify_placed();
   template <typename MarkerAt>
   bool markers_agree(MarkerAt marker_at) const;
   void hand_out();
+  void gather_ulpdu();
   void set_prefix();
   std::size_t trailer_size() const { return fpdu.wire_size() - placement.trailer_offset(); }
 
@@ -155,7 +156,6 @@ bytes::Result<Step> Deframer::next(std::size_t want_prefix) {
   if (s.phase == Phase::kPlaced) return Step::kPlaced;
   if (s.phase == Phase::kUlpdu) return Step::kUlpdu;
   s.want_prefix = want_prefix;
-  s.read_length();
   if (s.complete()) return s.finish();  // The length decides. [MPA-61]
   if (s.phase != Phase::kStaging || s.partial_given) return Step::kNeedMore;
   const std::size_t wanted = std::min(want_prefix, s.fpdu.ulpdu_length());
@@ -302,8 +302,10 @@ void Deframer::State::make_room(std::size_t wanted) {
 /// Nothing is given before it was verified. [MPA-59]
 bytes::Result<Step> Deframer::State::finish() {
   const bool placed = phase == Phase::kPlacing;
-  fault = placed ? verify_placed() : verify_staged();
-  if (fault) return bytes::fault(*fault);
+  if (const Fault* found = placed ? verify_placed() : verify_staged()) {
+    fault = *found;
+    return bytes::fault(*found);
+  }
   ++counters.fpdus;
   counters.markers += fpdu.marker_count();
   counters.pad_octets += pad_size(fpdu.ulpdu_length());
@@ -317,33 +319,31 @@ bytes::Result<Step> Deframer::State::finish() {
 }
 
 /// CRC before anything else; PAD counts only there. [MPA-16] [MPA-46]
-std::optional<Fault> Deframer::State::verify_staged() {
+const Fault* Deframer::State::verify_staged() {
   const std::byte* first = stage.get() + begin;
   if (options.crc) {  // [MPA-35] [DDP-6] Off means unchecked. [MPA-18] [MPA-41]
     const std::size_t covered = fpdu.crc_offset();
     counters.octets_crced += covered;
-    if (crc32c::compute({first, covered}) != load_crc(first + covered)) return kCrcMismatch;
+    if (crc32c::compute({first, covered}) != load_crc(first + covered)) return &kCrcMismatch;
   }
   const auto marker_at = [&](std::size_t index) { return first + fpdu.marker_offset(index); };
-  if (!markers_agree(marker_at)) return kMarkerMismatch;
-  return std::nullopt;
+  return markers_agree(marker_at) ? nullptr : &kMarkerMismatch;
 }
 
-std::optional<Fault> Deframer::State::verify_placed() {
+const Fault* Deframer::State::verify_placed() {
   const std::byte* trailer = stage.get() + begin;
   const std::size_t offset = placement.trailer_offset();
   if (options.crc) {
     const std::size_t covered = trailer_size() - kCrcSize;
     counters.octets_crced += covered;
     const std::uint32_t crc = crc32c::extend(placement.crc(), {trailer, covered});
-    if (crc != load_crc(trailer + covered)) return kCrcMismatch;
+    if (crc != load_crc(trailer + covered)) return &kCrcMismatch;
   }
   const auto marker_at = [&](std::size_t index) {
     const std::size_t at = fpdu.marker_offset(index);
     return at < offset ? placement.marker(index).data() : trailer + (at - offset);
   };
-  if (!markers_agree(marker_at)) return kMarkerMismatch;
-  return std::nullopt;
+  return markers_agree(marker_at) ? nullptr : &kMarkerMismatch;
 }
 
 /// Each marker against the length chain. The reserved half is ignored, so are the two low bits.
@@ -360,6 +360,13 @@ bool Deframer::State::markers_agree(MarkerAt marker_at) const {
 /// The ULPDU without length field, markers, PAD and CRC: one for each that was sent. [MPA-9]
 /// [MPA-33] [MPA-34] [DDP-4]
 void Deframer::State::hand_out() {
+  if (fpdu.marker_count() != 0) return gather_ulpdu();
+  ulpdu[0] = {stage.get() + begin + kLengthFieldSize, fpdu.ulpdu_length()};
+  ulpdu_pieces = 1;
+  prefix = ulpdu[0].first(std::min(want_prefix, fpdu.ulpdu_length()));
+}
+
+void Deframer::State::gather_ulpdu() {
   ulpdu_pieces = 0;
   const std::size_t length = fpdu.ulpdu_length();
   fpdu.walk(fpdu.end_of(0), fpdu.end_of(length), [this](const FpduLayout::Run& run) {

@@ -29,10 +29,12 @@ class FpduLayout {
   FpduLayout() = default;
   /// The FPDU that begins at stream position `start`, a multiple of 4.
   FpduLayout(std::uint64_t start, bool markers, std::size_t ulpdu_length)
-      : first_marker_(to_next_marker(start)),
-        marker_count_(markers ? markers_within(start, fpdu_size(ulpdu_length)) : 0),
-        ulpdu_length_(ulpdu_length),
-        wire_size_(fpdu_size(ulpdu_length) + kMarkerSize * marker_count_) {}
+      : ulpdu_length_(ulpdu_length), wire_size_(fpdu_size(ulpdu_length)) {
+    if (!markers) return;
+    first_marker_ = to_next_marker(start);
+    marker_count_ = markers_within(start, wire_size_);
+    wire_size_ += kMarkerSize * marker_count_;
+  }
 
   std::size_t ulpdu_length() const { return ulpdu_length_; }
   std::size_t wire_size() const { return wire_size_; }

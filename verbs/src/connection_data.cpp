@@ -16,6 +16,9 @@ constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTer
 // Copies the octets of `pieces` behind the first `skip` to `target`, in order.
 void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
                   const bytes::Scatter& target) {
+  if (pieces.size() == 1 && target.size() == 1) {  // nearly always
+    return bytes::place_copy(target.front(), pieces.front().subspan(skip));
+  }
   auto sink = target.begin();
   std::size_t at = 0;
   for (bytes::View piece : pieces) {
