@@ -18,30 +18,28 @@ constexpr std::size_t kMaxMessage = std::numeric_limits<std::uint32_t>::max();
 
 Result<const Arrival*> Receiver::begin(bytes::View prefix, std::size_t ulpdu_length) {
   if (fault_) return fault(*fault_);  // [DDP-81]
-  const auto header = decode_segment_header(prefix);
-  if (!header) return latch(header.error());
-  current_.header = *header;
-  current_.length = static_cast<std::uint32_t>(ulpdu_length - header->size());
+  SegmentHeader& header = current_.header;
+  if (!decode(prefix, header)) return latch(kHeaderTooShort);
+  current_.length = static_cast<std::uint32_t>(ulpdu_length - header.size());
   current_.target.clear();
   current_.hold = false;
-  const auto judged = header->tagged ? begin_tagged(current_) : begin_untagged(current_);
+  const auto judged = header.tagged ? begin_tagged() : begin_untagged();
   if (!judged) return latch(judged.error());
   return &current_;
 }
 
-Result<void> Receiver::begin_tagged(Arrival& arrival) {
+Result<void> Receiver::begin_tagged() {
+  Arrival& arrival = current_;
   const SegmentHeader& h = arrival.header;
   if (h.version != kDdpVersion) return fault(kTaggedVersion);
   if (const auto ok = sink_.admit(h); !ok) return ok;
   // STag and TO of a segment without payload are not looked at. [DDP-45] [DDP-46]
   if (arrival.length == 0) return {};
-  auto target = sink_.tagged_target(h, arrival.length);
-  if (!target) return fault(target.error());
-  arrival.target = *target;
-  return {};
+  return sink_.tagged_target(h, arrival.length, arrival.target);
 }
 
-Result<void> Receiver::begin_untagged(Arrival& arrival) {
+Result<void> Receiver::begin_untagged() {
+  Arrival& arrival = current_;
   const SegmentHeader& h = arrival.header;
   if (h.version != kDdpVersion) return fault(kUntaggedVersion);
   if (h.qn >= kQueues) return fault(kUntaggedQn);  // [DDP-67]
@@ -52,37 +50,43 @@ Result<void> Receiver::begin_untagged(Arrival& arrival) {
   if (h.msn != queue.expected) return fault(kUntaggedMsnRange);
   if (h.mo != queue.next_mo) return fault(kUntaggedMo);
   if (!queue.open) {
-    const auto buffer = sink_.untagged_buffer(h);
-    if (!buffer) return fault(buffer.error());  // [DDP-68]
-    if (!buffer->ready) {
+    if (const auto ok = open(queue); !ok) return ok;  // [DDP-68]
+    if (!queue.open) {
       arrival.hold = true;
       return {};
     }
-    queue.buffer = buffer->pieces;
-    // A message is shorter than 2^32 octets, so a larger buffer is not all usable. [DDP-38]
-    queue.size = std::min<std::size_t>(bytes::total_size(queue.buffer), kMaxMessage);
-    queue.open = true;
   }
   if (arrival.length > queue.size - h.mo) return fault(kUntaggedTooLong);  // [DDP-71]
-  arrival.target = bytes::slice(queue.buffer, h.mo, arrival.length);
+  bytes::append_slice(arrival.target, queue.buffer.pieces, h.mo, arrival.length);
   return {};
+}
+
+Result<void> Receiver::open(Queue& queue) {
+  queue.buffer.pieces.clear();
+  queue.buffer.ready = true;
+  const auto asked = sink_.untagged_buffer(current_.header, queue.buffer);
+  queue.open = asked && queue.buffer.ready;
+  // A message is shorter than 2^32 octets, so a larger buffer is not all usable. [DDP-38]
+  queue.size = std::min<std::size_t>(bytes::total_size(queue.buffer.pieces), kMaxMessage);
+  return asked;
 }
 
 Result<void> Receiver::end() {
   if (fault_) return fault(*fault_);
   const SegmentHeader& h = current_.header;
-  Delivery delivery{.header = h, .length = current_.length};
+  std::uint32_t length = current_.length;
   if (!h.tagged) {
     Queue& queue = queues_[h.qn];
-    queue.next_mo += current_.length;
+    queue.next_mo += length;
     if (!h.last) return {};
-    delivery.length = queue.next_mo;
+    length = queue.next_mo;
     queue.expected = queue.expected.next();
     queue.next_mo = 0;
     queue.open = false;
   }
   if (!h.last) return {};  // Delivery waits for the segment with L. [DDP-17] [DDP-52]
-  if (const auto ok = sink_.deliver(delivery); !ok) return latch(ok.error());
+  const auto ok = sink_.deliver({.header = h, .length = length});
+  if (!ok) return latch(ok.error());
   return {};
 }
 

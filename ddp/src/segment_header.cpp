@@ -29,12 +29,16 @@ std::size_t header_size(bytes::View octets) {
 }
 
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu) {
-  if (ulpdu.empty() || ulpdu.size() < header_size(ulpdu)) {
-    return bytes::fault({Layer::kDdp, 0, 0x00, "ULPDU shorter than its DDP header"});
-  }
+  SegmentHeader header;
+  if (!decode(ulpdu, header)) return bytes::fault(kHeaderTooShort);
+  return header;
+}
+
+bool decode(bytes::View ulpdu, SegmentHeader& h) {
+  if (ulpdu.empty() || ulpdu.size() < header_size(ulpdu)) return false;
   const std::byte* const at = ulpdu.data();
   const auto control = std::to_integer<std::uint8_t>(at[0]);
-  SegmentHeader h;
+  h = {};
   h.tagged = (control & kTaggedFlag) != 0;
   h.last = (control & kLastFlag) != 0;
   h.version = control & kVersionMask;  // The reserved bits 0x3C are skipped. [DDP-19]
@@ -48,7 +52,7 @@ bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu) {
     h.msn = Msn{bytes::load_be<std::uint32_t>(at + kMsn)};
     h.mo = bytes::load_be<std::uint32_t>(at + kMo);
   }
-  return h;
+  return true;
 }
 
 void encode(const SegmentHeader& h, bytes::Writer& out) {

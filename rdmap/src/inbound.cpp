@@ -2,6 +2,7 @@
 // The inbound half of an RDMAP stream: what DDP asks (ddp::Sink), and what becomes of whole
 // messages (RFC 5040 sections 5 and 7.2, RFC 7306 sections 5, 6 and 8.2).
 #include <algorithm>
+#include <cstring>
 
 #include "iwarp/rdmap/stream.hpp"
 
@@ -57,12 +58,16 @@ Result<void> Stream::end() {
 void Stream::cancel() { ulp_.release_target(); }
 
 void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_length) {
+  TerminatedSegment& segment = current_segment_;
   const auto wanted = ddp::header_size(prefix);
-  current_segment_.segment_length = static_cast<std::uint16_t>(ulpdu_length);
-  current_segment_.ddp_header_size = prefix.size() < wanted ? 0 : wanted;
-  current_segment_.rdma_header_size = 0;
-  std::copy_n(prefix.begin(), current_segment_.ddp_header_size,
-              current_segment_.ddp_header.begin());
+  segment.segment_length = static_cast<std::uint16_t>(ulpdu_length);
+  segment.ddp_header_size = prefix.size() < wanted ? 0 : wanted;
+  segment.rdma_header_size = 0;
+  if (prefix.size() == kPrefix) {  // nearly always; of a known size it is a few moves
+    std::memcpy(segment.ddp_header.data(), prefix.data(), kPrefix);
+  } else {
+    std::copy_n(prefix.begin(), segment.ddp_header_size, segment.ddp_header.begin());
+  }
 }
 
 Result<void> Stream::admit(const ddp::SegmentHeader& h) {
@@ -89,53 +94,61 @@ Result<void> Stream::admit(const ddp::SegmentHeader& h) {
   return {};
 }
 
-Result<bytes::Scatter> Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length) {
-  if (arriving_->opcode == Opcode::kReadResponse) return response_target(h, length);
+Result<void> Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length,
+                                   bytes::Scatter& target) {
+  if (arriving_->opcode == Opcode::kReadResponse) return response_target(h, length, target);
   const auto memory = ulp_.write_target(h.stag, h.to, length);
   if (!memory) return fault(write_fault(memory.error()));
-  return bytes::Scatter{*memory};
+  target.push_back(*memory);
+  return {};
 }
 
 // Deviation from the verbs draft: a response goes where our own request said, whatever rights its
 // STag has for the peer, and nowhere else. Programs for siw and rdma-core expect that. [VRB-31]
-Result<bytes::Scatter> Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length) {
+Result<void> Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
+                                     bytes::Scatter& target) {
   OutstandingRequest& read = outstanding_.front();
   if (h.stag != read.sink_stag) return fault(ddp::kTaggedInvalidStag);  // [RDMAP-46]
   if (h.to.value != read.sink_to.value + read.received) return fault(ddp::kTaggedBounds);
   if (length > read.length - read.received) return fault(ddp::kTaggedBounds);
-  const auto target = read.sink.subspan(read.received, length);
+  target.push_back(read.sink.subspan(read.received, length));
   read.received += length;
-  return bytes::Scatter{target};
+  return {};
 }
 
-Result<ddp::UntaggedBuffer> Stream::untagged_buffer(const ddp::SegmentHeader& h) {
-  const auto opcode = arriving_->opcode;
+Result<void> Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedBuffer& buffer) {
   const bytes::Span request(request_octets_);
   switch (h.qn) {
-    case kSendQueue: {
-      if (rtr_send_expected_) return ddp::UntaggedBuffer{};  // It is empty, and nobody's. [EMPA-38]
-      auto buffer = ulp_.receive_buffer();  // DDP refuses what does not fit. [RDMAP-51]
-      if (!buffer || !buffer->ready) return buffer;
-      immediate_open_ = is_immediate(opcode);
-      // The completion carries it, the consumer's memory stays as it is. [EXT-50]
-      if (immediate_open_) buffer->pieces = {bytes::Span(immediate_octets_)};
-      return buffer;
-    }
+    case kSendQueue:
+      return send_buffer(buffer);
     case kReadRequestQueue:
       // IRD buffers, one per request not yet answered. [RDMAP-31] [RDMAP-43] [RDMAP-84] [EXT-25]
       // [EXT-34]
       if (inbound_.full()) return fault(ddp::kUntaggedNoBuffer);
-      return ddp::UntaggedBuffer{
-          .pieces = {opcode == Opcode::kAtomicRequest ? request : request.first(kReadRequestSize)}};
+      buffer.pieces.push_back(
+          arriving_->opcode == Opcode::kAtomicRequest ? request : request.first(kReadRequestSize));
+      return {};
     case kAtomicResponseQueue:
       // The request that waits for it has it ready. [EXT-32] [EXT-35]
-      return ddp::UntaggedBuffer{.pieces = {bytes::Span(response_octets_)}};
+      buffer.pieces.push_back(response_octets_);
+      return {};
     case kTerminateQueue:
       // One Terminate can always be placed. [RDMAP-60] [RDMAP-61]
-      return ddp::UntaggedBuffer{.pieces = {bytes::Span(terminate_octets_)}};
+      buffer.pieces.push_back(terminate_octets_);
+      return {};
     default:
       return fault(ddp::kUntaggedQn);
   }
+}
+
+Result<void> Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
+  if (rtr_send_expected_) return {};  // It is empty, and nobody's. [EMPA-38]
+  const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses what does not fit. [RDMAP-51]
+  if (!asked || !buffer.ready) return asked;
+  immediate_open_ = is_immediate(arriving_->opcode);
+  // The completion carries it, the consumer's memory stays as it is. [EXT-50]
+  if (immediate_open_) buffer.pieces = {bytes::Span(immediate_octets_)};
+  return {};
 }
 
 Result<void> Stream::deliver(const ddp::Delivery& delivery) {

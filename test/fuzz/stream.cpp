@@ -55,15 +55,17 @@ class ArenaUlp final : public Ulp {
     bytes::store_be(memory->data(), apply(request, original));
     return original;
   }
-  bytes::Result<ddp::UntaggedBuffer> receive_buffer() override {
+  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
     calls_after_end |= ended;
-    if (receives.empty() && hold) return ddp::UntaggedBuffer{.pieces = {}, .ready = false};
+    out.ready = !receives.empty();
+    if (receives.empty() && hold) return {};
     if (receives.empty()) return bytes::fault(ddp::kUntaggedNoBuffer);
     const auto memory = receives.front();
     receives.pop_front();
     watched.grant(memory);
     const auto half = memory.size() / 2;
-    return ddp::UntaggedBuffer{.pieces = {memory.first(half), memory.subspan(half)}};
+    out.pieces = {memory.first(half), memory.subspan(half)};
+    return {};
   }
   bytes::Result<void> send_received(const ReceivedSend& send) override {
     calls_after_end |= ended;

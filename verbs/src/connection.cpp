@@ -57,7 +57,7 @@ class NoUlp final : public rdmap::Ulp {
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest&) override {
     return std::unexpected(AccessError::kStagInvalid);
   }
-  bytes::Result<ddp::UntaggedBuffer> receive_buffer() override {
+  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer&) override {
     return bytes::fault(ddp::kUntaggedNoBuffer);
   }
   bytes::Result<void> send_received(const rdmap::ReceivedSend&) override { return {}; }

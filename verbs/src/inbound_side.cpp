@@ -59,18 +59,18 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
 
 // Sends and Immediates ----------------------------------------------------------------------------
 
-Result<ddp::UntaggedBuffer> InboundSide::receive_buffer() {
+Result<void> InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
   if (!take_receive()) {
-    if (hold_on_empty_) return ddp::UntaggedBuffer{.pieces = {}, .ready = false};
+    out.ready = false;
+    if (hold_on_empty_) return {};
     return fault(ddp::kUntaggedNoBuffer);
   }
   if (!resolve_receive()) {
     complete_receive({.status = WcStatus::kLocalProtection, .opcode = WcOpcode::kRecv});
     return fault(ddp::kDdpCatastrophic);
   }
-  ddp::UntaggedBuffer buffer;
-  for (const Grant& grant : receive_grants_) buffer.pieces.push_back(grant.memory());
-  return buffer;
+  for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
+  return {};
 }
 
 bool InboundSide::take_receive() {

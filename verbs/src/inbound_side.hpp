@@ -29,7 +29,7 @@ class InboundSide {
                                                       std::uint32_t length);
   void release_source() { source_.release(); }
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request);
-  bytes::Result<ddp::UntaggedBuffer> receive_buffer();
+  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out);
   bytes::Result<void> send_received(const rdmap::ReceivedSend& send);
 
   /// Wait for a receive instead of failing when none is posted.

@@ -71,7 +71,9 @@ class StreamPort final : private rdmap::Ulp {
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request) override {
     return inbound_.atomic(request);
   }
-  bytes::Result<ddp::UntaggedBuffer> receive_buffer() override { return inbound_.receive_buffer(); }
+  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
+    return inbound_.receive_buffer(out);
+  }
   bytes::Result<void> send_received(const rdmap::ReceivedSend& send) override {
     return inbound_.send_received(send);
   }

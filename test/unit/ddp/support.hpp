@@ -69,28 +69,34 @@ class ScriptedSink final : public Sink {
 
   // What was asked.
   Log log;
-  std::vector<Delivery> deliveries;
+  struct Delivered {
+    SegmentHeader header;
+    std::uint32_t length = 0;
+  };
+  std::vector<Delivered> deliveries;
 
   bytes::Result<void> admit(const SegmentHeader&) override {
     log.emplace_back("admit");
     if (refuse_admission) return bytes::fault(*refuse_admission);
     return {};
   }
-  bytes::Result<bytes::Scatter> tagged_target(const SegmentHeader& header,
-                                              std::uint32_t length) override {
+  bytes::Result<void> tagged_target(const SegmentHeader& header, std::uint32_t length,
+                                    bytes::Scatter& target) override {
     log.push_back(fmt::format("target {:08x} {:x} {}", header.stag.value, header.to.value, length));
     if (refuse_target) return bytes::fault(*refuse_target);
-    return bytes::slice(tagged_memory, header.to.value, length);
+    target = bytes::slice(tagged_memory, header.to.value, length);
+    return {};
   }
-  bytes::Result<UntaggedBuffer> untagged_buffer(const SegmentHeader& first) override {
+  bytes::Result<void> untagged_buffer(const SegmentHeader& first, UntaggedBuffer& out) override {
     log.push_back(fmt::format("buffer {} {}", first.qn, first.msn.value));
     if (refuse_buffer) return bytes::fault(*refuse_buffer);
-    return UntaggedBuffer{.pieces = buffer, .ready = buffer_ready};
+    out = {.pieces = buffer, .ready = buffer_ready};
+    return {};
   }
   bytes::Result<void> deliver(const Delivery& delivery) override {
     log.push_back(fmt::format("deliver {}", delivery.length));
     if (refuse_delivery) return bytes::fault(*refuse_delivery);
-    deliveries.push_back(delivery);
+    deliveries.push_back({delivery.header, delivery.length});
     return {};
   }
 

@@ -170,14 +170,16 @@ class ScriptedUlp final : public Ulp {
     return original;
   }
 
-  bytes::Result<ddp::UntaggedBuffer> receive_buffer() override {
+  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
     log.emplace_back("receive");
-    if (receives.empty() && hold_sends) return ddp::UntaggedBuffer{.pieces = {}, .ready = false};
+    out.ready = !receives.empty();
+    if (receives.empty() && hold_sends) return {};
     if (receives.empty()) return bytes::fault(ddp::kUntaggedNoBuffer);
     const auto memory = receives.front();
     receives.pop_front();
     granted.emplace_back(memory);
-    return ddp::UntaggedBuffer{.pieces = {memory}};
+    out.pieces = {memory};
+    return {};
   }
   bytes::Result<void> send_received(const ReceivedSend& send) override {
     if (send.invalidate && refuse_invalidate) return bytes::fault(kCannotInvalidate);

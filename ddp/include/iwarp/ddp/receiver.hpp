@@ -23,7 +23,7 @@ struct UntaggedBuffer {
 
 /// A whole message, placed; every message before it was delivered.
 struct Delivery {
-  SegmentHeader header;      ///< of its last segment [DDP-29] [DDP-53] [DDP-54]
+  const SegmentHeader& header;  ///< of its last segment [DDP-29] [DDP-53] [DDP-54]
   std::uint32_t length = 0;  ///< untagged: of the message; tagged: of the last segment
 };
 
@@ -33,12 +33,14 @@ class Sink {
   /// May a segment with this header come now? Judges what is the ULP's: RsvdULP above all. Called
   /// once per segment, before any other call.
   virtual bytes::Result<void> admit(const SegmentHeader& header) = 0;
-  /// Where the `length` > 0 octets of a tagged segment go; their total is `length`. Judges STag,
-  /// association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75] [DDP-76] [DDP-77]
-  virtual bytes::Result<bytes::Scatter> tagged_target(const SegmentHeader& header,
-                                                      std::uint32_t length) = 0;
-  /// The buffer for the message that starts with this segment. [DDP-68]
-  virtual bytes::Result<UntaggedBuffer> untagged_buffer(const SegmentHeader& first) = 0;
+  /// Where the `length` > 0 octets of a tagged segment go, into the empty `target`; their total is
+  /// `length`. Judges STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75]
+  /// [DDP-76] [DDP-77]
+  virtual bytes::Result<void> tagged_target(const SegmentHeader& header, std::uint32_t length,
+                                            bytes::Scatter& target) = 0;
+  /// The buffer for the message that starts with this segment, into the empty `buffer`. [DDP-68]
+  virtual bytes::Result<void> untagged_buffer(const SegmentHeader& first,
+                                              UntaggedBuffer& buffer) = 0;
   /// A message is complete. In the order sent, each exactly once. [DDP-50] [DDP-51] [DDP-52]
   virtual bytes::Result<void> deliver(const Delivery& delivery) = 0;
 
@@ -78,11 +80,12 @@ class Receiver {
     bool open = false;  ///< a message is under way in `buffer`
     std::uint32_t next_mo = 0;
     std::size_t size = 0;  ///< octets of the buffer
-    bytes::Scatter buffer;
+    UntaggedBuffer buffer;
   };
 
-  bytes::Result<void> begin_tagged(Arrival& arrival);
-  bytes::Result<void> begin_untagged(Arrival& arrival);
+  bytes::Result<void> begin_tagged();
+  bytes::Result<void> begin_untagged();
+  bytes::Result<void> open(Queue& queue);
   std::unexpected<Fault> latch(const Fault& fault);
 
   Sink& sink_;

@@ -37,9 +37,12 @@ struct SegmentHeader {
 /// Octets of the header that begins so: its first octet tells. 0: there is none.
 std::size_t header_size(bytes::View octets);
 
-/// Decodes the header at the start of a ULPDU. Fault 1/0/00 when the ULPDU is too short for it: no
-/// RFC names a code for that. The reserved bits are not looked at. [DDP-19]
+/// Decodes the header at the start of a ULPDU. False when the ULPDU is too short for it; `out` is
+/// then as it was. The reserved bits are not looked at. [DDP-19]
+bool decode(bytes::View ulpdu, SegmentHeader& out);
+/// The same; Fault 1/0/00 when it is too short: no RFC names a code for that.
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);
+inline constexpr Fault kHeaderTooShort{Layer::kDdp, 0, 0x00, "ULPDU shorter than its DDP header"};
 
 /// Writes header.size() octets; reserved bits are zero. [DDP-18] [DDP-22] [DDP-27]
 void encode(const SegmentHeader& header, bytes::Writer& out);

@@ -79,13 +79,15 @@ class Stream : private ddp::Sink {
  private:
   // ddp::Sink
   bytes::Result<void> admit(const ddp::SegmentHeader& header) override;
-  bytes::Result<bytes::Scatter> tagged_target(const ddp::SegmentHeader& header,
-                                              std::uint32_t length) override;
-  bytes::Result<ddp::UntaggedBuffer> untagged_buffer(const ddp::SegmentHeader& first) override;
+  bytes::Result<void> tagged_target(const ddp::SegmentHeader& header, std::uint32_t length,
+                                    bytes::Scatter& target) override;
+  bytes::Result<void> untagged_buffer(const ddp::SegmentHeader& first,
+                                      ddp::UntaggedBuffer& buffer) override;
   bytes::Result<void> deliver(const ddp::Delivery& delivery) override;
 
-  bytes::Result<bytes::Scatter> response_target(const ddp::SegmentHeader& header,
-                                                std::uint32_t length);
+  bytes::Result<void> response_target(const ddp::SegmentHeader& header, std::uint32_t length,
+                                      bytes::Scatter& target);
+  bytes::Result<void> send_buffer(ddp::UntaggedBuffer& buffer);
   bytes::Result<void> deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row);
   bytes::Result<void> deliver_read_request(const ddp::Delivery& delivery);
   bytes::Result<void> deliver_read_response();

@@ -79,9 +79,9 @@ class Ulp {
   /// memory is as it was. [EXT-4] [EXT-40] [EXT-67]
   virtual std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) = 0;
 
-  /// The receive buffer for the Send that begins. An Immediate takes one as well, and leaves the
-  /// memory behind it alone. [RDMAP-49] [EXT-50]
-  virtual bytes::Result<ddp::UntaggedBuffer> receive_buffer() = 0;
+  /// The receive buffer for the Send that begins, into the empty `out`. An Immediate takes one as
+  /// well, and leaves the memory behind it alone. [RDMAP-49] [EXT-50]
+  virtual bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) = 0;
   /// The Send is in the buffer last given out, or the Immediate has come. Invalidates first, if
   /// asked to, then completes. A Fault: the STag cannot be invalidated; the receive is not
   /// completed. [RDMAP-58] [RDMAP-67]

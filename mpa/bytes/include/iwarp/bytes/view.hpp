@@ -31,10 +31,10 @@ constexpr std::size_t total_size(const Pieces& pieces) {
   return sum;
 }
 
-/// The sub-list that covers [offset, offset + length) of `pieces`. The range must lie inside.
+/// Puts the pieces that cover [offset, offset + length) of `pieces` at the end of `out`. The range
+/// must lie inside.
 template <typename Pieces>
-Pieces slice(const Pieces& pieces, std::size_t offset, std::size_t length) {
-  Pieces out;
+void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
   for (const auto& piece : pieces) {
     if (length == 0) break;
     if (offset >= piece.size()) {
@@ -46,6 +46,13 @@ Pieces slice(const Pieces& pieces, std::size_t offset, std::size_t length) {
     length -= take;
     offset = 0;
   }
+}
+
+/// The same as a list of its own.
+template <typename Pieces>
+Pieces slice(const Pieces& pieces, std::size_t offset, std::size_t length) {
+  Pieces out;
+  append_slice(out, pieces, offset, length);
   return out;
 }
 
