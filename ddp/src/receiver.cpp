@@ -28,7 +28,7 @@ Result<const Arrival*> Receiver::begin(bytes::View prefix, std::size_t ulpdu_len
   return &current_;
 }
 
-Result<void> Receiver::begin_tagged() {
+inline Result<void> Receiver::begin_tagged() {
   Arrival& arrival = current_;
   const SegmentHeader& h = arrival.header;
   if (h.version != kDdpVersion) return fault(kTaggedVersion);
@@ -38,7 +38,7 @@ Result<void> Receiver::begin_tagged() {
   return sink_.tagged_target(h, arrival.length, arrival.target);
 }
 
-Result<void> Receiver::begin_untagged() {
+inline Result<void> Receiver::begin_untagged() {
   Arrival& arrival = current_;
   const SegmentHeader& h = arrival.header;
   if (h.version != kDdpVersion) return fault(kUntaggedVersion);
@@ -61,7 +61,7 @@ Result<void> Receiver::begin_untagged() {
   return {};
 }
 
-Result<void> Receiver::open(Queue& queue) {
+inline Result<void> Receiver::open(Queue& queue) {
   queue.buffer.pieces.clear();
   queue.buffer.ready = true;
   const auto asked = sink_.untagged_buffer(current_.header, queue.buffer);

@@ -217,12 +217,12 @@ std::size_t Deframer::staged_octets() const { return state_->end - state_->begin
 const DeframerCounters& Deframer::counters() const { return state_->counters; }
 
 /// Octets up to and with ULPDU_Length. A leading marker belongs to the FPDU behind it. [MPA-29]
-std::size_t Deframer::State::front_size() const {
+inline std::size_t Deframer::State::front_size() const {
   const bool marker = options.markers && to_next_marker(position) == 0;
   return kLengthFieldSize + (marker ? kMarkerSize : 0);
 }
 
-void Deframer::State::read_length() {
+inline void Deframer::State::read_length() {
   const std::size_t front = front_size();
   if (phase != Phase::kFront || end - begin < front) return;
   const auto length = bytes::load_be<std::uint16_t>(stage.get() + begin + front - kLengthFieldSize);
@@ -230,7 +230,7 @@ void Deframer::State::read_length() {
   phase = Phase::kStaging;
 }
 
-bool Deframer::State::complete() const {
+inline bool Deframer::State::complete() const {
   switch (phase) {
     case Phase::kFront:
       return false;
@@ -241,11 +241,11 @@ bool Deframer::State::complete() const {
   }
 }
 
-void Deframer::State::add(Span piece) {
+inline void Deframer::State::add(Span piece) {
   if (!piece.empty()) plan[plan_size++] = piece;
 }
 
-void Deframer::State::plan_stage(bool read_ahead) {
+inline void Deframer::State::plan_stage(bool read_ahead) {
   const std::size_t have = end - begin;
   if (phase == Phase::kUlpdu || phase == Phase::kPlaced || complete()) {
     if (read_ahead) add({stage.get() + end, capacity - end});
@@ -278,7 +278,7 @@ void Deframer::State::plan_placement(bool read_ahead) {
 
 /// How many octets, counted from `begin`, to hope for while an FPDU of `small` octets or none is at
 /// the front.
-std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
+inline std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
   // When the next payload is likely to be placed: only the front of its FPDU.
   const bool placing = phase == Phase::kPlacing;
   if (placing || (places && !(last_is_small() && wire_size_before < options.exact_above))) {
@@ -290,7 +290,7 @@ std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
 }
 
 /// Makes sure that `wanted` octets, of which some are there, fit from `begin` on.
-void Deframer::State::make_room(std::size_t wanted) {
+inline void Deframer::State::make_room(std::size_t wanted) {
   if (begin + wanted <= capacity) return;
   const std::size_t have = end - begin;
   std::memmove(stage.get(), stage.get() + begin, have);
@@ -300,7 +300,7 @@ void Deframer::State::make_room(std::size_t wanted) {
 }
 
 /// Nothing is given before it was verified. [MPA-59]
-bytes::Result<Step> Deframer::State::finish() {
+inline bytes::Result<Step> Deframer::State::finish() {
   const bool placed = phase == Phase::kPlacing;
   if (const Fault* found = placed ? verify_placed() : verify_staged()) {
     fault = *found;
@@ -319,7 +319,7 @@ bytes::Result<Step> Deframer::State::finish() {
 }
 
 /// CRC before anything else; PAD counts only there. [MPA-16] [MPA-46]
-const Fault* Deframer::State::verify_staged() {
+inline const Fault* Deframer::State::verify_staged() {
   const std::byte* first = stage.get() + begin;
   if (options.crc) {  // [MPA-35] [DDP-6] Off means unchecked. [MPA-18] [MPA-41]
     const std::size_t covered = fpdu.crc_offset();
@@ -359,7 +359,7 @@ bool Deframer::State::markers_agree(MarkerAt marker_at) const {
 
 /// The ULPDU without length field, markers, PAD and CRC: one for each that was sent. [MPA-9]
 /// [MPA-33] [MPA-34] [DDP-4]
-void Deframer::State::hand_out() {
+inline void Deframer::State::hand_out() {
   if (fpdu.marker_count() != 0) return gather_ulpdu();
   ulpdu[0] = {stage.get() + begin + kLengthFieldSize, fpdu.ulpdu_length()};
   ulpdu_pieces = 1;

@@ -248,13 +248,13 @@ bool Framer::mid_fpdu() const {
 const FramerCounters& Framer::counters() const { return state_->counters; }
 
 /// Small, without markers, and the ring has room for it without a cut.
-bool Framer::State::fits_in_one(std::size_t ulpdu_length) const {
+inline bool Framer::State::fits_in_one(std::size_t ulpdu_length) const {
   if (options.markers || ulpdu_length > kSmall) return false;
   return fpdu_size(ulpdu_length) <= ring_size - ring_next;
 }
 
 /// The same octets as all of the following, with the same rules.
-void Framer::State::append_in_one(View header, const bytes::Gather& payload,
+inline void Framer::State::append_in_one(View header, const bytes::Gather& payload,
                                   std::size_t ulpdu_length) {
   const Span whole(ring.get() + ring_next, fpdu_size(ulpdu_length));
   bytes::Writer out(whole);
@@ -354,7 +354,7 @@ void Framer::State::write_ring(View octets, bool covered) {
 
 /// Appends to the list; what continues the last piece in the same memory becomes part of it, so
 /// that many small FPDUs leave as one. [MPA-55]
-void Framer::State::push_piece(View piece) {
+inline void Framer::State::push_piece(View piece) {
   if (last_piece > first_piece) {
     View& last = pieces[last_piece - 1];
     if (last.data() + last.size() == piece.data() && in_ring(last) == in_ring(piece)) {
@@ -366,7 +366,7 @@ void Framer::State::push_piece(View piece) {
 }
 
 /// For one FPDU more. Most connections never have more than a few under way, and keep little.
-void Framer::State::make_room(std::size_t more_pieces) {
+inline void Framer::State::make_room(std::size_t more_pieces) {
   if (records.full()) records.set_capacity(std::max(kFirstRecords, 2 * records.capacity()));
   if (last_piece + more_pieces <= pieces.size()) return;
   std::copy(pieces.begin() + static_cast<std::ptrdiff_t>(first_piece),
@@ -377,13 +377,13 @@ void Framer::State::make_room(std::size_t more_pieces) {
   pieces.resize(std::max(pieces.size(), 2 * (last_piece + more_pieces)));
 }
 
-bool Framer::State::in_ring(View piece) const {
+inline bool Framer::State::in_ring(View piece) const {
   const std::less<const std::byte*> before;
   return !before(piece.data(), ring.get()) && before(piece.data(), ring.get() + ring_size);
 }
 
 /// Octets left; the ring empties in the order it was filled.
-void Framer::State::release(View left) {
+inline void Framer::State::release(View left) {
   if (in_ring(left)) ring_used -= left.size();
 }
 
@@ -402,7 +402,7 @@ void Framer::State::cut_pieces(std::uint64_t keep) {
 }
 
 /// Records, not popped yet, of which every octet has left.
-std::size_t Framer::State::left_completely() const {
+inline std::size_t Framer::State::left_completely() const {
   std::size_t count = sent_records;
   while (count < records.size() && records[count].end <= sent_position) ++count;
   return count;

@@ -57,7 +57,7 @@ Result<void> Stream::end() {
 
 void Stream::cancel() { ulp_.release_target(); }
 
-void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_length) {
+inline void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_length) {
   TerminatedSegment& segment = current_segment_;
   const auto wanted = ddp::header_size(prefix);
   segment.segment_length = static_cast<std::uint16_t>(ulpdu_length);
@@ -141,7 +141,7 @@ Result<void> Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
   }
 }
 
-Result<void> Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
+inline Result<void> Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
   if (rtr_send_expected_) return {};  // It is empty, and nobody's. [EMPA-38]
   const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses what does not fit. [RDMAP-51]
   if (!asked || !buffer.ready) return asked;
@@ -170,7 +170,7 @@ Result<void> Stream::deliver(const ddp::Delivery& delivery) {
   }
 }
 
-Result<void> Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row) {
+inline Result<void> Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row) {
   if (rtr_send_expected_) {
     rtr_send_expected_ = false;
     return {};

@@ -141,14 +141,14 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
 
 // Requests in submit order, responses in request order, the two in turns. [RDMAP-26] [RDMAP-34]
 // [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
-bool Stream::start_something() {
+inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
   if (rtr_) return start_request();
   if (response_turn_) return start_response() || (state_ == StreamState::kRdma && start_request());
   return start_request() || start_response();
 }
 
-bool Stream::start_request() {
+inline bool Stream::start_request() {
   if (rtr_) {
     request_ = rtr_request(*rtr_);
     request_internal_ = true;
@@ -162,7 +162,7 @@ bool Stream::start_request() {
   return true;
 }
 
-void Stream::start(const Request& request) {
+inline void Stream::start(const Request& request) {
   sending_ = Sending::kRequest;
   if (request.opcode == Opcode::kAtomicRequest) {
     outstanding_.push(
@@ -179,7 +179,7 @@ void Stream::start(const Request& request) {
   transmitter_.start(message_for(request));
 }
 
-void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
+inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   const auto segment = transmitter_.next(mulpdu);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);

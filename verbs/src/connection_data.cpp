@@ -140,7 +140,7 @@ void Connection::begin_early() {
 }
 
 // A whole ULPDU, verified, in the stage. False: the stream is held.
-bool Connection::take_ulpdu(TimePoint now) {
+inline bool Connection::take_ulpdu(TimePoint now) {
   Full& f = *full_;
   // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]; to an initiator that waits,
   // a peer that speaks already listens, too.
@@ -160,7 +160,7 @@ bool Connection::take_ulpdu(TimePoint now) {
   return true;
 }
 
-void Connection::segment_done() {
+inline void Connection::segment_done() {
   full_->deframer.consume();
   if (full_->port != nullptr && !full_->port->inbound().finish_invalidate()) {
     full_->hold = Full::Hold::kForMemory;
@@ -198,7 +198,7 @@ bool Connection::more_to_frame() const {
          (full_->port != nullptr && full_->port->send_queue().has_request());
 }
 
-void Connection::fill_framer(TimePoint now) {
+inline void Connection::fill_framer(TimePoint now) {
   Full& f = *full_;
   while (f.framer.queued_octets() < options_.transmit_batch &&
          f.framer.room(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy)) {

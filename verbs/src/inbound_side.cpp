@@ -73,7 +73,7 @@ Result<void> InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
   return {};
 }
 
-bool InboundSide::take_receive() {
+inline bool InboundSide::take_receive() {
   receive_ = qp_.init.srq != nullptr ? take_shared() : rq_.take();
   return receive_.has_value();
 }
@@ -94,7 +94,7 @@ std::optional<PostedReceive> InboundSide::take_shared() {
   return out;
 }
 
-bool InboundSide::resolve_receive() {
+inline bool InboundSide::resolve_receive() {
   const AccessRequest who{.pd = qp_.init.srq != nullptr ? qp_.init.srq->pd() : qp_.init.pd,
                           .qp = qp_.num,
                           .remote = false,

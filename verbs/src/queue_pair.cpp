@@ -135,7 +135,7 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
   return {};
 }
 
-std::error_code QueuePair::Impl::check(const SendWr& wr) const {
+inline std::error_code QueuePair::Impl::check(const SendWr& wr) const {
   const QpLimits& limits = qp.init.limits;
   if (wr.sgl.size() > limits.max_send_sge) return make_error_code(Errc::kTooManySge);
   std::uint64_t total = 0;
@@ -154,7 +154,7 @@ std::error_code QueuePair::Impl::check(const SendWr& wr) const {
   return {};
 }
 
-std::error_code QueuePair::Impl::enqueue(const SendWr& wr) {
+inline std::error_code QueuePair::Impl::enqueue(const SendWr& wr) {
   if (ring.room() == 0) return make_error_code(Errc::kQueueFull);  // [VRB-42]
   const auto sequence = ring.posted.load(std::memory_order_relaxed);
   const bool with_inline = has(wr.flags, SendFlags::kInline);

@@ -101,7 +101,7 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   return false;
 }
 
-bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
+inline bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
   // Read fence: every earlier Read and atomic is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kFence) && reads_under_way_ != 0) return false;
   // Local fence: every earlier request is complete. [VRB-50]
@@ -146,7 +146,7 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
 
 // What this connection cannot do at all fails here, and is not sent: Reads and atomics without ORD,
 // and what was posted in Idle for a peer that turned out not to know RFC 7306. [VRB-46] [EXT-1]
-bool SendQueue::permitted(SendSlot& slot) {
+inline bool SendQueue::permitted(SendSlot& slot) {
   const bool refused =
       (slot.is_answered() && qp_.ord == 0) || (is_extension(slot.opcode) && !qp_.extensions);
   if (refused) fail(slot, WcStatus::kLocalQpOperation);
@@ -154,7 +154,7 @@ bool SendQueue::permitted(SendSlot& slot) {
 }
 
 // Pins the local buffers of a request until it is finished.
-bool SendQueue::resolve(SendSlot& slot) {
+inline bool SendQueue::resolve(SendSlot& slot) {
   slot.grants.clear();
   if (slot.is_answered()) ++reads_under_way_;
   if (has(slot.flags, SendFlags::kInline)) return true;
@@ -174,7 +174,7 @@ bool SendQueue::resolve(SendSlot& slot) {
   return true;
 }
 
-void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
+inline void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
   out.opcode = message_opcode(slot.opcode, has(slot.flags, SendFlags::kSolicited));
   out.length = slot.length;
   out.payload.clear();
@@ -257,7 +257,7 @@ void SendQueue::retire() {
 }
 
 // Read with Invalidate: the sink's STag dies after placement, before the completion. [VRB-48]
-bool SendQueue::invalidate_sink(SendSlot& slot) {
+inline bool SendQueue::invalidate_sink(SendSlot& slot) {
   if (slot.opcode != WrOpcode::kReadInvalidate) return true;
   const auto done =
       qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.sgl[0].lkey, false, qp_.current_driver());
