@@ -255,7 +255,7 @@ inline bool Framer::State::fits_in_one(std::size_t ulpdu_length) const {
 
 /// The same octets as all of the following, with the same rules.
 inline void Framer::State::append_in_one(View header, const bytes::Gather& payload,
-                                  std::size_t ulpdu_length) {
+                                         std::size_t ulpdu_length) {
   const Span whole(ring.get() + ring_next, fpdu_size(ulpdu_length));
   bytes::Writer out(whole);
   out.u16(static_cast<std::uint16_t>(ulpdu_length));  // [MPA-12]

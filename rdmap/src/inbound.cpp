@@ -142,7 +142,7 @@ Result<void> Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
 }
 
 inline Result<void> Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
-  if (rtr_send_expected_) return {};  // It is empty, and nobody's. [EMPA-38]
+  if (rtr_send_expected_) return {};               // It is empty, and nobody's. [EMPA-38]
   const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses what does not fit. [RDMAP-51]
   if (!asked || !buffer.ready) return asked;
   immediate_open_ = is_immediate(arriving_->opcode);

@@ -14,37 +14,38 @@ using bytes::Result;
 
 // Memory ------------------------------------------------------------------------------------------
 
-std::expected<Grant, AccessError> InboundSide::acquire(Access right, Stag stag,
-                                                       rdmap::TaggedOffset to,
-                                                       std::uint32_t length) const {
+inline std::expected<void, AccessError> InboundSide::acquire(Access right, Stag stag,
+                                                             rdmap::TaggedOffset to,
+                                                             std::uint32_t length,
+                                                             Grant& out) const {
   if (!has(qp_.inbound.load(), right)) return std::unexpected(AccessError::kNoRight);
   return qp_.stags.acquire({.pd = qp_.init.pd, .qp = qp_.num, .remote = true, .need = right}, stag,
-                           to.value, length);
+                           to.value, length, out);
 }
 
 std::expected<bytes::Span, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
                                                                   std::uint32_t length) {
-  auto grant = acquire(Access::kRemoteWrite, stag, to, length);
-  if (!grant) return std::unexpected(grant.error());
-  target_ = std::move(*grant);
+  const auto judged = acquire(Access::kRemoteWrite, stag, to, length, target_);
+  if (!judged) return std::unexpected(judged.error());
   octets_placed_ += length;
   return target_.memory();
 }
 
 std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdmap::TaggedOffset to,
                                                                  std::uint32_t length) {
-  auto grant = acquire(Access::kRemoteRead, stag, to, length);
-  if (!grant) return std::unexpected(grant.error());
-  source_ = std::move(*grant);
+  const auto judged = acquire(Access::kRemoteRead, stag, to, length, source_);
+  if (!judged) return std::unexpected(judged.error());
   return bytes::View(source_.memory());
 }
 
 // The compare-exchange is what keeps Atomics of all connections, and of the program's own threads,
 // from coming between the two halves of this one. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
 std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
-  const auto grant = acquire(Access::kRemoteAtomic, request.stag, request.to, rdmap::kAtomicWord);
-  if (!grant) return std::unexpected(grant.error());
-  std::byte* const memory = grant->memory().data();
+  Grant grant;
+  const auto judged =
+      acquire(Access::kRemoteAtomic, request.stag, request.to, rdmap::kAtomicWord, grant);
+  if (!judged) return std::unexpected(judged.error());
+  std::byte* const memory = grant.memory().data();
   // An aligned TO says nothing about the memory of a region whose base is odd. [EXT-9] [EXT-15]
   if (virtual_address(memory) % rdmap::kAtomicWord != 0) {
     return std::unexpected(AccessError::kMisaligned);
@@ -102,9 +103,9 @@ inline bool InboundSide::resolve_receive() {
   receive_grants_.clear();
   for (const Sge& sge : receive_->sgl) {
     if (sge.length == 0) continue;
-    auto grant = qp_.stags.acquire(who, sge.lkey, virtual_address(sge.address), sge.length);
-    if (!grant) return false;
-    receive_grants_.push_back(std::move(*grant));
+    Grant& grant = receive_grants_.emplace_back();
+    const auto at = virtual_address(sge.address);
+    if (!qp_.stags.acquire(who, sge.lkey, at, sge.length, grant)) return false;
   }
   return true;
 }

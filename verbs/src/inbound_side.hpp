@@ -46,8 +46,8 @@ class InboundSide {
   std::uint64_t octets_placed() const { return octets_placed_; }
 
  private:
-  std::expected<Grant, AccessError> acquire(Access right, Stag stag, rdmap::TaggedOffset to,
-                                            std::uint32_t length) const;
+  std::expected<void, AccessError> acquire(Access right, Stag stag, rdmap::TaggedOffset to,
+                                           std::uint32_t length, Grant& out) const;
   bool take_receive();
   std::optional<PostedReceive> take_shared();
   bool resolve_receive();

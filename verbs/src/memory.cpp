@@ -78,8 +78,9 @@ bool can_open(const Region& region, const WindowBind& what) {
 StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random)
     : capacity_(capacity), random_(std::move(random)), slots_(table_size(capacity)) {}
 
-std::expected<Grant, AccessError> StagTable::acquire(const AccessRequest& who, Stag stag,
-                                                     std::uint64_t to, std::uint32_t length) {
+std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, Stag stag,
+                                                    std::uint64_t to, std::uint32_t length,
+                                                    Grant& out) {
   Region* region = find(stag);
   if (region == nullptr) return std::unexpected(AccessError::kStagInvalid);
   region->pins.fetch_add(1);
@@ -88,18 +89,19 @@ std::expected<Grant, AccessError> StagTable::acquire(const AccessRequest& who, S
   if (!region->valid.load() || region->stag.load() != stag.value) {
     return std::unexpected(AccessError::kStagInvalid);
   }
-  if (const auto ok = judge(*region, who, to, length); !ok) return std::unexpected(ok.error());
-  return std::move(pin).over({region->address + (to - base_for(who, *region)), length});
+  if (const auto ok = judge(*region, who, to, length); !ok) return ok;
+  out = std::move(pin).over({region->address + (to - base_for(who, *region)), length});
+  return {};
 }
 
-Region* StagTable::find(Stag stag) const {
+inline Region* StagTable::find(Stag stag) const {
   if (stag.value == 0) return nullptr;  // [VRB-27]
   return find_index(index_of(stag.value));
 }
 
 // An entry lies at most longest_probe_ slots behind the one its index points at. The table is never
 // more than half full, so that is a few dozen, however long it has been in use.
-Region* StagTable::find_index(std::uint32_t index) const {
+inline Region* StagTable::find_index(std::uint32_t index) const {
   const auto mask = slots_.size() - 1;
   const auto longest = longest_probe_.load(std::memory_order_acquire);
   for (std::size_t i = index & mask, n = 0; n <= longest; i = (i + 1) & mask, ++n) {

@@ -164,12 +164,12 @@ inline bool SendQueue::resolve(SendSlot& slot) {
                           .need = slot.is_answered() ? Access::kLocalWrite : Access::kNone};
   for (const Sge& sge : slot.sgl) {
     if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
-    auto grant = qp_.stags.acquire(who, sge.lkey, virtual_address(sge.address), sge.length);
-    if (!grant) {
+    Grant& grant = slot.grants.emplace_back();
+    const auto at = virtual_address(sge.address);
+    if (!qp_.stags.acquire(who, sge.lkey, at, sge.length, grant)) {
       fail(slot, WcStatus::kLocalProtection);  // [VRB-28] [EXT-60]
       return false;
     }
-    slot.grants.push_back(std::move(*grant));
   }
   return true;
 }

@@ -24,7 +24,7 @@ struct UntaggedBuffer {
 /// A whole message, placed; every message before it was delivered.
 struct Delivery {
   const SegmentHeader& header;  ///< of its last segment [DDP-29] [DDP-53] [DDP-54]
-  std::uint32_t length = 0;  ///< untagged: of the message; tagged: of the last segment
+  std::uint32_t length = 0;     ///< untagged: of the message; tagged: of the last segment
 };
 
 /// What DDP asks of the protocol above. Called from inside begin() and end() only.

@@ -52,4 +52,67 @@ std::string describe_header(const SegmentHeader& header);
 /// Header and size of the payload in words; works on truncated octets too.
 std::string describe_segment(bytes::View ulpdu);
 
+// Inline: several calls for each message.
+
+namespace wire {
+inline constexpr std::uint8_t kTaggedFlag = 0x80;
+inline constexpr std::uint8_t kLastFlag = 0x40;
+inline constexpr std::uint8_t kVersionMask = 0x03;
+
+// Octets from the start of the header: the first two are in both kinds.
+inline constexpr std::size_t kRsvdUlp = 1;
+inline constexpr std::size_t kStag = 2;
+inline constexpr std::size_t kTo = 6;
+inline constexpr std::size_t kRsvdUlpRest = 2;
+inline constexpr std::size_t kQn = 6;
+inline constexpr std::size_t kMsn = 10;
+inline constexpr std::size_t kMo = 14;
+}  // namespace wire
+
+inline std::size_t header_size(bytes::View octets) {
+  if (octets.empty()) return 0;
+  const bool tagged = (std::to_integer<std::uint8_t>(octets[0]) & wire::kTaggedFlag) != 0;
+  return tagged ? kTaggedHeaderSize : kUntaggedHeaderSize;
+}
+
+inline bool decode(bytes::View ulpdu, SegmentHeader& h) {
+  if (ulpdu.empty() || ulpdu.size() < header_size(ulpdu)) return false;
+  const std::byte* const at = ulpdu.data();
+  const auto control = std::to_integer<std::uint8_t>(at[0]);
+  h = {};
+  h.tagged = (control & wire::kTaggedFlag) != 0;
+  h.last = (control & wire::kLastFlag) != 0;
+  h.version = control & wire::kVersionMask;  // The reserved bits 0x3C are skipped. [DDP-19]
+  h.rsvd_ulp = std::to_integer<std::uint8_t>(at[wire::kRsvdUlp]);
+  if (h.tagged) {
+    h.stag = Stag{bytes::load_be<std::uint32_t>(at + wire::kStag)};
+    h.to = TaggedOffset{bytes::load_be<std::uint64_t>(at + wire::kTo)};
+  } else {
+    h.rsvd_ulp_rest = bytes::load_be<std::uint32_t>(at + wire::kRsvdUlpRest);
+    h.qn = bytes::load_be<std::uint32_t>(at + wire::kQn);
+    h.msn = Msn{bytes::load_be<std::uint32_t>(at + wire::kMsn)};
+    h.mo = bytes::load_be<std::uint32_t>(at + wire::kMo);
+  }
+  return true;
+}
+
+inline void encode(const SegmentHeader& h, bytes::Writer& out) {
+  const auto octets = out.take(h.size());
+  if (octets.empty()) return;
+  std::byte* const at = octets.data();
+  // Every segment carries a header; the four reserved bits are zero. [DDP-18] [DDP-20] [DDP-36]
+  at[0] = static_cast<std::byte>((h.tagged ? wire::kTaggedFlag : 0) |
+                                 (h.last ? wire::kLastFlag : 0) | (h.version & wire::kVersionMask));
+  at[wire::kRsvdUlp] = static_cast<std::byte>(h.rsvd_ulp);
+  if (h.tagged) {
+    bytes::store_be(at + wire::kStag, h.stag.value);
+    bytes::store_be(at + wire::kTo, h.to.value);
+  } else {
+    bytes::store_be(at + wire::kRsvdUlpRest, h.rsvd_ulp_rest);
+    bytes::store_be(at + wire::kQn, h.qn);
+    bytes::store_be(at + wire::kMsn, h.msn.value);
+    bytes::store_be(at + wire::kMo, h.mo);
+  }
+}
+
 }  // namespace iwarp::ddp

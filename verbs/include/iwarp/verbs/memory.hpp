@@ -41,9 +41,15 @@ class StagTable {
 
   /// Checks in the order valid, PD or QP, rights, wrap, bounds; octet granular. `to` is a TO for
   /// remote requests; for local ones it is the virtual address, or counts from the region's `iova`.
-  /// length > 0. [VRB-32]
+  /// length > 0. `out` is as it was where the answer is no. [VRB-32]
+  std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
+                                           std::uint32_t length, Grant& out);
   std::expected<Grant, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
-                                            std::uint32_t length);
+                                            std::uint32_t length) {
+    Grant out;
+    if (const auto ok = acquire(who, stag, to, length, out); !ok) return std::unexpected(ok.error());
+    return out;
+  }
 
   /// What an STag stands for, for whom, and with which rights. [RDMAP-110] [RDMAP-111] [DDP-97]
   struct NewRegion {
