@@ -24,12 +24,12 @@ using bytes::Span;
 using bytes::View;
 
 constexpr std::size_t kMaxHeader = 96;
-constexpr std::array<std::byte, 3> kZeros{};
+constexpr std::array<std::byte, kCrcSize> kZeros{};
 
 /// Ring octets besides header and payload: length field, PAD, CRC, markers.
-constexpr std::size_t overhead(std::size_t ulpdu) {
-  return fpdu_size(ulpdu) - ulpdu +
-         kMarkerSize * (fpdu_size(ulpdu) / (kMarkerInterval - kMarkerSize) + 1);
+constexpr std::size_t overhead(std::size_t ulpdu, bool markers) {
+  const auto marks = markers ? fpdu_size(ulpdu) / (kMarkerInterval - kMarkerSize) + 1 : 0;
+  return fpdu_size(ulpdu) - ulpdu + kMarkerSize * marks;
 }
 /// Pieces that one FPDU adds at most: each source piece, a cut and a marker for each marker, head
 /// and trailer, and the cut where the ring wraps.
@@ -38,7 +38,7 @@ constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
   return bytes::kMaxSge + 2 * marks + 3;
 }
 
-constexpr std::size_t kMinRing = kMaxMulpdu + overhead(kMaxMulpdu);
+constexpr std::size_t kMinRing = kMaxMulpdu + overhead(kMaxMulpdu, true);
 constexpr std::size_t kMinPieces = piece_bound(kMaxMulpdu, true);
 constexpr std::size_t kFirstRecords = 16;
 /// A ULPDU up to this size is put together first and then has its CRC computed in one go: that is
@@ -141,7 +141,7 @@ bool Framer::room(std::size_t header_size, std::size_t payload_size, PayloadMode
   const State& s = *state_;
   const std::size_t ulpdu = header_size + payload_size;
   const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
-  const std::size_t octets = header_size + overhead(ulpdu) + (copied ? payload_size : 0);
+  const std::size_t octets = header_size + overhead(ulpdu, s.options.markers) + (copied ? payload_size : 0);
   return s.records.size() < s.max_fpdus && octets <= s.ring_size - s.ring_used &&
          piece_bound(ulpdu, s.options.markers) <= s.max_pieces - (s.last_piece - s.first_piece);
 }
@@ -257,21 +257,26 @@ inline bool Framer::State::fits_in_one(std::size_t ulpdu_length) const {
 inline void Framer::State::append_in_one(View header, const bytes::Gather& payload,
                                          std::size_t ulpdu_length) {
   const Span whole(ring.get() + ring_next, fpdu_size(ulpdu_length));
-  bytes::Writer out(whole);
-  out.u16(static_cast<std::uint16_t>(ulpdu_length));  // [MPA-12]
-  out.put(header);                                    // [MPA-13]
-  for (const View piece : payload) out.put(piece);
-  out.put(View(kZeros).first(pad_size(ulpdu_length)));  // [MPA-14] [MPA-15]
-  const auto covered = out.size();
+  std::byte* at = whole.data();
+  const auto put = [&at](View octets) { at = std::copy(octets.begin(), octets.end(), at); };
+  bytes::store_be(at, static_cast<std::uint16_t>(ulpdu_length));  // [MPA-12]
+  at += kLengthFieldSize;
+  put(header);  // [MPA-13]
+  for (const View piece : payload) put(piece);
+  // PAD, and what it leaves of these the CRC overwrites. [MPA-14] [MPA-15]
+  std::memcpy(at, kZeros.data(), kZeros.size());
+  const auto covered = whole.size() - kCrcSize;
   if (options.crc) {
     crc = crc32c::compute(whole.first(covered));
     counters.octets_crced += covered;
   }
-  out.put(crc_octets(crc));  // Zero with CRC off. [MPA-17]
+  const auto field = crc_octets(crc);  // Zero with CRC off. [MPA-17]
+  std::memcpy(whole.data() + covered, field.data(), field.size());
   push_piece(whole);
   position += whole.size();
   ring_used += whole.size();
-  ring_next = (ring_next + whole.size()) % ring_size;
+  ring_next += whole.size();
+  if (ring_next == ring_size) ring_next = 0;
 }
 
 /// ULPDU_Length, which counts the ULPDU only, and the ULP's header behind it. [MPA-12] [MPA-13]

@@ -180,7 +180,7 @@ inline void Stream::start(const Request& request) {
 }
 
 inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
-  const auto segment = transmitter_.next(mulpdu);
+  const auto& segment = transmitter_.next(mulpdu);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);
   if (is_immediate(request_.opcode)) {
@@ -195,7 +195,7 @@ inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
             .source_to = request_.to},
            header);
   } else {
-    out.payload = bytes::slice(request_.payload, segment.offset, segment.length);
+    bytes::append_slice(out.payload, request_.payload, segment.offset, segment.length);
   }
   out.header_size = header.size();
   // Complete at the source only when DDP is done with all of it. [RDMAP-72]
@@ -251,7 +251,7 @@ bool Stream::start_atomic_response(const AtomicRequest& atomic) {
 }
 
 bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
-  const auto segment = transmitter_.next(mulpdu);
+  const auto& segment = transmitter_.next(mulpdu);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);
   if (const auto* read = std::get_if<ReadRequest>(&inbound_.front().request)) {
@@ -321,7 +321,7 @@ void Stream::terminate_segment(OutSegment& out) {
                       .rsvd_ulp = control_octet(Opcode::kTerminate),
                       .qn = kTerminateQueue,
                       .length = static_cast<std::uint32_t>(body.size())});
-  const auto segment = transmitter_.next(ddp::kUntaggedHeaderSize + kMaxTerminateSize);
+  const auto& segment = transmitter_.next(ddp::kUntaggedHeaderSize + kMaxTerminateSize);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);
   header.put(body.written());

@@ -37,8 +37,8 @@ FAULTS = (
           'crc = IWARP_BROKEN("crc-not-sent") ? 0 : crc32c::compute(whole.first(covered));',
           ("mpa/crc/own-right",)),
     Fault("pad-not-zero", FRAMER,
-          "constexpr std::array<std::byte, 3> kZeros{};",
-          'const std::array<std::byte, 3> kZeros{\n'
+          "constexpr std::array<std::byte, kCrcSize> kZeros{};",
+          'const std::array<std::byte, kCrcSize> kZeros{\n'
           '    IWARP_BROKEN("pad-not-zero") ? std::byte{0x5A} : std::byte{0}};',
           ("mpa/fpdu/own-pad",)),
     Fault("marker-off-by-four", FRAMER,
@@ -126,13 +126,13 @@ FAULTS = (
           'if (arrival.length == 0 && !IWARP_BROKEN("zero-length-checked")) return {};',
           ("ddp/empty/wrong-stag",)),
     Fault("last-flag-on-every-segment", TRANSMITTER,
-          "  h.last = offset_ == message_.length;\n  idle_ = h.last;",
-          "  idle_ = h.last = offset_ == message_.length;\n"
+          "  h.last = offset_ == length_;\n  idle_ = h.last;",
+          "  idle_ = h.last = offset_ == length_;\n"
           '  if (IWARP_BROKEN("last-flag-on-every-segment")) h.last = true;',
           ("ddp/tagged/own-segments",)),
     Fault("msn-from-zero", TRANSMITTER,
-          "    h.msn = current_msn_;",
-          "    h.msn = current_msn_;\n"
+          "    h.msn = msn_[message.qn];",
+          "    h.msn = msn_[message.qn];\n"
           '    if (IWARP_BROKEN("msn-from-zero")) --h.msn.value;',
           ("rdmap/operations/own-sends",)),
 

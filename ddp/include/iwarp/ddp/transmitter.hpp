@@ -37,10 +37,10 @@ class Transmitter {
   bool idle() const { return idle_; }
   /// The next segment, header and payload together at most `mulpdu` octets (at least 128), filled
   /// up to it. A change of `mulpdu` only affects segments not yet taken. Not while idle().
-  /// [DDP-2] [DDP-37] [MPA-50]
-  Segment next(std::size_t mulpdu);
+  /// What it gives is valid until the next call. [DDP-2] [DDP-37] [MPA-50]
+  const Segment& next(std::size_t mulpdu);
   /// Octets of the present message not yet given out.
-  std::uint32_t remaining() const { return idle_ ? 0 : message_.length - offset_; }
+  std::uint32_t remaining() const { return idle_ ? 0 : length_ - offset_; }
   /// Gives up what is left of the present message; the stream is about to end.
   void abandon() { idle_ = true; }
 
@@ -50,8 +50,9 @@ class Transmitter {
 
  private:
   std::array<Msn, kQueues> msn_{};
-  Message message_;
-  Msn current_msn_;
+  Segment segment_;  ///< what the segments of a message share is written once
+  TaggedOffset to_;  ///< tagged: of the first octet
+  std::uint32_t length_ = 0;
   std::uint32_t offset_ = 0;
   bool idle_ = true;
 };
