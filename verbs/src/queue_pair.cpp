@@ -59,7 +59,8 @@ struct QueuePair::Impl {
   StreamPort port;
 
   std::error_code check(const SendWr& wr) const;
-  std::error_code enqueue(const SendWr& wr);
+  std::error_code make_room(std::size_t count, bool with_inline);
+  void enqueue(const SendWr& wr);
   /// Tells the driver of new work; without one, does what the state wants.
   void work_posted(QpDriver* driver) { driver != nullptr ? driver->posted() : port.flush_posted(); }
   void drop_failed() const;
@@ -103,8 +104,9 @@ std::error_code QueuePair::post_send(std::span<const SendWr> wrs, std::size_t& p
     const std::lock_guard lock(impl_->qp.post);
     for (const SendWr& wr : wrs) {
       error = impl_->check(wr);
-      if (!error) error = impl_->enqueue(wr);
+      if (!error) error = impl_->make_room(1, has(wr.flags, SendFlags::kInline));
       if (error) break;  // Earlier ones stay posted. [VRB-41]
+      impl_->enqueue(wr);
       ++posted;
     }
     driver = impl_->qp.driver;
@@ -117,18 +119,13 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
   std::shared_ptr<QpDriver> driver;
   {
     const std::lock_guard lock(impl_->qp.post);
+    bool with_inline = false;
     for (const SendWr& wr : wrs) {
       if (const auto error = impl_->check(wr)) return error;
+      with_inline |= has(wr.flags, SendFlags::kInline);
     }
-    SendRing& ring = impl_->ring;
-    if (ring.room() < wrs.size()) return make_error_code(Errc::kQueueFull);
-    auto sequence = ring.posted.load(std::memory_order_relaxed);
-    for (const SendWr& wr : wrs) {
-      if (ring.new_slot(sequence++, has(wr.flags, SendFlags::kInline)) == nullptr) {
-        return std::make_error_code(std::errc::not_enough_memory);
-      }
-    }
-    for (const SendWr& wr : wrs) (void)impl_->enqueue(wr);
+    if (const auto error = impl_->make_room(wrs.size(), with_inline)) return error;
+    for (const SendWr& wr : wrs) impl_->enqueue(wr);
     driver = impl_->qp.driver;
   }
   if (!wrs.empty()) impl_->work_posted(driver.get());
@@ -154,19 +151,21 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr) const {
   return {};
 }
 
-inline std::error_code QueuePair::Impl::enqueue(const SendWr& wr) {
-  if (ring.room() == 0) return make_error_code(Errc::kQueueFull);  // [VRB-42]
+inline std::error_code QueuePair::Impl::make_room(std::size_t count, bool with_inline) {
+  if (ring.room() < count) return make_error_code(Errc::kQueueFull);  // [VRB-42]
+  if (ring.prepare(count, with_inline)) return {};
+  return std::make_error_code(std::errc::not_enough_memory);
+}
+
+// Behind make_room().
+inline void QueuePair::Impl::enqueue(const SendWr& wr) {
   const auto sequence = ring.posted.load(std::memory_order_relaxed);
-  const bool with_inline = has(wr.flags, SendFlags::kInline);
-  SendSlot* const taken = ring.new_slot(sequence, with_inline);
-  if (taken == nullptr) return std::make_error_code(std::errc::not_enough_memory);
-  SendSlot& slot = *taken;
+  SendSlot& slot = ring.slot(sequence);
   slot.wr_id = wr.wr_id;
   slot.opcode = wr.opcode;
   slot.flags = wr.flags;
   slot.stage = SendSlot::Stage::kPosted;
   slot.status = WcStatus::kSuccess;
-  slot.sgl = SgeList(wr.sgl.begin(), wr.sgl.end());
   slot.remote = wr.remote;
   slot.invalidate = wr.invalidate;
   slot.immediate = wr.immediate;
@@ -174,11 +173,17 @@ inline std::error_code QueuePair::Impl::enqueue(const SendWr& wr) {
   if (wr.opcode == WrOpcode::kBindWindow) slot.bind = wr.bind;
   if (slot.is_atomic()) slot.atomic = wr.atomic;
   slot.unsent = wr.opcode == WrOpcode::kWriteImmediate ? 2 : 1;
+  slot.sgl.clear();
   slot.length = 0;
-  for (const Sge& sge : wr.sgl) slot.length += sge.length;
-  if (with_inline) copy_inline(wr, slot.inline_data);
+  for (const Sge& sge : wr.sgl) {
+    slot.sgl.push_back(sge);
+    slot.length += sge.length;
+  }
+  if (has(wr.flags, SendFlags::kInline)) {
+    slot.inline_data = ring.inline_data(sequence);
+    copy_inline(wr, slot.inline_data);
+  }
   ring.posted.store(sequence + 1, std::memory_order_release);
-  return {};
 }
 
 std::error_code QueuePair::post_recv(const RecvWr& wr) {

@@ -5,6 +5,7 @@
 // stream.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <boost/container/static_vector.hpp>
 #include <memory>
@@ -63,26 +64,28 @@ class SendRing {
   std::size_t room() const {
     return max_wr_ - (posted.load(std::memory_order_relaxed) - reaped.value());
   }
-  /// Of a sequence that was posted.
+  /// Of a sequence that was posted or prepared.
   SendSlot& slot(std::uint64_t sequence) {
     const auto index = sequence % max_wr_;
     return (*parts_[index / kSlots].slots)[index % kSlots];
   }
-  /// Of the one that is posted next, with room for inline payload if asked. nullptr: no memory.
-  SendSlot* new_slot(std::uint64_t sequence, bool with_inline) {
-    const auto index = sequence % max_wr_;
-    auto& [slots, inline_data] = parts_[index / kSlots];
-    try {
-      if (slots == nullptr) slots = std::make_unique<std::array<SendSlot, kSlots>>();
-      if (with_inline && inline_data == nullptr) {
-        inline_data = std::make_unique_for_overwrite<std::byte[]>(kSlots * max_inline_);
-      }
-    } catch (const std::bad_alloc&) {
-      return nullptr;
+  /// Makes what the `count` that are posted next need, and room for inline payload if asked. False:
+  /// no memory.
+  bool prepare(std::size_t count, bool with_inline) {
+    auto sequence = posted.load(std::memory_order_relaxed);
+    for (const auto end = sequence + count; sequence < end;) {
+      const auto index = sequence % max_wr_;
+      Part& part = parts_[index / kSlots];
+      const bool is_made = part.slots != nullptr && (!with_inline || part.inline_data != nullptr);
+      if (!is_made && !make(part, with_inline)) return false;
+      sequence += std::min(kSlots - index % kSlots, max_wr_ - index);
     }
-    SendSlot& out = (*slots)[index % kSlots];
-    if (with_inline) out.inline_data = inline_data.get() + index % kSlots * max_inline_;
-    return &out;
+    return true;
+  }
+  /// Where the inline payload of that one goes.
+  std::byte* inline_data(std::uint64_t sequence) {
+    const auto index = sequence % max_wr_;
+    return parts_[index / kSlots].inline_data.get() + index % kSlots * max_inline_;
   }
 
  private:
@@ -92,6 +95,18 @@ class SendRing {
     std::unique_ptr<std::array<SendSlot, kSlots>> slots;
     std::unique_ptr<std::byte[]> inline_data;  ///< max_inline octets for each slot
   };
+
+  bool make(Part& part, bool with_inline) {
+    try {
+      if (part.slots == nullptr) part.slots = std::make_unique<std::array<SendSlot, kSlots>>();
+      if (with_inline && part.inline_data == nullptr) {
+        part.inline_data = std::make_unique_for_overwrite<std::byte[]>(kSlots * max_inline_);
+      }
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
+  }
 
   const std::size_t max_wr_;
   const std::size_t max_inline_;
