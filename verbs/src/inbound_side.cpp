@@ -86,11 +86,11 @@ std::optional<PostedReceive> InboundSide::take_shared() {
   const auto above_cap = [&] { return cap != 0 && shared_taken_ - shared_reaped_.value() >= cap; };
   if (above_cap()) {
     if (!hold_on_empty_) return std::nullopt;
-    shared_reaped_.await(qp_.current_driver());
+    shared_reaped_.await(qp_.own_driver()->weak_from_this());
     if (above_cap()) return std::nullopt;
   }
   auto out = srq.take();
-  if (!out && hold_on_empty_) out = srq.take_or_await(qp_.current_driver());
+  if (!out && hold_on_empty_) out = srq.take_or_await(qp_.own_driver()->weak_from_this());
   if (out) ++shared_taken_;
   return out;
 }
@@ -124,7 +124,7 @@ Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send) {
   if (send.invalidate) {
     // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
     const auto done =
-        qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.current_driver());
+        qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.own_driver());
     if (done == StagTable::Invalidated::kRefused) return fault(rdmap::kCannotInvalidate);
     if (done == StagTable::Invalidated::kPinned) {
       invalidating_ = wc;  // Somebody still lets go of it: see finish_invalidate().
@@ -140,7 +140,7 @@ bool InboundSide::finish_invalidate() {
   const WorkCompletion wc = *invalidating_;
   // The STag is dead since the Send came; what is left is that nobody holds its memory. [SEC-14]
   const auto done =
-      qp_.stags.invalidate(qp_.init.pd, qp_.num, wc.invalidated_stag, false, qp_.current_driver());
+      qp_.stags.invalidate(qp_.init.pd, qp_.num, wc.invalidated_stag, false, qp_.own_driver());
   if (done == StagTable::Invalidated::kPinned) return false;
   invalidating_.reset();
   complete_receive(wc);

@@ -34,6 +34,8 @@ struct QpShared {
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
 
+  /// For the stream's half, which alone changes it; while connected.
+  QpDriver* own_driver() const { return driver.get(); }
   std::shared_ptr<QpDriver> current_driver() const {
     const std::lock_guard lock(post);
     return driver;

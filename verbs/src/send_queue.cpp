@@ -121,16 +121,16 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
   bool busy = false;
   switch (slot.opcode) {
     case WrOpcode::kFastRegister:
-      error = qp_.stags.fast_register(qp_.init.pd, slot.registration, qp_.current_driver());
+      error = qp_.stags.fast_register(qp_.init.pd, slot.registration, qp_.own_driver());
       if (error) failure = WcStatus::kLocalQpOperation;
       break;
     case WrOpcode::kBindWindow:
-      error = qp_.stags.bind(qp_.init.pd, qp_.num, slot.bind, qp_.current_driver());
+      error = qp_.stags.bind(qp_.init.pd, qp_.num, slot.bind, qp_.own_driver());
       if (error) failure = WcStatus::kMwBind;
       break;
     default: {
       const auto done =
-          qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.invalidate, false, qp_.current_driver());
+          qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.invalidate, false, qp_.own_driver());
       busy = done == StagTable::Invalidated::kPinned;
       if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kLocalProtection;
     }
@@ -260,7 +260,7 @@ void SendQueue::retire() {
 inline bool SendQueue::invalidate_sink(SendSlot& slot) {
   if (slot.opcode != WrOpcode::kReadInvalidate) return true;
   const auto done =
-      qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.sgl[0].lkey, false, qp_.current_driver());
+      qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.sgl[0].lkey, false, qp_.own_driver());
   waits_for_memory_ = done == StagTable::Invalidated::kPinned;
   return !waits_for_memory_;
 }

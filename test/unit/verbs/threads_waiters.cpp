@@ -33,10 +33,10 @@ TEST_CASE("whoever changes an entry is told when a peer that tries it all the ti
       return !table.fast_register(
           kPd,
           {.stag = stag, .address = memory.data(), .length = memory.size(), .access = kAllRights},
-          driver);
+          driver.get());
     });
     until_done([&] {
-      const auto done = table.invalidate(kPd, kQp, stag, false, driver);
+      const auto done = table.invalidate(kPd, kQp, stag, false, driver.get());
       REQUIRE(done != StagTable::Invalidated::kRefused);
       return done == StagTable::Invalidated::kDone;
     });

@@ -36,12 +36,12 @@ TEST_CASE("who wants to invalidate is told when the last grant ends, not before 
   const auto at = address_of(region->address);
   auto first = table.acquire(remote_write(), stag_of(region), at, 8);
   auto second = table.acquire(remote_write(), stag_of(region), at + 8, 8);
-  CHECK(table.invalidate(kPd, kQp, stag_of(region), false, driver) == Invalidated::kPinned);
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), false, driver.get()) == Invalidated::kPinned);
   first->release();
   CHECK(driver->resumed == 0);
   second->release();
   CHECK(driver->resumed == 1);
-  CHECK(table.invalidate(kPd, kQp, stag_of(region), false, driver) == Invalidated::kDone);
+  CHECK(table.invalidate(kPd, kQp, stag_of(region), false, driver.get()) == Invalidated::kDone);
   CHECK(driver->resumed == 1);
 }
 

@@ -47,7 +47,8 @@ class StagTable {
   std::expected<Grant, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                             std::uint32_t length) {
     Grant out;
-    if (const auto ok = acquire(who, stag, to, length, out); !ok) return std::unexpected(ok.error());
+    const auto judged = acquire(who, stag, to, length, out);
+    if (!judged) return std::unexpected(judged.error());
     return out;
   }
 
@@ -71,18 +72,19 @@ class StagTable {
   /// `break_pins` is called (without the table's lock) while pins are left.
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
 
-  /// Whose stream is to be resumed when others have let go of an entry; may be nobody's.
-  using Waiter = std::weak_ptr<QpDriver>;
+  /// Whose stream is to be resumed when others have let go of an entry; nullptr: nobody's. Shared
+  /// in, if it waits.
+  using Waiter = QpDriver*;
   /// For kFastRegister and kBindWindow. Errc::kBusy: somebody still looks at the entry, if only to
   /// find it invalid; `waiter` is told when to try again. [VRB-35] [VRB-36]
-  std::error_code fast_register(PdId pd, const Registration& what, const Waiter& waiter = {});
-  std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, const Waiter& waiter = {});
+  std::error_code fast_register(PdId pd, const Registration& what, Waiter waiter = nullptr);
+  std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter = nullptr);
 
   enum class Invalidated : std::uint8_t { kDone, kPinned, kRefused };
   /// By STag, for a stream of `pd`/`qp`. kPinned: it is invalid from now on but somebody still
   /// uses a part; `waiter` is told when to call again, as a local one. Remote: a shared STag is
   /// refused. [RDMAP-58] [RDMAP-113] [VRB-34]
-  Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, const Waiter& waiter = {});
+  Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, Waiter waiter = nullptr);
 
   /// Windows bound to this QP become invalid with it. [VRB-4]
   void invalidate_windows_of(QpNum qp);
@@ -95,8 +97,8 @@ class StagTable {
   void insert(Region* region);
   void erase(const Region* region);
   void unbind(Region* window);
-  static bool is_pinned(Region& region, const Waiter& waiter);
-  std::error_code unbind_type_1(PdId pd, Region& window, const Waiter& waiter);
+  static bool is_pinned(Region& region, Waiter waiter);
+  std::error_code unbind_type_1(PdId pd, Region& window, Waiter waiter);
 
   const std::size_t capacity_;
   std::function<std::uint32_t()> random_;
