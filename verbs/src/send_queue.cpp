@@ -3,6 +3,7 @@
 #include "send_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "iwarp/bytes/place.hpp"
@@ -11,56 +12,47 @@ namespace iwarp::verbs {
 
 namespace {
 
-WcOpcode wc_opcode(WrOpcode opcode) {
-  switch (opcode) {
-    case WrOpcode::kSend:
-    case WrOpcode::kSendInvalidate:
-    case WrOpcode::kImmediate:
-      return WcOpcode::kSend;
-    case WrOpcode::kWrite:
-    case WrOpcode::kWriteImmediate:
-      return WcOpcode::kWrite;
-    case WrOpcode::kRead:
-    case WrOpcode::kReadInvalidate:
-      return WcOpcode::kRead;
-    case WrOpcode::kLocalInvalidate:
-      return WcOpcode::kLocalInvalidate;
-    case WrOpcode::kFastRegister:
-      return WcOpcode::kFastRegister;
-    case WrOpcode::kBindWindow:
-      return WcOpcode::kBindWindow;
-    case WrOpcode::kFetchAdd:
-      return WcOpcode::kFetchAdd;
-    case WrOpcode::kCmpSwap:
-      return WcOpcode::kCmpSwap;
-  }
-  return WcOpcode::kSend;
-}
+// What becomes of a request: the message that it is on the wire, without and with a solicited
+// event, and its completion. A local one is no message.
+struct Kind {
+  WrOpcode opcode;
+  rdmap::Opcode message;
+  rdmap::Opcode solicited;
+  WcOpcode completion;
+  bool local = false;
+};
 
-rdmap::Opcode message_opcode(WrOpcode opcode, bool solicited) {
-  using rdmap::Opcode;
-  switch (opcode) {
-    case WrOpcode::kWrite:
-    case WrOpcode::kWriteImmediate:
-      return Opcode::kWrite;
-    case WrOpcode::kImmediate:
-      return solicited ? Opcode::kImmediateSolicited : Opcode::kImmediate;
-    case WrOpcode::kFetchAdd:
-    case WrOpcode::kCmpSwap:
-      return Opcode::kAtomicRequest;
-    case WrOpcode::kSendInvalidate:
-      return solicited ? Opcode::kSendSolicitedInvalidate : Opcode::kSendInvalidate;
-    case WrOpcode::kRead:
-    case WrOpcode::kReadInvalidate:
-      return Opcode::kReadRequest;
-    default:
-      return solicited ? Opcode::kSendSolicited : Opcode::kSend;
-  }
-}
+using rdmap::Opcode;
+constexpr std::array kKinds{
+    Kind{WrOpcode::kSend, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
+    Kind{WrOpcode::kSendInvalidate, Opcode::kSendInvalidate, Opcode::kSendSolicitedInvalidate,
+         WcOpcode::kSend},
+    Kind{WrOpcode::kWrite, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
+    Kind{WrOpcode::kRead, Opcode::kReadRequest, Opcode::kReadRequest, WcOpcode::kRead},
+    Kind{WrOpcode::kReadInvalidate, Opcode::kReadRequest, Opcode::kReadRequest, WcOpcode::kRead},
+    Kind{WrOpcode::kLocalInvalidate, {}, {}, WcOpcode::kLocalInvalidate, true},
+    Kind{WrOpcode::kFastRegister, {}, {}, WcOpcode::kFastRegister, true},
+    Kind{WrOpcode::kBindWindow, {}, {}, WcOpcode::kBindWindow, true},
+    Kind{WrOpcode::kFetchAdd, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kFetchAdd},
+    Kind{WrOpcode::kCmpSwap, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kCmpSwap},
+    Kind{WrOpcode::kImmediate, Opcode::kImmediate, Opcode::kImmediateSolicited, WcOpcode::kSend},
+    // Of its Write; the Immediate behind it is a message of its own.
+    Kind{WrOpcode::kWriteImmediate, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
+};
 
-bool is_local(WrOpcode opcode) {
-  return opcode == WrOpcode::kLocalInvalidate || opcode == WrOpcode::kFastRegister ||
-         opcode == WrOpcode::kBindWindow;
+constexpr const Kind& kind(WrOpcode opcode) { return kKinds[static_cast<std::size_t>(opcode)]; }
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (kKinds[i].opcode != static_cast<WrOpcode>(i)) return false;
+  }
+  return true;
+}
+static_assert(in_order());
+
+Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
+  const Kind& row = kind(opcode);
+  return has(flags, SendFlags::kSolicited) ? row.solicited : row.message;
 }
 
 }  // namespace
@@ -71,7 +63,7 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   if (immediate_due_) {  // Nothing of ours comes between a Write and its Immediate.
     out.cookie = *std::exchange(immediate_due_, std::nullopt);
     const SendSlot& slot = ring_.slot(out.cookie);
-    out.opcode = message_opcode(WrOpcode::kImmediate, has(slot.flags, SendFlags::kSolicited));
+    out.opcode = message_opcode(WrOpcode::kImmediate, slot.flags);
     out.immediate = slot.immediate;
     return true;
   }
@@ -80,7 +72,7 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
     const auto sequence = started_;
     SendSlot& slot = ring_.slot(sequence);
     if (!may_start(slot, read_credit)) return false;
-    if (is_local(slot.opcode)) {
+    if (kind(slot.opcode).local) {
       // Takes effect before any later request executes. [VRB-49]
       const auto done = run_local(slot);
       if (done == Local::kWait) return false;
@@ -175,7 +167,7 @@ inline bool SendQueue::resolve(SendSlot& slot) {
 }
 
 inline void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
-  out.opcode = message_opcode(slot.opcode, has(slot.flags, SendFlags::kSolicited));
+  out.opcode = message_opcode(slot.opcode, slot.flags);
   out.length = slot.length;
   out.payload.clear();
   out.stag = slot.opcode == WrOpcode::kSendInvalidate ? slot.invalidate : slot.remote.rkey;
@@ -240,7 +232,7 @@ void SendQueue::response_done(SendSlot& slot) {
   finish(slot);
 }
 
-void SendQueue::finish(SendSlot& slot) {
+inline void SendQueue::finish(SendSlot& slot) {
   slot.stage = SendSlot::Stage::kDone;
   slot.grants.clear();
   retire();
@@ -265,16 +257,14 @@ inline bool SendQueue::invalidate_sink(SendSlot& slot) {
   return !waits_for_memory_;
 }
 
-void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
-  slot.stage = SendSlot::Stage::kDone;
-  slot.grants.clear();
+inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
   ring_.retired.store(sequence + 1);
   const bool failed = slot.status != WcStatus::kSuccess;
   // None for a successful unsignalled request, always one for an error. [VRB-39] [VRB-51]
   if (!failed && !qp_.init.signal_all && !has(slot.flags, SendFlags::kSignaled)) return;
   WorkCompletion wc{.wr_id = slot.wr_id,
                     .status = slot.status,
-                    .opcode = wc_opcode(slot.opcode),
+                    .opcode = kind(slot.opcode).completion,
                     .byte_len = slot.is_answered() ? slot.length : 0,
                     .qp_num = qp_.num};
   qp_.push(*qp_.init.send_cq, wc, failed, {.counter = &ring_.reaped, .value = sequence + 1});
@@ -291,6 +281,8 @@ void SendQueue::flush() {
     SendSlot& slot = ring_.slot(s);
     unfinished |= slot.stage != SendSlot::Stage::kDone;
     if (unfinished && slot.status == WcStatus::kSuccess) slot.status = WcStatus::kWrFlush;
+    slot.stage = SendSlot::Stage::kDone;
+    slot.grants.clear();
     complete(slot, s);
     started_ = std::max(started_, s + 1);
   }
