@@ -77,7 +77,8 @@ struct Deframer::State {
   std::size_t end = 0;    ///< behind the last octet received
 
   std::vector<Span> plan;  ///< never resized after construction
-  std::size_t plan_size = 0;
+  std::size_t plan_size = 0;  ///< 0: to be made anew
+  bool planned_ahead = false;
   std::vector<View> ulpdu;  ///< never resized after construction
   std::size_t ulpdu_pieces = 0;
 
@@ -107,7 +108,9 @@ Deframer& Deframer::operator=(Deframer&&) noexcept = default;
 
 std::span<const Span> Deframer::plan(bool read_ahead) {
   State& s = *state_;
+  if (s.plan_size != 0 && s.planned_ahead == read_ahead) return {s.plan.data(), s.plan_size};
   s.plan_size = 0;
+  s.planned_ahead = read_ahead;
   if (s.fault) return {};
   if (s.phase == Phase::kPlacing) {
     s.plan_placement(read_ahead);
@@ -152,6 +155,7 @@ std::size_t Deframer::feed(View octets) {
 bytes::Result<Step> Deframer::next(std::size_t want_prefix) {
   State& s = *state_;
   assert(want_prefix <= kMaxPrefix);
+  s.plan_size = 0;
   if (s.fault) return bytes::fault(*s.fault);  // [MPA-113]
   if (s.phase == Phase::kPlaced) return Step::kPlaced;
   if (s.phase == Phase::kUlpdu) return Step::kUlpdu;
@@ -187,10 +191,14 @@ void Deframer::place(std::size_t header_size, const bytes::Scatter& target) {
   }
   s.phase = Phase::kPlacing;
   s.places = true;
+  s.plan_size = 0;
 }
 
 void Deframer::abandon_placement() {
-  if (state_->phase == Phase::kPlacing) state_->placement.abandon();
+  State& s = *state_;
+  if (s.phase != Phase::kPlacing) return;
+  s.placement.abandon();
+  s.plan_size = 0;
 }
 
 // Each FPDU is given once. [DDP-11]
@@ -205,6 +213,7 @@ void Deframer::consume() {
   s.partial_given = false;
   s.ulpdu_pieces = 0;
   s.prefix = {};
+  s.plan_size = 0;
   s.read_length();
 }
 
