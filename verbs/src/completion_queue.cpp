@@ -49,12 +49,13 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
     const std::lock_guard lock(mutex_);
     const auto room = std::min(out.size(), ring_->size());
     for (; n < room; ++n) {
+      const Entry& oldest = ring_->front();
       const bool apart = flushed == Flushed::kApart && n != 0;
-      if (apart && flushed_behind_success(out[n - 1], (*ring_)[n].wc)) break;
-      out[n] = (*ring_)[n].wc;
-      (*ring_)[n].reap();
+      if (apart && flushed_behind_success(out[n - 1], oldest.wc)) break;
+      out[n] = oldest.wc;
+      oldest.reap();
+      ring_->pop_front();
     }
-    ring_->erase_begin(n);
     size_.store(ring_->size(), std::memory_order_release);
     // Who gets less than it asked for may take the queue for empty, and sleep.
     fire = n < room && armed_ != Armed::kNo;

@@ -67,7 +67,7 @@ Result<void> InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
     return fault(ddp::kUntaggedNoBuffer);
   }
   if (!resolve_receive()) {
-    complete_receive({.status = WcStatus::kLocalProtection, .opcode = WcOpcode::kRecv});
+    fail_receive(WcStatus::kLocalProtection);
     return fault(ddp::kDdpCatastrophic);
   }
   for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
@@ -75,24 +75,26 @@ Result<void> InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
 }
 
 inline bool InboundSide::take_receive() {
-  receive_ = qp_.init.srq != nullptr ? take_shared() : rq_.take();
-  return receive_.has_value();
+  has_receive_ = qp_.init.srq != nullptr ? take_shared() : rq_.take(receive_);
+  return has_receive_;
 }
 
-std::optional<PostedReceive> InboundSide::take_shared() {
+bool InboundSide::take_shared() {
   SharedReceiveQueue& srq = *qp_.init.srq;
   // A peer that eats the shared receives is stopped at its queue pair's cap. [SEC-22]
   const auto cap = srq.limits().per_qp;
   const auto above_cap = [&] { return cap != 0 && shared_taken_ - shared_reaped_.value() >= cap; };
   if (above_cap()) {
-    if (!hold_on_empty_) return std::nullopt;
+    if (!hold_on_empty_) return false;
     shared_reaped_.await(qp_.own_driver()->weak_from_this());
-    if (above_cap()) return std::nullopt;
+    if (above_cap()) return false;
   }
-  auto out = srq.take();
-  if (!out && hold_on_empty_) out = srq.take_or_await(qp_.own_driver()->weak_from_this());
-  if (out) ++shared_taken_;
-  return out;
+  bool taken = srq.take(receive_);
+  if (!taken && hold_on_empty_) {
+    taken = srq.take_or_await(qp_.own_driver()->weak_from_this(), receive_);
+  }
+  if (taken) ++shared_taken_;
+  return taken;
 }
 
 inline bool InboundSide::resolve_receive() {
@@ -101,7 +103,7 @@ inline bool InboundSide::resolve_receive() {
                           .remote = false,
                           .need = Access::kLocalWrite};
   receive_grants_.clear();
-  for (const Sge& sge : receive_->sgl) {
+  for (const Sge& sge : receive_.sgl) {
     if (sge.length == 0) continue;
     Grant& grant = receive_grants_.emplace_back();
     const auto at = virtual_address(sge.address);
@@ -113,7 +115,7 @@ inline bool InboundSide::resolve_receive() {
 Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send) {
   receive_grants_.clear();
   octets_placed_ += send.length;
-  const WorkCompletion wc{
+  WorkCompletion wc{
       .status = WcStatus::kSuccess,
       .opcode = rdmap::is_immediate(send.opcode) ? WcOpcode::kRecvImmediate : WcOpcode::kRecv,
       .byte_len = send.length,
@@ -137,7 +139,7 @@ Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send) {
 
 bool InboundSide::finish_invalidate() {
   if (!invalidating_) return true;
-  const WorkCompletion wc = *invalidating_;
+  WorkCompletion wc = *invalidating_;
   // The STag is dead since the Send came; what is left is that nobody holds its memory. [SEC-14]
   const auto done =
       qp_.stags.invalidate(qp_.init.pd, qp_.num, wc.invalidated_stag, false, qp_.own_driver());
@@ -148,7 +150,9 @@ bool InboundSide::finish_invalidate() {
 }
 
 void InboundSide::fail_receive(WcStatus status) {
-  if (receive_) complete_receive({.status = status, .opcode = WcOpcode::kRecv});
+  if (!has_receive_) return;
+  WorkCompletion wc{.status = status, .opcode = WcOpcode::kRecv};
+  complete_receive(wc);
 }
 
 void InboundSide::flush() {
@@ -170,10 +174,10 @@ bool InboundSide::revoke(const Region& region) {
   return true;
 }
 
-void InboundSide::complete_receive(WorkCompletion wc) {
-  wc.wr_id = receive_->wr_id;
+void InboundSide::complete_receive(WorkCompletion& wc) {
+  wc.wr_id = receive_.wr_id;
   wc.qp_num = qp_.num;
-  receive_.reset();
+  has_receive_ = false;
   receive_grants_.clear();
   const CompletionQueue::Reaped reaped =
       qp_.init.srq != nullptr

@@ -49,13 +49,14 @@ class InboundSide {
   std::expected<void, AccessError> acquire(Access right, Stag stag, rdmap::TaggedOffset to,
                                            std::uint32_t length, Grant& out) const;
   bool take_receive();
-  std::optional<PostedReceive> take_shared();
+  bool take_shared();
   bool resolve_receive();
-  void complete_receive(WorkCompletion wc);
+  void complete_receive(WorkCompletion& wc);
 
   QpShared& qp_;
   ReceiveQueue rq_;
-  std::optional<PostedReceive> receive_;  ///< taken for the Send that arrives now
+  PostedReceive receive_;  ///< taken for the Send that arrives now, if there is one
+  bool has_receive_ = false;
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
   /// The receive of a Send with Invalidate whose memory others still let go of.
   std::optional<WorkCompletion> invalidating_;

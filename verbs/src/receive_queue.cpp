@@ -27,13 +27,13 @@ std::error_code ReceiveQueue::post(const RecvWr& wr) {
   return {};
 }
 
-std::optional<PostedReceive> ReceiveQueue::take() {
+bool ReceiveQueue::take(PostedReceive& out) {
   const std::lock_guard lock(mutex_);
-  if (ring_->empty()) return std::nullopt;
-  std::optional<PostedReceive> out(ring_->front());
+  if (ring_->empty()) return false;
+  out = ring_->front();
   ring_->pop_front();
   ++taken_;
-  return out;
+  return true;
 }
 
 std::size_t ReceiveQueue::size() const {
@@ -56,10 +56,9 @@ std::error_code SharedReceiveQueue::post_recv(const RecvWr& wr) {
   return {};
 }
 
-std::optional<PostedReceive> SharedReceiveQueue::take_or_await(
-    const std::weak_ptr<QpDriver>& driver) {
+bool SharedReceiveQueue::take_or_await(const std::weak_ptr<QpDriver>& driver, PostedReceive& out) {
   waiters_.add(driver);
-  return take();
+  return take(out);
 }
 
 std::error_code SharedReceiveQueue::arm_limit(std::size_t limit) {
@@ -68,14 +67,14 @@ std::error_code SharedReceiveQueue::arm_limit(std::size_t limit) {
   return {};
 }
 
-std::optional<PostedReceive> SharedReceiveQueue::take() {
-  auto out = queue_.take();
+bool SharedReceiveQueue::take(PostedReceive& out) {
+  const bool taken = queue_.take(out);
   const auto limit = armed_limit_.load();
   if (limit != 0 && queue_.size() < limit) {
     auto expected = limit;
     if (armed_limit_.compare_exchange_strong(expected, 0) && limit_reached_) limit_reached_(*this);
   }
-  return out;
+  return taken;
 }
 
 }  // namespace iwarp::verbs

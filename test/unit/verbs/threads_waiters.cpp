@@ -59,7 +59,8 @@ TEST_CASE("whoever finds no shared receive is told of the next") {
   });
   for (int taken = 0; taken < kWaits;) {
     const int before = driver->resumed;
-    if (srq.take_or_await(driver)) {
+    PostedReceive receive;
+    if (srq.take_or_await(driver, receive)) {
       ++taken;
     } else {
       driver->resumed.wait(before);

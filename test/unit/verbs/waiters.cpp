@@ -48,12 +48,14 @@ TEST_CASE("who wants to invalidate is told when the last grant ends, not before 
 TEST_CASE("who waits for a shared receive is told when one is posted [VRB-19]") {
   SharedReceiveQueue srq(kPd, {.max_wr = 4, .max_sge = 1}, nullptr);
   const auto driver = std::make_shared<CountingDriver>();
-  CHECK_FALSE(srq.take_or_await(driver));
+  PostedReceive receive;
+  CHECK_FALSE(srq.take_or_await(driver, receive));
   CHECK(srq.post_recv({.wr_id = 1, .sgl = std::array<Sge, 2>{}}) == Errc::kTooManySge);
   CHECK(driver->resumed == 0);
   CHECK(!srq.post_recv({.wr_id = 1, .sgl = {}}));
   CHECK(driver->resumed == 1);
-  CHECK(srq.take_or_await(driver)->wr_id == 1);
+  CHECK(srq.take_or_await(driver, receive));
+  CHECK(receive.wr_id == 1);
 }
 
 TEST_CASE("who waits for completions to be polled is told when they are [SEC-22]") {

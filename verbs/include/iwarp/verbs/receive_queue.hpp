@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/verbs/errors.hpp"
@@ -32,7 +31,8 @@ class ReceiveQueue {
   ~ReceiveQueue();
 
   std::error_code post(const RecvWr& wr);
-  std::optional<PostedReceive> take();
+  /// The oldest into `out`. False: there is none.
+  bool take(PostedReceive& out);
   std::size_t size() const;
   std::size_t max_wr() const { return max_wr_; }
   std::size_t max_sge() const { return max_sge_; }
@@ -84,9 +84,9 @@ class SharedReceiveQueue {
   std::size_t size() const { return queue_.size(); }
 
   // For queue pairs
-  std::optional<PostedReceive> take();
+  bool take(PostedReceive& out);
   /// The same; `driver` is told of the next that is posted, once.
-  std::optional<PostedReceive> take_or_await(const std::weak_ptr<QpDriver>& driver);
+  bool take_or_await(const std::weak_ptr<QpDriver>& driver, PostedReceive& out);
   void attach() { attached_.fetch_add(1); }
   void detach() { attached_.fetch_sub(1); }
   std::uint32_t attached() const { return attached_.load(); }
