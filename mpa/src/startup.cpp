@@ -184,11 +184,6 @@ bool Startup::reject(bytes::View private_data) {
 }
 
 // A responder has nothing to say before the ULP accepts or rejects a valid Request. [MPA-83]
-bytes::View Startup::transmit() const {
-  if (state_ == StartupState::kFailed) return {};  // no Reply to a malformed Request [MPA-84]
-  return bytes::View(out_).subspan(out_sent_);
-}
-
 void Startup::transmitted(std::size_t n) { out_sent_ += std::min(n, out_.size() - out_sent_); }
 
 std::optional<TimePoint> Startup::timeout() const { return deadline_; }

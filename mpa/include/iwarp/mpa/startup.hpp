@@ -42,7 +42,10 @@ class Startup {
   bool reject(bytes::View private_data);
 
   /// Octets to send, valid until the next non-const call; then transmitted(n).
-  bytes::View transmit() const;
+  bytes::View transmit() const {
+    if (state_ == StartupState::kFailed) return {};  // no Reply to a malformed Request [MPA-84]
+    return bytes::View(out_).subspan(out_sent_);
+  }
   void transmitted(std::size_t n);
 
   std::optional<TimePoint> timeout() const;
