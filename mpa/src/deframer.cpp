@@ -76,7 +76,7 @@ struct Deframer::State {
   std::size_t begin = 0;  ///< first octet of the FPDU at the front; while placing, its trailer
   std::size_t end = 0;    ///< behind the last octet received
 
-  std::vector<Span> plan;  ///< never resized after construction
+  std::vector<Span> plan;     ///< never resized after construction
   std::size_t plan_size = 0;  ///< 0: to be made anew
   bool planned_ahead = false;
   std::vector<View> ulpdu;  ///< never resized after construction

@@ -141,7 +141,8 @@ bool Framer::room(std::size_t header_size, std::size_t payload_size, PayloadMode
   const State& s = *state_;
   const std::size_t ulpdu = header_size + payload_size;
   const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
-  const std::size_t octets = header_size + overhead(ulpdu, s.options.markers) + (copied ? payload_size : 0);
+  const std::size_t octets =
+      header_size + overhead(ulpdu, s.options.markers) + (copied ? payload_size : 0);
   return s.records.size() < s.max_fpdus && octets <= s.ring_size - s.ring_used &&
          piece_bound(ulpdu, s.options.markers) <= s.max_pieces - (s.last_piece - s.first_piece);
 }
