@@ -59,6 +59,9 @@ void add_common_options(cli::Command& command, CommonOptions& options) {
                  "When connecting, wait so long behind the peer's Reply. 100 helps where siw of an "
                  "unrepaired Linux kernel is the server and now and then a connection hangs at "
                  "once");
+  command.number("--gather-delay", "US", options.gather_delay_us, {0, 1000},
+                 "Small requests posted one by one leave together while their program has not "
+                 "polled for those before, and wait so long at most; 0: each leaves at once");
   command
       .text("-C,--congestion", "NAME", options.congestion,
             "TCP's congestion control, by the name that the system has for it, such as cubic; the "
@@ -81,6 +84,7 @@ verbs::ConnectionOptions connection_options(const CommonOptions& options) {
   out.startup.rtr = rtr_kind(options.rtr);
   out.startup.extensions = options.extensions == "auto";
   out.first_fpdu_delay = std::chrono::milliseconds(options.first_fpdu_delay_ms);
+  out.gather_delay = std::chrono::microseconds(options.gather_delay_us);
   out.max_ulpdu = parse_fpdu(options.fpdu).value_or(0);
   out.placement =
       options.placement == "direct" ? verbs::Placement::kDirect : verbs::Placement::kVerified;

@@ -21,12 +21,13 @@ struct CommonOptions {
   std::string placement = "verified";
   std::string extensions = "auto";
   unsigned first_fpdu_delay_ms = 0;
+  unsigned gather_delay_us = 50;
   std::string congestion;  ///< empty: the system's
   std::string trace;       ///< capture file; empty: none
 };
 
 /// Adds --mpa-rev, --crc, --markers, --rtr, --fpdu, --placement, --extensions, --first-fpdu-delay,
-/// --congestion and --trace to a command.
+/// --gather-delay, --congestion and --trace to a command.
 void add_common_options(cli::Command& command, CommonOptions& options);
 
 /// What they mean for a connection. UsageError: they contradict each other.

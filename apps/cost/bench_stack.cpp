@@ -40,7 +40,7 @@ class End final : public verbs::QpDriver {
                             .access = Access::kLocalWrite | Access::kRemoteWrite});
   }
 
-  void posted() override {}
+  bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override {}
   void resume_soon() override {}
   void disconnect() override {}

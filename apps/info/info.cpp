@@ -40,6 +40,7 @@ Json defaults() {
           {"placement", "verified"},
           {"extensions", startup.extensions ? "auto" : "off"},
           {"first_fpdu_delay_s", seconds(connection.first_fpdu_delay)},
+          {"gather_delay_s", seconds(connection.gather_delay)},
           {"fall_back_to_revision_1", net::ConnectOptions().fall_back_to_revision_1},
           {"ird", startup.ird},
           {"ord", startup.ord},

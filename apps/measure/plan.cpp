@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxQps = 1024;
 constexpr std::uint64_t kMaxMemory = 256 << 20;
 constexpr std::uint64_t kMaxMessages = 128 << 10;  // under way at a time
 constexpr std::chrono::hours kMaxDuration{1};
-constexpr int kVersion = 2;  // of the exchange between client and server
+constexpr int kVersion = 3;  // of the exchange between client and server
 
 constexpr std::array kTests{
     Test{"write-bw", Operation::kWrite, Shape::kStream, "RDMA Writes, throughput"},
@@ -72,6 +72,7 @@ void validate_connection(const CommonOptions& o) {
   check_word("--placement", o.placement, std::array<std::string_view, 2>{"verified", "direct"});
   check_word("--extensions", o.extensions, std::array<std::string_view, 2>{"auto", "off"});
   check_range("--first-fpdu-delay", o.first_fpdu_delay_ms, 0, 4000);
+  check_range("--gather-delay", o.gather_delay_us, 0, 1000);
   if (!o.congestion.empty()) {
     const auto fault = congestion_fault(o.congestion);
     if (!fault.empty()) throw UsageError("--congestion: " + fault);
@@ -151,6 +152,7 @@ Json connection_json(const CommonOptions& o) {
           {"placement", o.placement},
           {"extensions", o.extensions},
           {"first_fpdu_delay_ms", o.first_fpdu_delay_ms},
+          {"gather_delay_us", o.gather_delay_us},
           {"congestion", o.congestion}};
 }
 
@@ -164,6 +166,7 @@ CommonOptions connection_from(const Json& json) {
   json.at("placement").get_to(o.placement);
   json.at("extensions").get_to(o.extensions);
   json.at("first_fpdu_delay_ms").get_to(o.first_fpdu_delay_ms);
+  json.at("gather_delay_us").get_to(o.gather_delay_us);
   json.at("congestion").get_to(o.congestion);
   return o;
 }

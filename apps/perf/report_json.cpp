@@ -65,6 +65,7 @@ Json options_json(const Report& report) {
           {"placement", c.placement},
           {"extensions", c.extensions},
           {"first_fpdu_delay_ms", c.first_fpdu_delay_ms},
+          {"gather_delay_us", c.gather_delay_us},
           {"congestion", c.congestion},
           {"trace", c.trace},
           {"server", report.server.empty() ? "self" : report.server}};

@@ -119,6 +119,7 @@ Environment environment(const cli::Given& given, const RunOptions& options) {
   add("--placement", "IWARP_PLACEMENT", common.placement);
   add("--extensions", "IWARP_EXTENSIONS", common.extensions);
   add("--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", std::to_string(common.first_fpdu_delay_ms));
+  add("--gather-delay", "IWARP_GATHER_DELAY", std::to_string(common.gather_delay_us));
   add("--congestion", "IWARP_CONGESTION", common.congestion);
   add("--trace", "IWARP_TRACE", common.trace);
   add("--port-range", "IWARP_PORT_RANGE", options.port_range);

@@ -11,7 +11,7 @@ import time
 from support import IWARP, PATIENCE, Case, Server, main, run, start
 
 CONNECTION_OPTIONS = ("--mpa-rev", "--crc", "--markers", "--rtr", "--fpdu", "--placement",
-                      "--extensions", "--first-fpdu-delay", "--congestion", "--trace")
+                      "--extensions", "--first-fpdu-delay", "--gather-delay", "--congestion", "--trace")
 
 class OldServer:
     """Closes each connection when its Request has come, as those do that know no revision 2."""

@@ -166,7 +166,7 @@ class Perf(Case):
             "depth": 128, "qps": 1, "list": 16, "duration": 0.2, "warm_up": 0.05, "interval": 0.1,
             "waiting": "poll", "check": False, "mpa_rev": "2", "crc": "off", "markers": False,
             "rtr": "none", "fpdu": "emss", "placement": "verified", "extensions": "auto",
-            "first_fpdu_delay_ms": 0, "congestion": "", "trace": "", "server": "self"})
+            "first_fpdu_delay_ms": 0, "gather_delay_us": 50, "congestion": "", "trace": "", "server": "self"})
         self.assertEqual(sum(one["messages"] for one in report["intervals"]), report["messages"])
         self.assertEqual(list(report["intervals"][0]),
                          ["from", "to", "octets", "messages", "bytes_per_second", "bits_per_second",
@@ -284,17 +284,17 @@ class Perf(Case):
             self.assertNotIn("throughput", out)  # lines of intervals, but no result
 
     def test_a_hostile_client_is_told_and_forgotten(self):
-        plan = ('{"iwarp_perf":2,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'
+        plan = ('{"iwarp_perf":3,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'
                 '"duration_ms":100,"warm_up_ms":0,"waiting":"event","check":false,"connection":{'
                 '"mpa_rev":"2","crc":"%s","markers":false,"rtr":"none","fpdu":"emss",'
                 '"placement":"verified","extensions":"auto","first_fpdu_delay_ms":0,'
-                '"congestion":""},"counted":{"messages":%s,"read":0,"cpus":"same","crc_kernel":""}}\n')
+                '"gather_delay_us":50,"congestion":""},"counted":{"messages":%s,"read":0,"cpus":"same","crc_kernel":""}}\n')
         with Server("perf", "--server") as server:
             for line, answer in (("GET / HTTP/1.1\r\n", "does not speak as iwarp perf does"),
                                  ("[" * 100000 + "\n", "does not speak as iwarp perf does"),
                                  ("{}\n", "does not speak as iwarp perf does"),
                                  ('{"iwarp_perf":1}\n', "different versions"),
-                                 ('{"iwarp_perf":2,"test":"x"}\n', "there is no such test"),
+                                 ('{"iwarp_perf":3,"test":"x"}\n', "there is no such test"),
                                  (plan % ("99999999999", "on", 0), "--size 99999999999"),
                                  (plan % ("-1", "on", 0), "--size"),
                                  (plan % ("0", "on", 0), "--size 0: takes 1 to 64M"),

@@ -41,13 +41,14 @@ class Environment(Run):
         given = self.variables(
             "--crc", "off", "--markers", "--mpa-rev", "1", "--rtr", "none", "--fpdu", "4K",
             "--placement", "direct", "--extensions", "off", "--congestion", "reno",
-            "--first-fpdu-delay", "100", "--trace", "a %p.pcap", "--port-range", "20000-20999", "--oob", "off", "--receive-hold", "7",
+            "--first-fpdu-delay", "100", "--gather-delay", "0", "--trace", "a %p.pcap", "--port-range", "20000-20999", "--oob", "off", "--receive-hold", "7",
             "--log", "connections")
         del given["LD_PRELOAD"]
         self.assertEqual(given, {
             "IWARP_CRC": "off", "IWARP_MARKERS": "on", "IWARP_MPA_REV": "1", "IWARP_RTR": "none",
             "IWARP_FPDU": "4096", "IWARP_PLACEMENT": "direct", "IWARP_EXTENSIONS": "off",
-            "IWARP_CONGESTION": "reno", "IWARP_FIRST_FPDU_DELAY": "100", "IWARP_TRACE": "a %p.pcap",
+            "IWARP_CONGESTION": "reno", "IWARP_FIRST_FPDU_DELAY": "100", "IWARP_GATHER_DELAY": "0",
+            "IWARP_TRACE": "a %p.pcap",
             "IWARP_PORT_RANGE": "20000-20999", "IWARP_OOB": "off", "IWARP_RECEIVE_HOLD": "7",
             "IWARP_LOG": "connections"})
         self.assertEqual(self.variables("--quiet")["IWARP_LOG"], "off")

@@ -43,7 +43,7 @@ class End final : public verbs::QpDriver {
   }
 
   // verbs::QpDriver
-  void posted() override {}
+  bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { connection->resume(now); }
   void resume_soon() override { resume_due = true; }
   void disconnect() override { connection->disconnect(now); }

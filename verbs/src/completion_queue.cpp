@@ -34,8 +34,14 @@ CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> not
 
 CompletionQueue::~CompletionQueue() = default;
 
+// What two threads count at a time may be one, which is as good.
+inline void CompletionQueue::count_emptied() {
+  emptied_.store(emptied_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 std::size_t CompletionQueue::poll(std::span<WorkCompletion> out, Flushed flushed) {
   if (size_.load(std::memory_order_acquire) == 0) {
+    count_emptied();
     if (auto* progress = progress_.load()) progress->make_progress();
   }
   return take(out, flushed);
@@ -57,6 +63,7 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
       ring_->pop_front();
     }
     size_.store(ring_->size(), std::memory_order_release);
+    if (ring_->empty()) count_emptied();
     // Who gets less than it asked for may take the queue for empty, and sleep.
     fire = n < room && armed_ != Armed::kNo;
     if (fire) armed_ = Armed::kNo;

@@ -38,6 +38,9 @@ std::error_code check_read(const SendWr& wr) {
   return {};
 }
 
+// Payload of a request that may wait for others, in octets.
+constexpr std::uint64_t kSmall = 4096;
+
 void copy_inline(const SendWr& wr, std::byte* to) {
   for (const Sge& sge : wr.sgl) {
     if (sge.length != 0) std::memcpy(to, sge.address, sge.length);
@@ -57,12 +60,15 @@ struct QueuePair::Impl {
   QpShared qp;
   SendRing ring;
   StreamPort port;
+  std::uint32_t seen_emptied = UINT32_MAX;  ///< of both completion queues, at the last post
 
   std::error_code check(const SendWr& wr) const;
   std::error_code make_room(std::size_t count, bool with_inline);
   void enqueue(const SendWr& wr);
+  /// Of the last `count` requests. Under qp.post.
+  Doorbell doorbell(std::size_t count);
   /// Tells the driver of new work; without one, does what the state wants.
-  void work_posted(QpDriver* driver) { driver != nullptr ? driver->posted() : port.flush_posted(); }
+  void work_posted(QpDriver* driver, Doorbell doorbell);
   void drop_failed() const;
 };
 
@@ -99,6 +105,7 @@ std::error_code QueuePair::post_send(const SendWr& wr) {
 std::error_code QueuePair::post_send(std::span<const SendWr> wrs, std::size_t& posted) {
   std::error_code error;
   std::shared_ptr<QpDriver> driver;
+  Doorbell doorbell{};
   posted = 0;
   {
     const std::lock_guard lock(impl_->qp.post);
@@ -110,13 +117,15 @@ std::error_code QueuePair::post_send(std::span<const SendWr> wrs, std::size_t& p
       ++posted;
     }
     driver = impl_->qp.driver;
+    doorbell = impl_->doorbell(posted);
   }
-  if (posted != 0) impl_->work_posted(driver.get());
+  if (posted != 0) impl_->work_posted(driver.get(), doorbell);
   return error;
 }
 
 std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
   std::shared_ptr<QpDriver> driver;
+  Doorbell doorbell{};
   {
     const std::lock_guard lock(impl_->qp.post);
     bool with_inline = false;
@@ -127,9 +136,29 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
     if (const auto error = impl_->make_room(wrs.size(), with_inline)) return error;
     for (const SendWr& wr : wrs) impl_->enqueue(wr);
     driver = impl_->qp.driver;
+    doorbell = impl_->doorbell(wrs.size());
   }
-  if (!wrs.empty()) impl_->work_posted(driver.get());
+  if (!wrs.empty()) impl_->work_posted(driver.get(), doorbell);
   return {};
+}
+
+// A list has been gathered by the program. A request with a large payload is worth its own system
+// call.
+inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
+  const auto emptied = qp.init.send_cq->times_emptied() + qp.init.recv_cq->times_emptied();
+  const bool is_behind = std::exchange(seen_emptied, emptied) == emptied;
+  if (!is_behind || count != 1) return Doorbell::kNow;
+  const auto last = ring.posted.load(std::memory_order_relaxed) - 1;
+  return ring.slot(last).length <= kSmall ? Doorbell::kMayWait : Doorbell::kNow;
+}
+
+inline void QueuePair::Impl::work_posted(QpDriver* driver, Doorbell doorbell) {
+  if (driver == nullptr) {
+    port.flush_posted();
+  } else if (driver->posted(doorbell)) {
+    qp.init.send_cq->let_posts_wait();
+    qp.init.recv_cq->let_posts_wait();
+  }
 }
 
 inline std::error_code QueuePair::Impl::check(const SendWr& wr) const {

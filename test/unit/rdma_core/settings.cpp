@@ -57,6 +57,7 @@ TEST_CASE("each variable sets what its name says") {
                                      {"IWARP_EXTENSIONS", "off"},
                                      {"IWARP_CONGESTION", "cubic"},
                                      {"IWARP_FIRST_FPDU_DELAY", "100"},
+                                     {"IWARP_GATHER_DELAY", "20"},
                                      {"IWARP_RECEIVE_HOLD", "0"},
                                      {"IWARP_PORT_RANGE", "20000-20999"},
                                      {"IWARP_OOB", "on"},
@@ -72,6 +73,7 @@ TEST_CASE("each variable sets what its name says") {
   CHECK_FALSE(s.connection.startup.extensions);
   CHECK(s.congestion == "cubic");
   CHECK(s.connection.first_fpdu_delay == std::chrono::milliseconds(100));
+  CHECK(s.connection.gather_delay == std::chrono::microseconds(20));
   CHECK(s.connection.receive_hold == std::chrono::milliseconds(0));
   REQUIRE(s.ports);
   CHECK(*s.ports == std::pair<std::uint16_t, std::uint16_t>(20000, 20999));
@@ -104,6 +106,7 @@ TEST_CASE("nonsense is named with its variable and its value, and changes nothin
       {"IWARP_EXTENSIONS", "on"},
       {"IWARP_CONGESTION", "a_name_that_is_too_long"},
       {"IWARP_FIRST_FPDU_DELAY", "4001"},
+      {"IWARP_GATHER_DELAY", "1001"},
       {"IWARP_RECEIVE_HOLD", "-1"},
       {"IWARP_RECEIVE_HOLD", "10s"},
       {"IWARP_PORT_RANGE", "20000"},

@@ -10,7 +10,7 @@
 namespace iwarp::verbs {
 
 struct CountingDriver final : QpDriver {
-  void posted() override {}
+  bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override {}
   void resume_soon() override {
     resumed.fetch_add(1);

@@ -34,6 +34,7 @@ void CqFeed::make_progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // Another thread polls this queue, and drives.
   if (!lock || connections_.empty()) return;
+  if (queue_->take_waiting_posts()) flush_posts();
   if (spare_polls_ != 0) {
     --spare_polls_;
     return;
@@ -55,6 +56,10 @@ void CqFeed::make_progress() {
     if (!connection->is_plain()) connection->poll(false);
   }
   forget_ended();
+}
+
+void CqFeed::flush_posts() {
+  for (const auto& connection : connections_) connection->flush_posts();
 }
 
 void CqFeed::poll_all(bool frequent) {
@@ -81,6 +86,7 @@ bool CqFeed::polled_often() {
 void CqFeed::armed() {
   armed_.store(true, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
+  if (queue_->take_waiting_posts()) flush_posts();
   if (mode_.load(std::memory_order_relaxed) == DriveMode::kPoller) let_go();
 }
 

@@ -60,6 +60,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
  private:
   using Clock = std::chrono::steady_clock;
 
+  void flush_posts();
   void poll_all(bool frequent);
   bool serve_ready(bool slept);
   bool has_set();

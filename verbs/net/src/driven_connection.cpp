@@ -8,6 +8,7 @@
 #include <cassert>
 
 #include "driven_active.hpp"
+#include "gather_timer.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "lingering_close.hpp"
 #include "sockets.hpp"
@@ -34,6 +35,7 @@ DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, 
       local_(local_address(setup.socket.get())),
       peer_(peer_address(setup.socket.get())),
       watched_(setup.socket.get(), *this),
+      gathered_(setup.options.gather_delay),
       qp_(setup.qp) {}
 
 DrivenConnection::~DrivenConnection() = default;
@@ -94,6 +96,28 @@ std::error_code DrivenConnection::reject(bytes::View private_data) {
   }
   run(false);
   return out;
+}
+
+bool DrivenConnection::posted(verbs::Doorbell doorbell) {
+  const bool waits = doorbell == verbs::Doorbell::kMayWait && gathered_.is_on() &&
+                     gathered_.hold_back(GatheredPosts::Clock::now());
+  if (!waits) {
+    kick(kTransmit);
+  } else if (!in_gather_timer_.load(std::memory_order_relaxed) &&
+             !in_gather_timer_.exchange(true)) {
+    worker_.gather_timer().add(shared());
+  }
+  return waits;
+}
+
+bool DrivenConnection::flush_late_posts(GatheredPosts::Clock::time_point now) {
+  if (gathered_.any() && now >= gathered_.due()) kick(kTransmit, true);
+  return gathered_.take_used();
+}
+
+bool DrivenConnection::leave_gather_timer() {
+  in_gather_timer_.store(false);
+  return !gathered_.any() || in_gather_timer_.exchange(true);
 }
 
 void DrivenConnection::receive_posted() {

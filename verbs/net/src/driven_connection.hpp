@@ -17,6 +17,7 @@
 
 #include "drive_lock.hpp"
 #include "drive_mode.hpp"
+#include "gathered_posts.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/verbs/connection.hpp"
 #include "socket_set.hpp"
@@ -76,7 +77,7 @@ class DrivenConnection final : public verbs::QpDriver {
   std::error_code reject(bytes::View private_data);
 
   // QpDriver: never waits.
-  void posted() override { kick(kTransmit); }
+  bool posted(verbs::Doorbell doorbell) override;
   void receive_posted() override;
   void resume_soon() override;
   void disconnect() override { kick(kDisconnect); }
@@ -105,6 +106,17 @@ class DrivenConnection final : public verbs::QpDriver {
   }
   /// The socket buffer is full.
   bool is_blocked() const { return is_blocked_.load(std::memory_order_relaxed); }
+
+  // Posts that wait to leave together.
+  /// The program polls, or is about to sleep.
+  void flush_posts() {
+    if (gathered_.any()) kick(kTransmit);
+  }
+  const GatheredPosts& gathered() const { return gathered_; }
+  // For GatherTimer: true if any have waited since the last call.
+  bool flush_late_posts(GatheredPosts::Clock::time_point now);
+  /// False: one waits again, so it has to stay.
+  bool leave_gather_timer();
 
   /// The region is invalid: returns when no octet of it can be touched here.
   void revoke(const verbs::Region& region);
@@ -191,6 +203,8 @@ class DrivenConnection final : public verbs::QpDriver {
   std::atomic<std::uint32_t> arrivals_{0};  ///< calls that brought octets
   std::atomic<bool> unwatched_{false};      ///< a set could not take the socket
   WatchedSocket watched_;
+  GatheredPosts gathered_;
+  std::atomic<bool> in_gather_timer_{false};
   verbs::QueuePair* qp_;
   std::unique_ptr<Active> active_;
   verbs::Counters final_;

@@ -112,6 +112,7 @@ bool DrivenConnection::transmit() {
   Pieces pieces;
   for (std::size_t done = 0; !a.write_blocked && a.core.may_have_output();) {
     const auto now = mpa::Clock::now();
+    gathered_.leave();
     const auto plan = a.core.transmit_plan(kPieces, now);
     if (plan.empty()) return false;
     if (done >= kTurn) return true;
@@ -134,6 +135,7 @@ bool DrivenConnection::transmit() {
       return false;
     }
     const auto size = static_cast<std::size_t>(n);
+    gathered_.left(now);
     a.core.transmitted(size, now);
     done += size;
     if (size < octets) a.write_blocked = true;  // What the socket buffer had room for.

@@ -5,9 +5,12 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "gather_timer.hpp"
+
 namespace iwarp::net {
 
-Worker::Worker(std::chrono::microseconds busy_poll) : busy_poll_(busy_poll) {
+Worker::Worker(std::chrono::microseconds busy_poll)
+    : busy_poll_(busy_poll), gather_timer_(std::make_unique<GatherTimer>(*this)) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

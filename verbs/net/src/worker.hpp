@@ -6,12 +6,15 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <utility>
 
 namespace iwarp::net {
 
 namespace asio = boost::asio;
+
+class GatherTimer;
 
 class Worker {
  public:
@@ -24,6 +27,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   asio::io_context& context() { return context_; }
+  GatherTimer& gather_timer() { return *gather_timer_; }
   template <typename Function>
   void post(Function&& function) {
     asio::post(context_, std::forward<Function>(function));
@@ -37,6 +41,7 @@ class Worker {
   const std::chrono::microseconds busy_poll_;
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  std::unique_ptr<GatherTimer> gather_timer_;
   std::thread thread_;
 };
 

@@ -16,6 +16,7 @@ namespace {
 constexpr unsigned kMinFpdu = 128;
 constexpr unsigned kMaxFpdu = 64768;
 constexpr unsigned kMaxDelay = 4000;
+constexpr unsigned kMaxGatherDelay = 1000;
 constexpr unsigned kMaxHold = 3'600'000;
 constexpr std::size_t kMaxCongestion = 15;  // TCP_CA_NAME_MAX and its zero
 constexpr std::chrono::milliseconds kDefaultHold = std::chrono::seconds(10);
@@ -107,6 +108,13 @@ bool first_fpdu_delay(Settings& s, std::string_view text) {
   return true;
 }
 
+bool gather_delay(Settings& s, std::string_view text) {
+  unsigned delay = 0;
+  if (!number(text, 0, kMaxGatherDelay, delay)) return false;
+  s.connection.gather_delay = std::chrono::microseconds(delay);
+  return true;
+}
+
 bool receive_hold(Settings& s, std::string_view text) {
   unsigned hold = 0;
   if (!number(text, 0, kMaxHold, hold)) return false;
@@ -158,6 +166,7 @@ constexpr std::array kVariables{
     Variable{"IWARP_EXTENSIONS", "auto or off", extensions},
     Variable{"IWARP_CONGESTION", "a name of at most 15 characters", congestion},
     Variable{"IWARP_FIRST_FPDU_DELAY", "milliseconds, at most 4000", first_fpdu_delay},
+    Variable{"IWARP_GATHER_DELAY", "microseconds, at most 1000", gather_delay},
     Variable{"IWARP_RECEIVE_HOLD", "milliseconds, at most 3600000", receive_hold},
     Variable{"IWARP_PORT_RANGE", "LOW-HIGH, such as 20000-20999", port_range},
     Variable{"IWARP_OOB", "off, loopback or on", out_of_band},

@@ -72,10 +72,18 @@ class CompletionQueue {
   void drop_failed(std::uint32_t qp_num);
   /// Something that succeeded on that queue pair has not been polled.
   bool has_success(std::uint32_t qp_num);
+  /// Counts polls that left the queue empty: after one the consumer waits for what is under way.
+  std::uint32_t times_emptied() const { return emptied_.load(std::memory_order_relaxed); }
+  /// Posted requests wait for the consumer to poll.
+  void let_posts_wait() { posts_wait_.store(true, std::memory_order_release); }
   /// Calls `notify` if armed, as if something had been added: the consumer comes and looks.
   void call_consumer();
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
   void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }
+  // For Progress.
+  bool take_waiting_posts() {
+    return posts_wait_.load(std::memory_order_relaxed) && posts_wait_.exchange(false);
+  }
   void set_progress(Progress* progress) { progress_.store(progress); }
 
  private:
@@ -83,6 +91,7 @@ class CompletionQueue {
   struct Ring;
   enum class Armed : std::uint8_t { kNo, kSolicited, kNext };
 
+  void count_emptied();
   std::size_t take(std::span<WorkCompletion> out, Flushed flushed);
 
   std::atomic<std::size_t> capacity_;
@@ -93,6 +102,8 @@ class CompletionQueue {
   Armed armed_ = Armed::kNo;
   std::atomic<bool> overflowed_{false};
   std::atomic<std::uint32_t> attached_{0};
+  std::atomic<std::uint32_t> emptied_{0};
+  std::atomic<bool> posts_wait_{false};
   std::atomic<Progress*> progress_{nullptr};
 };
 

@@ -35,6 +35,10 @@ struct ConnectionOptions {
   /// come. Nobody can tell from the octets: such a Reply looks like any other, and the silence
   /// behind it like that of a responder with nothing to say. 100 ms were enough in every trial.
   Duration first_fpdu_delay = std::chrono::seconds(0);
+  /// For so long, counted from the last departure, a small request may wait for more to leave with
+  /// it, while its program has not polled its completion queues empty since the one before. For
+  /// whoever drives. 0: none waits.
+  Duration gather_delay = std::chrono::microseconds(50);
 };
 
 }  // namespace iwarp::verbs

@@ -2,15 +2,24 @@
 // What a queue pair tells whoever drives its connection. Called from any thread; never waits.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 namespace iwarp::verbs {
+
+/// Whether a posted request has to leave at once.
+enum class Doorbell : std::uint8_t {
+  kNow,
+  kMayWait,  ///< a small one behind others: the consumer has not caught up with its completions
+};
 
 /// A connected queue pair shares in it until its stream is over.
 class QpDriver : public std::enable_shared_from_this<QpDriver> {
  public:
   virtual ~QpDriver() = default;
-  virtual void posted() = 0;          ///< send queue: something to send
+  /// Send queue: something to send. True: it waits for more, for the consumer to poll an empty
+  /// completion queue, or for a short time to pass.
+  virtual bool posted(Doorbell doorbell) = 0;
   virtual void receive_posted() = 0;  ///< a stream held for want of a buffer may go on
   /// Memory that the stream waits for was let go, or a shared receive may be had: the stream is to
   /// be resumed, but not in this thread, which may hold the lock of a queue or of the STag table.

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Doorbells that gather: which posts leave at once, and what has the others leave.
+#include <doctest/doctest.h>
+
+#include <ostream>
+#include <thread>
+
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using verbs::WrOpcode;
+
+namespace {
+
+constexpr auto kNever = std::chrono::hours(1);
+
+/// A connected pair; `a` posts Writes of 64 octets that may wait for `delay`.
+struct Gathering : Pair {
+  explicit Gathering(verbs::Duration delay) : Pair(1 << 16) {
+    ConnectOptions options;
+    options.connection.gather_delay = delay;
+    connect(options);
+  }
+  void post(int count, std::size_t size = 64) {
+    for (int i = 0; i < count; ++i) {
+      REQUIRE_FALSE(a.post(WrOpcode::kWrite, 0, size, b.remote(0)));
+    }
+  }
+  /// Asking drives the connection, so nothing waits behind it.
+  std::uint64_t send_calls() { return rnic->counters(*a.qp).send_calls; }
+  std::uint64_t arrived() { return rnic->counters(*b.qp).fpdus_received; }
+  /// What was posted so far is all that the peer has to get.
+  void await_arrival(std::uint64_t count) {
+    const auto end = std::chrono::steady_clock::now() + kLimit;
+    while (arrived() < count) {
+      REQUIRE(std::chrono::steady_clock::now() < end);
+      std::this_thread::yield();
+    }
+    CHECK_EQ(arrived(), count);
+  }
+  bool poll_once() {
+    verbs::WorkCompletion wc;
+    if (a.cq->poll(std::span(&wc, 1)) == 0) return false;
+    REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+    return true;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("small requests behind one that was not polled for leave with the next empty poll") {
+  Gathering pair(kNever);
+  pair.post(1);
+  pair.await_arrival(1);
+  const auto before = pair.send_calls();
+  pair.post(10);
+  CHECK(pair.poll_once());
+  CHECK_EQ(pair.arrived(), 1);
+  while (pair.poll_once()) {
+  }
+  CHECK_EQ(pair.send_calls(), before + 1);
+  pair.await_arrival(11);
+}
+
+TEST_CASE("a program that has polled its queue empty waits for nothing") {
+  Gathering pair(kNever);
+  for (int i = 0; i < 20; ++i) {
+    const auto before = pair.send_calls();
+    pair.post(1);
+    CHECK_EQ(pair.send_calls(), before + 1);
+    pair.a.expect_success();
+  }
+}
+
+TEST_CASE("a full batch leaves") {
+  Gathering pair(kNever);
+  pair.post(1);
+  const auto before = pair.send_calls();
+  pair.post(16);
+  pair.await_arrival(17);
+  CHECK_EQ(pair.send_calls(), before + 1);
+}
+
+TEST_CASE("posts that nobody polls for leave by themselves, and in time") {
+  Gathering pair(std::chrono::milliseconds(1));
+  std::uint64_t posted = 0;
+  for (int i = 0; i < 30; ++i) {
+    pair.post(3);
+    pair.await_arrival(posted += 3);
+    if (i % 10 == 0) std::this_thread::sleep_for(5ms);  // the timer has stopped meanwhile
+  }
+  while (pair.poll_once()) {
+  }
+}
+
+TEST_CASE("arming the queue has them leave, since the program is about to sleep") {
+  Gathering pair(kNever);
+  pair.post(4);
+  pair.a.cq->arm(verbs::Notify::kNext);
+  pair.await_arrival(4);
+}
+
+TEST_CASE("closing has them leave") {
+  Gathering pair(kNever);
+  pair.post(8);
+  REQUIRE_FALSE(pair.a.qp->disconnect());
+  for (int i = 0; i < 8; ++i) {
+    CHECK_EQ(to_string(pair.a.spin().status), to_string(verbs::WcStatus::kSuccess));
+  }
+}
+
+TEST_CASE("a large request takes along what waits, and a list waits for nothing") {
+  Gathering pair(kNever);
+  pair.post(1);
+  auto before = pair.send_calls();
+  pair.post(2);
+  pair.post(1, 8192);
+  CHECK_EQ(pair.send_calls(), before + 1);
+  before = pair.send_calls();
+  const auto one = pair.a.sge(0, 64);
+  const verbs::SendWr write{
+      .opcode = WrOpcode::kWrite, .sgl = std::span(&one, 1), .remote = pair.b.remote(0)};
+  const std::vector<verbs::SendWr> list(2, write);
+  REQUIRE_FALSE(pair.a.qp->post_all(list));
+  CHECK_EQ(pair.send_calls(), before + 1);
+}
+
+TEST_CASE("without a delay each request leaves at once") {
+  Gathering pair(verbs::Duration::zero());
+  pair.post(1);
+  const auto before = pair.send_calls();
+  pair.post(10);
+  CHECK_EQ(pair.send_calls(), before + 10);
+}
