@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <boost/container/static_vector.hpp>
 #include <memory>
 #include <new>
@@ -54,7 +55,10 @@ struct SendSlot {
 class SendRing {
  public:
   SendRing(std::size_t max_wr, std::size_t max_inline)
-      : max_wr_(max_wr), max_inline_(max_inline), parts_((max_wr + kSlots - 1) / kSlots) {}
+      : max_wr_(max_wr),
+        max_inline_(max_inline),
+        mask_(std::bit_ceil(std::max(max_wr, kSlots)) - 1),
+        parts_((mask_ + 1) / kSlots) {}
 
   std::atomic<std::uint64_t> posted{0};
   std::atomic<std::uint64_t> retired{0};
@@ -66,7 +70,7 @@ class SendRing {
   }
   /// Of a sequence that was posted or prepared.
   SendSlot& slot(std::uint64_t sequence) {
-    const auto index = sequence % max_wr_;
+    const auto index = sequence & mask_;
     return (*parts_[index / kSlots].slots)[index % kSlots];
   }
   /// Makes what the `count` that are posted next need, and room for inline payload if asked. False:
@@ -74,17 +78,17 @@ class SendRing {
   bool prepare(std::size_t count, bool with_inline) {
     auto sequence = posted.load(std::memory_order_relaxed);
     for (const auto end = sequence + count; sequence < end;) {
-      const auto index = sequence % max_wr_;
+      const auto index = sequence & mask_;
       Part& part = parts_[index / kSlots];
       const bool is_made = part.slots != nullptr && (!with_inline || part.inline_data != nullptr);
       if (!is_made && !make(part, with_inline)) return false;
-      sequence += std::min(kSlots - index % kSlots, max_wr_ - index);
+      sequence += kSlots - index % kSlots;
     }
     return true;
   }
   /// Where the inline payload of that one goes.
   std::byte* inline_data(std::uint64_t sequence) {
-    const auto index = sequence % max_wr_;
+    const auto index = sequence & mask_;
     return parts_[index / kSlots].inline_data.get() + index % kSlots * max_inline_;
   }
 
@@ -110,6 +114,7 @@ class SendRing {
 
   const std::size_t max_wr_;
   const std::size_t max_inline_;
+  const std::size_t mask_;  ///< of a sequence, to where it is in the ring: dividing takes longer
   std::vector<Part> parts_;
 };
 
