@@ -36,6 +36,7 @@ constexpr const char* kCmLibrary = "librdmacm.so.1";
 struct RunOptions {
   CommonOptions common{.rtr = "write"};
   std::string port_range;
+  unsigned port_offset = 0;
   std::string oob = "loopback";
   unsigned receive_hold_ms = 10000;
   std::string log = "refusals";
@@ -123,6 +124,7 @@ Environment environment(const cli::Given& given, const RunOptions& options) {
   add("--congestion", "IWARP_CONGESTION", common.congestion);
   add("--trace", "IWARP_TRACE", common.trace);
   add("--port-range", "IWARP_PORT_RANGE", options.port_range);
+  add("--port-offset", "IWARP_PORT_OFFSET", std::to_string(options.port_offset));
   add("--oob", "IWARP_OOB", options.oob);
   add("--receive-hold", "IWARP_RECEIVE_HOLD", std::to_string(options.receive_hold_ms));
   add("--log", "IWARP_LOG", options.log);
@@ -226,8 +228,11 @@ std::string check_port_range(const std::string& text) {
 void add_run_options(cli::Command& command, RunOptions& options) {
   command
       .text("--port-range", "LOW-HIGH", options.port_range,
-            "Ports for programs that leave the choice to us")
+            "TCP ports for programs that leave the choice to us")
       .check(check_port_range);
+  command.number("--port-offset", "N", options.port_offset, {0, 64511},
+                 "Puts RDMA port P of the program on TCP port P+N, so that it can have TCP and "
+                 "RDMA on one port number. Peers need the same N");
   command.choice("--oob", options.oob, {"off", "loopback", "on"},
                  "Queue pairs that a program connects itself, without rdma_cm: nowhere, only "
                  "within this machine, or also between machines that all run this stack");
@@ -258,7 +263,9 @@ cli::Command run_command() {
       "already,\n"
       "and have no option here, stay. --env prints lines without quotes, as docker's --env-file\n"
       "wants them, and export where no value has a space: export $(iwarp run --env)\n"
-      "In the name of --trace, %p becomes the process id.\n"
+      "In the name of --trace, %p becomes the process id. Which ports are in use, the program's "
+      "and\n"
+      "TCP's, --log connections says.\n"
       "Exit status: that of CMD; 127 when there is no CMD, 126 when it cannot be run.";
   command.shown = {"iwarp run ibv_devinfo",
                    "iwarp run rping -s -a 127.0.0.1 -C 10 &  iwarp run rping -c -a 127.0.0.1 -C 10",

@@ -52,6 +52,37 @@ class Cmtime(Case):
                 self.assertRegex(client.out, rf"(?m)^\s*{step}\s*:\s+\d")
 
 
+class PortOffset(Case):
+    """Which ports are in use can be asked for; without the offset there is one number."""
+
+    def log_of(self, port, *options):
+        options = ("--log", "connections", *options)
+        server, client = self.pair(("ucmatose", "-p", port, "-C", 0, "-c", 1),
+                                   ("ucmatose", "-p", port, "-C", 0, "-c", 1, "-s", "127.0.0.1"),
+                                   self.tcp_port, options=options)
+        self.assertIn("return status 0", client.out)
+        return server.err, client.err
+
+    def test_the_log_has_both_numbers(self):
+        port, self.tcp_port = free_port(), free_port()
+        server, client = self.log_of(port, "--port-offset", self.tcp_port - port)
+        both = rf"{port} \(TCP port {self.tcp_port}\)"
+        self.assertRegex(server, rf"(?m)^iwarp: listens on 0\.0\.0\.0:{both}$")
+        self.assertRegex(client, rf"(?m)^iwarp: connected with 127\.0\.0\.1:{both} ")
+
+    def test_without_an_offset_the_log_has_one(self):
+        port = self.tcp_port = free_port()
+        server, client = self.log_of(port)
+        self.assertRegex(server, rf"(?m)^iwarp: listens on 0\.0\.0\.0:{port}$")
+        self.assertRegex(client, rf"(?m)^iwarp: connected with 127\.0\.0\.1:{port} \(queue")
+
+    def test_a_port_out_of_range_is_named(self):
+        result = self.run_program("ucmatose", "-p", 65000, "-s", "127.0.0.1", statuses=(0, 1, 255),
+                                  options=("--port-offset", 1000))
+        self.assertRegex(result.err, r"(?m)^iwarp: port 65000 with IWARP_PORT_OFFSET=1000 is no TCP")
+        self.assertIn("Cannot assign requested address", result.out + result.err)
+
+
 class Examples(Case):
     def both(self, name, *words):
         port = free_port()

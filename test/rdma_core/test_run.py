@@ -41,15 +41,16 @@ class Environment(Run):
         given = self.variables(
             "--crc", "off", "--markers", "--mpa-rev", "1", "--rtr", "none", "--fpdu", "4K",
             "--placement", "direct", "--extensions", "off", "--congestion", "reno",
-            "--first-fpdu-delay", "100", "--gather-delay", "0", "--trace", "a %p.pcap", "--port-range", "20000-20999", "--oob", "off", "--receive-hold", "7",
-            "--log", "connections")
+            "--first-fpdu-delay", "100", "--gather-delay", "0", "--trace", "a %p.pcap",
+            "--port-range", "20000-20999", "--port-offset", "1000", "--oob", "off",
+            "--receive-hold", "7", "--log", "connections")
         del given["LD_PRELOAD"]
         self.assertEqual(given, {
             "IWARP_CRC": "off", "IWARP_MARKERS": "on", "IWARP_MPA_REV": "1", "IWARP_RTR": "none",
             "IWARP_FPDU": "4096", "IWARP_PLACEMENT": "direct", "IWARP_EXTENSIONS": "off",
             "IWARP_CONGESTION": "reno", "IWARP_FIRST_FPDU_DELAY": "100", "IWARP_GATHER_DELAY": "0",
-            "IWARP_TRACE": "a %p.pcap",
-            "IWARP_PORT_RANGE": "20000-20999", "IWARP_OOB": "off", "IWARP_RECEIVE_HOLD": "7",
+            "IWARP_TRACE": "a %p.pcap", "IWARP_PORT_RANGE": "20000-20999",
+            "IWARP_PORT_OFFSET": "1000", "IWARP_OOB": "off", "IWARP_RECEIVE_HOLD": "7",
             "IWARP_LOG": "connections"})
         self.assertEqual(self.variables("--quiet")["IWARP_LOG"], "off")
         self.assertEqual(self.variables("--fpdu", "max")["IWARP_FPDU"], "max")
@@ -133,6 +134,8 @@ class Command(Run):
             (("--port-range", "9-8", "true"), "9-8"),
             (("--port-range", "0-8", "true"), "0-8"),
             (("--port-range", "1-65536", "true"), "1-65536"),
+            (("--port-offset", "64512", "true"), "^iwarp run: .*--port-offset"),
+            (("--port-offset", "-1", "true"), "^iwarp run: .*--port-offset"),
             (("--oob", "maybe", "true"), "^iwarp run: --oob: "),
             (("--receive-hold", "-1", "true"), "^iwarp run: .*--receive-hold"),
             (("--mpa-rev", "1", "--rtr", "read", "true"), "^iwarp run: --rtr read needs"),

@@ -43,6 +43,7 @@ TEST_CASE("without variables the defaults are those for programs of rdma_cm") {
   CHECK(s.connection.receive_hold == std::chrono::seconds(10));
   CHECK(s.fall_back_to_revision_1);
   CHECK_FALSE(s.ports);
+  CHECK(s.port_offset == 0);
   CHECK(s.out_of_band == OutOfBandPeers::kLoopback);
   CHECK(s.log == Log::kRefusals);
 }
@@ -60,6 +61,7 @@ TEST_CASE("each variable sets what its name says") {
                                      {"IWARP_GATHER_DELAY", "20"},
                                      {"IWARP_RECEIVE_HOLD", "0"},
                                      {"IWARP_PORT_RANGE", "20000-20999"},
+                                     {"IWARP_PORT_OFFSET", "64511"},
                                      {"IWARP_OOB", "on"},
                                      {"IWARP_TRACE", "a.pcap"},
                                      {"IWARP_LOG", "connections"}});
@@ -77,6 +79,7 @@ TEST_CASE("each variable sets what its name says") {
   CHECK(s.connection.receive_hold == std::chrono::milliseconds(0));
   REQUIRE(s.ports);
   CHECK(*s.ports == std::pair<std::uint16_t, std::uint16_t>(20000, 20999));
+  CHECK(s.port_offset == 64511);
   CHECK(s.out_of_band == OutOfBandPeers::kOn);
   CHECK(s.trace == "a.pcap");
   CHECK(s.log == Log::kConnections);
@@ -112,6 +115,8 @@ TEST_CASE("nonsense is named with its variable and its value, and changes nothin
       {"IWARP_PORT_RANGE", "20000"},
       {"IWARP_PORT_RANGE", "200-100"},
       {"IWARP_PORT_RANGE", "0-70000"},
+      {"IWARP_PORT_OFFSET", "64512"},
+      {"IWARP_PORT_OFFSET", "-1"},
       {"IWARP_OOB", "yes"},
       {"IWARP_LOG", "debug"}};
   for (const auto& [name, value] : nonsense) {
@@ -124,6 +129,7 @@ TEST_CASE("nonsense is named with its variable and its value, and changes nothin
     CHECK(s.connection.max_ulpdu == 0);
     CHECK(s.connection.receive_hold == std::chrono::seconds(10));
     CHECK_FALSE(s.ports);
+    CHECK(s.port_offset == 0);
     CHECK(s.out_of_band == OutOfBandPeers::kLoopback);
   }
 }

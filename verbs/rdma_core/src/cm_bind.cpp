@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of ids: binding, resolving, listening. RDMA port = TCP port, so binding takes a real
-// one and says at once when it is not to be had. Resolving asks the routing table and sends
-// nothing; its results are events nevertheless, since programs wait for these.
+// Addresses of ids: binding, resolving, listening. An RDMA port is a TCP port (see cm_ports.hpp),
+// so binding takes a real one and says at once when it is not to be had. Resolving asks the routing
+// table and sends nothing; its results are events nevertheless, since programs wait for these.
 #include <algorithm>
 #include <cerrno>
 
 #include "cm_address.hpp"
 #include "cm_id.hpp"
+#include "cm_ports.hpp"
 #include "connection_options.hpp"
+#include "refusal.hpp"
+#include "settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -50,6 +53,7 @@ sockaddr_storage destination_of(const sockaddr& to) {
 int resolve(CmId& id, const sockaddr* from, const sockaddr* to) {
   if (!is_ip(to) || (from != nullptr && !is_ip(from))) return EINVAL;
   if (id.state != IdState::kIdle && id.state != IdState::kBound) return EINVAL;
+  if (const int code = check_port(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
   if (const int code = choose_source(id, from, id.destination())) {
     // The program's mistakes are said at once, those of the network in an event.
@@ -92,6 +96,7 @@ int listen(CmId& id, int backlog) {
   id.listener = std::move(*listener);
   id.state = IdState::kListening;
   cm().listening.push_back(&id);
+  log_connection("listens on " + describe(to_tcp(id.source())));
   return 0;
 }
 
@@ -99,14 +104,16 @@ int listen(CmId& id, int backlog) {
 
 int bind_to(CmId& id, const sockaddr& address) {
   if (id.state != IdState::kIdle) return EINVAL;
+  if (const int code = check_port(address)) return code;
   const bool any = is_any(address);
-  net::Address at = to_net(address);
+  net::Address at = to_tcp(address);
   // No address at all means IPv6 and IPv4.
   if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
-  auto bound = net::bind_tcp(at, port_range());
+  auto bound = bind_above(settings().port_offset, at, port_range());
   if (!bound) return to_errno(bound.error());
-  id.abi.route.addr.src_storage = any ? copy_of(address) : from_net(bound->local());
-  set_port(id.source(), bound->local().port);
+  const sockaddr_storage local = from_tcp(bound->local());
+  id.abi.route.addr.src_storage = any ? copy_of(address) : local;
+  set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);
   id.state = IdState::kBound;
   // A wildcard is no device's yet: programs see by this whether an address is one of RDMA.

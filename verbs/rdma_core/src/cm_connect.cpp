@@ -8,6 +8,7 @@
 
 #include "cm_address.hpp"
 #include "cm_id.hpp"
+#include "cm_ports.hpp"
 #include "connection_options.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
@@ -69,9 +70,7 @@ net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param) {
   out.connection.startup.ird = reads(param, &rdma_conn_param::responder_resources);
   out.connection.startup.ord = reads(param, &rdma_conn_param::initiator_depth);
   out.private_data = private_data(param);
-  if (id.bound) {
-    out.local = to_net(id.source());
-  }
+  if (id.bound) out.local = to_tcp(id.source());
   return out;
 }
 
@@ -82,7 +81,7 @@ int connect(CmId& id, const rdma_conn_param* param) {
   if (!start(id, num, IdState::kRouteResolved)) return EINVAL;
   int code = EINVAL;
   id.core->with_qp(num, [&](Qp& qp) {
-    code = to_errno(id.core->rnic().connect(*qp.core, to_net(id.destination()), options,
+    code = to_errno(id.core->rnic().connect(*qp.core, to_tcp(id.destination()), options,
                                             id.core->cm_channel()));
   });
   if (code != 0) {
@@ -121,7 +120,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
     id.state = IdState::kEnded;
     request = std::move(id.request);
   }
-  log_connection("rejected " + to_string(request->peer()));
+  log_connection("rejected " + describe(request->peer()));
   // That the peer has gone is no concern of who does not want it.
   (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
   return 0;

@@ -14,9 +14,11 @@
 
 #include "cm_address.hpp"
 #include "cm_id.hpp"
+#include "cm_ports.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "refusal.hpp"
+#include "settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -40,12 +42,10 @@ void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   conn.private_data_len = clamped(event.private_data.size());
 }
 
-CmId* listener_of(const net::Address& at) {
-  const sockaddr_storage storage = from_net(at);
-  const auto& address = reinterpret_cast<const sockaddr&>(storage);
+CmId* listener_of(const sockaddr& address) {
   CmId* everywhere = nullptr;
   for (CmId* id : cm().listening) {
-    if (port_of(id->source()) != at.port) continue;
+    if (port_of(id->source()) != port_of(address)) continue;
     if (same_host(id->source(), address)) return id;
     const bool family = id->source().sa_family == address.sa_family ||
                         (id->source().sa_family == AF_INET6 && !id->v6_only);
@@ -61,8 +61,8 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   child->abi.qp_type = listener.abi.qp_type;
   child->abi.channel = listener.abi.channel;
   child->abi.pd = listener.abi.pd;
-  child->abi.route.addr.src_storage = from_net(request->local());
-  child->abi.route.addr.dst_storage = from_net(request->peer());
+  child->abi.route.addr.src_storage = from_tcp(request->local());
+  child->abi.route.addr.dst_storage = from_tcp(request->peer());
   child->state = IdState::kRequested;
   child->passive = true;
   use_device(*child);
@@ -71,12 +71,12 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
 }
 
 void requested(net::CmEvent& event) {
+  const sockaddr_storage local = from_tcp(event.request->local());
   const std::lock_guard lock(cm().mutex);
-  CmId* const listener = listener_of(event.request->local());
+  CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
   if (listener == nullptr) {
     log_connection(fmt::format("nobody listens at {} any more for {}",
-                               to_string(event.request->local()),
-                               to_string(event.request->peer())));
+                               describe(event.request->local()), describe(event.request->peer())));
     event.request->drop();
     return;
   }
@@ -114,13 +114,15 @@ Outcome outcome_of(const net::CmEvent& event, bool passive) {
 
 void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
   if (event.type != Type::kEstablished) {
-    log_connection(event.why);
+    // It speaks of TCP ports.
+    const bool same = settings().port_offset == 0;
+    log_connection(same ? event.why
+                        : fmt::format("{}: {}", describe(to_tcp(id.destination())), event.why));
     return;
   }
   const auto now = qp.core->query();
   log_connection(fmt::format("connected with {} (queue pair {}, IRD {}, ORD {})",
-                             to_string(to_net(id.destination())), qp.core->num(), now.ird,
-                             now.ord));
+                             describe(to_tcp(id.destination())), qp.core->num(), now.ird, now.ord));
 }
 
 /// DISCONNECTED, once the program has polled what succeeded before, or does not seem to want to.
@@ -144,7 +146,7 @@ void tell(CmId& id, const Qp& qp, net::CmEvent& event) {
     const auto now = qp.core->query();
     record->abi.param.conn.responder_resources = clamped(now.ird);
     record->abi.param.conn.initiator_depth = clamped(now.ord);
-    record->source = from_net(event.local);
+    record->source = from_tcp(event.local);
   }
   set_private_data(*record, std::move(event.private_data));
   if (event.type == Type::kDisconnected) {

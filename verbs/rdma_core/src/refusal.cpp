@@ -41,6 +41,10 @@ int refused(const char* what, const char* why) {
 
 void fail(int code) { throw std::system_error(code, std::generic_category()); }
 
+void log_refusal(const std::string& line) {
+  if (settings().log != Log::kOff) say(line);
+}
+
 void log_connection(const std::string& line) {
   if (settings().log == Log::kConnections) say(line);
 }

@@ -13,6 +13,8 @@ void refuse(const char* what, const char* why);
 int refused(const char* what, const char* why);
 /// Throws std::system_error with this errno, which the C interface turns back into one.
 [[noreturn]] void fail(int code);
+/// Why a call failed that names nothing unsupported; nothing with IWARP_LOG=off.
+void log_refusal(const std::string& line);
 /// What becomes of connections, with IWARP_LOG=connections.
 void log_connection(const std::string& line);
 

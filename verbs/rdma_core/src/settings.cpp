@@ -134,6 +134,13 @@ bool port_range(Settings& s, std::string_view text) {
   return true;
 }
 
+bool port_offset(Settings& s, std::string_view text) {
+  unsigned offset = 0;
+  if (!number(text, 0, kMaxPortOffset, offset)) return false;
+  s.port_offset = static_cast<std::uint16_t>(offset);
+  return true;
+}
+
 bool out_of_band(Settings& s, std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, OutOfBandPeers>, 3> kPeers{
       {{"off", OutOfBandPeers::kOff},
@@ -169,6 +176,7 @@ constexpr std::array kVariables{
     Variable{"IWARP_GATHER_DELAY", "microseconds, at most 1000", gather_delay},
     Variable{"IWARP_RECEIVE_HOLD", "milliseconds, at most 3600000", receive_hold},
     Variable{"IWARP_PORT_RANGE", "LOW-HIGH, such as 20000-20999", port_range},
+    Variable{"IWARP_PORT_OFFSET", "a number from 0 to 64511", port_offset},
     Variable{"IWARP_OOB", "off, loopback or on", out_of_band},
     Variable{"IWARP_TRACE", "a file name", trace},
     Variable{"IWARP_LOG", "off, refusals or connections", log},

@@ -19,6 +19,9 @@ namespace iwarp::rdma_core {
 /// Bring-up without rdma_cm (ibv_rc_pingpong, perftest without -R): with whom.
 enum class OutOfBandPeers : std::uint8_t { kOff, kLoopback, kOn };
 
+/// Leaves room for the 64,512 ports that need no root.
+inline constexpr std::uint16_t kMaxPortOffset = 64511;
+
 /// What is said on standard error.
 enum class Log : std::uint8_t {
   kOff,
@@ -32,9 +35,11 @@ struct Settings {
   /// programs written for InfiniBand rely on its retries.
   verbs::ConnectionOptions connection;
   bool fall_back_to_revision_1 = true;
-  std::string congestion;                                        ///< empty: the system's
-  std::string trace;                                             ///< file; empty: no trace
-  std::optional<std::pair<std::uint16_t, std::uint16_t>> ports;  ///< for port 0; both inclusive
+  std::string congestion;  ///< empty: the system's
+  std::string trace;       ///< file; empty: no trace
+  std::optional<std::pair<std::uint16_t, std::uint16_t>>
+      ports;                      ///< for port 0; both inclusive; TCP's
+  std::uint16_t port_offset = 0;  ///< what the TCP port is more than that of rdma_cm
   OutOfBandPeers out_of_band = OutOfBandPeers::kLoopback;
   Log log = Log::kRefusals;
 };

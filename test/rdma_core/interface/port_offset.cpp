@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// IWARP_PORT_OFFSET: TCP and RDMA on one port number, in one program and with one address family
+// each time. The variable is read once per process, so these cases have a program of their own.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+constexpr std::uint16_t kOffset = 1000;
+const int kSet = ::setenv("IWARP_PORT_OFFSET", "1000", 1);
+
+std::uint16_t port_of(const sockaddr* address) {
+  return ntohs(reinterpret_cast<const sockaddr_in*>(address)->sin_port);
+}
+
+/// A plain TCP socket.
+class Tcp {
+ public:
+  explicit Tcp(sa_family_t family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    REQUIRE(fd_ >= 0);
+  }
+  ~Tcp() { ::close(fd_); }
+  Tcp(const Tcp&) = delete;
+  Tcp& operator=(const Tcp&) = delete;
+
+  bool listen(Address at) {
+    return ::bind(fd_, at.get(), sizeof at.storage) == 0 && ::listen(fd_, 1) == 0;
+  }
+  bool connect(Address to) { return ::connect(fd_, to.get(), sizeof to.storage) == 0; }
+  std::uint16_t port() const {
+    sockaddr_storage out{};
+    socklen_t size = sizeof out;
+    REQUIRE(::getsockname(fd_, reinterpret_cast<sockaddr*>(&out), &size) == 0);
+    return port_of(reinterpret_cast<const sockaddr*>(&out));
+  }
+
+ private:
+  const int fd_;
+};
+
+struct Host {
+  sa_family_t family;
+  const char* address;
+};
+constexpr Host kHosts[] = {{AF_INET, "127.0.0.1"}, {AF_INET6, "::1"}};
+
+Id bound(const Channel& channel, Address at) {
+  Id id = make_id(channel);
+  REQUIRE(rdma_bind_addr(id.get(), at.get()) == 0);
+  return id;
+}
+
+Id with_queue_pair(Id id) {
+  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+  REQUIRE(rdma_create_qp(id.get(), nullptr, &init) == 0);
+  return id;
+}
+
+Id resolved_from(const Channel& channel, Address from, Address to) {
+  Id id = make_id(channel);
+  REQUIRE(rdma_resolve_addr(id.get(), from.get(), to.get(), kPatienceMs) == 0);
+  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+  REQUIRE(rdma_resolve_route(id.get(), kPatienceMs) == 0);
+  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  return id;
+}
+
+struct Ends {
+  Id client, server;
+};
+
+Ends connect(const Channel& channel, Id client, const Channel& theirs) {
+  rdma_conn_param param{.retry_count = 7};
+  client = with_queue_pair(std::move(client));
+  REQUIRE(rdma_connect(client.get(), &param) == 0);
+  rdma_cm_id* asks = nullptr;
+  asks = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id;
+  Id server = with_queue_pair(Id(asks));
+  REQUIRE(rdma_accept(server.get(), &param) == 0);
+  expect(channel, RDMA_CM_EVENT_ESTABLISHED);
+  expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+  return {std::move(client), std::move(server)};
+}
+
+TEST_CASE("TCP and RDMA listen on one port number, whichever comes first, and both are reached") {
+  for (const auto& [family, address] : kHosts) {
+    for (const bool tcp_first : {true, false}) {
+      CAPTURE(address);
+      CAPTURE(tcp_first);
+      const Channel theirs = make_channel();
+      Tcp tcp(family);
+      std::uint16_t port = 0;
+      Id listener;
+      if (tcp_first) {
+        REQUIRE(tcp.listen(Address(address)));
+        port = tcp.port();
+        listener = bound(theirs, Address(address, port));
+      } else {
+        listener = bound(theirs, Address(address));
+        port = ntohs(rdma_get_src_port(listener.get()));
+        REQUIRE(tcp.listen(Address(address, port)));
+      }
+      REQUIRE(rdma_listen(listener.get(), 4) == 0);
+      CHECK(ntohs(rdma_get_src_port(listener.get())) == port);
+
+      CHECK(Tcp(family).connect(Address(address, port)));
+      const Channel mine = make_channel();
+      const Ends ends = connect(mine, resolved(mine, Address(address, port)), theirs);
+      CHECK(ntohs(rdma_get_dst_port(ends.client.get())) == port);
+      CHECK(ntohs(rdma_get_src_port(ends.server.get())) == port);
+      CHECK(port_of(rdma_get_peer_addr(ends.client.get())) == port);
+      CHECK(port_of(rdma_get_local_addr(ends.server.get())) == port);
+      CHECK(rdma_get_src_port(ends.client.get()) != 0);
+      CHECK(rdma_get_src_port(ends.client.get()) == rdma_get_dst_port(ends.server.get()));
+    }
+  }
+}
+
+TEST_CASE("what listens below is the TCP port that the offset leads to, on every address too") {
+  const Channel channel = make_channel();
+  for (const char* any : {"0.0.0.0", "::"}) {
+    CAPTURE(any);
+    const Id listener = bound(channel, Address(any));
+    REQUIRE(rdma_listen(listener.get(), 4) == 0);
+    const auto port = ntohs(rdma_get_src_port(listener.get()));
+    CHECK_FALSE(Tcp(AF_INET).connect(Address("127.0.0.1", port)));
+    CHECK(Tcp(AF_INET).connect(Address("127.0.0.1", port + kOffset)));
+  }
+}
+
+TEST_CASE("a source port of the program's is the one that both sides see") {
+  for (const auto& [family, address] : kHosts) {
+    CAPTURE(address);
+    const Channel theirs = make_channel();
+    const Id listener = bound(theirs, Address(address));
+    REQUIRE(rdma_listen(listener.get(), 4) == 0);
+    const Channel mine = make_channel();
+    const Address to(address, ntohs(rdma_get_src_port(listener.get())));
+    const std::uint16_t own = ntohs(rdma_get_src_port(bound(mine, Address(address)).get()));
+    const Ends ends = connect(mine, resolved_from(mine, Address(address, own), to), theirs);
+    CHECK(ntohs(rdma_get_src_port(ends.client.get())) == own);
+    CHECK(ntohs(rdma_get_dst_port(ends.server.get())) == own);
+  }
+}
+
+TEST_CASE("a port that the offset takes out of range is no address, and the call itself says so") {
+  constexpr std::uint16_t kLast = 65535 - kOffset;
+  const Channel channel = make_channel();
+  for (const auto& [family, address] : kHosts) {
+    CAPTURE(address);
+    const Id id = make_id(channel);
+    errno = 0;
+    CHECK(rdma_bind_addr(id.get(), Address(address, kLast + 1).get()) == -1);
+    CHECK(errno == EADDRNOTAVAIL);
+    errno = 0;
+    CHECK(rdma_resolve_addr(id.get(), nullptr, Address(address, kLast + 1).get(), 1000) == -1);
+    CHECK(errno == EADDRNOTAVAIL);
+    CHECK_FALSE(is_readable(channel->fd));
+    REQUIRE(rdma_resolve_addr(id.get(), nullptr, Address(address, kLast).get(), 1000) == 0);
+    expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+    const Id last = make_id(channel);
+    CHECK(rdma_bind_addr(last.get(), Address(address, kLast).get()) == 0);
+  }
+}
+
+TEST_CASE("a taken TCP port is in use, whatever the program's number for it is") {
+  Tcp tcp(AF_INET);
+  REQUIRE(tcp.listen(Address("127.0.0.1")));
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  errno = 0;
+  const Address same("127.0.0.1", tcp.port() - kOffset);
+  CHECK(rdma_bind_addr(id.get(), Address(same).get()) == -1);
+  CHECK(errno == EADDRINUSE);
+}
+
+TEST_CASE("rdma_getaddrinfo leaves numbers as they are") {
+  rdma_addrinfo hints{.ai_port_space = RDMA_PS_TCP};
+  rdma_addrinfo* raw = nullptr;
+  REQUIRE(rdma_getaddrinfo("127.0.0.1", "7471", &hints, &raw) == 0);
+  const std::unique_ptr<rdma_addrinfo, Destroyer> info(raw);
+  CHECK(port_of(info->ai_dst_addr) == 7471);
+}
+
+TEST_CASE("queue pairs brought up without rdma_cm know no offset") {
+  const Context context = open_device();
+  const Pd pd(ibv_alloc_pd(context.get()));
+  const Cq cq(ibv_create_cq(context.get(), 4, nullptr, nullptr, 0));
+  ibv_qp_init_attr init{
+      .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+  const Qp qp(ibv_create_qp(pd.get(), &init));
+  REQUIRE(qp);
+  CHECK(Tcp(AF_INET).connect(Address("127.0.0.1", qp->qp_num & 0xFFFF)));
+}
+
+}  // namespace
