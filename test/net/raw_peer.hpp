@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "iwarp/mpa/startup_frame.hpp"
+#include "iwarp/net/unique_fd.hpp"
 #include "sockets.hpp"
-#include "unique_fd.hpp"
 
 namespace iwarp::net {
 

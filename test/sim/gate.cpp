@@ -114,10 +114,10 @@ TEST_CASE(
   CHECK_FALSE(pair.to_b.fin);
   CHECK_FALSE(pair.to_a.fin);
   CHECK(pair.a->qp->state() == QpState::kIdle);
-  // Octets and FIN that follow are not another rejection.
-  const auto sink = pair.a->connection->receive_plan();
-  REQUIRE_FALSE(sink.empty());
-  pair.a->connection->received(3, pair.a->now);
+  // What follows is not for MPA, and a FIN not another rejection.
+  CHECK(pair.a->connection->receive_plan().empty());
+  CHECK(pair.b->connection->receive_plan().empty());
+  CHECK(pair.a->connection->read_ahead().empty());
   pair.a->connection->peer_closed(pair.a->now);
   CHECK_FALSE(pair.a->event().has_value());
   CHECK(pair.a->connection->wish() == verbs::Wish::kClose);

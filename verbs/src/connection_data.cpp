@@ -46,8 +46,13 @@ bool Connection::discarding() const {
   return full_ != nullptr && full_->stream.state() != rdmap::StreamState::kRdma;
 }
 
+// Once MPA is left, what comes on TCP is not for it. [MPA-86] [MPA-91]
+bool Connection::is_rejected() const {
+  return full_ == nullptr && startup_.state() == mpa::StartupState::kRejected;
+}
+
 std::span<const bytes::Span> Connection::receive_plan() {
-  if (state_ == ConnectionState::kOver) {
+  if (state_ == ConnectionState::kOver || is_rejected()) {
     last_receive_plan_ = {};
   } else if (full_ == nullptr || discarding()) {
     scratch_plan_ = scratch_;
@@ -61,7 +66,7 @@ std::span<const bytes::Span> Connection::receive_plan() {
 }
 
 bool Connection::takes_octets() const {
-  if (state_ == ConnectionState::kOver) return false;
+  if (state_ == ConnectionState::kOver || is_rejected()) return false;
   return full_ == nullptr || discarding() || full_->hold == Full::Hold::kNone;
 }
 
@@ -87,6 +92,7 @@ void Connection::received(std::size_t n, TimePoint now) {
 void Connection::startup_received(bytes::View octets, TimePoint now) {
   const auto used = startup_.receive(octets, now);
   startup_progress(now);
+  if (is_rejected()) read_ahead_ = octets.subspan(used);
   // What came behind the startup frame belongs to full operation. [MPA-64] [MPA-88]
   if (used == octets.size() || full_ == nullptr || discarding()) return;
   full_->deframer.feed(octets.subspan(used));

@@ -33,10 +33,18 @@ class Request final : public ConnectRequest {
   const mpa::PeerOffer& offer() const override { return offer_; }
   std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird, std::uint16_t ord,
                          const std::vector<std::byte>& private_data) override;
-  std::error_code reject(const std::vector<std::byte>& private_data) override;
+  std::error_code reject(const std::vector<std::byte>& private_data) override {
+    return reject(private_data, nullptr);
+  }
+  std::error_code reject_and_keep(UniqueFd& socket,
+                                  const std::vector<std::byte>& private_data) override {
+    return reject(private_data, &socket);
+  }
   void drop() override;
 
  private:
+  std::error_code reject(const std::vector<std::byte>& private_data, UniqueFd* keep);
+
   Claims& claims_;
   CmChannel& channel_;
   const std::shared_ptr<DrivenConnection> connection_;
@@ -61,10 +69,10 @@ std::error_code Request::accept(verbs::QueuePair& qp, std::uint16_t ird, std::ui
   return error;
 }
 
-std::error_code Request::reject(const std::vector<std::byte>& private_data) {
+std::error_code Request::reject(const std::vector<std::byte>& private_data, UniqueFd* keep) {
   if (decided_) return make_error_code(Errc::kWrongState);
-  const auto error = connection_->reject(private_data);
-  decided_ = !error || error == Errc::kConnectionReset;
+  const auto error = connection_->reject(private_data, keep);
+  decided_ = error != Errc::kPrivateDataTooLong;
   return error;
 }
 
@@ -112,6 +120,8 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
       out = about(CmEvent::Type::kRejected, connection);
       out.error = make_error_code(Errc::kRejected);
       out.why = fmt::format("{} rejected the connection", to_string(connection.peer()));
+      out.socket = connection.leave();  // [MPA-91]
+      out.read_ahead = copy(core.read_ahead());
       break;
     case Type::kFailed:
       if (retry_ && retry_(*event.failure)) return;

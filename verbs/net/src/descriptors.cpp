@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "iwarp/net/fork.hpp"
+#include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -37,6 +38,18 @@ void remember(int fd) noexcept {
 bool forget(int fd) noexcept {
   if (!counted(fd)) return fd >= 0;
   return (word_of(fd).fetch_and(~bit_of(fd), std::memory_order_relaxed) & bit_of(fd)) != 0;
+}
+
+UniqueFd::UniqueFd(int fd) : fd_(fd) { remember(fd); }
+
+int UniqueFd::release() {
+  forget(fd_);
+  return std::exchange(fd_, -1);
+}
+
+void UniqueFd::reset() {
+  if (forget(fd_)) ::close(fd_);  // in this order: the number may be in use again at once
+  fd_ = -1;
 }
 
 void close_inherited() noexcept {

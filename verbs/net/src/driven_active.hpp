@@ -34,7 +34,7 @@ struct DrivenConnection::Active {
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
-  std::optional<verbs::TimePoint> linger_until;  ///< rejected: the peer shall close until then
+  std::optional<verbs::TimePoint> linger_until;  ///< rejected: the Reply shall leave until then
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;

@@ -86,16 +86,29 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
   return out;
 }
 
-std::error_code DrivenConnection::reject(bytes::View private_data) {
+std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* keep) {
   lock_.lock();
   std::error_code out;
   if (active_ == nullptr || active_->core.startup().state() != mpa::StartupState::kAwaitDecision) {
     out = error(verbs::Errc::kConnectionReset);
   } else if (!active_->core.reject(private_data, mpa::Clock::now())) {
     out = error(verbs::Errc::kPrivateDataTooLong);
+  } else if (keep != nullptr) {
+    transmit();
+    *keep = leave();
+    const bool lost = active_->end_of_stream;
+    if (!*keep) out = error(lost ? verbs::Errc::kConnectionReset : verbs::Errc::kBusy);
   }
   run(false);
   return out;
+}
+
+UniqueFd DrivenConnection::leave() {
+  Active& a = *active_;
+  if (a.end_of_stream || !a.core.transmit_plan(1, mpa::Clock::now()).empty()) return {};
+  if (a.readiness.is_open()) a.readiness.release();
+  watched_.close();
+  return std::move(a.socket);
 }
 
 bool DrivenConnection::posted(verbs::Doorbell doorbell) {
@@ -275,12 +288,6 @@ bool DrivenConnection::tell_events() {
 
 void DrivenConnection::obey() {
   Active& a = *active_;
-  // A rejected connection could go on as plain TCP [MPA-91]; here nobody wants it, so it is closed
-  // in order, and not waited for longer than any other.
-  if (!a.linger_until && a.core.startup().state() == mpa::StartupState::kRejected) {
-    a.linger_until = mpa::Clock::now() + a.close_timeout;
-    a.shutdown_wanted = true;
-  }
   switch (a.core.wish()) {
     case verbs::Wish::kNone:
       break;
@@ -293,6 +300,13 @@ void DrivenConnection::obey() {
     case verbs::Wish::kReset:
       finish(Close::kReset);
       return;
+  }
+  // A rejected connection goes on as plain TCP [MPA-86] [MPA-91], or is closed in order if nobody
+  // wants that.
+  if (a.core.startup().state() == mpa::StartupState::kRejected) {
+    if (!a.socket) return finish(Close::kPlain);
+    if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) return finish(Close::kLingering);
+    if (!a.linger_until) a.linger_until = mpa::Clock::now() + a.close_timeout;
   }
   if (!a.shutdown_wanted || a.write_blocked) return;
   if (!a.core.transmit_plan(1, mpa::Clock::now()).empty()) return;
@@ -311,7 +325,7 @@ void DrivenConnection::finish(Close how) {
   final_ = count();
   const bool reset = how == Close::kReset;
   if (reset) reset_on_close(a.socket.get());
-  if (a.tap != nullptr && (reset || !a.fin_sent)) {
+  if (a.tap != nullptr && a.socket && (reset || !a.fin_sent)) {
     a.tap->closed(true, reset, mpa::Clock::now());
   }
   if (a.readiness.is_open()) a.readiness.release();  // ends the waits; the descriptor is ours

@@ -19,9 +19,9 @@
 #include "drive_mode.hpp"
 #include "gathered_posts.hpp"
 #include "iwarp/net/connection_manager.hpp"
+#include "iwarp/net/unique_fd.hpp"
 #include "iwarp/verbs/connection.hpp"
 #include "socket_set.hpp"
-#include "unique_fd.hpp"
 #include "worker.hpp"
 
 namespace iwarp::net {
@@ -74,7 +74,8 @@ class DrivenConnection final : public verbs::QpDriver {
   void listen();
   std::error_code accept(verbs::QueuePair& qp, bytes::View private_data, std::uint16_t ird,
                          std::uint16_t ord);
-  std::error_code reject(bytes::View private_data);
+  /// `keep`, unless null, becomes the socket, as leave() says.
+  std::error_code reject(bytes::View private_data, UniqueFd* keep = nullptr);
 
   // QpDriver: never waits.
   bool posted(verbs::Doorbell doorbell) override;
@@ -137,6 +138,9 @@ class DrivenConnection final : public verbs::QpDriver {
   // Under the lock, for Registry and ConnectionClient.
   verbs::QueuePair* qp() const { return qp_; }
   const verbs::Counters& final_counters() const { return final_; }
+  /// After a rejection: the socket, which is used no more here. None: TCP has not taken everything
+  /// that was to be said before, or is lost.
+  UniqueFd leave();
 
  private:
   enum Work : std::uint32_t {

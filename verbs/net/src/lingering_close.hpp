@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "iwarp/mpa/startup.hpp"
-#include "unique_fd.hpp"
+#include "iwarp/net/unique_fd.hpp"
 #include "worker.hpp"
 
 namespace iwarp::net {

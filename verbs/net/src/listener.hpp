@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cm.hpp"
-#include "unique_fd.hpp"
+#include "iwarp/net/unique_fd.hpp"
 #include "worker.hpp"
 
 namespace iwarp::net {

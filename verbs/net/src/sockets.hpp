@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "iwarp/net/address.hpp"
-#include "unique_fd.hpp"
+#include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::net {
 

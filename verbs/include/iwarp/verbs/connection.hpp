@@ -84,6 +84,8 @@ class Connection {
   void handle_timeout(TimePoint now);
   const mpa::Startup& startup() const { return startup_; }
   mpa::Mulpdu mulpdu() const { return mulpdu_; }
+  /// After a rejection: what was received behind the Reply, the ULP's own. Nothing more is read.
+  bytes::View read_ahead() const { return read_ahead_; }
   QueuePair* qp() const { return qp_; }
   /// Both layers' counts added up; system calls are the driver's.
   Counters counters() const;
@@ -114,6 +116,7 @@ class Connection {
   void fill_framer(TimePoint now);
   void over(ConnectionCause cause, Wish wish);
   bool discarding() const;
+  bool is_rejected() const;
   void update_mulpdu();
 
   const mpa::Role role_;
@@ -130,6 +133,7 @@ class Connection {
   std::vector<std::byte> scratch_;  ///< startup frames, and what is read only to be dropped
   bytes::Span scratch_plan_;
   bytes::View startup_out_;
+  bytes::View read_ahead_;  ///< in scratch_
   std::span<const bytes::Span> last_receive_plan_;
   std::span<const bytes::View> last_transmit_plan_;
   std::deque<ConnectionEvent> events_;

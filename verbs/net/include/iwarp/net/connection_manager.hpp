@@ -14,6 +14,7 @@
 
 #include "iwarp/net/address.hpp"
 #include "iwarp/net/channel.hpp"
+#include "iwarp/net/unique_fd.hpp"
 #include "iwarp/verbs/connection.hpp"
 
 namespace iwarp::net {
@@ -64,7 +65,12 @@ class ConnectRequest {
   virtual std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird = 16,
                                  std::uint16_t ord = 16,
                                  const std::vector<std::byte>& private_data = {}) = 0;
+  /// Closes TCP as well.
   virtual std::error_code reject(const std::vector<std::byte>& private_data = {}) = 0;
+  /// Leaves TCP open, and `socket`, which is non-blocking, to the program. [MPA-86] Errc::kBusy: it
+  /// did not take the Reply at once, and is closed behind it.
+  virtual std::error_code reject_and_keep(UniqueFd& socket,
+                                          const std::vector<std::byte>& private_data = {}) = 0;
   /// Resets the connection, as if nobody had listened: who connects may try again.
   virtual void drop() = 0;
 };
@@ -88,6 +94,10 @@ struct CmEvent {
   Address peer;   ///< numeric; port 0: it did not even come to an address
   std::error_code error;
   std::string why;  ///< for people
+  /// kRejected: the TCP connection, still open and non-blocking; closed with the event unless the
+  /// program takes it. [MPA-91] None: TCP had not even taken the Request.
+  UniqueFd socket;
+  std::vector<std::byte> read_ahead;  ///< what came on `socket` behind the Reply, in order
 };
 
 using CmChannel = Channel<CmEvent>;

@@ -2,18 +2,14 @@
 // A file descriptor with an owner. Closes quietly. The child of a fork can close it, too.
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
-
-#include "descriptors.hpp"
 
 namespace iwarp::net {
 
 class UniqueFd {
  public:
   UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) { remember(fd); }
+  explicit UniqueFd(int fd);
   UniqueFd(UniqueFd&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
   UniqueFd& operator=(UniqueFd&& o) noexcept {
     if (this != &o) {
@@ -24,15 +20,10 @@ class UniqueFd {
   }
   ~UniqueFd() { reset(); }
   int get() const { return fd_; }
-  int release() {
-    forget(fd_);
-    return std::exchange(fd_, -1);
-  }
+  /// The descriptor; whoever calls this closes it.
+  int release();
   explicit operator bool() const { return fd_ >= 0; }
-  void reset() {
-    if (forget(fd_)) ::close(fd_);  // in this order: the number may be in use again at once
-    fd_ = -1;
-  }
+  void reset();
 
  private:
   int fd_ = -1;

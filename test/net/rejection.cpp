@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// After a rejection MPA is left and TCP is still there: either end can take the socket and go on,
+// and whoever does not want it lets go of it. [MPA-86] [MPA-91]
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "raw_peer.hpp"
+#include "socket_ops.hpp"
+#include "support.hpp"
+
+using namespace iwarp;       // NOLINT
+using namespace iwarp::net;  // NOLINT
+
+namespace {
+
+using Type = CmEvent::Type;
+using verbs::Errc;
+
+constexpr int kPatienceMs = 60'000;
+
+void say(const UniqueFd& socket, std::string_view text) {
+  REQUIRE_EQ(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL),
+             static_cast<ssize_t>(text.size()));
+}
+
+/// As many octets as that, from a socket that does not wait.
+std::string hear(const UniqueFd& socket, std::size_t size) {
+  std::string out(size, '\0');
+  for (std::size_t done = 0; done < size;) {
+    pollfd wait{socket.get(), POLLIN, 0};
+    REQUIRE_EQ(::poll(&wait, 1, kPatienceMs), 1);
+    const auto n = ::recv(socket.get(), out.data() + done, size - done, MSG_DONTWAIT);
+    REQUIRE(n > 0);
+    done += static_cast<std::size_t>(n);
+  }
+  return out;
+}
+
+/// While it lives, no socket takes anything.
+class FullSocket {
+ public:
+  FullSocket() {
+    ops_.send = [](int, const msghdr*, int) -> ssize_t {
+      errno = EAGAIN;
+      return -1;
+    };
+    replace_socket_ops(&ops_);
+  }
+  ~FullSocket() { replace_socket_ops(nullptr); }
+  FullSocket(const FullSocket&) = delete;
+  FullSocket& operator=(const FullSocket&) = delete;
+
+ private:
+  SocketOps ops_ = kernel_socket_ops();
+};
+
+struct Ends {
+  UniqueFd active, passive;
+};
+
+/// Both ends of one TCP connection, made without the device.
+Ends tcp_connection() {
+  const UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  auto address = loopback(0);
+  REQUIRE_EQ(::bind(listening.get(), address.get(), address.length), 0);
+  REQUIRE_EQ(::listen(listening.get(), 1), 0);
+  address = loopback(local_address(listening.get()).port);
+  Ends out;
+  out.active = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE_EQ(::connect(out.active.get(), address.get(), address.length), 0);
+  out.passive = UniqueFd(::accept(listening.get(), nullptr, nullptr));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("who is rejected can go on over TCP, and loses no octet behind the Reply [MPA-91]") {
+  for (const std::size_t behind : {std::size_t{0}, std::size_t{5}, std::size_t{100'000}}) {
+    CAPTURE(behind);
+    RawListener server;
+    Pair pair;
+    REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
+    auto peer = server.accept();
+    peer.receive_request();
+    const auto more = pattern(behind, 7);
+    std::vector<std::byte> reply(mpa::startup_frame_size(0));
+    bytes::Writer writer{reply};
+    mpa::encode({.kind = mpa::FrameKind::kReply, .rejected = true}, writer);
+    reply.insert(reply.end(), more.begin(), more.end());
+    peer.send(reply);
+
+    auto event = expect(*pair.a.cm, Type::kRejected);
+    REQUIRE(event.socket);
+    REQUIRE(event.read_ahead.size() <= behind);
+    auto got = event.read_ahead;
+    const auto rest = octets(hear(event.socket, behind - got.size()));
+    got.insert(got.end(), rest.begin(), rest.end());
+    CHECK_EQ(got, more);
+    say(event.socket, "so be it");
+    CHECK_EQ(peer.receive(8), octets("so be it"));
+    peer.send(octets("fine"));
+    CHECK_EQ(hear(event.socket, 4), "fine");
+    event.socket.reset();
+    CHECK_FALSE(peer.wait_for_end());
+    pair.connect();  // the queue pair is free
+  }
+}
+
+TEST_CASE("who rejects can keep TCP and go on there [MPA-86]") {
+  Pair pair;
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  UniqueFd socket;
+  REQUIRE_FALSE(event.request->reject_and_keep(socket, octets("no")));
+  REQUIRE(socket);
+  CHECK((::fcntl(socket.get(), F_GETFL) & O_NONBLOCK) != 0);
+  UniqueFd again;
+  CHECK_EQ(event.request->reject_and_keep(again), make_error_code(Errc::kWrongState));
+  CHECK_FALSE(again);
+
+  peer.receive(mpa::startup_frame_size(2));
+  say(socket, "in words");
+  CHECK_EQ(peer.receive(8), octets("in words"));
+  peer.send(octets("heard"));
+  CHECK_EQ(hear(socket, 5), "heard");
+  socket.reset();
+  CHECK_FALSE(peer.wait_for_end());
+}
+
+TEST_CASE("private data that is too long can be followed by a shorter rejection") {
+  Pair pair;
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  UniqueFd socket;
+  CHECK_EQ(event.request->reject_and_keep(socket, pattern(513, 1)),
+           make_error_code(Errc::kPrivateDataTooLong));
+  CHECK_FALSE(socket);
+  REQUIRE_FALSE(event.request->reject_and_keep(socket, pattern(512, 1)));
+  CHECK(socket);
+}
+
+TEST_CASE("a program's own connection comes back from a rejection, and can try MPA again") {
+  Pair pair;
+  auto [active, passive] = tcp_connection();
+  const auto ask = [&] {
+    REQUIRE_FALSE(pair.rnic->adopt_responder(passive.release(), {}, *pair.b.cm));
+    REQUIRE_FALSE(pair.rnic->adopt_initiator(*pair.a.qp, active.release(), {}, *pair.a.cm));
+    return expect(*pair.b.cm, Type::kConnectRequest);
+  };
+  for (int i = 0; i < 3; ++i) {
+    auto event = ask();
+    REQUIRE_FALSE(event.request->reject_and_keep(passive, octets("not yet")));
+    auto rejected = expect(*pair.a.cm, Type::kRejected);
+    CHECK_EQ(rejected.private_data, octets("not yet"));
+    active = std::move(rejected.socket);
+    REQUIRE(active);
+    say(active, "now?");
+    CHECK_EQ(hear(passive, 4), "now?");
+    say(passive, "now");
+    CHECK_EQ(hear(active, 3), "now");
+  }
+  REQUIRE_FALSE(ask().request->accept(*pair.b.qp));
+  expect(*pair.a.cm, Type::kEstablished);
+  pair.b.post_recv(0, 64);
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
+  pair.b.expect_success();
+}
+
+TEST_CASE(
+    "a rejection that TCP does not take at once is said all the same, and TCP closed behind") {
+  Pair pair;
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  UniqueFd socket;
+  {
+    const FullSocket full;
+    CHECK_EQ(event.request->reject_and_keep(socket), make_error_code(Errc::kBusy));
+    CHECK_FALSE(socket);
+    CHECK_EQ(event.request->reject(), make_error_code(Errc::kWrongState));
+  }
+  const auto reply =
+      mpa::decode_startup_frame(mpa::FrameKind::kReply, peer.receive(mpa::startup_frame_size(0)));
+  REQUIRE(reply.has_value());
+  CHECK(std::get<mpa::StartupFrame>(*reply).rejected);
+  CHECK_FALSE(peer.wait_for_end());
+}
+
+TEST_CASE("a rejection that TCP does not take at all is over in the end") {
+  ListenOptions options;
+  options.connection.close_timeout = std::chrono::milliseconds(50);
+  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, options);
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  const FullSocket full;
+  UniqueFd socket;
+  CHECK_EQ(event.request->reject_and_keep(socket), make_error_code(Errc::kBusy));
+  CHECK(peer.wait_for_end());
+}
+
+TEST_CASE("a rejection that nobody keeps closes TCP in order, on either side") {
+  Pair pair;
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
+  peer.receive(mpa::startup_frame_size(0));
+  peer.send(octets("still talking"));
+  CHECK_FALSE(peer.wait_for_end());
+}
