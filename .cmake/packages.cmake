@@ -4,7 +4,8 @@
 # either in a chroot. Other systems' packages are not made.
 set(CPACK_PACKAGE_NAME iwarp)
 set(CPACK_PACKAGE_VENDOR "the iwarp authors")
-set(CPACK_PACKAGE_CONTACT "iwarp maintainers <iwarp@users.noreply.github.com>")
+# A package has to name whom to write to. There is no public address yet: .invalid belongs to nobody.
+set(CPACK_PACKAGE_CONTACT "the iwarp authors <authors@iwarp.invalid>")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGE_CHECKSUM SHA256)
 set(CPACK_STRIP_FILES ON)
@@ -28,7 +29,6 @@ else()
   set(CPACK_DEB_COMPONENT_INSTALL ON)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-  set(CPACK_DEBIAN_PACKAGE_HOMEPAGE https://www.rfc-editor.org/rfc/rfc5040)
   # The release is in the version: one built for an older Debian gives way to that of a newer one.
   set(release 12)
   if(EXISTS /etc/os-release)
