@@ -10,7 +10,7 @@ build_packages=(
   libibverbs-dev librdmacm-dev
   libjs-vega)  # the plotting library inside the page of `iwarp cost report`
 boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers
-test_packages=(tshark clang-format-19 clang-tidy-19 valgrind curl python3-yaml)
+test_packages=(tshark clang-format-19 clang-tidy-19 valgrind curl xz-utils python3-yaml)
 # What README.md runs on the stack.
 programs_packages=(rdmacm-utils ibverbs-utils perftest)
 verbs_packages=(  # programs that are run, unmodified, on our libibverbs and librdmacm
