@@ -173,7 +173,7 @@ TEST_CASE("an epoll sleeps until its descriptor is ready, and no longer than it 
 }
 
 TEST_CASE("every wrong octet of a pattern is found, and every wrong number and lane") {
-  for (const std::size_t size : {1, 2, 8, 9, 17, 64}) {
+  for (const std::size_t size : {1U, 2U, 8U, 9U, 17U, 64U}) {
     std::vector<std::byte> octets(size);
     fill_pattern(octets, 3, 300);
     CHECK_NOTHROW(check_pattern(octets, 3, 300));

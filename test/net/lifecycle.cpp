@@ -282,9 +282,9 @@ TEST_CASE("the congestion control can be chosen") {
 TEST_CASE("a congestion control that is not there is an error, not passed over") {
   Pair pair;
   const auto none = make_error_code(verbs::Errc::kInvalidArgument);
-  const auto refused = pair.rnic->listen({"127.0.0.1", 0}, {.congestion = "no-such"}, *pair.b.cm);
-  REQUIRE_FALSE(refused);
-  CHECK_EQ(refused.error(), none);
+  const auto listener = pair.rnic->listen({"127.0.0.1", 0}, {.congestion = "no-such"}, *pair.b.cm);
+  REQUIRE_FALSE(listener);
+  CHECK_EQ(listener.error(), none);
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, pair.listener->local(), {.congestion = "no-such"},
                                    *pair.a.cm));
   CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, none);

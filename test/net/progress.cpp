@@ -129,7 +129,7 @@ TEST_CASE("two threads sleep on one channel, and both are woken") {
 TEST_CASE("a message posted on an idle stream is one system call, at 64 octets and at 64 KiB") {
   Pair pair(1 << 17);
   pair.connect();
-  for (const std::size_t size : {64, 65536}) {
+  for (const std::size_t size : {64U, 65536U}) {
     for (int i = 0; i < 10; ++i) {
       const auto before = pair.rnic->counters(*pair.a.qp).send_calls;
       REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, size, pair.b.remote(0)));

@@ -51,7 +51,7 @@ void rates() {
 void sysfs() {
   std::printf("sysfs: %s\n", ibv_get_sysfs_path());
   // "Linux" and a newline: with room for them, for the zero only, for too little.
-  for (const std::size_t size : {16, 7, 6, 5, 3}) {
+  for (const std::size_t size : {16U, 7U, 6U, 5U, 3U}) {
     std::array<char, 16> text{};
     const int count = ibv_read_sysfs_file("/proc/sys/kernel", "ostype", text.data(), size);
     std::printf("read %zu: %d %s\n", size, count, count < 0 ? "" : text.data());

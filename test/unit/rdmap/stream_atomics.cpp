@@ -88,7 +88,7 @@ TEST_CASE(
   CHECK_FALSE(bench.feed(add_one(5)));
   CHECK_FALSE(bench.feed(read_word(6)));
   CHECK(bench.word() == 0);
-  for (const std::uint64_t value : {0, 0, 1, 2, 2, 3}) CHECK(bench.next_value() == value);
+  for (const std::uint64_t value : {0U, 0U, 1U, 2U, 2U, 3U}) CHECK(bench.next_value() == value);
   CHECK(bench.word() == 3);
 }
 
