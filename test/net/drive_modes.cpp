@@ -301,7 +301,7 @@ TEST_CASE("pollers, sleepers and posters change roles, and no wake-up is lost") 
     Poster& poster = posters[&end == &pair.b];
     while (true) {
       const auto role = random() % 512;
-      if (role == 0) std::this_thread::sleep_for(2ms);
+      if (role == 0) CHECK_FALSE(end.cm->wait(2ms).has_value());
       const auto wc = role % 3 == 0   ? end.spin()
                       : role % 3 == 1 ? end.completion()
                                       : asleep_in(&end == &pair.a ? of_a : of_b, end);

@@ -142,6 +142,30 @@ TEST_CASE("a message posted on an idle stream is one system call, at 64 octets a
   }
 }
 
+TEST_CASE("a request is accepted on a queue that is polled all the time") {
+  auto rnic = open_rnic();
+  End server(*rnic);
+  End client(*rnic);
+  auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *server.cm));
+  std::atomic<bool> stop{false};
+  std::jthread poller([&] {
+    verbs::WorkCompletion wc;
+    while (!stop) server.cq->poll(std::span(&wc, 1));
+  });
+  std::vector<QpHandle> there;
+  std::vector<QpHandle> here;
+  for (int i = 0; i < 20; ++i) {
+    here.push_back(client.make_qp());
+    there.push_back(server.make_qp());
+    REQUIRE_FALSE(rnic->connect(*here.back(), listener->local(), {}, *client.cm));
+    REQUIRE_FALSE(
+        expect(*server.cm, CmEvent::Type::kConnectRequest).request->accept(*there.back()));
+    expect(*client.cm, CmEvent::Type::kEstablished);
+    expect(*server.cm, CmEvent::Type::kEstablished);
+  }
+  stop = true;
+}
+
 TEST_CASE("requests posted together are one system call") {
   Pair pair;
   pair.connect();

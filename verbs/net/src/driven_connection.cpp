@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "driven_active.hpp"
 #include "gather_timer.hpp"
@@ -56,7 +57,7 @@ bool DrivenConnection::start(bytes::View private_data) {
     active_->core.set_emss(effective_mss(active_->socket.get()));
     ok = active_->core.connect(private_data, mpa::Clock::now());
   }
-  run(false);
+  run(false, kTransmit);
   return ok;
 }
 
@@ -66,7 +67,7 @@ void DrivenConnection::listen() {
     active_->core.set_emss(effective_mss(active_->socket.get()));
     active_->core.listen(mpa::Clock::now());
   }
-  run(false);
+  run(false, kTransmit);
 }
 
 std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View private_data,
@@ -82,7 +83,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
       out = error(verbs::Errc::kPrivateDataTooLong);
     }
   }
-  run(false);
+  run(false, kTransmit);
   return out;
 }
 
@@ -99,7 +100,7 @@ std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* kee
     const bool lost = active_->end_of_stream;
     if (!*keep) out = error(lost ? verbs::Errc::kConnectionReset : verbs::Errc::kBusy);
   }
-  run(false);
+  run(false, kTransmit);
   return out;
 }
 
@@ -146,7 +147,7 @@ void DrivenConnection::resume_soon() {
 void DrivenConnection::revoke(const verbs::Region& region) {
   lock_.lock();
   if (active_ != nullptr) active_->core.revoke(region, mpa::Clock::now());
-  run(false);
+  run(false, kTransmit);
 }
 
 void DrivenConnection::end() {
@@ -157,7 +158,7 @@ void DrivenConnection::end() {
     active_->core.abort(mpa::Clock::now());
     finish(whole ? Close::kLingering : Close::kReset);
   }
-  run(false);
+  run(false, kTransmit);
 }
 
 void DrivenConnection::end_if_unasked() {
@@ -169,37 +170,38 @@ void DrivenConnection::end_if_unasked() {
     active_->core.abort(mpa::Clock::now());
     finish(Close::kReset);
   }
-  run(false);
+  run(false, kTransmit);
 }
 
 void DrivenConnection::sync() {
   lock_.lock();
-  run(false);
+  run(false, kTransmit);
 }
 
 void DrivenConnection::send_events_to(CmChannel& channel) {
   lock_.lock();
   if (active_ != nullptr && active_->client != nullptr) active_->client->send_to(channel);
-  run(false);
+  run(false, kTransmit);
 }
 
 verbs::Counters DrivenConnection::counters() {
   lock_.lock();
   const auto out = active_ != nullptr ? count() : final_;
-  run(false);
+  run(false, kTransmit);
   return out;
 }
 
 // Driving -----------------------------------------------------------------------------------------
 
 void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
-  if (lock_.enter(work)) run(by_worker);
+  if (lock_.enter(work)) run(by_worker, 0);
 }
 
-// Holds the lock on entry, not on return.
-void DrivenConnection::run(bool by_worker) {
+// Holds the lock on entry, not on return. `own`: what the caller has made to be done under the
+// lock.
+void DrivenConnection::run(bool by_worker, std::uint32_t own) {
   for (int round = 0;; ++round) {
-    const auto work = lock_.take();
+    const auto work = lock_.take() | std::exchange(own, 0U);
     const auto left = active_ != nullptr ? drive(work) : 0;
     // Who polls comes back soon, and the socket wakes who sleeps on it.
     if (left != 0 && !by_worker && mode() != DriveMode::kWorker) {

@@ -164,7 +164,7 @@ class DrivenConnection final : public verbs::QpDriver {
   struct Active;  ///< what exists while the socket is open
 
   void kick(std::uint32_t work, bool by_worker = false);
-  void run(bool by_worker);
+  void run(bool by_worker, std::uint32_t own);
   void hand_over();
   std::uint32_t drive(std::uint32_t work);
   void control(std::uint32_t work, verbs::TimePoint now);
