@@ -43,6 +43,7 @@ std::size_t CompletionQueue::poll(std::span<WorkCompletion> out, Flushed flushed
   if (size_.load(std::memory_order_acquire) == 0) {
     count_emptied();
     if (auto* progress = progress_.load()) progress->make_progress();
+    if (size_.load(std::memory_order_acquire) == 0) return 0;
   }
   return take(out, flushed);
 }

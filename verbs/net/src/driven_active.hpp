@@ -2,6 +2,11 @@
 // What a DrivenConnection has while its socket is open.
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+
 #include "driven_connection.hpp"
 
 namespace iwarp::net {
@@ -26,6 +31,14 @@ struct DrivenConnection::Active {
   asio::posix::stream_descriptor readiness;
   asio::steady_timer timer;
   std::optional<verbs::TimePoint> timer_at;
+  /// What the last poll asked the socket for in vain; used again until a turn may have changed it.
+  struct Awaited {
+    std::array<iovec, 4> pieces{};
+    std::size_t octets = 0;
+    msghdr message{};
+    bool is_valid = false;
+  };
+  Awaited awaited;
   bool reading = false;  ///< a wait is pending; only its handler clears this
   bool writing = false;
   bool watching = false;       ///< the same, for a reset while the stream is held
@@ -38,6 +51,7 @@ struct DrivenConnection::Active {
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
+  std::uint64_t octets_received = 0;
   std::uint64_t wakeups = 0;
   std::uint64_t wait_calls = 0;  ///< asked by a poller; the worker's waits are its wake-ups
 };

@@ -7,6 +7,8 @@
 // Lock order: Connector, then this, then the Rnic's registry, then channels and queues.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -88,7 +90,9 @@ class DrivenConnection final : public verbs::QpDriver {
   // For the feeds of its completion queues. The poll of an empty queue:
   /// Receives and sends what is possible now. `frequent`: and so do polls to come, so the worker is
   /// not woken until let_go().
-  void poll(bool frequent) { kick(frequent ? kPoll | kPolled : kPoll); }
+  void poll(bool frequent) {
+    kick(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
+  }
   /// The same, by who knows what the socket is ready for. True: octets came.
   bool polled(bool readable, bool room) { return serve(readable, room, 0); }
   // Consumers that sleep on the socket:
@@ -169,6 +173,9 @@ class DrivenConnection final : public verbs::QpDriver {
   std::uint32_t drive(std::uint32_t work);
   void control(std::uint32_t work, verbs::TimePoint now);
   bool receive();
+  bool take(ssize_t n, std::size_t asked);
+  bool finds_nothing();
+  void await_same();
   bool transmit();
   void socket_failed();
   void finish_turn();

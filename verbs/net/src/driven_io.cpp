@@ -22,8 +22,8 @@ constexpr std::uint32_t kEmssInterval = 4096;  // sends between two looks at the
 using Pieces = std::array<iovec, kPieces>;
 
 // Octets listed in `out`, and how many entries.
-template <typename Plan>
-std::pair<std::size_t, std::size_t> fill(const Plan& plan, Pieces& out) {
+template <typename Plan, std::size_t N>
+std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>& out) {
   std::size_t octets = 0;
   std::size_t count = 0;
   for (const auto& piece : plan) {
@@ -42,6 +42,9 @@ bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 // One turn. Returns the work for which the time did not suffice.
 std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   Active& a = *active_;
+  const auto arrived = arrivals_.load(std::memory_order_relaxed);
+  if (work == kPoll && a.awaited.is_valid && finds_nothing()) return 0;
+  a.awaited.is_valid = false;
   const bool only_polls = (work & ~(kPoll | kPolled)) == 0 && mode() == DriveMode::kPoller &&
                           !a.write_blocked && !a.turn_over && !held_.load();
   if ((work & kReadable) != 0) a.reading = false;
@@ -62,48 +65,77 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   // A held stream is not read, and so would not notice.
   if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
   std::uint32_t left = 0;
-  const auto received = arrivals_.load(std::memory_order_relaxed);
   if ((work & (kReadable | kReceive | kPoll)) != 0 && receive()) left |= kReceive;
   // Most polls find nothing, and then nothing else can have changed.
-  if (only_polls && arrivals_.load(std::memory_order_relaxed) == received && !a.end_of_stream)
+  if (only_polls && arrivals_.load(std::memory_order_relaxed) == arrived && !a.end_of_stream) {
+    await_same();
     return 0;
+  }
   a.turn_over = transmit();
   if (a.turn_over) left |= kTransmit;
   finish_turn();
   return active_ != nullptr ? left : 0;
 }
 
+// The next poll may ask for the same again.
+void DrivenConnection::await_same() {
+  Active::Awaited& awaited = active_->awaited;
+  const auto plan = active_->core.receive_plan();
+  if (plan.empty() || plan.size() > awaited.pieces.size()) return;
+  const auto [octets, count] = fill(plan, awaited.pieces);
+  awaited.octets = octets;
+  awaited.message.msg_iov = awaited.pieces.data();
+  awaited.message.msg_iovlen = count;
+  awaited.is_valid = true;
+}
+
+// False: octets came, or the end did, and they were taken.
+bool DrivenConnection::finds_nothing() {
+  Active& a = *active_;
+  ++a.receive_calls;
+  const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
+  if (n < 0 && would_block(errno)) return true;
+  take(n, a.awaited.octets);
+  return false;
+}
+
 // True: there may be more to read.
 bool DrivenConnection::receive() {
   Active& a = *active_;
   Pieces pieces;
-  for (std::size_t done = 0; !a.end_of_stream;) {
+  const auto begin = a.octets_received;
+  while (!a.end_of_stream) {
     const auto plan = a.core.receive_plan();
     if (plan.empty()) return false;
-    if (done >= kTurn) return true;
+    if (a.octets_received - begin >= kTurn) return true;
     const auto [octets, count] = fill(plan, pieces);
     msghdr message{};
     message.msg_iov = pieces.data();
     message.msg_iovlen = count;
     ++a.receive_calls;
-    const auto n = socket_ops().receive(a.socket.get(), &message, MSG_DONTWAIT);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      if (!would_block(errno)) socket_failed();
-      return false;
-    }
-    if (n == 0) {
-      a.end_of_stream = true;
-      a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
-      return false;
-    }
-    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    const auto size = static_cast<std::size_t>(n);
-    a.core.received(size, mpa::Clock::now());
-    done += size;
-    if (size < octets) return false;  // The socket was emptied; more makes it readable again.
+    if (!take(socket_ops().receive(a.socket.get(), &message, MSG_DONTWAIT), octets)) return false;
   }
   return false;
+}
+
+// What a call for `asked` octets returned. True: there may be more.
+bool DrivenConnection::take(ssize_t n, std::size_t asked) {
+  Active& a = *active_;
+  if (n < 0) {
+    if (errno == EINTR) return true;
+    if (!would_block(errno)) socket_failed();
+    return false;
+  }
+  if (n == 0) {
+    a.end_of_stream = true;
+    a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
+    return false;
+  }
+  arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  const auto size = static_cast<std::size_t>(n);
+  a.octets_received += size;
+  a.core.received(size, mpa::Clock::now());
+  return size == asked;  // Less empties the socket; more makes it readable again.
 }
 
 // True: there is more to send, and the socket may take it.
