@@ -197,9 +197,9 @@ TEST_CASE("more connections on one queue than a poll looks at are served all the
     expect(*server.cm, CmEvent::Type::kEstablished);
   }
   for (int round = 0; round < 20; ++round) {
-    for (const auto& qp : here) {
-      const auto one = client.sge(0, 128);
-      REQUIRE_FALSE(qp->post_send(
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const auto one = client.sge(128 * i, 128);
+      REQUIRE_FALSE(here[i]->post_send(
           {.opcode = WrOpcode::kRead, .sgl = std::span(&one, 1), .remote = server.remote(0)}));
     }
     for (std::size_t i = 0; i < here.size(); ++i) {
