@@ -382,7 +382,9 @@ void DrivenConnection::update_watched() {
   change(is_blocked_, a.write_blocked);
   if (mode() == DriveMode::kSleeper && !plain) change_mode(DriveCause::kNotReadable);
   const bool more = a.write_blocked || a.turn_over;
-  watched_.watch(plain, more && mode() != DriveMode::kWorker);
+  if (watched_.watch(plain, more && mode() != DriveMode::kWorker)) return;
+  unwatched_.store(true, std::memory_order_relaxed);
+  if (mode() == DriveMode::kSleeper) change_mode(DriveCause::kNotReadable);
 }
 
 void DrivenConnection::wait_for(bool write) {

@@ -142,9 +142,9 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
 bool DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
+  gathered_.leave();  // also where the socket is full: they go when there is room
   for (std::size_t done = 0; !a.write_blocked && a.core.may_have_output();) {
     const auto now = mpa::Clock::now();
-    gathered_.leave();
     const auto plan = a.core.transmit_plan(kPieces, now);
     if (plan.empty()) return false;
     if (done >= kTurn) return true;

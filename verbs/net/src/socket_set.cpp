@@ -51,21 +51,22 @@ void WatchedSocket::leave(const SocketSet* set) {
   sets_.erase(it);
 }
 
-void WatchedSocket::watch(bool readable, bool room) {
-  if (readable == readable_ && room == room_) return;  // Only the caller changes them.
+bool WatchedSocket::watch(bool readable, bool room) {
+  if (readable == readable_ && room == room_) return true;  // Only the caller changes them.
+  bool taken = true;
   const std::lock_guard lock(mutex_);
   for (const auto& set : sets_) {
     if (readable && readable_) {
       set->change(socket_, connection_, room);
     } else if (readable) {
-      // What the kernel took before it takes again, unless its limit was lowered or reached since.
-      [[maybe_unused]] const bool added = set->add(socket_, connection_, room);
+      taken &= set->add(socket_, connection_, room);
     } else {
       set->remove(socket_);
     }
   }
   readable_ = readable;
   room_ = room;
+  return taken;
 }
 
 void WatchedSocket::close() {

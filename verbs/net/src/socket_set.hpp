@@ -53,7 +53,8 @@ class WatchedSocket {
   void leave(const SocketSet* set);
   /// `readable`: whether octets are wanted; if not, it is in no set, for the kernel tells of errors
   /// unasked. `room`: whether room to write is waited for.
-  void watch(bool readable, bool room);
+  /// False: the kernel does not take it again.
+  bool watch(bool readable, bool room);
   /// Before the socket is closed.
   void close();
 
