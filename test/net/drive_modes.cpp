@@ -60,27 +60,6 @@ verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
   }
 }
 
-template <typename Wait>
-void exchange(Pair& pair, int rounds, Wait wait) {
-  pair.b.post_recv(0, 64, 1);
-  std::jthread echo([&] {
-    for (int i = 0; i < rounds; ++i) {
-      while (wait(pair.b).opcode != verbs::WcOpcode::kRecv) {
-      }
-      pair.b.post_recv(0, 64, 1);
-      REQUIRE_FALSE(pair.b.post(WrOpcode::kSend, 0, 64));
-    }
-  });
-  for (int i = 0; i < rounds; ++i) {
-    pair.a.buffer[0] = static_cast<std::byte>(i);
-    pair.a.post_recv(64, 64, 2);
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
-    while (wait(pair.a).opcode != verbs::WcOpcode::kRecv) {
-    }
-    REQUIRE_EQ(pair.a.buffer[64], static_cast<std::byte>(i));
-  }
-}
-
 bool is_long() {
   const char* wish = std::getenv("IWARP_LONG");
   return wish != nullptr && std::string_view(wish) == "1";
@@ -115,7 +94,7 @@ TEST_CASE("two ends asleep in an epoll of their own exchange messages [VRB-52]")
     pair.connect();
     const Epoll of_a(*pair.a.channel, events);
     const Epoll of_b(*pair.b.channel, events);
-    exchange(pair, 2000, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
+    ping_pong(pair, 2000, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   }
 }
 
@@ -123,10 +102,10 @@ TEST_CASE("one end asleep in its epoll, the other in wait(), or polling") {
   Pair pair;
   pair.connect();
   const Epoll of_a(*pair.a.channel);
-  exchange(pair, 1000,
-           [&](End& end) { return &end == &pair.a ? asleep_in(of_a, end) : end.completion(); });
-  exchange(pair, 1000,
-           [&](End& end) { return &end == &pair.a ? asleep_in(of_a, end) : end.spin(); });
+  ping_pong(pair, 1000,
+            [&](End& end) { return &end == &pair.a ? asleep_in(of_a, end) : end.completion(); });
+  ping_pong(pair, 1000,
+            [&](End& end) { return &end == &pair.a ? asleep_in(of_a, end) : end.spin(); });
 }
 
 TEST_CASE("a message in pieces gives its sleeper one completion") {
@@ -134,7 +113,7 @@ TEST_CASE("a message in pieces gives its sleeper one completion") {
   pair.connect();
   const Epoll of_b(*pair.b.channel);
   const Epoll of_a(*pair.a.channel);
-  exchange(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
+  ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   for (int i = 0; i < 50; ++i) {
     const std::uint32_t size = i == 0 ? 64 : 1 << 21;  // the receive that is left over comes first
     pair.b.post_recv(0, 1 << 21);
@@ -159,7 +138,7 @@ TEST_CASE("who slept in its epoll often and briefly, and stays away, is served b
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
   for (int i = 0; i < 20; ++i) {
-    exchange(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
+    ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
     // Its descriptor may become readable, and nobody looks.
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
     while (asleep_in(of_a, pair.a).opcode != verbs::WcOpcode::kRead) {
@@ -258,7 +237,7 @@ TEST_CASE("at rest a program asleep in its epoll is woken by nobody") {
   pair.connect();
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
-  exchange(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
+  ping_pong(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   verbs::WorkCompletion wc;
   for (End* end : {&pair.a, &pair.b}) {
     end->cq->arm(verbs::Notify::kNext);

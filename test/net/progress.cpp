@@ -15,28 +15,6 @@ using verbs::WrOpcode;
 
 namespace {
 
-// `rounds` Sends there and back; `wait` is how an end awaits a completion.
-template <typename Wait>
-void ping_pong(Pair& pair, int rounds, Wait wait) {
-  pair.b.post_recv(0, 64, 1);
-  std::jthread echo([&] {
-    for (int i = 0; i < rounds; ++i) {
-      while (wait(pair.b).opcode != verbs::WcOpcode::kRecv) {
-      }
-      pair.b.post_recv(0, 64, 1);
-      REQUIRE_FALSE(pair.b.post(WrOpcode::kSend, 0, 64));
-    }
-  });
-  for (int i = 0; i < rounds; ++i) {
-    pair.a.buffer[0] = static_cast<std::byte>(i);
-    pair.a.post_recv(64, 64, 2);
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
-    while (wait(pair.a).opcode != verbs::WcOpcode::kRecv) {
-    }
-    REQUIRE_EQ(pair.a.buffer[64], static_cast<std::byte>(i));
-  }
-}
-
 void poll_empty(End& end, int times) {
   verbs::WorkCompletion wc;
   for (int i = 0; i < times; ++i) REQUIRE_EQ(end.cq->poll(std::span(&wc, 1)), 0);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <ostream>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "iwarp/net/rnic.hpp"
@@ -162,5 +163,27 @@ struct Pair {
   End b;
   std::unique_ptr<Listener> listener;
 };
+
+/// `rounds` Sends there and back; `wait` is how an end awaits a completion.
+template <typename Wait>
+void ping_pong(Pair& pair, int rounds, Wait wait) {
+  pair.b.post_recv(0, 64, 1);
+  std::jthread echo([&] {
+    for (int i = 0; i < rounds; ++i) {
+      while (wait(pair.b).opcode != verbs::WcOpcode::kRecv) {
+      }
+      pair.b.post_recv(0, 64, 1);
+      REQUIRE_FALSE(pair.b.post(verbs::WrOpcode::kSend, 0, 64));
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    pair.a.buffer[0] = static_cast<std::byte>(i);
+    pair.a.post_recv(64, 64, 2);
+    REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
+    while (wait(pair.a).opcode != verbs::WcOpcode::kRecv) {
+    }
+    REQUIRE_EQ(pair.a.buffer[64], static_cast<std::byte>(i));
+  }
+}
 
 }  // namespace iwarp::net
