@@ -16,7 +16,7 @@
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/faults.hpp"
-#include "layout.hpp"
+#include "iwarp/mpa/layout.hpp"
 #include "placement.hpp"
 
 namespace iwarp::mpa {
@@ -285,8 +285,8 @@ void Deframer::State::plan_placement(bool read_ahead) {
   }
 }
 
-/// How many octets, counted from `begin`, to hope for while an FPDU of `small` octets or none is at
-/// the front.
+/// How many octets, counted from `begin`, to ask TCP for while an FPDU of `small` octets or none is
+/// at the front.
 inline std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
   // When the next payload is likely to be placed: only the front of its FPDU.
   const bool placing = phase == Phase::kPlacing;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "layout.hpp"
+#include "iwarp/mpa/layout.hpp"
 
 namespace iwarp::mpa {
 namespace {

@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
+#include "iwarp/bytes/touch.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
-#include "layout.hpp"
+#include "iwarp/mpa/layout.hpp"
 
 namespace iwarp::mpa {
 namespace {
@@ -88,8 +89,8 @@ struct Framer::State {
   void release(View left);
   void cut_pieces(std::uint64_t keep);
   template <typename Predicate>
-  void detach_if(const Predicate& wanted);
-  std::size_t left_completely() const;
+  bool detach_if(const Predicate& wanted);
+  bool front_has_left() const { return !records.empty() && records.front().end <= sent_position; }
 
   FramerOptions options;
   std::size_t ring_size;
@@ -103,8 +104,8 @@ struct Framer::State {
   std::size_t last_piece = 0;
 
   std::size_t max_fpdus;
-  boost::circular_buffer<Record> records;  ///< grows up to max_fpdus
-  std::size_t sent_records = 0;  ///< of these, how many left completely and were not popped
+  boost::circular_buffer<Record> records;  ///< not popped yet; grows up to max_fpdus
+  std::size_t record_room = 0;             ///< its capacity, which it would divide for each time
 
   std::uint64_t position;        ///< stream position of the next octet to queue [MPA-32]
   std::uint64_t sent_position;   ///< stream position of the next octet to send
@@ -116,18 +117,24 @@ struct Framer::State {
 };
 
 template <typename Predicate>
-void Framer::State::detach_if(const Predicate& wanted) {
+bool Framer::State::detach_if(const Predicate& wanted) {
   std::uint64_t end = sent_position;
   for (std::size_t i = first_piece; i < last_piece; ++i) {
     View& piece = pieces[i];
     end += piece.size();
     if (in_ring(piece) || !wanted(piece)) continue;
     auto copy = std::make_unique_for_overwrite<std::byte[]>(piece.size());
-    std::memcpy(copy.get(), piece.data(), piece.size());
+    const bool is_there = bytes::guarded([&] {
+      bytes::begin_touch();
+      std::memcpy(copy.get(), piece.data(), piece.size());
+      bytes::end_touch();
+    });
+    if (!is_there) return false;
     counters.octets_copied += piece.size();
     piece = {copy.get(), piece.size()};
     detached.push_back({end, std::move(copy)});
   }
+  return true;
 }
 
 Framer::Framer(const FramerOptions& options) : state_(std::make_unique<State>(options)) {
@@ -166,7 +173,9 @@ void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
     s.append_in_one(header, payload, ulpdu_length);
   } else {
     s.append_front(header, ulpdu_length);
+    bytes::begin_touch();
     for (const View piece : payload) copied ? s.append_copied(piece) : s.append_in_place(piece);
+    bytes::end_touch();
     // PAD brings the FPDU to a multiple of 4 and is zero. [MPA-14] [MPA-15]
     s.append_copied(View(kZeros).first(pad_size(ulpdu_length)));
     s.append_crc();
@@ -197,7 +206,6 @@ void Framer::sent(std::size_t n) {
     n -= take;
   }
   if (s.first_piece == s.last_piece) s.first_piece = s.last_piece = 0;
-  s.sent_records = s.left_completely();
   if (!s.detached.empty()) {
     std::erase_if(s.detached, [&s](const Detached& d) { return d.end <= s.sent_position; });
   }
@@ -205,31 +213,29 @@ void Framer::sent(std::size_t n) {
 
 std::optional<std::uint64_t> Framer::pop_sent() {
   State& s = *state_;
-  if (s.sent_records == 0) return std::nullopt;
+  if (!s.front_has_left()) return std::nullopt;
   const std::uint64_t cookie = s.records.front().cookie;
   s.records.pop_front();
-  --s.sent_records;
   return cookie;
 }
 
-void Framer::detach(View memory) {
+bool Framer::detach(View memory) {
   const std::less<const std::byte*> before;
-  state_->detach_if([&](View piece) {
+  return state_->detach_if([&](View piece) {
     return before(piece.data(), memory.data() + memory.size()) &&
            before(memory.data(), piece.data() + piece.size());
   });
 }
 
-void Framer::detach_all() {
-  state_->detach_if([](View) { return true; });
+bool Framer::detach_all() {
+  return state_->detach_if([](View) { return true; });
 }
 
 void Framer::drop_unsent() {
   State& s = *state_;
-  while (s.records.size() > s.sent_records && s.records.back().begin >= s.sent_position) {
-    s.records.pop_back();
-  }
-  const bool half_out = s.records.size() > s.sent_records;
+  const auto none_of_it_left = [&s](const Record& r) { return r.begin >= s.sent_position; };
+  while (!s.records.empty() && none_of_it_left(s.records.back())) s.records.pop_back();
+  const bool half_out = !s.records.empty() && s.records.back().end > s.sent_position;
   // The next FPDU takes the place of the dropped ones: markers count on from there. [MPA-25]
   s.position = half_out ? s.records.back().end : s.sent_position;
   s.cut_pieces(s.position - s.sent_position);
@@ -239,11 +245,15 @@ std::size_t Framer::queued_octets() const {
   return static_cast<std::size_t>(state_->position - state_->sent_position);
 }
 
-std::size_t Framer::queued_fpdus() const { return state_->records.size() - state_->sent_records; }
+std::size_t Framer::queued_fpdus() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      state_->records, [this](const Record& r) { return r.end > state_->sent_position; }));
+}
 
 bool Framer::mid_fpdu() const {
-  const State& s = *state_;
-  return s.records.size() > s.sent_records && s.records[s.sent_records].begin < s.sent_position;
+  return std::ranges::any_of(state_->records, [at = state_->sent_position](const Record& r) {
+    return r.begin < at && at < r.end;
+  });
 }
 
 const FramerCounters& Framer::counters() const { return state_->counters; }
@@ -263,7 +273,9 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   bytes::store_be(at, static_cast<std::uint16_t>(ulpdu_length));  // [MPA-12]
   at += kLengthFieldSize;
   put(header);  // [MPA-13]
+  bytes::begin_touch();
   for (const View piece : payload) put(piece);
+  bytes::end_touch();
   // PAD, and what it leaves of these the CRC overwrites. [MPA-14] [MPA-15]
   std::memcpy(at, kZeros.data(), kZeros.size());
   const auto covered = whole.size() - kCrcSize;
@@ -339,10 +351,9 @@ void Framer::State::append_marker() {
   ++counters.markers;
 }
 
-/// Copies to the ring; `covered` by the CRC or not. [MPA-44]
+/// Copies to the ring; `covered` by the CRC or not. [MPA-44] Where the octets cannot be read
+/// nothing is counted, so that drop_unsent() takes back all that is there.
 void Framer::State::write_ring(View octets, bool covered) {
-  position += octets.size();
-  ring_used += octets.size();
   while (!octets.empty()) {
     const std::size_t take = std::min(octets.size(), ring_size - ring_next);
     std::byte* to = ring.get() + ring_next;
@@ -353,6 +364,8 @@ void Framer::State::write_ring(View octets, bool covered) {
       std::memcpy(to, octets.data(), take);
     }
     push_piece({to, take});
+    position += take;
+    ring_used += take;
     ring_next = ring_next + take == ring_size ? 0 : ring_next + take;
     octets = octets.subspan(take);
   }
@@ -373,7 +386,10 @@ inline void Framer::State::push_piece(View piece) {
 
 /// For one FPDU more. Most connections never have more than a few under way, and keep little.
 inline void Framer::State::make_room(std::size_t more_pieces) {
-  if (records.full()) records.set_capacity(std::max(kFirstRecords, 2 * records.capacity()));
+  if (records.size() == record_room) {
+    record_room = std::max(kFirstRecords, 2 * record_room);
+    records.set_capacity(record_room);
+  }
   if (last_piece + more_pieces <= pieces.size()) return;
   std::copy(pieces.begin() + static_cast<std::ptrdiff_t>(first_piece),
             pieces.begin() + static_cast<std::ptrdiff_t>(last_piece), pieces.begin());
@@ -405,13 +421,6 @@ void Framer::State::cut_pieces(std::uint64_t keep) {
   while (last_piece > first_piece && pieces[last_piece - 1].empty()) --last_piece;
   ring_used -= dropped_from_ring;
   ring_next = (ring_next + ring_size - dropped_from_ring) % ring_size;
-}
-
-/// Records, not popped yet, of which every octet has left.
-inline std::size_t Framer::State::left_completely() const {
-  std::size_t count = sent_records;
-  while (count < records.size() && records[count].end <= sent_position) ++count;
-  return count;
 }
 
 }  // namespace iwarp::mpa

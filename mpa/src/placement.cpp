@@ -7,6 +7,7 @@
 #include <cassert>
 
 #include "iwarp/bytes/place.hpp"
+#include "iwarp/bytes/touch.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 
 namespace iwarp::mpa {
@@ -35,7 +36,9 @@ std::size_t Placement::begin(const FpduLayout& layout, bool crc, std::size_t hea
     if (run.offset + run.size <= payload_offset) return;
     if (run.offset < payload_offset) octets = octets.subspan(payload_offset - run.offset);
     for (const Span to : bytes::slice(target_, target_done_, octets.size())) {
+      bytes::begin_touch();
       bytes::place_copy(to, octets.first(to.size()));
+      bytes::end_touch();
       octets = octets.subspan(to.size());
       target_done_ += to.size();
     }
@@ -52,7 +55,11 @@ void Placement::abandon() {
 
 void Placement::arrived(View memory) {
   // Markers are covered like everything around them. [MPA-44]
-  if (check_crc_) crc_ = crc32c::extend(crc_, memory);
+  if (check_crc_) {
+    bytes::begin_touch();
+    crc_ = crc32c::extend(crc_, memory);
+    bytes::end_touch();
+  }
   layout_.walk(arrived_, arrived_ + memory.size(), [this](const FpduLayout::Run& run) {
     if (!run.marker) target_done_ += run.size;
   });

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "iwarp/bytes/view.hpp"
-#include "layout.hpp"
+#include "iwarp/mpa/layout.hpp"
 
 namespace iwarp::mpa {
 

@@ -7,12 +7,13 @@
 #include <array>
 #include <bit>
 
+#include "iwarp/mpa/faults.hpp"
+
 namespace iwarp::mpa {
 namespace {
 
 constexpr std::uint8_t kPlain = 1;
 constexpr std::uint8_t kEnhanced = 2;
-constexpr Fault kStartupTimeout{Layer::kMpa, 0, 0x01, "MPA startup took too long"};
 constexpr Fault kOctetsBehindRequest{Layer::kMpa, 0, 0x04, "octets between Request and Reply"};
 constexpr Fault kWrongRevision{Layer::kMpa, 0, 0x04, "MPA revision not supported"};
 constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04, "S=1 without the enhanced word"};
@@ -41,9 +42,12 @@ std::size_t private_data_limit(bool enhanced) {
   return enhanced ? kMaxPrivateData - kEnhancedWordSize : kMaxPrivateData;  // [MPA-80] [EMPA-10]
 }
 
-bool tag_fits(bool enhanced, bytes::View private_data) {
+/// What to say of the extensions, if there is room for it.
+Extensions to_say(const StartupOptions& options, bool enhanced, bytes::View private_data) {
   const auto word = enhanced ? kEnhancedWordSize : 0;
-  return word + private_data.size() + kExtensionsTagSize <= kMaxTaggedPrivateData;
+  const bool fits = word + private_data.size() + kExtensionsTagSize <= kMaxTaggedPrivateData;
+  if (!options.extensions || !fits) return Extensions::kNone;
+  return options.send_immediate ? Extensions::kSendImmediate : Extensions::kRfc7306;
 }
 
 void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
@@ -91,14 +95,14 @@ bool Startup::request(bytes::View private_data, TimePoint now) {
   }
   word.ird = options_.negotiate_ird ? options_.ird : kNoNegotiation;
   word.ord = options_.negotiate_ord ? options_.ord : kNoNegotiation;
-  tag_sent_ = options_.extensions && tag_fits(enhanced, private_data);
+  said_ = to_say(options_, enhanced, private_data);
   queue({.kind = FrameKind::kRequest,
          .markers = options_.markers,
          .crc = options_.crc,
          .enhanced = enhanced,
          .revision = options_.revision,
          .private_data = {}},
-        word, private_data, tag_sent_);
+        word, private_data, said_);
   deadline_ = now + options_.timeout;
   return true;  // [MPA-81] [MPA-82]
 }
@@ -119,9 +123,9 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
       return taken + receive(octets.subspan(taken), now);
     }
     case StartupState::kAwaitDecision:
-      // An initiator says nothing between its Request and our Reply. [MPA-89] Once the ULP has
-      // decided this is not checked any more: who sees octets first, the peer of our Reply or we of
-      // its departure, is a matter of luck.
+      // An initiator sends nothing between its Request and our Reply. [MPA-89] Once the ULP has
+      // decided this is not checked any more: our Reply and the peer's octets may cross on the way,
+      // so nobody knows whether it had our Reply.
       if (!octets.empty()) fail(StartupEvent::kEarlyOctets, kOctetsBehindRequest);
       return octets.size();
     case StartupState::kFailed:
@@ -162,15 +166,15 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
     word.ord = say_ord ? negotiated_.ord : kNoNegotiation;
   }
   negotiated_.peer_to_peer = word.peer_to_peer;
-  negotiated_.extensions =
-      options_.extensions && offer_->extensions && tag_fits(offer_->enhanced, private_data);
+  const auto said = std::min(peer_extensions_, to_say(options_, offer_->enhanced, private_data));
+  agree_on(said);
   queue({.kind = FrameKind::kReply,
          .markers = options_.markers,
          .crc = negotiated_.crc,
          .enhanced = offer_->enhanced,
          .revision = offer_->revision,
          .private_data = {}},
-        word, private_data, negotiated_.extensions);
+        word, private_data, said);
   return enter(StartupEvent::kAccept);  // [MPA-87] [MPA-88]
 }
 
@@ -189,7 +193,7 @@ void Startup::transmitted(std::size_t n) { out_sent_ += std::min(n, out_.size() 
 std::optional<TimePoint> Startup::timeout() const { return deadline_; }
 
 void Startup::handle_timeout(TimePoint now) {
-  // One deadline for everything: an octet now and then does not buy more time. [MPA-99] [MPA-102]
+  // One deadline for everything: octets that come one by one do not extend it. [MPA-99] [MPA-102]
   if (deadline_ && now >= *deadline_) fail(StartupEvent::kTimeout, kStartupTimeout);
 }
 
@@ -226,7 +230,10 @@ std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
   for (;;) {
     const auto decoded = decode_startup_frame(kind, in_);
     if (!decoded) {
-      fail(StartupEvent::kMalformedFrame, decoded.error());  // [MPA-84] [MPA-90]
+      const bool speaks_tls = begins_with_tls(in_);
+      fail(StartupEvent::kMalformedFrame,
+           speaks_tls ? kTlsSpoken : decoded.error());  // [MPA-84] [MPA-90]
+      failure_->speaks_tls = speaks_tls;
       return octets.size();
     }
     if (const auto* frame = std::get_if<StartupFrame>(&*decoded)) {
@@ -327,10 +334,18 @@ void Startup::learn(const StartupFrame& frame, bool enhanced) {
 void Startup::learn_extensions(const StartupFrame& frame) {
   const auto data = frame.private_data.subspan(private_offset_ - kStartupHeaderSize);
   const bool request = frame.kind == FrameKind::kRequest;
-  offer_->extensions =
-      (request || (tag_sent_ && !frame.rejected)) && ends_with_extensions_tag(frame.kind, data);
+  const auto said = extensions_said(frame.kind, data);
+  const bool answers = request || (!frame.rejected && said <= said_);
+  peer_extensions_ = answers ? said : Extensions::kNone;
+  offer_->extensions = peer_extensions_ != Extensions::kNone;
+  offer_->send_immediate = peer_extensions_ == Extensions::kSendImmediate;
   private_size_ = data.size() - (offer_->extensions ? kExtensionsTagSize : 0);
-  if (!request) negotiated_.extensions = offer_->extensions;
+  if (!request) agree_on(peer_extensions_);
+}
+
+void Startup::agree_on(Extensions agreed) {
+  negotiated_.extensions = agreed != Extensions::kNone;
+  negotiated_.send_immediate = agreed == Extensions::kSendImmediate;
 }
 
 /// Initiator: fits our values to an accepting Reply. A Fault is what the Terminate will say.
@@ -373,12 +388,14 @@ void Startup::reject_with(std::uint16_t ord, bytes::View private_data) {
 /// [EMPA-46] Its C bit says what holds for the connection, not what we wish: kernel siw with CRC
 /// required drops a connection whose Reply does not repeat C=1.
 void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
-                    bool with_tag) {
+                    Extensions said) {
   std::array<std::byte, kMaxPrivateData> payload;
   bytes::Writer content(payload);
   if (frame.enhanced) content.u32(encode(word));
   content.put(private_data);
-  if (with_tag) content.put(std::as_bytes(std::span(extensions_tag(frame.kind))));
+  if (said != Extensions::kNone) {
+    content.put(std::as_bytes(std::span(extensions_tag(frame.kind, said))));
+  }
   frame.private_data = content.written();
   out_.resize(startup_frame_size(frame.private_data.size()));
   bytes::Writer out(out_);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <string_view>
 
@@ -52,6 +53,12 @@ std::string describe_word(bytes::View private_data) {
   return out + fmt::format(", IRD {}, ORD {}", word.ird, word.ord);
 }
 
+std::string_view describe_extensions(Extensions said) {
+  constexpr std::array<std::string_view, 3> kTexts{"", ", RFC 7306",
+                                                   ", RFC 7306 and Send with Immediate"};
+  return kTexts[static_cast<std::size_t>(said)];
+}
+
 /// Everything behind the key, as far as it is there.
 std::string describe_fields(FrameKind kind, bytes::View in) {
   bytes::Reader reader(in);
@@ -73,9 +80,9 @@ std::string describe_fields(FrameKind kind, bytes::View in) {
     out += ", enhanced word missing";
   }
   const bool has_word = (flags & kFlagS) != 0 && private_data.size() >= kEnhancedWordSize;
-  if (private_data.size() == length &&
-      ends_with_extensions_tag(kind, private_data.subspan(has_word ? kEnhancedWordSize : 0))) {
-    out += ", RFC 7306";
+  if (private_data.size() == length) {
+    out += describe_extensions(
+        extensions_said(kind, private_data.subspan(has_word ? kEnhancedWordSize : 0)));
   }
   if (length > kPortablePrivateData) out += " (some peers take no more than 256)";
   if (private_data.size() < length) {
@@ -86,10 +93,17 @@ std::string describe_fields(FrameKind kind, bytes::View in) {
 
 }  // namespace
 
+Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data) {
+  if (ulp_private_data.size() < kExtensionsTagSize) return Extensions::kNone;
+  const auto end = ulp_private_data.last(kExtensionsTagSize);
+  for (const auto said : {Extensions::kRfc7306, Extensions::kSendImmediate}) {
+    if (std::ranges::equal(end, std::as_bytes(std::span(extensions_tag(kind, said))))) return said;
+  }
+  return Extensions::kNone;
+}
+
 bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data) {
-  if (ulp_private_data.size() < kExtensionsTagSize) return false;
-  return std::ranges::equal(ulp_private_data.last(kExtensionsTagSize),
-                            std::as_bytes(std::span(extensions_tag(kind))));
+  return extensions_said(kind, ulp_private_data) != Extensions::kNone;
 }
 
 EnhancedWord decode_enhanced_word(std::uint32_t word) {
@@ -107,6 +121,14 @@ std::uint32_t encode(const EnhancedWord& word) {
   const std::uint32_t ord = word.ord & kWordNumber;
   return (word.peer_to_peer ? kWordA : 0) | (word.rtr_send ? kWordB : 0) | (ird << 16) |
          (word.rtr_write ? kWordC : 0) | (word.rtr_read ? kWordD : 0) | ord;
+}
+
+// An alert or the first message of a handshake (RFC 8446 section 5.1).
+bool begins_with_tls(bytes::View in) {
+  constexpr std::byte kAlert{21};
+  constexpr std::byte kHandshake{22};
+  constexpr std::byte kVersion{3};
+  return in.size() >= 2 && (in[0] == kAlert || in[0] == kHandshake) && in[1] == kVersion;
 }
 
 bytes::Result<std::variant<StartupFrame, NeedOctets>> decode_startup_frame(FrameKind expected,

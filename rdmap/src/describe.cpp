@@ -51,7 +51,8 @@ std::string describe_message(bytes::View ulpdu) {
   if (row == nullptr) {
     return fmt::format("RDMAP unknown opcode 0x{:x}", header->rsvd_ulp & kOpcodeMask);
   }
-  std::string text = fmt::format("RDMAP {}", row->name);
+  std::string text("RDMAP ");
+  text += row->name;
   if ((header->rsvd_ulp & kVersionMask) != kVersion) {
     text += fmt::format(" RV={}", header->rsvd_ulp >> 6);
   }

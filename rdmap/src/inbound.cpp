@@ -33,6 +33,13 @@ Fault write_fault(AccessError error) {
   return ddp::kDdpCatastrophic;
 }
 
+// Nothing of the peer's own comes between an Immediate and the Send that it belongs to, but answers
+// to us and its Terminate.
+constexpr auto kUnexpectedBeforeItsSend = static_cast<std::uint16_t>(
+    ~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
+      opcode_bit(Opcode::kReadResponse) | opcode_bit(Opcode::kAtomicResponse) |
+      opcode_bit(Opcode::kTerminate)));
+
 }  // namespace
 
 Result<const ddp::Arrival*> Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
@@ -77,7 +84,7 @@ Result<void> Stream::admit(const ddp::SegmentHeader& h) {
   // [EXT-2] [EXT-63]
   const OpcodeInfo* row = find_opcode(h);
   if (row == nullptr) return fault(kUnexpectedOpcode);
-  if (is_extension(row->opcode) && !options_.extensions) return fault(kUnexpectedOpcode);
+  if ((unexpected_ & opcode_bit(row->opcode)) != 0) return fault(kUnexpectedOpcode);
   // The model and the queue are part of what the opcode means. [RDMAP-5] [RDMAP-7]
   if (row->tagged != h.tagged) return fault(kUnexpectedOpcode);
   if (!row->tagged && row->qn != h.qn) return fault(kUnexpectedOpcode);
@@ -178,26 +185,38 @@ inline Result<void> Stream::deliver_send(const ddp::Delivery& delivery, const Op
   // The octets of a Send and of an Immediate go to different places: it may not become the other
   // on the way.
   if (immediate_open_ != is_immediate(row.opcode)) return fault(kUnexpectedOpcode);
-  const auto immediate = take_immediate(delivery.length);
-  if (!immediate) return fault(immediate.error());
+  if (immediate_open_) return deliver_immediate(delivery.length, row);
+  const auto announced = announced_;
+  if (announced != 0) forget_announced();
   // Whole, and in order, as DDP delivers. [RDMAP-52] [RDMAP-74] [EXT-51] [EXT-55]
   // InvSTag counts for the Invalidate kinds only; the ULP may refuse it. [RDMAP-4] [RDMAP-10]
   // [RDMAP-99] [RDMAP-100] [EXT-3]
   return ulp_.send_received({.opcode = row.opcode,
-                             .length = immediate_open_ ? 0 : delivery.length,
+                             .length = delivery.length,
                              .solicited = row.solicited,
                              .invalidate = row.invalidates,
                              .invalidated = Stag{delivery.header.rsvd_ulp_rest},
-                             .immediate = *immediate});
+                             .immediate = announced});
 }
 
 // Exactly eight octets: DDP has refused more, that is its buffer. [EXT-54]
-Result<std::uint64_t> Stream::take_immediate(std::uint32_t length) const {
-  if (!immediate_open_) return 0;
+Result<void> Stream::deliver_immediate(std::uint32_t length, const OpcodeInfo& row) {
   if (length != kImmediateSize) {
     return fault({Layer::kRdma, 2, 0xFF, "Immediate Data shorter than 8 octets"});
   }
-  return bytes::load_be<std::uint64_t>(immediate_octets_.data());
+  const auto immediate = bytes::load_be<std::uint64_t>(immediate_octets_.data());
+  if (options_.send_immediate && announces_send(immediate)) {
+    announced_ = immediate;  // The receive that it took waits for its Send.
+    unexpected_ = kUnexpectedBeforeItsSend;
+    return {};
+  }
+  return ulp_.send_received(
+      {.opcode = row.opcode, .solicited = row.solicited, .immediate = immediate});
+}
+
+void Stream::forget_announced() {
+  announced_ = 0;
+  unexpected_ = 0;
 }
 
 Result<void> Stream::deliver_read_request(const ddp::Delivery& delivery) {
@@ -224,9 +243,9 @@ Result<void> Stream::deliver_read_response() {
   return {};
 }
 
-// Only what its own octets tell is judged here; the target when its turn comes, so what arrives
-// behind may well be placed and delivered first, and what was in front is. [EXT-26] [EXT-30]
-// [EXT-43] [EXT-44] [EXT-45] [EXT-46] [EXT-58] [EXT-59]
+// Only the request's own octets are checked here. Its target is checked when its turn comes: all
+// that was sent before it has been delivered then, and what was sent after it may have been.
+// [EXT-26] [EXT-30] [EXT-43] [EXT-44] [EXT-45] [EXT-46] [EXT-58] [EXT-59]
 Result<void> Stream::deliver_atomic_request(const ddp::Delivery& delivery) {
   const auto request = decode_atomic_request(bytes::View(request_octets_).first(delivery.length));
   if (!request) return fault(request.error());

@@ -80,6 +80,7 @@ Stream::Stream(Ulp& ulp, const StreamOptions& options)
       receiver_(static_cast<ddp::Sink&>(*this)),
       inbound_(options.ird),
       outstanding_(options.ord + 1),  // an RTR of the Read kind may come on top
+      unexpected_(options.extensions ? 0 : kExtensionOpcodes),
       rtr_send_expected_(options.rtr_send_expected) {}
 
 void Stream::step(StreamEvent event) {
@@ -144,8 +145,18 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
 inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
   if (rtr_) return start_request();
-  if (response_turn_) return start_response() || (state_ == StreamState::kRdma && start_request());
+  if (response_turn_ || owes_empty_answer()) {
+    return start_response() || (state_ == StreamState::kRdma && start_request());
+  }
   return start_request() || start_response();
+}
+
+// By an empty Read a peer asks whether all before it has arrived. Its answer leaves before anything
+// that our ULP sends because of the same messages: an adapter acknowledges by itself, too.
+inline bool Stream::owes_empty_answer() const {
+  if (inbound_.empty()) return false;
+  const auto* read = std::get_if<ReadRequest>(&inbound_.front().request);
+  return read != nullptr && read->size == 0;
 }
 
 inline bool Stream::start_request() {

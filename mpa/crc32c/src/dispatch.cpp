@@ -36,7 +36,8 @@ std::span<const Kernel> kernels() {
 const Kernel& active() {
   const auto* kernel = g_chosen.load(std::memory_order_acquire);
   if (kernel == nullptr) {
-    kernel = &choose();  // Whoever comes first; all come to the same.
+    // Several threads may do so at a time: all choose the same.
+    kernel = &choose();
     g_chosen.store(kernel, std::memory_order_release);  // with the table it is in
   }
   return *kernel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receiver: judges inbound DDP segments, tells where their payload goes, delivers whole messages
+// Receiver: checks inbound DDP segments, says where their payload goes, delivers whole messages
 // (RFC 5041 sections 5.3, 5.4 and 7). It moves no octets itself: begin() says where the payload
 // belongs, the caller puts it there, end() makes it count. Lower layer: in order, as TCP is.
 // It never tears a stream down [DDP-55] [DDP-65]; after its first Fault it takes nothing more

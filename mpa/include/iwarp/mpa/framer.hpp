@@ -55,6 +55,8 @@ class Framer {
   /// Queues one FPDU whose ULPDU is `header` (copied) then `payload`. Call only after room() said
   /// yes. `cookie` comes back from pop_sent() once the last octet of the FPDU has left.
   /// header.size() <= 96; the ULPDU is at most 64768 octets. [MPA-3] [MPA-7]
+  /// A fault in the payload (bytes::guarded()) leaves a part that drop_unsent() removes; nothing
+  /// else may be called before.
   void frame(bytes::View header, const bytes::Gather& payload, PayloadMode mode,
              std::uint64_t cookie);
 
@@ -69,10 +71,11 @@ class Framer {
   std::optional<std::uint64_t> pop_sent();
 
   /// Copies queued pieces that lie inside `memory` to storage of our own, so that `memory` may go
-  /// away. Rare (a deregister or invalidate under way); may allocate.
-  void detach(bytes::View memory);
+  /// away. Rare (a deregister or invalidate under way); may allocate. False: some could not be
+  /// read, at bytes::touching.address.
+  bool detach(bytes::View memory);
   /// The same for all memory that is not ours.
-  void detach_all();
+  bool detach_all();
 
   /// Drops every queued FPDU of which no octet has left; keeps the one that is half out, so that
   /// the stream stays well formed. Their cookies never come back. [VRB-20]

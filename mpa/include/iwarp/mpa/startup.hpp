@@ -3,7 +3,7 @@
 // Owns the startup state machine. Sans-IO: octets and time come in as arguments. Retrying with
 // another revision needs a new TCP connection and is therefore the driver's (see Failure).
 // The stream may have carried something else before: startup begins wherever it is told to
-// [MPA-63]. Deadlines are met to the tick: at or after timeout() nothing but the time-out happens.
+// [MPA-63]. Deadlines are exact: at or after timeout() only the time-out happens.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Startup {
   /// Takes stream octets; returns how many belong to startup. What is left over belongs to full
   /// operation, or after a rejection to the ULP's TCP stream. Octets behind a Request are left over
   /// only once the ULP decided; before that they are a protocol error, and after any failure all
-  /// are swallowed. Poll state() and transmit() afterwards.
+  /// are dropped. Poll state() and transmit() afterwards.
   std::size_t receive(bytes::View octets, TimePoint now);
   /// The peer closed or reset. Means nothing once startup is over.
   void closed(TimePoint now);
@@ -70,10 +70,11 @@ class Startup {
   void on_reply(const StartupFrame& frame);
   void learn(const StartupFrame& frame, bool enhanced);
   void learn_extensions(const StartupFrame& frame);
+  void agree_on(Extensions agreed);
   std::optional<Fault> agree_on_reply();
   void reject_with(std::uint16_t ord, bytes::View private_data);
   void queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
-             bool with_tag = false);
+             Extensions said = Extensions::kNone);
 
   Role role_;
   StartupOptions options_;
@@ -83,7 +84,8 @@ class Startup {
   std::size_t out_sent_ = 0;
   std::size_t private_offset_ = kStartupHeaderSize;
   std::size_t private_size_ = 0;
-  bool tag_sent_ = false;  ///< initiator: in the Request
+  Extensions said_ = Extensions::kNone;             ///< initiator: in the Request
+  Extensions peer_extensions_ = Extensions::kNone;  ///< in the peer's frame
   std::optional<TimePoint> deadline_;
   std::optional<PeerOffer> offer_;
   Negotiated negotiated_;

@@ -26,11 +26,20 @@ inline constexpr std::uint16_t kNoNegotiation = 0x3FFF;
 
 enum class FrameKind : std::uint8_t { kRequest, kReply };
 
-/// The last octets of the private data of who speaks RFC 7306: an agreement of this stack with
-/// itself, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md. A Reply has other ones, so that a
-/// ULP that repeats the private data it was sent agrees to nothing.
-constexpr std::string_view extensions_tag(FrameKind kind) {
-  return kind == FrameKind::kRequest ? "RFC 7306" : "7306 too";
+/// What an end speaks beyond RFC 5040; each includes the ones before it.
+enum class Extensions : std::uint8_t {
+  kNone,
+  kRfc7306,
+  kSendImmediate,  ///< an Immediate may belong to the Send behind it
+};
+
+/// The last octets of the private data of who speaks them (not kNone): an agreement of this stack
+/// with itself, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md and 0024. A Reply has other
+/// ones, so that a ULP that repeats the private data it was sent agrees to nothing.
+constexpr std::string_view extensions_tag(FrameKind kind, Extensions said = Extensions::kRfc7306) {
+  const bool request = kind == FrameKind::kRequest;
+  if (said == Extensions::kSendImmediate) return request ? "7306 imm" : "imm. too";
+  return request ? "RFC 7306" : "7306 too";
 }
 inline constexpr std::size_t kExtensionsTagSize = 8;
 
@@ -65,13 +74,18 @@ struct EnhancedWord {
 EnhancedWord decode_enhanced_word(std::uint32_t word);
 std::uint32_t encode(const EnhancedWord& word);
 
-/// The tag stands at the end of the ULP's private data (without the word).
+/// What the tag at the end of the ULP's private data (without the word) says.
+Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data);
+/// A tag stands there.
 bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data);
 
 /// More octets are needed: at least this many in all.
 struct NeedOctets {
   std::size_t total = 0;
 };
+
+/// What has come in the place of a frame is TLS: for who has to be told.
+bool begins_with_tls(bytes::View in);
 
 /// Decodes a frame of the expected kind from the start of `in`; `in` may hold more.
 /// Fault kBadStartupFrame: wrong key (told from the first octet that differs), PD_Length above 512.

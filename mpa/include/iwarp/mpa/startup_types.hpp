@@ -60,6 +60,9 @@ struct StartupOptions {
   /// Responder: answer a tag with a tag. Only when both did are the extensions agreed on. Whoever
   /// knows nothing of it sees 8 more octets of private data. See extensions_tag().
   bool extensions = false;
+  /// With `extensions`: the tag also says that an Immediate may belong to the Send behind it, which
+  /// leaves its last 4 octets to us. Agreed on when both ends said so.
+  bool send_immediate = false;
   Duration timeout = std::chrono::seconds(10);  ///< for the whole exchange [MPA-102]
 };
 
@@ -68,16 +71,17 @@ struct Negotiated {
   Role role = Role::kInitiator;
   std::uint8_t revision = 1;  ///< [MPA-11]
   bool enhanced = false;
-  bool crc = true;          ///< for framer and deframer; who sits above never hears of it [MPA-39]
+  bool crc = true;          ///< for framer and deframer; the layers above do not see it [MPA-39]
   bool tx_markers = false;  ///< the peer's M
   bool rx_markers = false;  ///< our M
   /// RTR agreed on. False although asked for: the peer did not echo it; no RTR is sent then.
   bool peer_to_peer = false;
   /// Initiator: the RTR it sends first. Responder: kNone (any first FPDU counts).
   Rtr rtr = Rtr::kNone;
-  std::uint16_t ird = 0;    ///< in force at this end
-  std::uint16_t ord = 0;    ///< in force at this end
-  bool extensions = false;  ///< both ends said that they speak RFC 7306
+  std::uint16_t ird = 0;        ///< in force at this end
+  std::uint16_t ord = 0;        ///< in force at this end
+  bool extensions = false;      ///< both ends said that they speak RFC 7306
+  bool send_immediate = false;  ///< and that an Immediate may belong to the Send behind it
 };
 
 /// What the peer's frame said, for the ULP. [EMPA-16] [EMPA-25]
@@ -90,7 +94,8 @@ struct PeerOffer {
   RtrSet rtr{false, false, false};  ///< kinds named; empty unless peer_to_peer [EMPA-43]
   std::uint16_t ird = 0;            ///< 0 and not enhanced: the peer did not say
   std::uint16_t ord = 0;
-  bool extensions = false;  ///< the peer said that it speaks RFC 7306
+  bool extensions = false;      ///< the peer said that it speaks RFC 7306
+  bool send_immediate = false;  ///< and that an Immediate may belong to the Send behind it
 };
 
 /// Why startup failed, and what the driver does about it.
@@ -103,6 +108,8 @@ struct Failure {
   bool retry_plain = false;
   /// Initiator: TCP was lost before an octet of the Reply had come.
   bool unanswered = false;
+  /// The peer has TLS where this end has not.
+  bool speaks_tls = false;
 };
 
 }  // namespace iwarp::mpa

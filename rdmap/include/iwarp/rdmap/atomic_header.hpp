@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomic Request and Atomic Response headers (RFC 7306 section 5.2), and what an atomic operation
-// makes of a word of memory (section 5.1). Values are in host order; that the wire is big endian
-// and memory is not is nobody's concern above this codec. [EXT-13] Does not touch memory, does not
-// know STags' meaning, and judges no alignment.
+// makes of a word of memory (section 5.1). Values are in host order; only this codec knows that the
+// wire is big endian. [EXT-13] Does not access memory, does not know what STags mean, and does not
+// check alignment.
 #pragma once
 
 #include <cstdint>

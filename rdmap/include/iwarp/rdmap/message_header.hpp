@@ -76,6 +76,13 @@ constexpr const OpcodeInfo& info(Opcode opcode) {
 }
 /// Of RFC 7306: refused on a stream that did not agree to it.
 constexpr bool is_extension(Opcode opcode) { return opcode > Opcode::kTerminate; }
+/// A set of opcodes: a bit for each.
+constexpr std::uint16_t opcode_bit(Opcode opcode) {
+  return static_cast<std::uint16_t>(1U << static_cast<unsigned>(opcode));
+}
+inline constexpr std::uint16_t kExtensionOpcodes =
+    opcode_bit(Opcode::kImmediate) | opcode_bit(Opcode::kImmediateSolicited) |
+    opcode_bit(Opcode::kAtomicRequest) | opcode_bit(Opcode::kAtomicResponse);
 constexpr bool is_immediate(Opcode opcode) {
   return opcode == Opcode::kImmediate || opcode == Opcode::kImmediateSolicited;
 }
@@ -99,6 +106,12 @@ constexpr std::uint8_t control_octet(Opcode opcode) {
 inline constexpr std::size_t kReadRequestSize = 28;
 /// Octets of an Immediate: no more, no less. [EXT-52]
 inline constexpr std::size_t kImmediateSize = 8;
+/// Where both ends agreed to it: the last 4 octets of an Immediate that belongs to the Send behind
+/// it. RFC 7306 leaves all 8 to the ULP. See rfc-notes/decisions/0024-send-with-immediate.md.
+inline constexpr std::uint32_t kOfNextSend = 0xC0000000;
+constexpr bool announces_send(std::uint64_t immediate) {
+  return static_cast<std::uint32_t>(immediate) == kOfNextSend;
+}
 
 // |                     Data Sink STag (32)                       |
 // |                     Data Sink Tagged Offset (64)              |

@@ -62,7 +62,7 @@ struct OutstandingRequest {
   std::uint32_t length = 0;
   std::uint32_t received = 0;
   std::uint64_t cookie = 0;
-  bool internal = false;  ///< an RTR: nobody above hears of it
+  bool internal = false;  ///< an RTR: not reported to the layer above
 };
 
 }  // namespace iwarp::rdmap

@@ -70,6 +70,8 @@ class Stream : private ddp::Sink {
   std::size_t outstanding_reads() const { return outstanding_.size(); }
   /// Reads and Atomics of the peer not yet answered in full.
   std::size_t inbound_reads() const { return inbound_.size(); }
+  /// An Immediate of the peer has come, and not the Send that it belongs to.
+  bool awaits_send() const { return announced_ != 0; }
   /// Nothing is half sent: the next segment would start a message.
   bool at_message_boundary() const { return transmitter_.idle(); }
   /// For tests of the MSN wrap.
@@ -93,11 +95,13 @@ class Stream : private ddp::Sink {
   bytes::Result<void> deliver_read_response();
   bytes::Result<void> deliver_atomic_request(const ddp::Delivery& delivery);
   bytes::Result<void> deliver_atomic_response(const ddp::Delivery& delivery);
-  bytes::Result<std::uint64_t> take_immediate(std::uint32_t length) const;
+  bytes::Result<void> deliver_immediate(std::uint32_t length, const OpcodeInfo& row);
+  void forget_announced();
   bytes::Result<void> deliver_terminate(const ddp::Delivery& delivery);
 
   void step(StreamEvent event);
   bool start_something();
+  bool owes_empty_answer() const;
   bool start_response();
   bool start_read_response(const ReadRequest& read);
   bool start_atomic_response(const AtomicRequest& atomic);
@@ -122,6 +126,8 @@ class Stream : private ddp::Sink {
   std::array<std::byte, kAtomicResponseSize> response_octets_{};
   std::array<std::byte, kImmediateSize> immediate_octets_{};
   bool immediate_open_ = false;  ///< the message on the Send queue goes to immediate_octets_
+  std::uint64_t announced_ = 0;  ///< the Immediate of the Send that comes next; 0: none
+  std::uint16_t unexpected_;     ///< a bit for each opcode that may not come now
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
   TerminatedSegment current_segment_;     ///< headers of the segment last begun
   const OpcodeInfo* arriving_ = nullptr;  ///< its message, once admitted

@@ -18,6 +18,8 @@ struct StreamOptions {
   /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
   bool rtr_send_expected = false;
   bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may come
+  /// With `extensions`: and that an Immediate may belong to the Send behind it.
+  bool send_immediate = false;
 };
 
 /// A segment ready for the layer below.

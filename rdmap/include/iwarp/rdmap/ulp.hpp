@@ -48,8 +48,10 @@ struct ReceivedSend {
   std::uint32_t length = 0;  ///< may be less than the buffer [RDMAP-50]
   bool solicited = false;    ///< [RDMAP-53]
   bool invalidate = false;
-  Stag invalidated;             ///< when `invalidate`
-  std::uint64_t immediate = 0;  ///< of an Immediate; then `length` is 0, nothing was placed
+  Stag invalidated;  ///< when `invalidate`
+  /// Of an Immediate; then `length` is 0, nothing was placed. Of a Send that an Immediate announced
+  /// that one's, which is not 0.
+  std::uint64_t immediate = 0;
 };
 
 class Ulp {
@@ -80,7 +82,8 @@ class Ulp {
   virtual std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) = 0;
 
   /// The receive buffer for the Send that begins, into the empty `out`. An Immediate takes one as
-  /// well, and leaves the memory behind it alone. [RDMAP-49] [EXT-50]
+  /// well, and leaves the memory behind it alone. Asked again before send_received(), for the Send
+  /// that an Immediate announced, it is the same one. [RDMAP-49] [EXT-50]
   virtual bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) = 0;
   /// The Send is in the buffer last given out, or the Immediate has come. Invalidates first, if
   /// asked to, then completes. A Fault: the STag cannot be invalidated; the receive is not

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A list of at most kCapacity small values, held in place: nothing on the data path allocates, and
-// a copy touches only what is in use. Stands in public headers, which need no other library for it
-// (std::inplace_vector is C++26). Only for types that are copied as octets; to put in more than fit
-// is a broken invariant.
+// a copy touches only what is in use. Public headers use it, so it needs no other library
+// (std::inplace_vector is C++26). Only for types that are copied as octets; adding more than
+// kCapacity values is a broken invariant.
 #pragma once
 
 #include <algorithm>

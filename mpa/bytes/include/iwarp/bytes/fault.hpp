@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fault: what a peer did wrong, in the terms of the Terminate Control field (RFC 5040 section 4.8).
-// Faults travel up as values. Only RDMAP turns the first one into a Terminate message; the layer
-// that found it latches. "Not enough bytes yet" is never a Fault; misuse by the caller is never
-// one.
+// Faults are returned as values. Only RDMAP turns the first one into a Terminate message; the layer
+// that found it keeps it and takes nothing more. "Not enough octets yet" is never a Fault, nor is
+// misuse by the caller.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of octets, and bounded lists of them. The floor every layer stands on.
+// Views of octets, and bounded lists of them. Every layer is built on these.
 // A View never owns: the function that hands one out states how long it lives.
 // Lists are of fixed capacity, so that nothing on the data path allocates.
 #pragma once

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The place where a fault in memory of the program ends. The signal mask is not part of it: the
+// handler is entered with the mask of the code that it interrupts.
+#include "iwarp/bytes/touch.hpp"
+
+#include <csetjmp>
+
+namespace iwarp::bytes {
+
+constinit thread_local Touching touching;
+
+namespace {
+
+// The compiler's own jump saves what it must and no more, a third of the instructions of the C
+// library's. Sanitizers know only the latter.
+#if defined(__has_feature)
+#define IWARP_SANITIZER(name) __has_feature(name)
+#else
+#define IWARP_SANITIZER(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    IWARP_SANITIZER(address_sanitizer) || IWARP_SANITIZER(thread_sanitizer)
+#define IWARP_SET_PLACE(place) sigsetjmp((place).buffer, 0)
+struct Place {
+  sigjmp_buf buffer;
+};
+[[noreturn]] void jump(Place& place) { siglongjmp(place.buffer, 1); }
+#else
+#define IWARP_SET_PLACE(place) __builtin_setjmp((place).buffer)
+struct Place {
+  void* buffer[5];
+};
+[[noreturn]] void jump(Place& place) { __builtin_longjmp(place.buffer, 1); }
+#endif
+
+// Work that ends by an exception has left the place as well.
+void run(void (*work)(void*), void* context, void* outer) {
+  try {
+    work(context);
+  } catch (...) {
+    touching.now = false;
+    touching.back = outer;
+    throw;
+  }
+}
+
+}  // namespace
+
+bool guarded(void (*work)(void*), void* context) {
+  Place here;
+  void* const outer = touching.back;
+  if (IWARP_SET_PLACE(here) != 0) {
+    touching.now = false;
+    touching.back = outer;
+    return false;
+  }
+  touching.back = &here;
+  run(work, context, outer);
+  touching.back = outer;
+  return true;
+}
+
+void leave_touch(const void* address) {
+  touching.address = static_cast<const std::byte*>(address);
+  jump(*static_cast<Place*>(touching.back));
+}
+
+}  // namespace iwarp::bytes
