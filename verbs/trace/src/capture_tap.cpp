@@ -54,7 +54,7 @@ void put_mac(Writer& out, bool near) {
 
 }  // namespace
 
-CaptureTap::CaptureTap(std::shared_ptr<CaptureFile> file, const CaptureEnds& ends)
+CaptureTap::CaptureTap(std::shared_ptr<PacketSink> file, const CaptureEnds& ends)
     : file_(std::move(file)),
       opener_(ends.near_opened ? Side::kNear : Side::kFar),
       decoder_([this](const Frame& frame) { data(frame); }) {

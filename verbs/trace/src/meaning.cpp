@@ -24,10 +24,11 @@ struct Names {
 std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
   const std::size_t word = frame.enhanced ? mpa::kEnhancedWordSize : 0;
   const auto ulp = frame.private_data.subspan(std::min(word, frame.private_data.size()));
-  const bool tag = !frame.rejected && mpa::ends_with_extensions_tag(frame.kind, ulp);
-  const auto size = ulp.size() - (tag ? mpa::kExtensionsTagSize : 0);
+  const auto said = frame.rejected ? mpa::Extensions::kNone : mpa::extensions_said(frame.kind, ulp);
+  const auto size = ulp.size() - (said != mpa::Extensions::kNone ? mpa::kExtensionsTagSize : 0);
   auto data = size != 0 ? fmt::format(", with {} octets of private data", size) : "";
-  if (tag) data += ", and speaks RFC 7306";
+  if (said != mpa::Extensions::kNone) data += ", and speaks RFC 7306";
+  if (said == mpa::Extensions::kSendImmediate) data += " and Send with Immediate";
   if (frame.kind == mpa::FrameKind::kRequest) {
     return fmt::format("{} asks {} for a connection{}", n.sender, n.receiver, data);
   }
@@ -121,6 +122,8 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
   if (!header) return "nothing: too short for any message";
   const auto payload = frame.ulpdu.subspan(header->size());
+  // A capture may lack octets of it.
+  const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());
   const auto* row = rdmap::find_opcode(*header);
   if (row == nullptr) {
     return fmt::format("nothing that {} has an operation for; it answers with a Terminate",
@@ -128,11 +131,11 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
   }
   switch (row->opcode) {
     case Opcode::kWrite:
-      return write_meaning(*header, payload.size(), frame.position == 0, n);
+      return write_meaning(*header, size, frame.position == 0, n);
     case Opcode::kReadRequest:
       return read_request_meaning(payload, n);
     case Opcode::kReadResponse:
-      return read_response_meaning(*header, payload.size(), n);
+      return read_response_meaning(*header, size, n);
     case Opcode::kTerminate:
       return terminate_meaning(payload, n);
     case Opcode::kImmediate:
@@ -143,7 +146,7 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
     case Opcode::kAtomicResponse:
       return atomic_response_meaning(payload, n);
     default:
-      return send_meaning(*row, *header, payload.size(), n);
+      return send_meaning(*row, *header, size, n);
   }
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the frames in both streams of a connection (RFC 5044 sections 4 and 7.1).
 // Frame boundaries come from the length chain. They are given up where an FPDU contradicts itself
-// so badly that its ULPDU_Length cannot be believed; see boundary_lost().
+// so badly that its ULPDU_Length cannot be believed; see boundary_lost(). An FPDU of which a part
+// is missing does not break the chain as long as its length is there.
 #include "iwarp/trace/stream_decoder.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 
+#include "boundary_search.hpp"
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/ddp/segment_header.hpp"
@@ -20,8 +22,8 @@ namespace {
 using bytes::View;
 
 constexpr const char* kBoundariesLost = "no FPDU begins here: frame boundaries are lost";
-
-constexpr bool marker_at(std::uint64_t position) { return position % mpa::kMarkerInterval == 0; }
+constexpr const char* kNotSeen = "the octets that say how long it is were not seen";
+constexpr std::array<std::byte, 4096> kZeros{};
 
 /// True when these octets may well be a DDP segment with an RDMAP message.
 bool looks_like_segment(View ulpdu) {
@@ -46,54 +48,159 @@ bool boundary_lost(const Frame& frame) {
     case CrcVerdict::kBad:
       return !frame.markers_agree || !looks_like_segment(frame.ulpdu);
     case CrcVerdict::kNotUsed:
+    case CrcVerdict::kUnknown:
       return !frame.markers_agree;
   }
   return true;
 }
 
+/// Less than an interval of markers without a marker does not show that there are none.
+constexpr std::uint64_t kProof = mpa::kMarkerInterval;
+
+/// How many of the `size` octets from `offset` on were seen before the first that was not.
+template <typename Holes>
+std::size_t seen_of(const Holes& holes, std::uint64_t offset, std::size_t size) {
+  for (const auto& hole : holes) {
+    if (hole.end <= offset) continue;
+    if (hole.begin <= offset) return 0;
+    return static_cast<std::size_t>(std::min<std::uint64_t>(hole.begin - offset, size));
+  }
+  return size;
+}
+
+/// How many of them were not seen.
+template <typename Holes>
+std::uint64_t missing_of(const Holes& holes, std::uint64_t offset, std::size_t size) {
+  std::uint64_t sum = 0;
+  for (const auto& hole : holes) {
+    const auto begin = std::max(hole.begin, offset);
+    const auto end = std::min(hole.end, offset + size);
+    if (begin < end) sum += end - begin;
+  }
+  return sum;
+}
+
 }  // namespace
 
-StreamDecoder::StreamDecoder(Listener listener) : listener_(std::move(listener)) {}
+StreamDecoder::StreamDecoder(Listener listener, const DecoderOptions& options)
+    : listener_(std::move(listener)), options_(options) {}
+StreamDecoder::~StreamDecoder() = default;
 
 void StreamDecoder::octets(Side from, View octets) {
   Direction& d = direction(from);
   const bool knew = d.said.has_value() || d.phase == Phase::kLost;
-  d.held.insert(d.held.end(), octets.begin(), octets.end());
-  advance(from);
+  advance(from, octets);
   const bool knows = d.said.has_value() || d.phase == Phase::kLost;
-  if (knows && !knew) advance(other(from));  // It may have waited for just that.
+  if (knows && !knew) advance(other(from), {});  // It may have waited for just that.
+}
+
+void StreamDecoder::missing(Side from, std::uint64_t count) {
+  Direction& d = direction(from);
+  while (count > 0) {
+    const bool given_up = d.phase == Phase::kSearch || d.phase == Phase::kLost;
+    if (given_up && d.held.empty()) {
+      Frame frame{.from = from, .missing = count, .why = d.why};
+      emit(from, frame);
+      return;
+    }
+    const auto zeros = std::min<std::uint64_t>(count, kZeros.size());
+    const std::uint64_t begin = d.offset + d.held.size();
+    if (!d.holes.empty() && d.holes.back().end == begin) {
+      d.holes.back().end += zeros;
+    } else {
+      d.holes.push_back({begin, begin + zeros});
+    }
+    octets(from, View(kZeros).first(static_cast<std::size_t>(zeros)));
+    count -= zeros;
+  }
 }
 
 void StreamDecoder::ended(Side from) {
+  Direction& d = direction(from);
+  if (d.ended) return;
+  d.ended = true;
   lose(from, "the stream ended inside a frame");
-  advance(from);
-  if (!direction(from).said) advance(other(from));
+  advance(from, {});
+  lose(from, d.why, true);
+  if (!d.said) advance(other(from), {});
 }
 
-void StreamDecoder::advance(Side side) {
+void StreamDecoder::advance(Side side, View fresh) {
   Direction& d = direction(side);
-  while (d.begin < d.held.size() && step(side)) {
-  }
-  d.held.erase(d.held.begin(), d.held.begin() + static_cast<std::ptrdiff_t>(d.begin));
+  const bool direct = d.held.empty();
+  if (!direct) d.held.insert(d.held.end(), fresh.begin(), fresh.end());
+  d.input = direct ? fresh : View(d.held);
   d.begin = 0;
+  while (d.begin < d.input.size() && step(side)) {
+  }
+  if (direct) {
+    const View rest = d.input.subspan(d.begin);
+    d.held.assign(rest.begin(), rest.end());
+  } else {
+    d.held.erase(d.held.begin(), d.held.begin() + static_cast<std::ptrdiff_t>(d.begin));
+  }
 }
 
-/// Takes one frame off the held octets; false: more octets are needed, of either side.
+/// Takes one frame off the octets at hand; false: more octets are needed, of either side.
 bool StreamDecoder::step(Side side) {
   Direction& d = direction(side);
-  const View in = View(d.held).subspan(d.begin);
+  const View in = d.input.subspan(d.begin);
   switch (d.phase) {
     case Phase::kStartup:
       return step_startup(side, in);
     case Phase::kFpdus:
       return step_fpdus(side, in);
-    case Phase::kLost: {
-      Frame frame{.from = side, .kind = FrameKind::kUndecodable, .octets = in, .why = d.why};
-      emit(side, frame);
-      return true;
-    }
+    case Phase::kSearch:
+      return step_search(side, in);
+    case Phase::kLost:
+      return give_up(side, in);
   }
   return false;
+}
+
+/// The octets are in no frame: what was seen of them and what was not are given apart.
+bool StreamDecoder::give_up(Side side, View octets) {
+  Direction& d = direction(side);
+  Frame frame{.from = side, .why = d.why};
+  const std::size_t seen = seen_of(d.holes, d.offset, octets.size());
+  if (seen > 0) {
+    frame.octets = octets.first(seen);
+    d.searched += seen;
+  } else {
+    frame.missing = std::min<std::uint64_t>(d.holes.front().end - d.offset, octets.size());
+    d.begin += static_cast<std::size_t>(frame.missing);
+  }
+  emit(side, frame);
+  return true;
+}
+
+bool StreamDecoder::step_search(Side side, View in) {
+  Direction& d = direction(side);
+  if (!found_ && d.searched >= kMaxSearched) return lose(side, "no MPA frame in all that", true);
+  const std::size_t seen = seen_of(d.holes, d.offset, in.size());
+  if (seen == 0) return give_up(side, in);
+  BoundarySearch::Hints hints{.marked = {}, .crc = {}, .position = {}, .startup = !d.said};
+  if (d.format && !d.format->guessed) {
+    hints.marked = d.format->marked;
+    hints.crc = d.format->crc;
+    if (d.position_known) hints.position = d.position;
+  } else if (d.said && d.said->crc) {
+    hints.crc = true;
+  }
+  if (!d.search) d.search = std::make_unique<BoundarySearch>();
+  const auto found = d.search->find(in.first(seen), hints, d.ended || seen < in.size());
+  if (found.at > 0) give_up(side, in.first(found.at));
+  using Kind = Boundary::Kind;
+  if (found.kind == Kind::kStartup) d.phase = Phase::kStartup;
+  if (found.kind == Kind::kFpdu) {
+    if (!d.format || d.format->guessed) {
+      d.format = Format{.marked = found.marked, .crc = found.crc, .guessed = true};
+      d.position = found.position;
+    }
+    d.phase = Phase::kFpdus;
+    d.doubtful = false;
+  }
+  return found.at > 0 || found.kind == Kind::kFpdu || found.kind == Kind::kStartup;
 }
 
 bool StreamDecoder::step_startup(Side side, View in) {
@@ -106,6 +213,7 @@ bool StreamDecoder::step_startup(Side side, View in) {
                 .kind = FrameKind::kStartup,
                 .octets = in.first(mpa::startup_frame_size(startup->private_data.size())),
                 .startup = *startup};
+    frame.missing = missing_of(direction(side).holes, direction(side).offset, frame.octets.size());
     emit(side, frame);
     learn(side, frame.startup);
     return true;
@@ -117,20 +225,30 @@ void StreamDecoder::learn(Side side, const mpa::StartupFrame& frame) {
   Direction& d = direction(side);
   d.phase = Phase::kFpdus;
   d.said = Said{.kind = frame.kind, .markers = frame.markers, .crc = frame.crc};
+  d.format.reset();
+  d.position = 0;
+  d.position_known = true;
   const auto& peer = direction(other(side)).said;
   if (peer && peer->kind == frame.kind) {
-    lose(side, "both ends sent the same kind of MPA frame");
-    lose(other(side), "both ends sent the same kind of MPA frame");
+    lose(side, "both ends sent the same kind of MPA frame", true);
+    lose(other(side), "both ends sent the same kind of MPA frame", true);
   } else if (frame.kind == mpa::FrameKind::kReply && frame.rejected) {
     // Back to whatever the ULP does with a plain TCP stream.
-    lose(side, "the connection was rejected");
-    lose(other(side), "the connection was rejected");
+    lose(side, "the connection was rejected", true);
+    lose(other(side), "the connection was rejected", true);
   }
 }
 
 bool StreamDecoder::step_fpdus(Side side, View in) {
+  Direction& d = direction(side);
+  if (d.format) return step_fpdu(side, in);
   const Direction& peer = direction(other(side));
-  if (peer.said) return step_fpdu(side, in);
+  if (peer.said) {
+    // M is a wish of the receiver, for each direction by itself; C binds both. [MPA-70] [MPA-72]
+    d.format = Format{
+        .marked = peer.said->markers, .crc = peer.said->crc || d.said->crc, .guessed = false};
+    return step_fpdu(side, in);
+  }
   if (peer.phase == Phase::kLost) return lose(side, "the other end did not start MPA");
   if (in.size() > kMaxHeld) return lose(side, "the other end sends no MPA frame");
   return false;
@@ -138,83 +256,103 @@ bool StreamDecoder::step_fpdus(Side side, View in) {
 
 bool StreamDecoder::step_fpdu(Side side, View in) {
   Direction& d = direction(side);
-  const Said& peer = *direction(other(side)).said;
-  // M is a wish of the receiver, for each direction by itself; C binds both. [MPA-70] [MPA-72]
-  Frame frame{
-      .from = side, .kind = FrameKind::kFpdu, .position = d.position, .marked = peer.markers};
-  const bool crc_used = peer.crc || d.said->crc;
-  const std::size_t lead = frame.marked && marker_at(d.position) ? mpa::kMarkerSize : 0;
+  Frame frame{.from = side,
+              .kind = FrameKind::kFpdu,
+              .position = d.position,
+              .marked = d.format->marked,
+              .guessed = d.format->guessed};
+  const std::size_t lead =
+      frame.marked && mpa::to_next_marker(d.position) == 0 ? mpa::kMarkerSize : 0;
   if (in.size() < lead + mpa::kLengthFieldSize) return false;
+  const std::size_t seen = seen_of(d.holes, d.offset, in.size());
+  if (seen < std::min(in.size(), lead + mpa::kLengthFieldSize + 2)) return lose(side, kNotSeen);
   // The length of a damaged FPDU may have been wrong. Then the next length is payload, and waiting
   // for as much would hide what follows.
   const View control = in.subspan(lead + mpa::kLengthFieldSize);
   if (d.doubtful && control.size() >= 2 && !looks_like_control(control)) {
     return lose(side, kBoundariesLost);
   }
-  const std::size_t ulpdu_length = bytes::load_be<std::uint16_t>(in.data() + lead);
-  std::size_t size = mpa::fpdu_size(ulpdu_length);
-  if (frame.marked) size += mpa::kMarkerSize * mpa::markers_within(d.position, size);
-  if (in.size() < size) return false;
-
-  frame.octets = in.first(size);
-  frame.crc_field = mpa::load_crc(frame.octets.last(mpa::kCrcSize).data());
-  if (crc_used) {
-    const bool good = crc32c::compute(frame.octets.first(size - mpa::kCrcSize)) == frame.crc_field;
-    frame.crc = good ? CrcVerdict::kGood : CrcVerdict::kBad;
+  frame.ulpdu_length = bytes::load_be<std::uint16_t>(in.data() + lead);
+  const mpa::FpduLayout layout(d.position, frame.marked, frame.ulpdu_length);
+  if (in.size() < layout.wire_size()) return false;
+  frame.octets = in.first(layout.wire_size());
+  see(frame, d, layout);
+  if (frame.crc == CrcVerdict::kGood) d.format->proof += frame.octets.size();
+  const bool misguessed =
+      frame.guessed && frame.crc == CrcVerdict::kBad && d.format->proof < kProof;
+  if (misguessed) d.format.reset();
+  if (misguessed || boundary_lost(frame)) return lose(side, kBoundariesLost);
+  // What a capture has behind a damaged FPDU tells more than what the FPDU says of itself.
+  const View behind = in.subspan(frame.octets.size());
+  const bool next_is_seen = options_.search && behind.size() >= mpa::kLengthFieldSize + 2 &&
+                            !frame.marked && seen == in.size();
+  if (frame.crc == CrcVerdict::kBad && next_is_seen &&
+      !looks_like_control(behind.subspan(mpa::kLengthFieldSize))) {
+    return lose(side, kBoundariesLost);
   }
-  frame.markers_agree = unmark(frame, ulpdu_length);
-  if (boundary_lost(frame)) return lose(side, kBoundariesLost);
-  d.doubtful = frame.crc == CrcVerdict::kBad;
+  d.doubtful = frame.crc == CrcVerdict::kBad || frame.crc == CrcVerdict::kUnknown;
   emit(side, frame);
   return true;
 }
 
-/// Sets frame.ulpdu and the markers; true when every marker points at the length field. [MPA-27]
-bool StreamDecoder::unmark(Frame& frame, std::size_t ulpdu_length) {
-  if (!frame.marked) {
-    frame.ulpdu = frame.octets.subspan(mpa::kLengthFieldSize, ulpdu_length);
-    return true;
+/// Takes the markers out and compares the CRC, as far as the octets were seen.
+void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout& layout) {
+  const std::size_t size = frame.octets.size();
+  const std::size_t seen = seen_of(d.holes, d.offset, size);
+  if (seen < size) frame.missing = missing_of(d.holes, d.offset, size);
+  frame.crc_field = mpa::load_crc(frame.octets.data() + layout.crc_offset());
+  if (frame.missing != 0) {
+    frame.crc = CrcVerdict::kUnknown;
+  } else if (d.format->crc) {
+    const bool good = crc32c::compute(frame.octets.first(layout.crc_offset())) == frame.crc_field;
+    frame.crc = good ? CrcVerdict::kGood : CrcVerdict::kBad;
   }
-  unmarked_.clear();
-  bool agree = true;
-  const std::size_t lead = marker_at(frame.position) ? mpa::kMarkerSize : 0;
-  std::size_t at = 0;
-  while (at < frame.octets.size()) {
-    const std::uint64_t position = frame.position + at;
-    if (marker_at(position)) {
-      const auto fpduptr = bytes::load_be<std::uint16_t>(frame.octets.data() + at + 2);
-      frame.fpduptrs.push_back(fpduptr);
-      // The leading marker points at nothing; the low two bits are no part of it. [MPA-23] [MPA-28]
-      const std::size_t expected = at == 0 ? 0 : at - lead;
-      agree = agree && (fpduptr & 0xFFFCU) == expected;
-      at += mpa::kMarkerSize;
-    } else {
-      const std::size_t to_marker = mpa::kMarkerInterval - position % mpa::kMarkerInterval;
-      const View piece = frame.octets.subspan(at, std::min(to_marker, frame.octets.size() - at));
-      unmarked_.insert(unmarked_.end(), piece.begin(), piece.end());
-      at += piece.size();
-    }
+  View unmarked = frame.octets.first(seen);
+  if (frame.marked) {
+    unmarked_.clear();
+    layout.walk(0, seen, [&](const mpa::FpduLayout::Run& run) {
+      const View piece = frame.octets.subspan(run.offset, run.size);
+      if (!run.marker) {
+        unmarked_.insert(unmarked_.end(), piece.begin(), piece.end());
+      } else if (run.size == mpa::kMarkerSize) {
+        // Every marker points at ULPDU_Length; the low two bits are no part of it. [MPA-23]
+        // [MPA-27]
+        const auto fpduptr = bytes::load_be<std::uint16_t>(piece.data() + 2);
+        frame.fpduptrs.push_back(fpduptr);
+        frame.markers_agree =
+            frame.markers_agree && (fpduptr & 0xFFFCU) == layout.fpduptr(run.marker_index);
+      }
+    });
+    unmarked = unmarked_;
   }
-  frame.ulpdu = View(unmarked_).subspan(mpa::kLengthFieldSize, ulpdu_length);
-  return agree;
+  unmarked = unmarked.subspan(mpa::kLengthFieldSize);
+  frame.ulpdu = unmarked.first(std::min(unmarked.size(), frame.ulpdu_length));
 }
 
-/// From the octets held on, nothing is decoded any more. The first reason stays.
-bool StreamDecoder::lose(Side side, const char* why) {
+/// No frame begins with the octets at hand. The first reason stays. A capture is searched for the
+/// next frame, unless it is `for_good`.
+bool StreamDecoder::lose(Side side, const char* why, bool for_good) {
   Direction& d = direction(side);
-  if (d.phase == Phase::kLost) return true;
-  d.phase = Phase::kLost;
-  d.why = why;
+  const Phase phase = options_.search && !for_good ? Phase::kSearch : Phase::kLost;
+  if (d.phase == Phase::kLost || d.phase == phase) return true;
+  if (d.phase != Phase::kSearch) d.why = why;
+  d.phase = phase;
   return true;
 }
 
 void StreamDecoder::emit(Side side, Frame& frame) {
   Direction& d = direction(side);
   frame.offset = d.offset;
+  const bool is_frame = frame.kind != FrameKind::kUndecodable;
+  found_ = found_ || is_frame;
   listener_(frame);
+  // Of undecodable octets that were not seen there may be more than there are at hand.
+  const std::uint64_t size = frame.octets.empty() ? frame.missing : frame.octets.size();
   d.begin += frame.octets.size();
-  d.offset += frame.octets.size();
-  if (frame.kind == FrameKind::kFpdu) d.position += frame.octets.size();
+  d.offset += size;
+  if (frame.kind != FrameKind::kStartup) d.position += size;
+  if (is_frame) d.searched = 0;
+  std::erase_if(d.holes, [&d](const Hole& hole) { return hole.end <= d.offset; });
 }
 
 }  // namespace iwarp::trace

@@ -10,7 +10,6 @@
 
 #include "iwarp/bytes/hex.hpp"
 #include "iwarp/ddp/segment_header.hpp"
-#include "iwarp/mpa/describe.hpp"
 #include "iwarp/mpa/fpdu.hpp"
 #include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/describe.hpp"
@@ -65,8 +64,8 @@ std::string_view without_name(std::string_view text, std::string_view name) {
 }
 
 std::string fpdu_line(const Frame& frame) {
-  auto out = fmt::format("FPDU with ULPDU_Length {}, PAD {}", frame.ulpdu.size(),
-                         mpa::pad_size(frame.ulpdu.size()));
+  auto out = fmt::format("FPDU with ULPDU_Length {}, PAD {}", frame.ulpdu_length,
+                         mpa::pad_size(frame.ulpdu_length));
   for (std::size_t i = 0; i < frame.fpduptrs.size(); ++i) {
     out += fmt::format("{} {:04x}", i == 0 ? ", markers" : "", frame.fpduptrs[i]);
   }
@@ -78,6 +77,8 @@ std::string fpdu_line(const Frame& frame) {
       return out + fmt::format(", CRC {:08x} BAD", frame.crc_field);
     case CrcVerdict::kNotUsed:
       return out + ", CRC not in use";
+    case CrcVerdict::kUnknown:
+      return out + fmt::format(", CRC not checked: {} octets were not seen", frame.missing);
   }
   return out;
 }
@@ -157,7 +158,9 @@ View show_fpdu(Lines& lines, const Frame& frame, const PrinterOptions& options) 
     lines.detail(fmt::format("{} ... {}", bytes::to_hex(frame.octets.first(front)),
                              bytes::to_hex(frame.octets.last(mpa::kCrcSize))));
   }
-  lines.layer("DDP", without_name(ddp::describe_segment(frame.ulpdu), "DDP"));
+  std::string ddp(without_name(ddp::describe_segment(frame.ulpdu), "DDP"));
+  if (frame.missing != 0) ddp += ", as far as it was captured";
+  lines.layer("DDP", ddp);
   const auto header = ddp::decode_segment_header(frame.ulpdu);
   const View rest = header ? frame.ulpdu.subspan(header->size()) : View{};
   const std::size_t own = header ? rdmap_header_size(*header, rest.size()) : 0;
@@ -208,19 +211,23 @@ std::string TextPrinter::heading(Side from, std::string_view what) const {
 }
 
 void TextPrinter::print(const Frame& frame) {
+  sink_(frame_text(frame, heading(frame.from, name_of(frame)), options_));
+}
+
+std::string frame_text(const Frame& frame, std::string heading, const PrinterOptions& options) {
   const bool near = frame.from == Side::kNear;
-  Lines lines(heading(frame.from, name_of(frame)), options_.colour);
+  Lines lines(std::move(heading), options.colour);
   View payload;
   switch (frame.kind) {
     case FrameKind::kStartup:
-      show_startup(lines, frame, options_);
+      show_startup(lines, frame, options);
       payload = frame.startup.private_data.subspan(
           frame.startup.enhanced
               ? std::min(mpa::kEnhancedWordSize, frame.startup.private_data.size())
               : 0);
       break;
     case FrameKind::kFpdu:
-      payload = show_fpdu(lines, frame, options_);
+      payload = show_fpdu(lines, frame, options);
       break;
     case FrameKind::kUndecodable:
       lines.layer("MPA", frame.why, true);
@@ -230,11 +237,11 @@ void TextPrinter::print(const Frame& frame) {
   if (frame.kind != FrameKind::kUndecodable) {
     lines.layer(
         "verbs",
-        meaning(frame, near ? options_.near : options_.far, near ? options_.far : options_.near),
+        meaning(frame, near ? options.near : options.far, near ? options.far : options.near),
         frame.crc == CrcVerdict::kBad);
   }
-  show_payload(lines, payload, options_.max_payload);
-  sink_(lines.text());
+  show_payload(lines, payload, options.max_payload);
+  return lines.text();
 }
 
 }  // namespace iwarp::trace

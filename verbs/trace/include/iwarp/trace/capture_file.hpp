@@ -10,8 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "iwarp/bytes/view.hpp"
-#include "iwarp/mpa/startup_types.hpp"
+#include "iwarp/trace/packet_sink.hpp"
 
 namespace iwarp::trace {
 
@@ -21,23 +20,20 @@ struct CaptureClock {
   mpa::TimePoint steady;
 };
 
-class CaptureFile {
+class CaptureFile final : public PacketSink {
  public:
   /// Creates or empties the file at `path`. Error: one line that says what went wrong and where.
   static std::expected<std::shared_ptr<CaptureFile>, std::string> create(const std::string& path,
                                                                          const CaptureClock& clock);
-  ~CaptureFile();
+  ~CaptureFile() override;
   CaptureFile(const CaptureFile&) = delete;
   CaptureFile& operator=(const CaptureFile&) = delete;
 
-  /// Appends one Ethernet packet of at most kMaxPacket octets. After the first failure nothing is
-  /// written any more.
-  void write(bytes::View packet, mpa::TimePoint now);
+  /// After the first failure nothing is written any more.
+  void write(bytes::View packet, mpa::TimePoint now) override;
 
   /// Empty while all went well, else one line: the capture ends where it happened.
   std::string error() const;
-
-  static constexpr std::size_t kMaxPacket = 65536 + 256;
 
  private:
   struct State;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CaptureTap: writes one connection into a CaptureFile, as a TCP connection with made-up Ethernet,
+// CaptureTap: writes one connection into a PacketSink, as a TCP connection with made-up Ethernet,
 // IP and TCP headers: handshake, true sequence and acknowledgement numbers, checksums, FIN or RST.
 // A TCP segment holds exactly one MPA frame wherever it fits, however TCP really cut the stream:
 // tshark reads marked streams only so. Frames are written when they are complete.
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
-#include "iwarp/trace/capture_file.hpp"
 #include "iwarp/trace/endpoint.hpp"
+#include "iwarp/trace/packet_sink.hpp"
 #include "iwarp/trace/stream_decoder.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 
@@ -29,7 +29,7 @@ struct CaptureEnds {
 class CaptureTap final : public verbs::WireTap {
  public:
   /// Connections in one file need distinct ports.
-  CaptureTap(std::shared_ptr<CaptureFile> file, const CaptureEnds& ends);
+  CaptureTap(std::shared_ptr<PacketSink> file, const CaptureEnds& ends);
   /// What was tapped of a frame that never became complete is written too.
   ~CaptureTap() override;
 
@@ -61,7 +61,7 @@ class CaptureTap final : public verbs::WireTap {
   void put_ip_header(bytes::Writer& out, const End& from, const End& to, std::size_t tcp_size);
   void put_tcp_header(bytes::Writer& out, const End& from, const End& to, std::uint8_t flags);
 
-  std::shared_ptr<CaptureFile> file_;
+  std::shared_ptr<PacketSink> file_;
   std::array<End, 2> ends_;
   Side opener_;
   bool open_ = false;

@@ -3,55 +3,29 @@
 // segmentation, and tells a listener of every frame in them: the MPA startup frames (RFC 5044
 // section 7.1), from which it learns CRC and markers, then FPDUs (section 4).
 // Unlike mpa::Deframer it goes on behind a bad CRC, keeps the octets as they were on the wire, and
-// has no opinion on what a peer should have done. It never speaks, stores no frame, reads no clock.
+// has no opinion on what a peer should have done. Of a capture it can be told which octets are
+// missing, and then looks for the next frame. It never speaks, stores no frame, reads no clock.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "iwarp/bytes/view.hpp"
-#include "iwarp/mpa/startup_frame.hpp"
+#include "iwarp/mpa/layout.hpp"
+#include "iwarp/trace/frame.hpp"
 
 namespace iwarp::trace {
 
-/// The two ends of the connection, seen from whoever observes it.
-enum class Side : std::uint8_t { kNear, kFar };
-constexpr Side other(Side side) { return side == Side::kNear ? Side::kFar : Side::kNear; }
+class BoundarySearch;
 
-enum class FrameKind : std::uint8_t {
-  kStartup,      ///< an MPA Request or Reply
-  kFpdu,         ///< one FPDU, whatever its CRC says
-  kUndecodable,  ///< octets in which no frame can be found; all that follow are given this way too
-};
-
-enum class CrcVerdict : std::uint8_t {
-  kGood,
-  kBad,
-  kNotUsed,  ///< negotiated off: the field is there and says nothing
-};
-
-/// One frame. All octets of a side are in exactly one Frame, in order.
-struct Frame {
-  Side from = Side::kNear;
-  FrameKind kind = FrameKind::kUndecodable;
-  std::uint64_t offset = 0;  ///< of the first octet in the TCP stream of that side
-  bytes::View octets;        ///< as they were on the wire
-
-  mpa::StartupFrame startup;  ///< kStartup
-
-  // kFpdu
-  std::uint64_t position = 0;           ///< of the first octet in full operation, markers counted
-  bytes::View ulpdu;                    ///< contiguous, markers taken out
-  bool marked = false;                  ///< this direction carries markers
-  std::vector<std::uint16_t> fpduptrs;  ///< what the markers in this FPDU say, in order
-  bool markers_agree = true;            ///< every marker points at this FPDU's ULPDU_Length
-  CrcVerdict crc = CrcVerdict::kNotUsed;
-  std::uint32_t crc_field = 0;
-
-  const char* why = "";  ///< kUndecodable: the reason, a static string
+struct DecoderOptions {
+  /// For captures: where no frame can be found, look for the next one instead of giving up. Frames
+  /// are then found in streams whose startup was not seen, too.
+  bool search = false;
 };
 
 class StreamDecoder {
@@ -60,12 +34,20 @@ class StreamDecoder {
   /// decoder.
   using Listener = std::function<void(const Frame&)>;
 
-  explicit StreamDecoder(Listener listener);
+  explicit StreamDecoder(Listener listener, const DecoderOptions& options = {});
+  ~StreamDecoder();
 
   /// The next octets that `from` sent.
   void octets(Side from, bytes::View octets);
   /// That side closed or reset: a frame that is not complete is given as kUndecodable.
   void ended(Side from);
+  /// `from` sent `count` octets here that were not captured.
+  void missing(Side from, std::uint64_t count);
+
+  /// A frame was found, of either side.
+  bool is_mpa() const { return found_; }
+  /// Nothing will be found any more.
+  bool is_lost(Side side) const { return direction(side).phase == Phase::kLost; }
 
   /// Octets held back because their frame is not complete; bounded by kMaxHeld.
   std::size_t held(Side side) const { return direction(side).held.size(); }
@@ -73,22 +55,40 @@ class StreamDecoder {
   /// FPDUs whose sender's peer has sent no startup frame yet cannot be read (it says whether there
   /// are markers). No stack sends more than one such flight.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
+  /// Octets of a side in which frames are looked for as long as none was found.
+  static constexpr std::uint64_t kMaxSearched = 64 * 1024;
 
  private:
-  enum class Phase : std::uint8_t { kStartup, kFpdus, kLost };
+  enum class Phase : std::uint8_t { kStartup, kFpdus, kSearch, kLost };
   struct Said {  ///< what its startup frame said
     mpa::FrameKind kind;
     bool markers;
     bool crc;
   };
+  struct Format {  ///< of the FPDUs of one direction
+    bool marked;
+    bool crc;
+    bool guessed;
+    std::uint64_t proof = 0;  ///< octets of FPDUs that bore the guess out
+  };
+  struct Hole {  ///< offsets in the TCP stream
+    std::uint64_t begin, end;
+  };
   struct Direction {
     Phase phase = Phase::kStartup;
     std::vector<std::byte> held;
-    std::size_t begin = 0;       ///< first octet of `held` that is in no frame yet
+    bytes::View input;           ///< what is looked at now: `held`, or what was just given
+    std::size_t begin = 0;       ///< first octet of `input` that is in no frame yet
     std::uint64_t offset = 0;    ///< of that octet in the TCP stream
     std::uint64_t position = 0;  ///< of that octet in full operation
-    bool doubtful = false;       ///< the FPDU before had a bad CRC
+    bool doubtful = false;       ///< the FPDU before had a bad CRC, or was not all seen
+    bool position_known = false;
+    bool ended = false;
+    std::vector<Hole> holes;
+    std::uint64_t searched = 0;
     std::optional<Said> said;
+    std::optional<Format> format;
+    std::unique_ptr<BoundarySearch> search;
     const char* why = "";
   };
 
@@ -97,17 +97,21 @@ class StreamDecoder {
     return directions_[static_cast<std::size_t>(side)];
   }
 
-  void advance(Side side);
+  void advance(Side side, bytes::View fresh);
   bool step(Side side);
   bool step_startup(Side side, bytes::View in);
   bool step_fpdus(Side side, bytes::View in);
   bool step_fpdu(Side side, bytes::View in);
+  bool step_search(Side side, bytes::View in);
+  bool give_up(Side side, bytes::View octets);
   void learn(Side side, const mpa::StartupFrame& frame);
-  bool lose(Side side, const char* why);
+  bool lose(Side side, const char* why, bool for_good = false);
   void emit(Side side, Frame& frame);
-  bool unmark(Frame& frame, std::size_t ulpdu_length);
+  void see(Frame& frame, const Direction& d, const mpa::FpduLayout& layout);
 
   Listener listener_;
+  DecoderOptions options_;
+  bool found_ = false;
   std::array<Direction, 2> directions_;
   std::vector<std::byte> unmarked_;
 };

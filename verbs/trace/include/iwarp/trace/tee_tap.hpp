@@ -23,8 +23,22 @@ class TeeTap final : public verbs::WireTap {
   void closed(bool outbound, bool reset, mpa::TimePoint now) override {
     for (const auto& tap : taps_) tap->closed(outbound, reset, now);
   }
+  std::shared_ptr<verbs::LocalObserver> observer() override {
+    auto all = std::make_shared<Observers>();
+    for (const auto& tap : taps_) {
+      if (auto one = tap->observer()) all->list.push_back(std::move(one));
+    }
+    return all->list.empty() ? nullptr : all;
+  }
 
  private:
+  struct Observers final : verbs::LocalObserver {
+    void see(const verbs::LocalEvent& event) override {
+      for (const auto& one : list) one->see(event);
+    }
+    std::vector<std::shared_ptr<verbs::LocalObserver>> list;
+  };
+
   std::vector<std::unique_ptr<verbs::WireTap>> taps_;
 };
 

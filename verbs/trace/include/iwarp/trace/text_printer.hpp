@@ -26,6 +26,9 @@ struct PrinterOptions {
   std::optional<mpa::TimePoint> start;  ///< time zero; none: when the first octets pass
 };
 
+/// The layers of a frame below a heading that ends its line.
+std::string frame_text(const Frame& frame, std::string heading, const PrinterOptions& options);
+
 class TextPrinter final : public verbs::WireTap {
  public:
   /// Takes whole frames: a few lines, each with its line end. Called under the connection's lock.

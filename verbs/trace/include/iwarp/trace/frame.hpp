@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frame: one MPA startup frame or FPDU as an observer of the connection saw it (RFC 5044 sections 4
+// and 7.1), or octets that are neither. Values only; StreamDecoder makes them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/mpa/startup_frame.hpp"
+
+namespace iwarp::trace {
+
+/// The two ends of the connection, seen from whoever observes it.
+enum class Side : std::uint8_t { kNear, kFar };
+constexpr Side other(Side side) { return side == Side::kNear ? Side::kFar : Side::kNear; }
+
+enum class FrameKind : std::uint8_t {
+  kStartup,      ///< an MPA Request or Reply
+  kFpdu,         ///< one FPDU, whatever its CRC says
+  kUndecodable,  ///< octets in which no frame can be found
+};
+
+enum class CrcVerdict : std::uint8_t {
+  kGood,
+  kBad,
+  kNotUsed,  ///< negotiated off: the field is there and says nothing
+  kUnknown,  ///< not all octets that it covers were seen
+};
+
+/// One frame. All octets of a side are in exactly one Frame, in order.
+struct Frame {
+  Side from = Side::kNear;
+  FrameKind kind = FrameKind::kUndecodable;
+  std::uint64_t offset = 0;  ///< of the first octet in the TCP stream of that side
+  bytes::View octets;        ///< as they were on the wire; those that were not seen are zero
+  /// So many of the octets were not seen. kUndecodable: all of them, `octets` is empty then, or
+  /// none.
+  std::uint64_t missing = 0;
+
+  mpa::StartupFrame startup;  ///< kStartup
+
+  // kFpdu
+  std::uint64_t position = 0;           ///< of the first octet in full operation, markers counted
+  bytes::View ulpdu;                    ///< contiguous, markers taken out, up to what was not seen
+  std::size_t ulpdu_length = 0;         ///< as its field says
+  bool marked = false;                  ///< this direction carries markers
+  std::vector<std::uint16_t> fpduptrs;  ///< what the markers in this FPDU say, in order
+  bool markers_agree = true;            ///< every marker points at this FPDU's ULPDU_Length
+  CrcVerdict crc = CrcVerdict::kNotUsed;
+  std::uint32_t crc_field = 0;
+  bool guessed = false;  ///< whether there are markers and CRCs was found out by looking
+
+  const char* why = "";  ///< kUndecodable: the reason, a static string
+};
+
+}  // namespace iwarp::trace

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// PacketSink: takes the packets of a capture, one by one, and keeps them in a file or elsewhere.
+#pragma once
+
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/mpa/startup_types.hpp"
+
+namespace iwarp::trace {
+
+class PacketSink {
+ public:
+  virtual ~PacketSink() = default;
+  /// One more Ethernet packet of at most kMaxPacket octets.
+  virtual void write(bytes::View packet, mpa::TimePoint now) = 0;
+
+  static constexpr std::size_t kMaxPacket = 65536 + 256;
+};
+
+}  // namespace iwarp::trace

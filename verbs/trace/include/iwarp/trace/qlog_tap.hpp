@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// QlogTap: writes one connection into a QlogFile: its frames with their octets, as CaptureTap has
+// them, and what its end does besides (verbs/local_event.hpp), in the order in which it is told.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "iwarp/trace/capture_tap.hpp"
+#include "iwarp/trace/qlog_file.hpp"
+#include "iwarp/trace/stream_decoder.hpp"
+#include "iwarp/verbs/wire_tap.hpp"
+
+namespace iwarp::trace {
+
+/// A local event as a log has it: its name, without the name space, and its data, a JSON object.
+struct QlogRecord {
+  const char* name;
+  std::string data;
+};
+QlogRecord qlog_record(const verbs::LocalEvent& event);
+
+class QlogTap final : public verbs::WireTap {
+ public:
+  QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends);
+  /// What was tapped of a frame that never became complete is written too.
+  ~QlogTap() override;
+
+  void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;
+  void closed(bool outbound, bool reset, mpa::TimePoint now) override;
+  std::shared_ptr<verbs::LocalObserver> observer() override;
+
+ private:
+  void write(const Frame& frame);
+
+  std::shared_ptr<QlogFile> file_;
+  std::uint64_t group_;
+  bool over_ = false;  ///< reset
+  mpa::TimePoint now_;
+  std::string data_;  ///< keeps its room
+  StreamDecoder decoder_;
+};
+
+}  // namespace iwarp::trace

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// BoundarySearch: finds where a frame begins in octets whose beginning is no frame: a capture that
+// started late, or lacks a part (RFC 5044 section 6 wants more certainty of who acts on an FPDU
+// than of who looks at it). A right CRC and what follows it decide; where CRCs are off, a run of
+// headers. Does bounded work for each octet, whatever the octets are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "iwarp/bytes/view.hpp"
+
+namespace iwarp::trace {
+
+struct Boundary {
+  enum class Kind : std::uint8_t {
+    kNone,     ///< no frame begins in the first `at` octets
+    kMore,     ///< nor in these, but `at` may be one: more octets are needed
+    kStartup,  ///< an MPA Request or Reply begins at `at`
+    kFpdu,     ///< an FPDU begins at `at`
+  };
+  Kind kind = Kind::kNone;
+  std::size_t at = 0;
+  // kFpdu
+  bool marked = false;
+  bool crc = false;            ///< its CRC is right
+  std::uint64_t position = 0;  ///< of `at`, modulo the interval of markers; kFpdu and marked
+};
+
+class BoundarySearch {
+ public:
+  /// What is known beforehand.
+  struct Hints {
+    std::optional<bool> marked;
+    std::optional<bool> crc;                ///< CRCs are in use
+    std::optional<std::uint64_t> position;  ///< in full operation, of the first octet
+    bool startup = true;                    ///< startup frames may come
+  };
+
+  /// `last`: no octets follow these.
+  Boundary find(bytes::View in, const Hints& hints, bool last);
+
+ private:
+  enum class Trial : std::uint8_t { kNo, kMore, kYes };
+  struct Place {
+    std::optional<std::uint64_t> position;  ///< none: without markers
+    std::optional<bool> crc_used;
+  };
+
+  Trial try_fpdu(bytes::View in, const Place& place, bool last, Boundary& found);
+  Trial try_marked(bytes::View in, const Hints& hints, std::size_t at, bool last, Boundary& found);
+  Trial try_unknown_markers(bytes::View in, const Hints& hints, bool last, Boundary& found);
+  Trial try_run(bytes::View in, const Place& place, bool last);
+  bool can_afford(std::size_t octets);
+
+  std::uint64_t searched_ = 0;  ///< octets in which no frame began
+  std::uint64_t work_ = 0;      ///< octets that CRCs were computed of
+};
+
+}  // namespace iwarp::trace
