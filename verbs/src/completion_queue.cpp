@@ -34,7 +34,7 @@ CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> not
 
 CompletionQueue::~CompletionQueue() = default;
 
-// What two threads count at a time may be one, which is as good.
+// Two threads that count at the same time may add only 1: all that matters is that it changes.
 inline void CompletionQueue::count_emptied() {
   emptied_.store(emptied_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }

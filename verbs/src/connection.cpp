@@ -7,6 +7,7 @@
 
 #include "connection_impl.hpp"
 #include "iwarp/rdmap/faults.hpp"
+#include "observed.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -27,14 +28,6 @@ rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
     default:
       return rdmap::RtrKind::kWrite;
   }
-}
-
-bool overlaps(const bytes::Scatter& pieces, bytes::View memory) {
-  const auto inside = [memory](const bytes::Span& piece) {
-    return piece.data() < memory.data() + memory.size() &&
-           memory.data() < piece.data() + piece.size();
-  };
-  return std::any_of(pieces.begin(), pieces.end(), inside);
 }
 
 // Stands in for the queue pair when set-up failed and only a Terminate is to be sent.
@@ -64,6 +57,10 @@ class NoUlp final : public rdmap::Ulp {
   void terminate_received(const rdmap::Terminate&) override {}
 };
 
+rdmap::Ulp& ulp_of(StreamPort& port, Observed* observed) {
+  return observed != nullptr ? observed->between(port.ulp()) : port.ulp();
+}
+
 NoUlp& no_ulp() {
   static NoUlp ulp;
   return ulp;
@@ -77,14 +74,23 @@ Connection::Connection(mpa::Role role, QueuePair* qp, QpDriver& driver,
       qp_(qp),
       driver_(driver),
       options_(options),
+      asked_ord_(options.startup.ord),
       tap_(tap),
-      startup_(role, options.startup),
+      observed_(Observed::by(tap)),
+      startup_(role, startup_options(options)),
       state_(ConnectionState::kStartup),
       scratch_(kScratch) {
   update_mulpdu();
 }
 
 Connection::~Connection() = default;
+
+void Connection::tell_states() {
+  if (observed_ == nullptr) return;
+  observed_->states_are(to_string(startup_.state()),
+                        full_ != nullptr ? to_string(full_->stream.state()) : "",
+                        qp_ != nullptr ? to_string(qp_->state()) : "");
+}
 
 // False: the table does not have it, which is a fault of ours, and nothing has changed.
 bool Connection::step(ConnectionCause cause) {
@@ -98,14 +104,21 @@ bool Connection::step(ConnectionCause cause) {
 // Set-up ------------------------------------------------------------------------------------------
 
 bool Connection::connect(bytes::View private_data, TimePoint now) {
-  return startup_.request(private_data, now);
+  const bool asked = startup_.request(private_data, now);
+  tell_states();
+  return asked;
 }
 
-void Connection::listen(TimePoint now) { startup_.listen(now); }
+void Connection::listen(TimePoint now) {
+  startup_.listen(now);
+  tell_states();
+}
 
 bool Connection::accept(QueuePair& qp, bytes::View private_data, std::uint16_t ird,
                         std::uint16_t ord, TimePoint now) {
-  if (!startup_.accept(private_data, ird, ord)) return false;
+  const Reads reads = reads_to_ask({.ird = ird, .ord = ord}, options_);
+  if (!startup_.accept(private_data, reads.ird, reads.ord)) return false;
+  asked_ord_ = ord;
   qp_ = &qp;
   startup_progress(now);
   return true;
@@ -121,6 +134,7 @@ void Connection::startup_progress(TimePoint now) {
   if (state_ != ConnectionState::kStartup) return;
   if (startup_told_ == startup_.state()) return;  // each state is told once
   startup_told_ = startup_.state();
+  tell_states();
   switch (startup_told_) {
     case mpa::StartupState::kAwaitDecision:
       events_.push_back({.type = ConnectionEvent::Type::kRequest, .failure = {}});
@@ -136,7 +150,7 @@ void Connection::startup_progress(TimePoint now) {
       return;
     case mpa::StartupState::kFailed:
       events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = startup_.failure()});
-      over(ConnectionCause::kLost, Wish::kClose);  // [MPA-66] [MPA-84] [MPA-90] [MPA-111]
+      over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-66] [MPA-84] [MPA-90] [MPA-111]
       return;
     default:
       return;
@@ -147,18 +161,22 @@ void Connection::enter_full_operation(TimePoint now) {
   const mpa::Negotiated& n = startup_.negotiated();
   const bool doomed = startup_.failure().has_value() && startup_.failure()->send_terminate;
   update_mulpdu();
+  const std::uint16_t ord = usable_ord(startup_, options_, asked_ord_);
   const rdmap::StreamOptions stream{
       .ird = n.ird,
-      .ord = n.ord,
+      .ord = ord,
       .rtr_send_expected = role_ == mpa::Role::kResponder && n.peer_to_peer &&
                            startup_.peer_offer()->rtr.send && options_.startup.rtr_supported.send,
-      .extensions = n.extensions};
+      .extensions = n.extensions,
+      .send_immediate = n.send_immediate};
   const mpa::FramerOptions framer{
       .markers = n.tx_markers, .crc = n.crc, .max_pieces = kMaxPieces, .copy_below = kCopyBelow};
   const mpa::DeframerOptions deframer{
       .markers = n.rx_markers, .crc = n.crc, .stage = options_.stage};
   StreamPort* const port = doomed ? nullptr : &stream_port(*qp_);
-  full_ = std::make_unique<Full>(port, doomed ? no_ulp() : port->ulp(), stream, framer, deframer);
+  full_ = std::make_unique<Full>(port, doomed ? no_ulp() : ulp_of(*port, observed_.get()), stream,
+                                 framer, deframer);
+  full_->copies_payload = n.tx_markers || tap_ != nullptr;
   step(ConnectionCause::kFullOperation);
   if (role_ == mpa::Role::kInitiator) {
     if (options_.first_fpdu_delay > Duration::zero()) {
@@ -168,18 +186,16 @@ void Connection::enter_full_operation(TimePoint now) {
     }
   }
   if (doomed) return refuse_full_operation(*startup_.failure(), now);  // [EMPA-24] [EMPA-39]
-  const StreamPort::Terms terms{.ird = n.ird,
-                                .ord = n.ord,
-                                .extensions = n.extensions,
-                                .hold_on_empty = options_.receive_hold > Duration::zero()};
-  if (!port->open(driver_, terms)) {
+  if (!port->open(driver_, terms_for(n, options_, ord, asked_ord_), observed_.get())) {
     full_->port = nullptr;
     return refuse_full_operation({.fault = mpa::kLocalCatastrophic}, now);  // [EMPA-44]
   }
+  tell_states();
   // The RTR goes first and nothing overtakes it. [EMPA-1] [EMPA-38]
   if (n.rtr != mpa::Rtr::kNone) full_->stream.send_rtr(rtr_kind(n.rtr));
-  // With RTR agreed on, the responder is not established before it came.
-  if (role_ == mpa::Role::kInitiator || !n.peer_to_peer) establish();
+  // With RTR agreed on, the responder is not established before it came. [MPA-102]
+  if (role_ == mpa::Role::kInitiator || !n.peer_to_peer) return establish();
+  full_->rtr_until = now + options_.startup.timeout;
 }
 
 // The peer is told by a Terminate.
@@ -201,6 +217,7 @@ bool Connection::is_gated() const {
 
 void Connection::open_gate() {
   full_->transmit_from.reset();
+  full_->rtr_until.reset();
   if (is_gated()) step(ConnectionCause::kGateOpened);
 }
 
@@ -221,7 +238,7 @@ void Connection::update_mulpdu() {
 // Control -----------------------------------------------------------------------------------------
 
 void Connection::disconnect(TimePoint now) {
-  if (full_ == nullptr) return over(ConnectionCause::kLost, Wish::kReset);
+  if (full_ == nullptr) return over(ConnectionCause::kLost, SocketAction::kReset);
   if (state_ == ConnectionState::kGated || state_ == ConnectionState::kOpen) {
     step(ConnectionCause::kCloseRequested);
   }
@@ -229,7 +246,7 @@ void Connection::disconnect(TimePoint now) {
   settle(now);
 }
 
-// Draining before a close takes as long as octets move, and no longer.
+// A close waits for what was posted before it as long as octets move.
 void Connection::extend_close(TimePoint now) {
   if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
     close_deadline_ = now + options_.close_timeout;
@@ -244,7 +261,7 @@ void Connection::terminate(const bytes::Fault& fault, TimePoint now) {
 
 void Connection::abort(TimePoint now) {
   (void)now;
-  over(ConnectionCause::kLost, Wish::kReset);  // [VRB-11]
+  over(ConnectionCause::kLost, SocketAction::kReset);  // [VRB-11]
 }
 
 void Connection::resume(TimePoint now) {
@@ -252,25 +269,6 @@ void Connection::resume(TimePoint now) {
   const bool done = full_->port == nullptr || full_->port->inbound().finish_invalidate();
   full_->hold = done ? Full::Hold::kNone : Full::Hold::kForMemory;
   run_inbound(now);
-}
-
-void Connection::revoke(const Region& region, TimePoint now) {
-  if (full_ == nullptr || full_->port == nullptr) return;
-  Full& f = *full_;
-  const bytes::View memory(region.address, region.length);
-  f.framer.detach(memory);
-  const bool mid_message = !f.stream.at_message_boundary();
-  if (f.early && overlaps(f.early->target, memory)) {
-    f.deframer.abandon_placement();
-    if (f.early->is_write) {
-      inbound_fault(ddp::kTaggedInvalidStag);  // [VRB-37]
-    } else {
-      f.stream.cancel();  // Not the peer's fault: see below.
-      f.early.reset();
-    }
-  }
-  if (f.port->revoke(region, mid_message)) f.stream.terminate(rdmap::kLocalCatastrophic, false);
-  settle(now);
 }
 
 // The end -----------------------------------------------------------------------------------------
@@ -281,20 +279,24 @@ void Connection::peer_closed(TimePoint now) {
     startup_.closed(now);
     startup_progress(now);
     if (startup_.state() == mpa::StartupState::kRejected) {
-      over(ConnectionCause::kClosed, Wish::kClose);
+      over(ConnectionCause::kClosed, SocketAction::kClose);
     }
     return;
   }
   Full& f = *full_;
   f.fin_received = true;
   if (f.port != nullptr && !discarding()) {
-    const bool work = !f.deframer.at_boundary() || !f.port->send_queue().is_idle() ||
-                      f.stream.inbound_reads() != 0 || f.hold != Full::Hold::kNone;
+    const bool work = !f.deframer.at_boundary() || f.port->inbound().is_mid_message() ||
+                      !f.port->send_queue().is_idle() || f.stream.inbound_reads() != 0 ||
+                      f.stream.awaits_send() || f.hold != Full::Hold::kNone;
     if (work || !f.established) {
+      if (!f.release_sources()) return lost(now);
+      f.port->peer_gone();
       f.port->event(QpEvent::kPeerClosedEarly);  // [VRB-8]
       f.stream.terminate(mpa::kTcpLost, false);
     } else if (f.port->state() == QpState::kRts) {
       f.port->event(QpEvent::kPeerClosed);  // [DDP-59] [DDP-60] [MPA-107]
+      tell_states();
       if (state_ == ConnectionState::kGated || state_ == ConnectionState::kOpen) {
         step(ConnectionCause::kCloseRequested);
       }
@@ -309,11 +311,12 @@ void Connection::lost(TimePoint now) {
     startup_.closed(now);
     startup_progress(now);
   }
-  over(ConnectionCause::kLost, Wish::kClose);  // [MPA-108]
+  if (full_ != nullptr && full_->port != nullptr) full_->port->peer_gone();
+  over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
 
-// The end of a turn: what the queue pair found and what became of the stream is told to the other,
-// and a close goes on.
+// The end of a turn: the queue pair and the stream learn what became of each other, and a close
+// proceeds.
 void Connection::settle(TimePoint now) {
   if (full_ == nullptr || state_ == ConnectionState::kOver) return;
   Full& f = *full_;
@@ -335,16 +338,16 @@ void Connection::stream_ended(TimePoint now) {
   f.hold = Full::Hold::kNone;
   f.hold_until.reset();
   f.deframer.abandon_placement();
-  // The Terminate follows the segment that is half out, not a whole queue of them. [VRB-20]
-  f.framer.drop_unsent();
-  // What is half out is flushed all the same, and its memory the consumer's again. [VRB-14]
-  f.framer.detach_all();
+  const bool can_go_on = f.release_sources();
   close_deadline_ = now + options_.close_timeout;  // [VRB-12]
   if (f.port != nullptr && f.stream.own_terminate()) {
     if (!half_closed) f.port->terminate_sent(*f.stream.own_terminate());
     f.port->event(QpEvent::kStreamError);
   }
-  if (mute) over(ConnectionCause::kClosed, Wish::kClose);
+  tell_states();
+  if (mute) return over(ConnectionCause::kClosed, SocketAction::kClose);
+  // An FPDU whose octets are gone cannot be completed, so no Terminate can follow it.
+  if (!can_go_on) over(ConnectionCause::kLost, SocketAction::kReset);
 }
 
 // Graceful closing: half close when everything has left, close when both halves are.
@@ -357,9 +360,10 @@ void Connection::close_progress(TimePoint now) {
       return close_when_drained(now);
     case ConnectionState::kHalfClosed:
       if (full_->stream.inbound_reads() != 0) {
-        over(ConnectionCause::kLost, Wish::kReset);  // It can no longer be answered. [VRB-17]
+        // It can no longer be answered. [VRB-17]
+        over(ConnectionCause::kLost, SocketAction::kReset);
       } else if (full_->fin_received) {
-        over(ConnectionCause::kClosed, Wish::kClose);
+        over(ConnectionCause::kClosed, SocketAction::kClose);
       }
       return;
     case ConnectionState::kTerminating:
@@ -375,14 +379,15 @@ void Connection::close_when_drained(TimePoint now) {
   if (f.port->state() == QpState::kRts) {
     // What was posted first leaves in order. [DDP-56] [RDMAP-88]
     if (!f.port->send_queue().is_idle() || f.stream.inbound_reads() != 0 ||
-        f.framer.queued_octets() != 0) {
+        f.framer.queued_octets() != 0 || f.awaits_ack_request(now, options_.ack_request_wait)) {
       return;
     }
     f.port->event(QpEvent::kCloseRequested);
+    tell_states();
     close_deadline_ = now + options_.close_timeout;
   }
   step(ConnectionCause::kDrained);
-  wish_ = Wish::kShutdownSend;  // What still comes is taken. [DDP-61]
+  socket_action_ = SocketAction::kShutdownSend;  // What still comes is taken. [DDP-61]
   close_progress(now);
 }
 
@@ -394,21 +399,23 @@ void Connection::close_terminated() {
   if (state_ == ConnectionState::kTerminating) {
     if (unsaid) return;
     step(ConnectionCause::kTerminateLeft);
-    wish_ = Wish::kShutdownSend;
+    socket_action_ = SocketAction::kShutdownSend;
   } else if (unsaid) {
     // No Terminate fits behind a FIN. [VRB-17]
-    return over(ConnectionCause::kLost, Wish::kReset);
+    return over(ConnectionCause::kLost, SocketAction::kReset);
   }
-  if (full_->fin_received) over(ConnectionCause::kClosed, Wish::kClose);
+  if (full_->fin_received) over(ConnectionCause::kClosed, SocketAction::kClose);
 }
 
-void Connection::over(ConnectionCause cause, Wish wish) {
+void Connection::over(ConnectionCause cause, SocketAction action,
+                      const mpa::Failure& unestablished) {
   if (state_ == ConnectionState::kOver || !step(cause)) return;
-  wish_ = wish;
+  socket_action_ = action;
   close_deadline_.reset();
   if (full_ == nullptr) return;
   Full& f = *full_;
   f.deframer.abandon_placement();
+  f.terminate_left = f.stream.state() == rdmap::StreamState::kTerminateSent;
   f.stream.lower_layer_closed();
   if (f.port != nullptr) {
     f.port->event(cause == ConnectionCause::kClosed ? QpEvent::kLowerLayerClosed
@@ -416,11 +423,11 @@ void Connection::over(ConnectionCause cause, Wish wish) {
     if (f.established) {
       events_.push_back({.type = ConnectionEvent::Type::kDisconnected, .failure = {}});
     } else {
-      events_.push_back({.type = ConnectionEvent::Type::kFailed,
-                         .failure = mpa::Failure{.fault = mpa::kTcpLost}});
+      events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = unestablished});
     }
   }
   f.framer.drop_unsent();
+  tell_states();
 }
 
 // Poll --------------------------------------------------------------------------------------------
@@ -432,8 +439,10 @@ std::optional<ConnectionEvent> Connection::event() {
   return first;
 }
 
-Wish Connection::wish() {
-  return wish_ == Wish::kShutdownSend ? std::exchange(wish_, Wish::kNone) : wish_;
+SocketAction Connection::socket_action() {
+  return socket_action_ == SocketAction::kShutdownSend
+             ? std::exchange(socket_action_, SocketAction::kNone)
+             : socket_action_;
 }
 
 std::optional<TimePoint> Connection::timeout() const {
@@ -446,6 +455,11 @@ std::optional<TimePoint> Connection::timeout() const {
   if (full_ != nullptr) {
     consider(full_->hold_until);
     consider(full_->transmit_from);
+    if (full_->is_acknowledged()) {
+      consider(full_->ack_request_until);
+      consider(answer_due());
+    }
+    consider(full_->rtr_until);
   }
   return first;
 }
@@ -463,33 +477,17 @@ void Connection::handle_timeout(TimePoint now) {
     open_gate();
     settle(now);
   }
+  if (full_ != nullptr && full_->ack_request_until && now >= *full_->ack_request_until) settle(now);
+  give_up_if_due(now);
+  if (full_ != nullptr && full_->rtr_until && now >= *full_->rtr_until) {
+    over(ConnectionCause::kLost, SocketAction::kReset,
+         {.fault = mpa::kStartupTimeout, .timed_out = true});  // Nothing may be said. [MPA-93]
+  }
   if (close_deadline_ && now >= *close_deadline_) {
     const bool terminating =
         full_ != nullptr && full_->port != nullptr && full_->port->state() == QpState::kTerminate;
-    over(terminating ? ConnectionCause::kClosed : ConnectionCause::kLost, Wish::kReset);
+    over(terminating ? ConnectionCause::kClosed : ConnectionCause::kLost, SocketAction::kReset);
   }
-}
-
-Counters Connection::counters() const {
-  Counters c;
-  if (full_ == nullptr) return c;
-  const auto& tx = full_->framer.counters();
-  const auto& rx = full_->deframer.counters();
-  c.octets_copied = tx.octets_copied + rx.octets_copied + full_->octets_copied;
-  c.octets_crced = tx.octets_crced + rx.octets_crced;
-  c.octets_sent = tx.octets;
-  c.octets_received = rx.octets;
-  c.fpdus_sent = tx.fpdus;
-  c.fpdus_received = rx.fpdus;
-  c.markers_sent = tx.markers;
-  c.markers_received = rx.markers;
-  c.pad_sent = tx.pad_octets;
-  c.pad_received = rx.pad_octets;
-  if (full_->port != nullptr) {
-    c.octets_placed = full_->port->octets_placed();
-    c.completions = full_->port->completions();
-  }
-  return c;
 }
 
 }  // namespace iwarp::verbs

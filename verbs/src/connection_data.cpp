@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The octets of a connection: where the next ones go, which leave next, and what is done with an
-// FPDU in between. MPA below, DDP and RDMAP above; this is where they meet.
+// FPDU in between. Joins MPA below with DDP and RDMAP above.
 #include <algorithm>
 
 #include "connection_impl.hpp"
 #include "iwarp/bytes/place.hpp"
+#include "iwarp/bytes/touch.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -38,13 +39,22 @@ void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
   }
 }
 
+constexpr unsigned bit(rdmap::Opcode message) { return 1U << static_cast<unsigned>(message); }
+constexpr unsigned kQuestions =
+    bit(rdmap::Opcode::kReadRequest) | bit(rdmap::Opcode::kAtomicRequest);
+constexpr unsigned kAnswers =
+    bit(rdmap::Opcode::kReadResponse) | bit(rdmap::Opcode::kAtomicResponse);
+
+/// Behind a message: the peer has not asked yet what became of it, or of one before.
+constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
+  return (bit(message) & (kQuestions | (before ? 0U : kAnswers))) == 0;
+}
+
 }  // namespace
 
 // Inbound -----------------------------------------------------------------------------------------
 
-bool Connection::discarding() const {
-  return full_ != nullptr && full_->stream.state() != rdmap::StreamState::kRdma;
-}
+bool Connection::discarding() const { return full_ != nullptr && full_->discards(); }
 
 // Once MPA is left, what comes on TCP is not for it. [MPA-86] [MPA-91]
 bool Connection::is_rejected() const {
@@ -83,10 +93,10 @@ void Connection::received(std::size_t n, TimePoint now) {
     startup_received(bytes::View(scratch_).first(n), now);
     return;
   }
-  if (discarding()) return;  // Later segments are dropped silently. [DDP-81] [MPA-113]
-  full_->deframer.filled(n);
+  if (full_->discards()) return;  // Later segments are dropped silently. [DDP-81] [MPA-113]
+  full_->peer_seen = now;
   extend_close(now);
-  run_inbound(now);
+  run_inbound(now, n);
 }
 
 void Connection::startup_received(bytes::View octets, TimePoint now) {
@@ -99,10 +109,19 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
   run_inbound(now);
 }
 
+void Connection::run_inbound(TimePoint now, std::size_t filled) {
+  const auto work = [&] {
+    if (filled != 0) full_->deframer.filled(filled);
+    take_fpdus(now);
+  };
+  if (!bytes::guarded(work)) memory_gone(bytes::touching.address);
+  settle(now);
+}
+
 // In stream order, so a Send or a Read finds every Write before it in place. [VRB-44] [VRB-45]
-void Connection::run_inbound(TimePoint now) {
+inline void Connection::take_fpdus(TimePoint now) {
   Full& f = *full_;
-  while (!discarding() && f.hold == Full::Hold::kNone) {
+  while (!f.discards() && f.hold == Full::Hold::kNone) {
     const auto step = f.deframer.next(rdmap::Stream::kPrefix);
     if (!step) {
       inbound_fault(step.error());
@@ -118,7 +137,6 @@ void Connection::run_inbound(TimePoint now) {
       break;
     }
   }
-  settle(now);
 }
 
 // The FPDU was not valid: nothing of it counts, and nothing after it. [MPA-46] [MPA-113]
@@ -135,8 +153,9 @@ void Connection::begin_early() {
   const auto length = f.deframer.ulpdu_length();
   const bool permitted = !startup_.negotiated().crc ||
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
-  // Not before the first FPDU: were it refused, nothing could be said about it yet. [MPA-93]
-  if (!permitted || is_gated() || length < kPlaceAbove) return;
+  // Not before the first FPDU: were it refused, nothing could be said about it yet. [MPA-93] A
+  // trace reads what came, and shall find it in memory of ours.
+  if (!permitted || is_gated() || tap_ != nullptr || length < kPlaceAbove) return;
   const auto arrival = f.stream.begin(f.deframer.prefix(), length);
   if (!arrival || (*arrival)->hold) return;
   const auto& [header, payload, target, hold] = **arrival;
@@ -148,26 +167,31 @@ void Connection::begin_early() {
 // A whole ULPDU, verified, in the stage. False: the stream is held.
 inline bool Connection::take_ulpdu(TimePoint now) {
   Full& f = *full_;
-  // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]; to an initiator that waits,
-  // a peer that speaks already listens, too.
+  // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays its
+  // first FPDU need not wait any more: a peer that sends one also receives.
   open_gate();
   const auto begun = f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length());
   if (!begun) return true;
   const ddp::Arrival& arrival = **begun;
   if (arrival.hold) {
-    f.hold = Full::Hold::kForReceive;
-    if (!f.hold_until) f.hold_until = now + options_.receive_hold;
+    hold_for_receive(now);
     return false;
   }
+  bytes::begin_touch();
   scatter_copy(f.deframer.ulpdu(), arrival.header.size(), arrival.target);
+  bytes::end_touch();
   f.octets_copied += arrival.length;
   f.hold_until.reset();
+  if (f.stream.arriving().opcode == rdmap::Opcode::kTerminate) (void)f.release_sources();
   if (f.stream.end()) segment_done();
   return true;
 }
 
 inline void Connection::segment_done() {
-  full_->deframer.consume();
+  Full& f = *full_;
+  f.deframer.consume();
+  if (f.is_acknowledged())
+    f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
   if (full_->port != nullptr && !full_->port->inbound().finish_invalidate()) {
     full_->hold = Full::Hold::kForMemory;
   }
@@ -193,25 +217,28 @@ std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, TimePo
   return last_transmit_plan_;
 }
 
+inline bool Connection::more_to_frame() const {
+  return full_->stream.has_output() ||
+         (full_->port != nullptr && full_->port->send_queue().has_request());
+}
+
 bool Connection::may_have_output() const {
   if (state_ != ConnectionState::kOpen || !full_->established) return true;
   if (!startup_.transmit().empty()) return true;  // the Reply
   return full_->framer.queued_octets() != 0 || more_to_frame();
 }
 
-bool Connection::more_to_frame() const {
-  return full_->stream.has_output() ||
-         (full_->port != nullptr && full_->port->send_queue().has_request());
+inline void Connection::fill_framer(TimePoint now) {
+  if (!bytes::guarded([&] { frame_segments(now); })) memory_gone(bytes::touching.address);
 }
 
-inline void Connection::fill_framer(TimePoint now) {
+inline void Connection::frame_segments(TimePoint now) {
   Full& f = *full_;
   while (f.framer.queued_octets() < options_.transmit_batch &&
          f.framer.room(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
     if (discarding()) stream_ended(now);  // before a Terminate is queued: it drops what is queued
-    // Gathered around markers it would be a piece for every 512 octets.
-    const bool copy = f.out.copy_payload || startup_.negotiated().tx_markers;
+    const bool copy = f.out.copy_payload || f.copies_payload;
     const auto mode = copy ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);
@@ -236,13 +263,20 @@ void Connection::transmitted(std::size_t n, TimePoint now) {
   }
   if (full_ == nullptr) return;
   full_->framer.sent(n);
+  full_->peer_seen = now;
   while (const auto token = full_->framer.pop_sent()) full_->stream.sent(*token);
   extend_close(now);
   settle(now);
 }
 
+bool Connection::awaits_peer() const {
+  if (full_ != nullptr) return full_->rtr_until.has_value();
+  return startup_.state() == mpa::StartupState::kIdle ||
+         startup_.state() == mpa::StartupState::kAwaitRequest;
+}
+
 bool Connection::at_rest() const {
-  if (wish_ == Wish::kReset || !startup_.transmit().empty()) return false;
+  if (socket_action_ == SocketAction::kReset || !startup_.transmit().empty()) return false;
   if (full_ == nullptr) return startup_.state() == mpa::StartupState::kRejected;
   const Full& f = *full_;
   return f.framer.queued_octets() == 0 && f.stream.at_message_boundary() &&

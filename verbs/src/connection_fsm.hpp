@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of a connection, from set-up to the end of TCP, as a table. Data only: Connection is the
-// one owner of a machine of this kind. Who the stream and the queue pair are at each time is theirs
-// to say (stream_fsm.hpp, qp_fsm.hpp); this is what may leave, and when TCP is closed.
+// one owner of a machine of this kind. Stream and queue pair have states of their own
+// (stream_fsm.hpp, qp_fsm.hpp); these say what may be sent, and when TCP is closed.
 #pragma once
 
 #include <array>

@@ -10,6 +10,20 @@
 
 namespace iwarp::verbs {
 
+// connection_answers.cpp
+struct Reads {
+  std::uint16_t ird = 0;
+  std::uint16_t ord = 0;
+};
+/// What is said to the peer: with the Reads that acknowledge on top, each way.
+Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options);
+mpa::StartupOptions startup_options(const ConnectionOptions& options);
+/// `asked`: the program's ORD.
+std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
+                         std::uint16_t asked);
+StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& options,
+                            std::uint16_t usable, std::uint16_t asked);
+
 struct Connection::Full {
   Full(StreamPort* stream_port, rdmap::Ulp& ulp, const rdmap::StreamOptions& stream_options,
        const mpa::FramerOptions& framer_options, const mpa::DeframerOptions& deframer_options)
@@ -23,9 +37,13 @@ struct Connection::Full {
   mpa::Framer framer;
   mpa::Deframer deframer;
   rdmap::OutSegment out;
+  /// With markers it would be sent in pieces of 512 octets; and a trace reads what was sent after
+  /// the program may have changed its memory.
+  bool copies_payload = false;
 
   std::optional<TimePoint> transmit_from;  ///< ConnectionOptions::first_fpdu_delay
   bool established = false;                ///< and told
+  std::optional<TimePoint> rtr_until;      ///< responder: agreed on, and not come yet
   bool fin_received = false;
 
   /// stream.begin() was called for an FPDU still arriving.
@@ -39,11 +57,32 @@ struct Connection::Full {
   enum class Hold : std::uint8_t {
     kNone,
     kForReceive,  ///< that one is posted, until hold_until
-    kForMemory,   ///< that an invalidated STag is in nobody's hands
+    kForMemory,   ///< that nobody uses an invalidated STag any more
   };
   Hold hold = Hold::kNone;
   std::optional<TimePoint> hold_until;
+  bool discards() const { return stream.state() != rdmap::StreamState::kRdma; }
+  bool is_acknowledged() const { return port != nullptr && port->send_queue().is_acknowledged(); }
+  /// A Send or Write of the peer came behind its last Read or atomic.
+  bool is_unacknowledged = false;
+  std::optional<TimePoint> ack_request_until;  ///< while closing
+  /// Before requests are flushed: then their memory is the consumer's again, and no octet of it may
+  /// still be read. What is half sent goes on from a copy. False: it cannot. [VRB-14]
+  bool release_sources() {
+    framer.drop_unsent();  // The Terminate follows the segment that is half sent. [VRB-20]
+    return framer.detach_all();
+  }
+  /// The peer may still ask what became of it: see ConnectionOptions::ack_request_wait.
+  bool awaits_ack_request(TimePoint now, Duration limit);
+  TimePoint peer_seen;  ///< when the peer last sent, or acknowledged, an octet
   std::uint64_t octets_copied = 0;
+
+  // For incidents().
+  static constexpr std::uint64_t kNoFpdu = ~std::uint64_t{0};
+  std::uint64_t held_at = kNoFpdu;  ///< the FPDU that waited last, by how many came before it
+  std::uint64_t receive_holds = 0;
+  std::uint64_t pins_broken = 0;
+  bool terminate_left = false;
 };
 
 }  // namespace iwarp::verbs

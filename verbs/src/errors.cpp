@@ -34,6 +34,7 @@ constexpr std::array kTexts{
     "the operating system refused",
     "an atomic operation takes exactly one local buffer, of 8 octets",
     "the peer did not agree to RFC 7306",
+    "what carries the connection failed",
 };
 
 class Category final : public std::error_category {

@@ -5,12 +5,22 @@
 #include <algorithm>
 #include <atomic>
 
+#include "iwarp/bytes/touch.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::verbs {
 
 using bytes::fault;
 using bytes::Result;
+
+namespace {
+
+inline WcOpcode receive_opcode(const rdmap::ReceivedSend& send) {
+  if (rdmap::is_immediate(send.opcode)) return WcOpcode::kRecvImmediate;
+  return send.immediate != 0 ? WcOpcode::kRecvSendImmediate : WcOpcode::kRecv;
+}
+
+}  // namespace
 
 // Memory ------------------------------------------------------------------------------------------
 
@@ -38,37 +48,44 @@ std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdma
   return bytes::View(source_.memory());
 }
 
-// The compare-exchange is what keeps Atomics of all connections, and of the program's own threads,
-// from coming between the two halves of this one. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
+// The compare-exchange makes read and write one step for the Atomics of all connections and for the
+// program's own threads. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
 std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
-  Grant grant;
+  // In a member, which is still there after a fault.
   const auto judged =
-      acquire(Access::kRemoteAtomic, request.stag, request.to, rdmap::kAtomicWord, grant);
+      acquire(Access::kRemoteAtomic, request.stag, request.to, rdmap::kAtomicWord, source_);
   if (!judged) return std::unexpected(judged.error());
-  std::byte* const memory = grant.memory().data();
+  std::byte* const memory = source_.memory().data();
   // An aligned TO says nothing about the memory of a region whose base is odd. [EXT-9] [EXT-15]
   if (virtual_address(memory) % rdmap::kAtomicWord != 0) {
+    source_.release();
     return std::unexpected(AccessError::kMisaligned);
   }
   const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory));
+  bytes::begin_touch();
   std::uint64_t original = word.load();
-  while (true) {
-    const auto next = rdmap::apply(request, original);
-    if (next == original || word.compare_exchange_weak(original, next)) return original;
-  }
+  std::uint64_t next = 0;
+  do {
+    next = rdmap::apply(request, original);
+  } while (next != original && !word.compare_exchange_weak(original, next));
+  bytes::end_touch();
+  source_.release();
+  return original;
 }
 
 // Sends and Immediates ----------------------------------------------------------------------------
 
 Result<void> InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
-  if (!take_receive()) {
-    out.ready = false;
-    if (hold_on_empty_) return {};
-    return fault(ddp::kUntaggedNoBuffer);
-  }
-  if (!resolve_receive()) {
-    fail_receive(WcStatus::kLocalProtection);
-    return fault(ddp::kDdpCatastrophic);
+  if (!has_receive_) {  // else its Immediate has taken it
+    if (!take_receive()) {
+      out.ready = false;
+      if (hold_on_empty_) return {};
+      return fault(ddp::kUntaggedNoBuffer);
+    }
+    if (!resolve_receive()) {
+      fail_receive(WcStatus::kLocalProtection);
+      return fault(ddp::kDdpCatastrophic);
+    }
   }
   for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
   return {};
@@ -81,7 +98,7 @@ inline bool InboundSide::take_receive() {
 
 bool InboundSide::take_shared() {
   SharedReceiveQueue& srq = *qp_.init.srq;
-  // A peer that eats the shared receives is stopped at its queue pair's cap. [SEC-22]
+  // A peer that uses up the shared receives is stopped at its queue pair's cap. [SEC-22]
   const auto cap = srq.limits().per_qp;
   const auto above_cap = [&] { return cap != 0 && shared_taken_ - shared_reaped_.value() >= cap; };
   if (above_cap()) {
@@ -112,24 +129,27 @@ inline bool InboundSide::resolve_receive() {
   return true;
 }
 
-Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send) {
+Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) {
   receive_grants_.clear();
   octets_placed_ += send.length;
-  WorkCompletion wc{
-      .status = WcStatus::kSuccess,
-      .opcode = rdmap::is_immediate(send.opcode) ? WcOpcode::kRecvImmediate : WcOpcode::kRecv,
-      .byte_len = send.length,
-      .solicited = send.solicited,
-      .invalidated = send.invalidate,
-      .invalidated_stag = send.invalidated,
-      .immediate = send.immediate};
+  WorkCompletion wc{.status = WcStatus::kSuccess,
+                    .opcode = receive_opcode(send),
+                    .byte_len = send.length,
+                    .solicited = send.solicited,
+                    .invalidated = send.invalidate,
+                    .invalidated_stag = send.invalidated,
+                    .immediate = send.immediate};
+  if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
+    // Nothing is received until the memory is in nobody's hands, so the answer would never come.
+    if (is_sink) return fault(rdmap::kCannotInvalidate);
     // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
     const auto done =
         qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.own_driver());
     if (done == StagTable::Invalidated::kRefused) return fault(rdmap::kCannotInvalidate);
     if (done == StagTable::Invalidated::kPinned) {
-      invalidating_ = wc;  // Somebody still lets go of it: see finish_invalidate().
+      invalidating_ = wc;  // Others still use it: see finish_invalidate().
+      qp_.own_driver()->break_pins(send.invalidated);
       return {};
     }
   }
@@ -140,7 +160,7 @@ Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send) {
 bool InboundSide::finish_invalidate() {
   if (!invalidating_) return true;
   WorkCompletion wc = *invalidating_;
-  // The STag is dead since the Send came; what is left is that nobody holds its memory. [SEC-14]
+  // The STag is invalid since the Send came; its memory may still be pinned by others. [SEC-14]
   const auto done =
       qp_.stags.invalidate(qp_.init.pd, qp_.num, wc.invalidated_stag, false, qp_.own_driver());
   if (done == StagTable::Invalidated::kPinned) return false;
@@ -165,6 +185,12 @@ void InboundSide::flush() {
   while (take_receive()) fail_receive(WcStatus::kWrFlush);
 }
 
+bool InboundSide::holds(const Region& region) const {
+  const auto names = [&region](const Grant& grant) { return grant.region() == &region; };
+  return names(target_) || names(source_) ||
+         std::any_of(receive_grants_.begin(), receive_grants_.end(), names);
+}
+
 bool InboundSide::revoke(const Region& region) {
   const auto names = [&region](const Grant& grant) { return grant.region() == &region; };
   if (names(target_)) target_.release();
@@ -172,6 +198,11 @@ bool InboundSide::revoke(const Region& region) {
   if (std::none_of(receive_grants_.begin(), receive_grants_.end(), names)) return false;
   receive_grants_.clear();
   return true;
+}
+
+void InboundSide::memory_gone(const std::byte* address) {
+  const auto has_it = [address](const Grant& grant) { return grant.has(address); };
+  if (std::ranges::any_of(receive_grants_, has_it)) fail_receive(WcStatus::kLocalProtection);
 }
 
 void InboundSide::complete_receive(WorkCompletion& wc) {

@@ -30,19 +30,26 @@ class InboundSide {
   void release_source() { source_.release(); }
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request);
   bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out);
-  bytes::Result<void> send_received(const rdmap::ReceivedSend& send);
+  /// `is_sink`: what it invalidates is where an answer is to go that has not come yet.
+  bytes::Result<void> send_received(const rdmap::ReceivedSend& send, bool is_sink);
 
   /// Wait for a receive instead of failing when none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
   /// A Send with Invalidate whose memory somebody else still had in use: completes its receive if
   /// that is over. False: not yet; nothing more may be received meanwhile.
   bool finish_invalidate();
+  /// A Send has begun to arrive whose last segment has not.
+  bool is_mid_message() const { return has_receive_; }
   /// Completes the receive under way, if there is one.
   void fail_receive(WcStatus status);
   /// Completes the receive under way and those posted, and lets go of the peer's targets.
   void flush();
+  /// A segment under way, or the receive of a message under way, goes there.
+  bool holds(const Region& region) const;
   /// Lets go of the region. True: the receive under way needs it, and the stream has to end.
   bool revoke(const Region& region);
+  /// The receive that is being filled fails if it names this octet.
+  void memory_gone(const std::byte* address);
   std::uint64_t octets_placed() const { return octets_placed_; }
 
  private:

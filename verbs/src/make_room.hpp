@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room in the ring behind a queue, made when it is needed and kept. What programs ask for is often
+// Memory for the ring behind a queue, allocated when it is needed and kept. Programs often ask for
 // a thousand times what they ever use, and a small ring stays in the cache.
 #pragma once
 

@@ -61,8 +61,8 @@ std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who
   return {};
 }
 
-// What the window shall show lies in the region, and the peer is not given what the region's owner
-// may not do himself.
+// The window lies inside the region, and gives the peer no right that the region's owner does not
+// have.
 bool can_open(const Region& region, const WindowBind& what) {
   const bool writes =
       has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
@@ -84,14 +84,16 @@ std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, St
   Region* region = find(stag);
   if (region == nullptr) return std::unexpected(AccessError::kStagInvalid);
   region->pins.fetch_add(1);
-  Grant pin(region, {});
   // Only now is it certain that the entry does not change under us.
-  if (!region->valid.load() || region->stag.load() != stag.value) {
-    return std::unexpected(AccessError::kStagInvalid);
+  const bool is_current = region->valid.load() && region->stag.load() == stag.value;
+  const auto judged =
+      is_current ? judge(*region, who, to, length) : std::unexpected(AccessError::kStagInvalid);
+  if (judged) {
+    out = Grant(region, {region->address + (to - base_for(who, *region)), length});
+  } else {
+    region->unpin();
   }
-  if (const auto ok = judge(*region, who, to, length); !ok) return ok;
-  out = std::move(pin).over({region->address + (to - base_for(who, *region)), length});
-  return {};
+  return judged;
 }
 
 inline Region* StagTable::find(Stag stag) const {
@@ -134,7 +136,7 @@ std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what)
   const std::lock_guard lock(mutex_);
   if (used_ == capacity_) return std::unexpected(make_error_code(Errc::kLimitReached));
   Region* region = nullptr;
-  // A freed entry rests until half the table's worth of others were freed. [SEC-11]
+  // A freed entry is not reused before half as many others as the table has were freed. [SEC-11]
   if (free_.size() > capacity_ / 2 || storage_.size() == capacity_) {
     region = free_.front();
     free_.pop_front();
@@ -169,7 +171,7 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
     const std::lock_guard lock(mutex_);
     if (region->bound_windows != 0) return make_error_code(Errc::kBusy);
     region->dying = true;
-    region->valid.store(false);  // Nobody new gets in. [SEC-14] [DDP-98] [RDMAP-112]
+    region->valid.store(false);  // No new pins. [SEC-14] [DDP-98] [RDMAP-112]
   }
   while (region->pins.load(std::memory_order_acquire) != 0) {
     break_pins(*region);
@@ -282,6 +284,15 @@ StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool 
   if (is_pinned(*region, waiter)) return Invalidated::kPinned;
   unbind(region);
   return Invalidated::kDone;
+}
+
+Grant StagTable::hold_invalid(Stag stag) const {
+  Region* const region = find(stag);
+  if (region == nullptr) return {};
+  region->pins.fetch_add(1);
+  Grant out(region, {region->address, static_cast<std::size_t>(region->length)});
+  if (region->valid.load()) out.release();
+  return out;
 }
 
 void StagTable::invalidate_windows_of(QpNum qp) {

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "completion_gate.hpp"
+#include "iwarp/mpa/startup_types.hpp"
 #include "iwarp/verbs/memory.hpp"
 #include "iwarp/verbs/qp_driver.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
@@ -23,16 +25,25 @@ struct QpShared {
   std::atomic<std::uint64_t> completions{0};
   /// A request or a completion failed for a reason of ours, so the stream has to end.
   std::atomic<bool> local_failure{false};
+  CompletionGate gate;
 
   mutable std::mutex post;           ///< posting, and what follows
   std::shared_ptr<QpDriver> driver;  ///< while connected
   std::uint16_t ird = 0;
-  bool extensions = false;  ///< of the connection, present or last
+  bool extensions = false;      ///< of the connection, present or last
+  bool send_immediate = false;  ///< of the same
   /// The consumer's ORD limit, for this connection and later ones.
   std::uint16_t ord_limit = UINT16_MAX;
   std::atomic<std::uint16_t> ord = 0;  ///< lowered by the consumer at any time
+  /// The consumer's PeerTimeouts; a negative hold: not given.
+  std::atomic<mpa::Duration::rep> answer_limit{0};
+  std::atomic<mpa::Duration::rep> receive_hold{-1};
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
+
+  /// Why the peer cannot be sent this request of RFC 7306: it does not know it, or would take its
+  /// Immediate for one that announces a Send.
+  std::error_code refuses(WrOpcode opcode, std::uint64_t immediate) const;
 
   /// For the stream's half, which alone changes it; while connected.
   QpDriver* own_driver() const { return driver.get(); }
@@ -47,6 +58,16 @@ struct QpShared {
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped) {
     completions.fetch_add(1, std::memory_order_relaxed);
+    if (!gate.lets_pass(wc.status) && gate.hold({cq, wc, notify, reaped})) return;
+    deliver(cq, wc, notify, reaped);
+  }
+  void announce(Announce what) {
+    gate.set(what, [this](const CompletionGate::Held& held) {
+      deliver(held.cq, held.wc, held.notify, held.reaped);
+    });
+  }
+  void deliver(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
+               CompletionQueue::Reaped reaped) {
     const bool known = cq.overflowed();
     if (cq.push(wc, notify, reaped)) return;
     if (on_event && !known) {

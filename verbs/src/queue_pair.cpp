@@ -13,7 +13,8 @@ namespace {
 
 bool carries_payload(WrOpcode opcode) {
   return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendInvalidate ||
-         opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate;
+         opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate ||
+         opcode == WrOpcode::kSendImmediate;
 }
 
 // What a request of RFC 7306 has to look like.
@@ -23,6 +24,9 @@ std::error_code check_extension(const SendWr& wr) {
     return make_error_code(Errc::kAtomicNeedsOneWord);
   }
   if (wr.opcode == WrOpcode::kImmediate && !wr.sgl.empty()) {
+    return make_error_code(Errc::kInvalidArgument);
+  }
+  if (wr.opcode == WrOpcode::kSendImmediate && static_cast<std::uint32_t>(wr.immediate) != 0) {
     return make_error_code(Errc::kInvalidArgument);
   }
   return {};
@@ -38,8 +42,8 @@ std::error_code check_read(const SendWr& wr) {
   return {};
 }
 
-// Payload of a request that may wait for others, in octets.
-constexpr std::uint64_t kSmall = 4096;
+// The most payload that waits for others, in octets.
+constexpr std::uint64_t kMostGathered = 128 << 10;
 
 void copy_inline(const SendWr& wr, std::byte* to) {
   for (const Sge& sge : wr.sgl) {
@@ -61,6 +65,7 @@ struct QueuePair::Impl {
   SendRing ring;
   StreamPort port;
   std::uint32_t seen_emptied = UINT32_MAX;  ///< of both completion queues, at the last post
+  std::uint64_t gathered = 0;               ///< octets that may be waiting
 
   std::error_code check(const SendWr& wr) const;
   std::error_code make_room(std::size_t count, bool with_inline);
@@ -69,6 +74,7 @@ struct QueuePair::Impl {
   Doorbell doorbell(std::size_t count);
   /// Tells the driver of new work; without one, does what the state wants.
   void work_posted(QpDriver* driver, Doorbell doorbell);
+  void empty_ring();
   void drop_failed() const;
 };
 
@@ -93,6 +99,13 @@ QueuePair::~QueuePair() {
   init.send_cq->detach();
   init.recv_cq->detach();
   if (init.srq != nullptr) init.srq->detach();
+}
+
+std::error_code QpShared::refuses(WrOpcode opcode, std::uint64_t immediate) const {
+  const bool sends = opcode == WrOpcode::kSendImmediate;
+  if (sends ? !send_immediate : !extensions) return make_error_code(Errc::kNotAgreed);
+  const bool misleads = send_immediate && !sends && rdmap::announces_send(immediate);
+  return misleads ? make_error_code(Errc::kInvalidArgument) : std::error_code{};
 }
 
 // Posting -----------------------------------------------------------------------------------------
@@ -142,14 +155,16 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
   return {};
 }
 
-// A list has been gathered by the program. A request with a large payload is worth its own system
-// call.
+// A list has been gathered by the program. Much payload is worth a system call.
 inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
   const auto emptied = qp.init.send_cq->times_emptied() + qp.init.recv_cq->times_emptied();
   const bool is_behind = std::exchange(seen_emptied, emptied) == emptied;
-  if (!is_behind || count != 1) return Doorbell::kNow;
-  const auto last = ring.posted.load(std::memory_order_relaxed) - 1;
-  return ring.slot(last).length <= kSmall ? Doorbell::kMayWait : Doorbell::kNow;
+  if (is_behind && count == 1) {
+    gathered += ring.slot(ring.posted.load(std::memory_order_relaxed) - 1).length;
+    if (gathered <= kMostGathered) return Doorbell::kMayWait;
+  }
+  gathered = 0;
+  return Doorbell::kNow;
 }
 
 inline void QueuePair::Impl::work_posted(QpDriver* driver, Doorbell doorbell) {
@@ -170,7 +185,9 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr) const {
   if (const auto error = check_read(wr)) return error;
   if (is_extension(wr.opcode)) {
     // In Idle nobody knows yet what the peer will agree to. [EXT-1]
-    if (qp.state == QpState::kRts && !qp.extensions) return make_error_code(Errc::kNotAgreed);
+    if (qp.state == QpState::kRts) {
+      if (const auto error = qp.refuses(wr.opcode, wr.immediate)) return error;
+    }
     if (const auto error = check_extension(wr)) return error;
   }
   if (has(wr.flags, SendFlags::kInline)) {
@@ -201,7 +218,7 @@ inline void QueuePair::Impl::enqueue(const SendWr& wr) {
   if (wr.opcode == WrOpcode::kFastRegister) slot.registration = wr.registration;
   if (wr.opcode == WrOpcode::kBindWindow) slot.bind = wr.bind;
   if (slot.is_atomic()) slot.atomic = wr.atomic;
-  slot.unsent = wr.opcode == WrOpcode::kWriteImmediate ? 2 : 1;
+  slot.unsent = is_pair(wr.opcode) ? 2 : 1;
   slot.sgl.clear();
   slot.length = 0;
   for (const Sge& sge : wr.sgl) {
@@ -226,23 +243,37 @@ std::error_code QueuePair::post_recv(const RecvWr& wr) {
   return {};
 }
 
+std::vector<PostedReceive> QueuePair::withdraw_receives() {
+  return impl_->port.inbound().receive_queue().withdraw();
+}
+
 // States ------------------------------------------------------------------------------------------
 
 QpNum QueuePair::num() const { return impl_->qp.num; }
 PdId QueuePair::pd() const { return impl_->qp.init.pd; }
 QpState QueuePair::state() const { return impl_->port.state(); }
 const QpInit& QueuePair::init() const { return impl_->qp.init; }
+void QueuePair::announce(Announce what) { impl_->qp.announce(what); }
+bool QueuePair::keeps_unanswered() const { return impl_->qp.gate.holds(WcStatus::kRetryExceeded); }
 void QueuePair::set_inbound(Access inbound) { impl_->qp.inbound.store(inbound); }
+
+void QueuePair::set_peer_timeouts(const PeerTimeouts& timeouts) {
+  constexpr std::chrono::nanoseconds kNotSaid{-1};
+  impl_->qp.answer_limit = mpa::Duration(timeouts.answer).count();
+  impl_->qp.receive_hold = mpa::Duration(timeouts.receive_hold.value_or(kNotSaid)).count();
+}
 
 QpAttributes QueuePair::query() const {
   const QpShared& qp = impl_->qp;
   const std::lock_guard lock(qp.post);
-  const auto outstanding = impl_->ring.posted.load() - impl_->ring.retired.load();
+  const bool idle = impl_->port.send_queue().is_idle();
+  const auto outstanding = idle ? 0 : impl_->ring.posted.load() - impl_->ring.retired.load();
   return {
       .state = state(),
       .ird = qp.ird,
       .ord = qp.ord,
       .extensions = qp.extensions,
+      .send_immediate = qp.send_immediate,
       .send_outstanding = static_cast<std::size_t>(outstanding),
       .recv_outstanding = qp.init.srq != nullptr ? 0 : impl_->port.inbound().receive_queue().size(),
       .terminate_sent = qp.terminate_sent,
@@ -272,12 +303,29 @@ std::error_code QueuePair::abort() {
   return {};
 }
 
+std::error_code QueuePair::give_up() {
+  if (impl_->qp.current_driver() != nullptr || state() != QpState::kIdle) {
+    return make_error_code(Errc::kWrongState);
+  }
+  impl_->port.nobody_came();
+  return {};
+}
+
 std::error_code QueuePair::reset() {
   if (impl_->qp.current_driver() != nullptr) return make_error_code(Errc::kWrongState);
   impl_->port.flush_posted();
   impl_->port.event(QpEvent::kReset);
+  impl_->empty_ring();
+  announce(Announce::kAll);
   impl_->drop_failed();
   return {};
+}
+
+// What is over gives its place back, also without a completion that could be reaped.
+void QueuePair::Impl::empty_ring() {
+  qp.init.send_cq->forget(&ring.reaped);
+  const std::lock_guard lock(qp.post);
+  ring.reaped.store(ring.retired.load());
 }
 
 void QueuePair::Impl::drop_failed() const {

@@ -2,6 +2,8 @@
 // Posted receives, of one queue pair or shared (verbs draft sections 6.3 and 8.1).
 #include "iwarp/verbs/receive_queue.hpp"
 
+#include <algorithm>
+
 #include "make_room.hpp"
 
 namespace iwarp::verbs {
@@ -34,6 +36,24 @@ bool ReceiveQueue::take(PostedReceive& out) {
   ring_->pop_front();
   ++taken_;
   return true;
+}
+
+std::vector<PostedReceive> ReceiveQueue::withdraw() {
+  const std::lock_guard lock(mutex_);
+  std::vector<PostedReceive> out(ring_->begin(), ring_->end());
+  ring_->clear();
+  posted_ = taken_;
+  return out;
+}
+
+std::optional<std::uint64_t> ReceiveQueue::next_posted(std::uint64_t sequence,
+                                                       PostedReceive& out) const {
+  const std::lock_guard lock(mutex_);
+  // Numbers that were given and taken back are given again.
+  const auto at = sequence > posted_ ? taken_ : std::max(sequence, taken_);
+  if (at >= posted_) return std::nullopt;
+  out = (*ring_)[static_cast<std::size_t>(at - taken_)];
+  return at;
 }
 
 std::size_t ReceiveQueue::size() const {

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "iwarp/bytes/place.hpp"
+#include "iwarp/bytes/touch.hpp"
+#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::verbs {
 
@@ -36,8 +39,9 @@ constexpr std::array kKinds{
     Kind{WrOpcode::kFetchAdd, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kFetchAdd},
     Kind{WrOpcode::kCmpSwap, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kCmpSwap},
     Kind{WrOpcode::kImmediate, Opcode::kImmediate, Opcode::kImmediateSolicited, WcOpcode::kSend},
-    // Of its Write; the Immediate behind it is a message of its own.
+    // Of its Write or Send; the Immediate behind or in front of it is a message of its own.
     Kind{WrOpcode::kWriteImmediate, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
+    Kind{WrOpcode::kSendImmediate, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
 };
 
 constexpr const Kind& kind(WrOpcode opcode) { return kKinds[static_cast<std::size_t>(opcode)]; }
@@ -50,6 +54,18 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
+/// Of a request that is no message: what it changes.
+Stag local_stag(const SendSlot& slot) {
+  switch (slot.opcode) {
+    case WrOpcode::kFastRegister:
+      return slot.registration.stag;
+    case WrOpcode::kBindWindow:
+      return slot.bind.window;
+    default:
+      return slot.invalidate;
+  }
+}
+
 Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
   const Kind& row = kind(opcode);
   return has(flags, SendFlags::kSolicited) ? row.solicited : row.message;
@@ -59,14 +75,9 @@ Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
 
 bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   if (qp_.state != QpState::kRts) return false;  // In Idle nothing is processed. [VRB-6]
+  if (qp_.local_failure) return false;           // Nothing follows a request that failed. [VRB-54]
   if (waits_for_memory_) retire();
-  if (immediate_due_) {  // Nothing of ours comes between a Write and its Immediate.
-    out.cookie = *std::exchange(immediate_due_, std::nullopt);
-    const SendSlot& slot = ring_.slot(out.cookie);
-    out.opcode = message_opcode(WrOpcode::kImmediate, slot.flags);
-    out.immediate = slot.immediate;
-    return true;
-  }
+  if (second_due_) return take_second(out);
   // Started in order, one at a time. [VRB-43]
   while (started_ < ring_.posted.load(std::memory_order_acquire)) {
     const auto sequence = started_;
@@ -87,13 +98,12 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
     fill_request(slot, out);
     out.cookie = sequence;
     out.atomic.id = static_cast<std::uint32_t>(sequence);  // as unique as the slot [EXT-37]
-    if (slot.opcode == WrOpcode::kWriteImmediate) immediate_due_ = sequence;
-    return true;
+    return !is_pair(slot.opcode) || make_first(slot, out);
   }
   return false;
 }
 
-inline bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
+bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
   // Read fence: every earlier Read and atomic is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kFence) && reads_under_way_ != 0) return false;
   // Local fence: every earlier request is complete. [VRB-50]
@@ -127,10 +137,13 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
       if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kLocalProtection;
     }
   }
-  // A peer that tries an STag at the wrong moment makes us wait, not fail.
+  // Busy because a peer is using the STag just now: wait, do not fail.
   busy |= error == Errc::kBusy;
-  waits_for_memory_ = busy;
-  if (busy) return Local::kWait;
+  if (busy) {
+    wait_for_memory(local_stag(slot));
+    return Local::kWait;
+  }
+  waits_for_memory_ = false;
   if (failure == WcStatus::kSuccess) return Local::kDone;
   fail(slot, failure);
   return Local::kFailed;
@@ -139,8 +152,8 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
 // What this connection cannot do at all fails here, and is not sent: Reads and atomics without ORD,
 // and what was posted in Idle for a peer that turned out not to know RFC 7306. [VRB-46] [EXT-1]
 inline bool SendQueue::permitted(SendSlot& slot) {
-  const bool refused =
-      (slot.is_answered() && qp_.ord == 0) || (is_extension(slot.opcode) && !qp_.extensions);
+  const bool refused = (slot.is_answered() && qp_.ord == 0) ||
+                       (is_extension(slot.opcode) && qp_.refuses(slot.opcode, slot.immediate));
   if (refused) fail(slot, WcStatus::kLocalQpOperation);
   return !refused;
 }
@@ -159,7 +172,10 @@ inline bool SendQueue::resolve(SendSlot& slot) {
     Grant& grant = slot.grants.emplace_back();
     const auto at = virtual_address(sge.address);
     if (!qp_.stags.acquire(who, sge.lkey, at, sge.length, grant)) {
-      fail(slot, WcStatus::kLocalProtection);  // [VRB-28] [EXT-60]
+      // The target is judged first, as if it had been asked.
+      const bool misaligned = slot.is_atomic() && slot.remote.to % rdmap::kAtomicWord != 0;
+      fail(slot, misaligned ? WcStatus::kRemoteInvalidRequest
+                            : WcStatus::kLocalProtection);  // [VRB-28] [EXT-60]
       return false;
     }
   }
@@ -185,11 +201,41 @@ inline void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
                   .compare_mask = slot.atomic.compare_mask};
     return;
   }
+  fill_payload(slot, out);
+}
+
+inline void SendQueue::fill_payload(const SendSlot& slot, rdmap::Request& out) {
   if (has(slot.flags, SendFlags::kInline)) {
     out.payload.push_back({slot.inline_data, slot.length});
     return;
   }
   for (const Grant& grant : slot.grants) out.payload.push_back(grant.memory());
+}
+
+// Of two messages `out` is the second: a Send comes behind its Immediate, a Write in front of it.
+bool SendQueue::make_first(const SendSlot& slot, rdmap::Request& out) {
+  second_due_ = out.cookie;
+  if (slot.opcode == WrOpcode::kSendImmediate) {
+    out.opcode = Opcode::kImmediate;
+    out.immediate = slot.immediate | rdmap::kOfNextSend;
+  }
+  return true;
+}
+
+// Nothing of ours comes between an Immediate and its Write or Send.
+bool SendQueue::take_second(rdmap::Request& out) {
+  out.cookie = *std::exchange(second_due_, std::nullopt);
+  const SendSlot& slot = ring_.slot(out.cookie);
+  if (slot.opcode == WrOpcode::kSendImmediate) {
+    out.opcode = message_opcode(slot.opcode, slot.flags);
+    out.length = slot.length;
+    out.payload.clear();
+    fill_payload(slot, out);
+  } else {
+    out.opcode = message_opcode(WrOpcode::kImmediate, slot.flags);
+    out.immediate = slot.immediate;
+  }
+  return true;
 }
 
 // The sink as the peer shall name it. An empty Read may have none.
@@ -211,7 +257,7 @@ void SendQueue::fail(SendSlot& slot, WcStatus status) {
 void SendQueue::sent(std::uint64_t cookie) {
   if (cookie < ring_.retired.load() || qp_.state != QpState::kRts) return;
   SendSlot& slot = ring_.slot(cookie);
-  if (--slot.unsent != 0) return;  // A Write whose Immediate is still to leave.
+  if (--slot.unsent != 0) return;  // An Immediate, or what it belongs to, is still to leave.
   // A Read or atomic is complete when its answer is there. [RDMAP-77] [EXT-41]
   if (!slot.is_answered()) finish(slot);
 }
@@ -222,7 +268,9 @@ void SendQueue::atomic_done(std::uint64_t cookie, std::uint64_t original) {
   SendSlot& slot = ring_.slot(cookie);
   // A number of this host, wherever the sink begins. [EXT-13]
   const auto octets = std::bit_cast<std::array<std::byte, sizeof original>>(original);
+  bytes::begin_touch();
   bytes::place_copy(slot.grants[0].memory(), octets);
+  bytes::end_touch();
   response_done(slot);
 }
 
@@ -243,18 +291,29 @@ void SendQueue::retire() {
   auto sequence = ring_.retired.load(std::memory_order_relaxed);
   while (sequence < started_) {
     SendSlot& slot = ring_.slot(sequence);
-    if (slot.stage != SendSlot::Stage::kDone || !invalidate_sink(slot)) return;
+    if (!is_over(slot, sequence) || !invalidate_sink(slot)) return;
     complete(slot, sequence++);
   }
 }
 
-// Read with Invalidate: the sink's STag dies after placement, before the completion. [VRB-48]
+// Read with Invalidate: the sink's STag is invalidated after placement, before the completion.
+// [VRB-48]
 inline bool SendQueue::invalidate_sink(SendSlot& slot) {
   if (slot.opcode != WrOpcode::kReadInvalidate) return true;
   const auto done =
       qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.sgl[0].lkey, false, qp_.own_driver());
-  waits_for_memory_ = done == StagTable::Invalidated::kPinned;
-  return !waits_for_memory_;
+  if (done != StagTable::Invalidated::kPinned) {
+    waits_for_memory_ = false;
+    return true;
+  }
+  wait_for_memory(slot.sgl[0].lkey);
+  return false;
+}
+
+// Requests of ours that use it end by themselves. A peer may stop in the middle of an FPDU or of a
+// message and keep its pins for ever, so those are broken, once.
+void SendQueue::wait_for_memory(Stag stag) {
+  if (!std::exchange(waits_for_memory_, true)) qp_.own_driver()->break_pins(stag);
 }
 
 inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
@@ -271,15 +330,18 @@ inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
 }
 
 void SendQueue::flush() {
+  const bool rests = is_idle();  // then what has left counts as done
   waits_for_memory_ = false;
   reads_under_way_ = 0;
-  immediate_due_.reset();
+  second_due_.reset();
+  acks_.wanted = acks_.covered;
   // One may carry an error. What was sent behind something unfinished is flushed with it: a success
   // stands for all before it. [VRB-14] [VRB-43]
   bool unfinished = false;
   for (auto s = ring_.retired.load(); s < ring_.posted.load(std::memory_order_acquire); ++s) {
     SendSlot& slot = ring_.slot(s);
-    unfinished |= slot.stage != SendSlot::Stage::kDone;
+    const bool left = rests && slot.stage == SendSlot::Stage::kLeft;
+    unfinished |= !left && slot.stage != SendSlot::Stage::kDone;
     if (unfinished && slot.status == WcStatus::kSuccess) slot.status = WcStatus::kWrFlush;
     slot.stage = SendSlot::Stage::kDone;
     slot.grants.clear();
@@ -287,6 +349,18 @@ void SendQueue::flush() {
     started_ = std::max(started_, s + 1);
   }
 }
+
+namespace {
+
+// An atomic is refused as a fault of the stream when its target is not aligned. [EXT-10] [EXT-17]
+WcStatus status_after(const rdmap::Terminate& terminate, bool atomic) {
+  const auto& fault = terminate.fault;
+  if (fault.layer == bytes::Layer::kRdma && fault.type == 1) return WcStatus::kRemoteAccess;
+  if (atomic && fault == rdmap::kStreamCatastrophic) return WcStatus::kRemoteInvalidRequest;
+  return WcStatus::kRemoteOperation;
+}
+
+}  // namespace
 
 // Responses come in order: an error about a Read is the oldest unfinished Read's, one about an
 // atomic the oldest atomic's. [VRB-54] [EXT-61]
@@ -298,10 +372,23 @@ void SendQueue::blame(const rdmap::Terminate& terminate) {
     SendSlot& slot = ring_.slot(s);
     if (!(read && slot.is_read()) && !(atomic && slot.is_atomic())) continue;
     if (slot.stage == SendSlot::Stage::kDone) continue;
-    const bool access = terminate.fault.layer == bytes::Layer::kRdma && terminate.fault.type == 1;
-    slot.status = access ? WcStatus::kRemoteAccess : WcStatus::kRemoteOperation;
+    slot.status = status_after(terminate, atomic);
     return;
   }
+}
+
+bool SendQueue::awaits_answer_into(Stag stag) const {
+  if (!awaits_answer()) return false;
+  const auto is_there = [stag](const Grant& grant) {
+    return grant.region() != nullptr && grant.region()->stag.load() == stag.value;
+  };
+  for (auto s = ring_.retired.load(); s < started_; ++s) {
+    const SendSlot& slot = ring_.slot(s);
+    if (slot.is_answered() && std::any_of(slot.grants.begin(), slot.grants.end(), is_there)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool SendQueue::revoke(const Region& region, bool mid_message) {
@@ -310,12 +397,23 @@ bool SendQueue::revoke(const Region& region, bool mid_message) {
   for (auto s = ring_.retired.load(); s < started_; ++s) {
     SendSlot& slot = ring_.slot(s);
     if (std::none_of(slot.grants.begin(), slot.grants.end(), names)) continue;
-    const bool unfinished = slot.is_answered() || (mid_message && s + 1 == started_);
+    const bool send_due = slot.opcode == WrOpcode::kSendImmediate && second_due_ == s;
+    const bool unfinished = slot.is_answered() || send_due || (mid_message && s + 1 == started_);
     if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);  // only one [VRB-14]
     needed |= unfinished;
     slot.grants.clear();
   }
   return needed;
+}
+
+void SendQueue::memory_gone(const std::byte* address) {
+  const auto has_it = [address](const Grant& grant) { return grant.has(address); };
+  for (auto s = ring_.retired.load(); s < started_; ++s) {
+    SendSlot& slot = ring_.slot(s);
+    if (slot.stage != SendSlot::Stage::kStarted) continue;
+    if (std::none_of(slot.grants.begin(), slot.grants.end(), has_it)) continue;
+    return fail(slot, WcStatus::kLocalProtection);
+  }
 }
 
 }  // namespace iwarp::verbs

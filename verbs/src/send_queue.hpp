@@ -4,6 +4,7 @@
 // connection's lock; flush() without one, when there is no connection.
 #pragma once
 
+#include "acknowledgements.hpp"
 #include "iwarp/rdmap/ulp.hpp"
 #include "qp_shared.hpp"
 #include "send_ring.hpp"
@@ -20,14 +21,34 @@ class SendQueue {
   void read_done(std::uint64_t cookie);
   void atomic_done(std::uint64_t cookie, std::uint64_t original);
 
-  /// Everything posted is finished.
+  // The same where the peer acknowledges: see acknowledged_sends.cpp.
+  /// For a new stream. `reads`: that may ask for acknowledgements at a time; 0: none is asked for.
+  /// `rtr`: ours, which may have taken the first MSN.
+  void open(std::size_t reads, mpa::Rtr rtr);
+  bool is_acknowledged() const { return acks_.is_on; }
+  bool next_acknowledged(bool read_credit, rdmap::Request& out);
+  void left(std::uint64_t cookie);
+  void read_answered(std::uint64_t cookie);
+  void atomic_answered(std::uint64_t cookie, std::uint64_t original);
+  /// Completes what was placed before the peer's Terminate; the request that it names fails.
+  void judge(const rdmap::Terminate& terminate);
+  /// No answer will come: the oldest request fails.
+  void peer_gone();
+  /// The peer owes an answer.
+  bool awaits_answer() const { return acks_.under_way != 0 || reads_under_way_ != 0; }
+
+  /// The answer to a Read or atomic of ours that is to be placed there has not come yet.
+  bool awaits_answer_into(Stag stag) const;
+
+  /// Everything posted is finished, or left and waited for by nobody.
   bool is_idle() const {
-    return ring_.retired.load() == ring_.posted.load(std::memory_order_acquire);
+    const auto posted = ring_.posted.load(std::memory_order_acquire);
+    return ring_.retired.load() == posted || ring_.rests_at.load() == posted;
   }
   /// next_request() has something to start, or at least to look at.
   bool has_request() const {
     return started_ != ring_.posted.load(std::memory_order_acquire) || waits_for_memory_ ||
-           immediate_due_.has_value();
+           second_due_.has_value() || acks_.is_due();
   }
   /// Completes all that is posted: what had failed with its error, the rest as flushed.
   void flush();
@@ -36,6 +57,8 @@ class SendQueue {
   /// Lets go of the region where its octets are not needed any more. True: they are, and the stream
   /// has to end. `mid_message`: the last request started is not all framed.
   bool revoke(const Region& region, bool mid_message);
+  /// The oldest request under way that names this octet fails.
+  void memory_gone(const std::byte* address);
   std::uint64_t octets_placed() const { return octets_placed_; }
 
  private:
@@ -43,9 +66,13 @@ class SendQueue {
 
   bool may_start(const SendSlot& slot, bool read_credit) const;
   Local run_local(SendSlot& slot);
+  void wait_for_memory(Stag stag);
   bool permitted(SendSlot& slot);
   bool resolve(SendSlot& slot);
   static void fill_request(SendSlot& slot, rdmap::Request& out);
+  bool make_first(const SendSlot& slot, rdmap::Request& out);
+  bool take_second(rdmap::Request& out);
+  static void fill_payload(const SendSlot& slot, rdmap::Request& out);
   static void fill_sink(SendSlot& slot, rdmap::Request& out);
   void response_done(SendSlot& slot);
   void fail(SendSlot& slot, WcStatus status);
@@ -53,13 +80,32 @@ class SendQueue {
   void retire();
   bool invalidate_sink(SendSlot& slot);
   void complete(SendSlot& slot, std::uint64_t sequence);
+  bool is_over(const SendSlot& slot, std::uint64_t sequence) const {
+    return slot.stage == SendSlot::Stage::kDone ||
+           (slot.stage == SendSlot::Stage::kLeft && sequence < acks_.acknowledged);
+  }
+
+  bool may_acknowledge(bool read_credit);
+  void note_message(const rdmap::OpcodeInfo& message);
+  void note_started();
+  void note_fence();
+  void note_rest();
+  void acknowledge(std::uint64_t sequence);
+  void blame_oldest(WcStatus status);
+  const Acknowledgements::Own* own_read(const rdmap::Terminate& terminate) const;
+  std::optional<std::uint64_t> named_by(const rdmap::Terminate& terminate);
+  std::optional<std::uint64_t> oldest_write(const ddp::SegmentHeader& header, std::size_t length);
+  std::optional<std::uint64_t> send_with(ddp::Msn msn);
+  template <typename Predicate>
+  std::optional<std::uint64_t> oldest(Predicate is_it);
 
   QpShared& qp_;
   SendRing& ring_;
+  Acknowledgements acks_;
   std::uint64_t started_ = 0;        ///< posted >= started >= retired
   std::size_t reads_under_way_ = 0;  ///< and atomics
-  /// The Write of this kWriteImmediate was given out, its Immediate comes next.
-  std::optional<std::uint64_t> immediate_due_;
+  /// The first message of this kWriteImmediate or kSendImmediate was given out, the second is next.
+  std::optional<std::uint64_t> second_due_;
   bool waits_for_memory_ = false;  ///< an invalidate, until other streams let go of it
   std::uint64_t octets_placed_ = 0;
 };

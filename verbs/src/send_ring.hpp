@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests of a send queue, in a ring of slots. The consumer's half fills them, the stream's
-// half works them off, and three counters that only rise say how far each is: posted >= retired >=
+// half executes them, and three counters that only grow say how far each is: posted >= retired >=
 // what the consumer has reaped. A slot belongs to the consumer until it is posted, then to the
 // stream.
 #pragma once
@@ -22,11 +22,21 @@ namespace iwarp::verbs {
 /// Only for peers that agreed to RFC 7306.
 constexpr bool is_extension(WrOpcode opcode) {
   return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap ||
-         opcode == WrOpcode::kImmediate || opcode == WrOpcode::kWriteImmediate;
+         opcode == WrOpcode::kImmediate || opcode == WrOpcode::kWriteImmediate ||
+         opcode == WrOpcode::kSendImmediate;
+}
+/// Two messages: its Immediate is one of its own.
+constexpr bool is_pair(WrOpcode opcode) {
+  return opcode == WrOpcode::kWriteImmediate || opcode == WrOpcode::kSendImmediate;
 }
 
 struct SendSlot {
-  enum class Stage : std::uint8_t { kPosted, kStarted, kDone };
+  enum class Stage : std::uint8_t {
+    kPosted,
+    kStarted,
+    kLeft,  ///< and waits for the peer's acknowledgement
+    kDone,
+  };
 
   std::uint64_t wr_id = 0;
   WrOpcode opcode = WrOpcode::kSend;
@@ -48,6 +58,24 @@ struct SendSlot {
 
   bool is_read() const { return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate; }
   bool is_atomic() const { return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap; }
+  bool is_write() const {
+    return opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate;
+  }
+  /// A message on the peer's Send queue is, or is a part of it.
+  bool is_send() const {
+    return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendInvalidate ||
+           opcode == WrOpcode::kImmediate || is_pair(opcode);
+  }
+  /// Of the messages of the queue of Sends that it is, or comes to be.
+  unsigned sends() const {
+    if (opcode == WrOpcode::kSendImmediate) return 2;
+    return is_send() ? 1 : 0;
+  }
+  /// No message.
+  bool is_local() const {
+    return opcode == WrOpcode::kLocalInvalidate || opcode == WrOpcode::kFastRegister ||
+           opcode == WrOpcode::kBindWindow;
+  }
   /// Complete when the peer has answered, not when the request has left.
   bool is_answered() const { return is_read() || is_atomic(); }
 };
@@ -63,6 +91,9 @@ class SendRing {
   std::atomic<std::uint64_t> posted{0};
   std::atomic<std::uint64_t> retired{0};
   ReapCount reaped;
+  /// What was posted when the rest had left and nobody waited for it. kNever: somebody does.
+  std::atomic<std::uint64_t> rests_at{kNever};
+  static constexpr std::uint64_t kNever = UINT64_MAX;
 
   /// How many more may be posted. [VRB-42]
   std::size_t room() const {
@@ -73,6 +104,8 @@ class SendRing {
     const auto index = sequence & mask_;
     return (*parts_[index / kSlots].slots)[index % kSlots];
   }
+  /// So many of the newest are still there.
+  std::uint64_t capacity() const { return mask_ + 1; }
   /// Makes what the `count` that are posted next need, and room for inline payload if asked. False:
   /// no memory.
   bool prepare(std::size_t count, bool with_inline) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "observed.hpp"
+
 namespace iwarp::verbs {
 namespace {
 
@@ -16,6 +18,16 @@ bool ends_connection(QpEvent event) {
 
 }  // namespace
 
+bool StreamPort::open(QpDriver& driver, const Terms& terms, const Observed* observed) {
+  if (observed == nullptr) return open(driver, terms);
+  const auto between = std::make_shared<ObservedDriver>(
+      qp_, ring_, inbound_.receive_queue(), driver.shared_from_this(), observed->observer());
+  if (!open(*between, terms)) return false;
+  qp_.gate.watch(&between->watcher());
+  between->tell_early();
+  return true;
+}
+
 bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   const std::lock_guard lock(qp_.post);
   const auto next = bytes::step(kQpEdges, state(), QpEvent::kConnected);
@@ -24,10 +36,12 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.ird = terms.ird;
   qp_.ord = std::min(terms.ord, qp_.ord_limit);
   qp_.extensions = terms.extensions;
+  qp_.send_immediate = terms.send_immediate;
   qp_.terminate_sent.reset();
   qp_.terminate_received.reset();
   qp_.local_failure = false;
   inbound_.set_hold_on_empty(terms.hold_on_empty);
+  send_.open(terms.acknowledging_reads, terms.rtr);
   qp_.state.store(*next, std::memory_order_release);
   return true;
 }
@@ -44,6 +58,7 @@ void StreamPort::event(QpEvent event) {
   qp_.state.store(next, std::memory_order_release);
   if (flushes(next)) flush();  // [VRB-14] [RDMAP-86] [DDP-63]
   if (over) {
+    qp_.gate.watch(nullptr);
     std::shared_ptr<QpDriver> gone;  // released without the lock
     const std::lock_guard lock(qp_.post);
     gone.swap(qp_.driver);
@@ -78,9 +93,22 @@ void StreamPort::terminate_received(const rdmap::Terminate& terminate) {
     const std::lock_guard lock(qp_.post);
     qp_.terminate_received = terminate;
   }
-  send_.blame(terminate);
+  send_.is_acknowledged() ? send_.judge(terminate) : send_.blame(terminate);
   event(QpEvent::kTerminateReceived);
   qp_.async(AsyncEventType::kTerminateReceived, terminate);  // [RDMAP-62]
+}
+
+std::optional<mpa::Duration> StreamPort::answer_limit() const {
+  if (!send_.is_acknowledged() || state() != QpState::kRts) return std::nullopt;
+  const mpa::Duration limit{qp_.answer_limit.load(std::memory_order_relaxed)};
+  if (limit == mpa::Duration::zero() || !send_.awaits_answer()) return std::nullopt;
+  return limit;
+}
+
+std::optional<mpa::Duration> StreamPort::receive_hold() const {
+  const mpa::Duration hold{qp_.receive_hold.load(std::memory_order_relaxed)};
+  if (!send_.is_acknowledged() || hold < mpa::Duration::zero()) return std::nullopt;
+  return hold;
 }
 
 bool StreamPort::revoke(const Region& region, bool mid_message) {

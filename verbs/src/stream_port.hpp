@@ -11,24 +11,45 @@
 
 namespace iwarp::verbs {
 
+class Observed;
+
 class StreamPort final : private rdmap::Ulp {
  public:
-  StreamPort(QpShared& qp, SendRing& ring) : qp_(qp), send_(qp, ring), inbound_(qp) {}
+  StreamPort(QpShared& qp, SendRing& ring) : qp_(qp), ring_(ring), send_(qp, ring), inbound_(qp) {}
 
   /// What the two ends agreed on, and what ours wants.
   struct Terms {
     std::uint16_t ird = 0;
     std::uint16_t ord = 0;
-    bool extensions = false;     ///< RFC 7306
-    bool hold_on_empty = false;  ///< wait for a receive instead of failing when none is posted
+    bool extensions = false;      ///< RFC 7306
+    bool send_immediate = false;  ///< of the same, where both ends are of this stack
+    bool hold_on_empty = false;   ///< wait for a receive instead of failing when none is posted
+    /// Reads that ask for acknowledgements: requests complete when the peer has placed them. 0:
+    /// when they have left.
+    std::size_t acknowledging_reads = 0;
+    mpa::Rtr rtr = mpa::Rtr::kNone;  ///< ours
   };
   /// Idle to RTS; false: it is not Idle, or connected. `driver` is kept until the stream is over.
+  /// `observed`: who is told of work posted and completed until then, or null.
   /// The counts of the stream start anew with it. [VRB-7]
-  bool open(QpDriver& driver, const Terms& terms);
+  bool open(QpDriver& driver, const Terms& terms, const Observed* observed);
   /// A state event; completes and flushes as the new state wants.
   void event(QpEvent event);
   /// We terminate the stream: remembered for query(), told as an event.
   void terminate_sent(const rdmap::Terminate& terminate);
+  /// The connection went away, or the peer no longer answers: told before the event that follows.
+  void peer_gone() {
+    if (send_.is_acknowledged() && state() == QpState::kRts) send_.peer_gone();
+  }
+  /// It was never connected, and will not be.
+  void nobody_came() {
+    send_.peer_gone();
+    event(QpEvent::kLowerLayerLost);
+  }
+  /// The peer owes an answer, and for so long without a sign of it the queue pair waits.
+  std::optional<mpa::Duration> answer_limit() const;
+  /// How long a Send waits for a receive, where the consumer has said so; see PeerTimeouts.
+  std::optional<mpa::Duration> receive_hold() const;
   /// The end of a turn: flushes what was posted since the queue pair left RTS. True: a request
   /// could not be executed for a reason of ours, so the stream has to end; said once.
   bool end_turn() {
@@ -41,6 +62,12 @@ class StreamPort final : private rdmap::Ulp {
   /// are, and the stream has to end. `mid_message`: the last request started is not all framed.
   bool revoke(const Region& region, bool mid_message);
 
+  /// Registered memory is not there: what is under way with it fails.
+  void memory_gone(const std::byte* address) {
+    inbound_.memory_gone(address);
+    send_.memory_gone(address);
+  }
+
   rdmap::Ulp& ulp() { return *this; }
   QpState state() const { return qp_.state.load(std::memory_order_acquire); }
   const SendQueue& send_queue() const { return send_; }
@@ -51,12 +78,18 @@ class StreamPort final : private rdmap::Ulp {
  private:
   // rdmap::Ulp
   bool next_request(bool read_credit, rdmap::Request& out) override {
+    if (send_.is_acknowledged()) return send_.next_acknowledged(read_credit, out);
     return send_.next_request(read_credit, out);
   }
-  void sent(std::uint64_t cookie) override { send_.sent(cookie); }
-  void read_done(std::uint64_t cookie) override { send_.read_done(cookie); }
+  void sent(std::uint64_t cookie) override {
+    send_.is_acknowledged() ? send_.left(cookie) : send_.sent(cookie);
+  }
+  void read_done(std::uint64_t cookie) override {
+    send_.is_acknowledged() ? send_.read_answered(cookie) : send_.read_done(cookie);
+  }
   void atomic_done(std::uint64_t cookie, std::uint64_t original) override {
-    send_.atomic_done(cookie, original);
+    send_.is_acknowledged() ? send_.atomic_answered(cookie, original)
+                            : send_.atomic_done(cookie, original);
   }
   std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
                                                        std::uint32_t length) override {
@@ -75,13 +108,16 @@ class StreamPort final : private rdmap::Ulp {
     return inbound_.receive_buffer(out);
   }
   bytes::Result<void> send_received(const rdmap::ReceivedSend& send) override {
-    return inbound_.send_received(send);
+    const bool is_sink = send.invalidate && send_.awaits_answer_into(send.invalidated);
+    return inbound_.send_received(send, is_sink);
   }
   void terminate_received(const rdmap::Terminate& terminate) override;
 
   void flush();
+  bool open(QpDriver& driver, const Terms& terms);
 
   QpShared& qp_;
+  SendRing& ring_;
   SendQueue send_;
   InboundSide inbound_;
   std::mutex flushing_;  ///< several threads may post to a queue pair that flushes; before `post`

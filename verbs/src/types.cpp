@@ -19,7 +19,7 @@ std::string_view name(const std::array<std::string_view, N>& names, E value) {
 }  // namespace
 
 std::string_view to_string(WcStatus status) {
-  static constexpr std::array<std::string_view, 12> kNames{"success",
+  static constexpr std::array<std::string_view, 14> kNames{"success",
                                                            "local length error",
                                                            "local QP operation error",
                                                            "local protection error",
@@ -30,14 +30,27 @@ std::string_view to_string(WcStatus status) {
                                                            "remote invalid request",
                                                            "remote access error",
                                                            "remote operation error",
+                                                           "receiver not ready",
+                                                           "no answer",
                                                            "fatal error"};
   return name(kNames, status);
 }
 
 std::string_view to_string(WcOpcode opcode) {
-  static constexpr std::array<std::string_view, 10> kNames{
-      "Send",        "RDMA Write", "RDMA Read", "Local Invalidate", "Fast-Register",
-      "Bind Window", "Receive",    "FetchAdd",  "CmpSwap",          "Receive of Immediate Data"};
+  static constexpr std::array<std::string_view, 13> kNames{
+      "Send",
+      "RDMA Write",
+      "RDMA Read",
+      "Local Invalidate",
+      "Fast-Register",
+      "Bind Window",
+      "Receive",
+      "FetchAdd",
+      "CmpSwap",
+      "Receive of Immediate Data",
+      "Receive of Send with Immediate Data",
+      "Receive of a datagram",
+      "Receive of a datagram with Immediate Data"};
   return name(kNames, opcode);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion queue: polling, arming, and a hook for whoever sleeps on it (verbs draft section 8.2).
-// Fed by queue pairs of several connections at a time; under its mutex only Waiters are locked. It
-// makes no thread and waits for nothing: sleeping is the completion channel's.
+// Queue pairs of several connections add to it at a time; under its mutex only Waiters are locked.
+// It makes no thread and does not block: to sleep, a program uses a completion channel.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace iwarp::verbs {
 class Progress {
  public:
   virtual void make_progress() = 0;
-  /// The consumer is about to sleep: whoever works behind its back has to from now on.
+  /// The consumer is about to sleep: from now on other threads have to drive the connections.
   virtual void armed() = 0;
 
  protected:
@@ -29,8 +29,9 @@ class Progress {
 
 enum class Notify : std::uint8_t { kNext, kSolicited };
 
-/// Whether one poll gives flushed completions together with the successful ones before them. Apart,
-/// a program that has got all it waits for does not see what was flushed because its peer left.
+/// Whether one poll gives flushed completions together with the successful ones before them.
+/// kApart: a program that stops polling once it has all it waits for does not see what was flushed
+/// because its peer closed.
 enum class Flushed : std::uint8_t { kTogether, kApart };
 
 class CompletionQueue {
@@ -76,7 +77,7 @@ class CompletionQueue {
   std::uint32_t times_emptied() const { return emptied_.load(std::memory_order_relaxed); }
   /// Posted requests wait for the consumer to poll.
   void let_posts_wait() { posts_wait_.store(true, std::memory_order_release); }
-  /// Calls `notify` if armed, as if something had been added: the consumer comes and looks.
+  /// Calls `notify` if armed, as if a completion had been added, so that the consumer polls.
   void call_consumer();
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
   void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }

@@ -4,8 +4,7 @@
 // driver moves them. Single-threaded by contract: whoever drives it holds its lock.
 //
 // The driver's loop: fill receive_plan(), call received(); send transmit_plan(), call
-// transmitted(); then take event()s, obey wish(), and set a timer for timeout(). Every call may
-// change what the others say, so ask again after each.
+// transmitted(); take event()s, act on socket_action(), set a timer for timeout(); and again.
 #pragma once
 
 #include <deque>
@@ -18,6 +17,7 @@
 #include "iwarp/verbs/connection_event.hpp"
 #include "iwarp/verbs/connection_options.hpp"
 #include "iwarp/verbs/counters.hpp"
+#include "iwarp/verbs/incidents.hpp"
 #include "iwarp/verbs/qp_driver.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
@@ -38,73 +38,75 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   // Set-up --------------------------------------------------------------------------------------
-  /// Initiator: TCP is connected. False: private data too long.
-  bool connect(bytes::View private_data, TimePoint now);
-  /// Responder: TCP is connected.
-  void listen(TimePoint now);
+  bool connect(bytes::View private_data, TimePoint now);  ///< initiator; false: data too long
+  void listen(TimePoint now);                             ///< responder: TCP is connected
   /// Responder, after kRequest. False: private data too long, or not asked.
   bool accept(QueuePair& qp, bytes::View private_data, std::uint16_t ird, std::uint16_t ord,
               TimePoint now);
   bool reject(bytes::View private_data, TimePoint now);
-  /// The EMSS as the socket knows it; may change while the connection lives. [MPA-49] [DDP-1]
-  void set_emss(std::size_t octets);
+  void set_emss(std::size_t octets);  ///< the socket's; may change at any time [MPA-49] [DDP-1]
 
   // Octets --------------------------------------------------------------------------------------
-  /// Where the next octets go; empty: read nothing now (the stream is held). Valid until the next
-  /// non-const call.
+  /// Where the next octets go, until the next non-const call; empty: read nothing now.
   std::span<const bytes::Span> receive_plan();
-  /// receive_plan() is not empty.
-  bool takes_octets() const;
+  bool takes_octets() const;  ///< receive_plan() is not empty
   void received(std::size_t n, TimePoint now);
   /// The next octets to send, in at most `limit` pieces; empty: nothing.
   std::span<const bytes::View> transmit_plan(std::size_t limit, TimePoint now);
-  /// False: transmit_plan() would be empty, and all else is as it was. Cheaper than to ask it.
-  bool may_have_output() const;
+  bool may_have_output() const;  ///< false: transmit_plan() would be empty. Cheaper than to ask it
   void transmitted(std::size_t n, TimePoint now);
-  void peer_closed(TimePoint now);  ///< FIN
-  void lost(TimePoint now);         ///< reset, or any error of the socket
+  void peer_closed(TimePoint now);      ///< FIN
+  void lost(TimePoint now);             ///< reset, or any error of the socket
+  void send_faulted(TimePoint now);     ///< EFAULT: memory of transmit_plan() is not there
+  void receive_faulted(TimePoint now);  ///< the same of receive_plan()
+  void note_peer_seen(TimePoint at);  ///< its TCP has shown then that it is there: see answer_due()
 
   // Control -------------------------------------------------------------------------------------
   void disconnect(TimePoint now);
   void terminate(const bytes::Fault& fault, TimePoint now);
   void abort(TimePoint now);
-  /// A receive was posted: go on with a held stream.
-  void resume(TimePoint now);
-  /// The region is invalid: no octet of it may be touched after this call.
-  void revoke(const Region& region, TimePoint now);
+  void resume(TimePoint now);  ///< a receive was posted: go on with a held stream
+  void revoke(const Region& region, TimePoint now);    ///< invalid: it is not touched any more
+  void withdraw(const Region& region, TimePoint now);  ///< by the peer; our requests go on
 
   // Poll ----------------------------------------------------------------------------------------
   std::optional<ConnectionEvent> event();
-  /// To be obeyed once transmit_plan() is empty.
-  Wish wish();
-  /// All that was begun has left, so that a FIN now leaves the peer with whole messages. Where
-  /// set-up is not over there is nothing to be left with: false.
+  SocketAction socket_action();  ///< to be done once transmit_plan() is empty
+  /// All that was begun has left: a FIN now leaves the peer with whole messages. Not in set-up.
   bool at_rest() const;
+  bool awaits_ack_request(TimePoint now);  ///< as it ends: ConnectionOptions::ack_request_wait
+  bool awaits_peer() const;                ///< responder: set-up waits for its Request, or its RTR
   std::optional<TimePoint> timeout() const;
+  std::optional<TimePoint> answer_due() const;  ///< one of them: see PeerTimeouts::answer
   void handle_timeout(TimePoint now);
   const mpa::Startup& startup() const { return startup_; }
   mpa::Mulpdu mulpdu() const { return mulpdu_; }
   /// After a rejection: what was received behind the Reply, the ULP's own. Nothing more is read.
   bytes::View read_ahead() const { return read_ahead_; }
   QueuePair* qp() const { return qp_; }
-  /// Both layers' counts added up; system calls are the driver's.
-  Counters counters() const;
+  Counters counters() const;  ///< of all layers; system calls are the driver's
+  Incidents incidents() const;
 
  private:
   struct Full;  ///< exists in full operation: framer, deframer, stream
-
+  static constexpr mpa::Failure kLost{.fault = mpa::kTcpLost};
   bool step(ConnectionCause cause);
   void startup_received(bytes::View octets, TimePoint now);
   void startup_progress(TimePoint now);
   void enter_full_operation(TimePoint now);
   void refuse_full_operation(const mpa::Failure& failure, TimePoint now);
   void establish();
+  void tell_states();
   bool is_gated() const;
   void open_gate();
-  void run_inbound(TimePoint now);
+  void run_inbound(TimePoint now, std::size_t filled = 0);
+  void take_fpdus(TimePoint now);
+  void memory_gone(const std::byte* address);
   void inbound_fault(const bytes::Fault& fault);
   void begin_early();
+  void break_early(bytes::View memory);
   bool take_ulpdu(TimePoint now);
+  void hold_for_receive(TimePoint now);
   void segment_done();
   void settle(TimePoint now);
   void stream_ended(TimePoint now);
@@ -114,16 +116,20 @@ class Connection {
   void extend_close(TimePoint now);
   bool more_to_frame() const;
   void fill_framer(TimePoint now);
-  void over(ConnectionCause cause, Wish wish);
+  void frame_segments(TimePoint now);
+  void over(ConnectionCause cause, SocketAction action, const mpa::Failure& unestablished = kLost);
   bool discarding() const;
   bool is_rejected() const;
+  void give_up_if_due(TimePoint now);
   void update_mulpdu();
 
   const mpa::Role role_;
   QueuePair* qp_;
   QpDriver& driver_;
   const ConnectionOptions options_;
+  std::uint16_t asked_ord_;  ///< by the program
   WireTap* tap_;
+  std::unique_ptr<class Observed> observed_;  ///< null: nobody observes; outlives full_
   mpa::Startup startup_;
   mpa::StartupState startup_told_ = mpa::StartupState::kIdle;
   mpa::Mulpdu mulpdu_;
@@ -137,7 +143,7 @@ class Connection {
   std::span<const bytes::Span> last_receive_plan_;
   std::span<const bytes::View> last_transmit_plan_;
   std::deque<ConnectionEvent> events_;
-  Wish wish_ = Wish::kNone;
+  SocketAction socket_action_ = SocketAction::kNone;
   std::optional<TimePoint> close_deadline_;
 };
 

@@ -2,6 +2,7 @@
 // What a connection tells its driver.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -16,13 +17,15 @@ struct ConnectionEvent {
     kRejected,      ///< initiator: the peer's private data may say why; TCP is still open [MPA-91]
     kFailed,        ///< set-up failed: `failure`
     kDisconnected,  ///< the stream is over; the QP has left RTS
+    kMemoryGone,    ///< registered memory at `address` is no longer there; the stream ends
   };
   Type type;
   std::optional<mpa::Failure> failure;
+  const std::byte* address = nullptr;
 };
 
 /// What the driver shall do with the socket.
-enum class Wish : std::uint8_t {
+enum class SocketAction : std::uint8_t {
   kNone,
   kShutdownSend,  ///< half close (FIN); once
   kClose,         ///< close; nothing is left to send

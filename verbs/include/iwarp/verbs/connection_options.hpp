@@ -16,10 +16,20 @@ enum class Placement : std::uint8_t {
   kDirect,    ///< Deviation: placed while received; a wrong CRC then leaves the buffer undefined
 };
 
+/// When a signalled Send or Write completes.
+enum class Completions : std::uint8_t {
+  kSent,  ///< TCP has all of it (RFC 5040 section 5.5)
+  /// The peer has placed it, or refused it, and then it is this request that fails. An empty RDMA
+  /// Read asks for that, behind as many requests as have gathered. The ORD and IRD said to the peer
+  /// are four more than the program's for it. With an ORD of 0 it is as kSent.
+  kAcknowledged,
+};
+
 struct ConnectionOptions {
   /// Fit for unknown peers, see rfc-notes/peers.md.
   mpa::StartupOptions startup{.round_ird = true, .extensions = true};
   Placement placement = Placement::kVerified;
+  Completions completions = Completions::kSent;
   /// ULPDU size limit; 0: from the EMSS [MPA-53]. Clamped to 128..64768.
   std::size_t max_ulpdu = 0;
   std::size_t stage = 256 * 1024;           ///< octets read ahead at most
@@ -29,15 +39,19 @@ struct ConnectionOptions {
   /// Bounds the Terminate and Closing states [VRB-12], and how long a close waits for requests to
   /// drain while no octet moves.
   Duration close_timeout = std::chrono::seconds(5);
-  /// Initiator: nothing follows the Reply for so long, and then the first FPDU; less than
-  /// close_timeout. A work-around for responders that reply before they look at the socket again
-  /// (kernel siw before a repair): a first FPDU that comes in between lies there until more octets
-  /// come. Nobody can tell from the octets: such a Reply looks like any other, and the silence
-  /// behind it like that of a responder with nothing to say. 100 ms were enough in every trial.
+  /// Where completions are acknowledged: an end that closes, or is destroyed, waits so long for the
+  /// peer's Read that asks about the messages it received last, since it cannot answer after its
+  /// FIN. The limit is needed because a peer that did not signal its last requests does not ask.
+  Duration ack_request_wait = std::chrono::milliseconds(20);
+  /// Initiator: how long it waits between the Reply and its first FPDU; less than close_timeout. A
+  /// work-around for responders that send the Reply before they watch the socket again (kernel siw
+  /// before a repair): they do not notice a first FPDU that comes in between until more octets
+  /// come. Such a responder cannot be recognised by what it sends. 100 ms were enough in every
+  /// trial.
   Duration first_fpdu_delay = std::chrono::seconds(0);
-  /// For so long, counted from the last departure, a small request may wait for more to leave with
-  /// it, while its program has not polled its completion queues empty since the one before. For
-  /// whoever drives. 0: none waits.
+  /// How long after the last transmission a small request may wait for others to be sent with it,
+  /// while its program has not polled its completion queues empty since the request before. Used
+  /// by the driver. 0: none waits.
   Duration gather_delay = std::chrono::microseconds(50);
 };
 

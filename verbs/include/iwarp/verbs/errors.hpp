@@ -30,7 +30,8 @@ enum class Errc {
   kAddressInvalid,
   kSystem,              ///< the operating system refused; the message carries its reason
   kAtomicNeedsOneWord,  ///< an atomic operation has one local buffer of 8 octets
-  kNotAgreed,           ///< atomics and Immediates: the peer did not agree to RFC 7306
+  kNotAgreed,           ///< atomics and Immediates: the peer did not agree to RFC 7306, or to that
+  kCarrierFailed,       ///< TLS, say, or a peer that has it where we have not
 };
 
 const std::error_category& verbs_category();

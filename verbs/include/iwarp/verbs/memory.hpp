@@ -72,10 +72,10 @@ class StagTable {
   /// `break_pins` is called (without the table's lock) while pins are left.
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
 
-  /// Whose stream is to be resumed when others have let go of an entry; nullptr: nobody's. Shared
-  /// in, if it waits.
+  /// Whose stream is to be resumed when others have released an entry; nullptr: none. Its ownership
+  /// is shared while it waits.
   using Waiter = QpDriver*;
-  /// For kFastRegister and kBindWindow. Errc::kBusy: somebody still looks at the entry, if only to
+  /// For kFastRegister and kBindWindow. Errc::kBusy: others still have the entry pinned, if only to
   /// find it invalid; `waiter` is told when to try again. [VRB-35] [VRB-36]
   std::error_code fast_register(PdId pd, const Registration& what, Waiter waiter = nullptr);
   std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter = nullptr);
@@ -85,6 +85,10 @@ class StagTable {
   /// uses a part; `waiter` is told when to call again, as a local one. Remote: a shared STag is
   /// refused. [RDMAP-58] [RDMAP-113] [VRB-34]
   Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, Waiter waiter = nullptr);
+
+  /// Pins the entry of an STag, whatever its key, if it is invalid: it stays so meanwhile. Else a
+  /// Grant of nothing.
+  Grant hold_invalid(Stag stag) const;
 
   /// Windows bound to this QP become invalid with it. [VRB-4]
   void invalidate_windows_of(QpNum qp);

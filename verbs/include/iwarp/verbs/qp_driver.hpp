@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <memory>
 
+#include "iwarp/verbs/types.hpp"
+
 namespace iwarp::verbs {
 
 /// Whether a posted request has to leave at once.
 enum class Doorbell : std::uint8_t {
   kNow,
-  kMayWait,  ///< a small one behind others: the consumer has not caught up with its completions
+  kMayWait,  ///< behind others: the consumer has not caught up with its completions
 };
 
 /// A connected queue pair shares in it until its stream is over.
@@ -24,6 +26,9 @@ class QpDriver : public std::enable_shared_from_this<QpDriver> {
   /// Memory that the stream waits for was let go, or a shared receive may be had: the stream is to
   /// be resumed, but not in this thread, which may hold the lock of a queue or of the STag table.
   virtual void resume_soon() = 0;
+  /// The stream waits until nobody uses what was invalidated, and peers could make that last: in
+  /// the driver's own time they are cut off, see Connection::withdraw().
+  virtual void break_pins(Stag stag) { (void)stag; }
   virtual void disconnect() = 0;  ///< orderly close
   virtual void terminate() = 0;   ///< the consumer ends the stream [VRB-9]
   virtual void abort() = 0;       ///< reset the connection [VRB-11]

@@ -4,8 +4,10 @@
 // program's business: see stream_port.hpp in src.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "iwarp/verbs/completion_queue.hpp"
 #include "iwarp/verbs/errors.hpp"
@@ -14,6 +16,7 @@
 namespace iwarp::verbs {
 
 class SharedReceiveQueue;
+struct PostedReceive;
 class StagTable;
 class StreamPort;
 
@@ -41,15 +44,34 @@ struct QpInit {
   Access inbound = Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 };
 
+/// Time limits for the peer, where completions are acknowledged.
+struct PeerTimeouts {
+  /// When the peer owes an answer and nothing has come from it for so long, the oldest request
+  /// fails with WcStatus::kRetryExceeded, and the connection is reset. 0: TCP decides.
+  std::chrono::nanoseconds answer{0};
+  /// In place of ConnectionOptions::receive_hold; kForEver: without end.
+  std::optional<std::chrono::nanoseconds> receive_hold;
+  static constexpr auto kForEver = std::chrono::nanoseconds::max();
+};
+
 struct QpAttributes {
   QpState state = QpState::kIdle;
   std::uint16_t ird = 0;
   std::uint16_t ord = 0;
-  bool extensions = false;  ///< RFC 7306 was agreed on for this connection [EXT-1]
+  bool extensions = false;      ///< RFC 7306 was agreed on for this connection [EXT-1]
+  bool send_immediate = false;  ///< and kSendImmediate
   std::size_t send_outstanding = 0;
   std::size_t recv_outstanding = 0;
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
+};
+
+/// Which completions of a queue pair its queues get.
+enum class Announce : std::uint8_t {
+  kNothing,
+  kAnswered,   ///< neither WcStatus::kRetryExceeded nor flushed, up to the first that is
+  kUnflushed,  ///< those of work that was not flushed, up to the first that was
+  kAll,
 };
 
 class QueuePair final {
@@ -68,6 +90,9 @@ class QueuePair final {
   /// Queues all of them, or none. One wake-up.
   std::error_code post_all(std::span<const SendWr> wrs);
   std::error_code post_recv(const RecvWr& wr);
+  /// The receives that no message has taken, oldest first, as if they had never been posted. None
+  /// where the queue is shared.
+  std::vector<PostedReceive> withdraw_receives();
 
   QpNum num() const;
   PdId pd() const;
@@ -81,13 +106,25 @@ class QueuePair final {
   std::error_code terminate();
   /// To Error at once: the connection is reset and all requests are flushed. [VRB-11]
   std::error_code abort();
-  /// Error or Idle back to Idle, once everything is flushed. [VRB-16]
+  /// No peer came to an Idle one: to Error, and the oldest request fails with
+  /// WcStatus::kRetryExceeded, the rest is flushed. Errc::kWrongState: it is connected.
+  std::error_code give_up();
+  /// Error or Idle back to Idle, once everything is flushed. What was over takes no place in the
+  /// send queue any more, whether its completion was polled or not. [VRB-16]
   std::error_code reset();
   /// What the peer may do from now on, in place of QpInit::inbound. [VRB-30]
   void set_inbound(Access inbound);
+  /// From now on.
+  void set_peer_timeouts(const PeerTimeouts& timeouts);
   /// Limits ORD: in Idle for connections to come, in RTS at once. Errc::kOrdTooLarge: above what is
   /// in force. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
+  /// Which completions may be added to the queues; the others wait, in order. For callers that
+  /// report connections in other ways than by queues, so that no completion is seen before the
+  /// event that precedes it. kAll at first, and after reset().
+  void announce(Announce what);
+  /// WcStatus::kRetryExceeded is among those that wait.
+  bool keeps_unanswered() const;
 
  private:
   struct Impl;

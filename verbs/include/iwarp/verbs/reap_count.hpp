@@ -15,7 +15,7 @@ class ReapCount {
     value_.store(value);
     waiters_.tell();
   }
-  /// `driver` is told of the next rise.
+  /// `driver` is told when the count grows next.
   void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
 
  private:

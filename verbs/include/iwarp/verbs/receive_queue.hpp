@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/verbs/errors.hpp"
@@ -33,7 +35,11 @@ class ReceiveQueue {
   std::error_code post(const RecvWr& wr);
   /// The oldest into `out`. False: there is none.
   bool take(PostedReceive& out);
+  /// All that are posted and not taken, as if they had never been posted.
+  std::vector<PostedReceive> withdraw();
   std::size_t size() const;
+  /// The oldest that waits and of which at least `sequence` were posted before, and how many were.
+  std::optional<std::uint64_t> next_posted(std::uint64_t sequence, PostedReceive& out) const;
   std::size_t max_wr() const { return max_wr_; }
   std::size_t max_sge() const { return max_sge_; }
   /// A slot is free again only when its completion was reaped; see CompletionQueue::Reaped.
@@ -74,6 +80,8 @@ class SharedReceiveQueue {
 
   /// Errc::kQueueFull, kTooManySge, kMessageTooLong; then nothing was posted.
   std::error_code post_recv(const RecvWr& wr);
+  /// All that are posted and not taken, oldest first, as if they had never been posted.
+  std::vector<PostedReceive> withdraw() { return queue_.withdraw(); }
   /// One event when fewer than `limit` receives are left; 0 disarms.
   std::error_code arm_limit(std::size_t limit);
   /// 0: not armed, or the event has come.
@@ -87,6 +95,8 @@ class SharedReceiveQueue {
   bool take(PostedReceive& out);
   /// The same; `driver` is told of the next that is posted, once.
   bool take_or_await(const std::weak_ptr<QpDriver>& driver, PostedReceive& out);
+  /// `driver` is told of the next that is posted, once; it looks at size() afterwards.
+  void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
   void attach() { attached_.fetch_add(1); }
   void detach() { attached_.fetch_sub(1); }
   std::uint32_t attached() const { return attached_.load(); }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "iwarp/bytes/view.hpp"
@@ -68,6 +69,11 @@ class Grant {
   Grant over(bytes::Span memory) && { return {std::exchange(region_, nullptr), memory}; }
   bytes::Span memory() const { return memory_; }
   Region* region() const { return region_; }
+  /// This octet, whatever it is of, is one of them.
+  bool has(const std::byte* octet) const {
+    const std::less<const std::byte*> before;
+    return !before(octet, memory_.data()) && before(octet, memory_.data() + memory_.size());
+  }
 
  private:
   Region* region_ = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams that wait for something that others let go of. Who waits adds itself and looks once more;
-// who lets go changes what there is and tells: one of the two sees the other. Thread safe; a leaf.
+// Streams that wait until others release something. Who waits adds itself and then checks once
+// more; who releases first changes the state and then tells: so no release is missed. Thread safe;
+// its lock is a leaf.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ namespace iwarp::verbs {
 
 class Waiters {
  public:
-  /// `driver` is told once; nobody's stream waits for nothing.
+  /// `driver` is told once; a driver that is gone is skipped.
   void add(const std::weak_ptr<QpDriver>& driver);
   /// Resumes, soon and elsewhere, the streams of all that were added.
   void tell() {

@@ -2,8 +2,11 @@
 // WireTap: sees every octet of a connection, both ways, in stream order, exactly as TCP carries it.
 #pragma once
 
+#include <memory>
+
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/mpa/startup.hpp"
+#include "iwarp/verbs/local_event.hpp"
 
 namespace iwarp::verbs {
 
@@ -15,6 +18,9 @@ class WireTap {
   virtual void octets(bool outbound, bytes::View octets, mpa::TimePoint now) = 0;
   /// FIN (`reset` false) or reset, seen (`outbound` false) or made.
   virtual void closed(bool outbound, bool reset, mpa::TimePoint now) = 0;
+  /// Who is to be told what else this end does; asked once, when the connection is made. Null:
+  /// nobody, and then none of it costs anything.
+  virtual std::shared_ptr<LocalObserver> observer() { return nullptr; }
 };
 
 }  // namespace iwarp::verbs

@@ -25,6 +25,9 @@ enum class WcStatus : std::uint8_t {
   kRemoteInvalidRequest,
   kRemoteAccess,     ///< the peer terminated over an STag, bounds or rights
   kRemoteOperation,  ///< the peer terminated for another reason
+  // Only where completions are acknowledged, see ConnectionOptions::completions.
+  kRnrRetryExceeded,  ///< the peer had no receive for it in time
+  kRetryExceeded,     ///< the peer was gone before it acknowledged this
   kFatal,
 };
 std::string_view to_string(WcStatus status);
@@ -41,6 +44,13 @@ enum class WcOpcode : std::uint8_t {
   kCmpSwap,
   /// A receive that an Immediate used up: `immediate` has the octets, its buffer is as it was.
   kRecvImmediate,
+  /// A receive with the `byte_len` octets of a Send, and `immediate` (kSendImmediate).
+  kRecvSendImmediate,
+  /// A receive with the 40 octets of a GRH and the payload of a datagram from `source_qp`;
+  /// `byte_len` counts both.
+  kRecvDatagram,
+  /// The same, and 4 octets of `immediate`.
+  kRecvDatagramImmediate,
 };
 std::string_view to_string(WcOpcode opcode);
 
@@ -49,14 +59,17 @@ struct WorkCompletion {
   std::uint64_t wr_id = 0;
   WcStatus status = WcStatus::kSuccess;
   WcOpcode opcode = WcOpcode::kSend;
-  /// Octets put into the buffers of the request. kRecv: of the Send; kRead: read; atomics: 8;
-  /// kRecvImmediate: 0, also when a Write came with it.
+  /// Octets put into the buffers of the request. kRecv, kRecvSendImmediate: of the Send; kRead:
+  /// read; atomics: 8; kRecvImmediate: 0, also when a Write came with it.
   std::uint32_t byte_len = 0;
   std::uint32_t qp_num = 0;
   bool solicited = false;
   bool invalidated = false;  ///< kRecv: the Send has invalidated `invalidated_stag`
   Stag invalidated_stag;
-  std::uint64_t immediate = 0;  ///< kRecvImmediate
+  std::uint32_t source_qp = 0;  ///< datagrams
+  bool over_ipv4 = false;       ///< datagrams: the GRH is an IPv4 header, else one of IPv6
+  /// kRecvImmediate, kRecvSendImmediate, kRecvDatagramImmediate
+  std::uint64_t immediate = 0;
 };
 
 /// RDMA verbs states. [VRB-5]

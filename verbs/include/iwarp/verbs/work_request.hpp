@@ -21,7 +21,7 @@ enum class Access : std::uint32_t {
   kBindWindow = 1 << 3,   ///< memory windows may be bound to it
   kZeroBased = 1 << 4,    ///< TO counts from 0 instead of being the virtual address
   /// The peer's Send with Invalidate may end it although its PD has several streams. The consumer
-  /// vouches that one stream uses it. An STag tied to a single QP needs no such right.
+  /// makes sure that only one stream uses it. An STag tied to a single QP needs no such right.
   kRemoteInvalidate = 1 << 5,
   kRemoteAtomic = 1 << 6,  ///< the peer may FetchAdd and CmpSwap its 8-octet words; nothing else
 };
@@ -45,6 +45,7 @@ struct Sge {
 struct RemoteAddress {
   Stag rkey;
   std::uint64_t to = 0;
+  bool operator==(const RemoteAddress&) const = default;
 };
 
 enum class WrOpcode : std::uint8_t {
@@ -61,6 +62,10 @@ enum class WrOpcode : std::uint8_t {
   kCmpSwap,    ///< swaps the remote word if it compares equal; its old value goes to the local word
   kImmediate,  ///< `immediate` arrives in the completion of one of the peer's receives
   kWriteImmediate,  ///< RDMA Write with an Immediate right behind it; one completion for both
+  /// Send with an Immediate right in front of it; one receive and one completion for both, at
+  /// either end. Only where both ends set StartupOptions::send_immediate
+  /// (QpAttributes::send_immediate).
+  kSendImmediate,
 };
 
 enum class SendFlags : std::uint8_t {
@@ -125,7 +130,8 @@ struct SendWr {
   Registration registration;
   WindowBind bind;
   Atomic atomic;
-  std::uint64_t immediate = 0;  ///< kImmediate (no sgl) and kWriteImmediate
+  /// kImmediate (no sgl), kWriteImmediate; kSendImmediate: the first 4 octets, the others are 0.
+  std::uint64_t immediate = 0;
 };
 
 struct RecvWr {

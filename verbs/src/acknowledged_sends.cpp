@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// A send queue whose requests complete when the peer has placed them: when to ask the peer, what
+// its answer completes, and whose fault it is when there is none (RFC 5040 sections 4.8 and 5.5).
+#include <algorithm>
+#include <array>
+
+#include "iwarp/ddp/segment_header.hpp"
+#include "send_queue.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+using bytes::Layer;
+
+// What a Terminate makes of the request that it names. A row without a code is for all others.
+struct Verdict {
+  Layer layer;
+  std::uint8_t type;
+  int code;
+  WcStatus status;
+};
+constexpr int kAnyCode = -1;
+constexpr std::array kVerdicts{
+    Verdict{Layer::kRdma, 1, kAnyCode, WcStatus::kRemoteAccess},
+    Verdict{Layer::kDdp, 1, 0x00, WcStatus::kRemoteAccess},
+    Verdict{Layer::kDdp, 1, 0x01, WcStatus::kRemoteAccess},
+    Verdict{Layer::kDdp, 1, 0x02, WcStatus::kRemoteAccess},
+    Verdict{Layer::kDdp, 1, 0x03, WcStatus::kRemoteAccess},
+    Verdict{Layer::kDdp, 2, 0x02, WcStatus::kRnrRetryExceeded},
+    Verdict{Layer::kDdp, 2, 0x05, WcStatus::kRemoteInvalidRequest},
+};
+
+WcStatus verdict(const bytes::Fault& fault) {
+  for (const Verdict& v : kVerdicts) {
+    if (v.layer == fault.layer && v.type == fault.type &&
+        (v.code == kAnyCode || v.code == fault.code)) {
+      return v.status;
+    }
+  }
+  return WcStatus::kRemoteOperation;
+}
+
+/// The header of the segment that the Terminate is about.
+std::optional<ddp::SegmentHeader> echo(const rdmap::Terminate& terminate) {
+  if (!terminate.segment) return std::nullopt;
+  const auto size = terminate.segment->ddp_header_size;
+  const auto header =
+      ddp::decode_segment_header(bytes::View(terminate.segment->ddp_header).first(size));
+  return header ? std::optional(*header) : std::nullopt;
+}
+
+}  // namespace
+
+void SendQueue::open(std::size_t reads, mpa::Rtr rtr) {
+  acks_ = {.is_on = reads != 0,
+           .most = std::min(reads, Acknowledgements::kMost),
+           .wanted = started_,
+           .covered = started_,
+           .acknowledged = started_,
+           .noted = started_,
+           .messages = started_,
+           .left = started_,
+           .last_msn = rtr == mpa::Rtr::kSend ? 1U : 0U,
+           .last_request = rtr == mpa::Rtr::kRead ? 1U : 0U};
+}
+
+// Asking ------------------------------------------------------------------------------------------
+
+// A Read or atomic of the program's that may go now serves as well.
+bool SendQueue::may_acknowledge(bool read_credit) {
+  if (!acks_.is_due() || !read_credit || second_due_) return false;
+  if (qp_.state != QpState::kRts || qp_.local_failure) return false;
+  if (started_ == ring_.posted.load(std::memory_order_acquire)) return true;
+  const SendSlot& next = ring_.slot(started_);
+  return !next.is_answered() || !may_start(next, read_credit);
+}
+
+bool SendQueue::next_acknowledged(bool read_credit, rdmap::Request& out) {
+  if (!may_acknowledge(read_credit)) {
+    const bool found = next_request(read_credit, out);
+    note_started();
+    if (found) {
+      note_message(rdmap::info(out.opcode));
+      return true;
+    }
+    note_fence();
+    note_rest();
+    if (!may_acknowledge(read_credit)) return false;
+  }
+  acks_.start(started_, out);
+  return true;
+}
+
+// MSNs count one by one in each queue. [DDP-31] [DDP-32]
+void SendQueue::note_message(const rdmap::OpcodeInfo& message) {
+  if (message.tagged) return;
+  ++(message.qn == rdmap::kSendQueue ? acks_.last_msn : acks_.last_request);
+}
+
+void SendQueue::note_started() {
+  // What is retired is the consumer's again.
+  acks_.noted = std::max(acks_.noted, ring_.retired.load());
+  for (; acks_.noted < started_; ++acks_.noted) {
+    const SendSlot& slot = ring_.slot(acks_.noted);
+    const auto behind = acks_.noted + 1;
+    if (!slot.is_local()) acks_.messages = behind;
+    acks_.octets += slot.length;
+    if (slot.is_answered()) {
+      acks_.covered = behind;
+      acks_.octets = 0;
+    } else if (qp_.init.signal_all || has(slot.flags, SendFlags::kSignaled)) {
+      acks_.wanted = behind;
+    }
+  }
+}
+
+// A request that waits for all before it waits for their acknowledgement. [VRB-50]
+void SendQueue::note_fence() {
+  if (started_ == ring_.posted.load(std::memory_order_acquire)) return;
+  if (has(ring_.slot(started_).flags, SendFlags::kLocalFence)) acks_.wanted = started_;
+}
+
+// Unsignalled requests with nothing signalled behind them are waited for by nobody.
+void SendQueue::note_rest() {
+  const bool rests = acks_.left >= acks_.messages && acks_.acknowledged >= acks_.wanted &&
+                     acks_.under_way == 0 && reads_under_way_ == 0 && !waits_for_memory_;
+  if (rests) ring_.rests_at.store(started_);
+}
+
+// Answers -----------------------------------------------------------------------------------------
+
+void SendQueue::left(std::uint64_t cookie) {
+  if (cookie == Acknowledgements::kCookie || qp_.state != QpState::kRts) return;
+  if (cookie < ring_.retired.load()) {
+    acks_.left = cookie + 1;
+    return;
+  }
+  SendSlot& slot = ring_.slot(cookie);
+  if (--slot.unsent != 0) return;  // A Write whose Immediate is still to leave.
+  acks_.left = cookie + 1;
+  if (!slot.is_answered()) {
+    slot.stage = SendSlot::Stage::kLeft;
+    slot.grants.clear();
+    if (cookie < acks_.acknowledged) retire();
+  }
+  note_rest();
+}
+
+void SendQueue::acknowledge(std::uint64_t sequence) {
+  acks_.acknowledged = std::max(acks_.acknowledged, sequence);
+  retire();
+}
+
+void SendQueue::read_answered(std::uint64_t cookie) {
+  if (cookie == Acknowledgements::kCookie) {
+    acknowledge(acks_.answered());
+  } else {
+    acknowledge(cookie);
+    read_done(cookie);
+  }
+  note_rest();
+}
+
+void SendQueue::atomic_answered(std::uint64_t cookie, std::uint64_t original) {
+  acknowledge(cookie);
+  atomic_done(cookie, original);
+  note_rest();
+}
+
+// No answer ---------------------------------------------------------------------------------------
+
+// The peer took everything in order, so what is in front of the request it refused is placed.
+// [RDMAP-17] [RDMAP-20] [VRB-54]
+void SendQueue::judge(const rdmap::Terminate& terminate) {
+  if (const auto* const own = own_read(terminate)) return acknowledge(own->covers);
+  const auto refused = named_by(terminate);
+  if (!refused) return blame_oldest(WcStatus::kRemoteOperation);
+  acknowledge(*refused);
+  ring_.slot(*refused).status = verdict(terminate.fault);
+  ring_.rests_at.store(SendRing::kNever);
+}
+
+void SendQueue::peer_gone() { blame_oldest(WcStatus::kRetryExceeded); }
+
+void SendQueue::blame_oldest(WcStatus status) {
+  if (is_idle()) return;
+  const auto end = ring_.posted.load(std::memory_order_acquire);
+  for (auto s = ring_.retired.load(); s < end; ++s) {
+    SendSlot& slot = ring_.slot(s);
+    if (slot.stage == SendSlot::Stage::kDone) continue;
+    slot.status = status;
+    return;
+  }
+}
+
+const Acknowledgements::Own* SendQueue::own_read(const rdmap::Terminate& terminate) const {
+  const auto header = echo(terminate);
+  if (!header || header->tagged || header->qn != rdmap::kReadRequestQueue) return nullptr;
+  const auto* const end = acks_.own.data() + acks_.under_way;
+  const auto* const found = std::find_if(
+      acks_.own.data(), end, [&header](const auto& own) { return own.msn == header->msn.value; });
+  return found != end ? found : nullptr;
+}
+
+// By the echo; without one, the oldest of the kind that the error is about.
+std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& terminate) {
+  const auto subject = rdmap::subject_of(terminate);
+  if (subject == rdmap::Subject::kRead) return oldest([](const auto& s) { return s.is_read(); });
+  if (subject == rdmap::Subject::kAtomic) {
+    return oldest([](const auto& s) { return s.is_atomic(); });
+  }
+  if (const auto header = echo(terminate)) {
+    const auto* const row = rdmap::find_opcode(*header);
+    if (row == nullptr || row->tagged != header->tagged) return std::nullopt;
+    if (row->opcode == rdmap::Opcode::kWrite) {
+      return oldest_write(*header, terminate.segment->segment_length - header->size());
+    }
+    return !row->tagged && header->qn == rdmap::kSendQueue ? send_with(header->msn) : std::nullopt;
+  }
+  const auto& fault = terminate.fault;
+  if (fault.layer != Layer::kDdp) return std::nullopt;
+  if (fault.type == 1) return oldest([](const auto& s) { return s.is_write(); });
+  if (fault.type == 2) return oldest([](const auto& s) { return s.is_send(); });
+  return std::nullopt;
+}
+
+// Several Writes may go to one place: the segment has to fit as well, and the last one has to end
+// where the Write does. Peers that do not say how long it was name the oldest Write of that place.
+std::optional<std::uint64_t> SendQueue::oldest_write(const ddp::SegmentHeader& header,
+                                                     std::size_t length) {
+  const auto offset = [&header](const SendSlot& slot) {
+    return header.to.value - slot.remote.to;  // huge: in front of it
+  };
+  const auto begins_inside = [&](const SendSlot& slot) {
+    return slot.is_write() && slot.remote.rkey == header.stag && offset(slot) < slot.length;
+  };
+  const auto fits = [&](const SendSlot& slot) {
+    if (!begins_inside(slot)) return false;
+    const auto rest = slot.length - offset(slot);
+    return header.last ? length == rest : length < rest;
+  };
+  const auto exact = oldest(fits);
+  return exact ? exact : oldest(begins_inside);
+}
+
+std::optional<std::uint64_t> SendQueue::send_with(ddp::Msn msn) {
+  auto at = acks_.last_msn;
+  for (auto s = started_; s-- > ring_.retired.load();) {
+    const SendSlot& slot = ring_.slot(s);
+    const auto messages = slot.sends() - (second_due_ == s ? 1U : 0U);
+    // The newest of them has `at`; modulo 2^32. [DDP-33]
+    const auto before = at - msn.value;
+    at -= messages;
+    if (before >= messages) continue;
+    return slot.stage == SendSlot::Stage::kDone ? std::nullopt : std::optional(s);
+  }
+  return std::nullopt;
+}
+
+template <typename Predicate>
+std::optional<std::uint64_t> SendQueue::oldest(Predicate is_it) {
+  for (auto s = ring_.retired.load(); s < started_; ++s) {
+    const SendSlot& slot = ring_.slot(s);
+    if (slot.stage != SendSlot::Stage::kDone && is_it(slot)) return s;
+  }
+  return std::nullopt;
+}
+
+}  // namespace iwarp::verbs

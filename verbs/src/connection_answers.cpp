@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where completions are acknowledged: the Read that is agreed on for it, and how long one end waits
+// for the other. See rfc-notes/decisions/0023.
+#include <algorithm>
+#include <bit>
+
+#include "connection_impl.hpp"
+#include "iwarp/mpa/startup_frame.hpp"
+
+namespace iwarp::verbs {
+
+Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options) {
+  if (options.completions == Completions::kSent) return wanted;
+  const auto more = [](std::uint16_t reads) {
+    constexpr auto kMore = static_cast<std::uint32_t>(Acknowledgements::kMost);
+    return static_cast<std::uint16_t>(std::min<std::uint32_t>(reads + kMore, mpa::kMaxReads));
+  };
+  // Rounded down, an IRD would be less than the peers' programs and their Reads ask for.
+  const auto ird = std::bit_ceil(more(wanted.ird));
+  return {.ird = std::min(ird, mpa::kMaxReads), .ord = more(wanted.ord)};
+}
+
+mpa::StartupOptions startup_options(const ConnectionOptions& options) {
+  mpa::StartupOptions out = options.startup;
+  const Reads reads = reads_to_ask({.ird = out.ird, .ord = out.ord}, options);
+  out.ird = reads.ird;
+  out.ord = reads.ord;
+  return out;
+}
+
+// A peer that says no IRD was not asked for one more.
+std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
+                         std::uint16_t asked) {
+  const mpa::Negotiated& n = startup.negotiated();
+  if (options.completions == Completions::kSent) return n.ord;
+  const auto& offer = startup.peer_offer();
+  const bool agreed = n.enhanced && offer && offer->ird != mpa::kNoNegotiation;
+  return agreed ? n.ord : std::min(n.ord, asked);
+}
+
+StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& options,
+                            std::uint16_t usable, std::uint16_t asked) {
+  const bool acknowledged = options.completions == Completions::kAcknowledged && usable != 0;
+  const std::uint16_t ord = acknowledged ? std::min(usable, asked) : n.ord;
+  // Without a Read beyond those of the program, one of the program's is used.
+  const std::size_t reads = acknowledged ? std::max<std::size_t>(usable - ord, 1) : 0;
+  return {.ird = n.ird,
+          .ord = ord,
+          .extensions = n.extensions,
+          .send_immediate = n.send_immediate,
+          .hold_on_empty = acknowledged || options.receive_hold > Duration::zero(),
+          .acknowledging_reads = reads,
+          .rtr = n.rtr};
+}
+
+// Behind its FIN a Read of the peer would be a bad close. [VRB-17]
+bool Connection::Full::awaits_ack_request(TimePoint now, Duration limit) {
+  const bool may_come = is_unacknowledged && !fin_received && is_acknowledged();
+  if (may_come && !ack_request_until) ack_request_until = now + limit;
+  if (may_come && now < *ack_request_until) return true;
+  is_unacknowledged = false;
+  ack_request_until.reset();
+  return false;
+}
+
+bool Connection::awaits_ack_request(TimePoint now) {
+  return full_ != nullptr && !discarding() &&
+         full_->awaits_ack_request(now, options_.ack_request_wait);
+}
+
+void Connection::note_peer_seen(TimePoint at) {
+  if (full_ != nullptr) full_->peer_seen = std::max(full_->peer_seen, at);
+}
+
+std::optional<TimePoint> Connection::answer_due() const {
+  if (full_ == nullptr || full_->port == nullptr) return std::nullopt;
+  const auto limit = full_->port->answer_limit();
+  return limit ? std::optional(full_->peer_seen + *limit) : std::nullopt;
+}
+
+void Connection::give_up_if_due(TimePoint now) {
+  const auto due = answer_due();
+  if (!due || now < *due) return;
+  full_->port->peer_gone();
+  over(ConnectionCause::kLost, SocketAction::kReset);
+}
+
+void Connection::hold_for_receive(TimePoint now) {
+  Full& f = *full_;
+  const Duration hold = f.port->receive_hold().value_or(options_.receive_hold);
+  if (hold == Duration::zero()) {
+    f.stream.terminate(ddp::kUntaggedNoBuffer, true);  // [DDP-68]
+    return;
+  }
+  f.hold = Full::Hold::kForReceive;
+  if (!f.hold_until && hold != PeerTimeouts::kForEver) f.hold_until = now + hold;
+  // This is called many times while the same FPDU waits.
+  if (f.held_at == f.deframer.counters().fpdus) return;
+  f.held_at = f.deframer.counters().fpdus;
+  ++f.receive_holds;
+}
+
+}  // namespace iwarp::verbs

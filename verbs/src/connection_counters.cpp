@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a connection counts, of all its layers.
+#include "connection_impl.hpp"
+
+namespace iwarp::verbs {
+
+Counters Connection::counters() const {
+  Counters c;
+  if (full_ == nullptr) return c;
+  const auto& tx = full_->framer.counters();
+  const auto& rx = full_->deframer.counters();
+  c.octets_copied = tx.octets_copied + rx.octets_copied + full_->octets_copied;
+  c.octets_crced = tx.octets_crced + rx.octets_crced;
+  c.octets_sent = tx.octets;
+  c.octets_received = rx.octets;
+  c.fpdus_sent = tx.fpdus;
+  c.fpdus_received = rx.fpdus;
+  c.markers_sent = tx.markers;
+  c.markers_received = rx.markers;
+  c.pad_sent = tx.pad_octets;
+  c.pad_received = rx.pad_octets;
+  if (full_->port != nullptr) {
+    c.octets_placed = full_->port->octets_placed();
+    c.completions = full_->port->completions();
+  }
+  return c;
+}
+
+Incidents Connection::incidents() const {
+  Incidents out;
+  if (full_ == nullptr) return out;
+  const Full& f = *full_;
+  out.receive_holds = f.receive_holds;
+  out.pins_broken = f.pins_broken;
+  if (f.terminate_left || f.stream.state() == rdmap::StreamState::kTerminateSent) {
+    out.terminate_sent = f.stream.own_terminate()->fault;
+  }
+  if (f.stream.peer_terminate()) out.terminate_received = f.stream.peer_terminate()->fault;
+  return out;
+}
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that is taken from a connection: by deregistration from both ends, by invalidation from
+// the peer (RFC 5042 section 6.2.2, verbs draft sections 7.10.3 and 7.10.4), and by the program
+// that unmaps what is registered (rfc-notes/decisions/0026).
+#include <algorithm>
+
+#include "connection_impl.hpp"
+#include "iwarp/bytes/touch.hpp"
+#include "iwarp/rdmap/faults.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+bool overlaps(const bytes::Scatter& pieces, bytes::View memory) {
+  const auto inside = [memory](const bytes::Span& piece) {
+    return piece.data() < memory.data() + memory.size() &&
+           memory.data() < piece.data() + piece.size();
+  };
+  return std::any_of(pieces.begin(), pieces.end(), inside);
+}
+
+}  // namespace
+
+void Connection::revoke(const Region& region, TimePoint now) {
+  if (full_ == nullptr || full_->port == nullptr) return;
+  Full& f = *full_;
+  const bytes::View memory(region.address, region.length);
+  const auto copied = f.framer.counters().octets_copied;
+  if (!f.framer.detach(memory)) memory_gone(bytes::touching.address);
+  const bool is_source = f.framer.counters().octets_copied != copied;
+  const bool is_target = f.port->inbound().holds(region);
+  const bool mid_message = !f.stream.at_message_boundary();
+  break_early(memory);
+  const bool is_needed = f.port->revoke(region, mid_message);
+  if (is_source || is_target || is_needed) ++f.pins_broken;
+  if (is_needed) f.stream.terminate(rdmap::kLocalCatastrophic, false);
+  settle(now);
+}
+
+void Connection::withdraw(const Region& region, TimePoint now) {
+  if (full_ == nullptr || full_->port == nullptr) return;
+  Full& f = *full_;
+  if (!f.port->inbound().holds(region)) return;
+  ++f.pins_broken;
+  break_early({region.address, static_cast<std::size_t>(region.length)});
+  if (f.port->inbound().revoke(region)) f.stream.terminate(rdmap::kLocalCatastrophic, false);
+  settle(now);
+}
+
+// The present message cannot be completed, whichever end sent it, nor any behind it. A request or
+// receive of ours that names the memory fails; the peer has done nothing wrong. [RDMAP-92] [VRB-54]
+void Connection::memory_gone(const std::byte* address) {
+  Full& f = *full_;
+  events_.push_back(
+      {.type = ConnectionEvent::Type::kMemoryGone, .failure = {}, .address = address});
+  f.early.reset();
+  f.stream.cancel();
+  if (f.port != nullptr) f.port->memory_gone(address);
+  f.stream.terminate(rdmap::kLocalCatastrophic, false);
+}
+
+// All that is queued is copied to memory of ours, as far as it can be read, and sent from there.
+void Connection::send_faulted(TimePoint now) {
+  if (full_ == nullptr) return lost(now);
+  if (full_->framer.detach_all()) return;
+  memory_gone(bytes::touching.address);
+  settle(now);
+}
+
+void Connection::receive_faulted(TimePoint now) {
+  if (full_ == nullptr || !full_->early) return lost(now);
+  memory_gone(full_->early->target.front().data());
+  settle(now);
+}
+
+// What is still to come of an FPDU that is being placed there is dropped.
+void Connection::break_early(bytes::View memory) {
+  Full& f = *full_;
+  if (!f.early || !overlaps(f.early->target, memory)) return;
+  f.deframer.abandon_placement();
+  if (f.early->is_write) {
+    inbound_fault(ddp::kTaggedInvalidStag);  // [VRB-37]
+  } else {
+    // Not the peer's fault, but the end of the stream: see StreamPort::revoke().
+    f.stream.cancel();
+    f.early.reset();
+  }
+}
+
+}  // namespace iwarp::verbs

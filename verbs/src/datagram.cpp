@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The codec of datagrams. Everything that is always the same has to be so: a stranger's packet is
+// most likely not of this form, and costs no more than the look.
+#include "iwarp/verbs/datagram.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/rdmap/message_header.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr std::uint8_t kRdmapVersion = 0x40;
+constexpr std::uint8_t kSend = kRdmapVersion | static_cast<std::uint8_t>(rdmap::Opcode::kSend);
+constexpr std::uint8_t kSendSolicited =
+    kRdmapVersion | static_cast<std::uint8_t>(rdmap::Opcode::kSendSolicited);
+constexpr std::uint32_t kImmediateFlag = 1U << 24;  // above the destination's 24 bits
+constexpr std::uint32_t kQpMask = 0xFFFFFF;
+
+bool is_whole_send(const ddp::SegmentHeader& segment) {
+  return !segment.tagged && segment.last && segment.version == ddp::kDdpVersion &&
+         segment.rsvd_ulp_rest == 0 && segment.qn == 0 && segment.mo == 0 &&
+         (segment.rsvd_ulp == kSend || segment.rsvd_ulp == kSendSolicited);
+}
+
+}  // namespace
+
+DatagramHeaderOctets encode(const DatagramHeader& header) {
+  DatagramHeaderOctets out;
+  bytes::Writer writer(out);
+  ddp::SegmentHeader segment;
+  segment.last = true;
+  segment.rsvd_ulp = header.solicited ? kSendSolicited : kSend;
+  segment.msn = ddp::Msn{header.msn};
+  ddp::encode(segment, writer);
+  writer.u32((header.immediate ? kImmediateFlag : 0) | (header.destination & kQpMask));
+  writer.u32(header.source & kQpMask);
+  writer.u32(header.q_key);
+  writer.u32(header.instance);
+  writer.u32(header.immediate.value_or(0));
+  return out;
+}
+
+std::optional<Datagram> decode_datagram(bytes::View octets) {
+  if (octets.size() < kDatagramOverhead || octets.size() > kMaxDatagram) return std::nullopt;
+  ddp::SegmentHeader segment;
+  if (!ddp::decode(octets, segment) || !is_whole_send(segment)) return std::nullopt;
+  bytes::Reader reader(octets.subspan(ddp::kUntaggedHeaderSize));
+  const std::uint32_t destination = reader.u32();
+  const std::uint32_t source = reader.u32();
+  Datagram out;
+  out.header.q_key = reader.u32();
+  out.header.instance = reader.u32();
+  const std::uint32_t immediate = reader.u32();
+  const bool has_immediate = (destination & kImmediateFlag) != 0;
+  const bool reserved = ((destination & ~kImmediateFlag) | source) > kQpMask;
+  if (reserved || (!has_immediate && immediate != 0)) return std::nullopt;
+  out.header.destination = destination & kQpMask;
+  out.header.source = source;
+  out.header.msn = segment.msn.value;
+  out.header.solicited = segment.rsvd_ulp == kSendSolicited;
+  if (has_immediate) out.header.immediate = immediate;
+  out.payload = octets.subspan(kDatagramHeaderSize, octets.size() - kDatagramOverhead);
+  return out;
+}
+
+bool has_right_crc(bytes::View octets) {
+  // In the order of MPA. [MPA-35]
+  const auto covered = octets.first(octets.size() - kDatagramCrcSize);
+  const auto expected = mpa::crc_octets(crc32c::compute(covered));
+  return std::ranges::equal(expected, octets.last(kDatagramCrcSize));
+}
+
+std::string describe_datagram(bytes::View octets) {
+  const auto datagram = decode_datagram(octets);
+  if (!datagram)
+    return "not a datagram of this stack: " + std::to_string(octets.size()) + " octets";
+  const auto& [destination, source, q_key, instance, msn, solicited, immediate] = datagram->header;
+  std::array<char, 160> line{};
+  std::snprintf(line.data(), line.size(),
+                "Datagram%s QPN 0x%06x -> 0x%06x Q_Key 0x%08x instance 0x%08x MSN %u",
+                solicited ? " with Solicited Event" : "", source, destination, q_key, instance,
+                msn);
+  std::string out = line.data();
+  if (immediate) {
+    std::snprintf(line.data(), line.size(), " immediate 0x%08x", *immediate);
+    out += line.data();
+  }
+  out += ", " + std::to_string(datagram->payload.size()) + " octets";
+  return out + (has_right_crc(octets) ? "" : ", CRC wrong");
+}
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sending datagrams, and the states. What came: datagram_arrivals.cpp.
+#include "iwarp/verbs/datagram_queue_pair.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "iwarp/bytes/touch.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/mpa/fpdu.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr std::size_t kFirstSlots = 8;
+
+std::size_t length_of(const SgeList& sgl) {
+  std::size_t total = 0;
+  for (const Sge& sge : sgl) total += sge.length;
+  return total;
+}
+
+}  // namespace
+
+/// A request that has not left.
+struct DatagramQueuePair::Slot {
+  std::uint64_t wr_id = 0;
+  SendFlags flags = SendFlags::kNone;
+  std::optional<std::uint32_t> immediate;
+  DatagramTarget to;
+  SgeList sgl;
+  std::vector<std::byte> inline_data;  ///< keeps its room
+
+  bool is_inline() const { return has(flags, SendFlags::kInline); }
+  void copy_inline(std::span<const Sge> from) {
+    inline_data.clear();
+    for (const Sge& sge : from) {
+      inline_data.insert(inline_data.end(), sge.address, sge.address + sge.length);
+    }
+  }
+};
+
+DatagramCounters& DatagramCounters::operator+=(const DatagramCounters& o) {
+  sent += o.sent;
+  unsent += o.unsent;
+  delivered += o.delivered;
+  send_calls += o.send_calls;
+  receive_calls += o.receive_calls;
+  for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i] += o.dropped[i];
+  return *this;
+}
+
+DatagramQueuePair::DatagramQueuePair(const DatagramQpInit& init, StagTable& stags)
+    : init_(init), stags_(stags), receives_(init.limits.max_recv_wr, init.limits.max_recv_sge) {
+  init_.send_cq->attach();
+  init_.recv_cq->attach();
+  if (init_.srq != nullptr) init_.srq->attach();
+}
+
+DatagramQueuePair::~DatagramQueuePair() { leave_queues(); }
+
+void DatagramQueuePair::leave_queues() {
+  if (std::exchange(has_left_, true)) return;
+  init_.send_cq->forget(&reaped_);
+  init_.recv_cq->forget(&receives_.reaped());
+  init_.send_cq->drop_failed(init_.num);
+  init_.recv_cq->drop_failed(init_.num);
+  init_.send_cq->detach();
+  init_.recv_cq->detach();
+  if (init_.srq != nullptr) init_.srq->detach();
+}
+
+// Posting -----------------------------------------------------------------------------------------
+
+std::error_code DatagramQueuePair::post_send(std::span<const DatagramWr> wrs, std::size_t& posted) {
+  posted = 0;
+  const std::lock_guard lock(mutex_);
+  for (const DatagramWr& wr : wrs) {
+    if (const auto error = check(wr)) return error;
+    if (const auto error = make_room(1)) return error;
+    enqueue(wr);
+    ++posted;
+  }
+  return {};
+}
+
+std::error_code DatagramQueuePair::post_all(std::span<const DatagramWr> wrs) {
+  const std::lock_guard lock(mutex_);
+  for (const DatagramWr& wr : wrs) {
+    if (const auto error = check(wr)) return error;
+  }
+  if (const auto error = make_room(wrs.size())) return error;
+  for (const DatagramWr& wr : wrs) enqueue(wr);
+  return {};
+}
+
+std::error_code DatagramQueuePair::check(const DatagramWr& wr) const {
+  const auto now = state();
+  if (now != DatagramState::kReady && now != DatagramState::kError) {
+    return make_error_code(Errc::kWrongState);
+  }
+  if (wr.sgl.size() > init_.limits.max_send_sge) return make_error_code(Errc::kTooManySge);
+  std::uint64_t total = 0;
+  for (const Sge& sge : wr.sgl) total += sge.length;
+  if (has(wr.flags, SendFlags::kInline) && total > init_.limits.max_inline) {
+    return make_error_code(Errc::kInlineTooLong);
+  }
+  return {};
+}
+
+std::error_code DatagramQueuePair::make_room(std::size_t count) {
+  if (posted_ + count - reaped_.value() > init_.limits.max_send_wr) {
+    return make_error_code(Errc::kQueueFull);
+  }
+  const std::uint64_t left = left_.load(std::memory_order_acquire);
+  const std::size_t needed = static_cast<std::size_t>(posted_ - left) + count;
+  if (needed <= ring_.size()) return {};
+  try {
+    std::vector<Slot> larger(std::max(kFirstSlots, std::bit_ceil(needed)));
+    for (auto i = left; i != posted_; ++i) {
+      larger[i % larger.size()] = std::move(ring_[i % ring_.size()]);
+    }
+    ring_.swap(larger);
+  } catch (const std::bad_alloc&) {
+    return std::make_error_code(std::errc::not_enough_memory);
+  }
+  return {};
+}
+
+void DatagramQueuePair::enqueue(const DatagramWr& wr) {
+  Slot& slot = ring_[posted_ % ring_.size()];
+  slot.wr_id = wr.wr_id;
+  slot.flags = wr.flags;
+  slot.immediate = wr.immediate;
+  slot.to = wr.to;
+  slot.sgl = SgeList(wr.sgl.begin(), wr.sgl.end());
+  if (slot.is_inline()) slot.copy_inline(wr.sgl);
+  ++posted_;
+}
+
+std::error_code DatagramQueuePair::post_recv(const RecvWr& wr) {
+  if (init_.srq != nullptr) return make_error_code(Errc::kInvalidArgument);
+  if (state() == DatagramState::kReset) return make_error_code(Errc::kWrongState);
+  if (const auto error = receives_.post(wr)) return error;
+  if (state() == DatagramState::kError) flush_receives(true);
+  return {};
+}
+
+std::size_t DatagramQueuePair::receives() const {
+  return init_.srq != nullptr ? init_.srq->size() : receives_.size();
+}
+
+// Sending -----------------------------------------------------------------------------------------
+
+std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagram> batch) {
+  std::size_t count = 0;
+  const std::lock_guard lock(mutex_);
+  while (count != batch.size() && prepared_ != posted_) {
+    Slot& slot = ring_[prepared_ % ring_.size()];
+    OutgoingDatagram& out = batch[count];
+    out.sequence = prepared_;
+    out.wr_id = slot.wr_id;
+    out.is_signaled = init_.signal_all || has(slot.flags, SendFlags::kSignaled);
+    const auto status = fill(slot, out);
+    if (status == WcStatus::kSuccess) {
+      ++count;
+    } else if (count != 0) {
+      for (Grant& grant : out.grants) grant.release();
+      break;  // What is in front of it completes first.
+    } else {
+      send_failed_ = true;
+      complete_send(out, status, 0);
+      for (Grant& grant : out.grants) grant.release();
+      left_ = prepared_ + 1;
+    }
+    ++prepared_;
+  }
+  return batch.first(count);
+}
+
+WcStatus DatagramQueuePair::fill(Slot& slot, OutgoingDatagram& out) {
+  out.payload.clear();
+  if (state() != DatagramState::kReady || send_failed()) return WcStatus::kWrFlush;
+  if (length_of(slot.sgl) > init_.max_payload) return WcStatus::kLocalLength;
+  if (slot.is_inline()) {
+    out.payload.push_back(slot.inline_data);
+  } else {
+    const AccessRequest reader{.pd = init_.pd, .qp = init_.num};
+    for (const Sge& sge : slot.sgl) {
+      if (sge.length == 0) continue;
+      Grant& grant = out.grants[out.payload.size()];
+      if (!stags_.acquire(reader, sge.lkey, virtual_address(sge.address), sge.length, grant)) {
+        return WcStatus::kLocalProtection;
+      }
+      out.payload.push_back(grant.memory());
+    }
+  }
+  // A datagram with a controlled Q_Key has that of its queue pair.
+  constexpr std::uint32_t kControlled = 1U << 31;
+  const bool own_key = (slot.to.q_key & kControlled) != 0;
+  out.header = encode({.destination = slot.to.qp,
+                       .source = init_.num,
+                       .q_key = own_key ? q_key() : slot.to.q_key,
+                       .instance = init_.instance,
+                       .msn = ++msn_,
+                       .solicited = has(slot.flags, SendFlags::kSolicited),
+                       .immediate = slot.immediate});
+  out.path = slot.to.path;
+  out.port = datagram_port(slot.to.qp);
+  std::uint32_t crc = crc32c::compute(out.header);
+  const bool is_there = bytes::guarded([&] {
+    bytes::begin_touch();
+    for (const auto& piece : out.payload) crc = crc32c::extend(crc, piece);
+    bytes::end_touch();
+  });
+  out.crc = mpa::crc_octets(crc);
+  return is_there ? WcStatus::kSuccess : WcStatus::kLocalProtection;
+}
+
+void DatagramQueuePair::sent(OutgoingDatagram& datagram, bool taken) {
+  for (std::size_t i = 0; i < datagram.payload.size(); ++i) datagram.grants[i].release();
+  left_.store(datagram.sequence + 1, std::memory_order_release);
+  ++(taken ? counters_.sent : counters_.unsent);
+  // As lost as one that the network loses.
+  if (!datagram.is_signaled) return;
+  complete_send(datagram, WcStatus::kSuccess,
+                static_cast<std::uint32_t>(bytes::total_size(datagram.payload)));
+}
+
+void DatagramQueuePair::give_back(std::span<OutgoingDatagram> unsent) {
+  for (OutgoingDatagram& datagram : unsent) {
+    for (Grant& grant : datagram.grants) grant.release();
+  }
+  const std::lock_guard lock(mutex_);
+  prepared_ -= unsent.size();
+}
+
+void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus status,
+                                      std::uint32_t length) {
+  const WorkCompletion wc{.wr_id = datagram.wr_id,
+                          .status = status,
+                          .opcode = WcOpcode::kSend,
+                          .byte_len = length,
+                          .qp_num = init_.num};
+  const bool is_error = status != WcStatus::kSuccess;
+  const CompletionQueue::Reaped reaped{&reaped_, datagram.sequence + 1};
+  if (!init_.send_cq->push(wc, is_error, reaped)) state_ = DatagramState::kError;
+}
+
+// States ------------------------------------------------------------------------------------------
+
+void DatagramQueuePair::set_state(DatagramState state) {
+  state_.store(state, std::memory_order_release);
+  if (state == DatagramState::kReady) send_failed_ = false;
+  if (state == DatagramState::kError) {
+    std::array<OutgoingDatagram, 1> none;
+    (void)prepare(none);
+    flush_receives(true);
+  }
+  if (state != DatagramState::kReset) return;
+  flush_receives(false);
+  init_.send_cq->forget(&reaped_);
+  init_.recv_cq->forget(&receives_.reaped());
+  init_.send_cq->drop_failed(init_.num);
+  init_.recv_cq->drop_failed(init_.num);
+  const std::lock_guard lock(mutex_);
+  prepared_ = posted_;
+  left_ = posted_;
+  reaped_.store(posted_);
+  receives_.reaped().store(receives_.taken());
+  send_failed_ = false;
+  arrivals_.clear();
+  waiting_.clear();
+}
+
+void DatagramQueuePair::flush_receives(bool announced) {
+  PostedReceive receive;
+  while (init_.srq == nullptr && receives_.take(receive)) {
+    if (!announced) continue;
+    complete_receive({.wr_id = receive.wr_id,
+                      .status = WcStatus::kWrFlush,
+                      .opcode = WcOpcode::kRecv,
+                      .qp_num = init_.num});
+  }
+}
+
+}  // namespace iwarp::verbs

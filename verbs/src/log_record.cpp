@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines, and the words of options.
+#include "iwarp/verbs/log_record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr std::array<const char*, 5> kLevels{"off", "error", "warning", "info", "debug"};
+
+/// RFC 3339, UTC, milliseconds.
+std::string time_text(std::chrono::system_clock::time_point now) {
+  using namespace std::chrono;
+  const auto day = floor<days>(now);
+  const year_month_day date(day);
+  const hh_mm_ss clock(floor<milliseconds>(now - day));
+  std::array<char, 64> out{};
+  std::snprintf(out.data(), out.size(), "%04d-%02u-%02uT%02ld:%02ld:%02ld.%03ldZ",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<long>(clock.hours().count()),
+                static_cast<long>(clock.minutes().count()),
+                static_cast<long>(clock.seconds().count()),
+                static_cast<long>(clock.subseconds().count()));
+  return out.data();
+}
+
+/// Alike in both formats: of printable ASCII only these two need it.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string logfmt_value(std::string_view text) {
+  const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return c > ' ' && c <= '~' && c != '"' && c != '=' && c != '\\';
+  });
+  return plain ? std::string(text) : quoted(text);
+}
+
+class Line {
+ public:
+  explicit Line(LogFormat format) : is_json_(format == LogFormat::kJson) {}
+  void add(std::string_view key, std::string_view value) {
+    if (!out_.empty()) out_ += is_json_ ? ", " : " ";
+    out_ +=
+        is_json_ ? quoted(key) + ": " + quoted(value) : printable(key) + '=' + logfmt_value(value);
+  }
+  std::string take() && { return is_json_ ? "{" + out_ + "}" : std::move(out_); }
+
+ private:
+  const bool is_json_;
+  std::string out_;
+};
+
+}  // namespace
+
+const char* to_string(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return out;
+}
+
+std::string log_line(const LogRecord& record, LogFormat format,
+                     std::chrono::system_clock::time_point now, long process) {
+  if (format == LogFormat::kText) return printable(record.message);
+  Line line(format);
+  line.add("time", time_text(now));
+  line.add("level", to_string(record.level));
+  line.add("pid", std::to_string(process));
+  line.add("event", record.event);
+  for (const LogField& field : record.fields) line.add(field.key, field.value);
+  line.add("msg", record.message);
+  return std::move(line).take();
+}
+
+std::optional<LogLevel> log_level(std::string_view name) {
+  if (name == "refusals") return LogLevel::kWarning;
+  if (name == "connections") return LogLevel::kInfo;
+  for (std::size_t i = 0; i < kLevels.size(); ++i) {
+    if (kLevels[i] == name) return static_cast<LogLevel>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<LogFormat> log_format(std::string_view name) {
+  if (name == "text") return LogFormat::kText;
+  if (name == "logfmt") return LogFormat::kLogfmt;
+  if (name == "json") return LogFormat::kJson;
+  return std::nullopt;
+}
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands between a queue pair and its connection where somebody observes, and only there: between
+// the stream and its Ulp, and between the queue pair and its driver. Passes all on unchanged.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "iwarp/verbs/wire_tap.hpp"
+#include "stream_port.hpp"
+
+namespace iwarp::verbs {
+
+using Observer = std::shared_ptr<LocalObserver>;
+
+/// Memory that the stream uses. Under the connection's lock.
+class ObservedUlp final : public rdmap::Ulp {
+ public:
+  ObservedUlp(rdmap::Ulp& ulp, Observer observer) : ulp_(ulp), observer_(std::move(observer)) {}
+
+  bool next_request(bool read_credit, rdmap::Request& out) override;
+  void sent(std::uint64_t cookie) override { ulp_.sent(cookie); }
+  void read_done(std::uint64_t cookie) override;
+  void atomic_done(std::uint64_t cookie, std::uint64_t original) override {
+    ulp_.atomic_done(cookie, original);
+  }
+  std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
+                                                       std::uint32_t length) override;
+  void release_target() override;
+  std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
+                                                      std::uint32_t length) override;
+  void release_source() override { ulp_.release_source(); }
+  std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request) override;
+  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
+    return ulp_.receive_buffer(out);
+  }
+  bytes::Result<void> send_received(const rdmap::ReceivedSend& send) override;
+  void terminate_received(const rdmap::Terminate& terminate) override {
+    ulp_.terminate_received(terminate);
+  }
+
+ private:
+  struct Read {
+    std::uint64_t cookie;
+    MemoryUsed sink;
+  };
+  /// Tells that it was used, or why it was refused.
+  template <typename Result>
+  void tell(const MemoryUsed& use, const Result& result);
+
+  rdmap::Ulp& ulp_;
+  Observer observer_;
+  std::optional<MemoryUsed> target_;
+  std::deque<Read> reads_;  ///< under way: at most ORD
+};
+
+/// Work that the program posts; its completions while this is there. What it is told of is a
+/// queue pair's, from the thread that posts.
+class ObservedDriver final : public QpDriver, private CompletionWatcher {
+ public:
+  /// `ring` and `qp` outlive each call of a queue pair's; `behind` is the driver.
+  ObservedDriver(QpShared& qp, SendRing& ring, ReceiveQueue& receives,
+                 std::shared_ptr<QpDriver> behind, Observer observer);
+
+  /// Tells of what was posted before. Called once, when the queue pair is connected.
+  void tell_early();
+  CompletionWatcher& watcher() { return *this; }
+
+  bool posted(Doorbell doorbell) override;
+  void receive_posted() override;
+  void resume_soon() override { behind_->resume_soon(); }
+  void break_pins(Stag stag) override { behind_->break_pins(stag); }
+  void disconnect() override { behind_->disconnect(); }
+  void terminate() override { behind_->terminate(); }
+  void abort() override { behind_->abort(); }
+
+ private:
+  void completed(const WorkCompletion& wc) override;
+  void tell_sends(bool early);
+  void tell_receives(bool early);
+
+  QpShared& qp_;
+  SendRing& ring_;
+  ReceiveQueue& receives_;
+  std::shared_ptr<QpDriver> behind_;
+  Observer observer_;
+  std::mutex mutex_;  ///< over the two; before qp_.post
+  std::uint64_t sends_told_;
+  std::uint64_t receives_told_;
+};
+
+/// Of one connection: who observes, and the states told last.
+class Observed {
+ public:
+  explicit Observed(Observer observer) : observer_(std::move(observer)) {}
+  /// Null: nobody observes.
+  static std::unique_ptr<Observed> by(WireTap* tap);
+
+  const Observer& observer() const { return observer_; }
+  /// What the stream is to ask in place of `ulp`.
+  rdmap::Ulp& between(rdmap::Ulp& ulp) { return ulp_.emplace(ulp, observer_); }
+  /// Empty: none yet.
+  void states_are(std::string_view startup, std::string_view stream, std::string_view queue_pair);
+
+ private:
+  Observer observer_;
+  std::optional<ObservedUlp> ulp_;
+  std::array<std::string_view, 3> told_;  ///< by Machine
+};
+
+}  // namespace iwarp::verbs
