@@ -61,8 +61,8 @@ verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
 }
 
 bool is_long() {
-  const char* wish = std::getenv("IWARP_LONG");
-  return wish != nullptr && std::string_view(wish) == "1";
+  const char* value = std::getenv("IWARP_LONG");
+  return value != nullptr && std::string_view(value) == "1";
 }
 
 // What a normal run has time for.

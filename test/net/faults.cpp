@@ -10,7 +10,7 @@
 #include <ostream>
 #include <thread>
 
-#include "socket_ops.hpp"
+#include "iwarp/net/socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -74,6 +74,8 @@ const SocketOps kFaulty{
       Cut cut(*message);
       return ::recvmsg(fd, &cut.message, flags);
     },
+    .send_datagrams = kernel_socket_ops().send_datagrams,
+    .receive_datagrams = kernel_socket_ops().receive_datagrams,
 };
 
 struct Faulty {

@@ -30,7 +30,7 @@ class Child {
     REQUIRE_EQ(::pipe(stay_.data()), 0);
     pid_ = ::fork();
     REQUIRE_GE(pid_, 0);
-    if (pid_ == 0) live(descriptors);
+    if (pid_ == 0) run_child(descriptors);
     char done = 0;
     REQUIRE_EQ(::read(ready_[0], &done, 1), 1);
   }
@@ -45,7 +45,7 @@ class Child {
 
  private:
   // Nothing here takes a lock: another thread of the parent may have held it.
-  [[noreturn]] void live(const std::vector<int>& descriptors) {
+  [[noreturn]] void run_child(const std::vector<int>& descriptors) {
     close_inherited();
     int open = 0;
     for (const int fd : descriptors) open += ::fcntl(fd, F_GETFD) >= 0 ? 1 : 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peers that are silent, talk nonsense, leave, or come in crowds.
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
+#include <array>
 #include <ostream>
 
 #include "raw_peer.hpp"
@@ -21,6 +23,30 @@ ConnectOptions plain() {
 }
 
 mpa::StartupFrame request() { return {.kind = mpa::FrameKind::kRequest}; }
+
+mpa::StartupFrame asking_for_rtr() {
+  static const auto word = [] {
+    std::array<std::byte, mpa::kEnhancedWordSize> out{};
+    bytes::store_be(out.data(), mpa::encode({.peer_to_peer = true, .rtr_write = true}));
+    return out;
+  }();
+  return {.kind = mpa::FrameKind::kRequest, .enhanced = true, .revision = 2, .private_data = word};
+}
+
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t limit) {
+    REQUIRE_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit low{.rlim_cur = limit, .rlim_max = before_.rlim_max};
+    REQUIRE_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  }
+  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 }  // namespace
 
@@ -102,6 +128,18 @@ TEST_CASE("who connects and says nothing is closed after the time allowed [MPA-9
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 
+TEST_CASE("who agrees on an RTR and withholds it is reset after the time allowed [MPA-102]") {
+  ListenOptions options;
+  options.connection.startup.timeout = 20ms;
+  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup(asking_for_rtr());
+  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+  const auto failed = expect(*pair.b.cm, Type::kConnectFailed);
+  CHECK_EQ(failed.error, make_error_code(Errc::kTimedOut));
+  CHECK(peer.wait_for_end());
+}
+
 TEST_CASE("a request whose peer has gone is an error to accept, not an event") {
   Pair pair;
   auto peer = RawPeer::connect(pair.listener->local().port);
@@ -115,12 +153,18 @@ TEST_CASE("a request whose peer has gone is an error to accept, not an event") {
   pair.connect();
 }
 
-TEST_CASE("no more requests are pending than the device allows [SCTP-4]") {
+TEST_CASE(
+    "no more set-ups are pending than the device allows: who has not asked goes [SCTP-4] [SEC-2]") {
   Pair pair(1 << 12, {.max_pending_connects = 2});
+  auto silent = RawPeer::connect(pair.listener->local().port);
   auto first = RawPeer::connect(pair.listener->local().port);
-  auto second = RawPeer::connect(pair.listener->local().port);
-  second.send_startup(request());
+  first.send_startup(request());
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  auto second = RawPeer::connect(pair.listener->local().port);
+  CHECK(silent.wait_for_end());
+  second.send_startup(request());
+  auto undecided = expect(*pair.b.cm, Type::kConnectRequest);
+  // Both wait for the program now, and nobody goes for a newcomer.
   auto third = RawPeer::connect(pair.listener->local().port);
   third.wait_for_end();
   // One is decided, and there is room again.
@@ -129,6 +173,76 @@ TEST_CASE("no more requests are pending than the device allows [SCTP-4]") {
   auto fourth = RawPeer::connect(pair.listener->local().port);
   fourth.send_startup(request());
   expect(*pair.b.cm, Type::kConnectRequest);
+}
+
+TEST_CASE("who withholds an RTR gives way to a newcomer, and the program hears of it [SCTP-4]") {
+  Pair pair(1 << 12, {.max_pending_per_source = 1});
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  peer.send_startup(asking_for_rtr());
+  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+  auto newcomer = RawPeer::connect(pair.listener->local().port);
+  CHECK(peer.wait_for_end());
+  expect(*pair.b.cm, Type::kConnectFailed);
+  newcomer.send_startup(request());
+  expect(*pair.b.cm, Type::kConnectRequest);
+}
+
+TEST_CASE(
+    "one host that renews a thousand silent connections keeps nobody out [SCTP-4] [SEC-1] "
+    "[SEC-21]") {
+  constexpr std::size_t kSilent = 1000;
+  constexpr int kHonest = 48;
+  Pair pair;
+  const auto port = pair.listener->local().port;
+  std::vector<RawPeer> silent;
+  for (std::size_t i = 0; i < kSilent; ++i) silent.push_back(RawPeer::connect(port));
+  for (int i = 0; i < kHonest; ++i) {
+    // The same host, which is the hardest: all are of one share.
+    for (auto& peer : silent) {
+      if (peer.has_ended()) peer = RawPeer::connect(port);
+    }
+    auto honest = RawPeer::connect(port);
+    honest.send_startup(request());
+    auto event = expect(*pair.b.cm, Type::kConnectRequest);
+    CHECK_EQ(event.peer, honest.own_address());
+    CHECK_FALSE(event.request->reject());
+    honest.receive(20);
+  }
+}
+
+TEST_CASE("set-ups leave a reserve of descriptors to the program [SCTP-4]") {
+  constexpr rlim_t kLimit = 400;  // of which a quarter is reserved
+  Pair pair;
+  const DescriptorLimit limit(kLimit);
+  std::vector<RawPeer> silent;  // Two ends of each are in this process.
+  for (rlim_t i = 0; i < kLimit / 2 - 10; ++i) {
+    silent.push_back(RawPeer::connect(pair.listener->local().port));
+  }
+  pair.connect();
+}
+
+TEST_CASE(
+    "peers that ask and leave fill the queue of a program that sleeps up to its backlog [SEC-21]") {
+  ListenOptions options;
+  options.backlog = 3;
+  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  std::vector<RawPeer> peers;
+  for (int i = 0; i < 3; ++i) {
+    peers.push_back(RawPeer::connect(pair.listener->local().port));
+    peers.back().send_startup(request());
+    while (pair.b.cm->count([](const CmEvent&) { return true; }) <= std::size_t(i)) {
+      std::this_thread::yield();
+    }
+  }
+  peers.clear();
+  for (int i = 0; i < 20; ++i) {
+    auto late = RawPeer::connect(pair.listener->local().port);
+    late.send_startup(request());
+    CHECK(late.wait_for_end());
+  }
+  for (int i = 0; i < 3; ++i) expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_FALSE(pair.b.cm->poll().has_value());
+  pair.connect();
 }
 
 TEST_CASE("a rejecting end closes when its peer does, or after its time") {

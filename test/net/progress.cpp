@@ -64,6 +64,21 @@ TEST_CASE("a target whose program has stopped polling is served by the worker") 
 }
 
 TEST_CASE(
+    "a target that placed large Writes as it polled, and stays away, is served by the worker") {
+  Pair pair(1 << 17);
+  pair.connect();
+  for (int i = 0; i < 20; ++i) {
+    for (int j = 0; j < 32; ++j) {
+      REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 1 << 16, pair.b.remote(0)));
+      poll_empty(pair.b, 2);
+      pair.a.expect_success();
+    }
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
+    pair.a.expect_success();
+  }
+}
+
+TEST_CASE(
     "a target whose program slept often and briefly, and stays away, is served by the worker") {
   Pair pair;
   pair.connect();

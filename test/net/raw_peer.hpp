@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer without manners: plain blocking TCP sockets that send what a test likes.
+// A peer that keeps to no protocol: plain blocking TCP sockets that send what a test likes.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -70,12 +70,20 @@ class RawPeer {
     out.insert(out.end(), rest.begin(), rest.end());
     return out;
   }
+  /// The other side has closed or reset, and nothing is left to read. Does not wait.
+  bool has_ended() const {
+    std::byte octet{};
+    const auto n = ::recv(socket_.get(), &octet, 1, MSG_DONTWAIT | MSG_PEEK);
+    return n == 0 || (n < 0 && errno != EAGAIN);
+  }
+  Address own_address() const { return local_address(socket_.get()); }
   Address address() const { return peer_address(socket_.get()); }
   void reset() {
     reset_on_close(socket_.get());
     socket_.reset();
   }
   void close() { socket_.reset(); }
+  UniqueFd release() { return std::move(socket_); }
 
  private:
   UniqueFd socket_;

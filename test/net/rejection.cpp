@@ -10,8 +10,8 @@
 #include <string_view>
 #include <variant>
 
+#include "iwarp/net/socket_ops.hpp"
 #include "raw_peer.hpp"
-#include "socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;       // NOLINT
@@ -22,7 +22,7 @@ namespace {
 using Type = CmEvent::Type;
 using verbs::Errc;
 
-constexpr int kPatienceMs = 60'000;
+constexpr int kTimeoutMs = 60'000;
 
 void say(const UniqueFd& socket, std::string_view text) {
   REQUIRE_EQ(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL),
@@ -30,11 +30,11 @@ void say(const UniqueFd& socket, std::string_view text) {
 }
 
 /// As many octets as that, from a socket that does not wait.
-std::string hear(const UniqueFd& socket, std::size_t size) {
+std::string receive(const UniqueFd& socket, std::size_t size) {
   std::string out(size, '\0');
   for (std::size_t done = 0; done < size;) {
     pollfd wait{socket.get(), POLLIN, 0};
-    REQUIRE_EQ(::poll(&wait, 1, kPatienceMs), 1);
+    REQUIRE_EQ(::poll(&wait, 1, kTimeoutMs), 1);
     const auto n = ::recv(socket.get(), out.data() + done, size - done, MSG_DONTWAIT);
     REQUIRE(n > 0);
     done += static_cast<std::size_t>(n);
@@ -99,13 +99,13 @@ TEST_CASE("who is rejected can go on over TCP, and loses no octet behind the Rep
     REQUIRE(event.socket);
     REQUIRE(event.read_ahead.size() <= behind);
     auto got = event.read_ahead;
-    const auto rest = octets(hear(event.socket, behind - got.size()));
+    const auto rest = octets(receive(event.socket, behind - got.size()));
     got.insert(got.end(), rest.begin(), rest.end());
     CHECK_EQ(got, more);
     say(event.socket, "so be it");
     CHECK_EQ(peer.receive(8), octets("so be it"));
     peer.send(octets("fine"));
-    CHECK_EQ(hear(event.socket, 4), "fine");
+    CHECK_EQ(receive(event.socket, 4), "fine");
     event.socket.reset();
     CHECK_FALSE(peer.wait_for_end());
     pair.connect();  // the queue pair is free
@@ -129,7 +129,7 @@ TEST_CASE("who rejects can keep TCP and go on there [MPA-86]") {
   say(socket, "in words");
   CHECK_EQ(peer.receive(8), octets("in words"));
   peer.send(octets("heard"));
-  CHECK_EQ(hear(socket, 5), "heard");
+  CHECK_EQ(receive(socket, 5), "heard");
   socket.reset();
   CHECK_FALSE(peer.wait_for_end());
 }
@@ -163,9 +163,9 @@ TEST_CASE("a program's own connection comes back from a rejection, and can try M
     active = std::move(rejected.socket);
     REQUIRE(active);
     say(active, "now?");
-    CHECK_EQ(hear(passive, 4), "now?");
+    CHECK_EQ(receive(passive, 4), "now?");
     say(passive, "now");
-    CHECK_EQ(hear(active, 3), "now");
+    CHECK_EQ(receive(active, 3), "now");
   }
   REQUIRE_FALSE(ask().request->accept(*pair.b.qp));
   expect(*pair.a.cm, Type::kEstablished);

@@ -8,8 +8,8 @@
 #include <ostream>
 #include <thread>
 
+#include "iwarp/net/socket_ops.hpp"
 #include "raw_peer.hpp"
-#include "socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -43,7 +43,7 @@ class Refusing {
   SocketOps ops_ = kernel_socket_ops();
 };
 
-ConnectOptions patient(std::chrono::milliseconds time = kLimit) {
+ConnectOptions with_time(std::chrono::milliseconds time = kLimit) {
   ConnectOptions options;
   options.retry_refused_for = time;
   return options;
@@ -59,13 +59,13 @@ TEST_CASE("a peer that refuses is asked again for as long as the program says") 
   Pair pair;
   {
     const Refusing refusing(5);
-    pair.connect(patient());
+    pair.connect(with_time());
   }
   CHECK_EQ(refused, 5);
   pair.a.qp = pair.a.make_qp();
   pair.b.qp = pair.b.make_qp();
   const Refusing refusing(INT_MAX);
-  pair.start(patient(30ms));
+  pair.start(with_time(30ms));
   CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error,
            make_error_code(Errc::kConnectionRefused));
 }
@@ -82,7 +82,7 @@ TEST_CASE("a listener that makes room for another one on its port costs its peer
   Pair pair;
   auto former = std::make_unique<RawListener>();
   const auto at = former->address();
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, at, patient(), *pair.a.cm));
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, at, with_time(), *pair.a.cm));
   auto peer = former->accept();
   CHECK_EQ(revision(peer), 2);
   // What connects from now on is reset with the listener, or refused.
@@ -98,7 +98,7 @@ TEST_CASE("a listener that makes room for another one on its port costs its peer
 TEST_CASE("a peer that says nothing for so long is asked in the plainest way then [EMPA-50]") {
   RawListener server;
   Pair pair;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), patient(1ms), *pair.a.cm));
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(1ms), *pair.a.cm));
   for (;;) {
     auto peer = server.accept();
     if (revision(peer) != 1) continue;  // which closes it
@@ -111,14 +111,14 @@ TEST_CASE("a peer that says nothing for so long is asked in the plainest way the
 TEST_CASE("who has begun to answer, or says no, is not asked again") {
   RawListener server;
   Pair pair;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), patient(), *pair.a.cm));
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(), *pair.a.cm));
   {
     auto peer = server.accept();
     peer.receive_request();
     peer.send(octets("M"));
   }
   CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, make_error_code(Errc::kConnectionReset));
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), patient(), *pair.a.cm));
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(), *pair.a.cm));
   auto peer = server.accept();
   peer.receive_request();
   peer.send_startup({.kind = mpa::FrameKind::kReply, .rejected = true});
@@ -129,7 +129,7 @@ TEST_CASE("each try comes from the port that the program wants") {
   RawListener server;
   Pair pair;
   const auto socket = must(bind_tcp({"127.0.0.1", 0}));
-  auto options = patient();
+  auto options = with_time();
   options.local = socket.local();
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
   for (const bool reset : {true, true, false, true}) {
@@ -143,7 +143,7 @@ TEST_CASE("each try comes from the port that the program wants") {
 TEST_CASE("a queue pair can go while its connection waits for the next try") {
   const Refusing refusing(INT_MAX);
   Pair pair;
-  pair.start(patient());
+  pair.start(with_time());
   while (refused < 3) std::this_thread::yield();
   pair.a.qp.reset();
   CHECK_FALSE(pair.a.cm->poll().has_value());

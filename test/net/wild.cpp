@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers as they are met outside: old ones, some that close without a word, one that must not be
+// Peers as there are elsewhere: old ones, some that close without a word, one that must not be
 // spoken to at once. What is tried next, and what the program is told.
 #include <doctest/doctest.h>
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <limits>
 #include <system_error>
+#include <thread>
 
 #include "descriptors.hpp"
 
@@ -55,8 +56,9 @@ bool EventFd::wait(std::chrono::milliseconds timeout) const {
     pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
     const int n = ::poll(&waiting, 1, static_cast<int>(left.count()));
     if (n > 0) return true;
-    if (n == 0 && !forever && Clock::now() - begin >= timeout) return false;
-    if (n < 0 && errno != EINTR) return false;
+    if (!forever && Clock::now() - begin >= timeout) return false;
+    // There is no memory, for now.
+    if (n < 0 && errno != EINTR) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

@@ -2,13 +2,14 @@
 // The connection manager's common parts: events about a connection, and the words for failures.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "driven_connection.hpp"
 #include "iwarp/net/connection_manager.hpp"
+#include "setups.hpp"
 
 namespace iwarp::net {
 
@@ -28,22 +29,6 @@ class Claims {
   ~Claims() = default;
 };
 
-/// One unit of `counter` while it lives.
-class PendingMark {
- public:
-  explicit PendingMark(std::atomic<std::size_t>& counter) : counter_(&counter) { ++counter; }
-  PendingMark(PendingMark&& o) noexcept : counter_(std::exchange(o.counter_, nullptr)) {}
-  PendingMark& operator=(PendingMark&&) = delete;
-  ~PendingMark() { release(); }
-  void release() {
-    if (counter_ != nullptr) --*counter_;
-    counter_ = nullptr;
-  }
-
- private:
-  std::atomic<std::size_t>* counter_;
-};
-
 /// The active side. `retry`, when set, is asked whether it connects again instead of giving up.
 /// `private_octets`: of the Request, a reason for some peers to close.
 class InitiatorClient final : public ConnectionClient {
@@ -59,31 +44,52 @@ class InitiatorClient final : public ConnectionClient {
   void send_to(CmChannel& channel) override { channel_ = &channel; }
 
  private:
+  CmEvent describe_end(DrivenConnection& connection, const verbs::Connection& core,
+                       const verbs::ConnectionEvent& event) const;
+
   Claims& claims_;
   CmChannel* channel_;
   Retry retry_;
   const std::size_t private_octets_;
+  bool established_ = false;                  ///< and told
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell the end; none: that is told
 };
 
-/// The passive side. The request goes out on `channel`; undecided it counts as pending.
+/// The passive side. The request goes out on `channel`; it is pending until it is established,
+/// and reset when `backlog` others that came to its port wait there already.
 class ResponderClient final : public ConnectionClient {
  public:
-  ResponderClient(Claims& claims, CmChannel& channel, PendingMark pending)
-      : claims_(claims), channel_(&channel), pending_(std::move(pending)) {}
+  using Refused = std::function<void(const Address&, const std::string&)>;
+  ResponderClient(Claims& claims, CmChannel& channel, std::size_t backlog, Refused refused,
+                  Setups::Mark pending)
+      : claims_(claims),
+        channel_(&channel),
+        backlog_(backlog),
+        refused_(std::move(refused)),
+        pending_(std::move(pending)) {}
   void happened(DrivenConnection& connection, const verbs::Connection& core,
                 const verbs::ConnectionEvent& event) override;
   void send_to(CmChannel& channel) override { channel_ = &channel; }
+  void awaits_rtr() override { pending_.accepted(); }
 
  private:
+  void request(DrivenConnection& connection, const mpa::Startup& startup);
+  bool has_room(std::uint16_t port);
+  void tell_refusal(const DrivenConnection& connection, const mpa::Failure& failure) const;
+
   Claims& claims_;
   CmChannel* channel_;
-  PendingMark pending_;
+  const std::size_t backlog_;
+  const Refused refused_;
+  Setups::Mark pending_;
+  bool established_ = false;                  ///< and told
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell the end; none: that is told
 };
 
 /// The event kConnectFailed for a failed MPA startup.
 CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure);
 /// The event kConnectFailed for a system error while connecting.
-CmEvent connect_failed(const std::string& what, const std::error_code& error);
+CmEvent connect_failed(std::string_view what, const std::error_code& error);
 /// The verbs code for an error of the operating system.
 std::error_code to_errc(const std::error_code& error);
 

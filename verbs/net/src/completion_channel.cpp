@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "cq_feed.hpp"
@@ -116,9 +117,13 @@ void CompletionChannel::remove_feed(const CqFeed* feed) {
   std::erase_if(sleeper_->feeds, [feed](const auto& other) { return other.get() == feed; });
 }
 
+std::optional<verbs::CompletionQueue*> CompletionChannel::look() {
+  if (const auto out = Channel::poll()) return out;
+  return sleeper_->watched != 0 ? sleeper_->serve(true) : std::nullopt;
+}
+
 std::optional<verbs::CompletionQueue*> CompletionChannel::poll() {
-  auto out = Channel::poll();
-  if (!out && sleeper_->watched != 0) out = sleeper_->serve(true);
+  const auto out = look();
   if (out) sleeper_->taken();
   return out;
 }
@@ -129,7 +134,8 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::wait(Milliseconds time
   while (true) {
     const auto out = await(end);
     if (out) return *out;
-    if (out.error() != std::errc::interrupted) return std::nullopt;
+    if (out.error() == std::errc::timed_out) return std::nullopt;
+    if (out.error() != std::errc::interrupted) std::this_thread::sleep_for(Milliseconds(1));
   }
 }
 
@@ -140,7 +146,9 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_
 // An error: timed_out, or what poll(2) said.
 std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
     std::optional<Clock::time_point> end) {
-  if (const auto out = poll()) return *out;
+  // Who finds it at once may sleep elsewhere, on the descriptor among others, and come for what it
+  // promised: such a one would not come back from here if all it had promised were octets.
+  if (const auto out = look()) return *out;
   while (true) {
     pollfd waiting{.fd = fd(), .events = POLLIN, .revents = 0};
     const int n = ::poll(&waiting, 1, until(end));

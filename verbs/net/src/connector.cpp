@@ -8,7 +8,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <cerrno>
 
-#include "socket_ops.hpp"
+#include "iwarp/net/socket_ops.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -51,16 +51,27 @@ Connector::Connector(Claims& claims, Registry& registry, Worker& worker, verbs::
       channel_(channel),
       retry_until_(Clock::now() + options_.retry_refused_for),
       pause_(kFirstPause),
-      resolver_(worker.context()),
       timer_(worker.context()),
       readiness_(worker.context()) {}
 
+// One step, unless it is over. What there is no memory for ends it.
+template <typename Step>
+void Connector::attempt(Step step) {
+  const std::lock_guard lock(mutex_);
+  if (over_) return;
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    if (!over_) fail("connect", std::make_error_code(std::errc::not_enough_memory));
+  }
+}
+
 void Connector::start() {
   worker_.post([self = shared_from_this()] {
-    const std::lock_guard lock(self->mutex_);
-    if (self->over_) return;
-    self->limit_time();
-    self->resolve();
+    self->attempt([&] {
+      self->limit_time();
+      self->resolve();
+    });
   });
 }
 
@@ -75,14 +86,14 @@ void Connector::at(Clock::time_point when, std::function<void()> then) {
   // One that had run out before it was cancelled does not know of that.
   timer_.async_wait([self = shared_from_this(), then = std::move(then),
                      wait = ++wait_](const boost::system::error_code& cancelled) {
-    const std::lock_guard lock(self->mutex_);
-    if (!cancelled && !self->over_ && wait == self->wait_) then();
+    self->attempt([&] {
+      if (!cancelled && wait == self->wait_) then();
+    });
   });
 }
 
 void Connector::adopt(UniqueFd socket) {
-  const std::lock_guard lock(mutex_);
-  begin_mpa(std::move(socket));
+  attempt([&] { begin_mpa(std::move(socket)); });
 }
 
 void Connector::cancel() {
@@ -99,21 +110,32 @@ void Connector::resolve() {
     next_address({});
     return;
   }
-  resolver_.async_resolve(to_.host, std::to_string(to_.port), Tcp::resolver::numeric_service,
-                          [self = shared_from_this()](const boost::system::error_code& error,
-                                                      const Tcp::resolver::results_type& results) {
-                            const std::lock_guard lock(self->mutex_);
-                            if (self->over_) return;
-                            if (error) {
-                              self->fail(fmt::format("unknown host {}", self->to_.host),
-                                         to_std(error));
-                              return;
-                            }
-                            for (const auto& entry : results) {
-                              self->addresses_.push_back(to_socket_address(entry.endpoint()));
-                            }
-                            self->next_address({});
-                          });
+  try {
+    lookup_.emplace(to_.host);
+  } catch (const std::system_error& error) {
+    return fail(fmt::format("cannot look up {}", to_.host), error.code());
+  }
+  boost::system::error_code failed;
+  readiness_.assign(lookup_->fd(), failed);
+  if (failed) return fail(fmt::format("cannot look up {}", to_.host), to_std(failed));
+  readiness_.async_wait(asio::posix::stream_descriptor::wait_read,
+                        [self = shared_from_this()](const boost::system::error_code& cancelled) {
+                          if (cancelled) return;
+                          self->attempt([&] { self->resolved(); });
+                        });
+}
+
+void Connector::resolved() {
+  const auto found = lookup_->result();
+  readiness_.release();
+  lookup_.reset();
+  if (!found) return fail(fmt::format("unknown host {}", to_.host), found.error());
+  for (const auto& host : *found) {
+    boost::system::error_code not_numeric;
+    const auto address = asio::ip::make_address(host, not_numeric);
+    if (!not_numeric) addresses_.push_back(to_socket_address({address, to_.port}));
+  }
+  next_address({});
 }
 
 void Connector::next_address(std::error_code before) {
@@ -155,13 +177,14 @@ void Connector::try_address(const SocketAddress& address) {
   }
   readiness_.async_wait(asio::posix::stream_descriptor::wait_write,
                         [self = shared_from_this()](const boost::system::error_code& cancelled) {
-                          const std::lock_guard lock(self->mutex_);
-                          if (cancelled || self->over_) return;
-                          if (const auto error = pending_error(self->socket_.get())) {
-                            self->next_address(error);
-                          } else {
-                            self->connected();
-                          }
+                          if (cancelled) return;
+                          self->attempt([&] {
+                            if (const auto error = pending_error(self->socket_.get())) {
+                              self->next_address(error);
+                            } else {
+                              self->connected();
+                            }
+                          });
                         });
 }
 
@@ -185,6 +208,14 @@ void Connector::connected() {
 void Connector::begin_mpa(UniqueFd socket) {
   const Address local = local_address(socket.get());
   const Address peer = peer_address(socket.get());
+  std::unique_ptr<Carrier> carrier;
+  if (options_.carrier != nullptr) {
+    carrier = options_.carrier->make(CarrierSocket(socket.get()), to_.host);
+    if (carrier == nullptr) {
+      return fail(fmt::format("connect to {}", to_string(to_)),
+                  std::make_error_code(std::errc::not_enough_memory));
+    }
+  }
   InitiatorClient::Retry retry;
   // A socket that was handed to us cannot be made anew.
   if (!addresses_.empty()) {
@@ -199,9 +230,17 @@ void Connector::begin_mpa(UniqueFd socket) {
                               .qp = &qp_,
                               .options = options_.connection,
                               .tap = options_.tap ? options_.tap(local, peer, true) : nullptr,
-                              .client = std::move(client)});
+                              .client = std::move(client),
+                              .carrier = std::move(carrier)});
   connection_ = connection;
-  if (!claims_.attach(qp_, connection)) {
+  bool attached = false;
+  try {
+    attached = claims_.attach(qp_, connection);
+  } catch (...) {
+    connection->end();
+    throw;
+  }
+  if (!attached) {
     connection->end();
     return;
   }
@@ -216,11 +255,11 @@ bool Connector::failed(const mpa::Failure& failure) {
                      options_.connection.startup.revision >= 2;
   if (!again && !plain) return false;
   worker_.post([self = shared_from_this(), again] {
-    const std::lock_guard lock(self->mutex_);
-    if (self->over_) return;
-    // It may still hold the port that the next one comes from.
-    if (const auto connection = self->connection_.lock()) connection->sync();
-    again ? self->pause() : self->retry_plain();
+    self->attempt([&] {
+      // It may still hold the port that the next one comes from.
+      if (const auto connection = self->connection_.lock()) connection->sync();
+      again ? self->pause() : self->retry_plain();
+    });
   });
   return true;
 }
@@ -251,23 +290,31 @@ void Connector::pause() {
   pause_ = std::min<Clock::duration>(2 * pause_, kLongestPause);
 }
 
-void Connector::fail(const std::string& what, const std::error_code& error) {
+void Connector::fail(std::string_view what, const std::error_code& error) {
   over_ = true;
   stop_waiting();
-  auto event = connect_failed(what, error);
+  CountedSetup(registry_.setups_as(mpa::Role::kInitiator)).failed(SetupFailure::kUnreachable);
+  CmEvent& event = end_.front();
+  try {
+    event = connect_failed(what, error);
+    if (next_ != 0) event.peer = to_address(addresses_[next_ - 1]);
+  } catch (const std::bad_alloc&) {
+    event.type = CmEvent::Type::kConnectFailed;
+    event.error = to_errc(error);
+  }
   event.qp = &qp_;
   event.qp_num = qp_.num();
-  if (next_ != 0) event.peer = to_address(addresses_[next_ - 1]);
   claims_.release(qp_);
-  channel_.push(std::move(event));
+  channel_.push_made(end_);
 }
 
 void Connector::stop_waiting() {
-  resolver_.cancel();
   timer_.cancel();
   ++wait_;
   if (readiness_.is_open()) readiness_.release();
-  if (over_) socket_.reset();
+  if (!over_) return;
+  lookup_.reset();
+  socket_.reset();
 }
 
 }  // namespace iwarp::net

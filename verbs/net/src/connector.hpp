@@ -6,7 +6,6 @@
 // the worker's blocked signals.
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -14,10 +13,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cm.hpp"
+#include "iwarp/net/name_lookup.hpp"
 #include "sockets.hpp"
 #include "worker.hpp"
 
@@ -36,11 +38,13 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   void cancel();
 
  private:
-  using Tcp = asio::ip::tcp;
   using Clock = std::chrono::steady_clock;
+  template <typename Step>
+  void attempt(Step step);
   void limit_time();
   void at(Clock::time_point when, std::function<void()> then);
   void resolve();
+  void resolved();
   void next_address(std::error_code before);
   void try_address(const SocketAddress& address);
   std::error_code prepare(sa_family_t family);
@@ -50,7 +54,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   void retry_plain();
   bool pause_before_retry(const std::error_code& refusal);
   void pause();
-  void fail(const std::string& what, const std::error_code& error);
+  void fail(std::string_view what, const std::error_code& error);
   void stop_waiting();
 
   Claims& claims_;
@@ -69,10 +73,11 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   Clock::duration pause_;
   UniqueFd socket_;
   std::weak_ptr<DrivenConnection> connection_;  ///< the last one
-  Tcp::resolver resolver_;
+  std::optional<NameLookup> lookup_;
   asio::steady_timer timer_;  ///< limits the time, or ends a pause
   std::uint64_t wait_ = 0;    ///< the wait for it that counts
   asio::posix::stream_descriptor readiness_;
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell a failure
 };
 
 }  // namespace iwarp::net

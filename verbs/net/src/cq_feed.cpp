@@ -3,8 +3,9 @@
 #include "cq_feed.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "driven_connection.hpp"
+#include "driven.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -12,12 +13,13 @@ namespace {
 // A poll that may be the only one looks at each connection, one system call each; with more the
 // workers are cheaper.
 constexpr std::size_t kMostPolled = 8;
-// So many empty polls within the window mean a consumer that waits by polling.
+// So many polls within the window mean a consumer that waits by polling. Between two of them it may
+// post, and one may place, some large messages.
 constexpr unsigned kOften = 16;
 constexpr unsigned kPollsPerLook = 8;
-constexpr auto kWindow = std::chrono::microseconds(200);
-// Once the workers sleep: a pause of this length ends it, at the next look. The two together bound
-// how long a peer waits for us then.
+constexpr auto kWindow = std::chrono::milliseconds(2);
+// Once the workers sleep: a pause of this length ends it, when a look finds that nobody has polled
+// since the look before. How far apart those are bounds how long a peer waits for us then.
 constexpr auto kPause = std::chrono::microseconds(500);
 // Who sleeps on the sockets longer than this is rarely woken, and by the workers as well.
 constexpr auto kLongSleep = std::chrono::milliseconds(10);
@@ -27,6 +29,8 @@ constexpr unsigned kSparePolls = 2;
 // The looks themselves take time from who polls, so they become rare while the polling goes on.
 constexpr auto kFirstInterval = std::chrono::milliseconds(1);
 constexpr auto kLastInterval = std::chrono::milliseconds(4);
+// Those that have ended are forgotten at once while there are not more.
+constexpr std::size_t kFew = 16;
 
 }  // namespace
 
@@ -75,9 +79,9 @@ bool CqFeed::polled_often() {
   const auto now = Clock::now();
   last_look_ = now;
   if (armed_.load(std::memory_order_relaxed)) return false;
+  if (mode_.load(std::memory_order_relaxed) != DriveMode::kWorker) return true;
   if (now - window_ > kWindow) {
-    // A poll that finds much to do takes longer than the window.
-    polls_ = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker ? kOften : 1;
+    polls_ = 1;
     window_ = now;
   }
   return polls_ >= kOften;
@@ -128,9 +132,16 @@ bool CqFeed::serve_ready(bool slept) {
   return came;
 }
 
-void CqFeed::add(std::shared_ptr<DrivenConnection> connection) {
+void CqFeed::add(std::shared_ptr<Driven> connection) {
   const std::lock_guard lock(mutex_);
-  forget_ended();
+  // Each is looked at a few times only, however many there are.
+  if (connections_.size() >= forget_at_ || connections_.size() < kFew) {
+    forget_ended();
+    forget_at_ = 2 * connections_.size();
+  }
+  if (connections_.size() == connections_.capacity()) {
+    connections_.reserve(std::max(kFew, 2 * connections_.size()));
+  }
   if (set_ != nullptr) connection->join(set_);
   // It is driven as the others are.
   switch (mode_.load(std::memory_order_relaxed)) {
@@ -161,6 +172,8 @@ bool CqFeed::has_set() {
     set_ = std::make_shared<SocketSet>();
   } catch (const std::system_error&) {
     return false;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
   for (const auto& connection : connections_) connection->join(set_);
   return true;
@@ -176,6 +189,7 @@ void CqFeed::begin(DriveMode mode) {
     }
   }
   interval_ = kFirstInterval;
+  polls_seen_ = 0;
   was_unserved_ = false;
   if (!watched) watch();
 }
@@ -190,8 +204,10 @@ void CqFeed::let_go() {
 
 void CqFeed::watch() {
   timer_.expires_after(interval_);
-  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-    if (!cancelled) self->tick();
+  insist([this] {
+    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+      if (!cancelled) self->tick();
+    });
   });
 }
 
@@ -207,7 +223,13 @@ void CqFeed::tick() {
 
 bool CqFeed::is_overdue(Clock::duration idle) {
   interval_ = std::min<Clock::duration>(2 * interval_, kLastInterval);
-  if (!is_slept_on()) return idle > kPause;
+  const bool polled = std::exchange(polls_seen_, polls_) != polls_;
+  if (!is_slept_on()) {
+    if (idle <= kPause) return false;
+    // Polls that have much to do, or that others displace, come to a look rarely.
+    interval_ = kFirstInterval;
+    return !polled;
+  }
   // Sleep and work without a look cannot be told apart, but for sockets that are left as they are.
   std::array<SocketSet::Ready, SocketSet::kMost> storage;
   const bool is_unserved = idle > kPause && !set_->ready(storage).empty();

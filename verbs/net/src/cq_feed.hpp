@@ -19,7 +19,7 @@
 
 namespace iwarp::net {
 
-class DrivenConnection;
+class Driven;
 
 /// The descriptor on which a program sleeps, as far as a feed knows it.
 class SleepDescriptor {
@@ -53,7 +53,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
 
   /// The queue has called its consumer: it is no longer armed.
   void notified() { armed_.store(false, std::memory_order_relaxed); }
-  void add(std::shared_ptr<DrivenConnection> connection);
+  void add(std::shared_ptr<Driven> connection);
   /// The queue is going away.
   void stop();
 
@@ -74,7 +74,8 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
 
   verbs::CompletionQueue* queue_ = nullptr;
   std::mutex mutex_;  ///< before the lock of a connection, which is only tried under it
-  std::vector<std::shared_ptr<DrivenConnection>> connections_;
+  std::vector<std::shared_ptr<Driven>> connections_;
+  std::size_t forget_at_ = 0;       ///< so many of them: look who has ended
   std::shared_ptr<SocketSet> set_;  ///< with their sockets, from its first use on
   std::atomic<DriveMode> mode_{DriveMode::kWorker};
   SleepDescriptor* sleeper_ = nullptr;  ///< kSleeper: who
@@ -82,6 +83,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   Clock::time_point window_;
   Clock::time_point last_look_;  ///< of a poll or of who slept
   unsigned polls_ = 0;
+  unsigned polls_seen_ = 0;   ///< of these, at the last tick()
   unsigned spare_polls_ = 0;  ///< empty ones that are only made before he sleeps
   bool was_unserved_ = false;
   asio::steady_timer timer_;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DrivenConnection has while its socket is open.
+// What a DrivenConnection has while its socket is open, and how it is used from outside of a turn.
 #pragma once
 
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <array>
+#include <new>
 
 #include "driven_connection.hpp"
 
@@ -17,6 +18,7 @@ struct DrivenConnection::Active {
         close_timeout(setup.options.close_timeout),
         tap(std::move(setup.tap)),
         client(std::move(setup.client)),
+        carrier(std::move(setup.carrier)),
         core(setup.role, setup.qp, driver, setup.options, tap.get()),
         readiness(worker.context()),
         timer(worker.context()) {}
@@ -25,6 +27,7 @@ struct DrivenConnection::Active {
   const verbs::Duration close_timeout;
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
+  const std::unique_ptr<Carrier> carrier;  ///< null: bare TCP
   verbs::Connection core;
 
   /// Registered with the worker's reactor when that drives. Does not own the descriptor.
@@ -55,5 +58,21 @@ struct DrivenConnection::Active {
   std::uint64_t wakeups = 0;
   std::uint64_t wait_calls = 0;  ///< asked by a poller; the worker's waits are its wake-ups
 };
+
+// Under the lock, unless it is at its end already; then drives. False: there was no memory, and the
+// connection is lost.
+template <typename Function>
+bool DrivenConnection::locked(Function function) {
+  lock_.lock();
+  bool whole = true;
+  try {
+    if (active_ != nullptr) function(*active_);
+  } catch (const std::bad_alloc&) {
+    whole = false;
+    give_up();
+  }
+  run(false, kTransmit);
+  return whole;
+}
 
 }  // namespace iwarp::net

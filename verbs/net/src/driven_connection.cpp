@@ -19,8 +19,8 @@ namespace {
 
 // A thread of the application does not drive for others longer than this; then the worker does.
 constexpr int kCallerRounds = 8;
-
-std::error_code error(verbs::Errc code) { return make_error_code(code); }
+// Who ends a connection sleeps no longer than this before it looks whether it has waited enough.
+constexpr std::chrono::milliseconds kQuestionLook(5);
 
 // Of what the holder of the lock alone writes. Mostly it is so already, and a store that others
 // have to see in order is not cheap.
@@ -37,7 +37,9 @@ DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, 
       peer_(peer_address(setup.socket.get())),
       watched_(setup.socket.get(), *this),
       gathered_(setup.options.gather_delay),
-      qp_(setup.qp) {}
+      qp_(setup.qp),
+      is_outgoing_(setup.role == mpa::Role::kInitiator),
+      setup_(registry.setups_as(setup.role)) {}
 
 DrivenConnection::~DrivenConnection() = default;
 
@@ -46,70 +48,6 @@ std::shared_ptr<DrivenConnection> DrivenConnection::make(Registry& registry, Wor
   auto self = std::make_shared<DrivenConnection>(Private{}, registry, worker, setup);
   self->active_ = std::make_unique<Active>(worker, std::move(setup), *self);
   return self;
-}
-
-// Set-up ------------------------------------------------------------------------------------------
-
-bool DrivenConnection::start(bytes::View private_data) {
-  lock_.lock();
-  bool ok = false;
-  if (active_ != nullptr) {
-    active_->core.set_emss(effective_mss(active_->socket.get()));
-    ok = active_->core.connect(private_data, mpa::Clock::now());
-  }
-  run(false, kTransmit);
-  return ok;
-}
-
-void DrivenConnection::listen() {
-  lock_.lock();
-  if (active_ != nullptr) {
-    active_->core.set_emss(effective_mss(active_->socket.get()));
-    active_->core.listen(mpa::Clock::now());
-  }
-  run(false, kTransmit);
-}
-
-std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View private_data,
-                                         std::uint16_t ird, std::uint16_t ord) {
-  lock_.lock();
-  std::error_code out;
-  if (active_ == nullptr || active_->core.startup().state() != mpa::StartupState::kAwaitDecision) {
-    out = error(verbs::Errc::kConnectionReset);
-  } else {
-    qp_ = &qp;  // before its events come
-    if (!active_->core.accept(qp, private_data, ird, ord, mpa::Clock::now())) {
-      qp_ = nullptr;
-      out = error(verbs::Errc::kPrivateDataTooLong);
-    }
-  }
-  run(false, kTransmit);
-  return out;
-}
-
-std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* keep) {
-  lock_.lock();
-  std::error_code out;
-  if (active_ == nullptr || active_->core.startup().state() != mpa::StartupState::kAwaitDecision) {
-    out = error(verbs::Errc::kConnectionReset);
-  } else if (!active_->core.reject(private_data, mpa::Clock::now())) {
-    out = error(verbs::Errc::kPrivateDataTooLong);
-  } else if (keep != nullptr) {
-    transmit();
-    *keep = leave();
-    const bool lost = active_->end_of_stream;
-    if (!*keep) out = error(lost ? verbs::Errc::kConnectionReset : verbs::Errc::kBusy);
-  }
-  run(false, kTransmit);
-  return out;
-}
-
-UniqueFd DrivenConnection::leave() {
-  Active& a = *active_;
-  if (a.end_of_stream || !a.core.transmit_plan(1, mpa::Clock::now()).empty()) return {};
-  if (a.readiness.is_open()) a.readiness.release();
-  watched_.close();
-  return std::move(a.socket);
 }
 
 bool DrivenConnection::posted(verbs::Doorbell doorbell) {
@@ -144,33 +82,53 @@ void DrivenConnection::resume_soon() {
   worker_.post([self = shared()] { self->kick(kResume, true); });
 }
 
+void DrivenConnection::break_pins(verbs::Stag stag) {
+  worker_.post([self = shared(), stag] { self->registry_.break_pins(stag); });
+}
+
+void DrivenConnection::withdraw(const verbs::Region& region) {
+  locked([&](Active& a) { a.core.withdraw(region, mpa::Clock::now()); });
+}
+
 void DrivenConnection::revoke(const verbs::Region& region) {
-  lock_.lock();
-  if (active_ != nullptr) active_->core.revoke(region, mpa::Clock::now());
-  run(false, kTransmit);
+  locked([&](Active& a) { a.core.revoke(region, mpa::Clock::now()); });
 }
 
 void DrivenConnection::end() {
-  lock_.lock();
-  if (active_ != nullptr) {
-    active_->client.reset();
-    const bool whole = active_->core.at_rest();
-    active_->core.abort(mpa::Clock::now());
+  locked([this](Active& a) {
+    a.client.reset();
+    setup_.blame(SetupFailure::kAbandoned);
+    // What has come is answered, as it would be in front of a FIN.
+    while (a.core.at_rest() && !a.end_of_stream) {
+      receive();
+      transmit();
+      if (!a.core.awaits_ack_request(mpa::Clock::now())) break;
+      await_octets(a.socket.get(), kQuestionLook);
+    }
+    const bool whole = a.core.at_rest();
+    a.core.abort(mpa::Clock::now());
     finish(whole ? Close::kLingering : Close::kReset);
-  }
-  run(false, kTransmit);
+  });
 }
 
 void DrivenConnection::end_if_unasked() {
-  lock_.lock();
-  const auto state =
-      active_ != nullptr ? active_->core.startup().state() : mpa::StartupState::kFailed;
-  if (state == mpa::StartupState::kIdle || state == mpa::StartupState::kAwaitRequest) {
-    active_->client.reset();
-    active_->core.abort(mpa::Clock::now());
+  locked([this](Active& a) {
+    const auto state = a.core.startup().state();
+    if (state != mpa::StartupState::kIdle && state != mpa::StartupState::kAwaitRequest) return;
+    a.client.reset();
+    setup_.blame(SetupFailure::kAbandoned);
+    a.core.abort(mpa::Clock::now());
     finish(Close::kReset);
-  }
-  run(false, kTransmit);
+  });
+}
+
+void DrivenConnection::end_if_unproven() {
+  locked([this](Active& a) {
+    if (!a.core.awaits_peer()) return;
+    setup_.blame(SetupFailure::kGaveWay);
+    a.core.abort(mpa::Clock::now());
+    finish(Close::kReset);
+  });
 }
 
 void DrivenConnection::sync() {
@@ -184,13 +142,6 @@ void DrivenConnection::send_events_to(CmChannel& channel) {
   run(false, kTransmit);
 }
 
-verbs::Counters DrivenConnection::counters() {
-  lock_.lock();
-  const auto out = active_ != nullptr ? count() : final_;
-  run(false, kTransmit);
-  return out;
-}
-
 // Driving -----------------------------------------------------------------------------------------
 
 void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
@@ -202,7 +153,12 @@ void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
 void DrivenConnection::run(bool by_worker, std::uint32_t own) {
   for (int round = 0;; ++round) {
     const auto work = lock_.take() | std::exchange(own, 0U);
-    const auto left = active_ != nullptr ? drive(work) : 0;
+    std::uint32_t left = 0;
+    try {
+      if (active_ != nullptr) left = drive(work);
+    } catch (const std::bad_alloc&) {
+      give_up();
+    }
     // Who polls comes back soon, and the socket wakes who sleeps on it.
     if (left != 0 && !by_worker && mode() != DriveMode::kWorker) {
       lock_.leave_with(left);
@@ -219,6 +175,20 @@ void DrivenConnection::run(bool by_worker, std::uint32_t own) {
   }
 }
 
+// There was no memory somewhere in a turn, and nobody knows how far it came: the connection is
+// lost, as far as that is not said already.
+void DrivenConnection::give_up() noexcept {
+  if (active_ == nullptr) return;
+  insist([this] {
+    using Type = verbs::ConnectionEvent::Type;
+    active_->end_of_stream = true;
+    active_->core.lost(mpa::Clock::now());
+    tell({.type = setup_.is_established() ? Type::kDisconnected : Type::kFailed,
+          .failure = mpa::Failure{.fault = mpa::kLocalCatastrophic}});
+  });
+  insist([this] { finish(Close::kReset); });
+}
+
 bool DrivenConnection::serve(bool readable, bool room, std::uint32_t slept) {
   const auto before = arrivals_.load(std::memory_order_relaxed);
   // A let_go() of another queue, or one that was overtaken, leaves the worker in charge.
@@ -228,7 +198,13 @@ bool DrivenConnection::serve(bool readable, bool room, std::uint32_t slept) {
 }
 
 void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
-  if (!watched_.join(std::move(set))) unwatched_.store(true, std::memory_order_relaxed);
+  bool joined = false;
+  try {
+    joined = watched_.join(std::move(set));
+  } catch (const std::bad_alloc&) {
+    joined = false;
+  }
+  if (!joined) unwatched_.store(true, std::memory_order_relaxed);
 }
 
 void DrivenConnection::hand_over() {
@@ -244,6 +220,8 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
   if ((work & kTimer) != 0) {
     active_->timer_at.reset();
     const auto due = core.timeout();
+    const auto answer = core.answer_due();
+    if (answer && now >= *answer) core.note_peer_seen(now - silent_for(active_->socket.get()));
     if (due && now >= *due) core.handle_timeout(now);
     if (active_->linger_until && now >= *active_->linger_until) core.abort(now);
   }
@@ -253,17 +231,17 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
   if ((work & kAbort) != 0) core.abort(now);
 }
 
-// After the octets moved: tells what happened, does what the connection wishes, arms what has to
-// wake it again.
+// After the octets moved: tells what happened, does what the connection wants of the socket, arms
+// what has to wake it again.
 void DrivenConnection::finish_turn() {
   do {
     while (tell_events()) transmit();
-    obey();
+    do_socket_action();
   } while (active_ != nullptr && (lift_hold() || !arm()));
 }
 
 // True: the stream was held, and goes on.
-bool DrivenConnection::lift_hold() {
+inline bool DrivenConnection::lift_hold() {
   auto& core = active_->core;
   const auto held = [&] { return !active_->end_of_stream && !core.takes_octets(); };
   if (!held()) {
@@ -276,30 +254,35 @@ bool DrivenConnection::lift_hold() {
   return !held();
 }
 
-bool DrivenConnection::tell_events() {
+inline bool DrivenConnection::tell_events() {
+  using Type = verbs::ConnectionEvent::Type;
   bool any = false;
   while (const auto event = active_->core.event()) {
     any = true;
-    if (event->type == verbs::ConnectionEvent::Type::kEstablished) {
+    if (event->type == Type::kMemoryGone) {
+      registry_.memory_gone(*this, event->address);
+      continue;
+    }
+    if (event->type == Type::kEstablished) {
       active_->core.set_emss(effective_mss(active_->socket.get()));
     }
-    if (active_->client != nullptr) active_->client->happened(*this, active_->core, *event);
+    tell(*event);
   }
   return any;
 }
 
-void DrivenConnection::obey() {
+void DrivenConnection::do_socket_action() {
   Active& a = *active_;
-  switch (a.core.wish()) {
-    case verbs::Wish::kNone:
+  switch (a.core.socket_action()) {
+    case verbs::SocketAction::kNone:
       break;
-    case verbs::Wish::kShutdownSend:
+    case verbs::SocketAction::kShutdownSend:
       a.shutdown_wanted = true;
       break;
-    case verbs::Wish::kClose:  // The one stream is over, so TCP is. [DDP-10]
+    case verbs::SocketAction::kClose:  // The one stream is over, so TCP is. [DDP-10]
       finish(Close::kPlain);
       return;
-    case verbs::Wish::kReset:
+    case verbs::SocketAction::kReset:
       finish(Close::kReset);
       return;
   }
@@ -312,6 +295,7 @@ void DrivenConnection::obey() {
   }
   if (!a.shutdown_wanted || a.write_blocked) return;
   if (!a.core.transmit_plan(1, mpa::Clock::now()).empty()) return;
+  if (a.carrier != nullptr && !close_carrier()) return;
   a.shutdown_wanted = false;
   a.fin_sent = true;
   ::shutdown(a.socket.get(), SHUT_WR);  // [MPA-107] [RDMAP-88]
@@ -321,10 +305,10 @@ void DrivenConnection::obey() {
 void DrivenConnection::finish(Close how) {
   Active& a = *active_;
   // What is left to say is said first: nobody hears of this connection again.
-  while (const auto event = a.core.event()) {
-    if (a.client != nullptr) a.client->happened(*this, a.core, *event);
-  }
+  tell_events();
+  setup_.failed(SetupFailure::kAbandoned);
   final_ = count();
+  final_incidents_ = a.core.incidents();
   const bool reset = how == Close::kReset;
   if (reset) reset_on_close(a.socket.get());
   if (a.tap != nullptr && a.socket && (reset || !a.fin_sent)) {
@@ -333,23 +317,20 @@ void DrivenConnection::finish(Close how) {
   if (a.readiness.is_open()) a.readiness.release();  // ends the waits; the descriptor is ours
   watched_.close();
   a.timer.cancel();
-  if (how == Close::kLingering && !a.end_of_stream) {
-    LingeringClose::start(worker_, std::move(a.socket), a.close_timeout);
+  try {
+    if (a.carrier != nullptr) {
+      leave_carrier(how);
+    } else if (how == Close::kLingering && !a.end_of_stream) {
+      LingeringClose::start(worker_, std::move(a.socket), a.close_timeout, {});
+    }
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+    // Then it is closed at once, and TCP may have to forget what it holds.
   }
   active_.reset();
   held_.store(false);
   is_plain_.store(false);
   ended_.store(true, std::memory_order_release);
   registry_.ended(*this);
-}
-
-verbs::Counters DrivenConnection::count() const {
-  auto out = active_->core.counters();
-  out.send_calls = active_->send_calls;
-  out.receive_calls = active_->receive_calls;
-  out.wakeups = active_->wakeups;
-  out.wait_calls = active_->wakeups + active_->wait_calls;
-  return out;
 }
 
 // Waiting -----------------------------------------------------------------------------------------
@@ -375,9 +356,10 @@ bool DrivenConnection::arm() {
 }
 
 // What sets that have the socket wait for; what it cannot tell is left to the worker.
-void DrivenConnection::update_watched() {
+inline void DrivenConnection::update_watched() {
   Active& a = *active_;
-  const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed);
+  const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&
+                     (a.carrier == nullptr || !has_unread_input());
   change(is_plain_, plain);
   change(is_blocked_, a.write_blocked);
   if (mode() == DriveMode::kSleeper && !plain) change_mode(DriveCause::kNotReadable);
@@ -406,7 +388,7 @@ void DrivenConnection::watch_held() {
 
 // A timer that will be early is left alone, and set anew when it is over: a deadline is moved, or
 // falls away, far more often than it is reached.
-void DrivenConnection::arm_timer() {
+inline void DrivenConnection::arm_timer() {
   Active& a = *active_;
   auto at = a.core.timeout();
   if (a.linger_until) at = at ? std::min(*at, *a.linger_until) : *a.linger_until;

@@ -19,10 +19,13 @@
 
 #include "drive_lock.hpp"
 #include "drive_mode.hpp"
+#include "driven.hpp"
 #include "gathered_posts.hpp"
+#include "iwarp/net/carrier.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/net/unique_fd.hpp"
 #include "iwarp/verbs/connection.hpp"
+#include "setup_tally.hpp"
 #include "socket_set.hpp"
 #include "worker.hpp"
 
@@ -35,6 +38,12 @@ class Registry {
  public:
   /// Under the connection's lock, once, with its final counts. The socket is closed.
   virtual void ended(DrivenConnection& connection) = 0;
+  /// Without locks: what is invalid is withdrawn from the peers of all connections.
+  virtual void break_pins(verbs::Stag stag) = 0;
+  /// Where set-ups are counted. Any time.
+  virtual SetupTally& setups_as(mpa::Role role) = 0;
+  /// Under the connection's lock: it ends because memory of the program is not there any more.
+  virtual void memory_gone(const DrivenConnection& connection, const std::byte* address) = 0;
 
  protected:
   ~Registry() = default;
@@ -44,13 +53,17 @@ class Registry {
 class ConnectionClient {
  public:
   virtual ~ConnectionClient() = default;
+  /// Throws std::bad_alloc where there is no memory to tell it, but not for an end: that is told
+  /// once, and what comes behind it is not.
   virtual void happened(DrivenConnection& connection, const verbs::Connection& core,
                         const verbs::ConnectionEvent& event) = 0;
   /// What happens from now on is told there.
   virtual void send_to(CmChannel& channel) = 0;
+  /// Responder: the program has accepted, and an RTR is to come.
+  virtual void awaits_rtr() {}
 };
 
-class DrivenConnection final : public verbs::QpDriver {
+class DrivenConnection final : public verbs::QpDriver, public Driven {
   struct Private {};
 
  public:
@@ -61,6 +74,7 @@ class DrivenConnection final : public verbs::QpDriver {
     verbs::ConnectionOptions options;
     std::unique_ptr<verbs::WireTap> tap;
     std::unique_ptr<ConnectionClient> client;
+    std::unique_ptr<Carrier> carrier;  ///< null: bare TCP
   };
   DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup);
   ~DrivenConnection() override;
@@ -76,6 +90,8 @@ class DrivenConnection final : public verbs::QpDriver {
   void listen();
   std::error_code accept(verbs::QueuePair& qp, bytes::View private_data, std::uint16_t ird,
                          std::uint16_t ord);
+  /// The Request is undecided, and the socket open at both ends, as the kernel knows it now.
+  bool peer_waits();
   /// `keep`, unless null, becomes the socket, as leave() says.
   std::error_code reject(bytes::View private_data, UniqueFd* keep = nullptr);
 
@@ -83,40 +99,29 @@ class DrivenConnection final : public verbs::QpDriver {
   bool posted(verbs::Doorbell doorbell) override;
   void receive_posted() override;
   void resume_soon() override;
+  void break_pins(verbs::Stag stag) override;
   void disconnect() override { kick(kDisconnect); }
   void terminate() override { kick(kTerminate); }
   void abort() override { kick(kAbort); }
 
-  // For the feeds of its completion queues. The poll of an empty queue:
-  /// Receives and sends what is possible now. `frequent`: and so do polls to come, so the worker is
-  /// not woken until let_go().
-  void poll(bool frequent) {
+  // Driven: for the feeds of its completion queues.
+  void poll(bool frequent) override {
     kick(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
   }
-  /// The same, by who knows what the socket is ready for. True: octets came.
-  bool polled(bool readable, bool room) { return serve(readable, room, 0); }
-  // Consumers that sleep on the socket:
-  /// The worker is not woken until let_go().
-  void sleep_on() { kick(kSleptOn); }
-  /// As polled(), by who was woken.
-  bool ready(bool readable, bool room) { return serve(readable, room, kSlept); }
-  /// Nobody comes any more: the worker takes over.
-  void let_go() { kick(kLetGo | kPoll); }
-  /// The set tells when the socket is ready, as long as is_plain() is true.
-  void join(std::shared_ptr<SocketSet> set);
-  void leave(const SocketSet* set) { watched_.leave(set); }
-  /// The socket is read, and nothing else is to be waited for but room to write.
-  bool is_plain() const {
+  bool polled(bool readable, bool room) override { return serve(readable, room, 0); }
+  void sleep_on() override { kick(kSleptOn); }
+  bool ready(bool readable, bool room) override { return serve(readable, room, kSlept); }
+  void let_go() override { kick(kLetGo | kPoll); }
+  void join(std::shared_ptr<SocketSet> set) override;
+  void leave(const SocketSet* set) override { watched_.leave(set); }
+  bool is_plain() const override {
     return is_plain_.load(std::memory_order_acquire) && !unwatched_.load(std::memory_order_relaxed);
   }
-  /// The socket buffer is full.
-  bool is_blocked() const { return is_blocked_.load(std::memory_order_relaxed); }
-
-  // Posts that wait to leave together.
-  /// The program polls, or is about to sleep.
-  void flush_posts() {
+  bool is_blocked() const override { return is_blocked_.load(std::memory_order_relaxed); }
+  void flush_posts() override {
     if (gathered_.any()) kick(kTransmit);
   }
+
   const GatheredPosts& gathered() const { return gathered_; }
   // For GatherTimer: true if any have waited since the last call.
   bool flush_late_posts(GatheredPosts::Clock::time_point now);
@@ -125,16 +130,24 @@ class DrivenConnection final : public verbs::QpDriver {
 
   /// The region is invalid: returns when no octet of it can be touched here.
   void revoke(const verbs::Region& region);
+  /// The same for what the peer does with it.
+  void withdraw(const verbs::Region& region);
   /// Ends what is left of it; nobody is told. Returns when nobody drives it any more. What was
   /// given to TCP still arrives if it can be whole messages; else the connection is reset.
   void end();
   /// As end(), unless its Request has been understood.
   void end_if_unasked();
+  /// Resets it if it is its peer's turn in the set-up; whoever was told of it is told.
+  void end_if_unproven();
   /// Lets everybody who drives it finish first.
   void sync();
   void send_events_to(CmChannel& channel);
 
-  bool ended() const { return ended_.load(std::memory_order_acquire); }
+  /// Those of its counters() that are final count, too. nullopt: not established.
+  std::optional<ConnectionStatistics> statistics();
+  /// Ends a set-up; under the lock.
+  void refuse(SetupFailure why);
+
   verbs::Counters counters();
   const Address& local() const { return local_; }
   const Address& peer() const { return peer_; }
@@ -142,9 +155,14 @@ class DrivenConnection final : public verbs::QpDriver {
   // Under the lock, for Registry and ConnectionClient.
   verbs::QueuePair* qp() const { return qp_; }
   const verbs::Counters& final_counters() const { return final_; }
+  const verbs::Incidents& final_incidents() const { return final_incidents_; }
   /// After a rejection: the socket, which is used no more here. None: TCP has not taken everything
-  /// that was to be said before, or is lost.
+  /// that was to be said before, or is lost; or there is a carrier.
   UniqueFd leave();
+  /// Null: bare TCP.
+  const Carrier* carrier() const;
+  /// Why the carrier could not be set up. Null: it was, or there is none.
+  const CarrierFailure* carrier_failure() const;
 
  private:
   enum Work : std::uint32_t {
@@ -166,22 +184,34 @@ class DrivenConnection final : public verbs::QpDriver {
     kSlept = 1 << 15,    ///< whoever comes has slept on the socket
   };
   struct Active;  ///< what exists while the socket is open
+  enum class Close : std::uint8_t {
+    kPlain,
+    kLingering,  ///< the peer may not be done
+    kReset,
+  };
 
   void kick(std::uint32_t work, bool by_worker = false);
   void run(bool by_worker, std::uint32_t own);
+  template <typename Function>
+  bool locked(Function function);
+  void give_up() noexcept;
   void hand_over();
   std::uint32_t drive(std::uint32_t work);
   void control(std::uint32_t work, verbs::TimePoint now);
   bool receive();
   bool take(ssize_t n, std::size_t asked);
   bool finds_nothing();
+  bool flush_carrier();
+  bool close_carrier();
+  void leave_carrier(Close how);
   void await_same();
   bool transmit();
   void socket_failed();
   void finish_turn();
   bool tell_events();
-  void obey();
+  void do_socket_action();
   bool lift_hold();
+  bool has_unread_input() const;
   bool arm();
   void arm_timer();
   bool serve(bool readable, bool room, std::uint32_t slept);
@@ -191,13 +221,9 @@ class DrivenConnection final : public verbs::QpDriver {
   void update_watched();
   void wait_for(bool write);
   void watch_held();
-  enum class Close : std::uint8_t {
-    kPlain,
-    kLingering,  ///< the peer may not be done
-    kReset,
-  };
   void finish(Close how);
   verbs::Counters count() const;
+  void tell(const verbs::ConnectionEvent& event);
 
   Registry& registry_;
   Worker& worker_;
@@ -205,7 +231,6 @@ class DrivenConnection final : public verbs::QpDriver {
   const Address peer_;
   DriveLock lock_;
   std::atomic<bool> handed_over_{false};
-  std::atomic<bool> ended_{false};
   // Written by the holder of lock_ alone.
   std::atomic<DriveMode> mode_{DriveMode::kWorker};
   std::atomic<bool> is_plain_{false};
@@ -218,7 +243,10 @@ class DrivenConnection final : public verbs::QpDriver {
   std::atomic<bool> in_gather_timer_{false};
   verbs::QueuePair* qp_;
   std::unique_ptr<Active> active_;
+  const bool is_outgoing_;
+  CountedSetup setup_;
   verbs::Counters final_;
+  verbs::Incidents final_incidents_;
 };
 
 }  // namespace iwarp::net

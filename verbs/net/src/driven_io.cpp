@@ -9,7 +9,7 @@
 
 #include "driven_active.hpp"
 #include "driven_connection.hpp"
-#include "socket_ops.hpp"
+#include "iwarp/net/socket_ops.hpp"
 #include "sockets.hpp"
 
 namespace iwarp::net {
@@ -35,6 +35,19 @@ std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>&
   return {octets, count};
 }
 
+// The two calls.
+ssize_t send_plan(Carrier* carrier, int socket, const msghdr& plan) {
+  if (carrier != nullptr) [[unlikely]]
+    return carrier->send({plan.msg_iov, plan.msg_iovlen});
+  return socket_ops().send(socket, &plan, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t receive_plan(Carrier* carrier, int socket, msghdr& plan) {
+  if (carrier != nullptr) [[unlikely]]
+    return carrier->receive({plan.msg_iov, plan.msg_iovlen});
+  return socket_ops().receive(socket, &plan, MSG_DONTWAIT);
+}
+
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 
 }  // namespace
@@ -46,7 +59,7 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   if (work == kPoll && a.awaited.is_valid && finds_nothing()) return 0;
   a.awaited.is_valid = false;
   const bool only_polls = (work & ~(kPoll | kPolled)) == 0 && mode() == DriveMode::kPoller &&
-                          !a.write_blocked && !a.turn_over && !held_.load();
+                          !a.write_blocked && !a.turn_over && !held_.load() && a.carrier == nullptr;
   if ((work & kReadable) != 0) a.reading = false;
   if ((work & kWritable) != 0) a.writing = false;
   // Once both ends have sent FIN the wait would be over each time, and there is an end in sight.
@@ -61,6 +74,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   }
   change_mode(work);
   constexpr std::uint32_t kControl = kTimer | kResume | kDisconnect | kTerminate | kAbort;
+  // What has come is in front of our FIN, and answered there.
+  if ((work & kDisconnect) != 0) receive();
   if ((work & kControl) != 0) control(work, mpa::Clock::now());
   // A held stream is not read, and so would not notice.
   if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
@@ -74,7 +89,9 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   a.turn_over = transmit();
   if (a.turn_over) left |= kTransmit;
   finish_turn();
-  return active_ != nullptr ? left : 0;
+  if (active_ == nullptr) return 0;
+  if (a.carrier != nullptr && has_unread_input()) left |= kReceive;
+  return left;
 }
 
 // The next poll may ask for the same again.
@@ -113,7 +130,7 @@ bool DrivenConnection::receive() {
     message.msg_iov = pieces.data();
     message.msg_iovlen = count;
     ++a.receive_calls;
-    if (!take(socket_ops().receive(a.socket.get(), &message, MSG_DONTWAIT), octets)) return false;
+    if (!take(receive_plan(a.carrier.get(), a.socket.get(), message), octets)) return false;
   }
   return false;
 }
@@ -123,6 +140,10 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   Active& a = *active_;
   if (n < 0) {
     if (errno == EINTR) return true;
+    if (errno == EFAULT) {
+      a.core.receive_faulted(mpa::Clock::now());
+      return true;  // What is there is read, and dropped.
+    }
     if (!would_block(errno)) socket_failed();
     return false;
   }
@@ -142,7 +163,9 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
 bool DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
+  Carrier* const carrier = a.carrier.get();
   gathered_.leave();  // also where the socket is full: they go when there is room
+  if (carrier != nullptr && !flush_carrier()) return false;
   for (std::size_t done = 0; !a.write_blocked && a.core.may_have_output();) {
     const auto now = mpa::Clock::now();
     const auto plan = a.core.transmit_plan(kPieces, now);
@@ -153,8 +176,12 @@ bool DrivenConnection::transmit() {
     message.msg_iov = pieces.data();
     message.msg_iovlen = count;
     ++a.send_calls;
-    const auto n = socket_ops().send(a.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const auto n = send_plan(carrier, a.socket.get(), message);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EFAULT) {
+      a.core.send_faulted(now);
+      continue;
+    }
     if (n < 0) {
       if (would_block(errno)) {
         a.write_blocked = true;
@@ -166,11 +193,16 @@ bool DrivenConnection::transmit() {
       }
       return false;
     }
+    if (n == 0) {  // The carrier waits for the peer.
+      a.write_blocked = carrier->holds_output();
+      return false;
+    }
     const auto size = static_cast<std::size_t>(n);
     gathered_.left(now);
     a.core.transmitted(size, now);
     done += size;
     if (size < octets) a.write_blocked = true;  // What the socket buffer had room for.
+    if (carrier != nullptr && carrier->holds_output()) a.write_blocked = true;
     if (++a.sends_since_emss == kEmssInterval) {
       a.sends_since_emss = 0;
       a.core.set_emss(effective_mss(a.socket.get()));  // [MPA-49]

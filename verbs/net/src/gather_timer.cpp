@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
 #include "driven_connection.hpp"
@@ -20,14 +19,14 @@ constexpr auto kLongestPause = std::chrono::microseconds(50);
 
 void GatherTimer::add(std::shared_ptr<DrivenConnection> connection) {
   const std::lock_guard lock(mutex_);
-  entries_.push_back({.connection = std::move(connection)});
+  insist([&] { entries_.push_back({.connection = connection}); });
   if (std::exchange(running_, true)) return;
   worker_.post([this] { tick(); });
 }
 
 // In the worker.
 void GatherTimer::tick() {
-  std::vector<Entry> entries;
+  std::list<Entry> entries;
   {
     const std::lock_guard lock(mutex_);
     entries.swap(entries_);
@@ -44,12 +43,14 @@ void GatherTimer::tick() {
     return false;
   });
   const std::lock_guard lock(mutex_);
-  std::ranges::move(entries, std::back_inserter(entries_));
+  entries_.splice(entries_.end(), entries);
   running_ = !entries_.empty();
   if (!running_) return;
   timer_.expires_at(std::min(next, now + kLongestPause));
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) tick();
+  insist([this] {
+    timer_.async_wait([this](const boost::system::error_code& cancelled) {
+      if (!cancelled) tick();
+    });
   });
 }
 

@@ -5,9 +5,9 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <list>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "worker.hpp"
 
@@ -21,7 +21,7 @@ class GatherTimer {
 
   explicit GatherTimer(Worker& worker) : worker_(worker), timer_(worker.context()) {}
 
-  /// The connection has posts that wait, and is not among those looked at.
+  /// The connection has posts that wait, and is not among those looked at. Waits for memory.
   void add(std::shared_ptr<DrivenConnection> connection);
 
  private:
@@ -35,7 +35,7 @@ class GatherTimer {
   Worker& worker_;
   asio::steady_timer timer_;
   std::mutex mutex_;  ///< of what follows; the last
-  std::vector<Entry> entries_;
+  std::list<Entry> entries_;
   bool running_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatheredPosts: the doorbells of one connection that are held back, so that small requests posted
+// GatheredPosts: the doorbells of one connection that are held back, so that requests posted
 // one at a time leave together. See rfc-notes/decisions/0021.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half close, read, drop, close.
+// Send what is left, half close, read, drop, close.
 #include "lingering_close.hpp"
 
 #include <sys/socket.h>
@@ -25,15 +25,26 @@ bool drop_what_came(int fd) {
 
 }  // namespace
 
-void LingeringClose::start(Worker& worker, UniqueFd socket, mpa::Duration limit) {
-  ::shutdown(socket.get(), SHUT_WR);
-  if (!drop_what_came(socket.get())) return;
-  auto self = std::make_shared<LingeringClose>(Private{}, worker, std::move(socket));
+void LingeringClose::start(Worker& worker, UniqueFd socket, mpa::Duration limit,
+                           std::vector<std::byte> rest) {
+  if (rest.empty()) ::shutdown(socket.get(), SHUT_WR);
+  if (!drop_what_came(socket.get()) && rest.empty()) return;
+  auto self =
+      std::make_shared<LingeringClose>(Private{}, worker, std::move(socket), std::move(rest));
   worker.post([self, limit] { self->begin(limit); });
 }
 
-LingeringClose::LingeringClose(Private, Worker& worker, UniqueFd socket)
-    : socket_(std::move(socket)), readiness_(worker.context()), timer_(worker.context()) {}
+void LingeringClose::finish(UniqueFd socket) {
+  ::shutdown(socket.get(), SHUT_WR);
+  drop_what_came(socket.get());
+}
+
+LingeringClose::LingeringClose(Private, Worker& worker, UniqueFd socket,
+                               std::vector<std::byte> rest)
+    : socket_(std::move(socket)),
+      rest_(std::move(rest)),
+      readiness_(worker.context()),
+      timer_(worker.context()) {}
 
 // Nobody waits for it any more, or the device ends.
 LingeringClose::~LingeringClose() {
@@ -49,7 +60,22 @@ void LingeringClose::begin(mpa::Duration limit) {
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
     if (!cancelled) self->readiness_.cancel();
   });
-  wait();
+  rest_.empty() ? wait() : send_rest();
+}
+
+void LingeringClose::send_rest() {
+  const auto n = ::send(socket_.get(), rest_.data(), rest_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const bool lost = n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+  if (n > 0) rest_.erase(rest_.begin(), rest_.begin() + n);
+  if (lost || rest_.empty()) {
+    ::shutdown(socket_.get(), SHUT_WR);
+    wait();
+    return;
+  }
+  readiness_.async_wait(asio::posix::stream_descriptor::wait_write,
+                        [self = shared_from_this()](const boost::system::error_code& cancelled) {
+                          if (!cancelled) self->send_rest();
+                        });
 }
 
 void LingeringClose::wait() {

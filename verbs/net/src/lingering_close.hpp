@@ -7,7 +7,9 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "iwarp/mpa/startup.hpp"
 #include "iwarp/net/unique_fd.hpp"
@@ -21,15 +23,21 @@ class LingeringClose final : public std::enable_shared_from_this<LingeringClose>
  public:
   /// Sends the FIN and returns; the worker does the rest, and closes when `limit` is over or it
   /// ends itself.
-  static void start(Worker& worker, UniqueFd socket, mpa::Duration limit);
-  LingeringClose(Private, Worker& worker, UniqueFd socket);
+  /// `rest` goes before the FIN.
+  static void start(Worker& worker, UniqueFd socket, mpa::Duration limit,
+                    std::vector<std::byte> rest);
+  /// Without waiting: the FIN, and what has come is dropped.
+  static void finish(UniqueFd socket);
+  LingeringClose(Private, Worker& worker, UniqueFd socket, std::vector<std::byte> rest);
   ~LingeringClose();
 
  private:
   void begin(mpa::Duration limit);
+  void send_rest();
   void wait();
 
   UniqueFd socket_;
+  std::vector<std::byte> rest_;
   asio::posix::stream_descriptor readiness_;
   asio::steady_timer timer_;
 };

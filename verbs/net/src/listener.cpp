@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "socket_ops.hpp"
+#include "iwarp/net/socket_ops.hpp"
 #include "sockets.hpp"
 
 namespace iwarp::net {
@@ -22,17 +22,17 @@ bool out_of_resources(int code) {
 
 }  // namespace
 
-Acceptor::Acceptor(Responders& responders, Worker& worker, UniqueFd socket, ListenOptions options,
+Acceptor::Acceptor(Responders& responders, Worker& worker, ListenOptions options,
                    CmChannel& channel)
     : responders_(responders),
       options_(std::move(options)),
       channel_(channel),
-      socket_(std::move(socket)),
       readiness_(worker.context()),
       timer_(worker.context()) {}
 
-void Acceptor::start() {
+void Acceptor::start(UniqueFd socket) {
   const std::lock_guard lock(mutex_);
+  socket_ = std::move(socket);
   wait();
 }
 
@@ -54,17 +54,19 @@ void Acceptor::close() {
 void Acceptor::wait() {
   if (!readiness_.is_open()) {
     boost::system::error_code failed;
-    readiness_.assign(socket_.get(), failed);
+    insist([&] { readiness_.assign(socket_.get(), failed); });
     if (failed) {
       pause();
       return;
     }
   }
-  readiness_.async_wait(asio::posix::stream_descriptor::wait_read,
-                        [self = shared_from_this()](const boost::system::error_code& cancelled) {
-                          const std::lock_guard lock(self->mutex_);
-                          if (!cancelled && !self->closed_) self->accept_all();
-                        });
+  insist([this] {
+    readiness_.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [self = shared_from_this()](const boost::system::error_code& cancelled) {
+                            const std::lock_guard lock(self->mutex_);
+                            if (!cancelled && !self->closed_) self->accept_all();
+                          });
+  });
 }
 
 void Acceptor::accept_all() {
@@ -72,10 +74,15 @@ void Acceptor::accept_all() {
     UniqueFd socket(
         socket_ops().accept(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket) {
-      take(std::move(socket));
+      try {
+        take(std::move(socket));
+      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+        // The socket is closed by then, which the peer sees.
+      }
       continue;
     }
     if (out_of_resources(errno)) {
+      insist([this] { responders_.make_room(); });
       pause();
       return;
     }
@@ -87,9 +94,11 @@ void Acceptor::accept_all() {
 
 void Acceptor::pause() {
   timer_.expires_after(kRetryPause);
-  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-    const std::lock_guard lock(self->mutex_);
-    if (!cancelled && !self->closed_) self->wait();
+  insist([this] {
+    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+      const std::lock_guard lock(self->mutex_);
+      if (!cancelled && !self->closed_) self->wait();
+    });
   });
 }
 
@@ -102,9 +111,9 @@ void Acceptor::take(UniqueFd socket) {
     });
     tidy_at_ = std::max(kTidyFrom, 2 * made_.size());
   }
-  if (auto connection = responders_.respond(std::move(socket), options_, channel_)) {
-    made_.push_back(connection);
-  }
+  made_.emplace_back();
+  auto& made = made_.back();
+  made = responders_.respond(std::move(socket), options_, channel_);
 }
 
 }  // namespace iwarp::net

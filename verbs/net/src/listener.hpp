@@ -19,9 +19,11 @@ namespace iwarp::net {
 /// Makes responders; shared by listeners and adopted sockets.
 class Responders {
  public:
-  /// Starts MPA. nullptr: too many requests are pending; the socket was reset.
+  /// Starts MPA. nullptr: there is no room for one more set-up; the socket was reset.
   virtual std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const ListenOptions& options,
                                                     CmChannel& channel) = 0;
+  /// Out of descriptors, so accepting pauses: a set-up may give way.
+  virtual void make_room() = 0;
 
  protected:
   ~Responders() = default;
@@ -29,9 +31,9 @@ class Responders {
 
 class Acceptor final : public std::enable_shared_from_this<Acceptor> {
  public:
-  Acceptor(Responders& responders, Worker& worker, UniqueFd socket, ListenOptions options,
-           CmChannel& channel);
-  void start();
+  Acceptor(Responders& responders, Worker& worker, ListenOptions options, CmChannel& channel);
+  /// Once. Waits for memory.
+  void start(UniqueFd socket);
   /// When this returns, no request comes from here any more. Requests delivered stay.
   void close();
 
@@ -55,10 +57,11 @@ class Acceptor final : public std::enable_shared_from_this<Acceptor> {
 
 class TcpListener final : public Listener {
  public:
-  TcpListener(std::shared_ptr<Acceptor> acceptor, Address local)
-      : acceptor_(std::move(acceptor)), local_(std::move(local)) {}
-  // NOLINTNEXTLINE(bugprone-exception-escape): only for want of memory, and then nothing helps.
-  ~TcpListener() override { acceptor_->close(); }
+  explicit TcpListener(Address local) : local_(std::move(local)) {}
+  ~TcpListener() override {
+    if (acceptor_ != nullptr) acceptor_->close();
+  }
+  void owns(std::shared_ptr<Acceptor> acceptor) { acceptor_ = std::move(acceptor); }
   const Address& local() const override { return local_; }
 
  private:

@@ -8,7 +8,8 @@
 namespace iwarp::net {
 
 /// True when every octet lies in a mapping that is readable and, with `writable`, writable. Touches
-/// no memory. What the program unmaps or protects later is not noticed.
+/// no memory. What the program unmaps or protects later is noticed when it is touched, see
+/// fault_handler.hpp.
 bool is_mapped(std::span<const std::byte> octets, bool writable);
 
 }  // namespace iwarp::net

@@ -2,26 +2,27 @@
 // The Rnic itself: opening, closing, the registry of connections, counters.
 #include "iwarp/net/rnic.hpp"
 
+#include <fmt/format.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
+#include <boost/system/system_error.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 
+#include "random.hpp"
 #include "rnic_impl.hpp"
 
 namespace iwarp::net {
-namespace {
 
-// Unpredictable for peers: an STag is what keeps them out. [RDMAP-114] [SEC-10]
+// An STag is what keeps peers out. [RDMAP-114] [SEC-10]
 std::uint32_t random_word() {
   std::uint32_t word = 0;
   const int ok = RAND_bytes(reinterpret_cast<unsigned char*>(&word), sizeof word);
-  if (ok != 1) std::abort();  // Guessable STags would be worse.
+  if (ok != 1) std::abort();
   return word;
 }
-
-}  // namespace
 
 Expected<std::unique_ptr<Rnic>> Rnic::open(const RnicOptions& options) {
   if (options.workers == 0) return std::unexpected(make_error_code(verbs::Errc::kInvalidArgument));
@@ -29,6 +30,8 @@ Expected<std::unique_ptr<Rnic>> Rnic::open(const RnicOptions& options) {
     return std::unique_ptr<Rnic>(new Rnic(std::make_unique<Impl>(options)));
   } catch (const std::system_error& error) {
     return std::unexpected(error.code());
+  } catch (const boost::system::system_error& error) {  // no kin of the other
+    return std::unexpected(std::error_code(error.code()));
   } catch (const std::bad_alloc&) {
     return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
   }
@@ -45,7 +48,7 @@ verbs::Counters Rnic::counters() const {
   std::vector<std::shared_ptr<DrivenConnection>> live;
   {
     const std::lock_guard lock(impl_->mutex);
-    out = impl_->ended_counters;
+    out = impl_->over.counters;
     for (const auto& entry : impl_->connections) live.push_back(entry.second);
   }
   for (const auto& connection : live) out += connection->counters();
@@ -67,8 +70,54 @@ verbs::Counters Rnic::counters(const QueuePair& qp) const {
   return out;
 }
 
+Statistics Rnic::statistics(std::size_t max_connections) const {
+  Statistics out;
+  std::vector<std::shared_ptr<DrivenConnection>> live;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    out = impl_->over;
+    out.qps = impl_->qps.size();
+    out.cqs = impl_->cqs.size();
+    out.srqs = impl_->srqs;
+    out.pds = impl_->pds;
+    for (const auto& entry : impl_->connections) live.push_back(entry.second);
+  }
+  for (const auto& connection : live) {
+    auto one = connection->statistics();
+    if (!one) {
+      out.counters += connection->counters();
+      continue;
+    }
+    out.counters += one->counters;
+    out.add(one->incidents);
+    if (connection->ended()) continue;
+    ++out.open_connections;
+    out.connections.push_back(std::move(*one));
+  }
+  std::ranges::sort(out.connections, {}, &ConnectionStatistics::qp);
+  if (out.connections.size() > max_connections) out.connections.resize(max_connections);
+  std::vector<std::shared_ptr<DrivenDatagrams>> datagrams;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    out.datagrams = impl_->datagrams_over;
+    datagrams.assign(impl_->datagrams.begin(), impl_->datagrams.end());
+  }
+  out.qps += datagrams.size();
+  for (const auto& one : datagrams) out.datagrams += one->counters();
+  out.counters.registrations = impl_->stags.registrations();
+  out.active = impl_->active_setups.read();
+  out.passive = impl_->passive_setups.read();
+  out.accept_pauses = impl_->accept_pauses;
+  out.pending_setups = impl_->setups.under_way();
+  return out;
+}
+
 Rnic::Impl::Impl(const RnicOptions& rnic_options)
-    : options(rnic_options), stags(rnic_options.max_regions, random_word) {
+    : options(rnic_options),
+      stags(rnic_options.max_regions, random_word),
+      setups({.total = rnic_options.max_pending_connects,
+              .per_source = rnic_options.max_pending_per_source,
+              .per_listener = rnic_options.max_pending_per_listener}) {
   for (unsigned i = 0; i < options.workers; ++i) {
     workers.push_back(std::make_unique<Worker>(options.busy_poll));
   }
@@ -82,11 +131,13 @@ Rnic::Impl::~Impl() {
 }
 
 std::vector<std::shared_ptr<DrivenConnection>> Rnic::Impl::live() const {
-  const std::lock_guard lock(mutex);
-  std::vector<std::shared_ptr<DrivenConnection>> out;
-  out.reserve(connections.size());
-  for (const auto& entry : connections) out.push_back(entry.second);
-  return out;
+  return insist([this] {
+    const std::lock_guard lock(mutex);
+    std::vector<std::shared_ptr<DrivenConnection>> out;
+    out.reserve(connections.size());
+    for (const auto& entry : connections) out.push_back(entry.second);
+    return out;
+  });
 }
 
 Worker& Rnic::Impl::pick_worker() { return *workers[next_worker++ % workers.size()]; }
@@ -98,12 +149,28 @@ void Rnic::Impl::ended(DrivenConnection& connection) {
   if (it == connections.end()) return;
   last = std::move(it->second);
   connections.erase(it);
-  ended_counters += connection.final_counters();
+  over.counters += connection.final_counters();
+  over.add(connection.final_incidents());
   const auto record = qps.find(connection.qp());
   if (record == qps.end()) return;
   if (std::erase(record->second.connections, last) != 0) {
     record->second.ended += connection.final_counters();
   }
+}
+
+void Rnic::Impl::break_pins(verbs::Stag stag) {
+  const verbs::Grant held = stags.hold_invalid(stag);
+  if (held.region() == nullptr) return;
+  for (const auto& connection : live()) connection->withdraw(*held.region());  // [SEC-14]
+}
+
+void Rnic::Impl::memory_gone(const DrivenConnection& connection, const std::byte* address) {
+  const auto line = fmt::format(
+      "registered memory at {} was unmapped, protected or cut short; the connection between {} and "
+      "{} ends",
+      fmt::ptr(address), to_string(connection.local()), to_string(connection.peer()));
+  if (options.warn != nullptr) return options.warn(line.c_str());
+  std::fputs(("iwarp: " + line + "\n").c_str(), stderr);
 }
 
 std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
@@ -121,11 +188,11 @@ std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
   if (record.claimed || qp.state() != verbs::QpState::kIdle) {
     return make_error_code(verbs::Errc::kWrongState);
   }
-  record.claimed = true;
   auto& channels = record.channels;
   if (std::find(channels.begin(), channels.end(), &channel) == channels.end()) {
     channels.push_back(&channel);
   }
+  record.claimed = true;
   return {};
 }
 
@@ -146,8 +213,8 @@ bool Rnic::Impl::attach(verbs::QueuePair& qp, const std::shared_ptr<DrivenConnec
     const auto it = qps.find(&qp);
     if (it == qps.end() || !it->second.claimed) return false;
     if (connection->ended()) return true;  // It has told so already.
-    it->second.connections.push_back(connection);
     connections[connection.get()] = connection;
+    it->second.connections.push_back(connection);
     send = cqs.at(qp.init().send_cq).feed;
     recv = cqs.at(qp.init().recv_cq).feed;
   }

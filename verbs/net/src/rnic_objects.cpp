@@ -6,6 +6,7 @@
 // [DDP-102] [RDMAP-122]
 #include <cassert>
 
+#include "fault_handler.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "memory_check.hpp"
 #include "rnic_impl.hpp"
@@ -38,9 +39,11 @@ bool within(const verbs::QpInit& init, const RnicOptions& options) {
 }
 
 Expected<Memory> create(Rnic& rnic, const verbs::StagTable::NewRegion& what) {
-  auto region = rnic.impl().stags.create(what);
-  if (!region) return std::unexpected(region.error());
-  return Memory(&rnic, *region);
+  return with_resources([&]() -> Expected<Memory> {
+    auto region = rnic.impl().stags.create(what);
+    if (!region) return std::unexpected(region.error());
+    return Memory(&rnic, *region);
+  });
 }
 
 }  // namespace
@@ -48,14 +51,14 @@ Expected<Memory> create(Rnic& rnic, const verbs::StagTable::NewRegion& what) {
 // Protection domains ------------------------------------------------------------------------------
 
 Expected<std::unique_ptr<ProtectionDomain>> Rnic::alloc_pd() {
-  verbs::PdId id = 0;
-  {
+  return with_resources([this]() -> Expected<std::unique_ptr<ProtectionDomain>> {
     const std::lock_guard lock(impl_->mutex);
     if (impl_->pds == impl_->options.max_pds) return refuse(Errc::kLimitReached);
+    auto pd = std::make_unique<ProtectionDomain>(*this, impl_->next_pd);
     ++impl_->pds;
-    id = impl_->next_pd++;
-  }
-  return std::make_unique<ProtectionDomain>(*this, id);
+    ++impl_->next_pd;
+    return pd;
+  });
 }
 
 ProtectionDomain::~ProtectionDomain() {
@@ -69,6 +72,7 @@ Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte
                                        Access access, const MemoryOptions& options) {
   // The right to the memory is verified before an STag exists. [DDP-103] [RDMAP-123] [SEC-33]
   if (!is_mapped(octets, needs_writing(access))) return refuse(Errc::kInvalidArgument);
+  if (impl_->options.catch_faults) catch_faults();
   const auto* const only_for = options.only_for;
   if (only_for != nullptr && only_for->pd() != pd.id()) return refuse(Errc::kWrongPd);
   // From here on it stands for these octets, in this domain or for one stream of it. [DDP-86]
@@ -125,19 +129,14 @@ std::error_code Memory::deregister() {
 // Queues ------------------------------------------------------------------------------------------
 
 Expected<std::unique_ptr<CompletionChannel>> Rnic::create_channel() {
-  try {
+  return with_resources([]() -> Expected<std::unique_ptr<CompletionChannel>> {
     return std::make_unique<CompletionChannel>();
-  } catch (const std::system_error& error) {
-    return std::unexpected(error.code());
-  }
+  });
 }
 
 Expected<CmChannelHandle> Rnic::create_cm_channel() {
-  try {
-    return std::make_unique<CmChannel>();
-  } catch (const std::system_error& error) {
-    return std::unexpected(error.code());
-  }
+  return with_resources(
+      []() -> Expected<CmChannelHandle> { return std::make_unique<CmChannel>(); });
 }
 
 // Entries are given out here only. [SEC-23] [RDMAP-124]
@@ -146,35 +145,40 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* chan
   if (channel != nullptr) notify = [channel](CompletionQueue& cq) { channel->push(&cq); };
   auto cq = create_cq(capacity, std::move(notify));
   if (!cq || channel == nullptr) return cq;
-  std::shared_ptr<CqFeed> feed;
-  {
-    const std::lock_guard lock(impl_->mutex);
-    auto& record = impl_->cqs.at(cq->get());
-    record.channel = channel;
-    feed = record.feed;
-  }
-  channel->add(std::move(feed));
-  return cq;
+  return with_resources([&]() -> Expected<CqHandle> {
+    std::shared_ptr<CqFeed> feed;
+    {
+      const std::lock_guard lock(impl_->mutex);
+      auto& record = impl_->cqs.at(cq->get());
+      channel->reserve();
+      record.channel = channel;
+      feed = record.feed;
+    }
+    channel->add(std::move(feed));
+    return std::move(cq);
+  });
 }
 
 Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
                                    std::function<void(CompletionQueue&)> notify) {
   if (capacity == 0 || capacity > impl_->options.max_cqe) return refuse(Errc::kInvalidArgument);
-  auto feed = std::make_shared<CqFeed>(impl_->pick_worker());
-  auto self = std::make_shared<CompletionQueue*>(nullptr);
-  const std::lock_guard lock(impl_->mutex);
-  if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
-  CqHandle cq(new CompletionQueue(capacity,
-                                  [feed, notify = std::move(notify), self] {
-                                    feed->notified();
-                                    if (notify) notify(**self);
-                                  }),
-              CqDeleter{this});
-  *self = cq.get();
-  feed->feeds(*cq);
-  cq->set_progress(feed.get());
-  impl_->cqs[cq.get()] = {.feed = std::move(feed)};
-  return cq;
+  return with_resources([&]() -> Expected<CqHandle> {
+    auto feed = std::make_shared<CqFeed>(impl_->pick_worker());
+    auto self = std::make_shared<CompletionQueue*>(nullptr);
+    auto cq = std::make_unique<CompletionQueue>(capacity, [feed, notify = std::move(notify), self] {
+      feed->notified();
+      if (notify) notify(**self);
+    });
+    *self = cq.get();
+    feed->feeds(*cq);
+    cq->set_progress(feed.get());
+    // Its handle, which takes the lock to end it, only when the registry knows it.
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
+    impl_->async.reserve();
+    impl_->cqs[cq.get()] = {.feed = std::move(feed)};
+    return CqHandle(cq.release(), CqDeleter{this});
+  });
 }
 
 void CqDeleter::operator()(CompletionQueue* cq) const { rnic->impl().destroy(cq); }
@@ -204,17 +208,18 @@ Expected<SrqHandle> Rnic::create_srq(ProtectionDomain& pd,
       limits.max_sge > bytes::kMaxSge) {
     return refuse(Errc::kInvalidArgument);
   }
-  const std::lock_guard lock(impl_->mutex);
-  if (impl_->srqs == impl_->options.max_srqs) return refuse(Errc::kLimitReached);
-  ++impl_->srqs;
-  auto* const impl = impl_.get();
-  return SrqHandle(
-      new SharedReceiveQueue(pd.id(), limits,
-                             [impl](SharedReceiveQueue& srq) {
-                               impl->async.push(
-                                   {.type = verbs::AsyncEventType::kSrqLimit, .object = &srq});
-                             }),
-      SrqDeleter{this});
+  return with_resources([&]() -> Expected<SrqHandle> {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->srqs == impl_->options.max_srqs) return refuse(Errc::kLimitReached);
+    auto* const impl = impl_.get();
+    auto srq =
+        std::make_unique<SharedReceiveQueue>(pd.id(), limits, [impl](SharedReceiveQueue& of) {
+          impl->async.push({.type = verbs::AsyncEventType::kSrqLimit, .object = &of});
+        });
+    impl_->async.reserve();
+    ++impl_->srqs;
+    return SrqHandle(srq.release(), SrqDeleter{this});
+  });
 }
 
 void SrqDeleter::operator()(SharedReceiveQueue* srq) const { rnic->impl().destroy(srq); }
@@ -236,21 +241,44 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
     return refuse(Errc::kInvalidArgument);
   }
   init.pd = pd.id();
-  const std::lock_guard lock(impl_->mutex);
-  // Completions never go to a queue of somebody else's device. [SEC-30] [RDMAP-116]
-  if (!impl_->cqs.contains(init.send_cq) || !impl_->cqs.contains(init.recv_cq)) {
-    return refuse(Errc::kInvalidArgument);
-  }
-  if (impl_->qps.size() == impl_->options.max_qps) return refuse(Errc::kLimitReached);
-  if (impl_->qp_numbers.contains(init.num)) return refuse(Errc::kInvalidArgument);
-  if (init.num == 0) init.num = impl_->next_number();
-  auto* const impl = impl_.get();
-  QpHandle qp(new QueuePair(init.num, init, impl_->stags,
-                            [impl](const verbs::AsyncEvent& event) { impl->async.push(event); }),
-              QpDeleter{this});
-  impl_->qp_numbers.insert(init.num);
-  impl_->qps.try_emplace(qp.get());
-  return qp;
+  return with_resources([&]() -> Expected<QpHandle> {
+    const std::lock_guard lock(impl_->mutex);
+    // Completions never go to a queue of somebody else's device. [SEC-30] [RDMAP-116]
+    if (!impl_->cqs.contains(init.send_cq) || !impl_->cqs.contains(init.recv_cq)) {
+      return refuse(Errc::kInvalidArgument);
+    }
+    if (impl_->qps.size() == impl_->options.max_qps) return refuse(Errc::kLimitReached);
+    if (impl_->qp_numbers.contains(init.num)) return refuse(Errc::kInvalidArgument);
+    if (init.num == 0) init.num = impl_->next_number();
+    auto* const impl = impl_.get();
+    auto qp = std::make_unique<QueuePair>(
+        init.num, init, impl_->stags,
+        [impl](const verbs::AsyncEvent& event) { impl->async.push(event); });
+    impl_->async.reserve();
+    const auto number = impl_->qp_numbers.insert(init.num).first;
+    try {
+      impl_->qps.try_emplace(qp.get());
+    } catch (...) {
+      impl_->qp_numbers.erase(number);
+      throw;
+    }
+    return QpHandle(qp.release(), QpDeleter{this});
+  });
+}
+
+Expected<QpHandle> Rnic::create_other_end(const QueuePair& of) {
+  verbs::QpInit init = of.init();
+  init.srq = nullptr;
+  init.limits.max_recv_wr = 0;
+  init.inbound = Access::kNone;
+  return with_resources([&]() -> Expected<QpHandle> {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->qps.size() == impl_->options.max_qps) return refuse(Errc::kLimitReached);
+    auto qp =
+        std::make_unique<QueuePair>(of.num(), init, impl_->stags, [](const verbs::AsyncEvent&) {});
+    impl_->qps.try_emplace(qp.get()).first->second.other_end = true;
+    return QpHandle(qp.release(), QpDeleter{this});
+  });
 }
 
 verbs::QpNum Rnic::Impl::next_number() {
@@ -261,24 +289,27 @@ verbs::QpNum Rnic::Impl::next_number() {
 void QpDeleter::operator()(QueuePair* qp) const { rnic->impl().destroy(qp); }
 
 void Rnic::Impl::destroy(verbs::QueuePair* qp) {
-  QpRecord record;
+  std::shared_ptr<Connector> connector;
   {
     const std::lock_guard lock(mutex);
-    record = qps.at(qp);
+    connector = qps.at(qp).connector;
   }
-  if (record.connector != nullptr) record.connector->cancel();
+  if (connector != nullptr) connector->cancel();
+  QpRecord record;
   {
     // Nobody can attach a connection any more.
     const std::lock_guard lock(mutex);
     record = std::move(qps.at(qp));
     qps.erase(qp);
-    qp_numbers.erase(qp->num());
+    if (!record.other_end) qp_numbers.erase(qp->num());
   }
   for (const auto& connection : record.connections) connection->end();
   for (CmChannel* channel : record.channels) {
     channel->remove([qp](const CmEvent& event) { return event.qp == qp; });
   }
-  async.remove([num = qp->num()](const verbs::AsyncEvent& event) { return event.qp_num == num; });
+  if (!record.other_end) {
+    async.remove([num = qp->num()](const verbs::AsyncEvent& event) { return event.qp_num == num; });
+  }
   delete qp;
 }
 

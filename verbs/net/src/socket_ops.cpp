@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of system calls and its replacement.
-#include "socket_ops.hpp"
+// The table of system calls, its replacement, and who calls for a carrier.
+#include "iwarp/net/socket_ops.hpp"
 
 #include <atomic>
+
+#include "iwarp/net/carrier.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -20,6 +22,10 @@ ssize_t receive_message(int fd, msghdr* message, int flags) {
   return ::recv(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
 }
 
+int receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
+  return ::recvmmsg(fd, messages, count, flags, nullptr);
+}
+
 }  // namespace
 
 const SocketOps& kernel_socket_ops() {
@@ -27,13 +33,31 @@ const SocketOps& kernel_socket_ops() {
                                      .connect = ::connect,
                                      .accept = ::accept4,
                                      .send = send_message,
-                                     .receive = receive_message};
+                                     .receive = receive_message,
+                                     .send_datagrams = ::sendmmsg,
+                                     .receive_datagrams = receive_datagrams};
   return kKernel;
 }
 
 const SocketOps& socket_ops() {
   const auto* ops = replaced.load(std::memory_order_acquire);
   return ops != nullptr ? *ops : kernel_socket_ops();
+}
+
+ssize_t CarrierSocket::send(std::span<const std::byte> octets) const {
+  iovec piece{.iov_base = const_cast<std::byte*>(octets.data()), .iov_len = octets.size()};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  return socket_ops().send(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t CarrierSocket::receive(std::span<std::byte> octets) const {
+  iovec piece{.iov_base = octets.data(), .iov_len = octets.size()};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  return socket_ops().receive(fd_, &message, MSG_DONTWAIT);
 }
 
 void replace_socket_ops(const SocketOps* ops) { replaced.store(ops, std::memory_order_release); }

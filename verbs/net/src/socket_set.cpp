@@ -20,25 +20,26 @@ std::span<const SocketSet::Ready> SocketSet::ready(std::array<Ready, kMost>& out
   const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   const auto count = static_cast<std::size_t>(std::max(n, 0));
   for (std::size_t i = 0; i < count; ++i) {
-    out[i] = {.connection = static_cast<DrivenConnection*>(events[i].data.ptr),
+    out[i] = {.driven = static_cast<Driven*>(events[i].data.ptr),
               .readable = (events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0,
               .room = (events[i].events & EPOLLOUT) != 0};
   }
   return std::span(out).first(count);
 }
 
-bool SocketSet::add(int socket, DrivenConnection& connection, bool room) const {
-  return epoll_.add(socket, wanted(room), &connection);
+bool SocketSet::add(int socket, Driven& driven, bool room) const {
+  return epoll_.add(socket, wanted(room), &driven);
 }
 
-void SocketSet::change(int socket, DrivenConnection& connection, bool room) const {
-  epoll_.change(socket, wanted(room), &connection);
+void SocketSet::change(int socket, Driven& driven, bool room) const {
+  epoll_.change(socket, wanted(room), &driven);
 }
 
 bool WatchedSocket::join(std::shared_ptr<SocketSet> set) {
   const std::lock_guard lock(mutex_);
   if (socket_ < 0) return false;
-  if (readable_ && !set->add(socket_, connection_, room_)) return false;
+  sets_.reserve(sets_.size() + 1);
+  if (readable_ && !set->add(socket_, driven_, room_)) return false;
   sets_.push_back(std::move(set));
   return true;
 }
@@ -51,15 +52,14 @@ void WatchedSocket::leave(const SocketSet* set) {
   sets_.erase(it);
 }
 
-bool WatchedSocket::watch(bool readable, bool room) {
-  if (readable == readable_ && room == room_) return true;  // Only the caller changes them.
+bool WatchedSocket::change(bool readable, bool room) {
   bool taken = true;
   const std::lock_guard lock(mutex_);
   for (const auto& set : sets_) {
     if (readable && readable_) {
-      set->change(socket_, connection_, room);
+      set->change(socket_, driven_, room);
     } else if (readable) {
-      taken &= set->add(socket_, connection_, room);
+      taken &= set->add(socket_, driven_, room);
     } else {
       set->remove(socket_);
     }

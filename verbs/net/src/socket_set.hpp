@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketSet: the sockets of the connections that feed one completion queue, as an epoll(7) set. Who
+// SocketSet: the sockets of what feeds one completion queue, as an epoll(7) set. Who
 // polls learns from it which of many sockets have something; who sleeps on it is woken by them.
-// WatchedSocket: the sets that one connection's socket is in, and what they wait for.
+// WatchedSocket: the sets that one socket is in, and what they wait for.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace iwarp::net {
 
-class DrivenConnection;
+class Driven;
 
 /// Throws std::system_error when there is no descriptor to be had.
 class SocketSet {
@@ -24,7 +24,7 @@ class SocketSet {
   int fd() const { return epoll_.get(); }
 
   struct Ready {
-    DrivenConnection* connection = nullptr;
+    Driven* driven = nullptr;
     bool readable = false;
     bool room = false;  ///< the socket takes more
   };
@@ -33,8 +33,8 @@ class SocketSet {
   std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
 
   // For WatchedSocket.
-  bool add(int socket, DrivenConnection& connection, bool room) const;
-  void change(int socket, DrivenConnection& connection, bool room) const;
+  bool add(int socket, Driven& driven, bool room) const;
+  void change(int socket, Driven& driven, bool room) const;
   void remove(int socket) const { epoll_.remove(socket); }
 
  private:
@@ -43,8 +43,7 @@ class SocketSet {
 
 class WatchedSocket {
  public:
-  WatchedSocket(int socket, DrivenConnection& connection)
-      : connection_(connection), socket_(socket) {}
+  WatchedSocket(int socket, Driven& driven) : driven_(driven), socket_(socket) {}
   WatchedSocket(const WatchedSocket&) = delete;
   WatchedSocket& operator=(const WatchedSocket&) = delete;
 
@@ -54,15 +53,19 @@ class WatchedSocket {
   /// `readable`: whether octets are wanted; if not, it is in no set, for the kernel tells of errors
   /// unasked. `room`: whether room to write is waited for.
   /// False: the kernel does not take it again.
-  bool watch(bool readable, bool room);
+  bool watch(bool readable, bool room) {
+    return (readable == readable_ && room == room_) || change(readable, room);
+  }
   /// Before the socket is closed.
   void close();
 
  private:
-  DrivenConnection& connection_;
-  std::mutex mutex_;  ///< the last
-  int socket_;        ///< -1: closed
-  bool readable_ = true;
+  bool change(bool readable, bool room);
+
+  Driven& driven_;
+  std::mutex mutex_;      ///< the last
+  int socket_;            ///< -1: closed
+  bool readable_ = true;  ///< as room_, changed by watch() alone
   bool room_ = false;
   std::vector<std::shared_ptr<SocketSet>> sets_;
 };

@@ -7,13 +7,15 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "iwarp/net/socket_ops.hpp"
 #include "iwarp/verbs/errors.hpp"
-#include "socket_ops.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -27,6 +29,9 @@ int get_option(int fd, int level, int name, int otherwise) {
   socklen_t size = sizeof value;
   return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : otherwise;
 }
+
+// What TCP holds has not said anything yet. Let in quickly, it is ours to judge who stays.
+constexpr int kTcpBacklog = 1024;
 
 std::string text(int family, const void* octets) {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
@@ -119,7 +124,7 @@ std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, boo
 std::error_code start_listening(int fd, int backlog) {
   // Connections inherit the former, so that they do not keep the port from the next listener.
   if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 0) &&
-      ::listen(fd, backlog) == 0) {
+      ::listen(fd, std::max(backlog, kTcpBacklog)) == 0) {
     return {};
   }
   const auto error = last_error();
@@ -174,6 +179,36 @@ bool writable(int fd) {
 bool is_broken(int fd) {
   pollfd want{.fd = fd, .events = 0, .revents = 0};
   return ::poll(&want, 1, 0) > 0 && (want.revents & POLLERR) != 0;
+}
+
+void await_octets(int fd, std::chrono::milliseconds limit) {
+  pollfd want{.fd = fd, .events = POLLIN, .revents = 0};
+  ::poll(&want, 1, static_cast<int>(limit.count()));
+}
+
+bool is_closed(int fd) {
+  pollfd want{.fd = fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&want, 1, 0) > 0;
+}
+
+std::chrono::milliseconds silent_for(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  if (info.tcpi_unacked != 0 || info.tcpi_probes != 0) {
+    return std::chrono::milliseconds(info.tcpi_last_ack_recv);
+  }
+  constexpr int kSeconds = 1;
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kSeconds);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kSeconds);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  return {};
+}
+
+bool is_reserved(int fd, std::size_t reserve) {
+  rlimit most{};
+  if (::getrlimit(RLIMIT_NOFILE, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return false;
+  return static_cast<rlim_t>(fd) >= most.rlim_cur - std::min<rlim_t>(reserve, most.rlim_cur / 4);
 }
 
 void reset_on_close(int fd) {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -60,6 +61,16 @@ std::error_code pending_error(int fd);
 bool writable(int fd);
 /// The peer has reset it, or TCP given up; what came before may still lie there.
 bool is_broken(int fd);
+/// Returns when there are octets or a FIN to read, or after `limit`.
+void await_octets(int fd, std::chrono::milliseconds limit);
+/// The peer has closed it, or it is reset; what came before may not be read yet.
+bool is_closed(int fd);
+/// How long ago the peer's TCP has shown that it is there. Where it owes no acknowledgement it is
+/// asked for one each second from now on, and the connection fails when none comes.
+std::chrono::milliseconds silent_for(int fd);
+/// One of the last `reserve` numbers that the process may use, or of the last quarter if that is
+/// less. The kernel gives out the lowest free number, so there are not many more to be had.
+bool is_reserved(int fd, std::size_t reserve);
 /// Makes the coming close a reset.
 void reset_on_close(int fd);
 

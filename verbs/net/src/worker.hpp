@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "iwarp/net/insist.hpp"
+
 namespace iwarp::net {
 
 namespace asio = boost::asio;
@@ -19,7 +21,8 @@ class GatherTimer;
 class Worker {
  public:
   /// Starts the thread, with all signals blocked: signals are the application's. `busy_poll`: how
-  /// long it polls after its last work before it sleeps.
+  /// long it polls after its last work before it sleeps. Throws std::system_error where the kernel
+  /// does not give what it needs.
   explicit Worker(std::chrono::microseconds busy_poll);
   /// Stops and joins. What has not run yet is dropped.
   ~Worker();
@@ -28,15 +31,17 @@ class Worker {
 
   asio::io_context& context() { return context_; }
   GatherTimer& gather_timer() { return *gather_timer_; }
+  /// Does not fail; waits for memory.
   template <typename Function>
-  void post(Function&& function) {
-    asio::post(context_, std::forward<Function>(function));
+  void post(const Function& function) {
+    insist([&] { asio::post(context_, Function(function)); });
   }
   /// Ends the thread; the context stays until the destructor.
   void join();
 
  private:
   void run();
+  void work();
 
   const std::chrono::microseconds busy_poll_;
   asio::io_context context_{1};

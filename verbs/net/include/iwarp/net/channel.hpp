@@ -3,37 +3,24 @@
 // a program may sleep in poll(2) on it next to its own descriptors.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <optional>
 
+#include "iwarp/net/event_fd.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::net {
-
-/// A counting eventfd. Non-blocking.
-class EventFd {
- public:
-  EventFd();
-  ~EventFd();
-  EventFd(const EventFd&) = delete;
-  EventFd& operator=(const EventFd&) = delete;
-  int fd() const { return fd_; }
-  void signal();
-  /// Takes one count; false: there was none.
-  bool take();
-  /// Waits until readable. False: `timeout` passed. Negative: no limit. Restarts after signals.
-  bool wait(std::chrono::milliseconds timeout) const;
-
- private:
-  int fd_;
-};
 
 /// A queue of T that can be waited on. Thread safe.
 template <typename T>
 class Channel {
  public:
+  /// One event, with the memory to queue it.
+  using Made = std::list<T>;
+
   /// Readable while events are queued.
   int fd() const { return event_.fd(); }
 
@@ -55,12 +42,42 @@ class Channel {
   }
   void push(T value) {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(value));
-    if (attended_) {
-      ++untold_;
+    if (spare_.empty()) {
+      queue_.push_back(std::move(value));
     } else {
-      event_.signal();
+      spare_.front() = std::move(value);
+      queue_.splice(queue_.end(), spare_, spare_.begin());
     }
+    tell();
+  }
+  /// As push(), and does not fail.
+  void push_made(Made& made) noexcept {
+    const std::lock_guard lock(mutex_);
+    queue_.splice(queue_.end(), made, made.begin());
+    tell();
+  }
+  /// All that is queued is queued there.
+  void move_to(Channel& other) noexcept {
+    Made all;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto left = queue_.size(); left != 0; --left) forget_one();
+      all.swap(queue_);
+    }
+    while (!all.empty()) other.push_made(all);
+  }
+  /// One event more can be queued without memory: what tells of it has nobody to tell that there is
+  /// none.
+  void reserve() {
+    const std::lock_guard lock(mutex_);
+    spare_.emplace_back();
+    ++reserved_;
+  }
+  /// Queued events for which `counts` says yes.
+  template <typename Predicate>
+  std::size_t count(Predicate counts) {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::size_t>(std::count_if(queue_.begin(), queue_.end(), counts));
   }
   /// Removes what `gone` says yes to: the object it is about is going away.
   template <typename Predicate>
@@ -88,11 +105,22 @@ class Channel {
   }
 
  private:
+  void tell() {
+    if (attended_) {
+      ++untold_;
+    } else {
+      event_.signal();
+    }
+  }
   std::optional<T> take() {
     if (queue_.empty()) return std::nullopt;
     forget_one();
     std::optional<T> out(std::move(queue_.front()));
-    queue_.pop_front();
+    if (spare_.size() < reserved_) {
+      spare_.splice(spare_.end(), queue_, queue_.begin());
+    } else {
+      queue_.pop_front();
+    }
     return out;
   }
   void forget_one() {
@@ -104,7 +132,9 @@ class Channel {
   }
 
   std::mutex mutex_;
-  std::deque<T> queue_;
+  std::list<T> queue_;
+  std::list<T> spare_;
+  std::size_t reserved_ = 0;
   bool attended_ = false;
   std::size_t untold_ = 0;  ///< queued events that the descriptor does not count
   EventFd event_;

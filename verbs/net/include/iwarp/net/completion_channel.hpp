@@ -45,6 +45,7 @@ class CompletionChannel : public Channel<verbs::CompletionQueue*> {
  private:
   struct Sleeper;
 
+  std::optional<verbs::CompletionQueue*> look();
   std::expected<verbs::CompletionQueue*, std::error_code> await(
       std::optional<std::chrono::steady_clock::time_point> end);
 

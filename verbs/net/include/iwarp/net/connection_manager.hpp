@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "iwarp/net/address.hpp"
+#include "iwarp/net/carrier.hpp"
 #include "iwarp/net/channel.hpp"
 #include "iwarp/net/unique_fd.hpp"
 #include "iwarp/verbs/connection.hpp"
@@ -43,13 +44,20 @@ struct ConnectOptions {
   /// Revision 1 is tried after that time only.
   std::chrono::milliseconds retry_refused_for = std::chrono::seconds(0);
   TapFactory tap;
+  /// Null: bare TCP. Its own set-up counts to StartupOptions::timeout.
+  std::shared_ptr<const CarrierFactory> carrier;
 };
 
 struct ListenOptions {
   verbs::ConnectionOptions connection;
-  int backlog = 128;
+  /// Requests to the port that the program has not taken from its channel; further ones are reset.
+  int backlog = 1024;
   std::string congestion;  ///< as in ConnectOptions
   TapFactory tap;
+  std::shared_ptr<const CarrierFactory> carrier;  ///< as in ConnectOptions
+  /// Told, by any thread, of peers that do not get as far as to ask because carriers differ: theirs
+  /// fails, or one end has one and the other not. Must not wait, nor call the Rnic.
+  std::function<void(const Address& peer, const std::string& why)> refused;
 };
 
 /// A peer that asks to be connected. Destroyed undecided, it is rejected.
@@ -60,6 +68,10 @@ class ConnectRequest {
   virtual const Address& local() const = 0;
   virtual const std::vector<std::byte>& private_data() const = 0;
   virtual const mpa::PeerOffer& offer() const = 0;
+  /// As Carrier::peer_identity().
+  virtual const std::string& peer_identity() const = 0;
+  /// False: it has closed the connection, or ours is over.
+  virtual bool peer_waits() const = 0;
   /// `ird` and `ord`: what this end wants; cut to the peer's offer. The QP becomes RTS; an
   /// kEstablished event follows. Post receives before: the peer may send at once.
   virtual std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird = 16,
@@ -68,7 +80,8 @@ class ConnectRequest {
   /// Closes TCP as well.
   virtual std::error_code reject(const std::vector<std::byte>& private_data = {}) = 0;
   /// Leaves TCP open, and `socket`, which is non-blocking, to the program. [MPA-86] Errc::kBusy: it
-  /// did not take the Reply at once, and is closed behind it.
+  /// did not take the Reply at once, and is closed behind it. Errc::kInvalidArgument: a carrier is
+  /// on it.
   virtual std::error_code reject_and_keep(UniqueFd& socket,
                                           const std::vector<std::byte>& private_data = {}) = 0;
   /// Resets the connection, as if nobody had listened: who connects may try again.
@@ -93,9 +106,10 @@ struct CmEvent {
   Address local;  ///< numeric; port 0: TCP was not connected
   Address peer;   ///< numeric; port 0: it did not even come to an address
   std::error_code error;
-  std::string why;  ///< for people
+  std::string why;            ///< for people
+  std::string peer_identity;  ///< kConnectRequest, kEstablished: as Carrier::peer_identity()
   /// kRejected: the TCP connection, still open and non-blocking; closed with the event unless the
-  /// program takes it. [MPA-91] None: TCP had not even taken the Request.
+  /// program takes it. [MPA-91] None: TCP had not even taken the Request, or a carrier is on it.
   UniqueFd socket;
   std::vector<std::byte> read_ahead;  ///< what came on `socket` behind the Reply, in order
 };

@@ -16,7 +16,9 @@
 #include "iwarp/net/channel.hpp"
 #include "iwarp/net/completion_channel.hpp"
 #include "iwarp/net/connection_manager.hpp"
+#include "iwarp/net/datagram_qp.hpp"
 #include "iwarp/net/handles.hpp"
+#include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/counters.hpp"
 
 namespace iwarp::net {
@@ -34,9 +36,24 @@ struct RnicOptions {
   std::size_t max_qps = 16384;
   std::size_t max_cqs = 16384;
   std::size_t max_srqs = 4096;
-  std::size_t max_cqe = 1 << 20;            ///< entries of one completion queue
-  std::size_t max_wr = 32768;               ///< entries of one send or receive queue
-  std::size_t max_pending_connects = 1024;  ///< inbound, before the program decided [SCTP-4]
+  std::size_t max_cqe = 1 << 20;  ///< entries of one completion queue
+  std::size_t max_wr = 32768;     ///< entries of one send or receive queue
+  /// Inbound set-ups, from TCP's to the established connection. [SCTP-4] Of those whose peer has to
+  /// say something, its Request or its RTR, one address (IPv6: one /64) and one port of ours may
+  /// have so many. Where a newcomer has no room, the oldest of these is reset; where there is none,
+  /// the newcomer.
+  std::size_t max_pending_connects = 1024;
+  std::size_t max_pending_per_source = 512;
+  std::size_t max_pending_per_listener = 768;
+  /// Descriptors that set-ups leave to the program; at most a quarter of RLIMIT_NOFILE.
+  std::size_t reserved_descriptors = 128;
+  /// Registered memory that is unmapped, protected or cut short ends the connection that touches
+  /// it, not the process. From the first registration on this process then has a handler for
+  /// SIGSEGV and SIGBUS, which hands on all faults that are not ours.
+  bool catch_faults = true;
+  /// Told one line about each such end, by any thread; must not call the Rnic. Null: standard
+  /// error.
+  void (*warn)(const char* line) = nullptr;
 };
 
 class Rnic {
@@ -68,6 +85,15 @@ class Rnic {
   /// init.pd is filled in from `pd`. Errc::kWrongPd: `srq` of another PD is fine, of none is not.
   /// Errc::kInvalidArgument: above a limit, or init.num is in use or has more than 24 bits.
   Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
+  /// The sending end for a connection of `of` with itself: of the same number, domain and queues.
+  /// What is posted to it completes as if it had been posted to `of`; it takes no receives and
+  /// gives the peer no rights. Ends before `of`.
+  Expected<QpHandle> create_other_end(const QueuePair& of);
+
+  /// A queue pair of datagrams; its number names its UDP port. Errc::kInvalidArgument: above a
+  /// limit, or without completion queues of this device; otherwise what binding a port says.
+  Expected<std::unique_ptr<DatagramQp>> create_datagram_qp(ProtectionDomain& pd,
+                                                           const DatagramQpOptions& options);
 
   // Connections ---------------------------------------------------------------------------------
   /// Starts connecting; the outcome comes as an event on `channel`: kEstablished, kRejected or
@@ -90,6 +116,9 @@ class Rnic {
   std::error_code adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
                                   CmChannel& channel);
   std::error_code adopt_responder(int socket, const ListenOptions& options, CmChannel& channel);
+  /// Gives up connecting the queue pair, or what is left of its connection: it can be connected
+  /// again once it is reset(), and nothing more is told, but what somebody holds already.
+  void cancel(QueuePair& qp);
   /// Has to outlive the listeners and the queue pairs that use it.
   Expected<CmChannelHandle> create_cm_channel();
 
@@ -99,6 +128,8 @@ class Rnic {
   /// All connections so far, ended ones included.
   verbs::Counters counters() const;
   verbs::Counters counters(const QueuePair& qp) const;
+  /// The same and more, with at most so many connections one by one. Waits for whoever drives each.
+  Statistics statistics(std::size_t max_connections = 256) const;
   const RnicOptions& options() const;
 
   struct Impl;

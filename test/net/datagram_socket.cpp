@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datagrams that pass through the kernel as one, and those that must not: each arrives as it was.
+#include "iwarp/net/datagram_socket.hpp"
+
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+#include <ostream>
+#include <vector>
+
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+
+namespace {
+
+constexpr IpAddress kLoopback4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};
+constexpr IpAddress kLoopback6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+
+using Datagram = std::vector<std::byte>;
+
+std::vector<Datagram> datagrams_of(std::initializer_list<std::size_t> sizes) {
+  std::vector<Datagram> out;
+  std::size_t n = 0;
+  for (const std::size_t size : sizes) out.emplace_back(size, static_cast<std::byte>(++n));
+  return out;
+}
+
+DatagramPath path_to(const IpAddress& peer, std::uint8_t hop_limit = 0) {
+  return {.own = peer, .peer = peer, .hop_limit = hop_limit};
+}
+
+/// Each in two pieces, all pieces in a row.
+struct Batch {
+  Batch(std::vector<Datagram>& from, const DatagramPath& path, std::uint16_t port) {
+    for (Datagram& one : from) {
+      pieces.push_back({one.data(), 1});
+      pieces.push_back({one.data() + 1, one.size() - 1});
+    }
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      sendings.push_back(
+          {.path = path, .port = port, .pieces = std::span(pieces).subspan(2 * i, 2)});
+    }
+  }
+  std::vector<iovec> pieces;
+  std::vector<DatagramSocket::Sending> sendings;
+};
+
+struct Arrival {
+  Datagram octets;
+  std::uint8_t hop_limit;
+};
+
+std::vector<Arrival> receive_all(const DatagramSocket& socket, std::size_t count) {
+  std::vector<Arrival> out;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (out.size() < count && std::chrono::steady_clock::now() < end) {
+    std::array<std::array<std::byte, 4096>, DatagramSocket::kBatch> rooms;
+    std::array<DatagramSocket::Received, DatagramSocket::kBatch> came;
+    for (std::size_t i = 0; i < came.size(); ++i) came[i].room = rooms[i];
+    const std::size_t n = socket.receive(came);
+    for (const auto& one : std::span(came).first(n)) {
+      const auto octets = one.room.first(one.size);
+      out.push_back({{octets.begin(), octets.end()}, one.path.hop_limit});
+    }
+  }
+  return out;
+}
+
+std::vector<Datagram> octets_of(const std::vector<Arrival>& arrivals) {
+  std::vector<Datagram> out;
+  for (const Arrival& arrival : arrivals) out.push_back(arrival.octets);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("datagrams of one call arrive each by itself and in order, whatever their sizes") {
+  auto sender = must(DatagramSocket::open(0, {}));
+  auto receiver = must(DatagramSocket::open(0, {}));
+  for (const IpAddress& to : {kLoopback4, kLoopback6}) {
+    for (const auto& sizes : {std::initializer_list<std::size_t>{100},
+                              {64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64},
+                              {100, 100, 100, 60, 60, 2, 60, 100, 100, 99, 4096, 4096, 4096, 1000},
+                              {2, 3, 4, 3, 2}}) {
+      auto sent = datagrams_of(sizes);
+      Batch batch(sent, path_to(to), receiver.port());
+      REQUIRE_EQ(sender.send(batch.sendings), sent.size());
+      CHECK((octets_of(receive_all(receiver, sent.size())) == sent));
+    }
+  }
+}
+
+TEST_CASE("datagrams of one size over different paths keep their own") {
+  auto sender = must(DatagramSocket::open(0, {}));
+  auto receiver = must(DatagramSocket::open(0, {}));
+  auto other = must(DatagramSocket::open(0, {}));
+  auto sent = datagrams_of({50, 50, 50, 50});
+  Batch batch(sent, path_to(kLoopback4, 7), receiver.port());
+  batch.sendings[1].path.hop_limit = 9;
+  batch.sendings[2].port = other.port();
+  REQUIRE_EQ(sender.send(batch.sendings), sent.size());
+  const auto here = receive_all(receiver, 3);
+  CHECK((octets_of(here) == std::vector<Datagram>{sent[0], sent[1], sent[3]}));
+  CHECK_EQ(here[0].hop_limit, 7);
+  CHECK_EQ(here[1].hop_limit, 9);
+  CHECK_EQ(here[2].hop_limit, 7);
+  CHECK((octets_of(receive_all(other, 1)) == std::vector<Datagram>{sent[2]}));
+}
+
+TEST_CASE("where the kernel does not cut a message apart they leave one by one") {
+  auto sender = must(DatagramSocket::open(0, {}));
+  auto receiver = must(DatagramSocket::open(0, {}));
+  const int on = 1;  // It wants to compute the checksums of what it cuts.
+  REQUIRE_EQ(::setsockopt(sender.fd(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
+  auto sent = datagrams_of({200, 200, 200});
+  Batch batch(sent, path_to(kLoopback4), receiver.port());
+  REQUIRE_EQ(sender.send(batch.sendings), sent.size());
+  CHECK((octets_of(receive_all(receiver, sent.size())) == sent));
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text format, where it is to be had, and who may not have it.
+#include "iwarp/net/metrics.hpp"
+
+#include <doctest/doctest.h>
+#include <regex.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "raw_peer.hpp"
+#include "scrape.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+
+namespace {
+
+std::string fault_of(std::string_view text) {
+  const auto address = parse_metrics_address(text);
+  return address ? "" : address.error();
+}
+
+std::string ask(std::string_view request, bool names_host = true) {
+  return http_answer(request, names_host, [] { return std::string("figures\n"); });
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+/// What comes until the end.
+std::string exchange(int socket, std::string_view request) {
+  REQUIRE_EQ(::send(socket, request.data(), request.size(), MSG_NOSIGNAL),
+             static_cast<ssize_t>(request.size()));
+  std::string out;
+  char chunk[4096];
+  for (;;) {
+    const auto n = ::recv(socket, chunk, sizeof chunk, 0);
+    if (n <= 0) return out;
+    out.append(chunk, static_cast<std::size_t>(n));
+  }
+}
+
+UniqueFd connect_tcp(std::uint16_t port) {
+  UniqueFd out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto address = loopback(port);
+  REQUIRE_EQ(::connect(out.get(), address.get(), address.length), 0);
+  return out;
+}
+
+UniqueFd connect_unix(const std::string& path) {
+  UniqueFd out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  REQUIRE_EQ(::connect(out.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return out;
+}
+
+/// POSIX, extended: GCC 12 warns of its own std::regex when it builds with sanitizers.
+class Pattern {
+ public:
+  explicit Pattern(const char* text) {
+    REQUIRE_EQ(::regcomp(&compiled_, text, REG_EXTENDED | REG_NOSUB), 0);
+  }
+  ~Pattern() { ::regfree(&compiled_); }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+  bool matches(const std::string& text) const {
+    return ::regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  regex_t compiled_{};
+};
+
+struct Folder {
+  Folder() { REQUIRE_NE(::mkdtemp(path.data()), nullptr); }
+  ~Folder() { ::rmdir(path.c_str()); }
+  std::string path = "/tmp/iwarp-metrics-XXXXXX";
+};
+
+constexpr std::string_view kGet = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9000\r\n\r\n";
+
+}  // namespace
+
+TEST_CASE("where metrics are: a loopback port or a Unix socket, and nothing else") {
+  CHECK_EQ(to_string(*parse_metrics_address("9000")), "http://127.0.0.1:9000/metrics");
+  CHECK_EQ(to_string(*parse_metrics_address("127.0.0.9:1")), "http://127.0.0.9:1/metrics");
+  CHECK_EQ(to_string(*parse_metrics_address("[::1]:9000")), "http://[::1]:9000/metrics");
+  CHECK_EQ(parse_metrics_address("unix:/run/a-%p.sock")->path,
+           "/run/a-" + std::to_string(::getpid()) + ".sock");
+  for (const auto* text : {"", "x", "65536", "-1", "127.0.0.1", "::1", ":9000",
+                           "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:9000x"}) {
+    CAPTURE(text);
+    CHECK_NE(fault_of(text).find("ADDR:PORT"), std::string::npos);
+  }
+  for (const auto* text : {"0.0.0.0:9000", "192.0.2.1:9000", "[::]:9000", "localhost:9000"}) {
+    CAPTURE(text);
+    CHECK_NE(fault_of(text).find("loopback"), std::string::npos);
+  }
+  CHECK_NE(fault_of("unix:").find("107 octets"), std::string::npos);
+  CHECK_NE(fault_of("unix:/" + std::string(107, 'x')).find("107 octets"), std::string::npos);
+}
+
+TEST_CASE("each line is a comment or a figure, and each family has its help and type once") {
+  Statistics s;
+  s.counters.octets_sent = 12;
+  s.passive.failed[static_cast<std::size_t>(SetupFailure::kGaveWay)] = 3;
+  s.open_connections = 2;
+  s.connections.push_back({.qp = 7,
+                           .is_outgoing = true,
+                           .local = {"127.0.0.1", 1},
+                           .peer = {"a\"b\\c\nd\x80", 2},
+                           .counters = {.octets_sent = 9}});
+  verbs::Incidents ends;
+  ends.terminate_sent = bytes::Fault{bytes::Layer::kDdp, 1, 0x00};
+  s.add(ends);
+  const auto text = metrics_text(s);
+  CHECK(has_line(text, "iwarp_octets_sent_total 12"));
+  CHECK(has_line(text, "iwarp_setups_failed_total{side=\"passive\",reason=\"gave_way\"} 3"));
+  CHECK(has_line(text, "iwarp_setups_failed_total{side=\"active\",reason=\"gave_way\"} 0"));
+  CHECK(has_line(text,
+                 "iwarp_terminates_total{direction=\"sent\",code=\"1/1/00\",meaning=\"invalid "
+                 "STag\"} 1"));
+  CHECK(has_line(text, "iwarp_connections_unlisted 1"));
+  CHECK(has_line(text,
+                 "iwarp_connection_octets_sent_total{qp=\"7\",side=\"active\",local=\"127.0.0.1:1\""
+                 ",peer=\"a\\\"b\\\\c?d?:2\"} 9"));
+  const Pattern line(
+      R"re(^(# (HELP|TYPE) iwarp_[a-z_]+ [ -~]+|iwarp_[a-z_]+([{]([a-z]+="([^"\\]|\\["\\])*",?)+[}])? [0-9]+)$)re");
+  std::istringstream in(text);
+  std::string one;
+  std::vector<std::string> families;
+  while (std::getline(in, one)) {
+    CAPTURE(one);
+    CHECK(line.matches(one));
+    if (one.starts_with("# TYPE ")) families.push_back(one.substr(7, one.find(' ', 7) - 7));
+    if (!one.starts_with('#')) CHECK_EQ(one.substr(0, one.find_first_of(" {")), families.back());
+  }
+  CHECK(text.ends_with('\n'));
+  auto sorted = families;
+  std::ranges::sort(sorted);
+  CHECK(std::ranges::adjacent_find(sorted) == sorted.end());
+}
+
+TEST_CASE("a request is answered when it is whole, and only one that asks for the figures") {
+  CHECK_EQ(ask(kGet.substr(0, kGet.size() - 1)), "");
+  CHECK(ask(kGet).starts_with("HTTP/1.0 200 OK\r\n"));
+  CHECK(ask(kGet).ends_with("Content-Length: 8\r\nConnection: close\r\n\r\nfigures\n"));
+  CHECK(ask("HEAD / HTTP/1.0\r\n\r\n").ends_with("Content-Length: 8\r\nConnection: close\r\n\r\n"));
+  CHECK(ask("GET /other HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 404 "));
+  CHECK(ask("POST /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 405 "));
+  CHECK(ask("MPA ID Req Frame\r\n\r\n").starts_with("HTTP/1.0 400 "));
+  const auto longest = "GET / HTTP/1.0\r\nX: " + std::string(Scrape::kMaxRequest, 'x');
+  CHECK_EQ(ask(std::string_view(longest).substr(0, Scrape::kMaxRequest - 1)), "");
+  CHECK(ask(std::string_view(longest).substr(0, Scrape::kMaxRequest)).starts_with("HTTP/1.0 431 "));
+}
+
+TEST_CASE("a web page that knows this machine by a name of its own learns nothing") {
+  const auto from = [](const std::string& host, bool names_host = true) {
+    return ask("GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n", names_host);
+  };
+  for (const auto* host : {"localhost", "localhost:9000", "127.0.0.1", "[::1]:9000"}) {
+    CAPTURE(host);
+    CHECK(from(host).starts_with("HTTP/1.0 200 "));
+  }
+  for (const auto* host : {"evil.example", "evil.example:9000", "192.0.2.1", "localhost.evil"}) {
+    CAPTURE(host);
+    CHECK(from(host).starts_with("HTTP/1.0 403 "));
+  }
+  CHECK(from("any", false).starts_with("HTTP/1.0 200 "));  // of a Unix socket it says nothing
+}
+
+TEST_CASE("figures are to be had while the Rnic works, and its sums afterwards") {
+  auto server = must(MetricsServer::open({.tcp = {"127.0.0.1", 0}}));
+  const auto scrape = [&] { return exchange(connect_tcp(server->address().tcp.port).get(), kGet); };
+  {
+    Pair pair;
+    const auto watch = server->watch(*pair.rnic);
+    pair.connect();
+    CHECK(has_line(scrape(), "iwarp_connections_open 2"));
+    CHECK(has_line(scrape(), "iwarp_objects{kind=\"qp\"} 2"));
+  }
+  const auto text = scrape();
+  CHECK(has_line(text, "iwarp_connections_open 0"));
+  CHECK(has_line(text, "iwarp_objects{kind=\"qp\"} 0"));
+  CHECK(has_line(text, "iwarp_setups_established_total{side=\"active\"} 1"));
+  CHECK_EQ(text.find("iwarp_connection_"), std::string::npos);
+}
+
+TEST_CASE("scrapers that stay silent, ask too much or come in crowds keep nobody out") {
+  auto server = must(MetricsServer::open({.tcp = {"127.0.0.1", 0}}));
+  const auto port = server->address().tcp.port;
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 50; ++i) silent.push_back(connect_tcp(port));
+  CHECK_NE(exchange(connect_tcp(port).get(), kGet).find("200 OK"), std::string::npos);
+  // The first of them had to go for that.
+  char octet = 0;
+  CHECK_EQ(::recv(silent.front().get(), &octet, 1, 0), 0);
+  const std::string endless(100'000, 'x');
+  const auto big = connect_tcp(port);
+  (void)::send(big.get(), endless.data(), endless.size(), MSG_NOSIGNAL);
+  while (::recv(big.get(), &octet, 1, 0) > 0) {
+  }
+  CHECK_NE(exchange(connect_tcp(port).get(), kGet).find("200 OK"), std::string::npos);
+}
+
+TEST_CASE("the Unix socket is the user's alone, replaces one that is left, and goes with the end") {
+  const Folder folder;
+  const auto path = folder.path + "/metrics";
+  {
+    auto server = must(MetricsServer::open({.path = path}));
+    struct stat about{};
+    REQUIRE_EQ(::stat(path.c_str(), &about), 0);
+    CHECK_EQ(about.st_mode & 0777U, 0600U);
+    CHECK_NE(exchange(connect_unix(path).get(), kGet).find("200 OK"), std::string::npos);
+    const auto second = MetricsServer::open({.path = path});
+    REQUIRE_FALSE(second.has_value());
+    CHECK_EQ(second.error(), std::errc::address_in_use);
+    CHECK_NE(exchange(connect_unix(path).get(), kGet).find("200 OK"), std::string::npos);
+  }
+  CHECK_NE(::access(path.c_str(), F_OK), 0);
+  {
+    UniqueFd left(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    REQUIRE_EQ(::bind(left.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  CHECK(MetricsServer::open({.path = path}).has_value());
+  std::ofstream(path) << "somebody's file";
+  CHECK_FALSE(MetricsServer::open({.path = path}).has_value());
+  CHECK_EQ(::unlink(path.c_str()), 0);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is let into the set-up, and who gives way, without a socket.
+#include "pending_setups.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace iwarp::net;
+using Id = PendingSetups::Id;
+using Ids = std::vector<Id>;
+
+namespace {
+
+constexpr PendingSetups::Limits kLimits{.total = 6, .per_source = 3, .per_listener = 4};
+
+Id admit(PendingSetups& setups, const std::string& source, std::uint16_t port,
+         const Ids& leave = {}) {
+  const auto verdict = setups.admit({.source = source, .port = port});
+  REQUIRE(verdict.id.has_value());
+  CHECK(verdict.leave == leave);
+  for (const Id id : verdict.leave) setups.over(id);
+  return *verdict.id;
+}
+
+bool refuses(PendingSetups& setups, const std::string& source, std::uint16_t port) {
+  const auto verdict = setups.admit({.source = source, .port = port});
+  return !verdict.id && verdict.leave.empty();
+}
+
+}  // namespace
+
+TEST_CASE("a source has its share, and its oldest gives way to its next [SCTP-4]") {
+  PendingSetups setups(kLimits);
+  const Id other = admit(setups, "other", 1);
+  const Id first = admit(setups, "busy", 1);
+  const Id second = admit(setups, "busy", 2);
+  const Id third = admit(setups, "busy", 3);
+  admit(setups, "busy", 4, {first});
+  admit(setups, "busy", 5, {second});
+  admit(setups, "busy", 6, {third});
+  CHECK(setups.size() == 4);
+  setups.over(other);
+  CHECK(setups.size() == 3);
+}
+
+TEST_CASE("a listener has its share, of whichever sources [SCTP-4]") {
+  PendingSetups setups(kLimits);
+  const Id first = admit(setups, "a", 1);
+  admit(setups, "b", 1);
+  admit(setups, "c", 1);
+  admit(setups, "d", 1);
+  admit(setups, "e", 2);
+  admit(setups, "f", 1, {first});
+}
+
+TEST_CASE("one that has asked is the program's and stays; it counts to the total only [SCTP-4]") {
+  PendingSetups setups(kLimits);
+  for (int i = 0; i < 5; ++i) setups.asked(admit(setups, "a", 1));
+  const Id silent = admit(setups, "a", 1);
+  const Id next = admit(setups, "b", 2, {silent});
+  setups.asked(next);
+  CHECK(refuses(setups, "c", 3));
+  setups.over(next);
+  admit(setups, "c", 3);
+}
+
+TEST_CASE("one that is accepted and owes its RTR gives way like any other, but is young again") {
+  PendingSetups setups(kLimits);
+  const Id first = admit(setups, "a", 1);
+  setups.asked(first);
+  const Id second = admit(setups, "a", 1);
+  setups.accepted(first);
+  admit(setups, "a", 1);
+  admit(setups, "a", 1, {second});
+  admit(setups, "a", 1, {first});
+}
+
+TEST_CASE("who asks while he is sent away stays, and counts") {
+  PendingSetups setups({.total = 1, .per_source = 1, .per_listener = 1});
+  const Id first = admit(setups, "a", 1);
+  const auto verdict = setups.admit({.source = "a", .port = 1});
+  CHECK(verdict.leave == Ids{first});
+  setups.asked(first);
+  setups.asked(*verdict.id);
+  CHECK(refuses(setups, "b", 2));
+}
+
+TEST_CASE("a refused newcomer makes nobody leave") {
+  PendingSetups setups({.total = 3, .per_source = 1, .per_listener = 3});
+  const Id proven = admit(setups, "a", 1);
+  setups.asked(proven);
+  const Id silent = admit(setups, "a", 1);
+  const auto verdict = setups.admit({.source = "a", .port = 1, .short_of_descriptors = true});
+  CHECK(verdict.leave == Ids{silent});
+  setups.asked(silent);
+  setups.asked(*verdict.id);
+  CHECK(refuses(setups, "b", 2));
+  setups.over(proven);
+  CHECK_FALSE(setups.admit({.source = "b", .port = 2, .short_of_descriptors = true}).id);
+  CHECK(setups.size() == 2);
+}
+
+TEST_CASE("for want of descriptors the oldest gives way, whoever it is") {
+  PendingSetups setups(kLimits);
+  CHECK_FALSE(setups.make_room());
+  const Id first = admit(setups, "a", 1);
+  const Id second = admit(setups, "b", 2);
+  CHECK(setups.admit({.source = "c", .port = 3, .short_of_descriptors = true}).leave == Ids{first});
+  CHECK(setups.make_room() == second);
+}
+
+TEST_CASE("an IPv4 address is a source, of IPv6 a /64 network") {
+  CHECK(source_of({"192.0.2.7", 1}) == "192.0.2.7");
+  CHECK(source_of({"2001:db8:1:2:3:4:5:6", 1}) == source_of({"2001:db8:1:2::1", 2}));
+  CHECK(source_of({"2001:db8:1:2::1", 1}) != source_of({"2001:db8:1:3::1", 1}));
+}

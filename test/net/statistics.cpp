@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator is told of set-ups, Terminates, holds and pins, against what really happened.
+#include "iwarp/net/statistics.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <thread>
+
+#include "raw_peer.hpp"
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+
+namespace {
+
+std::uint64_t all_failed(const SetupStatistics& side) {
+  return std::accumulate(side.failed.begin(), side.failed.end(), std::uint64_t{0});
+}
+
+/// One failed, and for that reason; none is under way.
+void check_failed(const SetupStatistics& side, SetupFailure why) {
+  CHECK_EQ(side.failed_by(why), 1);
+  CHECK_EQ(all_failed(side), 1);
+  CHECK_EQ(side.begun, side.established + 1);
+}
+
+std::uint64_t sent(const Statistics& s, const bytes::Fault& fault) {
+  for (const auto& one : s.terminates) {
+    if (one.fault == fault) return one.sent;
+  }
+  return 0;
+}
+
+std::uint64_t received(const Statistics& s, const bytes::Fault& fault) {
+  for (const auto& one : s.terminates) {
+    if (one.fault == fault) return one.received;
+  }
+  return 0;
+}
+
+/// The other end may be a moment behind.
+template <typename Condition>
+void wait_for(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (!condition()) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+    std::this_thread::yield();
+  }
+}
+
+ListenOptions with_short_limits() {
+  ListenOptions options;
+  options.connection.startup.timeout = 20ms;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a connection is counted at both sides, and listed while it is open") {
+  Pair pair;
+  pair.connect();
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 5000, pair.b.remote(0)));
+  pair.a.expect_success();
+  const auto open = pair.rnic->statistics();
+  CHECK_EQ(open.active.begun, 1);
+  CHECK_EQ(open.active.established, 1);
+  CHECK_EQ(open.passive.established, 1);
+  CHECK_EQ(open.open_connections, 2);
+  CHECK_EQ(open.pending_setups, 0);
+  CHECK_EQ(open.qps, 2);
+  CHECK_EQ(open.cqs, 2);
+  REQUIRE_EQ(open.connections.size(), 2);
+  CHECK(open.connections[0].qp < open.connections[1].qp);
+  const auto& out = open.connections[0].is_outgoing ? open.connections[0] : open.connections[1];
+  CHECK_EQ(out.qp, pair.a.qp->num());
+  CHECK_EQ(out.peer, pair.listener->local());
+  CHECK_GT(out.counters.octets_sent, 5000);
+  CHECK_EQ(pair.rnic->statistics(1).connections.size(), 1);
+  CHECK_EQ(pair.rnic->statistics(1).open_connections, 2);
+
+  REQUIRE_FALSE(pair.a.qp->disconnect());
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  wait_for([&] { return pair.rnic->statistics().open_connections == 0; });
+  const auto over = pair.rnic->statistics();
+  CHECK(over.connections.empty());
+  CHECK_GE(over.counters.octets_sent, out.counters.octets_sent);
+  CHECK_EQ(all_failed(over.active) + all_failed(over.passive), 0);
+}
+
+TEST_CASE("a set-up that fails has a reason: unreachable, rejected, abandoned, reset") {
+  Pair pair;
+  std::uint16_t closed = 0;
+  {
+    RawListener gone;
+    closed = gone.address().port;
+  }
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, {"127.0.0.1", closed}, {}, *pair.a.cm));
+  expect(*pair.a.cm, Type::kConnectFailed);
+  check_failed(pair.rnic->statistics().active, SetupFailure::kUnreachable);
+  pair.start();
+  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
+  expect(*pair.a.cm, Type::kRejected);
+  CHECK_EQ(pair.rnic->statistics().active.failed_by(SetupFailure::kRejected), 1);
+  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kRejected), 1);
+  ConnectOptions once;
+  once.fall_back_to_revision_1 = false;
+  pair.start(once);
+  expect(*pair.b.cm, Type::kConnectRequest).request->drop();
+  expect(*pair.a.cm, Type::kConnectFailed);
+  const auto now = pair.rnic->statistics();
+  CHECK_EQ(now.passive.failed_by(SetupFailure::kAbandoned), 1);
+  CHECK_EQ(now.active.failed_by(SetupFailure::kReset), 1);
+  CHECK_EQ(now.active.begun, 3);
+  CHECK_EQ(now.passive.begun, 2);
+}
+
+TEST_CASE("a peer that is silent, or speaks no MPA, is told apart [MPA-99] [MPA-111]") {
+  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, with_short_limits());
+  auto silent = RawPeer::connect(pair.listener->local().port);
+  silent.wait_for_end();
+  wait_for([&] { return all_failed(pair.rnic->statistics().passive) == 1; });
+  check_failed(pair.rnic->statistics().passive, SetupFailure::kTimedOut);
+  auto garbage = RawPeer::connect(pair.listener->local().port);
+  garbage.send(octets("GET / HTTP/1.0\r\n\r\n"));
+  garbage.wait_for_end();
+  wait_for([&] { return all_failed(pair.rnic->statistics().passive) == 2; });
+  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kProtocol), 1);
+  CHECK_EQ(pair.rnic->statistics().pending_setups, 0);
+}
+
+TEST_CASE("who gives way, and for whom there is no room, is counted as such [SCTP-4]") {
+  Pair pair(1 << 12, {.max_pending_connects = 1});
+  auto silent = RawPeer::connect(pair.listener->local().port);
+  wait_for([&] { return pair.rnic->statistics().pending_setups == 1; });
+  pair.start();
+  auto asked = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kGaveWay), 1);
+  auto late = RawPeer::connect(pair.listener->local().port);
+  late.wait_for_end();
+  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kNoRoom), 1);
+  REQUIRE_FALSE(asked.request->accept(*pair.b.qp));
+  expect(*pair.a.cm, Type::kEstablished);
+}
+
+TEST_CASE("requests that the program does not take fill its backlog, which is counted") {
+  ListenOptions options;
+  options.backlog = 1;
+  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  pair.start();
+  wait_for([&] { return pair.b.cm->count([](const CmEvent&) { return true; }) == 1; });
+  auto second = RawPeer::connect(pair.listener->local().port);
+  second.send_startup({.kind = mpa::FrameKind::kRequest});
+  second.wait_for_end();
+  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kBacklogFull), 1);
+}
+
+TEST_CASE("a Terminate is counted by its code, at either end") {
+  const bytes::Fault dead{bytes::Layer::kDdp, 1, 0x00};
+  Pair pair;
+  pair.connect();
+  auto target = pair.b.remote(0);
+  target.rkey.value ^= 0x100;  // nobody's
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 64, target));
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  wait_for([&] { return received(pair.rnic->statistics(), dead) == 1; });
+  const auto now = pair.rnic->statistics();
+  CHECK_EQ(sent(now, dead), 1);
+  CHECK_EQ(received(now, dead), 1);
+  CHECK_EQ(now.terminates.size(), 1);
+}
+
+TEST_CASE("a Send without a receive is counted as a hold, once") {
+  ListenOptions options;
+  options.connection.receive_hold = kLimit;
+  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  pair.connect();
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
+  wait_for([&] { return pair.rnic->statistics().receive_holds == 1; });
+  pair.b.post_recv(0, 64);
+  pair.b.expect_success();
+  CHECK_EQ(pair.rnic->statistics().receive_holds, 1);
+}
+
+TEST_CASE("kinds of Terminates that peers make up are bounded") {
+  Statistics s;
+  for (unsigned i = 0; i < 1000; ++i) {
+    verbs::Incidents one;
+    one.terminate_received =
+        bytes::Fault{static_cast<bytes::Layer>(i >> 8), 9, static_cast<std::uint8_t>(i & 0xFF)};
+    s.add(one);
+  }
+  CHECK_EQ(s.terminates.size(), Statistics::kMaxTerminates);
+  CHECK_EQ(s.other_terminates.received, 1000 - Statistics::kMaxTerminates);
+  Statistics twice = s;
+  twice += s;
+  CHECK_EQ(twice.terminates[0].received, 2);
+  CHECK_EQ(twice.other_terminates.received, 2 * s.other_terminates.received);
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that its program unmaps, protects or cuts short while it is registered, at either end: the
+// connection that touches it ends with a Terminate and one line, everything else goes on.
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <ostream>
+#include <string>
+
+#include "support.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+using Type = CmEvent::Type;
+using verbs::Completions;
+using verbs::WcStatus;
+using verbs::WrOpcode;
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPages = 8;
+constexpr std::size_t kSize = kPages * kPage;
+
+// Far from where the kernel puts what nobody asks for, so that what is gone stays gone; sanitizers
+// have no memory there.
+#ifdef IWARP_SANITIZED
+constexpr std::uintptr_t kPlace = 0;
+#else
+constexpr std::uintptr_t kPlace = 0x2000'0000'0000;
+#endif
+std::uintptr_t next_place = 0;
+
+/// What the program does to memory that it has registered.
+enum class Loss : std::uint8_t { kUnmapped, kNoRights, kReadOnly, kCutShort };
+constexpr std::array kAllLosses{Loss::kUnmapped, Loss::kNoRights, Loss::kReadOnly, Loss::kCutShort};
+
+/// Pages of a file, registered with all rights.
+class LostPages {
+ public:
+  explicit LostPages(End& owner) : fd_(::memfd_create("pages", MFD_CLOEXEC)) {
+    REQUIRE_EQ(::ftruncate(fd_.get(), kSize), 0);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a place, not an object
+    auto* const wanted =
+        reinterpret_cast<void*>(kPlace == 0 ? 0 : kPlace + 2 * kSize * next_place++);
+    auto* const at = ::mmap(wanted, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    REQUIRE_NE(at, MAP_FAILED);
+    base_ = static_cast<std::byte*>(at);
+    memory_ = must(owner.rnic.register_memory(
+        *owner.pd, std::span(base_, kSize),
+        Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead | Access::kRemoteAtomic));
+  }
+  ~LostPages() {
+    (void)memory_.deregister();
+    ::munmap(base_, kSize);
+  }
+  LostPages(const LostPages&) = delete;
+  LostPages& operator=(const LostPages&) = delete;
+
+  void lose(Loss how, std::size_t from = 0) {
+    std::byte* const at = base_ + from;
+    const std::size_t size = kSize - from;
+    switch (how) {
+      case Loss::kUnmapped:
+        REQUIRE_EQ(::munmap(at, size), 0);
+        if (kPlace == 0) {  // Nobody else in this process shall be given the place.
+          REQUIRE_EQ(::mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), at);
+        }
+        break;
+      case Loss::kNoRights:
+        REQUIRE_EQ(::mprotect(at, size, PROT_NONE), 0);
+        break;
+      case Loss::kReadOnly:
+        REQUIRE_EQ(::mprotect(at, size, PROT_READ), 0);
+        break;
+      case Loss::kCutShort:
+        REQUIRE_EQ(::ftruncate(fd_.get(), static_cast<off_t>(from)), 0);
+        break;
+    }
+  }
+
+  verbs::Sge sge(std::size_t at, std::size_t length) {
+    return {.address = base_ + at,
+            .length = static_cast<std::uint32_t>(length),
+            .lkey = memory_.stag()};
+  }
+  verbs::RemoteAddress remote(std::size_t at) {
+    return {.rkey = memory_.stag(), .to = memory_.to(base_ + at)};
+  }
+  std::byte* base() { return base_; }
+
+ private:
+  UniqueFd fd_;
+  std::byte* base_ = nullptr;
+  Memory memory_;
+};
+
+std::mutex lines_lock;
+std::vector<std::string> lines;
+
+void remember(const char* line) {
+  const std::lock_guard lock(lines_lock);
+  lines.emplace_back(line);
+}
+
+/// A connection that will end, and one beside it that will not.
+struct Two {
+  explicit Two(const verbs::ConnectionOptions& how = {})
+      : pair(kSize, {.warn = remember}, {"127.0.0.1", 0}, {.connection = how}),
+        beside_a(*pair.rnic, 64, 3),
+        beside_b(*pair.rnic, 64, 4) {
+    lines.clear();
+    pair.connect({.connection = how});
+    auto listener = must(pair.rnic->listen({"127.0.0.1", 0}, {}, *beside_b.cm));
+    REQUIRE_FALSE(pair.rnic->connect(*beside_a.qp, listener->local(), {}, *beside_a.cm));
+    REQUIRE_FALSE(expect(*beside_b.cm, Type::kConnectRequest).request->accept(*beside_b.qp));
+    expect(*beside_a.cm, Type::kEstablished);
+    expect(*beside_b.cm, Type::kEstablished);
+  }
+
+  /// The connection is over, `teller` has said why, and all else is as it was.
+  void check_end(End& teller, End& told, bool with_terminate = true) {
+    expect(*teller.cm, Type::kDisconnected);
+    expect(*told.cm, Type::kDisconnected);
+    if (with_terminate) {
+      REQUIRE(told.qp->query().terminate_received.has_value());
+      CHECK_EQ(told.qp->query().terminate_received->fault, bytes::Fault{bytes::Layer::kRdma, 0, 0});
+    }
+    {
+      const std::lock_guard lock(lines_lock);
+      REQUIRE_EQ(lines.size(), 1);
+      CHECK_NE(lines.front().find("was unmapped, protected or cut short"), std::string::npos);
+    }
+    REQUIRE_FALSE(beside_a.post(WrOpcode::kWrite, 0, 64, beside_b.remote(0)));
+    beside_a.expect_success();
+    REQUIRE_FALSE(beside_a.post(WrOpcode::kRead, 0, 64, beside_b.remote(0)));
+    beside_a.expect_success();
+  }
+
+  Pair pair;
+  End beside_a;
+  End beside_b;
+};
+
+std::error_code post_from(End& end, WrOpcode opcode, const verbs::Sge& one,
+                          verbs::RemoteAddress to = {}) {
+  return end.qp->post_send({.wr_id = 7, .opcode = opcode, .sgl = std::span(&one, 1), .remote = to});
+}
+
+void expect_status(End& end, WcStatus status) {
+  CHECK_EQ(to_string(end.completion().status), to_string(status));
+}
+
+verbs::ConnectionOptions options_with(bool crc, verbs::Placement placement) {
+  verbs::ConnectionOptions out;
+  out.startup.crc = crc;
+  out.placement = placement;
+  out.max_ulpdu = mpa::kMaxMulpdu;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a Write to memory that is gone ends its connection only [RDMAP-92]") {
+  for (const Loss how : kAllLosses) {
+    for (const std::size_t size : {std::size_t{64}, kSize}) {
+      for (const auto& options : {options_with(true, verbs::Placement::kVerified),
+                                  options_with(true, verbs::Placement::kDirect),
+                                  options_with(false, verbs::Placement::kVerified)}) {
+        CAPTURE(static_cast<int>(how));
+        CAPTURE(size);
+        CAPTURE(options.startup.crc);
+        Two two(options);
+        LostPages target(two.pair.b);
+        target.lose(how);
+        REQUIRE_FALSE(two.pair.a.post(WrOpcode::kWrite, 0, size, target.remote(0)));
+        two.check_end(two.pair.b, two.pair.a);
+      }
+    }
+  }
+}
+
+TEST_CASE("a Write to a region of which half is gone ends where that begins") {
+  Two two;
+  LostPages target(two.pair.b);
+  target.lose(Loss::kUnmapped, kSize / 2);
+  REQUIRE_FALSE(two.pair.a.post(WrOpcode::kWrite, 0, kSize / 2, target.remote(0)));
+  REQUIRE_FALSE(two.pair.a.post(WrOpcode::kRead, 0, kSize / 2, target.remote(0)));
+  two.pair.a.expect_success();
+  two.pair.a.expect_success();
+  REQUIRE_FALSE(two.pair.a.post(WrOpcode::kWrite, 0, kSize, target.remote(0)));
+  two.check_end(two.pair.b, two.pair.a);
+}
+
+TEST_CASE("a Read of memory that is gone ends its connection only [RDMAP-92]") {
+  for (const Loss how : kAllLosses) {
+    if (how == Loss::kReadOnly) continue;
+    for (const std::size_t size : {std::size_t{64}, kSize}) {
+      CAPTURE(static_cast<int>(how));
+      CAPTURE(size);
+      Two two;
+      LostPages source(two.pair.b);
+      source.lose(how);
+      REQUIRE_FALSE(two.pair.a.post(WrOpcode::kRead, 0, size, source.remote(0)));
+      two.check_end(two.pair.b, two.pair.a);
+      expect_status(two.pair.a, WcStatus::kWrFlush);
+    }
+  }
+}
+
+TEST_CASE("an atomic on memory that is gone ends its connection only") {
+  for (const Loss how : kAllLosses) {
+    CAPTURE(static_cast<int>(how));
+    Two two;
+    LostPages target(two.pair.b);
+    target.lose(how);
+    const auto result = two.pair.a.sge(0, 8);
+    REQUIRE_FALSE(two.pair.a.qp->post_send({.opcode = WrOpcode::kFetchAdd,
+                                            .sgl = std::span(&result, 1),
+                                            .remote = target.remote(0),
+                                            .atomic = {.add_or_swap = 1}}));
+    two.check_end(two.pair.b, two.pair.a);
+  }
+}
+
+TEST_CASE("a Send to a receive whose memory is gone fails that receive [VRB-54]") {
+  for (const Loss how : kAllLosses) {
+    CAPTURE(static_cast<int>(how));
+    Two two;
+    LostPages sink(two.pair.b);
+    const auto one = sink.sge(0, kSize);
+    REQUIRE_FALSE(two.pair.b.qp->post_recv({.wr_id = 9, .sgl = std::span(&one, 1)}));
+    sink.lose(how);
+    REQUIRE_FALSE(two.pair.a.post(WrOpcode::kSend, 0, kSize));
+    two.check_end(two.pair.b, two.pair.a);
+    expect_status(two.pair.b, WcStatus::kLocalProtection);
+  }
+}
+
+TEST_CASE("a Read or an atomic into memory of ours that is gone fails that request [VRB-54]") {
+  for (const Loss how : kAllLosses) {
+    for (const WrOpcode opcode : {WrOpcode::kRead, WrOpcode::kFetchAdd}) {
+      CAPTURE(static_cast<int>(how));
+      CAPTURE(static_cast<int>(opcode));
+      Two two;
+      LostPages sink(two.pair.a);
+      LostPages target(two.pair.b);
+      sink.lose(how);
+      const auto size = opcode == WrOpcode::kRead ? kSize : 8;
+      REQUIRE_FALSE(post_from(two.pair.a, opcode, sink.sge(0, size), target.remote(0)));
+      two.check_end(two.pair.a, two.pair.b);
+      expect_status(two.pair.a, WcStatus::kLocalProtection);
+    }
+  }
+}
+
+TEST_CASE("what is sent from memory of ours that is gone fails its request [VRB-54]") {
+  for (const auto completions : {Completions::kSent, Completions::kAcknowledged}) {
+    for (const Loss how : kAllLosses) {
+      if (how == Loss::kReadOnly) continue;
+      for (const WrOpcode opcode : {WrOpcode::kSend, WrOpcode::kWrite}) {
+        for (const std::size_t size : {std::size_t{64}, std::size_t{2000}, kSize}) {
+          CAPTURE(static_cast<int>(how));
+          CAPTURE(static_cast<int>(opcode));
+          CAPTURE(size);
+          auto options = options_with(true, verbs::Placement::kVerified);
+          options.completions = completions;
+          Two two(options);
+          LostPages source(two.pair.a);
+          two.pair.b.post_recv(0, kSize);
+          source.lose(how);
+          REQUIRE_FALSE(post_from(two.pair.a, opcode, source.sge(0, size), two.pair.b.remote(0)));
+          two.check_end(two.pair.a, two.pair.b);
+          expect_status(two.pair.a, WcStatus::kLocalProtection);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("without a CRC the kernel is the first to look, in the middle of an FPDU: a reset") {
+  for (const Loss how : {Loss::kUnmapped, Loss::kNoRights, Loss::kCutShort}) {
+    CAPTURE(static_cast<int>(how));
+    Two two(options_with(false, verbs::Placement::kVerified));
+    LostPages source(two.pair.a);
+    source.lose(how, kSize / 2);
+    REQUIRE_FALSE(
+        post_from(two.pair.a, WrOpcode::kWrite, source.sge(0, kSize), two.pair.b.remote(0)));
+    two.check_end(two.pair.a, two.pair.b, false);
+    expect_status(two.pair.a, WcStatus::kLocalProtection);
+  }
+}
+
+TEST_CASE("memory that is unmapped before it is deregistered, with requests under way") {
+  verbs::ConnectionOptions options;
+  options.receive_hold = kLimit;
+  Two two(options);
+  {
+    LostPages source(two.pair.a);
+    // More than TCP takes, for the peer has no receive.
+    const std::vector<verbs::Sge> pieces(verbs::QpLimits{}.max_send_sge, source.sge(0, kSize));
+    while (!two.pair.a.qp->post_send({.opcode = WrOpcode::kSend, .sgl = pieces})) {
+    }
+    source.lose(Loss::kUnmapped);
+  }
+  two.check_end(two.pair.a, two.pair.b, false);
+}
+
+namespace {
+
+std::atomic<int> own_faults{0};
+sigjmp_buf own_place;
+
+void own_handler(int signal) {
+  own_faults += signal == SIGSEGV ? 1 : 100;
+  siglongjmp(own_place, 1);
+}
+
+// In a process of its own, for the first Rnic there to find the handler.
+int use_own_handler() {
+  struct sigaction action{};
+  action.sa_handler = own_handler;
+  sigaction(SIGSEGV, &action, nullptr);
+  sigaction(SIGBUS, &action, nullptr);
+  Two two;
+  LostPages pages(two.pair.b);
+  pages.lose(Loss::kNoRights);
+  const auto fault = [&] {
+    if (sigsetjmp(own_place, 1) == 0) *const_cast<volatile std::byte*>(pages.base()) = {};
+  };
+  fault();
+  REQUIRE_FALSE(two.pair.a.post(WrOpcode::kWrite, 0, 64, pages.remote(0)));
+  two.check_end(two.pair.b, two.pair.a);
+  fault();
+  if (sigsetjmp(own_place, 1) == 0) ::raise(SIGBUS);
+  return own_faults == 102 ? 0 : 1;
+}
+
+}  // namespace
+
+TEST_CASE("a handler that the program has goes on to get the faults that are its own") {
+  CHECK_EQ(use_own_handler(), 0);
+}

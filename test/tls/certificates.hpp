@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Authorities and certificates, made when a test asks for them.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "openssl.hpp"
+
+namespace iwarp::tls {
+
+/// Removed with all that is in it.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string file(const std::string& name) const { return path_ / name; }
+  /// Writes it; returns its path.
+  std::string file(const std::string& name, const std::string& text) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+
+/// Certificate and key, as paths.
+struct Issued {
+  std::string certificate;
+  std::string key;
+};
+
+class Authority {
+ public:
+  explicit Authority(std::string name);
+  /// For a host name or address. `days`: how long it is valid from yesterday on; 0: it has expired.
+  Issued issue(const std::string& name, int days = 2) const;
+  std::string file() const { return file_; }
+
+ private:
+  const std::string name_;
+  const std::shared_ptr<const Folder> folder_;
+  KeyPtr key_;
+  CertificatePtr own_;
+  std::string file_;
+};
+
+}  // namespace iwarp::tls

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handshakes that succeed: certificates, names, shared keys, tickets; and whom each end then knows.
+#include "support_tls.hpp"
+
+using namespace iwarp;       // NOLINT
+using namespace iwarp::net;  // NOLINT
+using namespace iwarp::tls;  // NOLINT
+
+namespace {
+
+struct Known {
+  std::string server;  ///< to the client
+  std::string client;  ///< to the server
+};
+
+Known connect(Pair& pair, const ConnectOptions& options) {
+  pair.start(options);
+  auto request = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(request.peer_identity, request.request->peer_identity());
+  REQUIRE_FALSE(request.request->accept(*pair.b.qp));
+  auto established = expect(*pair.a.cm, Type::kEstablished);
+  expect(*pair.b.cm, Type::kEstablished);
+  return {.server = established.peer_identity, .client = request.peer_identity};
+}
+
+void check_all_operations(Pair& pair) {
+  pair.b.post_recv(0, 100, 7);
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 100));
+  pair.a.expect_success();
+  CHECK_EQ(pair.b.completion().byte_len, 100);
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 30'000, pair.b.remote(1000)));
+  pair.a.expect_success();
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kRead, 30'000, 30'000, pair.b.remote(1000)));
+  pair.a.expect_success();
+  CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 30'000,
+                   pair.a.buffer.begin() + 30'000));
+}
+
+void end_and_reset(Pair& pair) {
+  REQUIRE_FALSE(pair.a.qp->disconnect());
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  CHECK_EQ(static_cast<int>(pair.a.qp->state()), static_cast<int>(verbs::QpState::kIdle));
+  CHECK_EQ(static_cast<int>(pair.b.qp->state()), static_cast<int>(verbs::QpState::kIdle));
+}
+
+}  // namespace
+
+TEST_CASE("with certificates at both ends all operations work, and each end knows the other") {
+  const Credentials credentials;
+  auto pair = pair_served_by(served_by(credentials.serving()));
+  const auto known = connect(pair, asked_by(credentials.asking()));
+  CHECK_EQ(known.server, "127.0.0.1 (TLS_AES_128_GCM_SHA256)");
+  CHECK_EQ(known.client, "client (TLS_AES_128_GCM_SHA256)");
+  check_all_operations(pair);
+  end_and_reset(pair);
+}
+
+TEST_CASE("who listens without authorities asks for no certificate, and knows nobody") {
+  const Credentials credentials;
+  auto serving = credentials.serving();
+  serving.authorities.clear();
+  auto pair = pair_served_by(served_by(serving));
+  const auto known = connect(pair, asked_by(only_authorities(credentials.authority)));
+  CHECK_EQ(known.client, "TLS_AES_128_GCM_SHA256");
+  check_all_operations(pair);
+}
+
+TEST_CASE("a name that the program gives stands for the host it connects to") {
+  const Credentials credentials;
+  const auto elsewhere = credentials.authority.issue("storage.example");
+  auto serving = credentials.serving();
+  serving.certificate = elsewhere.certificate;
+  serving.key = elsewhere.key;
+  serving.peer_names = {"nobody", "client"};
+  auto pair = pair_served_by(served_by(serving));
+  auto asking = credentials.asking();
+  asking.peer_names = {"10.0.0.1", "storage.example"};
+  CHECK_EQ(connect(pair, asked_by(asking)).server, "storage.example (TLS_AES_128_GCM_SHA256)");
+}
+
+TEST_CASE("a shared key does without certificates, and its identity is known") {
+  const Folder folder;
+  const auto keys = folder.file("keys",
+                                "# two\nlab:00112233445566778899aabbccddeeff\n"
+                                "other:ffeeddccbbaa99887766554433221100\n");
+  const auto own = folder.file("own", "other:ffeeddccbbaa99887766554433221100\n");
+  auto pair = pair_served_by(served_by(only_shared_key(keys)));
+  const auto known = connect(pair, asked_by(only_shared_key(own)));
+  CHECK(known.client.starts_with("other (TLS_AES_128_GCM_SHA256"));
+  check_all_operations(pair);
+  end_and_reset(pair);
+}
+
+TEST_CASE("the second connection of a program resumes the first, and is the same peer's") {
+  const Credentials credentials;
+  auto pair = pair_served_by(served_by(credentials.serving()));
+  const auto asking = asked_by(credentials.asking());
+  CHECK_EQ(connect(pair, asking).server, "127.0.0.1 (TLS_AES_128_GCM_SHA256)");
+  check_all_operations(pair);  // Something comes, and the ticket before it.
+  end_and_reset(pair);
+  const auto again = connect(pair, asking);
+  CHECK_EQ(again.server, "127.0.0.1 (TLS_AES_128_GCM_SHA256, resumed)");
+  CHECK_EQ(again.client, "client (TLS_AES_128_GCM_SHA256, resumed)");
+  check_all_operations(pair);
+}
+
+TEST_CASE("a rejection comes through, and nobody gets a socket that TLS is on") {
+  const Credentials credentials;
+  auto pair = pair_served_by(served_by(credentials.serving()));
+  pair.start(asked_by(credentials.asking()));
+  auto request = expect(*pair.b.cm, Type::kConnectRequest);
+  UniqueFd socket;
+  CHECK(request.request->reject_and_keep(socket) == verbs::Errc::kInvalidArgument);
+  REQUIRE_FALSE(request.request->reject(octets("no")));
+  const auto rejected = expect(*pair.a.cm, Type::kRejected);
+  CHECK_EQ(rejected.private_data, octets("no"));
+  CHECK_FALSE(rejected.socket);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Octets over TLS: sockets that take one at a time, records that the socket does not tell of, new
+// keys, and the ways a stream ends.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "iwarp/net/socket_ops.hpp"
+#include "support_tls.hpp"
+
+using namespace iwarp;       // NOLINT
+using namespace iwarp::net;  // NOLINT
+using namespace iwarp::tls;  // NOLINT
+
+namespace {
+
+constexpr std::size_t kSize = 4 << 20;
+
+struct Connected {
+  explicit Connected(ConnectOptions connect = {}, ListenOptions listen = {},
+                     std::uint64_t rekey_after = std::uint64_t{1} << 36, std::size_t size = 1 << 16)
+      : pair(pair_served_by(with(std::move(listen), rekey_after), size)) {
+    auto asking = credentials.asking();
+    asking.rekey_after = rekey_after;
+    connect.carrier = good(connecting(asking));
+    pair.connect(connect);
+  }
+  ListenOptions with(ListenOptions listen, std::uint64_t rekey_after) const {
+    auto serving = credentials.serving();
+    serving.rekey_after = rekey_after;
+    listen.carrier = good(listening(serving));
+    return listen;
+  }
+  Credentials credentials;
+  Pair pair;
+};
+
+/// While it lives, the system calls for octets take and give one at a time.
+class OneOctet {
+ public:
+  OneOctet() {
+    static SocketOps ops = kernel_socket_ops();
+    ops.send = [](int fd, const msghdr* message, int flags) {
+      return ::send(fd, message->msg_iov->iov_base, 1, flags);
+    };
+    ops.receive = [](int fd, msghdr* message, int flags) {
+      return ::recv(fd, message->msg_iov->iov_base, 1, flags);
+    };
+    replace_socket_ops(&ops);
+  }
+  ~OneOctet() { replace_socket_ops(nullptr); }
+  OneOctet(const OneOctet&) = delete;
+  OneOctet& operator=(const OneOctet&) = delete;
+};
+
+void write_and_read(Pair& pair, std::size_t size) {
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, size, pair.b.remote(0)));
+  pair.a.expect_success();
+  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kRead, size, size, pair.b.remote(0)));
+  pair.a.expect_success();
+  CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + static_cast<long>(size),
+                   pair.a.buffer.begin() + static_cast<long>(size)));
+}
+
+int state_of(const End& end) { return static_cast<int>(end.qp->state()); }
+
+}  // namespace
+
+TEST_CASE("sockets that take and give one octet at a time") {
+  const OneOctet slow;
+  Connected connected;
+  write_and_read(connected.pair, 3000);
+}
+
+TEST_CASE("large transfers both ways, with a new key each 64 KiB") {
+  Connected connected({}, {}, 64 * 1024, 2 * kSize);
+  End& a = connected.pair.a;
+  End& b = connected.pair.b;
+  // Both at a time.
+  REQUIRE_FALSE(a.post(verbs::WrOpcode::kWrite, 0, kSize, b.remote(kSize)));
+  REQUIRE_FALSE(b.post(verbs::WrOpcode::kWrite, 0, kSize, a.remote(kSize)));
+  a.expect_success();
+  b.expect_success();
+  write_and_read(connected.pair, 1000);  // Behind what b has sent.
+  REQUIRE_FALSE(b.post(verbs::WrOpcode::kRead, 0, 1, a.remote(0)));
+  b.expect_success();
+  CHECK(std::equal(b.buffer.begin() + 1000, b.buffer.begin() + kSize,
+                   a.buffer.begin() + kSize + 1000));
+  CHECK(std::equal(a.buffer.begin() + 2000, a.buffer.begin() + kSize,
+                   b.buffer.begin() + kSize + 2000));
+}
+
+TEST_CASE("who polls, and who sleeps, is served over TLS as well") {
+  Connected connected;
+  SUBCASE("polls") {
+    ping_pong(connected.pair, 2000, [](End& end) { return end.spin(); });
+  }
+  SUBCASE("sleeps") {
+    ping_pong(connected.pair, 500, [](End& end) { return end.completion(); });
+  }
+}
+
+TEST_CASE("a stream that was held goes on with what TLS has read ahead") {
+  ListenOptions listen;
+  listen.connection.receive_hold = kLimit;
+  Connected connected({}, listen);
+  End& a = connected.pair.a;
+  End& b = connected.pair.b;
+  constexpr int kSends = 40;
+  // One batch, so that they are in few records and are read at once, with no receive for any.
+  for (int i = 0; i < kSends; ++i) REQUIRE_FALSE(a.post(verbs::WrOpcode::kSend, 0, 1000));
+  for (int i = 0; i < kSends; ++i) a.expect_success();
+  bool polls = false;
+  SUBCASE("polls") { polls = true; }
+  SUBCASE("sleeps") {}
+  for (int i = 0; i < kSends; ++i) {
+    b.post_recv(0, 1000, static_cast<std::uint64_t>(i));
+    const auto wc = polls ? b.spin() : b.completion();
+    REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+    REQUIRE_EQ(wc.wr_id, static_cast<std::uint64_t>(i));
+  }
+}
+
+TEST_CASE("an end without TLS's own end is a cut, and no orderly close") {
+  const Credentials credentials;
+  auto pair = pair_served_by(served_by(credentials.serving()));
+  TlsPeer peer(TlsPeer::connect(pair.listener->local().port), true, &credentials.client);
+  REQUIRE(peer.shake_hands());
+  peer.send_request();
+  auto request = expect(*pair.b.cm, Type::kConnectRequest);
+  REQUIRE_FALSE(request.request->accept(*pair.b.qp));
+  expect(*pair.b.cm, Type::kEstablished);
+  peer.receive(mpa::kStartupHeaderSize);
+  SUBCASE("cut") {
+    peer.cut_off();
+    expect(*pair.b.cm, Type::kDisconnected);
+    CHECK_EQ(state_of(pair.b), static_cast<int>(verbs::QpState::kError));
+  }
+  SUBCASE("in order") {
+    peer.close_in_order();
+    expect(*pair.b.cm, Type::kDisconnected);
+    CHECK_EQ(state_of(pair.b), static_cast<int>(verbs::QpState::kIdle));
+    CHECK(peer.hear_all().empty());
+  }
+}
+
+TEST_CASE("a peer that changes its key again and again is heard all the same") {
+  const Credentials credentials;
+  auto pair = pair_served_by(served_by(credentials.serving()));
+  TlsPeer peer(TlsPeer::connect(pair.listener->local().port), true, &credentials.client);
+  REQUIRE(peer.shake_hands());
+  for (int i = 0; i < 30; ++i) peer.change_key();
+  peer.send_request();
+  auto request = expect(*pair.b.cm, Type::kConnectRequest);
+  REQUIRE_FALSE(request.request->accept(*pair.b.qp));
+  peer.receive(mpa::kStartupHeaderSize);
+}
+
+TEST_CASE("what completed arrives, although its queue pair is destroyed at once") {
+  Connected connected({}, {}, std::uint64_t{1} << 36, kSize);
+  End& a = connected.pair.a;
+  End& b = connected.pair.b;
+  REQUIRE_FALSE(a.post(verbs::WrOpcode::kWrite, 0, kSize, b.remote(0)));
+  a.expect_success();
+  a.qp.reset();
+  expect(*b.cm, Type::kDisconnected);
+  CHECK_EQ(state_of(b), static_cast<int>(verbs::QpState::kIdle));
+  CHECK(a.buffer == b.buffer);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handshakes that fail, peers without TLS, and peers that stall. Nobody's program hears of them,
+// and no octet of the program leaves.
+#include <algorithm>
+#include <mutex>
+
+#include "support_tls.hpp"
+
+using namespace iwarp;       // NOLINT
+using namespace iwarp::net;  // NOLINT
+using namespace iwarp::tls;  // NOLINT
+
+namespace {
+
+/// What ListenOptions::refused is told.
+class Refusals {
+ public:
+  std::function<void(const Address&, const std::string&)> teller() {
+    return [this](const Address& peer, const std::string& why) {
+      told_.push({.peer = peer, .why = why});
+    };
+  }
+  std::string next() {
+    auto event = told_.wait(kLimit);
+    REQUIRE(event.has_value());
+    return event->why;
+  }
+  bool are_none() { return !told_.poll().has_value(); }
+
+ private:
+  CmChannel told_;
+};
+
+/// `asking` connects to `serving`; neither program hears of a connection.
+struct Failed {
+  std::string client;  ///< what the connecting program is told
+  std::string server;  ///< what the listening program is told
+};
+Failed connect_in_vain(const TlsOptions& serving, const TlsOptions& asking) {
+  Refusals refusals;
+  auto listen = served_by(serving);
+  listen.refused = refusals.teller();
+  auto pair = pair_served_by(listen);
+  auto options = asked_by(asking);
+  options.private_data = octets("secret private data");
+  pair.start(options);
+  const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
+  CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
+  Failed out{.client = failed.why, .server = refusals.next()};
+  CHECK_FALSE(pair.b.cm->poll().has_value());
+  const auto statistics = pair.rnic->statistics();
+  CHECK_EQ(statistics.active.failed_by(SetupFailure::kCarrier), 1);
+  CHECK_EQ(statistics.passive.failed_by(SetupFailure::kCarrier), 1);
+  CHECK_EQ(statistics.active.begun, 1);  // Not tried with revision 1.
+  return out;
+}
+
+bool contains(const std::vector<std::byte>& all, std::string_view text) {
+  const auto wanted = octets(text);
+  return std::search(all.begin(), all.end(), wanted.begin(), wanted.end()) != all.end();
+}
+
+constexpr auto kNotTaken = "the peer's certificate is not taken: ";
+
+}  // namespace
+
+TEST_CASE("who connects refuses a certificate: another name, expired, unknown authority") {
+  const Credentials credentials;
+  const auto elsewhere = credentials.authority.issue("storage.example");
+  const auto expired = credentials.authority.issue("127.0.0.1", 0);
+  const Authority stranger("stranger");
+  const auto foreign = stranger.issue("127.0.0.1");
+  struct Row {
+    Issued own;
+    std::string why;
+  };
+  for (const auto& [own, why] :
+       {Row{elsewhere, "hostname mismatch"}, Row{expired, "certificate has expired"},
+        Row{foreign, "unable to get local issuer certificate"}}) {
+    auto serving = credentials.serving();
+    serving.certificate = own.certificate;
+    serving.key = own.key;
+    const auto failed = connect_in_vain(serving, credentials.asking());
+    CHECK_EQ(failed.client, kNotTaken + why);
+    CHECK(failed.server.starts_with("the peer refused in TLS: "));
+  }
+}
+
+TEST_CASE("who listens refuses a client: no certificate, another name, unknown authority") {
+  const Credentials credentials;
+  const Authority stranger("stranger");
+  const auto foreign = stranger.issue("client");
+  auto unknown = credentials.asking();
+  unknown.certificate = foreign.certificate;
+  unknown.key = foreign.key;
+  auto serving = credentials.serving();
+  auto failed = connect_in_vain(serving, only_authorities(credentials.authority));
+  CHECK_EQ(failed.server, "TLS handshake: peer did not return a certificate");
+  CHECK(failed.client.starts_with("the peer refused in TLS: "));
+  failed = connect_in_vain(serving, unknown);
+  CHECK_EQ(failed.server, std::string(kNotTaken) + "unable to get local issuer certificate");
+  CHECK(failed.client.starts_with("the peer refused in TLS: "));
+  serving.peer_names = {"somebody else"};
+  failed = connect_in_vain(serving, credentials.asking());
+  CHECK_EQ(failed.server, std::string(kNotTaken) + "hostname mismatch");
+}
+
+TEST_CASE("a shared key that is wrong, unknown, or not there at all") {
+  const Credentials credentials;
+  const Folder folder;
+  const auto right = folder.file("right", "lab:00112233445566778899aabbccddeeff\n");
+  const auto wrong = folder.file("wrong", "lab:00112233445566778899aabbccddee00\n");
+  const auto unknown = folder.file("unknown", "den:00112233445566778899aabbccddeeff\n");
+  const auto serving = only_shared_key(right);
+  CHECK_EQ(connect_in_vain(serving, only_shared_key(wrong)).server,
+           "TLS handshake: binder does not verify");
+  for (const auto& asking : {only_shared_key(unknown), only_authorities(credentials.authority)}) {
+    const auto failed = connect_in_vain(serving, asking);
+    CHECK(failed.server.starts_with("TLS handshake: no suitable"));
+    CHECK(failed.client.starts_with("the peer refused in TLS: "));
+  }
+  // A certificate does not stand for the key, whoever has issued it.
+  const auto failed = connect_in_vain(credentials.serving(), only_shared_key(right));
+  CHECK(failed.client.starts_with(kNotTaken));
+}
+
+TEST_CASE("a peer without TLS is refused by who demands it, and both are told why") {
+  const Credentials credentials;
+  Refusals refusals;
+  auto listen = served_by(credentials.serving());
+  listen.refused = refusals.teller();
+  auto pair = pair_served_by(listen);
+  pair.start();
+  const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
+  CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
+  CHECK(failed.why.ends_with("the peer speaks TLS, which was not asked for here"));
+  CHECK_EQ(refusals.next(), "the peer does not speak TLS, which is wanted here");
+  CHECK_FALSE(pair.b.cm->poll().has_value());
+}
+
+TEST_CASE("a peer with TLS is refused by who does not ask for it, and both are told why") {
+  const Credentials credentials;
+  Refusals refusals;
+  ListenOptions listen;
+  listen.refused = refusals.teller();
+  auto pair = pair_served_by(listen);
+  pair.start(asked_by(credentials.asking()));
+  const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
+  CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
+  CHECK_EQ(failed.why, "the peer went away in the TLS handshake; it may not speak TLS");
+  CHECK_EQ(refusals.next(), "the peer speaks TLS, which was not asked for here");
+  CHECK_FALSE(pair.b.cm->poll().has_value());
+}
+
+TEST_CASE("who is dropped behind the handshake tries again, and is not refused by TLS") {
+  const Credentials credentials;
+  Refusals refusals;
+  auto listen = served_by(credentials.serving());
+  listen.refused = refusals.teller();
+  auto pair = pair_served_by(listen);
+  auto options = asked_by(credentials.asking());
+
+  SUBCASE("for as long as it is to") {
+    options.retry_refused_for = kLimit;
+    pair.start(options);
+    expect(*pair.b.cm, Type::kConnectRequest).request->drop();
+    const auto request = expect(*pair.b.cm, Type::kConnectRequest);
+    REQUIRE_FALSE(request.request->accept(*pair.b.qp));
+    expect(*pair.a.cm, Type::kEstablished);
+  }
+  SUBCASE("not at all") {
+    options.fall_back_to_revision_1 = false;
+    pair.start(options);
+    expect(*pair.b.cm, Type::kConnectRequest).request->drop();
+    CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, verbs::Errc::kConnectionReset);
+    CHECK_EQ(pair.rnic->statistics().active.failed_by(SetupFailure::kReset), 1);
+  }
+  CHECK(refusals.are_none());
+}
+
+TEST_CASE("no octet of the program leaves before the peer is verified") {
+  const Credentials credentials;
+  Pair pair;
+  auto options = asked_by(credentials.asking());
+  options.private_data = octets("secret private data");
+
+  SUBCASE("to a listener that never answers") {
+    RawListener listener;
+    options.connection.startup.timeout = 300ms;
+    REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, listener.address(), options, *pair.a.cm));
+    auto peer = listener.accept();
+    const auto begin = peer.receive(100);  // of a ClientHello
+    CHECK_EQ(static_cast<int>(begin[0]), 22);
+    CHECK_FALSE(contains(begin, "MPA ID"));
+    expect(*pair.a.cm, Type::kConnectFailed);
+    CHECK_EQ(pair.rnic->statistics().active.failed_by(SetupFailure::kTimedOut), 1);
+  }
+  SUBCASE("to a listener that an unknown authority vouches for") {
+    const Authority stranger("stranger");
+    const auto foreign = stranger.issue("127.0.0.1");
+    RawListener listener;
+    REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, listener.address(), options, *pair.a.cm));
+    TlsPeer peer(listener.accept().release(), false, &foreign);
+    CHECK_FALSE(peer.shake_hands());
+    CHECK(peer.hear_all().empty());
+    expect(*pair.a.cm, Type::kConnectFailed);
+  }
+  SUBCASE("to a client that shows no certificate, whatever it asks for") {
+    auto listener =
+        must(pair.rnic->listen({"127.0.0.1", 0}, served_by(credentials.serving()), *pair.b.cm));
+    TlsPeer peer(TlsPeer::connect(listener->local().port), true, nullptr);
+    // In TLS 1.3 who connects is through before it is judged.
+    CHECK(peer.shake_hands());
+    peer.send_request();
+    CHECK(peer.hear_all().empty());
+    CHECK_FALSE(pair.b.cm->poll().has_value());
+  }
+}
+
+TEST_CASE("who stalls the handshake is reset in time, and gives way as who stalls MPA does") {
+  const Credentials credentials;
+  auto listen = served_by(credentials.serving());
+  SUBCASE("time") {
+    listen.connection.startup.timeout = 300ms;
+    auto pair = pair_served_by(listen);
+    auto silent = RawPeer::connect(pair.listener->local().port);
+    silent.send({std::byte{22}, std::byte{3}, std::byte{1}, std::byte{2}, std::byte{0}});
+    silent.wait_for_end();
+    CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kTimedOut), 1);
+    // The same between the handshake and the Request.
+    TlsPeer mute(TlsPeer::connect(pair.listener->local().port), true, &credentials.client);
+    REQUIRE(mute.shake_hands());
+    CHECK(mute.hear_all().empty());
+    CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kTimedOut), 2);
+  }
+  SUBCASE("share") {
+    Pair pair(1 << 12, {.max_pending_per_source = 2}, {"127.0.0.1", 0}, listen);
+    const auto port = pair.listener->local().port;
+    auto oldest = RawPeer::connect(port);
+    auto second = RawPeer::connect(port);
+    pair.start(asked_by(credentials.asking()));
+    expect(*pair.b.cm, Type::kConnectRequest);
+    CHECK(oldest.wait_for_end());
+    CHECK_FALSE(second.has_ended());
+  }
+}

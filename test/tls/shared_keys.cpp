@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of shared keys, and options that contradict each other.
+#include "shared_keys.hpp"
+
+#include "support_tls.hpp"
+
+using namespace iwarp;       // NOLINT
+using namespace iwarp::tls;  // NOLINT
+
+namespace {
+
+std::string wrong(const std::expected<Factory, std::string>& made) {
+  REQUIRE_FALSE(made.has_value());
+  return made.error();
+}
+
+}  // namespace
+
+TEST_CASE("a file of shared keys: comments, colons in identities, and what is wrong with a line") {
+  const auto keys = SharedKeys::parse("# of the lab\n\na:b:00112233445566778899AABBCCDDEEFF\n");
+  REQUIRE(keys.has_value());
+  CHECK_EQ(keys->first().identity, "a:b");
+  CHECK_EQ(keys->first().key.size(), 16);
+  CHECK(keys->find("a") == nullptr);
+  struct Row {
+    std::string text;
+    std::string why;
+  };
+  const std::string key = "00112233445566778899aabbccddeeff";
+  for (const auto& [text, why] : {
+           Row{"", "there is no key"},
+           Row{"# only\n", "there is no key"},
+           Row{"lab", "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
+           Row{":" + key, "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
+           Row{std::string(129, 'x') + ":" + key,
+               "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
+           Row{"lab:0011", "line 1: the key is not 16 to 64 octets in hex"},
+           Row{"lab:" + std::string(130, '0'), "line 1: the key is not 16 to 64 octets in hex"},
+           Row{"\nlab:xyz", "line 2: the key is not 16 to 64 octets in hex"},
+           Row{"lab:" + key + "\nlab:" + key, "line 2: the identity is there twice"},
+       }) {
+    const auto parsed = SharedKeys::parse(text);
+    REQUIRE_FALSE(parsed.has_value());
+    CHECK_EQ(parsed.error(), why);
+  }
+}
+
+TEST_CASE("options that contradict each other, or name what is not there, are refused") {
+  const Credentials credentials;
+  const Folder folder;
+  const auto keys = folder.file("keys", "lab:00112233445566778899aabbccddeeff\n");
+  auto both = credentials.asking();
+  both.shared_keys = keys;
+  CHECK_EQ(wrong(connecting(both)), "TLS takes certificates or a shared key, not both");
+  auto half = credentials.asking();
+  half.key.clear();
+  CHECK_EQ(wrong(connecting(half)), "a TLS certificate and its key go together");
+  CHECK_EQ(wrong(listening(only_authorities(credentials.authority))),
+           "who listens with TLS needs a certificate with its key, or a shared key");
+  auto names = credentials.serving();
+  names.authorities.clear();
+  names.peer_names = {"client"};
+  CHECK_EQ(wrong(listening(names)),
+           "names of TLS peers can be checked only with authorities that vouch for them");
+  auto foreign = credentials.serving();
+  foreign.key = credentials.client.key;
+  CHECK(wrong(listening(foreign)).ends_with("key values mismatch"));
+  auto gone = credentials.asking();
+  gone.authorities = folder.file("none.pem");
+  CHECK(wrong(connecting(gone)).starts_with(gone.authorities + ": "));
+  CHECK_EQ(wrong(connecting(only_shared_key(folder.file("none")))),
+           "cannot read " + folder.file("none"));
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two ends with TLS, and a peer that speaks TLS by OpenSSL alone and what a test likes inside.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <openssl/err.h>
+
+#include <string>
+#include <utility>
+
+#include "certificates.hpp"
+#include "iwarp/mpa/startup_frame.hpp"
+#include "iwarp/tls/tls.hpp"
+#include "raw_peer.hpp"
+#include "support.hpp"
+
+namespace iwarp::tls {
+
+using Type = net::CmEvent::Type;
+
+template <typename T>
+T good(std::expected<T, std::string> made) {
+  REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error()));
+  return std::move(*made);
+}
+
+/// Of one authority, for 127.0.0.1 and for "client".
+struct Credentials {
+  Authority authority{"test authority"};
+  Issued server = authority.issue("127.0.0.1");
+  Issued client = authority.issue("client");
+
+  TlsOptions serving() const {
+    return {.certificate = server.certificate,
+            .key = server.key,
+            .authorities = authority.file(),
+            .peer_names = {},
+            .shared_keys = {}};
+  }
+  TlsOptions asking() const {
+    return {.certificate = client.certificate,
+            .key = client.key,
+            .authorities = authority.file(),
+            .peer_names = {},
+            .shared_keys = {}};
+  }
+};
+
+inline TlsOptions only_authorities(const Authority& authority) {
+  TlsOptions out;
+  out.authorities = authority.file();
+  return out;
+}
+
+inline TlsOptions only_shared_key(std::string file) {
+  TlsOptions out;
+  out.shared_keys = std::move(file);
+  return out;
+}
+
+inline net::ListenOptions served_by(const TlsOptions& options) {
+  net::ListenOptions out;
+  out.carrier = good(listening(options));
+  return out;
+}
+
+inline net::ConnectOptions asked_by(const TlsOptions& options) {
+  net::ConnectOptions out;
+  out.carrier = good(connecting(options));
+  return out;
+}
+
+inline net::Pair pair_served_by(const net::ListenOptions& options, std::size_t size = 1 << 16) {
+  return net::Pair(size, {}, {"127.0.0.1", 0}, options);
+}
+
+/// Blocking. Every failure of the handshake is the test's to judge.
+class TlsPeer {
+ public:
+  TlsPeer(net::UniqueFd socket, bool connects, const Issued* own)
+      : context_(SSL_CTX_new(connects ? TLS_client_method() : TLS_server_method())),
+        socket_(std::move(socket)),
+        connects_(connects) {
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_NONE, nullptr);
+    if (own != nullptr) {
+      REQUIRE(SSL_CTX_use_certificate_chain_file(context_.get(), own->certificate.c_str()) == 1);
+      REQUIRE(SSL_CTX_use_PrivateKey_file(context_.get(), own->key.c_str(), SSL_FILETYPE_PEM) == 1);
+    }
+    ssl_.reset(SSL_new(context_.get()));
+    SSL_set_fd(ssl_.get(), socket_.get());
+  }
+  static net::UniqueFd connect(std::uint16_t port) {
+    net::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto address = net::loopback(port);
+    REQUIRE_EQ(::connect(socket.get(), address.get(), address.length), 0);
+    return socket;
+  }
+
+  bool shake_hands() { return (connects_ ? SSL_connect(ssl_.get()) : SSL_accept(ssl_.get())) == 1; }
+  void send(const std::vector<std::byte>& octets) {
+    std::size_t done = 0;
+    REQUIRE(SSL_write_ex(ssl_.get(), octets.data(), octets.size(), &done) == 1);
+  }
+  /// Without an answer to be waited for.
+  void change_key() {
+    REQUIRE(SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED) == 1);
+    REQUIRE(SSL_do_handshake(ssl_.get()) == 1);
+  }
+  void send_request() {
+    const mpa::StartupFrame frame{
+        .kind = mpa::FrameKind::kRequest, .crc = true, .revision = 1, .private_data = {}};
+    std::vector<std::byte> out(mpa::startup_frame_size(0));
+    bytes::Writer writer{out};
+    mpa::encode(frame, writer);
+    send(out);
+  }
+  /// All that comes until the other side ends it, or fails.
+  std::vector<std::byte> hear_all() {
+    std::vector<std::byte> out;
+    std::byte some[4096];
+    std::size_t n = 0;
+    while (SSL_read_ex(ssl_.get(), some, sizeof some, &n) == 1)
+      out.insert(out.end(), some, some + n);
+    return out;
+  }
+  std::vector<std::byte> receive(std::size_t size) {
+    std::vector<std::byte> out(size);
+    for (std::size_t done = 0, n = 0; done < size; done += n) {
+      REQUIRE(SSL_read_ex(ssl_.get(), out.data() + done, size - done, &n) == 1);
+    }
+    return out;
+  }
+  void close_in_order() {
+    SSL_shutdown(ssl_.get());
+    ::shutdown(socket_.get(), SHUT_WR);
+  }
+  void cut_off() { ::shutdown(socket_.get(), SHUT_WR); }
+
+ private:
+  SslContextPtr context_;
+  net::UniqueFd socket_;
+  const bool connects_;
+  SslPtr ssl_;
+};
+
+}  // namespace iwarp::tls

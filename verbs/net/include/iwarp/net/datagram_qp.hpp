@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// DatagramQp: a queue pair of datagrams (UD) with its UDP port, which its number names. Every
+// function is thread safe and waits for nobody.
+#pragma once
+
+#include <memory>
+
+#include "iwarp/net/bound_socket.hpp"
+#include "iwarp/verbs/datagram_queue_pair.hpp"
+
+namespace iwarp::net {
+
+class DrivenDatagrams;
+class Rnic;
+
+struct DatagramQpOptions {
+  verbs::DatagramQpInit init;  ///< Rnic::create_datagram_qp() fills in num, pd and instance
+  PortRange ports;
+};
+
+class DatagramQp {
+ public:
+  DatagramQp(Rnic& rnic, std::shared_ptr<DrivenDatagrams> driven);
+  /// Flushes nothing: completions of it that failed leave the queues.
+  ~DatagramQp();
+  DatagramQp(const DatagramQp&) = delete;
+  DatagramQp& operator=(const DatagramQp&) = delete;
+
+  verbs::QpNum num() const;
+  verbs::DatagramState state() const;
+  /// A request has failed, and what is posted is flushed until the state is set to kReady.
+  bool send_failed() const;
+  void set_state(verbs::DatagramState state);
+  void set_q_key(std::uint32_t q_key);
+  /// In order until one is refused; `posted` says how many were not. One system call for up to 16.
+  std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
+  std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
+  std::error_code post_recv(const verbs::RecvWr& wr);
+  /// What is sent to that group, on `interface` (0: as routes have it), is received, too.
+  std::error_code attach(const verbs::IpAddress& group, unsigned interface);
+  std::error_code detach(const verbs::IpAddress& group);
+  verbs::DatagramCounters counters() const;
+
+ private:
+  Rnic& rnic_;
+  const std::shared_ptr<DrivenDatagrams> driven_;
+};
+
+}  // namespace iwarp::net

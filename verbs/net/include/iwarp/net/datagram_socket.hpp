@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// DatagramSocket: UDP for IPv6 and IPv4 alike, which knows for each datagram to which of our
+// addresses it came, and says from which of them each leaves. Not connected; never waits; several
+// datagrams for each system call.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <system_error>
+
+#include "iwarp/net/bound_socket.hpp"
+#include "iwarp/net/unique_fd.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
+
+namespace iwarp::net {
+
+using verbs::DatagramPath;
+using verbs::IpAddress;
+using verbs::is_ipv4;
+
+class DatagramSocket {
+ public:
+  DatagramSocket() = default;
+  /// On every address of this host. Port 0: as bind_tcp() has it.
+  static std::expected<DatagramSocket, std::error_code> open(std::uint16_t port, PortRange range);
+  /// On one address of this host, also a multicast group that is joined on `interface` (0: of the
+  /// routing table). Others may be there as well where it is a group.
+  static std::expected<DatagramSocket, std::error_code> open_at(const IpAddress& at,
+                                                                unsigned interface,
+                                                                std::uint16_t port);
+
+  int fd() const { return fd_.get(); }
+  std::uint16_t port() const { return port_; }
+  /// So much is asked of the kernel for what is not read yet; it may give less.
+  void ask_for_room(int octets) const;
+
+  static constexpr std::size_t kBatch = 16;
+  struct Received {
+    bytes::Span room;  ///< where it goes
+    std::size_t size = 0;
+    bool is_cut = false;  ///< it was longer than the room
+    DatagramPath path;
+    std::uint16_t port = 0;  ///< the peer's
+  };
+  /// At most kBatch; how many came. Errors of earlier sends are passed over.
+  std::size_t receive(std::span<Received> into) const;
+
+  struct Sending {
+    DatagramPath path;
+    std::uint16_t port = 0;  ///< the peer's
+    std::span<iovec> pieces;
+  };
+  /// At most kBatch; how many have left. The errno says why the next one has not: EAGAIN, it may
+  /// later; else it never will. Those in a row of one size and one path, whose pieces are in a row,
+  /// too, pass through the kernel as one (UDP GSO) as far as it takes that.
+  std::size_t send(std::span<const Sending> datagrams) const;
+
+ private:
+  std::size_t send(std::span<const Sending> datagrams, std::size_t longest_run) const;
+
+  DatagramSocket(UniqueFd fd, bool is_v6, std::uint16_t port)
+      : fd_(std::move(fd)), is_v6_(is_v6), port_(port) {}
+
+  UniqueFd fd_;
+  bool is_v6_ = true;
+  std::uint16_t port_ = 0;
+};
+
+bool is_multicast(const IpAddress& address);
+
+}  // namespace iwarp::net

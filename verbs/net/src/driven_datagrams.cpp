@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datagrams in and out.
+#include "driven_datagrams.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "iwarp/verbs/errors.hpp"
+
+namespace iwarp::net {
+namespace {
+
+using verbs::OutgoingDatagram;
+
+constexpr std::size_t kBatch = DatagramSocket::kBatch;
+// Header, payload, trailer.
+constexpr std::size_t kPieces = bytes::kMaxSge + 2;
+// Batches of one socket before others have their turn.
+constexpr int kTurn = 16;
+constexpr int kReceiveRoom = 4 << 20;
+constexpr int kDrained = 1024;  // batches: more than the buffer holds
+constexpr std::size_t kMaxGroups = 32;
+
+/// What one thread needs to drive, whichever queue pair it is.
+struct Scratch {
+  std::array<OutgoingDatagram, kBatch> outgoing;
+  std::array<iovec, kBatch * kPieces> pieces;
+  std::array<std::array<std::byte, verbs::kMaxDatagram>, kBatch> octets;
+};
+
+Scratch& scratch() {
+  static thread_local std::unique_ptr<Scratch> made;
+  if (made == nullptr) made = std::make_unique<Scratch>();
+  return *made;
+}
+
+iovec piece(bytes::View octets) {
+  // sendmmsg() only reads through the pointer.
+  return {.iov_base = const_cast<std::byte*>(octets.data()), .iov_len = octets.size()};
+}
+
+/// Its pieces are the first ones of `pieces`.
+DatagramSocket::Sending gather(const OutgoingDatagram& from, std::span<iovec> pieces) {
+  std::size_t count = 0;
+  pieces[count++] = piece(from.header);
+  for (const auto& part : from.payload) pieces[count++] = piece(part);
+  pieces[count++] = piece(from.crc);
+  return {.path = from.path, .port = from.port, .pieces = pieces.first(count)};
+}
+
+}  // namespace
+
+struct DrivenDatagrams::Door {
+  Door(Worker& worker, DatagramSocket its_socket, const IpAddress& its_group, Driven& driven)
+      : socket(std::move(its_socket)),
+        group(its_group),
+        readiness(worker.context()),
+        watched(socket.fd(), driven) {}
+  ~Door() {
+    if (readiness.is_open()) readiness.release();
+    watched.close();
+  }
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  DatagramSocket socket;
+  IpAddress group;  ///< zeros: none
+  asio::posix::stream_descriptor readiness;
+  WatchedSocket watched;
+  bool reading = false;  ///< a wait is pending; only its handler clears this
+  bool writing = false;
+  std::size_t expected = 1;  ///< so many are asked for at the next look
+};
+
+DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
+                                 verbs::StagTable& stags, DatagramSocket socket)
+    : worker_(worker), core_(init, stags) {
+  socket.ask_for_room(kReceiveRoom);
+  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), IpAddress{}, *this));
+}
+
+DrivenDatagrams::~DrivenDatagrams() = default;
+
+std::shared_ptr<DrivenDatagrams> DrivenDatagrams::make(Worker& worker,
+                                                       const verbs::DatagramQpInit& init,
+                                                       verbs::StagTable& stags,
+                                                       DatagramSocket socket) {
+  return std::make_shared<DrivenDatagrams>(Private{}, worker, init, stags, std::move(socket));
+}
+
+// The program -------------------------------------------------------------------------------------
+
+std::error_code DrivenDatagrams::post_send(std::span<const verbs::DatagramWr> wrs,
+                                           std::size_t& posted) {
+  const auto error = core_.post_send(wrs, posted);
+  if (posted != 0) kick(kTransmit);
+  return error;
+}
+
+std::error_code DrivenDatagrams::post_all(std::span<const verbs::DatagramWr> wrs) {
+  const auto error = core_.post_all(wrs);
+  if (!error) kick(kTransmit);
+  return error;
+}
+
+std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
+  const auto error = core_.post_recv(wr);
+  if (!error && held_.load(std::memory_order_seq_cst)) kick(kResume);
+  return error;
+}
+
+void DrivenDatagrams::set_state(verbs::DatagramState state) {
+  lock_.lock();
+  core_.set_state(state);
+  if (state == verbs::DatagramState::kReset) drain();
+  run(kArm);
+}
+
+std::error_code DrivenDatagrams::attach(const IpAddress& group, unsigned interface) {
+  auto socket =
+      DatagramSocket::open_at(group, interface, verbs::datagram_port(verbs::kMulticastQp));
+  if (!socket) return socket.error();
+  socket->ask_for_room(kReceiveRoom);
+  lock_.lock();
+  std::error_code error;
+  const auto is_same = [&](const auto& door) { return door->group == group; };
+  if (std::ranges::any_of(doors_, is_same)) {
+    // Attached twice is attached.
+  } else if (doors_.size() > kMaxGroups) {
+    error = make_error_code(verbs::Errc::kLimitReached);
+  } else {
+    auto& door =
+        *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(*socket), group, *this));
+    for (const auto& set : sets_) (void)door.watched.join(set);
+    core_.join(group);
+  }
+  run(kArm | kReceive);
+  return error;
+}
+
+std::error_code DrivenDatagrams::detach(const IpAddress& group) {
+  lock_.lock();
+  core_.leave(group);
+  const auto gone = std::erase_if(doors_, [&](const auto& door) { return door->group == group; });
+  run(kArm);
+  return gone != 0 ? std::error_code{} : make_error_code(verbs::Errc::kInvalidArgument);
+}
+
+verbs::DatagramCounters DrivenDatagrams::counters() {
+  lock_.lock();
+  const auto out = core_.counters();
+  run(0);
+  return out;
+}
+
+void DrivenDatagrams::end() {
+  lock_.lock();
+  doors_.clear();
+  sets_.clear();
+  ended_.store(true, std::memory_order_release);
+  run(0);
+}
+
+// Driving -----------------------------------------------------------------------------------------
+
+void DrivenDatagrams::poll(bool frequent) {
+  if (frequent) mode_.store(DriveMode::kPoller, std::memory_order_relaxed);
+  kick(kReceive);
+}
+
+bool DrivenDatagrams::polled(bool readable, bool /*room*/) {
+  const auto before = arrivals_.load(std::memory_order_relaxed);
+  if (readable) kick(kReceive);
+  return arrivals_.load(std::memory_order_relaxed) != before;
+}
+
+void DrivenDatagrams::sleep_on() {
+  mode_.store(DriveMode::kSleeper, std::memory_order_relaxed);
+  kick(kArm);
+}
+
+void DrivenDatagrams::let_go() {
+  mode_.store(DriveMode::kWorker, std::memory_order_relaxed);
+  kick(kReceive);
+}
+
+void DrivenDatagrams::join(std::shared_ptr<SocketSet> set) {
+  lock_.lock();
+  for (const auto& door : doors_) (void)door->watched.join(set);
+  sets_.push_back(std::move(set));
+  run(0);
+}
+
+void DrivenDatagrams::leave(const SocketSet* set) {
+  lock_.lock();
+  for (const auto& door : doors_) door->watched.leave(set);
+  std::erase_if(sets_, [set](const auto& own) { return own.get() == set; });
+  run(0);
+}
+
+void DrivenDatagrams::resume_soon() {
+  worker_.post([self = shared_from_this(), this] { kick(kResume); });
+}
+
+void DrivenDatagrams::kick(std::uint32_t work) {
+  if (lock_.enter(work)) run(0);
+}
+
+// Holds the lock on entry, not on return.
+void DrivenDatagrams::run(std::uint32_t own) {
+  do {
+    const auto work = lock_.take() | std::exchange(own, 0U);
+    if (!doors_.empty()) drive(work);
+  } while (!lock_.leave());
+}
+
+void DrivenDatagrams::drive(std::uint32_t work) {
+  if ((work & kTransmit) != 0) transmit();
+  if ((work & kReceive) != 0) receive();
+  if ((work & kResume) != 0) held_.store(false);
+  if ((work & (kReceive | kArm | kResume)) != 0 || write_blocked_) arm();
+}
+
+void DrivenDatagrams::transmit() {
+  auto& s = scratch();
+  std::array<DatagramSocket::Sending, kBatch> sendings;
+  const DatagramSocket& socket = doors_.front()->socket;
+  while (!write_blocked_) {
+    const auto batch = core_.prepare(s.outgoing);
+    if (batch.empty()) return;
+    std::span<iovec> room(s.pieces);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      sendings[i] = gather(batch[i], room);
+      room = room.subspan(sendings[i].pieces.size());
+    }
+    for (std::size_t done = 0; done != batch.size();) {
+      ++core_.counters().send_calls;
+      const auto n = socket.send(std::span(sendings).subspan(done, batch.size() - done));
+      for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
+      done += n;
+      if (n != 0) continue;
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        write_blocked_ = true;
+        core_.give_back(batch.subspan(done));
+        return;
+      }
+      core_.sent(batch[done++], false);
+    }
+  }
+}
+
+// What has come so far is for what the queue pair was before.
+void DrivenDatagrams::drain() {
+  std::array<DatagramSocket::Received, kBatch> came;
+  for (std::size_t i = 0; i != kBatch; ++i) came[i].room = scratch().octets[i];
+  for (const auto& door : doors_) {
+    for (int round = 0; round != kDrained && door->socket.receive(came) == kBatch; ++round) {
+    }
+  }
+}
+
+void DrivenDatagrams::receive() {
+  if (!core_.takes_datagrams() || !core_.deliver_waiting()) return;
+  for (const auto& door : doors_) {
+    if (!receive(*door)) continue;
+    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+}
+
+// True: something came. To ask for more than there is costs a second look of the kernel's.
+bool DrivenDatagrams::receive(Door& door) {
+  auto& s = scratch();
+  const bool is_group = door.group != IpAddress{};
+  std::array<DatagramSocket::Received, kBatch> came;
+  bool any = false;
+  const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A poller comes again at once.
+  for (int round = 0; round != turns; ++round) {
+    const auto room = std::min({core_.receives(), kBatch, door.expected});
+    if (room == 0) break;  // What has come waits for a receive.
+    for (std::size_t i = 0; i != room; ++i) came[i].room = s.octets[i];
+    const auto n = door.socket.receive(std::span(came).first(room));
+    door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
+    if (n == 0) break;
+    any = true;
+    ++core_.counters().receive_calls;
+    for (std::size_t i = 0; i != n; ++i) {
+      const auto& one = came[i];
+      const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
+      // Of no octets it is malformed, and is counted so.
+      core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
+    }
+    if (n < room) break;
+  }
+  return any;
+}
+
+// Waiting -----------------------------------------------------------------------------------------
+
+void DrivenDatagrams::arm() {
+  const auto lacks_receives = [this] { return !core_.deliver_waiting() || core_.receives() == 0; };
+  if (!held_.load(std::memory_order_relaxed) && lacks_receives()) {
+    // Whoever posts a receive now sees held_, or receives() sees the receive.
+    held_.store(true);
+    if (core_.init().srq != nullptr) core_.init().srq->await(weak_from_this());
+  }
+  if (held_.load(std::memory_order_relaxed) && !lacks_receives()) held_.store(false);
+  const bool reads = core_.takes_datagrams() && !held_.load(std::memory_order_relaxed);
+  for (const auto& door : doors_) {
+    (void)door->watched.watch(reads, false);
+    const bool waits = reads && mode() == DriveMode::kWorker && !door->reading;
+    if (waits) wait_for(*door, false);
+  }
+  if (write_blocked_ && !doors_.front()->writing) wait_for(*doors_.front(), true);
+}
+
+void DrivenDatagrams::wait_for(Door& door, bool write) {
+  using Readiness = asio::posix::stream_descriptor;
+  if (!door.readiness.is_open()) {
+    boost::system::error_code failed;
+    door.readiness.assign(door.socket.fd(), failed);
+    if (failed) return;
+  }
+  (write ? door.writing : door.reading) = true;
+  door.readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
+                            [self = shared_from_this(), this, door = &door,
+                             write](const boost::system::error_code& cancelled) {
+                              if (cancelled) return;  // The door is gone.
+                              lock_.lock();
+                              const auto is_same = [door](const auto& own) {
+                                return own.get() == door;
+                              };
+                              if (std::ranges::any_of(doors_, is_same)) {
+                                (write ? door->writing : door->reading) = false;
+                              }
+                              if (write) write_blocked_ = false;
+                              const bool serves = mode() == DriveMode::kWorker;
+                              run(write ? kTransmit : serves ? kReceive : 0U);
+                            });
+}
+
+}  // namespace iwarp::net

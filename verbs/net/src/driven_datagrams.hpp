@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// DrivenDatagrams: the sockets of one verbs::DatagramQueuePair, and the lock under which both are
+// used. Driven by whoever comes, as a connection is: who posts sends at once, who polls an empty
+// completion queue receives, and else the worker. What has come while no receive is posted stays
+// in the kernel's buffer, which is bounded.
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <deque>
+#include <memory>
+
+#include "drive_lock.hpp"
+#include "drive_mode.hpp"
+#include "driven.hpp"
+#include "iwarp/net/datagram_socket.hpp"
+#include "iwarp/verbs/datagram_queue_pair.hpp"
+#include "socket_set.hpp"
+#include "worker.hpp"
+
+namespace iwarp::net {
+
+class DrivenDatagrams final : public verbs::QpDriver, public Driven {
+  struct Private {};
+
+ public:
+  DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
+                  verbs::StagTable& stags, DatagramSocket socket);
+  ~DrivenDatagrams() override;
+  static std::shared_ptr<DrivenDatagrams> make(Worker& worker, const verbs::DatagramQpInit& init,
+                                               verbs::StagTable& stags, DatagramSocket socket);
+
+  // For the program.
+  std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
+  std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
+  std::error_code post_recv(const verbs::RecvWr& wr);
+  void set_state(verbs::DatagramState state);
+  std::error_code attach(const IpAddress& group, unsigned interface);
+  std::error_code detach(const IpAddress& group);
+  verbs::DatagramQueuePair& core() { return core_; }
+  verbs::DatagramCounters counters();
+  /// Ends it; returns when nobody drives it any more.
+  void end();
+  /// Behind end().
+  void leave_queues() { core_.leave_queues(); }
+
+  // Driven
+  void poll(bool frequent) override;
+  bool polled(bool readable, bool room) override;
+  void sleep_on() override;
+  bool ready(bool readable, bool room) override { return polled(readable, room); }
+  void let_go() override;
+  void join(std::shared_ptr<SocketSet> set) override;
+  void leave(const SocketSet* set) override;
+  bool is_plain() const override { return !held_.load(std::memory_order_relaxed); }
+  bool is_blocked() const override { return false; }
+  void flush_posts() override {}
+
+  // QpDriver, for a shared receive queue that has a receive again
+  void resume_soon() override;
+  bool posted(verbs::Doorbell) override { return false; }
+  void receive_posted() override { resume_soon(); }
+  void disconnect() override {}
+  void terminate() override {}
+  void abort() override {}
+
+ private:
+  enum Work : std::uint32_t {
+    kTransmit = 1 << 0,
+    kReceive = 1 << 1,
+    kArm = 1 << 2,
+    kResume = 1 << 3,  ///< there may be a receive again
+  };
+  struct Door;  ///< a socket and who waits for it
+
+  void kick(std::uint32_t work);
+  void run(std::uint32_t own);
+  void drive(std::uint32_t work);
+  void transmit();
+  void drain();
+  void receive();
+  bool receive(Door& door);
+  void arm();
+  void wait_for(Door& door, bool write);
+  DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
+
+  Worker& worker_;
+  verbs::DatagramQueuePair core_;
+  DriveLock lock_;
+  std::atomic<DriveMode> mode_{DriveMode::kWorker};
+  std::atomic<bool> held_{false};  ///< no receive is posted, so nothing is read
+  std::atomic<std::uint32_t> arrivals_{0};
+  // Of the holder of lock_.
+  std::deque<std::unique_ptr<Door>> doors_;  ///< the first is the queue pair's own
+  std::vector<std::shared_ptr<SocketSet>> sets_;
+  bool write_blocked_ = false;
+};
+
+}  // namespace iwarp::net

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prometheus' text format: a family of figures has its help, its type, and a line for each series.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "iwarp/net/metrics.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+#include "iwarp/verbs/counter_names.hpp"
+#include "iwarp/version.hpp"
+
+namespace iwarp::net {
+namespace {
+
+/// The inside of a label's quotes.
+std::string label(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') {
+      out += {'\\', c};
+    } else {
+      out += c >= ' ' && c <= '~' ? c : '?';
+    }
+  }
+  return out;
+}
+
+class Exposition {
+ public:
+  void family(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    fmt::format_to(std::back_inserter(out_), "# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+  }
+  void series(std::uint64_t value, std::string_view labels = {}) {
+    const auto to = std::back_inserter(out_);
+    if (labels.empty()) {
+      fmt::format_to(to, "{} {}\n", name_, value);
+    } else {
+      fmt::format_to(to, "{}{{{}}} {}\n", name_, labels, value);
+    }
+  }
+  void counter(std::string_view name, std::uint64_t value, std::string_view help) {
+    family(name, "counter", help);
+    series(value);
+  }
+  void gauge(std::string_view name, std::uint64_t value, std::string_view help) {
+    family(name, "gauge", help);
+    series(value);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string name_;
+  std::string out_;
+};
+
+void write_setups(Exposition& out, const Statistics& s) {
+  const auto both = [&](auto figure) {
+    out.series(figure(s.active), "side=\"active\"");
+    out.series(figure(s.passive), "side=\"passive\"");
+  };
+  out.family("iwarp_setups_begun_total", "counter",
+             "Set-ups begun: tries to connect (active), or TCP connections of peers (passive)");
+  both([](const SetupStatistics& side) { return side.begun; });
+  out.family("iwarp_setups_established_total", "counter", "Set-ups that led to a connection");
+  both([](const SetupStatistics& side) { return side.established; });
+  out.family("iwarp_setups_failed_total", "counter", "Set-ups that led to none, by reason");
+  for (std::size_t i = 0; i < kSetupFailures; ++i) {
+    const char* const reason = to_string(static_cast<SetupFailure>(i));
+    out.series(s.active.failed[i], fmt::format("side=\"active\",reason=\"{}\"", reason));
+    out.series(s.passive.failed[i], fmt::format("side=\"passive\",reason=\"{}\"", reason));
+  }
+  out.gauge("iwarp_setups_pending", s.pending_setups, "Passive set-ups under way");
+  out.counter("iwarp_accept_pauses_total", s.accept_pauses,
+              "Times that a listener was out of descriptors or memory");
+}
+
+void write_terminates(Exposition& out, const Statistics& s) {
+  out.family("iwarp_terminates_total", "counter",
+             "Terminates by layer/type/code of RFC 5040 section 4.8");
+  const auto both = [&](const TerminateCount& count, const std::string& labels) {
+    out.series(count.sent, "direction=\"sent\"," + labels);
+    out.series(count.received, "direction=\"received\"," + labels);
+  };
+  for (const TerminateCount& count : s.terminates) {
+    const auto& [layer, type, code, why] = count.fault;
+    both(count,
+         fmt::format("code=\"{:x}/{:x}/{:02x}\",meaning=\"{}\"", static_cast<unsigned>(layer), type,
+                     code, label(rdmap::explain(layer, type, code))));
+  }
+  both(s.other_terminates, "code=\"other\",meaning=\"\"");
+}
+
+void write_datagrams(Exposition& out, const verbs::DatagramCounters& d) {
+  out.counter("iwarp_datagrams_sent_total", d.sent, "Datagrams that the system took");
+  out.counter("iwarp_datagrams_unsent_total", d.unsent, "Datagrams that the system refused");
+  out.counter("iwarp_datagrams_delivered_total", d.delivered, "Datagrams put into a receive");
+  out.counter("iwarp_datagram_send_calls_total", d.send_calls, "System calls that send datagrams");
+  out.counter("iwarp_datagram_receive_calls_total", d.receive_calls,
+              "System calls that brought datagrams");
+  out.family("iwarp_datagrams_dropped_total", "counter", "Datagrams not delivered, by reason");
+  for (std::size_t i = 0; i < verbs::kDatagramDrops; ++i) {
+    out.series(d.dropped[i],
+               fmt::format("reason=\"{}\"", to_string(static_cast<verbs::DatagramDrop>(i))));
+  }
+}
+
+void write_connections(Exposition& out, const Statistics& s) {
+  out.gauge("iwarp_connections_open", s.open_connections, "Connections established and not over");
+  out.gauge("iwarp_connections_unlisted", s.open_connections - s.connections.size(),
+            "Of these, how many have no figures of their own here");
+  const auto each = [&](const std::string& name, std::string_view help, auto figure) {
+    out.family("iwarp_connection_" + name, "counter", help);
+    for (const ConnectionStatistics& one : s.connections) {
+      out.series(figure(one), fmt::format("qp=\"{}\",side=\"{}\",local=\"{}\",peer=\"{}\"", one.qp,
+                                          one.is_outgoing ? "active" : "passive",
+                                          label(to_string(one.local)), label(to_string(one.peer))));
+    }
+  };
+  if (s.connections.empty()) return;
+  for (const auto& [name, member, meaning] : verbs::counter_names()) {
+    if (member == &verbs::Counters::registrations) continue;  // an Rnic's
+    each(fmt::format("{}_total", name), meaning,
+         [member](const ConnectionStatistics& one) { return one.counters.*member; });
+  }
+  each("receive_holds_total", "Messages that had to wait for a receive to be posted",
+       [](const ConnectionStatistics& one) { return one.incidents.receive_holds; });
+  each("pins_broken_total", "Times that memory was taken away while it was in use",
+       [](const ConnectionStatistics& one) { return one.incidents.pins_broken; });
+}
+
+}  // namespace
+
+std::string metrics_text(const Statistics& s) {
+  Exposition out;
+  out.family("iwarp_build_info", "gauge", "The version of this stack; 1");
+  out.series(1, fmt::format("version=\"{}\"", label(kVersion)));
+  for (const auto& [name, member, meaning] : verbs::counter_names()) {
+    out.counter(fmt::format("iwarp_{}_total", name), s.counters.*member, meaning);
+  }
+  write_setups(out, s);
+  write_terminates(out, s);
+  write_datagrams(out, s.datagrams);
+  out.counter("iwarp_receive_holds_total", s.receive_holds,
+              "Messages that had to wait for a receive to be posted");
+  out.counter("iwarp_pins_broken_total", s.pins_broken,
+              "Times that memory was taken away while a connection used it");
+  out.family("iwarp_objects", "gauge", "Objects that the program has");
+  out.series(s.pds, "kind=\"pd\"");
+  out.series(s.qps, "kind=\"qp\"");
+  out.series(s.cqs, "kind=\"cq\"");
+  out.series(s.srqs, "kind=\"srq\"");
+  write_connections(out, s);
+  return out.take();
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SetupTally: what became of the set-ups of one side. Thread safe, without a lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <optional>
+
+#include "iwarp/net/statistics.hpp"
+
+namespace iwarp::net {
+
+class SetupTally {
+ public:
+  void begun() { add(begun_); }
+  void established() { add(established_); }
+  void failed(SetupFailure why) { add(failed_[static_cast<std::size_t>(why)]); }
+
+  /// What is over is not more than what was begun.
+  SetupStatistics read() const {
+    SetupStatistics out;
+    out.established = established_.load();
+    for (std::size_t i = 0; i < failed_.size(); ++i) out.failed[i] = failed_[i].load();
+    out.begun = begun_.load();
+    return out;
+  }
+
+ private:
+  using Count = std::atomic<std::uint64_t>;
+  static void add(Count& count) { count.fetch_add(1); }
+
+  Count begun_{0};
+  Count established_{0};
+  std::array<Count, kSetupFailures> failed_{};
+};
+
+/// One set-up, from its beginning to its one outcome. Not thread safe.
+class CountedSetup {
+ public:
+  explicit CountedSetup(SetupTally& tally) : tally_(tally) { tally_.begun(); }
+  ~CountedSetup() { failed(SetupFailure::kAbandoned); }
+  CountedSetup(const CountedSetup&) = delete;
+  CountedSetup& operator=(const CountedSetup&) = delete;
+
+  /// Why it is going to fail; the first counts.
+  void blame(SetupFailure why) {
+    if (!blame_) blame_ = why;
+  }
+  void established() {
+    if (!is_over()) tally_.established();
+    outcome_ = Outcome::kEstablished;
+  }
+  /// `why`, unless there is somebody to blame.
+  void failed(SetupFailure why) {
+    if (is_over()) return;
+    tally_.failed(blame_.value_or(why));
+    outcome_ = Outcome::kFailed;
+  }
+  bool is_established() const { return outcome_ == Outcome::kEstablished; }
+
+ private:
+  enum class Outcome : std::uint8_t { kNone, kEstablished, kFailed };
+  bool is_over() const { return outcome_ != Outcome::kNone; }
+
+  SetupTally& tally_;
+  std::optional<SetupFailure> blame_;
+  Outcome outcome_ = Outcome::kNone;
+};
+
+}  // namespace iwarp::net

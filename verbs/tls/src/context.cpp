@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// From options to an SSL_CTX, and the sessions that can be resumed.
+#include "context.hpp"
+
+#include <fmt/format.h>
+#include <openssl/err.h>
+
+#include <array>
+#include <system_error>
+#include <utility>
+
+#include "tls_carrier.hpp"
+
+namespace iwarp::tls {
+namespace {
+
+// With a shared key the suite's hash has to be the key's. RFC 8446 section 4.2.11: SHA-256.
+constexpr auto kSha256Suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
+// The fastest where the processor has AES, and of the strength that matches the key exchange.
+constexpr auto kSuites =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+// Several records are read in one system call.
+constexpr std::size_t kReadAhead = 64 * 1024;
+constexpr std::size_t kMostSessions = 256;
+
+// A key with a passphrase is refused instead of asked for on a terminal.
+int no_passphrase(char*, int, int, void*) { return 0; }
+
+/// A file that cannot be opened is the first thing that OpenSSL says, and not the last.
+std::string fault_of(const std::string& file) {
+  const auto first = ERR_peek_error();
+  const bool is_system = ERR_SYSTEM_ERROR(first);
+  return fmt::format(
+      "{}: {}", file,
+      is_system ? std::generic_category().message(ERR_GET_REASON(first)) : openssl_reason());
+}
+
+}  // namespace
+
+std::string openssl_reason() {
+  const auto code = ERR_peek_last_error();
+  const char* reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
+  return reason != nullptr ? reason : "no reason given";
+}
+
+std::string Context::fault() const {
+  const bool certificates =
+      !options_.certificate.empty() || !options_.key.empty() || !options_.authorities.empty();
+  const bool shared = !options_.shared_keys.empty();
+  if (shared && (certificates || !options_.peer_names.empty())) {
+    return "TLS takes certificates or a shared key, not both";
+  }
+  if (options_.certificate.empty() != options_.key.empty()) {
+    return "a TLS certificate and its key go together";
+  }
+  if (side_ == Side::kListens && !shared && options_.certificate.empty()) {
+    return "who listens with TLS needs a certificate with its key, or a shared key";
+  }
+  if (side_ == Side::kListens && options_.authorities.empty() && !options_.peer_names.empty()) {
+    return "names of TLS peers can be checked only with authorities that vouch for them";
+  }
+  if (options_.rekey_after == 0) return "a TLS key for no octets at all";
+  return {};
+}
+
+std::string Context::set_up() {
+  if (auto wrong = fault(); !wrong.empty()) return wrong;
+  ERR_clear_error();
+  ssl_.reset(SSL_CTX_new(side_ == Side::kConnects ? TLS_client_method() : TLS_server_method()));
+  if (ssl_ == nullptr) return "no TLS: " + openssl_reason();
+  SSL_CTX* const ssl = ssl_.get();
+  SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION);
+  const bool shared = !options_.shared_keys.empty();
+  SSL_CTX_set_ciphersuites(ssl, shared ? kSha256Suites : kSuites);
+  SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+  // A peer that sends nothing but new keys is left after each, for others to have their turn.
+  SSL_CTX_clear_mode(ssl, SSL_MODE_AUTO_RETRY);
+  SSL_CTX_set_read_ahead(ssl, 1);
+  SSL_CTX_set_default_read_buffer_len(ssl, kReadAhead);
+  SSL_CTX_set_default_passwd_cb(ssl, no_passphrase);
+  TlsCarrier::set_callbacks(ssl, side_, shared);
+  if (shared) {
+    auto keys = SharedKeys::read(options_.shared_keys);
+    if (!keys) return keys.error();
+    keys_ = std::move(*keys);
+  }
+  if (auto wrong = use_certificate(); !wrong.empty()) return wrong;
+  return use_authorities();
+}
+
+std::string Context::use_certificate() {
+  if (options_.certificate.empty()) return {};
+  SSL_CTX* const ssl = ssl_.get();
+  if (SSL_CTX_use_certificate_chain_file(ssl, options_.certificate.c_str()) != 1) {
+    return fault_of(options_.certificate);
+  }
+  if (SSL_CTX_use_PrivateKey_file(ssl, options_.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(ssl) != 1) {
+    return fault_of(options_.key);
+  }
+  return {};
+}
+
+std::string Context::use_authorities() {
+  SSL_CTX* const ssl = ssl_.get();
+  const bool listens = side_ == Side::kListens;
+  const bool any = !options_.authorities.empty();
+  if (any && SSL_CTX_load_verify_file(ssl, options_.authorities.c_str()) != 1) {
+    return fault_of(options_.authorities);
+  }
+  if (any && listens) {
+    SSL_CTX_set_client_CA_list(ssl, SSL_load_client_CA_file(options_.authorities.c_str()));
+  }
+  // With a shared key there is nobody to believe, and whoever shows a certificate is refused.
+  if (!any && !listens && options_.shared_keys.empty() &&
+      SSL_CTX_set_default_verify_paths(ssl) != 1) {
+    return "no authorities of the system: " + openssl_reason();
+  }
+  const int demand = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+  SSL_CTX_set_verify(ssl, listens && !any ? SSL_VERIFY_NONE : demand, nullptr);
+  return {};
+}
+
+std::unique_ptr<net::Carrier> Context::make(net::CarrierSocket socket,
+                                            const std::string& host) const {
+  return TlsCarrier::make(shared_from_this(), socket, host);
+}
+
+SessionPtr Context::take_session(const std::string& host) const {
+  const std::lock_guard lock(mutex_);
+  const auto node = sessions_.extract(host);
+  return node.empty() ? nullptr : std::move(node.mapped());
+}
+
+void Context::keep_session(const std::string& host, SessionPtr session) const {
+  const std::lock_guard lock(mutex_);
+  if (sessions_.size() >= kMostSessions && !sessions_.contains(host)) {
+    sessions_.erase(sessions_.begin());
+  }
+  sessions_[host] = std::move(session);
+}
+
+}  // namespace iwarp::tls

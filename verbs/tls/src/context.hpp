@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Context: what all connections of one side share: credentials, whom to believe, and for who
+// connects the sessions to be resumed.
+#pragma once
+
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "iwarp/tls/tls.hpp"
+#include "openssl.hpp"
+#include "shared_keys.hpp"
+
+namespace iwarp::tls {
+
+enum class Side : std::uint8_t { kConnects, kListens };
+
+class Context final : public net::CarrierFactory, public std::enable_shared_from_this<Context> {
+ public:
+  Context(Side side, const TlsOptions& options) : side_(side), options_(options) {}
+  /// Before it is used. What is wrong with the options; empty: nothing.
+  std::string set_up();
+
+  std::unique_ptr<net::Carrier> make(net::CarrierSocket socket,
+                                     const std::string& host) const override;
+
+  // For its carriers.
+  Side side() const { return side_; }
+  const TlsOptions& options() const { return options_; }
+  const SharedKeys& shared_keys() const { return keys_; }
+  /// Null: no memory.
+  SslPtr make_ssl() const { return SslPtr(SSL_new(ssl_.get())); }
+  /// A session with `host` to be resumed; each is used once (RFC 8446 appendix C.4).
+  SessionPtr take_session(const std::string& host) const;
+  void keep_session(const std::string& host, SessionPtr session) const;
+
+ private:
+  std::string fault() const;
+  std::string use_certificate();
+  std::string use_authorities();
+
+  const Side side_;
+  const TlsOptions options_;
+  SharedKeys keys_;
+  SslContextPtr ssl_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, SessionPtr> sessions_;
+};
+
+/// What OpenSSL says about this thread's last failure.
+std::string openssl_reason();
+
+}  // namespace iwarp::tls

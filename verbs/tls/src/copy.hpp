@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gather and Scatter: between the pieces of a plan and a record. A piece may be registered memory
+// that the program has taken away meanwhile.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "iwarp/bytes/touch.hpp"
+
+namespace iwarp::tls {
+
+/// memcpy(3). False: one of them is not there.
+inline bool copy(std::byte* to, const std::byte* from, std::size_t size) {
+  return bytes::guarded([=] {
+    bytes::begin_touch();
+    std::memcpy(to, from, size);
+    bytes::end_touch();
+  });
+}
+
+/// Where a plan goes on.
+class Place {
+ public:
+  explicit Place(std::span<const iovec> plan) : plan_(plan) {
+    for (const iovec& piece : plan) left_ += piece.iov_len;
+  }
+  std::size_t left() const { return left_; }
+  /// What is left of the piece at hand, if anything is left.
+  std::span<std::byte> piece() {
+    while (at_ == plan_.front().iov_len) {
+      plan_ = plan_.subspan(1);
+      at_ = 0;
+    }
+    const iovec& one = plan_.front();
+    return std::span(static_cast<std::byte*>(one.iov_base), one.iov_len).subspan(at_);
+  }
+  void pass(std::size_t size) {
+    at_ += size;
+    left_ -= size;
+  }
+
+ private:
+  std::span<const iovec> plan_;
+  std::size_t at_ = 0;
+  std::size_t left_ = 0;
+};
+
+class Gather {
+ public:
+  explicit Gather(std::span<const iovec> plan) : place_(plan) {}
+  bool at_end() const { return place_.left() == 0; }
+  /// As much as fits; less: what comes next is not there.
+  std::size_t copy(std::span<std::byte> to) {
+    std::size_t done = 0;
+    while (!at_end() && done < to.size()) {
+      const auto from = place_.piece();
+      const auto size = std::min(from.size(), to.size() - done);
+      if (!tls::copy(to.data() + done, from.data(), size)) break;
+      place_.pass(size);
+      done += size;
+    }
+    return done;
+  }
+
+ private:
+  Place place_;
+};
+
+class Scatter {
+ public:
+  explicit Scatter(std::span<const iovec> plan) : place_(plan) {}
+  std::size_t room() const { return place_.left(); }
+  /// `from` is not larger than there is room. False: the room is not there.
+  bool copy(std::span<const std::byte> from) {
+    while (!from.empty()) {
+      const auto to = place_.piece();
+      const auto size = std::min(from.size(), to.size());
+      if (!tls::copy(to.data(), from.data(), size)) return false;
+      place_.pass(size);
+      from = from.subspan(size);
+    }
+    return true;
+  }
+
+ private:
+  Place place_;
+};
+
+}  // namespace iwarp::tls

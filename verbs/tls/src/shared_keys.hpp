@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SharedKeys: the file of pre-shared keys (RFC 8446 section 4.2.11).
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace iwarp::tls {
+
+class SharedKeys {
+ public:
+  struct Entry {
+    std::string identity;
+    std::vector<std::byte> key;
+  };
+  static std::expected<SharedKeys, std::string> read(const std::string& file);
+  /// The same of what a file has.
+  static std::expected<SharedKeys, std::string> parse(std::string_view text);
+
+  bool is_empty() const { return entries_.empty(); }
+  const Entry& first() const { return entries_.front(); }
+  /// Null: nobody has it.
+  const Entry* find(std::string_view identity) const;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace iwarp::tls
