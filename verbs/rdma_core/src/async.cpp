@@ -20,21 +20,25 @@ ibv_event_type event_type(const bytes::Fault& fault) {
   return fault.type == kOperation ? IBV_EVENT_QP_REQ_ERR : IBV_EVENT_QP_FATAL;
 }
 
+// Counted before somebody may acknowledge it.
+template <typename Object>
+void push(Object& object, Context& context, const ibv_async_event& event) {
+  EventQueue<ibv_async_event>::Made made{event};
+  object.async_events.fetch_add(1);
+  context.async.push_made(made);
+}
+
 void tell(Qp& qp, const rdmap::Terminate& terminate) {
-  qp.async_events.fetch_add(1);
-  qp.context.async.push(
-      {.element = {.qp = qp.handle()}, .event_type = event_type(terminate.fault)});
+  push(qp, qp.context, {.element = {.qp = qp.handle()}, .event_type = event_type(terminate.fault)});
 }
 
 void tell_overflow(Cq& cq) {
-  cq.async_events.fetch_add(1);
-  cq.context.async.push({.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
+  push(cq, cq.context, {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
 }
 
 void tell_limit(Srq& srq) {
-  srq.async_events.fetch_add(1);
-  srq.pd.context.async.push(
-      {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+  push(srq, srq.pd.context,
+       {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
 }
 
 }  // namespace
@@ -68,7 +72,10 @@ using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the 
 extern "C" {
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
-  const auto taken = Context::of(context).async.get();
+  Context& self = Context::of(context);
+  if (!self.core.alive()) return minus_one(EIO);
+  const Visit visit(self);
+  const auto taken = self.async.get();
   if (!taken) return minus_one(taken.error());
   *event = *taken;
   return 0;

@@ -2,12 +2,13 @@
 #include "cm_address.hpp"
 
 #include <netdb.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
+
+#include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -19,28 +20,6 @@ T as(const sockaddr& address) {
   std::memcpy(&out, &address, sizeof out);
   return out;
 }
-
-sockaddr_storage unmapped(const sockaddr_storage& address) {
-  const auto v6 = as<sockaddr_in6>(reinterpret_cast<const sockaddr&>(address));
-  if (v6.sin6_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) return address;
-  sockaddr_in v4{.sin_family = AF_INET, .sin_port = v6.sin6_port};
-  std::memcpy(&v4.sin_addr, &v6.sin6_addr.s6_addr[12], sizeof v4.sin_addr);
-  return copy_of(reinterpret_cast<const sockaddr&>(v4));
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 }  // namespace
 
@@ -67,12 +46,30 @@ void set_port(sockaddr& address, std::uint16_t port) {
   reinterpret_cast<sockaddr_in&>(address).sin_port = htons(port);
 }
 
+sockaddr_storage unmapped(const sockaddr_storage& address) {
+  const auto v6 = as<sockaddr_in6>(reinterpret_cast<const sockaddr&>(address));
+  if (v6.sin6_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) return address;
+  sockaddr_in v4{.sin_family = AF_INET, .sin_port = v6.sin6_port};
+  std::memcpy(&v4.sin_addr, &v6.sin6_addr.s6_addr[12], sizeof v4.sin_addr);
+  return copy_of(reinterpret_cast<const sockaddr&>(v4));
+}
+
 bool is_any(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
     return as<sockaddr_in>(address).sin_addr.s_addr == htonl(INADDR_ANY);
   }
   const auto v6 = as<sockaddr_in6>(address);
   return IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+}
+
+bool is_loopback(const sockaddr& address) {
+  const sockaddr_storage plain = unmapped(copy_of(address));
+  const auto& its = reinterpret_cast<const sockaddr&>(plain);
+  if (its.sa_family == AF_INET) {
+    return ntohl(as<sockaddr_in>(its).sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+  }
+  const auto v6 = as<sockaddr_in6>(its);
+  return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
 bool same_host(const sockaddr& a, const sockaddr& b) {
@@ -105,8 +102,8 @@ sockaddr_storage from_net(const net::Address& address) {
 
 // Connecting a UDP socket asks the routing table and no more.
 std::expected<sockaddr_storage, int> find_source(const sockaddr& to, const sockaddr* from) {
-  const Descriptor socket(::socket(to.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0) return std::unexpected(errno);
+  const net::UniqueFd socket(::socket(to.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return std::unexpected(errno);
   if (from != nullptr) {
     sockaddr_storage any_port = copy_of(*from);
     auto& address = reinterpret_cast<sockaddr&>(any_port);

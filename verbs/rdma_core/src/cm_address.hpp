@@ -19,8 +19,12 @@ socklen_t size_of(const sockaddr& address);
 sockaddr_storage copy_of(const sockaddr& address);
 std::uint16_t port_of(const sockaddr& address);
 void set_port(sockaddr& address, std::uint16_t port);
+/// As IPv4 where it is IPv4 mapped into IPv6.
+sockaddr_storage unmapped(const sockaddr_storage& address);
 /// The wildcard of its family.
 bool is_any(const sockaddr& address);
+/// In 127.0.0.0/8, or ::1; IPv4 mapped into IPv6, too.
+bool is_loopback(const sockaddr& address);
 bool same_host(const sockaddr& a, const sockaddr& b);
 
 net::Address to_net(const sockaddr& address);

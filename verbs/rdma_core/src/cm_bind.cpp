@@ -4,8 +4,10 @@
 // table and sends nothing; its results are events nevertheless, since programs wait for these.
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "cm_address.hpp"
+#include "cm_datagrams.hpp"
 #include "cm_id.hpp"
 #include "cm_ports.hpp"
 #include "connection_options.hpp"
@@ -32,7 +34,7 @@ int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
   const bool fixed = id.state == IdState::kBound && !is_any(id.source());
   const auto source = find_source(to, fixed ? &id.source() : nullptr);
   if (!source) return source.error();
-  const std::uint16_t port = id.bound ? port_of(id.source()) : 0;
+  const std::uint16_t port = id.bound || id.sidr != nullptr ? port_of(id.source()) : 0;
   id.abi.route.addr.src_storage = *source;
   set_port(id.source(), port);
   return 0;
@@ -50,8 +52,24 @@ sockaddr_storage destination_of(const sockaddr& to) {
   return out;
 }
 
-int resolve(CmId& id, const sockaddr* from, const sockaddr* to) {
-  if (!is_ip(to) || (from != nullptr && !is_ip(from))) return EINVAL;
+/// IPv4 mapped into IPv6, which TCP takes where it takes IPv6 as well, is IPv4 here: programs pass
+/// on what accept(2) told them. Null: the program gave none.
+std::optional<sockaddr_storage> plain(const sockaddr* address) {
+  if (address == nullptr) return std::nullopt;
+  return unmapped(copy_of(*address));
+}
+
+const sockaddr* pointer_to(const std::optional<sockaddr_storage>& address) {
+  return address ? reinterpret_cast<const sockaddr*>(&*address) : nullptr;
+}
+
+int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) {
+  const bool are_ip = is_ip(program_to) && (program_from == nullptr || is_ip(program_from));
+  if (!are_ip) return EINVAL;
+  const auto plain_from = plain(program_from);
+  const auto plain_to = plain(program_to);
+  const sockaddr* const from = pointer_to(plain_from);
+  const sockaddr* const to = pointer_to(plain_to);
   if (id.state != IdState::kIdle && id.state != IdState::kBound) return EINVAL;
   if (const int code = check_port(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
@@ -81,6 +99,7 @@ int bind_anywhere(CmId& id) {
 }
 
 int listen(CmId& id, int backlog) {
+  if (is_datagram(id)) return listen_datagrams(id, backlog);
   if (id.state == IdState::kIdle) {
     if (const int code = bind_anywhere(id)) return code;
   }
@@ -94,9 +113,11 @@ int listen(CmId& id, int backlog) {
   id.bound.reset();
   if (!listener) return to_errno(listener.error());
   id.listener = std::move(*listener);
+  id.backlog = options.backlog;
   id.state = IdState::kListening;
   cm().listening.push_back(&id);
-  log_connection("listens on " + describe(to_tcp(id.source())));
+  const std::string at = describe(to_tcp(id.source()));
+  log_connection("listening", "listens on " + at, {{"local", at}});
   return 0;
 }
 
@@ -105,6 +126,7 @@ int listen(CmId& id, int backlog) {
 int bind_to(CmId& id, const sockaddr& address) {
   if (id.state != IdState::kIdle) return EINVAL;
   if (const int code = check_port(address)) return code;
+  if (is_datagram(id)) return bind_datagrams(id, address);
   const bool any = is_any(address);
   net::Address at = to_tcp(address);
   // No address at all means IPv6 and IPv4.
@@ -116,8 +138,9 @@ int bind_to(CmId& id, const sockaddr& address) {
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);
   id.state = IdState::kBound;
-  // A wildcard is no device's yet: programs see by this whether an address is one of RDMA.
-  if (!any) use_device(id);
+  // Programs see by this whether an address is one of RDMA, and tell it to their peers (libfabric).
+  // To the kernel loopback is no more of a device than a wildcard is.
+  if (!any && !is_loopback(address)) use_device(id);
   return 0;
 }
 
@@ -130,7 +153,11 @@ extern "C" {
 int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
   return cm_result([&] {
     if (!is_ip(address)) return address == nullptr ? EINVAL : EAFNOSUPPORT;
-    return bind_to(CmId::of(id), *address);
+    CmId& self = CmId::of(id);
+    const auto at = plain(address);
+    // Who wants IPv6 alone does not get IPv4 in its place.
+    if (self.v6_only && address->sa_family != at->ss_family) return EADDRNOTAVAIL;
+    return bind_to(self, *pointer_to(at));
   });
 }
 

@@ -6,12 +6,15 @@
 #include <chrono>
 #include <thread>
 
+#include "careful_checker.hpp"
 #include "cm_address.hpp"
+#include "cm_datagrams.hpp"
 #include "cm_id.hpp"
 #include "cm_ports.hpp"
 #include "connection_options.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
+#include "peer_timeouts.hpp"
 #include "refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -65,6 +68,29 @@ void undo(CmId& id, IdState to) {
   cm().by_qp.erase(id.qp_num);
 }
 
+/// Seven retries of the peer's Sends are without end. Fewer are no less than IWARP_RECEIVE_HOLD.
+void hold_receives(Qp& qp, const rdma_conn_param* param) {
+  if (param == nullptr || param->rnr_retry_count < kRnrForEver) return;
+  const std::lock_guard lock(qp.mutex);
+  qp.attributes.rnr_retry = kRnrForEver;
+  qp.said |= IBV_QP_RNR_RETRY;
+  qp.core->set_peer_timeouts(peer_timeouts(qp.attributes, qp.said));
+}
+
+/// What `connect`, an errno, begins with a queue pair is told in events: completions wait for
+/// these.
+template <typename Connect>
+int begin(Core& core, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
+  int code = EINVAL;
+  core.with_qp(num, [&](Qp& qp) {
+    hold_receives(qp, param);
+    qp.core->announce(verbs::Announce::kNothing);
+    code = connect(*qp.core);
+    if (code != 0) qp.core->announce(verbs::Announce::kAll);
+  });
+  return code;
+}
+
 net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param) {
   auto out = connect_options();
   out.connection.startup.ird = reads(param, &rdma_conn_param::responder_resources);
@@ -75,14 +101,14 @@ net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param) {
 }
 
 int connect(CmId& id, const rdma_conn_param* param) {
+  if (is_datagram(id)) return connect_datagrams(id, param);
   if (!id.alive()) return EINVAL;
   const verbs::QpNum num = queue_pair(id, param);
   const auto options = options_for(id, param);
   if (!start(id, num, IdState::kRouteResolved)) return EINVAL;
-  int code = EINVAL;
-  id.core->with_qp(num, [&](Qp& qp) {
-    code = to_errno(id.core->rnic().connect(*qp.core, to_tcp(id.destination()), options,
-                                            id.core->cm_channel()));
+  const int code = begin(*id.core, num, param, [&](verbs::QueuePair& qp) {
+    return to_errno(
+        id.core->rnic().connect(qp, to_tcp(id.destination()), options, id.core->cm_channel()));
   });
   if (code != 0) {
     undo(id, IdState::kRouteResolved);
@@ -92,6 +118,7 @@ int connect(CmId& id, const rdma_conn_param* param) {
 }
 
 int accept(CmId& id, const rdma_conn_param* param) {
+  if (is_datagram(id)) return accept_datagrams(id, param);
   if (!id.alive()) return EINVAL;
   const verbs::QpNum num = queue_pair(id, param);
   if (!start(id, num, IdState::kRequested)) return EINVAL;
@@ -100,9 +127,8 @@ int accept(CmId& id, const rdma_conn_param* param) {
       reads(param, &rdma_conn_param::responder_resources, offer.enhanced ? offer.ord : kMaxReads);
   const auto ord =
       reads(param, &rdma_conn_param::initiator_depth, offer.enhanced ? offer.ird : kMaxReads);
-  int code = EINVAL;
-  id.core->with_qp(num, [&](Qp& qp) {
-    code = to_errno(id.request->accept(*qp.core, ird, ord, private_data(param)));
+  const int code = begin(*id.core, num, param, [&](verbs::QueuePair& qp) {
+    return to_errno(id.request->accept(qp, ird, ord, private_data(param)));
   });
   if (code != 0) {
     undo(id, IdState::kRequested);
@@ -112,6 +138,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
 }
 
 int reject(CmId& id, const void* data, std::uint8_t length) {
+  if (is_datagram(id)) return reject_datagrams(id, data, length);
   if (!id.alive()) return EINVAL;
   std::unique_ptr<net::ConnectRequest> request;
   {
@@ -120,7 +147,8 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
     id.state = IdState::kEnded;
     request = std::move(id.request);
   }
-  log_connection("rejected " + describe(request->peer()));
+  log_connection("rejected", "rejected " + describe(request->peer()),
+                 {{"peer", describe(request->peer())}});
   // That the peer has gone is no concern of who does not want it.
   (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
   return 0;
@@ -128,6 +156,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
 
 /// As in the kernel: who is not connected any more, or not yet, has nothing to complain about.
 int disconnect(CmId& id) {
+  if (is_datagram(id)) return EINVAL;  // There is no connection.
   if (!id.alive()) return EINVAL;
   verbs::QpNum num = 0;
   {
@@ -201,10 +230,12 @@ int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t lengt
 }
 
 int rdma_disconnect(rdma_cm_id* id) {
+  careful::before_a_change();
   return cm_result([&] { return disconnect(CmId::of(id)); });
 }
 
-/// RDMA_CM_EVENT_CONNECT_RESPONSE never comes with iWARP: the Reply establishes the connection.
+/// With iWARP the Reply establishes the connection, so there is nothing left to send, whether or
+/// not RDMA_CM_EVENT_CONNECT_RESPONSE was told (as RoCE, to who has a queue pair of its own).
 int rdma_establish(rdma_cm_id* id) {
   return cm_result([&] { return establish(CmId::of(id)); });
 }

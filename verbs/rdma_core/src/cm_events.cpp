@@ -6,15 +6,21 @@
 // that is closed and opened again on its port (perftest does) may thus get a request of its
 // predecessor: a peer asks for a port, not for a listener. Requests that nobody listens for are
 // dropped, so that their senders may try again.
+//
+// Completions do not come through here. Those of a connection are not announced before the event
+// that belongs before them can be read: none before ESTABLISHED, none that was flushed because the
+// connection is over, or did not come about, before the event that says so.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <list>
 
 #include "cm_address.hpp"
 #include "cm_id.hpp"
 #include "cm_ports.hpp"
+#include "iwarp/net/insist.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "refusal.hpp"
@@ -27,7 +33,7 @@ using Type = net::CmEvent::Type;
 using verbs::Errc;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kPatience = std::chrono::milliseconds(200);
+constexpr auto kTimeout = std::chrono::milliseconds(200);
 
 template <typename T>
 std::uint8_t clamped(T value) {
@@ -70,13 +76,36 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   return child;
 }
 
+std::uint16_t own_port(const CmEnding& end) { return port_of(end.event->owner->source()); }
+
+/// Behind the ends of connections to the same port that the program is not told yet.
+void queue_request(std::unique_ptr<CmEventRecord> event) {
+  const auto port = port_of(event->owner->source());
+  auto& endings = cm().endings;
+  if (std::ranges::any_of(endings, [port](const auto& end) { return own_port(end) == port; })) {
+    endings.emplace_back().event = std::move(event);
+  } else {
+    queue_event(std::move(event));
+  }
+}
+
 void requested(net::CmEvent& event) {
   const sockaddr_storage local = from_tcp(event.request->local());
   const std::lock_guard lock(cm().mutex);
   CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
   if (listener == nullptr) {
-    log_connection(fmt::format("nobody listens at {} any more for {}",
-                               describe(event.request->local()), describe(event.request->peer())));
+    log_connection("request_dropped",
+                   fmt::format("nobody listens at {} any more for {}",
+                               describe(event.request->local()), describe(event.request->peer())),
+                   {{"peer", describe(event.request->peer())}});
+    event.request->drop();
+    return;
+  }
+  if (listener->waiting_requests.load() >= listener->backlog) {
+    log_connection("backlog_full",
+                   fmt::format("the backlog of {} is full: no room for {}",
+                               describe(event.request->local()), describe(event.request->peer())),
+                   {{"peer", describe(event.request->peer())}});
     event.request->drop();
     return;
   }
@@ -90,7 +119,8 @@ void requested(net::CmEvent& event) {
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
   record->abi.listen_id = &listener->abi;
-  queue_event(std::move(record));
+  queue_request(std::move(record));
+  ++listener->waiting_requests;
 }
 
 struct Outcome {
@@ -98,9 +128,14 @@ struct Outcome {
   int status;
 };
 
-/// As the kernel's iWARP CM says it.
-Outcome outcome_of(const net::CmEvent& event, bool passive) {
-  if (event.type == Type::kEstablished) return {RDMA_CM_EVENT_ESTABLISHED, 0};
+/// As the kernel's iWARP CM says it; that of InfiniBand leaves it to who connects with a queue pair
+/// of its own to make that ready, and say so by rdma_establish().
+Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
+  const bool passive = id.passive;
+  if (event.type == Type::kEstablished) {
+    const bool awaited = settings().persona == Persona::kRoce && !passive && id.abi.qp == nullptr;
+    return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
+  }
   if (event.type == Type::kDisconnected) return {RDMA_CM_EVENT_DISCONNECTED, 0};
   if (event.type == Type::kRejected) return {RDMA_CM_EVENT_REJECTED, -ECONNREFUSED};
   const int status = -to_errno(event.error);
@@ -112,36 +147,89 @@ Outcome outcome_of(const net::CmEvent& event, bool passive) {
   return {RDMA_CM_EVENT_CONNECT_ERROR, status};
 }
 
+const char* name_of(Type type) {
+  switch (type) {
+    case Type::kEstablished:
+      return "connected";
+    case Type::kDisconnected:
+      return "disconnected";
+    case Type::kRejected:
+      return "rejected_by_peer";
+    default:
+      return "connect_failed";
+  }
+}
+
+void log_figures(CmId& id, const Qp& qp, const std::string& peer) {
+  if (settings().log < verbs::LogLevel::kDebug) return;
+  const verbs::Counters c = id.core->rnic().counters(*qp.core);
+  log_event(
+      {.level = verbs::LogLevel::kDebug,
+       .event = "figures",
+       .message = fmt::format("{}: {} octets and {} FPDUs sent, {} and {} received", peer,
+                              c.octets_sent, c.fpdus_sent, c.octets_received, c.fpdus_received),
+       .fields = {{"peer", peer},
+                  {"qp", std::to_string(qp.core->num())},
+                  {"octets_sent", std::to_string(c.octets_sent)},
+                  {"octets_received", std::to_string(c.octets_received)},
+                  {"fpdus_sent", std::to_string(c.fpdus_sent)},
+                  {"fpdus_received", std::to_string(c.fpdus_received)}}});
+}
+
 void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
+  const std::string peer = describe(to_tcp(id.destination()));
+  std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
   if (event.type != Type::kEstablished) {
-    // It speaks of TCP ports.
-    const bool same = settings().port_offset == 0;
-    log_connection(same ? event.why
-                        : fmt::format("{}: {}", describe(to_tcp(id.destination())), event.why));
+    const bool by_carrier = event.error == Errc::kCarrierFailed;
+    // A carrier's words do not name the peer, others do by its TCP port.
+    const bool has_carrier = id.core->carriers().connecting() != nullptr;
+    const bool says_peer = !(by_carrier && has_carrier) && settings().port_offset == 0;
+    log_event({.level = by_carrier ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
+               .event = name_of(event.type),
+               .message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why),
+               .fields = std::move(fields)});
+    if (event.type == Type::kDisconnected) log_figures(id, qp, peer);
     return;
   }
   const auto now = qp.core->query();
-  log_connection(fmt::format("connected with {} (queue pair {}, IRD {}, ORD {})",
-                             describe(to_tcp(id.destination())), qp.core->num(), now.ird, now.ord));
+  fields.push_back({"ird", std::to_string(now.ird)});
+  fields.push_back({"ord", std::to_string(now.ord)});
+  log_connection(name_of(event.type),
+                 fmt::format("connected with {} (queue pair {}, IRD {}, ORD {})", peer,
+                             qp.core->num(), now.ird, now.ord),
+                 std::move(fields));
 }
 
 /// DISCONNECTED, once the program has polled what succeeded before, or does not seem to want to.
 /// Devices tell of the end milliseconds after the last message, and programs count on that: those
 /// on libfabric destroy the queue pair, completions included, when they hear of it.
-void tell_end(std::unique_ptr<CmEventRecord> event, const Qp& qp) {
+/// False: not yet.
+bool tell_end(std::list<CmEnding>& made, const Qp& qp) noexcept {
+  CmEnding& end = made.front();
   const auto num = qp.core->num();
   if (qp.core->init().recv_cq->has_success(num)) {
-    cm().endings.push_back({std::move(event), num, Clock::now() + kPatience});
-  } else {
-    queue_event(std::move(event));
+    end.qp_num = num;
+    end.at_latest = Clock::now() + kTimeout;
+    cm().endings.splice(cm().endings.end(), made);
+    return false;
   }
+  queue_event(std::move(end.event));
+  return true;
 }
 
-void tell(CmId& id, const Qp& qp, net::CmEvent& event) {
+/// What the id will be told, and the memory for it.
+std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
+  std::list<CmEnding> out(1);
+  const auto outcome = outcome_of(event, id);
+  out.front().event = make_event(id, outcome.type, outcome.status);
+  return out;
+}
+
+/// False: the program cannot read the event yet.
+bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
-  const auto outcome = outcome_of(event, id.passive);
   id.state = established ? IdState::kConnected : IdState::kEnded;
-  auto record = make_event(id, outcome.type, outcome.status);
+  auto& record = made.front().event;
   if (established) {
     const auto now = qp.core->query();
     record->abi.param.conn.responder_resources = clamped(now.ird);
@@ -149,11 +237,14 @@ void tell(CmId& id, const Qp& qp, net::CmEvent& event) {
     record->source = from_tcp(event.local);
   }
   set_private_data(*record, std::move(event.private_data));
-  if (event.type == Type::kDisconnected) {
-    tell_end(std::move(record), qp);
-  } else {
-    queue_event(std::move(record));
-  }
+  if (event.type == Type::kDisconnected) return tell_end(made, qp);
+  queue_event(std::move(record));
+  return true;
+}
+
+/// The flushed ones wait for the end of the connection.
+verbs::Announce announced_after(bool established) {
+  return established ? verbs::Announce::kUnflushed : verbs::Announce::kAll;
 }
 
 /// With Core's queue pairs locked, so neither that nor its id goes away.
@@ -163,21 +254,30 @@ void happened(Core& core, Qp& qp, net::CmEvent& event) {
   const auto it = cm().by_qp.find(event.qp_num);
   if (it == cm().by_qp.end()) {
     lock.unlock();
-    core.out_of_band().happened(qp, event);
+    qp.core->announce(core.out_of_band().happened(qp, event));
     return;
   }
   CmId* const id = it->second;
-  if (!established || id == nullptr) cm().by_qp.erase(it);
+  // What may fail comes first, and is done again then.
+  std::list<CmEnding> made;
+  if (id != nullptr) made = make_telling(*id, event);
   // The program learns from its queue pair first what the event will say.
   if (established) {
     qp_connected(qp);
   } else {
     qp_disconnected(qp);
   }
+  if (!established || id == nullptr) cm().by_qp.erase(it);
+  bool told = true;
   if (id != nullptr) {
-    log_outcome(*id, qp, event);
-    tell(*id, qp, event);
+    (void)guarded([&] {
+      log_outcome(*id, qp, event);
+      return 0;
+    });
+    told = tell(*id, qp, event, made);
   }
+  const auto which = id == nullptr ? verbs::Announce::kAll : announced_after(established);
+  if (told) net::insist([&] { qp.core->announce(which); });
   if (established && (id == nullptr || id->disconnect_wanted)) (void)qp.core->disconnect();
 }
 
@@ -188,7 +288,7 @@ void retire(EventChannel& channel) {
   constexpr std::size_t kKept = 8;
   const std::lock_guard lock(cm().mutex);
   auto& retired = cm().retired;
-  retired.push_back(&channel);
+  net::insist([&] { retired.push_back(&channel); });
   if (retired.size() <= kKept) return;
   EventChannel* const oldest = retired.front();
   retired.pop_front();
@@ -200,13 +300,21 @@ void retire(EventChannel& channel) {
 void dispatch_cm_event(Core& core, net::CmEvent event) {
   const int code = guarded([&] {
     if (event.type != Type::kConnectRequest) {
-      core.with_qp(event.qp_num, [&](Qp& qp) { happened(core, qp, event); });
+      net::insist([&] { core.with_qp(event.qp_num, [&](Qp& qp) { happened(core, qp, event); }); });
     } else if (!core.out_of_band().takes_request(event)) {
       requested(event);
     }
     return 0;
   });
-  if (code != 0) log_connection(fmt::format("an event was lost: error {}", code));
+  if (code == 0) return;
+  // Who asked may try again.
+  if (event.request != nullptr) event.request->drop();
+  (void)guarded([&] {
+    log_event({.level = verbs::LogLevel::kError,
+               .event = "event_lost",
+               .message = fmt::format("an event was lost: error {}", code)});
+    return 0;
+  });
 }
 
 // The dispatcher's alone, so nobody else takes endings out but with their ids.
@@ -222,14 +330,35 @@ bool dispatch_endings(Core& core) {
     return out;
   };
   std::erase_if(waiting, [&](verbs::QpNum num) { return !unpolled(num); });
-  const std::lock_guard lock(cm().mutex);
-  std::erase_if(cm().endings, [&](CmEnding& end) {
-    const bool awaited = std::find(waiting.begin(), waiting.end(), end.qp_num) != waiting.end();
-    if (awaited && Clock::now() < end.at_latest) return false;
-    queue_event(std::move(end.event));
-    return true;
-  });
-  return !cm().endings.empty();
+  std::vector<verbs::QpNum> told;
+  bool any_left = false;
+  {
+    const std::lock_guard lock(cm().mutex);
+    std::vector<std::uint16_t> held;  // ports with an end before
+    held.reserve(cm().endings.size());
+    told.reserve(cm().endings.size());
+    std::erase_if(cm().endings, [&](CmEnding& end) {
+      const auto port = own_port(end);
+      const bool waits = end.is_request()
+                             ? std::ranges::find(held, port) != held.end()
+                             : std::ranges::find(waiting, end.qp_num) != waiting.end() &&
+                                   Clock::now() < end.at_latest;
+      if (waits) {
+        held.push_back(port);
+        return false;
+      }
+      queue_event(std::move(end.event));
+      if (end.qp_num != 0) told.push_back(end.qp_num);
+      return true;
+    });
+    any_left = !cm().endings.empty();
+  }
+  for (const auto num : told) net::insist([&] { announce_all(core, num); });
+  return any_left;
+}
+
+void announce_all(Core& core, verbs::QpNum num) {
+  core.with_qp(num, [](Qp& qp) { qp.core->announce(verbs::Announce::kAll); });
 }
 
 CmEventRecord::CmEventRecord(CmId& its_owner) : owner(&its_owner) {}
@@ -243,11 +372,10 @@ std::unique_ptr<CmEventRecord> make_event(CmId& id, rdma_cm_event_type type, int
   return out;
 }
 
-void queue_event(std::unique_ptr<CmEventRecord> event) {
+void queue_event(std::unique_ptr<CmEventRecord> event) noexcept {
   CmId& owner = *event->owner;
-  owner.channel().events.push(event.get());
   ++owner.outstanding;
-  (void)event.release();
+  owner.channel().events.push_made(event.release()->place);
 }
 
 }  // namespace iwarp::rdma_core
@@ -257,7 +385,10 @@ using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the 
 extern "C" {
 
 rdma_event_channel* rdma_create_event_channel() {
-  return guarded_pointer<rdma_event_channel>([] { return &(new EventChannel)->abi; });
+  return guarded_pointer<rdma_event_channel>([] {
+    (void)cm();  // which destroying a channel cannot make
+    return &(new EventChannel)->abi;
+  });
 }
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) { retire(EventChannel::of(channel)); }
@@ -267,6 +398,7 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   const auto record = EventChannel::of(channel).events.get();
   if (!record) return minus_one(record.error());
   if (auto child = std::move((*record)->child)) {
+    --(*record)->owner->waiting_requests;
     // The program's now. Its listener may have moved to another channel since.
     child->abi.channel = channel;
     (void)child.release();

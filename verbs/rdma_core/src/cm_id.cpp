@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <new>
 
 #include "cm_address.hpp"
+#include "cm_datagrams.hpp"
 #include "device_ops.hpp"
 #include "objects.hpp"
+#include "persona.hpp"
 #include "refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -22,6 +25,7 @@ struct Leftovers {
   std::unique_ptr<net::ConnectRequest> request;
   std::vector<std::unique_ptr<CmEventRecord>> events;
   std::optional<verbs::QpNum> connected;
+  std::optional<verbs::QpNum> ended;  ///< the program was not told
 };
 
 /// Nothing finds the id any more, so no event about it comes.
@@ -29,7 +33,17 @@ Leftovers detach(CmId& id) {
   Leftovers out;
   const std::lock_guard lock(cm().mutex);
   std::erase(cm().listening, &id);
-  std::erase_if(cm().endings, [&](const CmEnding& end) { return end.event->owner == &id; });
+  forget_datagrams(id);
+  std::vector<std::unique_ptr<CmEventRecord>> requests;  // not queued yet
+  std::erase_if(cm().endings, [&](CmEnding& end) {
+    if (end.event->owner != &id) return false;
+    if (end.is_request()) {
+      requests.push_back(std::move(end.event));
+    } else {
+      out.ended = end.qp_num;
+    }
+    return true;
+  });
   if (const auto it = cm().by_qp.find(id.qp_num); it != cm().by_qp.end() && it->second == &id) {
     if (id.state == IdState::kConnecting) {
       it->second = nullptr;
@@ -46,6 +60,7 @@ Leftovers detach(CmId& id) {
     return true;
   });
   id.outstanding -= static_cast<unsigned>(out.events.size());
+  std::ranges::move(requests, std::back_inserter(out.events));
   return out;
 }
 
@@ -53,12 +68,16 @@ void end(CmId& id, Leftovers& left) {
   left.listener.reset();
   // Not rejected: their senders did not hear from a program, and may find another listener.
   for (const auto& event : left.events) {
-    if (event->child != nullptr) event->child->request->drop();
+    if (event->child != nullptr && event->child->request != nullptr) event->child->request->drop();
   }
   left.events.clear();
-  // Whoever lets go of a request without a word says no, and of a connection, goodbye.
+  // Dropping a request rejects it, and dropping a connection closes it.
   left.request.reset();
-  if (left.connected) end_connection(*id.core, *left.connected);
+  if (left.ended) announce_all(*id.core, *left.ended);
+  if (left.connected) {
+    announce_all(*id.core, *left.connected);
+    end_connection(*id.core, *left.connected);
+  }
 }
 
 int destroy(CmId& id) {
@@ -75,17 +94,19 @@ int destroy(CmId& id) {
 }
 
 int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_port_space space) {
-  if (space != RDMA_PS_TCP) {
-    const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
-    refuse(datagrams ? "rdma_create_id() for datagrams"
-                     : "rdma_create_id() for another port space than RDMA_PS_TCP",
-           datagrams ? "iWARP has connections only" : "iWARP runs over TCP ports");
+  const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
+  if (space != RDMA_PS_TCP && !datagrams) {
+    refuse("rdma_create_id() for another port space than RDMA_PS_TCP", "iWARP runs over TCP ports");
+    return EPROTONOSUPPORT;
+  }
+  if (const char* const why = why_no_datagrams(); datagrams && why != nullptr) {
+    refuse("rdma_create_id() for datagrams", why);
     return EPROTONOSUPPORT;
   }
   auto id = std::make_unique<CmId>();
   id->abi.context = context;
   id->abi.ps = space;
-  id->abi.qp_type = IBV_QPT_RC;
+  id->abi.qp_type = datagrams ? IBV_QPT_UD : IBV_QPT_RC;
   id->abi.channel = channel;
   if (channel == nullptr) make_synchronous(*id);
   *out = &id.release()->abi;
@@ -146,12 +167,17 @@ void make_synchronous(CmId& id) {
   id.own_channel = std::move(channel);
 }
 
-// Kernel and rdma-core say this as an event as well: who destroys a queue pair ends its connection.
-void forget_qp(verbs::QpNum num) {
+void settle_ending(verbs::QpNum num) {
   const std::lock_guard lock(cm().mutex);
   for (CmEnding& end : cm().endings) {
-    if (end.qp_num == num) end.at_latest = {};  // Nothing of it can be polled any more.
+    if (end.qp_num == num) end.qp_num = 0;
   }
+}
+
+// Kernel and rdma-core say this as an event as well: who destroys a queue pair ends its connection.
+void forget_qp(verbs::QpNum num) {
+  settle_ending(num);
+  const std::lock_guard lock(cm().mutex);
   const auto it = cm().by_qp.find(num);
   if (it == cm().by_qp.end()) return;
   CmId* const id = it->second;
@@ -160,6 +186,17 @@ void forget_qp(verbs::QpNum num) {
   const bool connected = id->state == IdState::kConnected;
   id->state = IdState::kEnded;
   if (connected) queue_event(make_event(*id, RDMA_CM_EVENT_DISCONNECTED));
+}
+
+void tell_device_removed() {
+  const std::lock_guard lock(cm().mutex);
+  const auto tell = [](CmId& id) { queue_event(make_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL)); };
+  for (CmId* id : cm().listening) {
+    if (!is_any(id->source())) tell(*id);
+  }
+  for (const auto& [num, id] : cm().by_qp) {
+    if (id != nullptr) tell(*id);
+  }
 }
 
 }  // namespace iwarp::rdma_core

@@ -8,9 +8,11 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "core.hpp"
 #include "errno_table.hpp"
 #include "event_queue.hpp"
+#include "sidr.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -33,6 +36,9 @@ struct CmEventRecord {
   std::optional<sockaddr_storage> source;  ///< where the id's connection really comes from
   /// The id that a request brings; the program's from rdma_get_cm_event() on.
   std::unique_ptr<CmId> child;
+
+  /// Its place in the queue, so that to queue it needs no memory.
+  EventQueue<CmEventRecord*>::Made place{this};
 
   explicit CmEventRecord(CmId& its_owner);
   ~CmEventRecord();
@@ -91,14 +97,20 @@ struct CmId {
   bool disconnect_wanted = false;  ///< as soon as it is connected
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<net::ConnectRequest> request;
-  unsigned outstanding = 0;   ///< events that are queued, or taken and not acknowledged
-  unsigned acknowledged = 0;  ///< events so far
+  std::shared_ptr<SidrEnd> sidr;          ///< datagrams: the port; of a request the listener's
+  std::optional<SidrEnd::Peer> asked_by;  ///< datagrams: who made it
+  int backlog = 0;                        ///< of a listener
+  std::atomic<int> waiting_requests{0};   ///< to it, that the program has not taken
+  unsigned outstanding = 0;               ///< events that are queued, or taken and not acknowledged
+  unsigned acknowledged = 0;              ///< events so far
 };
 
-/// A connection's end that the program is not told yet, see tell_end() in cm_events.cpp.
+/// A connection's end that the program is not told yet, see tell_end() in cm_events.cpp, or a
+/// request that came to the same port behind it.
 struct CmEnding {
   std::unique_ptr<CmEventRecord> event;
-  verbs::QpNum qp_num = 0;
+  bool is_request() const { return event->child != nullptr; }
+  verbs::QpNum qp_num = 0;  ///< 0: a request, or no completions are left to be waited for
   std::chrono::steady_clock::time_point at_latest;
 };
 
@@ -110,7 +122,7 @@ struct Cm {
   /// Who hears of a queue pair from rdma_connect() or rdma_accept() until its connection ends;
   /// null: the id was destroyed while it connected.
   std::unordered_map<verbs::QpNum, CmId*> by_qp;
-  std::vector<CmEnding> endings;
+  std::list<CmEnding> endings;
   std::deque<EventChannel*> retired;  ///< destroyed, but see retire()
 };
 Cm& cm();
@@ -126,7 +138,7 @@ int bind_to(CmId& id, const sockaddr& address);
 
 /// Under Cm::mutex.
 std::unique_ptr<CmEventRecord> make_event(CmId& id, rdma_cm_event_type type, int status = 0);
-void queue_event(std::unique_ptr<CmEventRecord> event);
+void queue_event(std::unique_ptr<CmEventRecord> event) noexcept;
 /// For a synchronous id: waits for the next event, and makes it id->event. 0 or an errno, which
 /// may be what the event says. Otherwise 0 at once.
 int wait_for_event(CmId& id);
@@ -135,6 +147,12 @@ void acknowledge_last(CmId& id);
 
 /// The orderly end of a connection that an id has or had; waits for a moment at most.
 void end_connection(Core& core, verbs::QpNum num);
+/// No event of the CM will be told about the queue pair, so no completion waits for one.
+void announce_all(Core& core, verbs::QpNum num);
+/// The queue pair is destroyed or reset: the end of its last connection waits for nothing.
+void settle_ending(verbs::QpNum num);
+/// DEVICE_REMOVAL, for each id that listens on an address of the device or has a queue pair.
+void tell_device_removed();
 /// ibv_destroy_qp() has taken it away: its connection is over for the id that had it.
 void forget_qp(verbs::QpNum num);
 

@@ -6,9 +6,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cm_datagrams.hpp"
+#include "cm_ib_attr.hpp"
 #include "cm_id.hpp"
 #include "objects.hpp"
 #include "ops.hpp"
+#include "settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -52,13 +55,23 @@ int make_missing_cqs(CmId& id, ibv_qp_init_attr_ex& attr) {
   return attr.send_cq != nullptr && attr.recv_cq != nullptr ? 0 : errno;
 }
 
-/// Ready for receives, as programs expect it of rdma_create_qp(). An errno.
-int initialize(rdma_cm_id* id, ibv_qp* qp) {
+int change_state(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to) {
   ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_INIT;
+  attr.qp_state = to;
   int mask = 0;
   if (rdma_init_qp_attr(id, &attr, &mask) != 0) return errno;
   return ibv_modify_qp(qp, &attr, mask);
+}
+
+/// Ready for receives, as programs expect it of rdma_create_qp(), or for all there is to datagrams.
+/// An errno.
+int initialize(rdma_cm_id* id, ibv_qp* qp) {
+  int code = change_state(id, qp, IBV_QPS_INIT);
+  if (qp->qp_type != IBV_QPT_UD) return code;
+  for (const auto to : {IBV_QPS_RTR, IBV_QPS_RTS}) {
+    if (code == 0) code = change_state(id, qp, to);
+  }
+  return code;
 }
 
 int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
@@ -206,7 +219,11 @@ void rdma_destroy_srq(rdma_cm_id* id) {
 }
 
 int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) {
-  return cm_result([&] { return init_attr(CmId::of(id), *attr, *mask); });
+  if (is_datagram(CmId::of(id))) {
+    return cm_result([&] { return init_attr_of_datagrams(CmId::of(id), *attr, *mask); });
+  }
+  const auto answer = settings().persona == Persona::kRoce ? init_attr_as_ib : init_attr;
+  return cm_result([&] { return answer(CmId::of(id), *attr, *mask); });
 }
 
 int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t size) {

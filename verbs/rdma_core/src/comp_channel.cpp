@@ -7,7 +7,9 @@
 #include <cerrno>
 
 #include "acks.hpp"
+#include "careful_checker.hpp"
 #include "errno_table.hpp"
+#include "interruption.hpp"
 #include "objects.hpp"
 #include "refusal.hpp"
 
@@ -17,18 +19,6 @@ namespace {
 bool is_blocking(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   return flags < 0 || (flags & O_NONBLOCK) == 0;
-}
-
-// The kernel goes on waiting behind a handler with SA_RESTART. poll(2) does not, nor does it say
-// which signal came: so a program without a handler that interrupts is not interrupted.
-bool has_interrupting_handler() {
-  for (int number = 1; number < NSIG; ++number) {
-    struct sigaction action{};
-    if (::sigaction(number, nullptr, &action) != 0) continue;
-    const bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-    if (handled && (action.sa_flags & SA_RESTART) == 0) return true;
-  }
-  return false;
 }
 
 // The queue of the next event; else an errno.
@@ -46,6 +36,17 @@ std::expected<verbs::CompletionQueue*, int> next(CompChannel& channel) {
 }
 
 }  // namespace
+
+bool has_interrupting_handler() {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action{};
+    if (::sigaction(number, nullptr, &action) != 0) continue;
+    const bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+    if (handled && (action.sa_flags & SA_RESTART) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace iwarp::rdma_core
 
 using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
@@ -64,12 +65,16 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   CompChannel& self = CompChannel::of(channel);
   if (std::atomic_ref(channel->refcnt).load() != 0) return EBUSY;
-  delete &self;
+  leave(self);
   return 0;
 }
 
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
+  const careful::Here here(__builtin_return_address(0));
   CompChannel& self = CompChannel::of(channel);
+  if (!self.context.core.alive()) return minus_one(EIO);
+  const Visit visit(self);
+  careful::sleeps(self);
   Cq* found = nullptr;
   while (found == nullptr) {
     const auto core = next(self);
@@ -80,6 +85,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
       found->comp_events.fetch_add(1);
     });
   }
+  careful::took_event(*found);
   *cq = found->handle();
   *cq_context = found->abi.cq_context;
   return 0;

@@ -8,20 +8,21 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 
 #include "acks.hpp"
+#include "careful_checker.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
+#include "handles.hpp"
 #include "limits.hpp"
 #include "ops.hpp"
 #include "refusal.hpp"
 #include "work_completion.hpp"
+#include "yield_policy.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
-
-// Somebody who polls in vain so often leaves the processor to others: on small machines these are
-// the ones it waits for.
-constexpr unsigned kPollsInVain = 4;
 
 void retain(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_add(1); }
 void release(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_sub(1); }
@@ -65,6 +66,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   if (comp_vector >= kCompVectors || !context.core.alive()) {
     throw std::system_error(EINVAL, std::generic_category());
   }
+  fault::may_fail(context.core, fault::Event::kCreations);
   auto cq = std::make_unique<Cq>(context);
   auto core = context.core.rnic().create_cq(
       capacity, channel != nullptr ? &CompChannel::of(channel).events : nullptr);
@@ -74,32 +76,30 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   cq->abi.channel = channel;
   cq->abi.cq_context = cq_context;
   cq->abi.cqe = static_cast<int>(capacity);
+  cq->abi.handle = add_handle(cq.get());
   init_acks(cq->abi.mutex, cq->abi.cond);
   context.core.add(cq->core.get(), cq.get());
+  careful::made(*cq, capacity);
   if (channel != nullptr) {
     retain(*channel);
   }
   return cq.release();
 }
 
-void be_polite(Cq& cq, bool found) {
-  if (found) {
-    cq.empty_polls.store(0, std::memory_order_relaxed);
-    return;
-  }
-  const auto empty = cq.empty_polls.load(std::memory_order_relaxed);
-  if (empty < kPollsInVain) {
-    cq.empty_polls.store(empty + 1, std::memory_order_relaxed);
-  } else {
-    sched_yield();
-  }
+// Of the thread, for it is the thread that waits, be it for one queue or for several.
+void yield_after_poll(bool found) {
+  thread_local YieldPolicy mine;
+  if (!mine.polled(found)) return;
+  const auto from = std::chrono::steady_clock::now();
+  sched_yield();
+  mine.yielded(std::chrono::steady_clock::now() - from);
 }
 
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
   Cq& self = Cq::of(cq);
   if (!self.context.core.alive()) return 0;
   const int got = count == 1 ? poll_batches<1>(self, count, wc) : poll_batches<16>(self, count, wc);
-  be_polite(self, got != 0);
+  yield_after_poll(got != 0);
   return got;
 }
 
@@ -130,20 +130,24 @@ ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_
 }
 
 int ibv_resize_cq(ibv_cq* cq, int cqe) {
-  Cq& self = Cq::of(cq);
-  if (!self.context.core.alive()) return EIO;
-  return guarded([&] {
+  return guarded_call([&] {
+    Cq& self = Cq::of(known(cq));
+    if (!self.context.core.alive()) return EIO;
     const auto capacity = capacity_for(static_cast<std::uint32_t>(std::max(cqe, 0)));
     if (const auto error = self.core->resize(capacity)) return to_errno(error);
     cq->cqe = static_cast<int>(capacity);
+    careful::made(self, capacity);
     return 0;
   });
 }
 
 int ibv_destroy_cq(ibv_cq* cq) {
-  Cq& self = Cq::of(cq);
-  if (self.users.load() != 0) return EBUSY;
-  return guarded([&] {
+  const careful::Here here(__builtin_return_address(0));
+  return guarded_call([&] {
+    Cq& self = Cq::of(known(cq));
+    if (self.users.load() != 0) return EBUSY;
+    remove_handle(&self);
+    careful::gone(self);
     bool settled = true;
     if (self.context.core.alive()) {
       self.context.core.remove(self.core.get());

@@ -9,7 +9,7 @@ namespace iwarp::rdma_core {
 /// Throws std::system_error.
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector);
-/// After each poll: who finds nothing time and again yields the processor.
-void be_polite(Cq& cq, bool found);
+/// After each poll: who finds nothing time and again yields the processor, see yield_policy.hpp.
+void yield_after_poll(bool found);
 
 }  // namespace iwarp::rdma_core

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The capture file of IWARP_TRACE is opened with the first connection and shared by all.
+// The file of IWARP_TRACE is opened with the first connection and shared by all.
 #include "connection_options.hpp"
 
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
-#include "iwarp/trace/capture_file.hpp"
-#include "iwarp/trace/capture_tap.hpp"
+#include "core.hpp"
+#include "iwarp/trace/trace_file.hpp"
 #include "settings.hpp"
 
 namespace iwarp::rdma_core {
@@ -21,14 +22,20 @@ trace::Endpoint endpoint(const net::Address& address) { return {address.host, ad
 net::TapFactory open_trace() {
   if (settings().trace.empty()) return {};
   const trace::CaptureClock clock{std::chrono::system_clock::now(), mpa::Clock::now()};
-  auto capture = trace::CaptureFile::create(settings().trace, clock);
-  if (!capture) {
-    std::fputs(("iwarp: no trace: " + capture.error() + "\n").c_str(), stderr);
+  auto created = trace::TraceFile::create(settings().trace, clock, mpa::Clock::now);
+  if (!created) {
+    std::fputs(("iwarp: no trace: " + created.error() + "\n").c_str(), stderr);
     return {};
   }
-  return [file = *capture](const net::Address& local, const net::Address& peer, bool outgoing) {
-    return std::make_unique<trace::CaptureTap>(
-        file, trace::CaptureEnds{endpoint(local), endpoint(peer), outgoing});
+  // Never destroyed, as what uses it.
+  static const auto* const kFile = new trace::TraceFile(*created);
+  std::atexit([] {
+    if (const auto error = kFile->error(); !error.empty()) {
+      std::fputs(("iwarp: the trace is cut short: " + error + "\n").c_str(), stderr);
+    }
+  });
+  return [](const net::Address& local, const net::Address& peer, bool outgoing) {
+    return kFile->tap({endpoint(local), endpoint(peer), outgoing});
   };
 }
 
@@ -47,6 +54,7 @@ net::ConnectOptions connect_options() {
   out.congestion = settings().congestion;
   out.retry_refused_for = kRetryRefusedFor;
   out.tap = tap();
+  out.carrier = Core::get().carriers().connecting();
   return out;
 }
 
@@ -55,6 +63,8 @@ net::ListenOptions listen_options() {
   out.connection = settings().connection;
   out.congestion = settings().congestion;
   out.tap = tap();
+  out.carrier = Core::get().carriers().listening();
+  out.refused = log_refused_peers();
   return out;
 }
 

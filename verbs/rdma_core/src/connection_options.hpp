@@ -10,6 +10,8 @@ namespace iwarp::rdma_core {
 /// Refused or reset connects are tried again for a moment: servers under rdma_cm close a listener
 /// and open the next, and with real devices their peers are too slow to notice.
 net::ConnectOptions connect_options();
+/// Throws std::system_error, which was said, where TLS is wanted and nothing to listen with is
+/// there.
 net::ListenOptions listen_options();
 /// For port 0.
 net::PortRange port_range();

@@ -6,11 +6,22 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <string>
+#include <system_error>
 #include <thread>
 
+#include "careful_checker.hpp"
+#include "cm_datagrams.hpp"
+#include "errno_table.hpp"
+#include "fault_injector.hpp"
 #include "iwarp/net/fork.hpp"
+#include "iwarp/net/insist.hpp"
 #include "objects.hpp"
+#include "refusal.hpp"
+#include "settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -22,7 +33,10 @@ std::mutex making;
 constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
 
 void abandon_in_child() {
-  if (current.exchange(nullptr) != nullptr) net::close_inherited();
+  const Core* const parents = current.exchange(nullptr);
+  if (parents == nullptr) return;
+  if (parents->checker() != nullptr) parents->checker()->abandon();
+  net::close_inherited();
 }
 
 void watch_forks() {
@@ -42,19 +56,46 @@ Core& Core::get() {
   const std::lock_guard lock(making);
   if (Core* core = current.load(std::memory_order_acquire)) return *core;
   watch_forks();
-  auto* core = new Core;
+  Core* const core = make();
   current.store(core, std::memory_order_release);
   return *core;
 }
 
+// The programs only say that their device cannot be opened.
+Core* Core::make() {
+  auto faults = fault::plan_of_settings();
+  TlsCarriers carriers(settings().tls);
+  try {
+    return new Core(std::move(faults), std::move(carriers));
+  } catch (const std::system_error& error) {
+    const int code = to_errno(error.code());
+    const bool filtered = code == EPERM || code == ENOSYS;
+    log_refusal("the device cannot be opened: " + std::generic_category().message(code) +
+                (filtered ? "; it needs eventfd(2), epoll(7) and timerfd_create(2)" : ""));
+    throw;
+  }
+}
+
+Core* Core::existing() { return current.load(std::memory_order_acquire); }
+
 bool Core::alive() const { return current.load(std::memory_order_acquire) == this; }
 
-Core::Core()
-    : rnic_([] {
+Core::~Core() = default;
+
+Core::Core(std::optional<fault::Plan> faults, TlsCarriers carriers)
+    : carriers_(std::move(carriers)),
+      rnic_([] {
         auto rnic = net::Rnic::open(kOptions);
         if (!rnic) throw std::system_error(rnic.error());
         return std::move(*rnic);
-      }()) {
+      }()),
+      sidr_(sidr_calls()) {
+  start_metrics();
+  if (settings().careful) checker_ = std::make_unique<careful::Checker>(*this);
+  if (faults) {
+    injector_ = std::make_unique<fault::Injector>(*this, std::move(*faults));
+    injector_->start();
+  }
   // Signals are the program's: it may wait for one to interrupt its own threads.
   sigset_t all;
   sigset_t before;
@@ -69,17 +110,45 @@ Core::Core()
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+// A program does its work without them, too.
+void Core::start_metrics() {
+  const std::string& where = settings().metrics;
+  if (where.empty()) return;
+  const auto address = net::parse_metrics_address(where);
+  if (!address) return log_refusal("IWARP_METRICS=" + where + ": " + address.error());
+  auto server = net::MetricsServer::open(*address);
+  if (!server) return log_refusal("IWARP_METRICS=" + where + ": " + server.error().message());
+  metrics_ = std::move(*server);
+  // It is not destroyed; in the child of a fork it is not `current`.
+  [[maybe_unused]] static const int kAtExit = std::atexit([] {
+    const Core* const core = current.load();
+    if (core != nullptr && core->metrics_ != nullptr) core->metrics_->unlink();
+  });
+  watch_.emplace(metrics_->watch(*rnic_));
+  log_connection("metrics", "metrics at " + to_string(metrics_->address()));
+}
+
 void Core::dispatch() {
   auto& async = rnic_->async_events();
-  std::array<pollfd, 2> waiting{pollfd{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
-                                pollfd{.fd = async.fd(), .events = POLLIN, .revents = 0}};
+  std::array<pollfd, 4> waiting{pollfd{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = async.fd(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = sidr_.fd(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = unanswered_.fd(), .events = POLLIN, .revents = 0}};
   bool soon = false;
   for (;;) {
     ::poll(waiting.data(), waiting.size(), soon ? 1 : -1);
     const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch_cm_event(*this, std::move(*event));
-    while (const auto event = async.poll()) dispatch_async_event(*this, *event);
-    soon = dispatch_endings(*this);
+    while (const auto event = async.poll()) {
+      net::insist([&] { dispatch_async_event(*this, *event); });
+    }
+    // What fails is looked at again, as long as there is something.
+    (void)guarded([&] {
+      if (waiting[2].revents != 0) sidr_.check();
+      if (waiting.back().revents != 0) unanswered_.check();
+      return 0;
+    });
+    soon = net::insist([&] { return dispatch_endings(*this); });
   }
 }
 

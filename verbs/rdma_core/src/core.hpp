@@ -10,27 +10,48 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
+#include "iwarp/net/metrics.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "oob.hpp"
+#include "sidr.hpp"
+#include "tls_carriers.hpp"
+#include "unanswered.hpp"
 
 namespace iwarp::rdma_core {
 
 struct Qp;
+namespace fault {
+class Injector;
+struct Plan;
+}  // namespace fault
+namespace careful {
+class Checker;
+}  // namespace careful
 
 class Core {
  public:
   /// The Core of this process. Throws std::system_error when it cannot be made.
   static Core& get();
+  /// The same, if it has been made.
+  static Core* existing();
 
   /// False in the child of a fork for what the parent made.
   bool alive() const;
   net::Rnic& rnic() { return *rnic_; }
+  const TlsCarriers& carriers() const { return carriers_; }
   /// Connection events of all queue pairs; the dispatcher takes them.
   net::CmChannel& cm_channel() { return cm_channel_; }
 
+  /// Null unless faults are asked for.
+  fault::Injector* injector() const { return injector_.get(); }
+  /// Null unless checks are asked for.
+  careful::Checker* checker() const { return checker_.get(); }
   OutOfBand& out_of_band() { return out_of_band_; }
+  Unanswered& unanswered() { return unanswered_; }
+  Sidr& sidr() { return sidr_; }
 
   // Queue pairs by number, for events and for rdma_conn_param::qp_num.
   void add(Qp& qp);
@@ -66,18 +87,28 @@ class Core {
   Core& operator=(const Core&) = delete;
 
  private:
-  Core();
-  ~Core() = default;
+  Core(std::optional<fault::Plan> faults, TlsCarriers carriers);
+  ~Core();
+  static Core* make();
   void dispatch();
 
+  void start_metrics();
+
+  const TlsCarriers carriers_;
   const std::unique_ptr<net::Rnic> rnic_;
+  std::unique_ptr<net::MetricsServer> metrics_;
+  std::optional<net::MetricsServer::Watch> watch_;
   net::CmChannel cm_channel_;
   std::mutex dispatching_;  ///< before all others
   std::mutex qps_mutex_;    ///< before the locks of the CM and of event queues
   std::unordered_map<verbs::QpNum, Qp*> qps_;
   std::mutex objects_mutex_;  ///< before those of event queues
   std::unordered_map<const void*, void*> objects_;
+  std::unique_ptr<fault::Injector> injector_;
+  std::unique_ptr<careful::Checker> checker_;
   OutOfBand out_of_band_{*this};
+  Unanswered unanswered_{*this};
+  Sidr sidr_;
 };
 
 /// What the dispatcher calls, without locks held; in cm_events.cpp and async.cpp. OutOfBand is

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extended completion queues: one completion at a time, its fields read by calls. Only the fields
 // that a request for them can be kept for: no time stamps, VLANs or tags.
+#include "careful_checker.hpp"
 #include "completion_queue.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
 #include "ops.hpp"
 #include "refusal.hpp"
 #include "work_completion.hpp"
@@ -30,7 +32,7 @@ const verbs::WorkCompletion& current(ibv_cq_ex* cq) { return Cq::of(cq).wc; }
 int next_poll(ibv_cq_ex* handle) {
   Cq& cq = Cq::of(handle);
   const bool found = cq.context.core.alive() && cq.core->poll(std::span(&cq.wc, 1)) == 1;
-  be_polite(cq, found);
+  yield_after_poll(found);
   if (!found) return ENOENT;
   handle->wr_id = cq.wc.wr_id;
   handle->status = wc_status(cq.wc.status);
@@ -60,10 +62,10 @@ void fill_calls(ibv_cq_ex& cq) {
   cq.read_byte_len = [](ibv_cq_ex* of) { return wc_byte_len(current(of)); };
   cq.read_imm_data = [](ibv_cq_ex* of) { return __be32{wc_data(current(of))}; };
   cq.read_qp_num = [](ibv_cq_ex* of) { return current(of).qp_num; };
-  cq.read_src_qp = [](ibv_cq_ex*) { return std::uint32_t{0}; };
+  cq.read_src_qp = [](ibv_cq_ex* of) { return current(of).source_qp; };
   cq.read_wc_flags = [](ibv_cq_ex* of) { return wc_flags(current(of)); };
   cq.read_slid = [](ibv_cq_ex*) { return std::uint32_t{0}; };
-  cq.read_sl = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+  cq.read_sl = [](ibv_cq_ex* of) { return wc_sl(current(of)); };
   cq.read_dlid_path_bits = [](ibv_cq_ex*) { return std::uint8_t{0}; };
 }
 
@@ -75,6 +77,8 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
     Cq* cq = create_cq(Context::of(context), attr->cqe, attr->cq_context, attr->channel,
                        attr->comp_vector);
     fill_calls(cq->abi);
+    fault::made(*cq);
+    careful::made_ex(*cq);
     return &cq->abi;
   });
 }

@@ -8,11 +8,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "careful_checker.hpp"
 #include "device_ops.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "ops.hpp"
+#include "persona.hpp"
 #include "refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -25,8 +28,8 @@ struct Device {
   std::array<std::byte, 256> behind{};
 
   Device() {
-    abi.node_type = IBV_NODE_RNIC;
-    abi.transport_type = IBV_TRANSPORT_IWARP;
+    abi.node_type = facts().node_type;
+    abi.transport_type = facts().transport;
     std::strcpy(abi.name, "iwarp0");
     std::strcpy(abi.dev_name, "uverbs0");
     std::strcpy(abi.dev_path, "/sys/class/infiniband_verbs/uverbs0");
@@ -34,8 +37,11 @@ struct Device {
   }
 };
 
-// Programs read it from other threads while the process exits, so it has no destructor.
-Device device;
+/// The user has taken the device away.
+bool is_removed() {
+  const Core* const core = Core::existing();
+  return core != nullptr && fault::is_removed(*core);
+}
 
 constexpr int kNoCommandDescriptor = -1;
 constexpr const char* kNoXrc = "iWARP has no XRC";
@@ -75,17 +81,26 @@ Context::Context(Core& core_of_process) : core(core_of_process) {
   fill_slots(abi);
   ibv_context& context = abi.context;
   fill_slots(context.ops);
-  context.device = &device.abi;
+  context.device = the_device();
   context.cmd_fd = kNoCommandDescriptor;
   context.async_fd = async.fd();
   context.num_comp_vectors = kCompVectors;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&context.mutex, nullptr);
+  fault::opened(*this);
+  careful::opened(*this);
 }
 
-Context::~Context() { pthread_mutex_destroy(&abi.context.mutex); }
+Context::~Context() {
+  fault::gone(*this);
+  pthread_mutex_destroy(&abi.context.mutex);
+}
 
-ibv_device* the_device() { return &device.abi; }
+// Programs read it from other threads while the process exits, so it is never destroyed.
+ibv_device* the_device() {
+  static Device& device = *new Device;
+  return &device.abi;
+}
 
 ibv_context* default_context() {
   // Each process has its own: a child of a fork cannot use the parent's.
@@ -106,8 +121,9 @@ extern "C" {
 #undef ibv_get_device_list
 ibv_device** ibv_get_device_list(int* num_devices) {
   auto** list = static_cast<ibv_device**>(std::calloc(2, sizeof(ibv_device*)));
-  if (num_devices != nullptr) *num_devices = list != nullptr ? 1 : 0;
-  if (list != nullptr) list[0] = the_device();
+  const bool is_there = list != nullptr && !is_removed();
+  if (num_devices != nullptr) *num_devices = is_there ? 1 : 0;
+  if (is_there) list[0] = the_device();
   return list;
 }
 
@@ -118,7 +134,7 @@ const char* ibv_get_device_name(ibv_device* of) { return of->name; }
 int ibv_get_device_index(ibv_device*) { return 0; }
 
 ibv_context* ibv_open_device(ibv_device* of) {
-  if (of != the_device()) {
+  if (of != the_device() || is_removed()) {
     errno = ENODEV;
     return nullptr;
   }
@@ -127,7 +143,7 @@ ibv_context* ibv_open_device(ibv_device* of) {
 
 int ibv_close_device(ibv_context* handle) {
   Context& context = Context::of(handle);
-  if (context.users.load() == 0) delete &context;
+  if (context.users.load() == 0) leave(context);
   return 0;
 }
 

@@ -41,6 +41,7 @@ constexpr std::array kRows{
     Row{Errc::kSystem, EIO},
     Row{Errc::kAtomicNeedsOneWord, EINVAL},
     Row{Errc::kNotAgreed, EOPNOTSUPP},
+    Row{Errc::kCarrierFailed, ECONNREFUSED},
 };
 
 }  // namespace

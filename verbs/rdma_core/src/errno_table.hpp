@@ -32,6 +32,14 @@ int guarded(Function function) noexcept {
   }
 }
 
+/// The same for functions that return an errno: errno says it as well, as after a system call.
+template <typename Function>
+int guarded_call(Function function) noexcept {
+  const int code = guarded(function);
+  if (code != 0) errno = code;
+  return code;
+}
+
 /// The same for functions that return an object: null with errno set.
 template <typename Pointer, typename Function>
 Pointer* guarded_pointer(Function function) noexcept {

@@ -11,8 +11,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <deque>
 #include <expected>
+#include <list>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -32,9 +32,19 @@ class EventQueue {
 
   int fd() const { return fd_; }
 
+  /// One event, with the memory to queue it.
+  using Made = std::list<T>;
+
   void push(T event) {
+    Made made;
+    made.push_back(std::move(event));
+    push_made(made);
+  }
+
+  /// As push(), and does not fail.
+  void push_made(Made& made) noexcept {
     const std::lock_guard lock(mutex_);
-    events_.push_back(std::move(event));
+    events_.splice(events_.end(), made, made.begin());
     const std::uint64_t one = 1;
     // Fails only at 2^64 - 1 counts.
     while (::write(fd_, &one, sizeof one) < 0 && errno == EINTR) {
@@ -72,17 +82,18 @@ class EventQueue {
   /// Moves the events for which `wanted` says yes to the end of another queue; how many.
   template <typename Predicate>
   std::size_t move_to(EventQueue& other, Predicate wanted) {
-    std::deque<T> moved;
+    Made moved;
     {
       const std::lock_guard lock(mutex_);
-      for (auto& event : events_) {
-        if (wanted(event)) moved.push_back(event);
+      for (auto it = events_.begin(); it != events_.end();) {
+        const auto event = it++;
+        if (wanted(*event)) moved.splice(moved.end(), events_, event);
       }
-      std::erase_if(events_, wanted);
       for (std::size_t i = 0; i < moved.size(); ++i) take_count();
     }
-    for (auto& event : moved) other.push(std::move(event));
-    return moved.size();
+    const std::size_t count = moved.size();
+    while (!moved.empty()) other.push_made(moved);
+    return count;
   }
 
  private:
@@ -110,7 +121,7 @@ class EventQueue {
   const int fd_;
   std::atomic<int> readers_{0};
   std::mutex mutex_;
-  std::deque<T> events_;
+  std::list<T> events_;
 };
 
 }  // namespace iwarp::rdma_core

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Immediate data of InfiniBand, 4 octets with a Send or a Write, in the 8 octets of RFC 7306, which
 // are a message of their own. First the program's 4 octets, then 4 of ours: what the message stands
-// for. A peer may send any 8 octets: the length of a Write is its word alone.
+// for. Of a Send with payload, which is the core's, they are 0 here. A peer may send any 8 octets:
+// the length of a Write is its word alone.
 #pragma once
 
 #include <endian.h>
@@ -21,6 +22,10 @@ inline constexpr std::uint32_t kImmediateWithSend = 1U << 31;
 inline std::uint64_t encode(const Immediate& immediate) {
   const std::uint32_t kind = immediate.with_send ? kImmediateWithSend : immediate.length;
   return std::uint64_t{be32toh(immediate.imm_data)} << 32 | kind;
+}
+
+inline std::uint64_t encode_of_send(std::uint32_t imm_data) {
+  return std::uint64_t{be32toh(imm_data)} << 32;
 }
 
 inline Immediate decode_immediate(std::uint64_t octets) {

@@ -22,5 +22,6 @@ inline constexpr int kMaxSrq = 4096;
 inline constexpr int kMaxReads = 128;  ///< IRD and ORD
 inline constexpr std::uint32_t kMaxMessage = 1U << 31;
 inline constexpr int kCompVectors = 1;
+inline constexpr int kMaxAh = 32767;
 
 }  // namespace iwarp::rdma_core

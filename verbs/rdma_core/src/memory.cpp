@@ -4,8 +4,11 @@
 #include <array>
 #include <cerrno>
 
+#include "careful_checker.hpp"
 #include "device_ops.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
+#include "handles.hpp"
 #include "objects.hpp"
 #include "refusal.hpp"
 
@@ -51,8 +54,15 @@ Access to_access(unsigned flags) {
   return out;
 }
 
+/// Not what a parent has made, in its child.
+void check_alive(const Context& context) {
+  if (!context.core.alive()) fail(EIO);
+}
+
 net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                             unsigned access) {
+  check_alive(pd.context);
+  fault::may_fail(pd.context.core, fault::Event::kRegistrations);
   const std::span octets(static_cast<std::byte*>(address), length);
   auto memory = pd.context.core.rnic().register_memory(*pd.core, octets, to_access(access),
                                                        net::MemoryOptions{.iova = iova});
@@ -63,7 +73,7 @@ net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint
 ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::uint64_t iova,
                         unsigned access) {
   return guarded_pointer<ibv_mr>([&]() -> ibv_mr* {
-    Pd& pd = Pd::of(handle);
+    Pd& pd = Pd::of(known(handle));
     if (const int code = check_access(access)) {
       throw std::system_error(code, std::generic_category());
     }
@@ -74,10 +84,11 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
                .pd = handle,
                .addr = address,
                .length = length,
-               .handle = 0,
+               .handle = add_handle(mr.get()),
                .lkey = mr->core.stag().value,
                .rkey = mr->core.stag().value};
     ++pd.users;
+    careful::registered(*mr, iova);
     return &mr.release()->abi;
   });
 }
@@ -95,14 +106,16 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
     return nullptr;
   }
   return guarded_pointer<ibv_mw>([&] {
-    Pd& pd = Pd::of(handle);
+    Pd& pd = Pd::of(known(handle));
+    check_alive(pd.context);
+    fault::may_fail(pd.context.core, fault::Event::kCreations);
     auto memory = pd.context.core.rnic().allocate_window(*pd.core);
     if (!memory) throw std::system_error(memory.error());
     auto mw = std::make_unique<Mw>(Mw{.pd = pd, .core = std::move(*memory)});
     mw->abi = {.context = handle->context,
                .pd = handle,
                .rkey = mw->core.stag().value,
-               .handle = 0,
+               .handle = add_handle(mw.get()),
                .type = type};
     ++pd.users;
     return &mw.release()->abi;
@@ -110,11 +123,12 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
 }
 
 int dealloc_mw(ibv_mw* handle) {
-  return guarded([&] {
-    Mw& mw = Mw::of(handle);
+  return guarded_call([&] {
+    Mw& mw = Mw::of(known(handle));
     if (mw.pd.context.core.alive()) {
       if (const auto error = mw.core.deregister()) return to_errno(error);
       --mw.pd.users;
+      remove_handle(&mw);
       delete &mw;
     }
     return 0;
@@ -130,24 +144,30 @@ extern "C" {
 ibv_pd* ibv_alloc_pd(ibv_context* handle) {
   return guarded_pointer<ibv_pd>([&] {
     Context& context = Context::of(handle);
+    check_alive(context);
+    fault::may_fail(context.core, fault::Event::kCreations);
     auto core = context.core.rnic().alloc_pd();
     if (!core) throw std::system_error(core.error());
-    auto* pd = new Pd{.context = context, .core = std::move(*core)};
-    pd->abi = {.context = handle, .handle = pd->core->id()};
-    return &pd->abi;
+    std::unique_ptr<Pd> pd(new Pd{.context = context, .core = std::move(*core)});
+    pd->abi = {.context = handle, .handle = add_handle(pd.get())};
+    return &pd.release()->abi;
   });
 }
 
 int ibv_dealloc_pd(ibv_pd* handle) {
-  Pd& pd = Pd::of(handle);
-  if (!pd.context.core.alive()) return 0;
-  if (pd.users.load() != 0) return EBUSY;
-  delete &pd;
-  return 0;
+  return guarded_call([&] {
+    Pd& pd = Pd::of(known(handle));
+    if (!pd.context.core.alive()) return 0;
+    if (pd.users.load() != 0) return EBUSY;
+    remove_handle(&pd);
+    delete &pd;
+    return 0;
+  });
 }
 
 #undef ibv_reg_mr
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
+  const careful::Here here(__builtin_return_address(0));
   const auto flags = static_cast<unsigned>(access);
   return register_memory(pd, address, length, default_iova(address, flags), flags);
 }
@@ -155,11 +175,13 @@ ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
 #undef ibv_reg_mr_iova
 ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                         int access) {
+  const careful::Here here(__builtin_return_address(0));
   return register_memory(pd, address, length, iova, static_cast<unsigned>(access));
 }
 
 ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                          unsigned access) {
+  const careful::Here here(__builtin_return_address(0));
   if ((access & IBV_ACCESS_ZERO_BASED) != 0) iova = 0;
   return register_memory(pd, address, length, iova, access);
 }
@@ -167,15 +189,25 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uin
 /// The new registration is made first: when it cannot be, the old one holds as it was.
 int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::size_t length,
                  int new_access) {
+  const careful::Here here(__builtin_return_address(0));
   constexpr int kKnown =
       IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
-  if (flags == 0 || (flags & ~kKnown) != 0) {
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  const bool nowhere = moves && (length == 0 || address == nullptr);
+  const bool unasked = new_access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0;
+  if (flags == 0 || (flags & ~kKnown) != 0 || nowhere || unasked) {
     errno = EINVAL;
     return IBV_REREG_MR_ERR_INPUT;
   }
+  const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  const int unknown = guarded_call([&] {
+    known(handle);
+    if (changes_pd) known(new_pd);
+    return 0;
+  });
+  if (unknown != 0) return IBV_REREG_MR_ERR_CMD;
   Mr& mr = Mr::of(handle);
-  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
-  Pd& pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? Pd::of(new_pd) : *mr.pd;
+  Pd& pd = changes_pd ? Pd::of(new_pd) : *mr.pd;
   const int access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? new_access : mr.access;
   void* const at = moves ? address : handle->addr;
   const std::size_t octets = moves ? length : handle->length;
@@ -183,6 +215,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
     const auto bits = static_cast<unsigned>(access);
     if (const int bad = check_access(bits)) return bad;
     auto memory = register_region(pd, at, octets, default_iova(at, bits), bits);
+    careful::deregistered(mr);
     if (const auto error = mr.core.deregister()) return to_errno(error);
     mr.core = std::move(memory);
     return 0;
@@ -200,15 +233,19 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   handle->length = octets;
   handle->lkey = mr.core.stag().value;
   handle->rkey = handle->lkey;
+  careful::registered(mr, default_iova(at, static_cast<unsigned>(access)));
   return 0;
 }
 
 int ibv_dereg_mr(ibv_mr* handle) {
-  return guarded([&] {
-    Mr& mr = Mr::of(handle);
+  const careful::Here here(__builtin_return_address(0));
+  return guarded_call([&] {
+    Mr& mr = Mr::of(known(handle));
     if (!mr.pd->context.core.alive()) return 0;
+    careful::deregistered(mr);
     if (const auto error = mr.core.deregister()) return to_errno(error);
     --mr.pd->users;
+    remove_handle(&mr);
     delete &mr;
     return 0;
   });

@@ -22,8 +22,10 @@ inline verbs::Access remote_access(unsigned flags) {
 
 /// nullopt: a window cannot give such a right.
 inline std::optional<verbs::Access> window_access(unsigned flags) {
-  constexpr unsigned kKnown = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                              IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+  // Some give the region's flags: the local right, which is the region's, asks for nothing.
+  constexpr unsigned kKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                              IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                              IBV_ACCESS_ZERO_BASED;
   if ((flags & ~kKnown) != 0) return std::nullopt;
   const auto remote = remote_access(flags);
   return (flags & IBV_ACCESS_ZERO_BASED) != 0 ? remote | verbs::Access::kZeroBased : remote;

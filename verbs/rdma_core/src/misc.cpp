@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small functions that need no device of ours: sysfs, fork, P_Key and GID look-ups, what there is
-// to say of vendor options and of the order in which data is written. rpoll() and rselect() are
-// here because programs that merely can use rsockets call them for ordinary descriptors too.
+// to say of vendor options and of the order in which data is written.
 #include <fcntl.h>
 #include <infiniband/verbs.h>
-#include <poll.h>
-#include <rdma/rsocket.h>
-#include <sys/select.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,13 +12,12 @@
 #include <string>
 
 #include "errno_table.hpp"
+#include "persona.hpp"
 #include "private_nodes.hpp"
 
 namespace {
 
 using iwarp::rdma_core::minus_one;
-
-constexpr int kGidTypeIbOrRoceV1 = 0;  // of an enumeration that rdma-core keeps to itself
 
 /// Where sysfs is mounted, without a slash at the end.
 std::string sysfs_path() {
@@ -85,12 +80,12 @@ int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
   return -1;
 }
 
-// An RNIC has neither of the types; the kernel's, too, are told as this one.
+// An RNIC has neither of the types; the kernel's, too, are told as IB/RoCE v1.
 int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, int* type) {
   ibv_gid gid{};
   if (index > INT_MAX) return minus_one(EINVAL);
   if (ibv_query_gid(context, port, static_cast<int>(index), &gid) != 0) return -1;
-  *type = kGidTypeIbOrRoceV1;
+  *type = iwarp::rdma_core::facts().sysfs_gid_type;
   return 0;
 }
 IWARP_IN_PRIVATE_NODES(ibv_query_gid_type)
@@ -100,18 +95,15 @@ int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*op*/, std::uint32
   return 0;
 }
 
-// Enhanced connection establishment is options of vendors, of which there are none. Programs ask
-// every device, so this is not worth a line on standard error.
+// Enhanced connection establishment is options of vendors, of which there are none: so none are in
+// use, and none of those that are asked for are accepted.
 int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* ece) {
   *ece = {};
-  return EOPNOTSUPP;
+  return 0;
 }
-int ibv_set_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) { return EOPNOTSUPP; }
-
-// rsocket() fails, so that every descriptor is one of the kernel's.
-int rpoll(pollfd* fds, nfds_t nfds, int timeout) { return ::poll(fds, nfds, timeout); }
-int rselect(int nfds, fd_set* readfds, fd_set* writefds, fd_set* exceptfds, timeval* timeout) {
-  return ::select(nfds, readfds, writefds, exceptfds, timeout);
+int ibv_set_ece(ibv_qp* /*qp*/, ibv_ece* ece) {
+  *ece = {};
+  return 0;
 }
 
 }  // extern "C"

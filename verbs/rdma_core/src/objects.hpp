@@ -19,6 +19,7 @@
 #include "core.hpp"
 #include "event_queue.hpp"
 #include "turn.hpp"
+#include "visit.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -36,8 +37,10 @@ struct Context {
 
   verbs_context abi{};  ///< first
   Core& core;
+  ibv_context_ops behind{};  ///< the calls that checks stand in front of
   EventQueue<ibv_async_event> async;
   std::atomic<int> users{0};  ///< domains, channels, completion queues
+  Visits visits;              ///< of threads that wait for its events
 };
 
 /// Keeps the context of an object from being destroyed before it: programs close devices, or just
@@ -87,6 +90,7 @@ struct CompChannel {
   Context& context;
   ContextUse use{context};
   net::CompletionChannel events;
+  Visits visits{};  ///< of threads that wait for them
 
   static CompChannel& of(ibv_comp_channel* channel) {
     return *reinterpret_cast<CompChannel*>(channel);
@@ -106,9 +110,14 @@ struct Cq {
   /// were acknowledged.
   std::atomic<std::uint32_t> comp_events{0};
   std::atomic<std::uint32_t> async_events{0};
-  std::atomic<unsigned> empty_polls{0};  ///< in a row; only to be polite to other threads
-  verbs::WorkCompletion wc{};            ///< between ibv_start_poll() and ibv_end_poll()
-  Turn poller;                           ///< who is between them
+  verbs::WorkCompletion wc{};  ///< between ibv_start_poll() and ibv_end_poll()
+  Turn poller;                 ///< who is between them
+  struct Calls {
+    int (*start_poll)(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) = nullptr;
+    int (*next_poll)(ibv_cq_ex* cq) = nullptr;
+  };
+  Calls plain{};   ///< that faults stand in front of
+  Calls behind{};  ///< that checks stand in front of
 
   static Cq& of(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
   static Cq& of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
@@ -144,16 +153,23 @@ struct Qp {
   /// As the program knows it. The core has no INIT and RTR: it is Idle until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
   bool connected = false;      ///< from qp_connected() to qp_disconnected()
-  bool brought_up = false;     ///< without the CM: until qp_disconnected()
+  bool brought_up = false;     ///< without the CM: from RTR until qp_disconnected()
   bool last_wqe_told = false;  ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
-  ibv_qp_attr attributes{};    ///< what ibv_modify_qp() was told, for ibv_query_qp()
+  verbs::Access inbound = verbs::QpInit().inbound;  ///< what the peer may do
+  ibv_qp_attr attributes{};  ///< what ibv_modify_qp() was told, for ibv_query_qp()
+  int said = 0;              ///< which of them: IBV_QP_* bits
   std::atomic<std::uint32_t> async_events{0};
   /// Requests between ibv_wr_start() and ibv_wr_complete(), see wr_ex.cpp.
   struct Staged;
   std::unique_ptr<Staged, void (*)(Staged*)> staged{nullptr, nullptr};
+  int (*wr_complete_behind)(ibv_qp_ex* qp) = nullptr;  ///< the one that checks stand in front of
   Turn builder;        ///< who is between ibv_wr_start() and ibv_wr_complete()
-  net::QpHandle core;  ///< the last: ends before the rest
+  net::QpHandle core;  ///< ends before the rest; null of UD
+  std::unique_ptr<net::DatagramQp> datagrams;  ///< of UD alone
+  /// Of one that is connected to itself: the end that sends; `core` is the one that receives.
+  net::QpHandle to_itself;
 
+  verbs::QueuePair& sender() { return to_itself != nullptr ? *to_itself : *core; }
   static Qp& of(ibv_qp* qp) { return *reinterpret_cast<Qp*>(qp); }
   static Qp& of(ibv_qp_ex* qp) { return *reinterpret_cast<Qp*>(qp); }
   ibv_qp* handle() { return &abi.qp_base; }

@@ -2,16 +2,13 @@
 // Who connects to whom, and which request belongs to which queue pair.
 #include "oob.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "connection_options.hpp"
 #include "errno_table.hpp"
-#include "iwarp/bytes/cursor.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "port.hpp"
@@ -21,80 +18,50 @@
 namespace iwarp::rdma_core {
 namespace {
 
+using Type = net::CmEvent::Type;
+using verbs::Errc;
+
 constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
-constexpr std::array<std::byte, 8> kMark{std::byte{'i'}, std::byte{'w'}, std::byte{'a'},
-                                         std::byte{'r'}, std::byte{'p'}, std::byte{'o'},
-                                         std::byte{'o'}, std::byte{'b'}};
-
-/// What the Request says in its private data.
-struct Cookie {
-  std::uint32_t from = 0;
-  std::uint32_t to = 0;
-};
-
-std::vector<std::byte> encode(const Cookie& cookie) {
-  std::vector<std::byte> out(kMark.size() + 2 * sizeof(std::uint32_t));
-  bytes::Writer writer(out);
-  writer.put(kMark);
-  writer.u32(cookie.from);
-  writer.u32(cookie.to);
-  return out;
-}
-
-std::optional<Cookie> decode(const std::vector<std::byte>& data) {
-  if (data.size() != kMark.size() + 2 * sizeof(std::uint32_t)) return std::nullopt;
-  if (!std::equal(kMark.begin(), kMark.end(), data.begin())) return std::nullopt;
-  bytes::Reader reader(bytes::View(data).subspan(kMark.size()));
-  Cookie out;
-  out.from = reader.u32();
-  out.to = reader.u32();
-  return out;
-}
-
-std::uint16_t port_of(std::uint32_t number) { return static_cast<std::uint16_t>(number & 0xFFFF); }
-
-/// Where the peer is, as an IPv6 address: by its GID, or by its LID in our own /16.
-std::optional<ibv_gid> peer_address(const ibv_ah_attr& to, const Port& own) {
-  if (to.is_global != 0) return address_of(to.grh.dgid);
-  ibv_gid out = *address_of(own.gids.front());
-  const std::uint16_t lid = htons(to.dlid);
-  std::memcpy(out.raw + sizeof out.raw - sizeof lid, &lid, sizeof lid);
-  return out;
-}
-
-std::optional<ibv_gid> own_address(const ibv_ah_attr& to, const Port& own) {
-  const std::size_t index = to.is_global != 0 ? to.grh.sgid_index : 0;
-  return index < own.gids.size() ? address_of(own.gids[index]) : std::nullopt;
-}
-
-int compare(const ibv_gid& a, const ibv_gid& b) { return std::memcmp(a.raw, b.raw, sizeof a.raw); }
-
-bool is_on_this_host(const ibv_gid& address, const Port& own) {
-  return std::any_of(own.gids.begin(), own.gids.end(), [&](const ibv_gid& gid) {
-    const auto mine = address_of(gid);
-    return mine && compare(*mine, address) == 0;
-  });
-}
-
-std::string to_text(const ibv_gid& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  const auto* raw = static_cast<const std::uint8_t*>(address.raw);
-  const in6_addr v6 = [&] {
-    in6_addr out{};
-    std::memcpy(&out, raw, sizeof out);
-    return out;
-  }();
-  if (IN6_IS_ADDR_V4MAPPED(&v6)) {
-    inet_ntop(AF_INET, raw + 12, text.data(), text.size());
-  } else {
-    inet_ntop(AF_INET6, &v6, text.data(), text.size());
-  }
-  return text.data();
-}
+constexpr std::uint32_t kPsnMask = 0xFFFFFF;
+constexpr std::uint32_t kAnyPsn = UINT32_MAX;  // ours is said with RTS
+// A peer that is not ready resets or keeps a request; so long it is tried without asking anybody.
+constexpr auto kTryFor = std::chrono::seconds(10);
+// A failure that took less is not that of a peer that is not ready.
+constexpr auto kShortest = std::chrono::seconds(1);
 
 void set_brought_up(Qp& qp, bool value) {
   const std::lock_guard lock(qp.mutex);
   qp.brought_up = value;
+}
+
+std::uint32_t number_of(const Qp& qp) { return qp.abi.qp_base.qp_num; }
+
+bool is_psn(std::uint32_t said, std::uint32_t awaited) {
+  return awaited == kAnyPsn || said == awaited;
+}
+
+/// What a request says is what its queue pair was told of the peer.
+bool says(const OobRequest& said, const OobRequest& awaited) {
+  return said.from == awaited.from && said.to == awaited.to && said.sq_psn == awaited.sq_psn &&
+         is_psn(said.rq_psn, awaited.rq_psn);
+}
+
+/// It comes from where the peer is, to where the peer was told that we are.
+bool goes(const net::ConnectRequest& request, const OobRoute& route) {
+  const auto from = ip_of(request.peer().host);
+  const auto to = ip_of(request.local().host);
+  return from && to && same_ip(*from, route.peer.ip) && same_ip(*to, route.own.ip);
+}
+
+std::string describe(const OobRequest& says) {
+  return fmt::format("QPN {:#08x}, PSN {:#08x}, for QPN {:#08x}, PSN {:#08x}", says.from,
+                     says.sq_psn, says.to, says.rq_psn);
+}
+
+/// The peer may not be ready.
+bool may_come(const std::error_code& error) {
+  return error == Errc::kTimedOut || error == Errc::kConnectionRefused ||
+         error == Errc::kConnectionReset;
 }
 
 }  // namespace
@@ -102,126 +69,268 @@ void set_brought_up(Qp& qp, bool value) {
 // Numbers -----------------------------------------------------------------------------------------
 
 std::uint32_t OutOfBand::take_number() {
-  if (settings().out_of_band == OutOfBandPeers::kOff) return 0;
+  const auto peers = settings().out_of_band;
+  if (peers == OutOfBandPeers::kOff) return 0;
   const std::lock_guard lock(mutex_);
-  auto door =
-      std::find_if(doors_.begin(), doors_.end(), [](const Door& d) { return !d.taken.all(); });
-  Door& free = door != doors_.end() ? *door : open_door();
-  std::size_t index = 0;
-  while (free.taken.test(index)) ++index;
-  free.taken.set(index);
-  return static_cast<std::uint32_t>(index) << 16 | free.port;
-}
-
-OutOfBand::Door& OutOfBand::open_door() {
-  const bool everybody = settings().out_of_band == OutOfBandPeers::kOn;
-  const net::Address at{.host = everybody ? "" : "127.0.0.1", .port = 0};
-  auto socket = net::bind_tcp(at, port_range());
-  if (!socket) throw std::system_error(socket.error());
-  auto listener = core_.rnic().listen(std::move(*socket), listen_options(), core_.cm_channel());
-  if (!listener) throw std::system_error(listener.error());
-  Door& door = doors_.emplace_back();
-  door.port = (*listener)->local().port;
-  door.listener = std::move(*listener);
-  return door;
+  return numbers_.take([peers] {
+    const Port own = look_at_port();
+    if (own.error != 0) fail(own.error);
+    return addresses_of(own, peers);
+  });
 }
 
 void OutOfBand::release_number(std::uint32_t number) {
+  core_.unanswered().forget(number);
+  forget(number);
   const std::lock_guard lock(mutex_);
-  for (Door& door : doors_) {
-    if (door.port == port_of(number)) door.taken.reset(number >> 16);
-  }
-  awaited_.erase(number);
-  std::erase_if(waiting_, [number](const Waiting& w) { return w.to == number; });
+  numbers_.release(number);
 }
 
-// Connecting --------------------------------------------------------------------------------------
+// States of the queue pair ------------------------------------------------------------------------
 
-int OutOfBand::ready(Qp& qp, const ibv_qp_attr& attr) {
-  const auto mode = settings().out_of_band;
-  if (mode == OutOfBandPeers::kOff) {
+int OutOfBand::ready_to_receive(Qp& qp, const ibv_qp_attr& attr) {
+  Wanting wanting;
+  const std::uint32_t number = number_of(qp);
+  if (const int code = find_peer(attr, number, wanting)) return code;
+  const bool to_itself =
+      attr.dest_qp_num == number && same_ip(wanting.route.own.ip, wanting.route.peer.ip);
+  if (to_itself) {
+    auto end = core_.rnic().create_other_end(*qp.core);
+    if (!end) return to_errno(end.error());
+    qp.to_itself = std::move(*end);
+  }
+  const std::lock_guard lock(mutex_);
+  if (const int code = listen(number, wanting.route.own)) {
+    qp.to_itself.reset();
+    return code;
+  }
+  set_brought_up(qp, true);
+  take_waiting(qp, wanting_[number] = wanting);
+  return 0;
+}
+
+int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting& out) const {
+  const auto peers = settings().out_of_band;
+  if (peers == OutOfBandPeers::kOff) {
     return refused(kBringUp, "IWARP_OOB=off; the program may know rdma_cm (perftest: -R)");
   }
   const Port own = look_at_port();
-  const auto peer = peer_address(attr.ah_attr, own);
-  const auto mine = own_address(attr.ah_attr, own);
-  const std::uint32_t number = qp.abi.qp_base.qp_num;
-  if (!peer || !mine || attr.dest_qp_num == 0) return EINVAL;
-  if (mode == OutOfBandPeers::kLoopback && !is_on_this_host(*peer, own)) {
+  if (own.error != 0) {
+    log_refusal(fmt::format("{}: cannot ask for the addresses of this host: {}", kBringUp,
+                            std::generic_category().message(own.error)));
+    return own.error;
+  }
+  const auto route = route_of(attr.ah_attr, own, peers);
+  if (!route || QpNumbers::port_of(attr.dest_qp_num) == 0) return EINVAL;
+  if (peers == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
     return refused(kBringUp,
                    "the peer is on another host. Use rdma_cm (perftest: -R), or say IWARP_OOB=on "
                    "on both sides when both run on this layer");
   }
-  const bool same_host = compare(*peer, *mine) == 0;
-  if (same_host && attr.dest_qp_num == number) {
-    return refused("a queue pair connected to itself", "a TCP connection has two ends");
-  }
-  const bool connects =
-      attr.dest_qp_num != number ? number < attr.dest_qp_num : compare(*mine, *peer) < 0;
-  if (connects) return connect(qp, *peer, attr.dest_qp_num);
-  std::unique_ptr<net::ConnectRequest> request;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto it = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
-      return w.to == number && w.from == attr.dest_qp_num;
-    });
-    if (it == waiting_.end()) {
-      awaited_[number] = attr.dest_qp_num;
-      return 0;
-    }
-    request = std::move(it->request);
-    waiting_.erase(it);
-  }
-  accept(qp, *request);
+  out.route = *route;
+  out.of_peer = {
+      .from = attr.dest_qp_num, .to = number, .sq_psn = attr.rq_psn & kPsnMask, .rq_psn = kAnyPsn};
   return 0;
 }
 
-int OutOfBand::connect(Qp& qp, const ibv_gid& address, std::uint32_t peer) {
-  auto options = connect_options();
-  options.private_data = encode({.from = qp.abi.qp_base.qp_num, .to = peer});
-  const bool loopback = settings().out_of_band == OutOfBandPeers::kLoopback;
-  const net::Address to{.host = loopback ? "127.0.0.1" : to_text(address), .port = port_of(peer)};
-  set_brought_up(qp, true);
-  const int code = to_errno(core_.rnic().connect(*qp.core, to, options, core_.cm_channel()));
-  if (code != 0) set_brought_up(qp, false);
-  return code;
+int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
+  return to_errno(numbers_.listen(number, at, [this](net::BoundSocket&& socket) {
+    return core_.rnic().listen(std::move(socket), listen_options(), core_.cm_channel());
+  }));
 }
 
-void OutOfBand::accept(Qp& qp, net::ConnectRequest& request) {
-  set_brought_up(qp, true);
-  if (const auto error = request.accept(*qp.core, kMaxReads, kMaxReads)) {
-    log_connection(fmt::format("{}: {}", to_string(request.peer()), error.message()));
-    qp_disconnected(qp);
+int OutOfBand::ready_to_send(Qp& qp, std::uint32_t sq_psn) {
+  const std::lock_guard lock(mutex_);
+  Wanting* const wanting = find(number_of(qp));
+  if (wanting == nullptr) return 0;  // It has been connected, and that is over.
+  wanting->ready_to_send = true;
+  wanting->of_peer.rq_psn = sq_psn & kPsnMask;
+  if (!wanting->accepted) take_waiting(qp, *wanting);
+  return wanting->accepted ? 0 : connect(qp, *wanting);
+}
+
+void OutOfBand::forget(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  wanting_.erase(number);
+  drop_requests_to(number);
+}
+
+void OutOfBand::give_up(Qp& qp) {
+  forget(number_of(qp));
+  core_.unanswered().forget(number_of(qp));
+  // It may hold a request for the queue pair, and then an event of the connection that is over.
+  core_.await_dispatcher();
+  if (qp.to_itself != nullptr) core_.rnic().cancel(*qp.to_itself);
+  core_.rnic().cancel(*qp.core);
+  core_.await_dispatcher();
+}
+
+// Connecting --------------------------------------------------------------------------------------
+
+int OutOfBand::connect(Qp& qp, Wanting& wanting) {
+  const OobRequest& peer = wanting.of_peer;
+  auto options = connect_options();
+  options.private_data =
+      encode({.from = peer.to, .to = peer.from, .sq_psn = peer.rq_psn, .rq_psn = peer.sq_psn});
+  options.local = net::Address{.host = to_text(wanting.route.own), .port = 0};
+  options.retry_refused_for = kTryFor;
+  const net::Address to{.host = to_text(wanting.route.peer), .port = QpNumbers::port_of(peer.from)};
+  const auto error = core_.rnic().connect(qp.sender(), to, options, core_.cm_channel());
+  wanting.connecting = !error;
+  wanting.since = Clock::now();
+  return to_errno(error);
+}
+
+// A peer that is not ready is waited for as long as there is nothing to send to it.
+bool OutOfBand::connect_again(Qp& qp, Wanting& wanting, const net::CmEvent& event) {
+  wanting.connecting = false;
+  const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&
+                    Clock::now() - wanting.since > kShortest &&
+                    qp.sender().query().send_outstanding == 0;
+  return wait && connect(qp, wanting) == 0;
+}
+
+// What waits may be what is wanted.
+void OutOfBand::take_waiting(Qp& qp, Wanting& wanting) {
+  for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.accepted;) {
+    if (!says(it->says, wanting.of_peer) || !goes(*it->request, wanting.route)) {
+      ++it;
+      continue;
+    }
+    (void)take(qp, wanting, *it->request);
+    it = waiting_.erase(it);
   }
+}
+
+// False: it is dropped, and the queue pair is as it was.
+bool OutOfBand::take(Qp& qp, Wanting& wanting, net::ConnectRequest& request) {
+  const bool crosses = wanting.connecting && qp.to_itself == nullptr;
+  const auto& [peer, own, sq_psn, rq_psn] = wanting.of_peer;
+  const bool ours_counts =
+      own != peer ? own < peer : precedes(wanting.route.own.ip, wanting.route.peer.ip);
+  const bool idle = qp.core->state() == verbs::QpState::kIdle;
+  if (!request.peer_waits() || (crosses && (ours_counts || !idle))) {
+    request.drop();
+    return false;
+  }
+  if (crosses) {
+    core_.rnic().cancel(*qp.core);
+    wanting.connecting = false;
+  }
+  wanting.accepted = accept(qp, request);
+  if (!wanting.accepted && wanting.ready_to_send && !wanting.connecting) {
+    (void)connect(qp, wanting);
+  }
+  return wanting.accepted;
+}
+
+// False: whoever sent it has gone.
+bool OutOfBand::accept(Qp& qp, net::ConnectRequest& request) {
+  const auto error = request.accept(*qp.core, kMaxReads, kMaxReads);
+  if (!error) return true;
+  const std::string peer = to_string(request.peer());
+  log_connection("accept_failed", fmt::format("{}: {}", peer, error.message()), {{"peer", peer}});
+  if (error == Errc::kConnectionReset) return false;
+  qp_disconnected(qp);
+  return true;
 }
 
 // Dispatching -------------------------------------------------------------------------------------
 
 bool OutOfBand::takes_request(net::CmEvent& event) {
-  const auto cookie = decode(event.private_data);
-  if (!cookie) return false;
+  const auto request = decode_oob_request(event.private_data);
+  if (!request) return false;
+  const auto port = event.request->local().port;
+  bool taken = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto port = event.request->local().port;
-    const bool ours = std::any_of(doors_.begin(), doors_.end(),
-                                  [port](const Door& door) { return door.port == port; });
-    if (!ours) return false;
-    const auto it = awaited_.find(cookie->to);
-    if (it == awaited_.end() || it->second != cookie->from) {
-      // Its queue pair is not ready. The startup's time limit ends it if it never is.
-      if (waiting_.size() == kMaxWaiting) waiting_.pop_front();
-      waiting_.push_back({cookie->from, cookie->to, std::move(event.request)});
-      return true;
-    }
-    awaited_.erase(it);
+    if (!numbers_.is_ours(port)) return false;
+    taken = QpNumbers::port_of(request->to) == port && numbers_.is_taken(request->to);
   }
-  core_.with_qp(cookie->to, [&](Qp& qp) { accept(qp, *event.request); });
+  taken = taken && core_.with_qp(request->to, [&](Qp& qp) {
+    const std::lock_guard lock(mutex_);
+    offer(qp, {*request, std::move(event.request)});
+  });
+  if (!taken) event.request->drop();
   return true;
 }
 
-void OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
-  if (event.type == net::CmEvent::Type::kEstablished) return qp_connected(qp);
-  log_connection(event.why);
+void OutOfBand::offer(Qp& qp, Waiting&& waiting) {
+  Wanting* const wanting = find(number_of(qp));
+  // Its queue pair is not ready. The startup's time limit ends it if it never is.
+  if (wanting == nullptr || wanting->accepted) return keep(std::move(waiting));
+  if (says(waiting.says, wanting->of_peer) && goes(*waiting.request, wanting->route)) {
+    (void)take(qp, *wanting, *waiting.request);
+    return;
+  }
+  const std::string from = to_string(waiting.request->peer());
+  log_connection(
+      "other_peer",
+      fmt::format("{} is not the peer that is awaited: {}", from, describe(waiting.says)),
+      {{"peer", from}});
+  waiting.request->drop();
+}
+
+void OutOfBand::keep(Waiting&& waiting) {
+  if (waiting_.size() == kMaxWaiting) {
+    waiting_.front().request->drop();  // Who means it comes again.
+    waiting_.pop_front();
+  }
+  waiting_.push_back(std::move(waiting));
+}
+
+void OutOfBand::drop_requests_to(std::uint32_t number) {
+  std::erase_if(waiting_, [number](const Waiting& waiting) {
+    if (waiting.says.to != number) return false;
+    waiting.request->drop();
+    return true;
+  });
+}
+
+OutOfBand::Wanting* OutOfBand::find(std::uint32_t number) {
+  const auto it = wanting_.find(number);
+  return it != wanting_.end() ? &it->second : nullptr;
+}
+
+verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
+  bool unconnected = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Wanting* const wanting = find(number_of(qp));
+    unconnected = wanting != nullptr && !wanting->accepted;
+    if (event.type == Type::kEstablished) {
+      if (wanting != nullptr) wanting->accepted = true;
+    } else if (unconnected && connect_again(qp, *wanting, event)) {
+      return verbs::Announce::kAll;
+    }
+  }
+  if (event.type == Type::kEstablished) {
+    qp_connected(qp);
+    return verbs::Announce::kAnswered;
+  }
+  if (unconnected) {
+    log_refusal(
+        fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), event.why));
+    // It may yet come, until there is something to send to it.
+    if (core_.unanswered().found_nobody(number_of(qp))) return verbs::Announce::kAll;
+  } else {
+    log_connection("connection_over", event.why, {{"peer", to_string(event.peer)}});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    wanting_.erase(number_of(qp));
+  }
+  const bool waits = qp.core->keeps_unanswered() && core_.unanswered().peer_left(qp);
+  qp_disconnected(qp);
+  return waits ? verbs::Announce::kAnswered : verbs::Announce::kAll;
+}
+
+void OutOfBand::peer_never_came(Qp& qp) {
+  log_connection("peer_never_came",
+                 fmt::format("the peer of queue pair {:#08x} never came", number_of(qp)));
+  forget(number_of(qp));
+  core_.rnic().cancel(qp.sender());
+  (void)qp.sender().give_up();
   qp_disconnected(qp);
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Posting. The core checks each request and says which of the list it did not take.
+#include <algorithm>
 #include <cstddef>
 
+#include "careful_checker.hpp"
+#include "datagrams.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "ops.hpp"
@@ -15,8 +19,16 @@ namespace {
 
 using SgeArray = boost::container::static_vector<verbs::Sge, bytes::kMaxSge>;
 
-int why_not(const std::error_code& error) {
+/// `requests`: of which one was not taken.
+int why_not(const std::error_code& error, std::span<const verbs::SendWr> requests) {
+  const auto is_send = [](const verbs::SendWr& wr) {
+    return wr.opcode == verbs::WrOpcode::kSendImmediate;
+  };
   if (error == verbs::Errc::kNotAgreed) {
+    if (std::ranges::any_of(requests, is_send)) {
+      return refused("a Send with immediate data and payload to this peer",
+                     "it is not one of ours; RFC 7306 has immediate data alone or behind a Write");
+    }
     return refused("an atomic operation or immediate data with this peer",
                    "it did not agree to RFC 7306");
   }
@@ -26,18 +38,28 @@ int why_not(const std::error_code& error) {
 /// Posts the batch, which begins with `first`. Not 0: `first` is then the one that was not taken.
 int post(Qp& qp, SendBatch& batch, ibv_send_wr*& first) {
   std::size_t posted = 0;
-  const auto error = qp.core->post_send(batch.requests(), posted);
-  for (; posted != 0; --posted) first = first->next;
+  const auto error = qp.sender().post_send(batch.requests(), posted);
+  const int code = error ? why_not(error, batch.requests().subspan(posted, 1)) : 0;
+  for (; posted != 0; --posted, first = first->next) {
+    if (first->opcode == IBV_WR_BIND_MW) bind_posted(*first->bind_mw.mw, first->bind_mw.rkey);
+  }
   batch.clear();
-  return error ? why_not(error) : 0;
+  return code;
+}
+
+/// UC has nothing that is answered.
+bool has_request(ibv_qp_type type, ibv_wr_opcode opcode) {
+  return type != IBV_QPT_UC || (opcode != IBV_WR_RDMA_READ && opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
+                                opcode != IBV_WR_ATOMIC_FETCH_AND_ADD);
 }
 
 int post_list(Qp& qp, ibv_send_wr*& wr) {
+  const ibv_qp_type type = qp.abi.qp_base.qp_type;
   SendBatch batch;
   ibv_send_wr* unposted = wr;  // the first of the batch
   int code = 0;
   while (wr != nullptr && code == 0) {
-    code = batch.add(*wr);
+    code = has_request(type, wr->opcode) ? batch.add(*wr) : EINVAL;
     if (code == 0) wr = wr->next;
     if (code == 0 && batch.has_room() && wr != nullptr) continue;
     // What stands in front of a bad one is posted all the same.
@@ -56,8 +78,8 @@ int post_bind(Qp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
   verbs::SendWr wr{.wr_id = bind.wr_id, .flags = to_flags(bind.send_flags)};
   if (const int code = make_bind(wr, mw, rkey, bind.bind_info)) return code;
   wr.bind.type_1 = true;
-  if (const auto error = qp.core->post_send(wr)) return why_not(error);
-  if (bind.bind_info.length != 0) mw.rkey = rkey;
+  if (const auto error = qp.sender().post_send(wr)) return why_not(error, {&wr, 1});
+  if (bind.bind_info.length != 0) bind_posted(mw, rkey);
   return 0;
 }
 
@@ -77,15 +99,21 @@ int post_receives(Queue& queue, ibv_recv_wr*& wr) {
 }  // namespace
 
 int post_all(Qp& qp, std::span<const verbs::SendWr> wrs) {
-  const auto error = qp.core->post_all(wrs);
-  return error ? why_not(error) : 0;
+  const auto post = [&] {
+    if (const int code = fault::posted(qp, wrs.size())) return code;
+    const auto error = qp.sender().post_all(wrs);
+    return error ? why_not(error, wrs) : 0;
+  };
+  if (auto* const checker = qp.context.core.checker()) return checker->post_all(qp, wrs, post);
+  return post();
 }
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
   if (self.context.core.alive()) {
-    code = guarded([&] { return post_list(self, wr); });
+    code = guarded(
+        [&] { return self.datagrams != nullptr ? post_datagrams(self, wr) : post_list(self, wr); });
   }
   if (code != 0) *bad_wr = wr;
   return code;
@@ -95,7 +123,10 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
   if (self.context.core.alive()) {
-    code = guarded([&] { return post_receives(*self.core, wr); });
+    code = guarded([&] {
+      return self.datagrams != nullptr ? post_receives(*self.datagrams, wr)
+                                       : post_receives(*self.core, wr);
+    });
   }
   if (code != 0) *bad_wr = wr;
   return code;
@@ -114,7 +145,8 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
   Qp& self = Qp::of(qp);
   if (!self.context.core.alive()) return EIO;
-  return guarded([&] { return post_bind(self, *mw, *bind); });
+  if (self.datagrams != nullptr) return EINVAL;
+  return guarded_call([&] { return post_bind(self, *mw, *bind); });
 }
 
 }  // namespace iwarp::rdma_core

@@ -3,16 +3,25 @@
 // there is only connected or not: INIT, RTR and RTS are remembered, and a connection is made by the
 // CM, or by the bring-up without it when RTR names a peer.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <thread>
 
+#include "careful_checker.hpp"
+#include "cm_ib_attr.hpp"
+#include "cm_id.hpp"
+#include "datagrams.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
+#include "handles.hpp"
 #include "limits.hpp"
 #include "memory_access.hpp"
 #include "oob.hpp"
+#include "peer_timeouts.hpp"
 #include "queue_pair.hpp"
 #include "refusal.hpp"
+#include "settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -25,23 +34,6 @@ void set_state(Qp& qp, ibv_qp_state state) {
   qp.state.store(state);
   qp.abi.qp_base.state = state;
   if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
-}
-
-bool may_change(ibv_qp_state from, ibv_qp_state to) {
-  if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
-  switch (from) {
-    case IBV_QPS_RESET:
-      return to == IBV_QPS_INIT;
-    case IBV_QPS_INIT:
-      return to == IBV_QPS_INIT || to == IBV_QPS_RTR;
-    case IBV_QPS_RTR:
-      return to == IBV_QPS_RTR || to == IBV_QPS_RTS;
-    case IBV_QPS_RTS:
-    case IBV_QPS_SQD:
-      return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
-    default:
-      return false;
-  }
 }
 
 int check(const ibv_qp_attr& attr, int mask) {
@@ -58,12 +50,56 @@ int check(const ibv_qp_attr& attr, int mask) {
   return reads || dest ? EINVAL : 0;
 }
 
+/// What has to come with a state, as ibv_modify_qp(3) says it for RC and UC. A queue pair that the
+/// CM connects, or has connected, is not told where the peer is, nor how to repeat packets.
+struct Required {
+  ibv_qp_state to;
+  bool brought_up;  ///< only without the CM
+  int mask;
+  int of_rc;  ///< and this
+};
+constexpr std::array kRequired{
+    Required{IBV_QPS_INIT, false, IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0},
+    Required{IBV_QPS_RTR, true, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
+             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
+    Required{IBV_QPS_RTS, true, IBV_QP_SQ_PSN,
+             IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_TIMEOUT}};
+
+/// Not the one that the CM connects, or has connected.
+bool names_peer(const ibv_qp_attr& attr, int mask) {
+  const bool is_of_cm = settings().persona == Persona::kRoce && attr.dest_qp_num == kQpOfTheCm;
+  return (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0 && !is_of_cm;
+}
+
+int check_transition(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  if ((mask & IBV_QP_STATE) == 0) return 0;
+  const std::lock_guard lock(qp.mutex);
+  const ibv_qp_state from = qp.state.load();
+  const ibv_qp_state to = attr.qp_state;
+  // Whoever connects it may have been quicker: then INIT and RTR lie behind.
+  const bool by_cm = qp.connected && !qp.brought_up;
+  const bool behind = by_cm && (to == IBV_QPS_INIT || to == IBV_QPS_RTR);
+  if (!may_change(from, to) && !behind) return EINVAL;
+  if (from == to) return 0;
+  const bool brought_up = qp.brought_up || (to == IBV_QPS_RTR && names_peer(attr, mask));
+  const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
+  const bool missing = std::ranges::any_of(kRequired, [&](const Required& row) {
+    const int needed = row.mask | (is_rc ? row.of_rc : 0);
+    return row.to == to && (!row.brought_up || brought_up) && (mask & needed) != needed;
+  });
+  return missing ? EINVAL : 0;
+}
+
 template <typename T>
 void take_over(int mask, int bit, T& to, const T& from) {
   if ((mask & bit) != 0) to = from;
 }
 
-void remember(ibv_qp_attr& known, const ibv_qp_attr& attr, int mask) {
+void remember(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) return;
+  const std::lock_guard lock(qp.mutex);
+  if ((mask & IBV_QP_ACCESS_FLAGS) != 0) qp.inbound = remote_access(attr.qp_access_flags);
+  ibv_qp_attr& known = qp.attributes;
   take_over(mask, IBV_QP_ACCESS_FLAGS, known.qp_access_flags, attr.qp_access_flags);
   take_over(mask, IBV_QP_QKEY, known.qkey, attr.qkey);
   take_over(mask, IBV_QP_AV, known.ah_attr, attr.ah_attr);
@@ -77,11 +113,17 @@ void remember(ibv_qp_attr& known, const ibv_qp_attr& attr, int mask) {
   take_over(mask, IBV_QP_MAX_DEST_RD_ATOMIC, known.max_dest_rd_atomic, attr.max_dest_rd_atomic);
   take_over(mask, IBV_QP_MIN_RNR_TIMER, known.min_rnr_timer, attr.min_rnr_timer);
   take_over(mask, IBV_QP_DEST_QPN, known.dest_qp_num, attr.dest_qp_num);
+  qp.said |= mask;
+  const auto agreed = peer_timeouts(known, qp.said);
+  qp.core->set_peer_timeouts(agreed);
+  qp.sender().set_peer_timeouts(agreed);
 }
 
 // Until the program says otherwise it is up to each region what the peer may do with it.
 void forget_limits(Qp& qp) {
-  qp.core->set_inbound(verbs::QpInit().inbound);
+  qp.inbound = verbs::QpInit().inbound;
+  qp.core->set_inbound(qp.inbound);
+  qp.core->set_peer_timeouts({});
   (void)qp.core->set_ord(UINT16_MAX);
 }
 
@@ -90,71 +132,124 @@ bool is_connected(Qp& qp) {
   return qp.connected;
 }
 
-// The connection's end is told by the dispatcher and must not be taken for that of the next one.
-// Octets may have moved before the dispatcher has heard that it is up.
-bool end_will_be_told(Qp& qp, bool was_up) {
+bool is_brought_up(Qp& qp) {
   const std::lock_guard lock(qp.mutex);
-  return qp.connected || (was_up && qp.brought_up);
+  return qp.brought_up;
+}
+
+void give_up(Qp& qp) {
+  if (!is_brought_up(qp) && qp.to_itself == nullptr) return;
+  qp.context.core.out_of_band().give_up(qp);
+  const std::lock_guard lock(qp.mutex);
+  qp.connected = qp.brought_up = false;
+}
+
+void abort(Qp& qp) {
+  (void)qp.core->abort();
+  if (qp.to_itself != nullptr) (void)qp.to_itself->abort();
 }
 
 int reset(Qp& qp) {
   const auto until = std::chrono::steady_clock::now() + 1s;
-  const bool was_up = qp.core->query().state != verbs::QpState::kIdle;
-  (void)qp.core->abort();
-  while (end_will_be_told(qp, was_up) || qp.core->reset()) {
+  abort(qp);
+  give_up(qp);
+  qp.to_itself.reset();
+  // The end of a connection of the CM is told by the dispatcher, and must not be taken for that of
+  // the next one.
+  while (is_connected(qp) || qp.core->reset()) {
     if (std::chrono::steady_clock::now() > until) return EBUSY;
     std::this_thread::sleep_for(100us);
   }
+  settle_ending(qp.abi.qp_base.qp_num);
+  qp.context.core.unanswered().forget(qp.core->num());
+  fault::reset(qp);
+  careful::reset(qp);
   const std::lock_guard lock(qp.mutex);
   qp.attributes = {};
+  qp.said = 0;
   forget_limits(qp);
   set_state(qp, IBV_QPS_RESET);
   return 0;
 }
 
-int to_error(Qp& qp) {
-  {
-    const std::lock_guard lock(qp.mutex);
-    set_state(qp, IBV_QPS_ERR);
-  }
-  (void)qp.core->abort();
-  // A connected one tells when the end of the connection is told.
-  if (!is_connected(qp)) tell_last_wqe(qp);
-  return 0;
-}
-
 // For the present connection, or for the next one. More than was agreed on with the peer cannot be.
 void limit_reads(Qp& qp, const ibv_qp_attr& attr, int mask) {
-  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.core->set_ord(attr.max_rd_atomic);
+  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.sender().set_ord(attr.max_rd_atomic);
 }
 
 int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const ibv_qp_state to = attr.qp_state;
   if (to == IBV_QPS_RESET) return reset(qp);
   if (to == IBV_QPS_ERR) return to_error(qp);
-  constexpr int kNamesPeer = IBV_QP_AV | IBV_QP_DEST_QPN;
-  if (to == IBV_QPS_RTR && (mask & kNamesPeer) == kNamesPeer && !is_connected(qp)) {
-    if (const int code = qp.context.core.out_of_band().ready(qp, attr)) return code;
+  auto& out_of_band = qp.context.core.out_of_band();
+  const bool awaits = to == IBV_QPS_RTR && names_peer(attr, mask);
+  if (awaits && !is_connected(qp) && !is_brought_up(qp)) {
+    if (const int code = out_of_band.ready_to_receive(qp, attr)) return code;
   }
   limit_reads(qp, attr, mask);
+  if (to == IBV_QPS_RTS && qp.state.load() == IBV_QPS_RTR && is_brought_up(qp)) {
+    if (const int code = out_of_band.ready_to_send(qp, attr.sq_psn)) return code;
+  }
   const std::lock_guard lock(qp.mutex);
-  // Whoever connects it may have been quicker: then INIT and RTR lie behind.
   if (may_change(qp.state.load(), to)) set_state(qp, to);
+  if (to == IBV_QPS_RTS && qp.brought_up && !qp.connected) {
+    qp.context.core.unanswered().await(qp.abi.qp_base.qp_num, peer_timeouts(attr, mask).answer);
+  }
   return 0;
 }
 
+/// RNICs have no RESET: their new queue pair takes receives, which is INIT.
+ibv_qp_state reported(ibv_qp_state state) {
+  const bool is_rnic = settings().persona == Persona::kIwarp;
+  return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
+}
+
 }  // namespace
+
+int to_error(Qp& qp) {
+  {
+    const std::lock_guard lock(qp.mutex);
+    set_state(qp, IBV_QPS_ERR);
+  }
+  // Whoever gives it up may have no interest in events.
+  qp.core->announce(verbs::Announce::kAll);
+  abort(qp);
+  if (!is_connected(qp)) give_up(qp);
+  // A connected one tells when the end of the connection is told.
+  if (!is_connected(qp)) tell_last_wqe(qp);
+  return 0;
+}
+
+bool may_change(ibv_qp_state from, ibv_qp_state to) {
+  if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
+  switch (from) {
+    case IBV_QPS_RESET:
+      return to == IBV_QPS_INIT;
+    case IBV_QPS_INIT:
+      return to == IBV_QPS_INIT || to == IBV_QPS_RTR;
+    case IBV_QPS_RTR:
+      return to == IBV_QPS_RTR || to == IBV_QPS_RTS;
+    case IBV_QPS_RTS:
+    case IBV_QPS_SQD:
+      return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
+    case IBV_QPS_SQE:
+      return to == IBV_QPS_RTS;
+    default:
+      return false;
+  }
+}
 
 void qp_connected(Qp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     qp.connected = true;
     if (qp.state.load() != IBV_QPS_ERR) {
-      set_state(qp, IBV_QPS_RTS);
+      // Brought up without the CM it is in the states that the program takes it through.
+      if (!qp.brought_up) set_state(qp, IBV_QPS_RTS);
       return;
     }
   }
-  (void)qp.core->abort();  // The program has given it up meanwhile.
+  abort(qp);  // The program has given it up meanwhile.
 }
 
 void qp_disconnected(Qp& qp) {
@@ -162,7 +257,7 @@ void qp_disconnected(Qp& qp) {
     const std::lock_guard lock(qp.mutex);
     set_state(qp, IBV_QPS_ERR);
   }
-  (void)qp.core->abort();
+  abort(qp);
   tell_last_wqe(qp);
   const std::lock_guard lock(qp.mutex);
   qp.connected = qp.brought_up = false;  // Now a reset may go on.
@@ -175,45 +270,45 @@ using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the 
 extern "C" {
 
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
-  Qp& self = Qp::of(qp);
-  if (!self.context.core.alive()) return EIO;
-  return guarded([&] {
+  return guarded_call([&] {
+    Qp& self = Qp::of(known(qp));
+    if (!self.context.core.alive() || fault::is_removed(self.context.core)) return EIO;
+    careful::before_a_change();
+    if (self.datagrams != nullptr) return modify_datagrams(self, *attr, mask);
     if (const int code = check(*attr, mask)) return code;
-    bool connected = false;
-    {
-      const std::lock_guard lock(self.mutex);
-      connected = self.connected;
-      const bool behind = attr->qp_state == IBV_QPS_INIT || attr->qp_state == IBV_QPS_RTR;
-      if ((mask & IBV_QP_STATE) != 0 && !may_change(self.state.load(), attr->qp_state) &&
-          !(connected && behind)) {
-        return EINVAL;
-      }
-      remember(self.attributes, *attr, mask);
-      if ((mask & IBV_QP_ACCESS_FLAGS) != 0) {
-        self.core->set_inbound(remote_access(attr->qp_access_flags));
-      }
+    if (const int code = check_transition(self, *attr, mask)) return code;
+    // In force before a peer is there.
+    const bool access = (mask & IBV_QP_ACCESS_FLAGS) != 0;
+    if (access) self.core->set_inbound(remote_access(attr->qp_access_flags));
+    if ((mask & IBV_QP_STATE) == 0) {
+      limit_reads(self, *attr, mask);
+    } else if (const int code = change_state(self, *attr, mask)) {
+      if (access) self.core->set_inbound(self.inbound);
+      return code;
     }
-    if ((mask & IBV_QP_STATE) != 0) return change_state(self, *attr, mask);
-    limit_reads(self, *attr, mask);
+    remember(self, *attr, mask);
     return 0;
   });
 }
 
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int, ibv_qp_init_attr* init_attr) {
-  Qp& self = Qp::of(qp);
-  if (!self.context.core.alive()) return EIO;
-  return guarded([&] {
-    const auto core = self.core->query();
+  return guarded_call([&] {
+    Qp& self = Qp::of(known(qp));
+    if (!self.context.core.alive()) return EIO;
+    const bool is_ud = self.datagrams != nullptr;
+    const auto core = is_ud ? iwarp::verbs::QpAttributes{} : self.core->query();
     const std::lock_guard lock(self.mutex);
     *attr = self.attributes;
-    attr->qp_state = attr->cur_qp_state = self.state.load();
+    attr->qp_state = is_ud ? state_of_datagrams(self) : reported(self.state.load());
+    attr->cur_qp_state = attr->qp_state;
     attr->cap = self.cap;
     attr->port_num = kPort;
     if (attr->path_mtu == 0) attr->path_mtu = IBV_MTU_1024;
     if (core.state == iwarp::verbs::QpState::kRts) {
-      attr->max_rd_atomic = static_cast<std::uint8_t>(std::min<std::uint16_t>(core.ord, UINT8_MAX));
+      const auto ord = self.sender().query().ord;
+      attr->max_rd_atomic = static_cast<std::uint8_t>(std::min<std::uint16_t>(ord, UINT8_MAX));
       attr->max_dest_rd_atomic =
-          static_cast<std::uint8_t>(std::min<std::uint16_t>(core.ird, UINT8_MAX));
+          static_cast<std::uint8_t>(std::min<std::uint16_t>(core.ird, kMaxReads));
     }
     *init_attr = {.qp_context = qp->qp_context,
                   .send_cq = qp->send_cq,

@@ -4,15 +4,21 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <functional>
 
 #include "device_ops.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
+#include "gid_table.hpp"
 #include "iwarp/mpa/startup.hpp"
 #include "iwarp/version.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
+#include "persona.hpp"
 #include "port.hpp"
 #include "settings.hpp"
 
@@ -21,20 +27,12 @@ namespace {
 
 constexpr std::uint8_t kPortNumber = 1;
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
-constexpr std::uint8_t kLinkUp = 5;        // phys_state
-constexpr std::uint8_t kWidth4x = 2;       // active_width
-constexpr std::uint8_t kSpeedUnknown = 0;  // TCP has none; programs only print it
+constexpr std::uint8_t kLinkUp = 5;            // phys_state
+constexpr std::uint32_t kNoVendor = 0xFFFFFF;  // no OUI, as the kernel's software devices say it
 constexpr std::uint64_t kAllPageSizes = ~std::uint64_t{0xFFF};
 
 // Programs built with old headers have no member behind this one.
 constexpr std::size_t kOldPortAttr = offsetof(ibv_port_attr, port_cap_flags2);
-
-ibv_mtu mtu_value(unsigned octets) {
-  if (octets >= 4096) return IBV_MTU_4096;
-  if (octets >= 2048) return IBV_MTU_2048;
-  if (octets >= 1024) return IBV_MTU_1024;
-  return octets >= 512 ? IBV_MTU_512 : IBV_MTU_256;
-}
 
 /// Copies as much as the program has room for.
 template <typename T>
@@ -55,25 +53,21 @@ ibv_port_attr port_attributes() {
   out.pkey_tbl_len = 1;
   out.lid = port.lid();
   out.max_vl_num = 1;
-  out.active_width = kWidth4x;
-  out.active_speed = kSpeedUnknown;
+  const LinkSpeed link = link_speed(port.mbit);
+  out.active_width = link.width;
+  out.active_speed = link.speed;
   out.phys_state = kLinkUp;
   out.link_layer = IBV_LINK_LAYER_ETHERNET;
+  if (port.persona == Persona::kRoce) show_as_roce(port, out);
   return out;
-}
-
-std::uint64_t guid() {
-  const Port port = look_at_port();
-  std::uint64_t out = 0;
-  std::memcpy(&out, port.gids.front().raw, sizeof out);
-  return out;  // in network order
 }
 
 ibv_device_attr device_attributes() {
   ibv_device_attr out{};
   std::strncpy(out.fw_ver, kVersion, sizeof out.fw_ver - 1);
-  out.node_guid = guid();
+  out.node_guid = look_at_port().guid;
   out.sys_image_guid = out.node_guid;
+  out.vendor_id = kNoVendor;
   out.max_mr_size = ~std::uint64_t{0};
   out.page_size_cap = kAllPageSizes;
   out.max_qp = kMaxQp;
@@ -89,40 +83,47 @@ ibv_device_attr device_attributes() {
   out.max_qp_rd_atom = kMaxReads;
   out.max_res_rd_atom = kMaxReads * kMaxQp;
   out.max_qp_init_rd_atom = kMaxReads;
-  // RFC 7306: among all queue pairs of this device and std::atomic of the program.
-  out.atomic_cap = settings().connection.startup.extensions ? IBV_ATOMIC_GLOB : IBV_ATOMIC_NONE;
+  // RFC 7306: among all queue pairs of this device. They are atomic to the program as well, but
+  // programs ask for this value alone.
+  out.atomic_cap = settings().connection.startup.extensions ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   out.max_mw = kMaxMr;
   out.max_srq = kMaxSrq;
   out.max_srq_wr = kMaxWr;
   out.max_srq_sge = kMaxSge;
   out.max_pkeys = 1;
   out.phys_port_cnt = kPortNumber;
+  if (settings().persona == Persona::kRoce) show_as_roce(out);
   return out;
 }
 
-int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid& out) {
-  if (port_number != kPortNumber) return EINVAL;
-  const Port port = look_at_port();
-  if (index >= port.gids.size()) return ENODATA;
-  out = port.gids[index];
-  return 0;
-}
-
-ibv_gid_entry entry_of(const ibv_gid& gid, std::uint32_t index) {
+ibv_gid_entry entry_of(const Port& port, std::uint32_t index) {
+  const PersonaFacts& persona = facts(port.persona);
   ibv_gid_entry out{};
-  out.gid = gid;
+  out.gid = port.gids[index];
   out.gid_index = index;
   out.port_num = kPortNumber;
-  out.gid_type = IBV_GID_TYPE_IB;
+  out.gid_type = persona.gid_type;
+  // An RNIC's table is about the device, not about interfaces.
+  if (port.persona == Persona::kRoce) out.ndev_ifindex = port.interfaces[index];
   return out;
+}
+
+int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) {
+  if (port_number != kPortNumber) return EINVAL;
+  const Port port = look_at_port();
+  if (index >= port.gids.size() || is_free(port.gids[index])) return ENODATA;
+  out = entry_of(port, index);
+  return 0;
 }
 
 }  // namespace
 
-int query_port(ibv_context*, std::uint8_t port, ibv_port_attr* attr, std::size_t length) {
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t length) {
   if (port != kPortNumber) return EINVAL;
   return guarded([&] {
-    give(port_attributes(), attr, length);
+    ibv_port_attr out = port_attributes();
+    fault::show_port(Context::of(context).core, out);
+    give(out, attr, length);
     return 0;
   });
 }
@@ -160,8 +161,14 @@ int ibv_query_device(ibv_context*, ibv_device_attr* attr) {
 }
 
 int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* gid) {
-  const int code = guarded(
-      [&] { return index < 0 ? EINVAL : get_gid(port, static_cast<std::uint32_t>(index), *gid); });
+  const int code = guarded([&] {
+    if (port != kPortNumber || index < 0) return EINVAL;
+    const Port own = look_at_port();
+    const auto place = static_cast<std::size_t>(index);
+    if (place >= own.gids.size()) return ENODATA;
+    *gid = own.gids[place];
+    return 0;
+  });
   return code == 0 ? 0 : minus_one(code);
 }
 
@@ -169,9 +176,9 @@ int _ibv_query_gid_ex(ibv_context*, std::uint32_t port, std::uint32_t index, ibv
                       std::uint32_t flags, std::size_t entry_size) {
   if (flags != 0) return EOPNOTSUPP;
   return guarded([&] {
-    ibv_gid gid{};
-    const int code = get_gid(port, index, gid);
-    if (code == 0) give(entry_of(gid, index), entry, entry_size);
+    ibv_gid_entry found{};
+    const int code = get_gid(port, index, found);
+    if (code == 0) give(found, entry, entry_size);
     return code;
   });
 }
@@ -182,10 +189,12 @@ ssize_t _ibv_query_gid_table(ibv_context*, ibv_gid_entry* entries, std::size_t m
   std::size_t count = 0;
   const int code = guarded([&] {
     const Port port = look_at_port();
-    if (port.gids.size() > max_entries) return EINVAL;
-    for (const ibv_gid& gid : port.gids) {
-      give(entry_of(gid, static_cast<std::uint32_t>(count)),
-           reinterpret_cast<char*>(entries) + count * entry_size, entry_size);
+    const auto taken = std::ranges::count_if(port.gids, std::not_fn(is_free));
+    if (static_cast<std::size_t>(taken) > max_entries) return EINVAL;
+    for (std::uint32_t index = 0; index < port.gids.size(); ++index) {
+      if (is_free(port.gids[index])) continue;
+      give(entry_of(port, index), reinterpret_cast<char*>(entries) + count * entry_size,
+           entry_size);
       ++count;
     }
     return 0;
@@ -202,7 +211,7 @@ int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
 __be64 ibv_get_device_guid(ibv_device*) {
   __be64 out = 0;
   guarded([&] {
-    out = guid();
+    out = look_at_port().guid;
     return 0;
   });
   return out;

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and ending queue pairs. iWARP has one kind, the reliable connection; what else programs
-// may ask for is refused by name.
+// Making and ending queue pairs. iWARP has one kind, the reliable connection; as RoCE there is UC,
+// which is the same without what UC does not have, and UD. What else programs may ask for is
+// refused by name.
 #include "queue_pair.hpp"
 
 #include <algorithm>
 
 #include "acks.hpp"
+#include "careful_checker.hpp"
 #include "cm_id.hpp"
+#include "datagrams.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
+#include "handles.hpp"
 #include "limits.hpp"
 #include "oob.hpp"
 #include "ops.hpp"
+#include "persona.hpp"
 #include "refusal.hpp"
+#include "settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -21,8 +28,10 @@ void check_type(ibv_qp_type type) {
     case IBV_QPT_RC:
       return;
     case IBV_QPT_UD:
-      fail(refused("a queue pair of type UD", "iWARP has connections only"));
+      if (const char* const why = why_no_datagrams()) fail(refused("a queue pair of type UD", why));
+      return;
     case IBV_QPT_UC:
+      if (settings().persona == Persona::kRoce) return;
       fail(refused("a queue pair of type UC", "all connections of iWARP are reliable"));
     case IBV_QPT_RAW_PACKET:
       fail(refused("a queue pair of type RAW_PACKET",
@@ -100,8 +109,8 @@ void fill_handle(Qp& qp, const ibv_qp_init_attr& attr) {
   abi.send_cq = attr.send_cq;
   abi.recv_cq = attr.recv_cq;
   abi.srq = attr.srq;
-  abi.qp_num = qp.core->num();
-  abi.handle = abi.qp_num;
+  abi.qp_num = qp.datagrams != nullptr ? qp.datagrams->num() : qp.core->num();
+  abi.handle = add_handle(&qp);
   abi.state = IBV_QPS_RESET;
   abi.qp_type = attr.qp_type;
   init_acks(abi.mutex, abi.cond);
@@ -118,30 +127,40 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type);
   const bool complete = attr.send_cq != nullptr && attr.recv_cq != nullptr;
   if (!complete || !within_limits(attr.cap) || !pd.context.core.alive()) fail(EINVAL);
+  fault::may_fail(context.core, fault::Event::kCreations);
   auto qp = std::make_unique<Qp>(context);
   qp->pd = &pd;
-  qp->send_cq = &Cq::of(attr.send_cq);
-  qp->recv_cq = &Cq::of(attr.recv_cq);
-  qp->srq = attr.srq != nullptr ? &Srq::of(attr.srq) : nullptr;
+  qp->send_cq = &Cq::of(known(attr.send_cq));
+  qp->recv_cq = &Cq::of(known(attr.recv_cq));
+  qp->srq = attr.srq != nullptr ? &Srq::of(known(attr.srq)) : nullptr;
   qp->signal_all = attr.sq_sig_all != 0;
   qp->cap = granted(attr.cap, attr.srq != nullptr);
-  qp->core = make_core(pd, *qp);
+  const bool is_ud = attr.qp_type == IBV_QPT_UD;
+  if (is_ud) {
+    qp->datagrams = make_datagram_core(pd, *qp);
+  } else {
+    qp->core = make_core(pd, *qp);
+  }
   fill_handle(*qp, attr);
   if (builders) enable_builders(*qp);
-  pd.context.core.add(*qp);
+  if (!is_ud) pd.context.core.add(*qp);
   count_users(*qp, 1);
+  fault::made(*qp);
+  careful::made(*qp);
   attr.cap = qp->cap;
   return qp.release();
 }
+
+constexpr std::uint64_t kAnswered = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                                    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
 void check_extensions(const ibv_qp_init_attr_ex& attr) {
   constexpr std::uint32_t kKnown =
       IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   constexpr std::uint64_t kOperations =
       IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
-      IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-      IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW |
-      IBV_QP_EX_WITH_SEND_WITH_INV;
+      IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW |
+      IBV_QP_EX_WITH_SEND_WITH_INV | kAnswered;
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) fail(EINVAL);
   check_type(attr.qp_type);
   if ((attr.comp_mask & ~kKnown) != 0) {
@@ -155,11 +174,9 @@ void check_extensions(const ibv_qp_init_attr_ex& attr) {
       (attr.send_ops_flags & ~kOperations) != 0) {
     fail(refused("an operation of IBV_QP_INIT_ATTR_SEND_OPS_FLAGS", "iWARP has no such message"));
   }
-}
-
-void push_event(Qp& qp, ibv_event_type type) {
-  qp.async_events.fetch_add(1);
-  qp.context.async.push({.element = {.qp = qp.handle()}, .event_type = type});
+  const bool reads = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
+                     (attr.send_ops_flags & kAnswered) != 0;
+  if (attr.qp_type == IBV_QPT_UC && reads) fail(EOPNOTSUPP);
 }
 
 bool is_about(const ibv_async_event& event, const Qp& qp) {
@@ -191,8 +208,13 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
     // The one begins with the fields of the other.
     auto* basic = reinterpret_cast<ibv_qp_init_attr*>(attr);
     const bool builders = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-    return create_qp(Context::of(context), Pd::of(attr->pd), *basic, builders)->handle();
+    return create_qp(Context::of(context), Pd::of(known(attr->pd)), *basic, builders)->handle();
   });
+}
+
+void push_event(Qp& qp, ibv_event_type type) {
+  qp.async_events.fetch_add(1);
+  qp.context.async.push({.element = {.qp = qp.handle()}, .event_type = type});
 }
 
 void tell_last_wqe(Qp& qp) {
@@ -211,23 +233,34 @@ using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the 
 extern "C" {
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
-  return guarded_pointer<ibv_qp>(
-      [&] { return create_qp(Context::of(pd->context), Pd::of(pd), *attr, false)->handle(); });
+  return guarded_pointer<ibv_qp>([&] {
+    return create_qp(Context::of(known(pd)->context), Pd::of(pd), *attr, false)->handle();
+  });
 }
 
 int ibv_destroy_qp(ibv_qp* qp) {
-  Qp& self = Qp::of(qp);
-  return guarded([&] {
+  const careful::Here here(__builtin_return_address(0));
+  return guarded_call([&] {
+    Qp& self = Qp::of(known(qp));
+    remove_handle(&self);
     bool settled = true;
-    if (self.context.core.alive()) {
+    if (self.context.core.alive()) careful::gone(self);
+    if (self.datagrams != nullptr) {
+      if (!self.context.core.alive()) (void)self.datagrams.release();
+      self.datagrams.reset();
+      if (self.context.core.alive()) fault::gone(self);
+    } else if (self.context.core.alive()) {
       self.context.core.remove(self);
+      fault::gone(self);
       forget_qp(qp->qp_num);
       settled = settle_events(self);
+      self.to_itself.reset();
       self.core.reset();
       self.context.core.await_dispatcher();
       self.context.core.out_of_band().release_number(qp->qp_num);
     } else {
-      (void)self.core.release();  // The parent's.
+      (void)self.to_itself.release();  // The parent's, both.
+      (void)self.core.release();
     }
     count_users(self, -1);
     if (settled) delete &self;

@@ -6,6 +6,8 @@
 
 namespace iwarp::rdma_core {
 
+/// As ibv_modify_qp(3) has the states of every kind.
+bool may_change(ibv_qp_state from, ibv_qp_state to);
 /// What the builders of wr_ex.cpp need; called once, while the queue pair is made.
 void enable_builders(Qp& qp);
 /// Posts all or none; post.cpp.
@@ -13,5 +15,8 @@ int post_all(Qp& qp, std::span<const verbs::SendWr> wrs);
 /// IBV_EVENT_QP_LAST_WQE_REACHED, once, if the queue pair is in error and has a shared receive
 /// queue: it takes no receive from there any more.
 void tell_last_wqe(Qp& qp);
+void push_event(Qp& qp, ibv_event_type type);
+/// To the error state, as by ibv_modify_qp(); qp_states.cpp.
+int to_error(Qp& qp);
 
 }  // namespace iwarp::rdma_core

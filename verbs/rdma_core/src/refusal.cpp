@@ -15,8 +15,10 @@
 namespace iwarp::rdma_core {
 namespace {
 
-void say(const std::string& text) {
-  const std::string line = "iwarp: " + text + "\n";
+bool says(verbs::LogLevel level) { return level <= settings().log; }
+
+void say(const verbs::LogRecord& record) {
+  const std::string line = line_of(record, settings().log_format);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -30,8 +32,11 @@ bool first_time(const char* what) {
 }  // namespace
 
 void refuse(const char* what, const char* why) {
-  if (settings().log == Log::kOff || !first_time(what)) return;
-  say(std::string(what) + " is not supported: " + why);
+  if (!says(verbs::LogLevel::kWarning) || !first_time(what)) return;
+  say({.level = verbs::LogLevel::kWarning,
+       .event = "not_supported",
+       .message = std::string(what) + " is not supported: " + why,
+       .fields = {{"what", what}, {"why", why}}});
 }
 
 int refused(const char* what, const char* why) {
@@ -41,12 +46,20 @@ int refused(const char* what, const char* why) {
 
 void fail(int code) { throw std::system_error(code, std::generic_category()); }
 
-void log_refusal(const std::string& line) {
-  if (settings().log != Log::kOff) say(line);
+void log_event(const verbs::LogRecord& record) {
+  if (says(record.level)) say(record);
 }
 
-void log_connection(const std::string& line) {
-  if (settings().log == Log::kConnections) say(line);
+void log_refusal(const std::string& line) {
+  log_event({.level = verbs::LogLevel::kWarning, .event = "refused", .message = line});
+}
+
+void log_connection(const char* event, const std::string& line,
+                    std::vector<verbs::LogField> fields) {
+  log_event({.level = verbs::LogLevel::kInfo,
+             .event = event,
+             .message = line,
+             .fields = std::move(fields)});
 }
 
 }  // namespace iwarp::rdma_core

@@ -3,19 +3,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "iwarp/verbs/log_record.hpp"
 
 namespace iwarp::rdma_core {
 
-/// One line on standard error, "iwarp: WHAT is not supported: WHY", the first time `what` comes up
-/// in this process; nothing with IWARP_LOG=off. Both are string literals.
+/// A warning, "iwarp: WHAT is not supported: WHY", the first time `what` comes up in this process.
+/// Both are string literals.
 void refuse(const char* what, const char* why);
 /// refuse(), and the errno for it: EOPNOTSUPP.
 int refused(const char* what, const char* why);
 /// Throws std::system_error with this errno, which the C interface turns back into one.
 [[noreturn]] void fail(int code);
-/// Why a call failed that names nothing unsupported; nothing with IWARP_LOG=off.
+/// One line on standard error, if IWARP_LOG asks for that level.
+void log_event(const verbs::LogRecord& record);
+/// Why a call failed that names nothing unsupported: a warning.
 void log_refusal(const std::string& line);
-/// What becomes of connections, with IWARP_LOG=connections.
-void log_connection(const std::string& line);
+/// What becomes of connections: information.
+void log_connection(const char* event, const std::string& line,
+                    std::vector<verbs::LogField> fields = {});
 
 }  // namespace iwarp::rdma_core

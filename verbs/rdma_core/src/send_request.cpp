@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "handles.hpp"
 #include "immediate.hpp"
 #include "limits.hpp"
 #include "memory_access.hpp"
@@ -118,10 +119,11 @@ void make_invalidate(SendWr& out, std::uint32_t rkey) {
 
 int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
   if (total_length(out) != 0) {
-    return refused("a Send with immediate data and payload",
-                   "RFC 7306 has immediate data alone or behind an RDMA Write");
+    out.opcode = WrOpcode::kSendImmediate;
+    out.immediate = encode_of_send(imm_data);
+    return 0;
   }
-  out.opcode = WrOpcode::kImmediate;
+  out.opcode = WrOpcode::kImmediate;  // which any peer with RFC 7306 takes
   out.sgl = {};
   out.immediate = encode({.imm_data = imm_data, .with_send = true});
   take_away(out.flags, SendFlags::kInline);  // There is nothing to copy.
@@ -144,6 +146,8 @@ int make_atomic(SendWr& out, verbs::Sge& word) {
 }
 
 int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info) {
+  known(&mw);
+  if (info.mr != nullptr) known(info.mr);
   const auto access = window_access(info.mw_access_flags);
   if (!access || (info.mr == nullptr && info.length != 0)) return EINVAL;
   out.opcode = WrOpcode::kBindWindow;
@@ -155,6 +159,11 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
               .length = info.length,
               .access = *access};
   return 0;
+}
+
+void bind_posted(ibv_mw& mw, std::uint32_t rkey) {
+  constexpr std::uint32_t kKey = 0xFF;
+  mw.rkey = (mw.rkey & ~kKey) | (rkey & kKey);
 }
 
 bool SendBatch::has_room() const {

@@ -42,6 +42,8 @@ int make_write_immediate(verbs::SendWr& out, std::uint32_t imm_data);
 int make_atomic(verbs::SendWr& out, verbs::Sge& word);
 int make_bind(verbs::SendWr& out, const ibv_mw& mw, std::uint32_t rkey,
               const ibv_mw_bind_info& info);
+/// The window's R_Key is the one that it will have.
+void bind_posted(ibv_mw& mw, std::uint32_t rkey);
 verbs::SendFlags to_flags(unsigned send_flags);
 
 }  // namespace iwarp::rdma_core

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace iwarp::rdma_core {
 namespace {
@@ -101,6 +102,12 @@ bool extensions(Settings& s, std::string_view text) {
   return text == "auto" || text == "off";
 }
 
+bool completions(Settings& s, std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, verbs::Completions>, 2> kKinds{
+      {{"sent", verbs::Completions::kSent}, {"acked", verbs::Completions::kAcknowledged}}};
+  return choose(kKinds, text, s.connection.completions);
+}
+
 bool first_fpdu_delay(Settings& s, std::string_view text) {
   unsigned delay = 0;
   if (!number(text, 0, kMaxDelay, delay)) return false;
@@ -141,6 +148,14 @@ bool port_offset(Settings& s, std::string_view text) {
   return true;
 }
 
+bool persona(Settings& s, std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, Persona>, 2> kPersonas{
+      {{"iwarp", Persona::kIwarp}, {"roce", Persona::kRoce}}};
+  return choose(kPersonas, text, s.persona);
+}
+
+bool presence(Settings& s, std::string_view text) { return on_off(text, s.presence); }
+
 bool out_of_band(Settings& s, std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, OutOfBandPeers>, 3> kPeers{
       {{"off", OutOfBandPeers::kOff},
@@ -150,20 +165,77 @@ bool out_of_band(Settings& s, std::string_view text) {
 }
 
 bool log(Settings& s, std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, Log>, 3> kLevels{
-      {{"off", Log::kOff}, {"refusals", Log::kRefusals}, {"connections", Log::kConnections}}};
-  return choose(kLevels, text, s.log);
+  const auto level = verbs::log_level(text);
+  s.log = level.value_or(s.log);
+  return level.has_value();
+}
+
+bool log_format(Settings& s, std::string_view text) {
+  const auto format = verbs::log_format(text);
+  s.log_format = format.value_or(s.log_format);
+  return format.has_value();
 }
 
 /// %p stands for the process id, so that every process of a job has a file of its own.
+std::string with_pid(std::string_view text) {
+  std::string out(text);
+  const auto at = out.find("%p");
+  if (at != out.npos) out.replace(at, 2, std::to_string(getpid()));
+  return out;
+}
+
 bool trace(Settings& s, std::string_view text) {
-  s.trace = text;
-  const auto at = s.trace.find("%p");
-  if (at != std::string::npos) s.trace.replace(at, 2, std::to_string(getpid()));
+  s.trace = with_pid(text);
   return true;
 }
 
+bool careful(Settings& s, std::string_view text) { return on_off(text, s.careful); }
+
+bool fault(Settings& s, std::string_view text) {
+  s.fault = text;
+  return true;
+}
+
+bool fault_seed(Settings& s, std::string_view text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  s.fault_seed = seed;
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool fault_socket(Settings& s, std::string_view text) {
+  s.fault_socket = with_pid(text);
+  return true;
+}
+
+/// Whether they make sense together, who opens the device finds out: nothing of TLS is ignored.
+template <std::string TlsSettings::* Field>
+bool tls(Settings& s, std::string_view text) {
+  s.tls.*Field = text;
+  return true;
+}
+
+/// Whether it is a place, who opens it finds out: one of its words is about the process.
+bool metrics(Settings& s, std::string_view text) {
+  s.metrics = text;
+  return true;
+}
+
+/// What programs of that persona expect.
+verbs::Completions completions_as(const char* persona) {
+  const bool roce = persona != nullptr && std::string_view(persona) == "roce";
+  return roce ? verbs::Completions::kAcknowledged : verbs::Completions::kSent;
+}
+
+/// On an adapter for RoCE every program may bring its queue pairs up itself.
+OutOfBandPeers out_of_band_as(const char* persona) {
+  const bool roce = persona != nullptr && std::string_view(persona) == "roce";
+  return roce ? OutOfBandPeers::kOn : OutOfBandPeers::kLoopback;
+}
+
 constexpr std::array kVariables{
+    Variable{"IWARP_AS", "iwarp or roce", persona},
+    Variable{"IWARP_PRESENCE", "on or off", presence},
     Variable{"IWARP_CRC", "on or off", crc},
     Variable{"IWARP_MARKERS", "on or off", markers},
     Variable{"IWARP_MPA_REV", "1, 2 or 2-only", mpa_revision},
@@ -171,6 +243,7 @@ constexpr std::array kVariables{
     Variable{"IWARP_FPDU", "emss, max or a number from 128 to 64768", fpdu},
     Variable{"IWARP_PLACEMENT", "verified or direct", placement},
     Variable{"IWARP_EXTENSIONS", "auto or off", extensions},
+    Variable{"IWARP_COMPLETIONS", "sent or acked", completions},
     Variable{"IWARP_CONGESTION", "a name of at most 15 characters", congestion},
     Variable{"IWARP_FIRST_FPDU_DELAY", "milliseconds, at most 4000", first_fpdu_delay},
     Variable{"IWARP_GATHER_DELAY", "microseconds, at most 1000", gather_delay},
@@ -179,7 +252,19 @@ constexpr std::array kVariables{
     Variable{"IWARP_PORT_OFFSET", "a number from 0 to 64511", port_offset},
     Variable{"IWARP_OOB", "off, loopback or on", out_of_band},
     Variable{"IWARP_TRACE", "a file name", trace},
-    Variable{"IWARP_LOG", "off, refusals or connections", log},
+    Variable{"IWARP_CAREFUL", "on or off", careful},
+    Variable{"IWARP_FAULT", "a file name", fault},
+    Variable{"IWARP_FAULT_SEED", "a number", fault_seed},
+    Variable{"IWARP_FAULT_SOCKET", "a path", fault_socket},
+    Variable{"IWARP_TLS", "on or off", tls<&TlsSettings::demand>},
+    Variable{"IWARP_TLS_CERT", "a file name", tls<&TlsSettings::certificate>},
+    Variable{"IWARP_TLS_KEY", "a file name", tls<&TlsSettings::key>},
+    Variable{"IWARP_TLS_CA", "a file name", tls<&TlsSettings::authorities>},
+    Variable{"IWARP_TLS_PEER", "names", tls<&TlsSettings::peers>},
+    Variable{"IWARP_TLS_PSK", "a file name", tls<&TlsSettings::shared_keys>},
+    Variable{"IWARP_METRICS", "[ADDR:]PORT or unix:PATH", metrics},
+    Variable{"IWARP_LOG", "off, error, warning, info or debug", log},
+    Variable{"IWARP_LOG_FORMAT", "text, logfmt or json", log_format},
 };
 
 }  // namespace
@@ -188,7 +273,10 @@ Settings read_settings(const Environment& environment,
                        const std::function<void(const std::string&)>& complain) {
   Settings out;
   out.connection.startup.rtr = mpa::Rtr::kWrite;
+  out.connection.startup.send_immediate = true;
   out.connection.receive_hold = kDefaultHold;
+  out.connection.completions = completions_as(environment("IWARP_AS"));
+  out.out_of_band = out_of_band_as(environment("IWARP_AS"));
   for (const Variable& variable : kVariables) {
     const char* text = environment(variable.name);
     if (text == nullptr || *text == '\0') continue;
@@ -207,10 +295,24 @@ Settings read_settings(const Environment& environment,
 
 const Settings& settings() {
   // Never destroyed: threads may look at it while the process exits.
-  static const Settings* const kSettings = new Settings(read_settings(
-      [](const char* name) { return std::getenv(name); },
-      [](const std::string& line) { std::fputs(("iwarp: " + line + "\n").c_str(), stderr); }));
+  static const Settings* const kSettings = [] {
+    std::vector<std::string> complaints;
+    auto* const out =
+        new Settings(read_settings([](const char* name) { return std::getenv(name); },
+                                   [&](const std::string& line) { complaints.push_back(line); }));
+    for (const std::string& line : complaints) {
+      const verbs::LogRecord record{verbs::LogLevel::kWarning, "bad_setting", line, {}};
+      std::fputs(line_of(record, out->log_format).c_str(), stderr);
+    }
+    return out;
+  }();
   return *kSettings;
+}
+
+std::string line_of(const verbs::LogRecord& record, verbs::LogFormat format) {
+  const bool is_text = format == verbs::LogFormat::kText;
+  const auto now = std::chrono::system_clock::now();
+  return (is_text ? "iwarp: " : "") + verbs::log_line(record, format, now, ::getpid()) + "\n";
 }
 
 }  // namespace iwarp::rdma_core

@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "acks.hpp"
+#include "careful_checker.hpp"
 #include "errno_table.hpp"
+#include "fault_ops.hpp"
+#include "handles.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "ops.hpp"
@@ -17,6 +20,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
       !pd.context.core.alive()) {
     fail(EINVAL);
   }
+  fault::may_fail(pd.context.core, fault::Event::kCreations);
   auto srq = std::make_unique<Srq>(pd);
   attr.max_sge = std::max(attr.max_sge, std::uint32_t{1});
   auto core =
@@ -26,6 +30,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   srq->abi.context = pd.context.handle();
   srq->abi.srq_context = srq_context;
   srq->abi.pd = &pd.abi;
+  srq->abi.handle = add_handle(srq.get());
   init_acks(srq->abi.mutex, srq->abi.cond);
   pd.context.core.add(srq->core.get(), srq.get());
   pd.users.fetch_add(1);
@@ -49,7 +54,7 @@ ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
         (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0 || attr->srq_type == IBV_SRQT_BASIC;
     if (!basic) fail(refused("a shared receive queue for XRC or tags", "iWARP has neither"));
     if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) fail(EINVAL);
-    return &create_srq(Pd::of(attr->pd), attr->srq_context, attr->attr)->abi;
+    return &create_srq(Pd::of(known(attr->pd)), attr->srq_context, attr->attr)->abi;
   });
 }
 
@@ -65,16 +70,19 @@ extern "C" {
 
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attr) {
   return guarded_pointer<ibv_srq>(
-      [&] { return &create_srq(Pd::of(pd), attr->srq_context, attr->attr)->abi; });
+      [&] { return &create_srq(Pd::of(known(pd)), attr->srq_context, attr->attr)->abi; });
 }
 
 int ibv_destroy_srq(ibv_srq* srq) {
-  Srq& self = Srq::of(srq);
-  if (self.users.load() != 0) return EBUSY;
-  return guarded([&] {
+  return guarded_call([&] {
+    Srq& self = Srq::of(known(srq));
+    if (self.users.load() != 0) return EBUSY;
+    remove_handle(&self);
     bool settled = true;
     if (self.pd.context.core.alive()) {
       self.pd.context.core.remove(self.core.get());
+      fault::gone(self);
+      careful::gone(self);
       self.pd.context.core.await_dispatcher();
       settled = settle_events(self);
       self.core.reset();
@@ -88,26 +96,29 @@ int ibv_destroy_srq(ibv_srq* srq) {
 }
 
 int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
-  Srq& self = Srq::of(srq);
-  if (!self.pd.context.core.alive()) return EIO;
-  if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
-  if ((mask & IBV_SRQ_MAX_WR) != 0) {
-    return refused("changing the size of a shared receive queue",
-                   "create it as large as it will have to be");
-  }
-  if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
-  if (const auto error = self.core->arm_limit(attr->srq_limit)) return to_errno(error);
-  return 0;
+  return guarded_call([&] {
+    Srq& self = Srq::of(known(srq));
+    if (!self.pd.context.core.alive()) return EIO;
+    if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
+    if ((mask & IBV_SRQ_MAX_WR) != 0) {
+      return refused("changing the size of a shared receive queue",
+                     "create it as large as it will have to be");
+    }
+    if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
+    return to_errno(self.core->arm_limit(attr->srq_limit));
+  });
 }
 
 int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attr) {
-  Srq& self = Srq::of(srq);
-  if (!self.pd.context.core.alive()) return EIO;
-  const auto& limits = self.core->limits();
-  *attr = {.max_wr = static_cast<std::uint32_t>(limits.max_wr),
-           .max_sge = static_cast<std::uint32_t>(limits.max_sge),
-           .srq_limit = static_cast<std::uint32_t>(self.core->armed_limit())};
-  return 0;
+  return guarded_call([&] {
+    Srq& self = Srq::of(known(srq));
+    if (!self.pd.context.core.alive()) return EIO;
+    const auto& limits = self.core->limits();
+    *attr = {.max_wr = static_cast<std::uint32_t>(limits.max_wr),
+             .max_sge = static_cast<std::uint32_t>(limits.max_sge),
+             .srq_limit = static_cast<std::uint32_t>(self.core->armed_limit())};
+    return 0;
+  });
 }
 
 }  // extern "C"

@@ -16,7 +16,7 @@ class Turn {
   void take() {
     const auto me = std::this_thread::get_id();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPatience, [&] { return owner_ == std::thread::id() || owner_ == me; });
+    changed_.wait_for(lock, kTimeout, [&] { return owner_ == std::thread::id() || owner_ == me; });
     owner_ = me;
   }
   void give() {
@@ -30,7 +30,7 @@ class Turn {
 
  private:
   // Long enough for any thread that was interrupted between the calls.
-  static constexpr auto kPatience = std::chrono::seconds(5);
+  static constexpr auto kTimeout = std::chrono::seconds(5);
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "work_completion.hpp"
 
+#include <arpa/inet.h>
+
 #include "immediate.hpp"
 #include "objects.hpp"
 
@@ -12,8 +14,14 @@ using verbs::WcStatus;
 
 constexpr std::uint32_t kTerminated = 0x10000;
 
+bool is_datagram(const verbs::WorkCompletion& wc) {
+  return wc.opcode == WcOpcode::kRecvDatagram || wc.opcode == WcOpcode::kRecvDatagramImmediate;
+}
+
 bool with_immediate(const verbs::WorkCompletion& wc) {
-  return wc.opcode == WcOpcode::kRecvImmediate && wc.status == WcStatus::kSuccess;
+  const bool came =
+      wc.opcode == WcOpcode::kRecvImmediate || wc.opcode == WcOpcode::kRecvSendImmediate;
+  return came && wc.status == WcStatus::kSuccess;
 }
 
 }  // namespace
@@ -42,6 +50,10 @@ ibv_wc_status wc_status(WcStatus status) {
       return IBV_WC_REM_ACCESS_ERR;
     case WcStatus::kRemoteOperation:
       return IBV_WC_REM_OP_ERR;
+    case WcStatus::kRnrRetryExceeded:
+      return IBV_WC_RNR_RETRY_EXC_ERR;
+    case WcStatus::kRetryExceeded:
+      return IBV_WC_RETRY_EXC_ERR;
     case WcStatus::kFatal:
       return IBV_WC_FATAL_ERR;
   }
@@ -62,6 +74,9 @@ ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
     case WcOpcode::kBindWindow:
       return IBV_WC_BIND_MW;
     case WcOpcode::kRecv:
+    case WcOpcode::kRecvSendImmediate:
+    case WcOpcode::kRecvDatagram:
+    case WcOpcode::kRecvDatagramImmediate:
       return IBV_WC_RECV;
     case WcOpcode::kFetchAdd:
       return IBV_WC_FETCH_ADD;
@@ -74,23 +89,37 @@ ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
 }
 
 std::uint32_t wc_byte_len(const verbs::WorkCompletion& wc) {
-  return with_immediate(wc) ? decode_immediate(wc.immediate).length : wc.byte_len;
+  const bool alone = with_immediate(wc) && wc.opcode == WcOpcode::kRecvImmediate;
+  return alone ? decode_immediate(wc.immediate).length : wc.byte_len;
+}
+
+std::uint8_t wc_sl(const verbs::WorkCompletion& wc) {
+  constexpr std::uint8_t kUdp = 8;
+  constexpr std::uint8_t kIpv6 = 1;
+  constexpr std::uint8_t kIpv4 = 2;
+  if (!is_datagram(wc)) return 0;
+  return kUdp | (wc.over_ipv4 ? kIpv4 : kIpv6);
 }
 
 unsigned wc_flags(const verbs::WorkCompletion& wc) {
+  if (is_datagram(wc)) {
+    return wc.opcode == WcOpcode::kRecvDatagramImmediate ? IBV_WC_GRH | IBV_WC_WITH_IMM
+                                                         : IBV_WC_GRH;
+  }
   if (with_immediate(wc)) return IBV_WC_WITH_IMM;
   return wc.invalidated ? IBV_WC_WITH_INV : 0;
 }
 
 std::uint32_t wc_data(const verbs::WorkCompletion& wc) {
+  if (is_datagram(wc)) return htonl(static_cast<std::uint32_t>(wc.immediate));
   return with_immediate(wc) ? decode_immediate(wc.immediate).imm_data : wc.invalidated_stag.value;
 }
 
 std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
   if (wc.status == WcStatus::kSuccess) return 0;
   std::uint32_t out = 0;
-  core.with_qp(wc.qp_num, [&out](const Qp& qp) {
-    const auto attributes = qp.core->query();
+  core.with_qp(wc.qp_num, [&out](Qp& qp) {
+    const auto attributes = qp.sender().query();
     const auto& terminate =
         attributes.terminate_sent ? attributes.terminate_sent : attributes.terminate_received;
     if (!terminate) return;
@@ -109,11 +138,11 @@ void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to) {
   to.byte_len = wc_byte_len(from);
   to.imm_data = wc_data(from);
   to.qp_num = from.qp_num;
-  to.src_qp = 0;
+  to.src_qp = from.source_qp;
   to.wc_flags = wc_flags(from);
   to.pkey_index = 0;
   to.slid = 0;
-  to.sl = 0;
+  to.sl = wc_sl(from);
   to.dlid_path_bits = 0;
 }
 

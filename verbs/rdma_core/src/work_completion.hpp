@@ -12,6 +12,8 @@ ibv_wc_status wc_status(verbs::WcStatus status);
 ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc);
 /// The octets of the Send, of the Write in front of immediate data, or read.
 std::uint32_t wc_byte_len(const verbs::WorkCompletion& wc);
+/// Of a datagram: which kind of header the GRH is, as adapters for RoCE v2 say it there.
+std::uint8_t wc_sl(const verbs::WorkCompletion& wc);
 unsigned wc_flags(const verbs::WorkCompletion& wc);
 /// imm_data or invalidated_rkey, whichever the flags announce.
 std::uint32_t wc_data(const verbs::WorkCompletion& wc);

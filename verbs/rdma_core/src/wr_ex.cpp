@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests built call by call, ibv_wr_start() to ibv_wr_complete(). They are put aside with the
 // queue pair and posted by the last call, all or none. In between no lock is held.
+#include <arpa/inet.h>
+
 #include <cstring>
 
+#include "ah.hpp"
+#include "datagrams.hpp"
 #include "errno_table.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
@@ -21,11 +25,17 @@ struct Qp::Staged {
     /// Of what can be checked only when the buffers are known.
     enum class Immediate : std::uint8_t { kNone, kSend, kWrite } immediate = Immediate::kNone;
     std::uint32_t imm_data = 0;
+    ibv_ah* ah = nullptr;  ///< UD, and the two below
+    std::uint32_t remote_qpn = 0;
+    std::uint32_t remote_qkey = 0;
+    ibv_mw* window = nullptr;  ///< kBindWindow
+    std::uint32_t rkey = 0;
   };
   std::vector<Request> requests;
   std::vector<verbs::Sge> sges;
   std::vector<std::byte> inline_data;
   std::vector<verbs::SendWr> ready;
+  std::vector<verbs::DatagramWr> datagrams;
   int error = 0;  ///< the first of a builder, for ibv_wr_complete()
 
   void clear() {
@@ -91,8 +101,11 @@ void wr_local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
 }
 
 void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
-  add(qp, WrOpcode::kBindWindow,
-      [&](Request& request) { return make_bind(request.wr, *mw, rkey, *info); });
+  add(qp, WrOpcode::kBindWindow, [&](Request& request) {
+    request.window = mw;
+    request.rkey = rkey;
+    return make_bind(request.wr, *mw, rkey, *info);
+  });
 }
 
 template <WrOpcode kOpcode>
@@ -132,18 +145,19 @@ void wr_atomic_fetch_add(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote
   });
 }
 
-void wr_atomic_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, const void*) {
-  build(qp, [](Qp::Staged&) {
-    return refused("ibv_wr_atomic_write", "RFC 7306 has no such operation");
-  });
-}
-
 void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) {
   build(qp, [](Qp::Staged&) { return refused("ibv_wr_send_tso", "there are no packets to cut"); });
 }
 
-void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah*, std::uint32_t, std::uint32_t) {
-  build(qp, [](Qp::Staged&) { return EINVAL; });
+void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
+  build(qp, [&](Qp::Staged& s) {
+    if (s.requests.empty() || Qp::of(qp).datagrams == nullptr) return EINVAL;
+    Request& request = s.requests.back();
+    request.ah = ah;
+    request.remote_qpn = qpn;
+    request.remote_qkey = qkey;
+    return 0;
+  });
 }
 
 void wr_set_xrc_srqn(ibv_qp_ex* qp, std::uint32_t) {
@@ -206,13 +220,19 @@ void wr_abort(ibv_qp_ex* qp) {
   Qp::of(qp).builder.give();
 }
 
-int finish(Qp::Staged& s, Request& request) {
+std::span<verbs::Sge> find_buffers(Qp::Staged& s, Request& request) {
   verbs::SendWr& wr = request.wr;
   const auto sges = std::span(s.sges).subspan(request.first_sge, request.sge_count);
   wr.sgl = sges;
   if (has(wr.flags, SendFlags::kInline) && !sges.empty() && sges[0].address == nullptr) {
     sges[0].address = s.inline_data.data() + request.inline_at;
   }
+  return sges;
+}
+
+int finish(Qp::Staged& s, Request& request) {
+  verbs::SendWr& wr = request.wr;
+  const auto sges = find_buffers(s, request);
   switch (wr.opcode) {
     case WrOpcode::kLocalInvalidate:
     case WrOpcode::kBindWindow:
@@ -232,16 +252,38 @@ int finish(Qp::Staged& s, Request& request) {
   return 0;
 }
 
+int commit_datagrams(Qp& qp, Qp::Staged& s) {
+  s.datagrams.clear();
+  for (Request& request : s.requests) {
+    const bool has_immediate = request.immediate == Request::Immediate::kSend;
+    if (request.wr.opcode != WrOpcode::kSend || request.ah == nullptr) return EINVAL;
+    find_buffers(s, request);
+    auto& out = s.datagrams.emplace_back();
+    out.wr_id = request.wr.wr_id;
+    out.flags = request.wr.flags;
+    out.sgl = request.wr.sgl;
+    if (has_immediate) out.immediate = ntohl(request.imm_data);
+    out.to = {
+        .path = Ah::of(request.ah).path, .qp = request.remote_qpn, .q_key = request.remote_qkey};
+  }
+  return post_all_datagrams(qp, s.datagrams);
+}
+
 int commit(Qp& qp) {
   Qp::Staged& s = *qp.staged;
   if (s.error != 0) return s.error;
   if (!qp.context.core.alive()) return EIO;
+  if (qp.datagrams != nullptr) return commit_datagrams(qp, s);
   s.ready.clear();
   for (Request& request : s.requests) {
     if (const int code = finish(s, request)) return code;
     s.ready.push_back(request.wr);
   }
-  return post_all(qp, s.ready);
+  if (const int code = post_all(qp, s.ready)) return code;
+  for (const Request& request : s.requests) {
+    if (request.window != nullptr) bind_posted(*request.window, request.rkey);
+  }
+  return 0;
 }
 
 int wr_complete(ibv_qp_ex* handle) {
@@ -268,7 +310,6 @@ void enable_builders(Qp& qp) {
   abi.wr_rdma_read = wr_tagged<WrOpcode::kRead>;
   abi.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
   abi.wr_atomic_fetch_add = wr_atomic_fetch_add;
-  abi.wr_atomic_write = wr_atomic_write;
   abi.wr_local_inv = wr_local_inv;
   abi.wr_bind_mw = wr_bind_mw;
   abi.wr_set_sge = wr_set_sge;

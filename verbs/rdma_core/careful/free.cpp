@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// free(), realloc() and reallocarray() of the program, in front of those of its allocator: a block
+// that holds a registered range is noted for the Checker, which says so later. The C++ library's
+// operator delete calls free() by the same name, and jumps there, so that it returns to the
+// program.
+//
+// Here nothing is allocated, printed or locked: whoever frees may hold any lock there is.
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "freed_memory.hpp"
+
+namespace iwarp::rdma_core::careful {
+namespace {
+
+constinit FreedMemory memory;
+
+/// The allocator's own functions. `free` is stored last.
+struct Allocator {
+  std::atomic<void (*)(void*)> free;
+  std::atomic<void* (*)(void*, std::size_t)> realloc;
+  std::atomic<std::size_t (*)(void*)> usable_size;  ///< null: it has none of its own
+};
+constinit Allocator behind{};
+
+/// This thread is in dlsym(), which may call us. In the memory that a thread has from its start.
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_looking = false;
+
+template <typename Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+template <typename One, typename Other>
+bool are_of_one_library(One* one, Other* other) {
+  Dl_info first{};
+  Dl_info second{};
+  return one != nullptr && other != nullptr &&
+         ::dladdr(reinterpret_cast<const void*>(one), &first) != 0 &&
+         ::dladdr(reinterpret_cast<const void*>(other), &second) != 0 &&
+         first.dli_fbase == second.dli_fbase;
+}
+
+/// Needed before any constructor of ours has run. False: nobody can be asked now.
+bool is_ready() {
+  if (behind.free.load(std::memory_order_acquire) != nullptr) return true;
+  if (is_looking) return false;
+  is_looking = true;
+  auto* const free_of = next<void(void*)>("free");
+  auto* const size_of = next<std::size_t(void*)>("malloc_usable_size");
+  behind.realloc.store(next<void*(void*, std::size_t)>("realloc"), std::memory_order_relaxed);
+  // Another allocator's would read what is not there.
+  if (are_of_one_library(free_of, size_of)) {
+    behind.usable_size.store(size_of, std::memory_order_relaxed);
+  }
+  behind.free.store(free_of, std::memory_order_release);
+  is_looking = false;
+  return true;
+}
+
+/// A range as it was read.
+struct Range {
+  std::uint32_t index;
+  std::uint32_t version;
+  std::uint32_t key;
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
+/// Ranges that one block holds; of more, the rest is not noted.
+class Held {
+ public:
+  void add(const Range& range) {
+    if (count_ < kMost) ranges_[count_++] = range;
+  }
+  std::span<const Range> all() const { return {ranges_, count_}; }
+
+ private:
+  static constexpr std::size_t kMost = 32;
+  Range ranges_[kMost];  // NOLINT(cppcoreguidelines-pro-type-member-init): not for every free()
+  std::size_t count_ = 0;
+};
+
+/// False: there is none, or it comes or goes just now.
+bool read(std::uint32_t index, Range& out) {
+  const WatchedRange& range = memory.ranges[index];
+  out.index = index;
+  out.version = range.version.load(std::memory_order_acquire);
+  out.begin = range.begin.load(std::memory_order_acquire);
+  out.end = range.end.load(std::memory_order_acquire);
+  out.key = range.key.load(std::memory_order_acquire);
+  return out.version % 2 == 0 && out.begin != out.end &&
+         range.version.load(std::memory_order_relaxed) == out.version;
+}
+
+// Only what is in the block as a whole: who registers whole pages has neighbours in them, which
+// may go.
+void find(void* block, Held& out) {
+  const auto used = memory.used.load(std::memory_order_acquire);
+  const auto size_of = behind.usable_size.load(std::memory_order_relaxed);
+  if (used == 0 || block == nullptr || size_of == nullptr) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(block);
+  const auto end = begin + size_of(block);
+  Range range;
+  for (std::uint32_t i = 0; i < used; ++i) {
+    if (read(i, range) && begin <= range.begin && range.end <= end) out.add(range);
+  }
+}
+
+void note(const Range& range, Freed how, const void* site) {
+  auto& told = memory.ranges[range.index].told_version;
+  if (told.exchange(range.version, std::memory_order_relaxed) == range.version) return;
+  for (FreedRecord& record : memory.records) {
+    auto empty = RecordState::kEmpty;
+    if (!record.state.compare_exchange_strong(empty, RecordState::kWriting,
+                                              std::memory_order_acquire)) {
+      continue;
+    }
+    record.how = how;
+    record.key = range.key;
+    record.site = site;
+    record.state.store(RecordState::kWritten, std::memory_order_release);
+    memory.written.fetch_add(1, std::memory_order_release);
+    return;
+  }
+  memory.is_lost.store(true, std::memory_order_relaxed);
+}
+
+void* resize(void* block, std::size_t size, const void* site) {
+  if (!is_ready()) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  // Before: behind the call the block may be another thread's, and registered again.
+  Held held;
+  find(block, held);
+  const auto before = reinterpret_cast<std::uintptr_t>(block);
+  void* const out = behind.realloc.load(std::memory_order_relaxed)(block, size);
+  const bool has_failed = out == nullptr && size != 0;
+  if (has_failed) return out;
+  const auto now = reinterpret_cast<std::uintptr_t>(out);
+  for (const Range& range : held.all()) {
+    if (now != before) {
+      note(range, out == nullptr ? Freed::kWhole : Freed::kMoved, site);
+    } else if (range.end > now + size) {
+      note(range, Freed::kShrunk, site);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core::careful
+
+using namespace iwarp::rdma_core::careful;  // NOLINT(google-build-using-namespace): the C half
+
+extern "C" {
+
+FreedMemory* iwarp_careful_freed_memory(std::size_t size) {
+  return size == sizeof memory ? &memory : nullptr;
+}
+
+void free(void* block) noexcept {
+  if (!is_ready()) return;  // what dlsym() frees at its first call is lost
+  Held held;
+  find(block, held);
+  for (const Range& range : held.all()) note(range, Freed::kWhole, __builtin_return_address(0));
+  behind.free.load(std::memory_order_relaxed)(block);
+}
+
+void* realloc(void* block, std::size_t size) noexcept {
+  return resize(block, size, __builtin_return_address(0));
+}
+
+void* reallocarray(void* block, std::size_t count, std::size_t size) noexcept {
+  std::size_t octets = 0;
+  if (__builtin_mul_overflow(count, size, &octets)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return resize(block, octets, __builtin_return_address(0));
+}
+
+}  // extern "C"

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ends of a process at which no destructor runs: _exit(2), as shells end, and exec.
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "folder.hpp"
+#include "next.hpp"
+
+using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
+
+extern "C" {
+
+void _exit(int status) {
+  static Next<void(int)> next("_exit");
+  give_back(End::kProcess);
+  next(status);
+  __builtin_unreachable();
+}
+void _Exit(int status) noexcept { _exit(status); }
+
+int execve(const char* path, char* const* words, char* const* variables) noexcept {
+  static Next<int(const char*, char* const*, char* const*)> next("execve");
+  give_back(End::kProgram);
+  return next(path, words, variables);
+}
+int execv(const char* path, char* const* words) noexcept {
+  static Next<int(const char*, char* const*)> next("execv");
+  give_back(End::kProgram);
+  return next(path, words);
+}
+int execvp(const char* file, char* const* words) noexcept {
+  static Next<int(const char*, char* const*)> next("execvp");
+  give_back(End::kProgram);
+  return next(file, words);
+}
+int execvpe(const char* file, char* const* words, char* const* variables) noexcept {
+  static Next<int(const char*, char* const*, char* const*)> next("execvpe");
+  give_back(End::kProgram);
+  return next(file, words, variables);
+}
+
+}  // extern "C"

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "folder.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <vector>
+
+#include "inside.hpp"
+#include "settings.hpp"
+#include "tree.hpp"
+
+namespace iwarp::rdma_core::presence {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "/iwarp-";
+constexpr std::size_t kStateSize = 16;
+// Out of the way of programs that count on the lowest descriptors.
+constexpr int kLowestDescriptor = 200;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+/// Where the folder may be, by their true names.
+const std::vector<std::string>& bases() {
+  static const auto& kBases = *new std::vector<std::string>([] {
+    const Inside guard;
+    std::vector<std::string> out;
+    const char* const chosen = ::secure_getenv("TMPDIR");
+    for (const char* base : {chosen, "/dev/shm", "/tmp"}) {
+      std::array<char, PATH_MAX> real{};
+      if (base != nullptr && ::realpath(base, real.data()) != nullptr)
+        out.emplace_back(real.data());
+    }
+    return out;
+  }());
+  return kBases;
+}
+
+/// Of a path in a base: UID-STATE, and maybe what make() and remove_if_free() put behind it.
+/// Whatever else begins with iwarp- is not ours.
+bool is_folder_name(std::string_view name) {
+  const auto dash = std::min(name.find_first_not_of("0123456789"), name.size());
+  if (dash == 0 || !name.substr(dash).starts_with('-')) return false;
+  const auto state = name.substr(dash + 1);
+  return state.size() >= kStateSize &&
+         state.substr(0, kStateSize).find_first_not_of("0123456789abcdef") == state.npos &&
+         (state.size() == kStateSize || state[kStateSize] == '.');
+}
+
+/// FNV-1a.
+std::string digest(const std::vector<Entry>& all) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+    hash = (hash ^ 0xFF) * 0x100000001B3;
+  };
+  for (const Entry& entry : all) {
+    add(entry.path);
+    add(entry.text);
+  }
+  std::array<char, kStateSize + 1> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return text.data();
+}
+
+bool is_same(int fd, const std::string& path) {
+  struct stat a{};
+  struct stat b{};
+  return ::fstat(fd, &a) == 0 && ::lstat(path.c_str(), &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+/// Nobody else can have put anything there.
+bool is_own(int fd) {
+  struct stat about{};
+  return ::fstat(fd, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
+         (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// A descriptor of the folder with a shared lock on it; -1: there is none that is ours.
+int hold(const std::string& path) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd.get() < 0 || !is_own(fd.get()) || ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return -1;
+  return is_same(fd.get(), path) ? fd.release() : -1;
+}
+
+void remove_tree(const std::string& path) {
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(path, ignored)) {
+    if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) {
+      ::chmod(entry.path().c_str(), S_IRWXU);
+    }
+  }
+  fs::remove_all(path, ignored);
+}
+
+/// Unless somebody holds it. Under another name first, so that nobody takes half of it for it.
+void remove_if_free(const std::string& path, int fd) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_same(fd, path)) return;
+  const std::string gone = path + ".gone" + std::to_string(::getpid());
+  if (::rename(path.c_str(), gone.c_str()) == 0) remove_tree(gone);
+}
+
+void sweep(const std::string& base, const std::string& but) {
+  std::error_code error;
+  const std::string prefix = base + std::string(kPrefix);
+  for (const auto& entry : fs::directory_iterator(base, error)) {
+    const std::string path = entry.path();
+    if (!path.starts_with(prefix) || path == but) continue;
+    if (!is_folder_name(std::string_view(path).substr(prefix.size()))) continue;
+    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd.get() >= 0 && is_own(fd.get())) remove_if_free(path, fd.get());
+  }
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+  if (fd.get() >= 0 && ::write(fd.get(), text.data(), text.size()) < 0) return;
+}
+
+/// A device of number 0:0 takes no rights (Linux 5.8); where it does, a file has to do. Neither is
+/// ever opened.
+void make_device(const std::string& path) {
+  if (::mknod(path.c_str(), S_IFCHR | 0666, makedev(0, 0)) != 0) write_text(path, "");
+  ::chmod(path.c_str(), 0666);
+}
+
+void fill(const std::string& root, const std::vector<Entry>& all) {
+  std::error_code ignored;
+  for (const Entry& entry : all) {
+    const std::string path = root + entry.path;
+    fs::create_directories(fs::path(path).parent_path(), ignored);
+    switch (entry.kind) {
+      case Kind::kFolder:
+        fs::create_directory(path, ignored);
+        break;
+      case Kind::kText:
+        write_text(path, entry.text);
+        break;
+      case Kind::kLink:
+        fs::create_symlink(entry.text, path, ignored);
+        break;
+      case Kind::kDevice:
+        make_device(path);
+        break;
+    }
+  }
+  for (const Entry& entry : all) {
+    if (entry.kind == Kind::kFolder) ::chmod((root + entry.path).c_str(), 0555);
+  }
+}
+
+/// Under a name of its own first, so that whoever finds it finds it whole. -1: it cannot be made.
+int make(const std::string& path, const std::vector<Entry>& all) {
+  std::string fresh = path + ".XXXXXX";
+  if (::mkdtemp(fresh.data()) == nullptr) return -1;
+  ::chmod(fresh.c_str(), 0755);
+  Descriptor fd(::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0 || ::flock(fd.get(), LOCK_SH) != 0) return -1;
+  fill(fresh, all);
+  if (::rename(fresh.c_str(), path.c_str()) == 0) return fd.release();
+  remove_tree(fresh);  // Somebody was quicker.
+  return -1;
+}
+
+struct Held {
+  std::string path;
+  int fd = -1;
+};
+
+Held acquire() {
+  constexpr int kAttempts = 16;  // others may remove what is found, or make what is missing
+  const auto settings =
+      read_settings([](const char* name) { return std::getenv(name); }, [](const auto&) {});
+  if (!settings.presence) return {};
+  const auto all = entries(look_at_port(settings.persona));
+  const std::string state = digest(all);
+  for (const std::string& base : bases()) {
+    const std::string path =
+        base + std::string(kPrefix) + std::to_string(::geteuid()) + "-" + state;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      int fd = hold(path);
+      if (fd < 0) {
+        if (::access(base.c_str(), W_OK) != 0) break;
+        sweep(base, path);
+        fd = make(path, all);
+      }
+      if (fd < 0) continue;
+      const int high = ::fcntl(fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
+      if (high >= 0) ::close(fd);
+      return {path, high >= 0 ? high : fd};
+    }
+  }
+  return {};
+}
+
+std::mutex making;
+std::atomic<const Held*> held{nullptr};
+
+bool started_inside() {
+  static const bool kInside = [] {
+    const Inside guard;
+    std::array<char, PATH_MAX> cwd{};
+    return ::getcwd(cwd.data(), cwd.size()) != nullptr && outside_name(cwd.data());
+  }();
+  return kInside;
+}
+
+/// Whoever comes after exec would find itself nowhere.
+bool works_inside() {
+  std::array<char, PATH_MAX> cwd{};
+  return ::getcwd(cwd.data(), cwd.size()) != nullptr && outside_name(cwd.data());
+}
+
+[[gnu::destructor]] void at_exit() { give_back(End::kProcess); }
+
+}  // namespace
+
+const std::string& folder() {
+  const Inside guard;
+  const auto is_good = [](const Held* it) {
+    return it != nullptr && (it->fd < 0 || is_same(it->fd, it->path));
+  };
+  const Held* mine = held.load(std::memory_order_acquire);
+  if (is_good(mine)) return mine->path;
+  const std::lock_guard lock(making);
+  mine = held.load();
+  if (!is_good(mine)) {
+    mine = new Held(acquire());
+    held.store(mine, std::memory_order_release);
+  }
+  return mine->path;
+}
+
+// A child of a fork shares the lock, which is free when the last of them has closed it. One by
+// vfork shares memory with its parent, so that is left as it is.
+void give_back(End end) {
+  const Held* const mine = held.load();
+  if (mine == nullptr || mine->fd < 0) return;
+  const Inside guard;
+  // The program may have closed it, and have another under its number.
+  if (!is_same(mine->fd, mine->path)) return;
+  if (end == End::kProgram && works_inside()) return;
+  const Descriptor fd(::open(mine->path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  ::close(mine->fd);
+  if (fd.get() >= 0) remove_if_free(mine->path, fd.get());
+}
+
+bool folder_matters() {
+  return held.load(std::memory_order_relaxed) != nullptr || (started_inside() && !folder().empty());
+}
+
+std::optional<std::string> outside_name(std::string_view real) {
+  for (const std::string& base : bases()) {
+    const std::string prefix = base + std::string(kPrefix);
+    if (!real.starts_with(prefix)) continue;
+    const auto rest = real.find('/', prefix.size());
+    if (!is_folder_name(real.substr(prefix.size(), rest - prefix.size()))) continue;
+    if (rest == std::string_view::npos) return "/";
+    const std::string_view name = real.substr(rest);
+    if (name == "/sys" || name == "/dev" || name.starts_with("/sys/") ||
+        name.starts_with("/dev/")) {
+      return std::string(name);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace iwarp::rdma_core::presence

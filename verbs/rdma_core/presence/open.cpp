@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// open(2), fopen(3) and their like. What is made up is there to be read; its devices can be opened,
+// and take no command: what is opened is /dev/null, a character device that everybody may.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "inside.hpp"
+#include "next.hpp"
+#include "resolve.hpp"
+
+namespace iwarp::rdma_core::presence {
+namespace {
+
+constexpr const char* kDevice = "/dev/null";
+
+/// What to open, and how; `error`: nothing, because of it.
+struct Opening {
+  Place place;
+  const char* path;
+  int directory;
+  int flags;
+  int error = 0;
+};
+
+bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0; }
+
+/// Nobody may make or change a file of sysfs that is for reading.
+int refusal(const struct stat* about, int flags) {
+  if (about == nullptr) return (flags & O_CREAT) != 0 ? EACCES : 0;  // else the kernel's ENOENT
+  if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return EEXIST;
+  if (S_ISDIR(about->st_mode)) return (flags & O_CREAT) != 0 ? EISDIR : 0;
+  return S_ISREG(about->st_mode) && writes(flags) ? EACCES : 0;
+}
+
+bool is_device(const Place& place) { return place.name.starts_with("/dev/"); }
+
+Opening opening(int directory, const char* path, int flags) {
+  Opening out{.place = resolve(directory, path, (flags & O_NOFOLLOW) == 0),
+              .path = path,
+              .directory = directory,
+              .flags = flags};
+  if (out.place.path.empty()) return out;
+  out.path = out.place.path.c_str();
+  out.directory = AT_FDCWD;
+  if (!out.place.made_up) return out;
+  struct stat about{};
+  bool is_there = false;
+  {
+    const Inside guard;
+    is_there = ::stat(out.path, &about) == 0;
+  }
+  if ((flags & O_TMPFILE) == O_TMPFILE) {
+    out.error = EACCES;
+    return out;
+  }
+  const bool is_node = is_there && is_device(out.place) && !S_ISDIR(about.st_mode);
+  if (is_node) about.st_mode = S_IFCHR | 0666;  // a file stands for it where none can be made
+  out.error = refusal(is_there ? &about : nullptr, flags);
+  out.flags &= ~(O_CREAT | O_EXCL);
+  // Its own node, if it is only to be looked at.
+  const bool used = (flags & (O_PATH | O_DIRECTORY)) == 0;
+  if (is_node && used) out.path = kDevice;
+  return out;
+}
+
+int failed(int error) {
+  errno = error;
+  return -1;
+}
+
+Next<int(int, const char*, int, ...)> next_openat("openat");
+
+int open_at(int directory, const char* path, int flags, mode_t mode) {
+  const Opening how = opening(directory, path, flags);
+  if (how.error != 0) return failed(how.error);
+  return next_openat(how.directory, how.path, how.flags, mode);
+}
+
+int flags_of(const char* mode) {
+  const bool both = std::strchr(mode, '+') != nullptr;
+  switch (*mode) {
+    case 'w':
+      return (both ? O_RDWR : O_WRONLY) | O_CREAT | O_TRUNC;
+    case 'a':
+      return (both ? O_RDWR : O_WRONLY) | O_CREAT | O_APPEND;
+    default:
+      return both ? O_RDWR : O_RDONLY;
+  }
+}
+
+template <typename System>
+FILE* open_stream(const char* path, const char* mode, System system) {
+  const Opening how = opening(AT_FDCWD, path, flags_of(mode));
+  if (how.error == 0) return system(how.path);
+  errno = how.error;
+  return nullptr;
+}
+
+mode_t mode_in(va_list& list, int flags) {
+  const bool has_one = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  return has_one ? va_arg(list, mode_t) : 0;
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core::presence
+
+using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
+
+#define IWARP_OPEN(name)                         \
+  int name(const char* path, int flags, ...) {   \
+    va_list list;                                \
+    va_start(list, flags);                       \
+    const mode_t mode = mode_in(list, flags);    \
+    va_end(list);                                \
+    return open_at(AT_FDCWD, path, flags, mode); \
+  }
+#define IWARP_OPENAT(name)                                    \
+  int name(int directory, const char* path, int flags, ...) { \
+    va_list list;                                             \
+    va_start(list, flags);                                    \
+    const mode_t mode = mode_in(list, flags);                 \
+    va_end(list);                                             \
+    return open_at(directory, path, flags, mode);             \
+  }
+
+extern "C" {
+
+IWARP_OPEN(open)
+IWARP_OPEN(open64)
+IWARP_OPENAT(openat)
+IWARP_OPENAT(openat64)
+
+// What a program calls that was compiled with _FORTIFY_SOURCE and cannot create a file.
+int __open_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
+int __open64_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
+int __openat_2(int directory, const char* path, int flags) {
+  return open_at(directory, path, flags, 0);
+}
+int __openat64_2(int directory, const char* path, int flags) {
+  return open_at(directory, path, flags, 0);
+}
+
+int creat(const char* path, mode_t mode) {
+  return open_at(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+}
+int creat64(const char* path, mode_t mode) {
+  return open_at(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+}
+
+FILE* fopen(const char* path, const char* mode) {
+  static Next<FILE*(const char*, const char*)> next("fopen");
+  return open_stream(path, mode, [mode](const char* to) { return next(to, mode); });
+}
+FILE* fopen64(const char* path, const char* mode) {
+  static Next<FILE*(const char*, const char*)> next("fopen64");
+  return open_stream(path, mode, [mode](const char* to) { return next(to, mode); });
+}
+FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  static Next<FILE*(const char*, const char*, FILE*)> next("freopen");
+  return open_stream(path, mode, [=](const char* to) { return next(to, mode, stream); });
+}
+FILE* freopen64(const char* path, const char* mode, FILE* stream) {
+  static Next<FILE*(const char*, const char*, FILE*)> next("freopen64");
+  return open_stream(path, mode, [=](const char* to) { return next(to, mode, stream); });
+}
+
+}  // extern "C"

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "resolve.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "folder.hpp"
+#include "inside.hpp"
+#include "tree.hpp"
+
+namespace iwarp::rdma_core::presence {
+namespace {
+
+constexpr int kMaxLinks = 40;  // the kernel's
+
+bool names_one_of_ours(const char* path) {
+  constexpr std::array kNames{"infiniband", "rdma_cm", "iwarp"};
+  return std::ranges::any_of(kNames, [&](const char* name) { return std::strstr(path, name); });
+}
+
+std::optional<std::string> link_text(const std::string& path) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
+  if (size < 0) return std::nullopt;
+  return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+/// The folder that relative paths start from, by its true name; nullopt: it is not to be known.
+std::optional<std::string> start_of(int directory) {
+  if (directory != AT_FDCWD) return link_text("/proc/self/fd/" + std::to_string(directory));
+  std::array<char, PATH_MAX> cwd{};
+  if (::getcwd(cwd.data(), cwd.size()) == nullptr) return std::nullopt;
+  return cwd.data();
+}
+
+/// Components that are still to go, the next one last.
+void push(std::vector<std::string>& to, std::string_view path) {
+  const auto before = static_cast<std::ptrdiff_t>(to.size());
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    if (end > at) to.emplace_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  std::reverse(to.begin() + before, to.end());
+}
+
+std::string real_name(const std::string& name) { return is_region(name) ? folder() + name : name; }
+
+class Walk {
+ public:
+  Walk(std::string_view path, bool follow) : follow_(follow || path.ends_with('/')) {
+    push(todo_, path);
+  }
+
+  /// True: it came through a made-up folder.
+  bool go() {
+    while (!todo_.empty()) {
+      const std::string part = std::move(todo_.back());
+      todo_.pop_back();
+      if (part == "..") {
+        at_.resize(at_.empty() ? 0 : at_.rfind('/'));
+      } else if (part != "." && !step(at_ + "/" + part)) {
+        break;
+      }
+    }
+    return ours_;
+  }
+
+  std::string name() const { return at_.empty() ? "/" : at_; }
+  /// What was not walked since something in front of it is missing, or is no folder.
+  std::string rest() const {
+    std::string out;
+    for (auto part = todo_.rbegin(); part != todo_.rend(); ++part) out += "/" + *part;
+    return out;
+  }
+
+ private:
+  bool step(const std::string& next) {
+    ours_ = ours_ || is_region(next);
+    const bool last = todo_.empty();
+    if (last && !follow_) {
+      at_ = next;
+      return true;
+    }
+    const std::string real = real_name(next);
+    if (const auto target = link_text(real)) {
+      if (++links_ > kMaxLinks) return fail(next);
+      if (target->starts_with('/')) at_.clear();
+      push(todo_, *target);
+      return true;
+    }
+    const bool is_there = errno == EINVAL || (errno == ENOENT && leads_to_region(next));
+    if (!is_there && !last) return fail(next);
+    at_ = next;
+    return true;
+  }
+
+  /// The kernel will find the same and say what it is.
+  bool fail(const std::string& next) {
+    at_ = next;
+    return false;
+  }
+
+  std::vector<std::string> todo_;
+  std::string at_;  ///< where the walk is, by the program's names; empty: the root
+  const bool follow_;
+  int links_ = 0;
+  bool ours_ = false;
+};
+
+}  // namespace
+
+Place resolve(int directory, const char* path, bool follow) {
+  if (path == nullptr || *path == '\0' || Inside::now()) return {};
+  const bool absolute = *path == '/';
+  const bool named = names_one_of_ours(path);
+  if (!named && (absolute || !folder_matters())) return {};
+  const Inside guard;
+  std::string full = path;
+  bool within = false;
+  if (!absolute) {
+    const auto start = start_of(directory);
+    if (!start) return {};
+    const auto outside = outside_name(*start);
+    within = outside.has_value();
+    if (!within && !named) return {};
+    full = outside.value_or(*start) + "/" + path;
+  }
+  Walk walk(full, follow);
+  if (!walk.go() && !within) return {};
+  const std::string name = walk.name();
+  if (is_region(name) && folder().empty()) return {};
+  Place out;
+  out.name = name;
+  out.made_up = is_region(name);
+  out.path = real_name(name) + walk.rest();
+  if (full.ends_with('/') && out.path.size() > 1) out.path += '/';
+  return out;
+}
+
+Place resolve_opened(int descriptor) {
+  if (descriptor < 0 || Inside::now() || !folder_matters()) return {};
+  const Inside guard;
+  const auto start = start_of(descriptor);
+  if (!start) return {};
+  Place out;
+  out.name = outside_name(*start).value_or("");
+  out.made_up = is_region(out.name);
+  return out;
+}
+
+std::string told(const char* real) {
+  const Inside guard;
+  return outside_name(real).value_or(real);
+}
+
+}  // namespace iwarp::rdma_core::presence

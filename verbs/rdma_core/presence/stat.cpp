@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// stat(2), access(2) and their like: the owner, the size and the numbers that sysfs and devtmpfs
+// would show. Device and inode stay, by which programs compare what they see with what they opened.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "next.hpp"
+#include "resolve.hpp"
+#include "tree.hpp"
+
+namespace iwarp::rdma_core::presence {
+namespace {
+
+constexpr unsigned kPage = 4096;
+
+bool is_in_sysfs(const Place& place) { return place.name.starts_with("/sys/"); }
+
+template <typename Stat>
+void disguise(const Place& place, Stat& about) {
+  about.st_uid = about.st_gid = 0;
+  about.st_blocks = 0;
+  if (is_in_sysfs(place)) {
+    about.st_size = S_ISREG(about.st_mode) ? kPage : 0;
+    if (S_ISDIR(about.st_mode)) about.st_mode |= S_IWUSR;
+  } else if (!S_ISDIR(about.st_mode)) {
+    const auto number = device_number(place.name);
+    about.st_mode = S_IFCHR | 0666;
+    about.st_rdev = makedev(number.major, number.minor);
+    about.st_size = 0;
+  }
+}
+
+void disguise(const Place& place, struct statx& about) {
+  about.stx_uid = about.stx_gid = 0;
+  about.stx_blocks = 0;
+  const mode_t mode = about.stx_mode;
+  if (is_in_sysfs(place)) {
+    about.stx_size = S_ISREG(mode) ? kPage : 0;
+    if (S_ISDIR(mode)) about.stx_mode |= S_IWUSR;
+  } else if (!S_ISDIR(mode)) {
+    const auto number = device_number(place.name);
+    about.stx_mode = S_IFCHR | 0666;
+    about.stx_rdev_major = number.major;
+    about.stx_rdev_minor = number.minor;
+    about.stx_size = 0;
+  }
+}
+
+template <typename Stat, typename System>
+int look(int descriptor, Stat* about, System system) {
+  const int code = system(descriptor);
+  if (code != 0) return code;
+  const Place place = resolve_opened(descriptor);
+  if (place.made_up) disguise(place, *about);
+  return code;
+}
+
+/// What is followed out of the made-up folders resolves to a place that is not made up.
+template <typename Stat, typename System>
+int look(int directory, const char* path, int flags, Stat* about, System system) {
+  if (path != nullptr && *path == '\0' && (flags & AT_EMPTY_PATH) != 0) {
+    return look(directory, about, [&](int of) { return system(of, path); });
+  }
+  const Place place = resolve(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0);
+  if (place.path.empty()) return system(directory, path);
+  const int code = system(AT_FDCWD, place.path.c_str());
+  if (code == 0 && place.made_up) disguise(place, *about);
+  return code;
+}
+
+Next<int(int, const char*, struct stat*, int)> next_fstatat("fstatat");
+Next<int(int, const char*, struct stat64*, int)> next_fstatat64("fstatat64");
+
+int stat_at(int directory, const char* path, struct stat* about, int flags) {
+  return look(directory, path, flags, about,
+              [=](int at, const char* to) { return next_fstatat(at, to, about, flags); });
+}
+
+int stat_at(int directory, const char* path, struct stat64* about, int flags) {
+  return look(directory, path, flags, about,
+              [=](int at, const char* to) { return next_fstatat64(at, to, about, flags); });
+}
+
+template <typename System>
+auto redirect(int directory, const char* path, bool follow, System system) {
+  const Place place = resolve(directory, path, follow);
+  return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
+}
+
+// Of struct stat as the kernel and programs share it, on all 64-bit machines.
+constexpr int kOldest = 0;
+constexpr int kNewest = 1;
+
+Next<int(int, struct stat*)> next_fstat("fstat");
+Next<int(int, struct stat64*)> next_fstat64("fstat64");
+
+int stat_of(int descriptor, struct stat* about) {
+  return look(descriptor, about, [=](int of) { return next_fstat(of, about); });
+}
+
+int stat_of(int descriptor, struct stat64* about) {
+  return look(descriptor, about, [=](int of) { return next_fstat64(of, about); });
+}
+
+/// What programs linked to glibc 2.32 and older call.
+template <typename Stat>
+int versioned(int version, int directory, const char* path, Stat* about, int flags) {
+  if (version == kOldest || version == kNewest) return stat_at(directory, path, about, flags);
+  errno = EINVAL;
+  return -1;
+}
+
+template <typename Stat>
+int versioned(int version, int descriptor, Stat* about) {
+  if (version == kOldest || version == kNewest) return stat_of(descriptor, about);
+  errno = EINVAL;
+  return -1;
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core::presence
+
+using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
+
+extern "C" {
+
+int stat(const char* path, struct stat* about) noexcept {
+  return stat_at(AT_FDCWD, path, about, 0);
+}
+int stat64(const char* path, struct stat64* about) noexcept {
+  return stat_at(AT_FDCWD, path, about, 0);
+}
+int lstat(const char* path, struct stat* about) noexcept {
+  return stat_at(AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
+}
+int lstat64(const char* path, struct stat64* about) noexcept {
+  return stat_at(AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
+}
+int fstat(int descriptor, struct stat* about) noexcept { return stat_of(descriptor, about); }
+int fstat64(int descriptor, struct stat64* about) noexcept { return stat_of(descriptor, about); }
+int fstatat(int directory, const char* path, struct stat* about, int flags) noexcept {
+  return stat_at(directory, path, about, flags);
+}
+int fstatat64(int directory, const char* path, struct stat64* about, int flags) noexcept {
+  return stat_at(directory, path, about, flags);
+}
+
+// The C library's names for programs that were built before its 2.33.
+int __xstat(int version, const char* path, struct stat* about) {
+  return versioned(version, AT_FDCWD, path, about, 0);
+}
+int __xstat64(int version, const char* path, struct stat64* about) {
+  return versioned(version, AT_FDCWD, path, about, 0);
+}
+int __lxstat(int version, const char* path, struct stat* about) {
+  return versioned(version, AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
+}
+int __lxstat64(int version, const char* path, struct stat64* about) {
+  return versioned(version, AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
+}
+int __fxstat(int version, int descriptor, struct stat* about) {
+  return versioned(version, descriptor, about);
+}
+int __fxstat64(int version, int descriptor, struct stat64* about) {
+  return versioned(version, descriptor, about);
+}
+int __fxstatat(int version, int directory, const char* path, struct stat* about, int flags) {
+  return versioned(version, directory, path, about, flags);
+}
+int __fxstatat64(int version, int directory, const char* path, struct stat64* about, int flags) {
+  return versioned(version, directory, path, about, flags);
+}
+int statx(int directory, const char* path, int flags, unsigned mask, struct statx* about) noexcept {
+  static Next<int(int, const char*, int, unsigned, struct statx*)> next("statx");
+  return look(directory, path, flags, about,
+              [=](int at, const char* to) { return next(at, to, flags, mask, about); });
+}
+
+int access(const char* path, int mode) noexcept {
+  static Next<int(const char*, int)> next("access");
+  return redirect(AT_FDCWD, path, true, [=](int, const char* to) { return next(to, mode); });
+}
+int euidaccess(const char* path, int mode) noexcept {
+  static Next<int(const char*, int)> next("euidaccess");
+  return redirect(AT_FDCWD, path, true, [=](int, const char* to) { return next(to, mode); });
+}
+int eaccess(const char* path, int mode) noexcept {
+  static Next<int(const char*, int)> next("eaccess");
+  return redirect(AT_FDCWD, path, true, [=](int, const char* to) { return next(to, mode); });
+}
+int faccessat(int directory, const char* path, int mode, int flags) noexcept {
+  static Next<int(int, const char*, int, int)> next("faccessat");
+  return redirect(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0,
+                  [=](int at, const char* to) { return next(at, to, mode, flags); });
+}
+
+// ls(1) asks for these with each file.
+ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
+  static Next<ssize_t(const char*, const char*, void*, size_t)> next("getxattr");
+  return redirect(AT_FDCWD, path, true,
+                  [=](int, const char* to) { return next(to, name, value, size); });
+}
+ssize_t lgetxattr(const char* path, const char* name, void* value, size_t size) noexcept {
+  static Next<ssize_t(const char*, const char*, void*, size_t)> next("lgetxattr");
+  return redirect(AT_FDCWD, path, false,
+                  [=](int, const char* to) { return next(to, name, value, size); });
+}
+ssize_t listxattr(const char* path, char* list, size_t size) noexcept {
+  static Next<ssize_t(const char*, char*, size_t)> next("listxattr");
+  return redirect(AT_FDCWD, path, true, [=](int, const char* to) { return next(to, list, size); });
+}
+ssize_t llistxattr(const char* path, char* list, size_t size) noexcept {
+  static Next<ssize_t(const char*, char*, size_t)> next("llistxattr");
+  return redirect(AT_FDCWD, path, false, [=](int, const char* to) { return next(to, list, size); });
+}
+
+}  // extern "C"

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the wr_id of an Endpoint's work requests says.
+#pragma once
+
+#include <arpa/inet.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace iwarp::rdma_core::rsockets {
+
+// The upper half: whose request it is; the lower: a receive's slot, or octets of the send ring.
+inline constexpr std::uint64_t kReceive = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t kControlRequest = std::uint64_t{2} << 32;
+inline constexpr std::uint64_t kRingRequest = std::uint64_t{3} << 32;
+inline constexpr std::uint64_t kWhose = ~std::uint64_t{UINT32_MAX};
+
+constexpr std::uint64_t request_of_ring(std::uint32_t length) { return kRingRequest | length; }
+constexpr std::uint64_t without_octets(std::uint64_t wr_id) { return wr_id & kWhose; }
+constexpr std::uint32_t octets_of(std::uint64_t wr_id) { return static_cast<std::uint32_t>(wr_id); }
+
+inline std::uint32_t big_endian(std::uint32_t word) { return htonl(word); }
+inline std::uint64_t address_of(const std::byte* at) { return reinterpret_cast<std::uint64_t>(at); }
+
+}  // namespace iwarp::rdma_core::rsockets

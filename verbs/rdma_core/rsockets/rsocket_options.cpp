@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// RSocket: options, addresses and flags. ENOTSUP for what there is no such thing of, as rsockets
+// says it.
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <rdma/rsocket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "cm_address.hpp"
+#include "rsocket.hpp"
+#include "service.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+namespace {
+
+/// An option that is a number, which is kept and has no other effect.
+struct Kept {
+  int level;
+  int name;
+  int Options::* number;
+};
+
+constexpr std::array kKept{
+    Kept{SOL_SOCKET, SO_KEEPALIVE, &Options::keep_alive},
+    Kept{SOL_SOCKET, SO_OOBINLINE, &Options::out_of_band_inline},
+    Kept{SOL_SOCKET, SO_REUSEADDR, &Options::reuse_address},
+    Kept{IPPROTO_TCP, TCP_NODELAY, &Options::no_delay},
+    Kept{IPPROTO_TCP, TCP_KEEPIDLE, &Options::keep_alive_seconds},
+    Kept{IPPROTO_IP, IP_TOS, &Options::type_of_service},
+    Kept{IPPROTO_IPV6, IPV6_V6ONLY, &Options::v6_only},
+};
+
+/// Options that are about TCP's own work, or that of devices: taken, and without effect.
+constexpr std::array<std::pair<int, int>, 4> kIgnored{{{IPPROTO_TCP, TCP_KEEPCNT},
+                                                       {IPPROTO_TCP, TCP_KEEPINTVL},
+                                                       {IPPROTO_TCP, TCP_MAXSEG},
+                                                       {IPPROTO_TCP, TCP_CONGESTION}}};
+
+const Kept* kept(int level, int name) {
+  const auto it = std::ranges::find_if(
+      kKept, [=](const Kept& option) { return option.level == level && option.name == name; });
+  return it != kKept.end() ? &*it : nullptr;
+}
+
+template <typename T>
+bool read_value(T& to, const void* value, socklen_t length) {
+  if (value == nullptr || length < sizeof to) return false;
+  std::memcpy(&to, value, sizeof to);
+  return true;
+}
+
+template <typename T>
+int write_value(const T& from, void* value, socklen_t* length) {
+  *length = std::min<socklen_t>(*length, sizeof from);
+  std::memcpy(value, &from, *length);
+  return 0;
+}
+
+template <typename T>
+T limited(int value) {
+  return static_cast<T>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max()));
+}
+
+int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length) {
+  timeval time{};
+  if (!read_value(time, value, length)) return EINVAL;
+  if (time.tv_usec < 0 || time.tv_usec >= 1'000'000) return EDOM;
+  limit = std::chrono::seconds(std::max<time_t>(time.tv_sec, 0)) +
+          std::chrono::microseconds(time.tv_usec);
+  return 0;
+}
+
+timeval timeval_of(std::chrono::microseconds limit) {
+  return {.tv_sec = limit.count() / 1'000'000, .tv_usec = limit.count() % 1'000'000};
+}
+
+// Twice as much is used, as in the kernel: one half is filled while the other is read.
+int set_buffer(std::uint32_t& ring, int value) {
+  constexpr int kMost = 1 << 28;
+  ring = static_cast<std::uint32_t>(std::clamp(value, 2048, kMost)) * 2;
+  return 0;
+}
+
+int set_of_rdma(Sizes& sizes, int name, int value) {
+  switch (name) {
+    case RDMA_SQSIZE:
+      sizes.send_requests = limited<std::uint16_t>(value);
+      return 0;
+    case RDMA_RQSIZE:
+      sizes.receives = limited<std::uint16_t>(value);
+      return 0;
+    case RDMA_INLINE:
+      sizes.inline_octets = limited<std::uint16_t>(value);
+      return 0;
+    case RDMA_IOMAPSIZE:
+      sizes.mappings = rounded_mappings(limited<std::uint32_t>(value));
+      return 0;
+    default:
+      return ENOTSUP;
+  }
+}
+
+void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length) {
+  const socklen_t size = from.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  if (*length != 0) std::memcpy(out, &from, std::min(*length, size));
+  *length = size;
+}
+
+}  // namespace
+
+void RSocket::local_address(sockaddr* out, socklen_t* length) {
+  const Lock lock(mutex_);
+  if (!closed_) copy_address(*rdma_get_local_addr(id_), out, length);
+}
+
+void RSocket::peer_address(sockaddr* out, socklen_t* length) {
+  const Lock lock(mutex_);
+  if (!closed_) copy_address(*rdma_get_peer_addr(id_), out, length);
+}
+
+int RSocket::set_option(int level, int name, const void* value, socklen_t length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  const bool early = phase_ < Phase::kOpening;
+  if (level == SOL_SOCKET) {
+    switch (name) {
+      case SO_LINGER:
+        options_.linger_is_set = read_value(options_.linger_for, value, length);
+        return options_.linger_is_set ? 0 : EINVAL;
+      case SO_RCVTIMEO:
+        return set_limit(options_.receive_limit, value, length);
+      case SO_SNDTIMEO:
+        return set_limit(options_.send_limit, value, length);
+      default:
+        break;
+    }
+  }
+  if (std::ranges::find(kIgnored, std::pair(level, name)) != kIgnored.end()) return 0;
+  int number = 0;
+  if (!read_value(number, value, length)) return EINVAL;
+  if (level == SOL_RDMA) return early ? set_of_rdma(options_.sizes, name, number) : EINVAL;
+  if (level == SOL_SOCKET && name == SO_RCVBUF) {
+    return endpoint_ != nullptr ? 0 : set_buffer(options_.sizes.receive_ring, number);
+  }
+  if (level == SOL_SOCKET && name == SO_SNDBUF) {
+    return endpoint_ != nullptr ? 0 : set_buffer(options_.sizes.send_ring, number);
+  }
+  const Kept* const option = kept(level, name);
+  if (option == nullptr) return ENOTSUP;
+  if (option->number == &Options::keep_alive_seconds && number <= 0) return EINVAL;
+  if (option->number == &Options::v6_only &&
+      rdma_set_option(id_, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &number, sizeof number) != 0) {
+    return errno;
+  }
+  options_.*option->number = number;
+  const bool about_keeping_alive =
+      option->number == &Options::keep_alive || option->number == &Options::keep_alive_seconds;
+  if (about_keeping_alive) {
+    next_keepalive_ = {};
+    Service::get().look_again();
+  }
+  return 0;
+}
+
+int RSocket::get_option(int level, int name, void* value, socklen_t* length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  if (value == nullptr || length == nullptr) return EFAULT;
+  if (const Kept* const option = kept(level, name)) {
+    return write_value(options_.*option->number, value, length);
+  }
+  const auto number = [&](std::int64_t what) {
+    return write_value(static_cast<int>(what), value, length);
+  };
+  if (std::ranges::find(kIgnored, std::pair(level, name)) != kIgnored.end()) {
+    constexpr int kSegment = 2048;
+    return number(name == TCP_MAXSEG ? kSegment : 1);
+  }
+  const Sizes& sizes = options_.sizes;
+  if (level == SOL_RDMA) {
+    switch (name) {
+      case RDMA_SQSIZE:
+        return number(sizes.send_requests);
+      case RDMA_RQSIZE:
+        return number(sizes.receives);
+      case RDMA_INLINE:
+        return number(sizes.inline_octets);
+      case RDMA_IOMAPSIZE:
+        return number(sizes.mappings);
+      default:
+        return ENOTSUP;
+    }
+  }
+  if (level == IPPROTO_TCP && name == TCP_INFO) {
+    tcp_info info{};
+    info.tcpi_state = is_connected() ? TCP_ESTABLISHED : TCP_CLOSE;
+    info.tcpi_snd_cwnd = sizes.send_requests;
+    return write_value(info, value, length);
+  }
+  if (level != SOL_SOCKET) return ENOTSUP;
+  switch (name) {
+    case SO_ERROR:
+      return number(std::exchange(options_.error, 0));
+    case SO_RCVBUF:
+      return number(sizes.receive_ring);
+    case SO_SNDBUF:
+      return number(sizes.send_ring);
+    case SO_LINGER:
+      return write_value(options_.linger_for, value, length);
+    case SO_RCVTIMEO:
+      return write_value(timeval_of(options_.receive_limit), value, length);
+    case SO_SNDTIMEO:
+      return write_value(timeval_of(options_.send_limit), value, length);
+    case SO_TYPE:
+      return number(SOCK_STREAM);
+    case SO_DOMAIN:
+      return number(options_.family);
+    case SO_PROTOCOL:
+      return number(IPPROTO_TCP);
+    case SO_ACCEPTCONN:
+      return number(phase_ == Phase::kListening ? 1 : 0);
+    default:
+      return ENOTSUP;
+  }
+}
+
+std::expected<int, int> RSocket::control(int command, int argument) {
+  const Lock lock(mutex_);
+  if (closed_) return std::unexpected(EBADF);
+  switch (command) {
+    case F_GETFL:
+      return options_.status_flags;
+    case F_SETFL:
+      options_.status_flags = argument;
+      return 0;
+    case F_GETFD:
+      return options_.descriptor_flags;
+    case F_SETFD:
+      options_.descriptor_flags = argument;
+      return 0;
+    default:
+      return std::unexpected(ENOTSUP);
+  }
+}
+
+}  // namespace iwarp::rdma_core::rsockets

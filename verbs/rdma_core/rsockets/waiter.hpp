@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiter: what a thread sleeps on, so that whoever changes something can wake it. Made for one
+// wait: a descriptor that is kept would be shared with the child of a fork.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+namespace iwarp::rdma_core::rsockets {
+
+class Waiter {
+ public:
+  /// Throws std::system_error when there is no descriptor to be had.
+  Waiter() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  ~Waiter() { ::close(fd_); }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  int fd() const { return fd_; }
+  void wake() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto n = ::write(fd_, &one, sizeof one);
+  }
+  void reset() {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto n = ::read(fd_, &count, sizeof count);
+  }
+
+ private:
+  const int fd_;
+};
+
+}  // namespace iwarp::rdma_core::rsockets

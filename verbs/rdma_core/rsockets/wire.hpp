@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What two rsockets say to each other, octet by octet: the header in the private data of request
+// and reply, entries of tables that the peer writes into, and messages of 32 bits. Decoding checks
+// what can be checked without knowing more. See rfc-notes/rsockets.md.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+
+namespace iwarp::rdma_core::rsockets {
+
+/// Memory that the other side may write into.
+struct Target {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+  std::uint32_t length = 0;
+  bool operator==(const Target&) const = default;
+};
+inline constexpr std::size_t kTargetSize = 16;
+
+/// Memory for direct writes, and the offset that the peer's program knows it by.
+struct Mapping {
+  std::uint64_t offset = 0;
+  Target target;
+  bool operator==(const Mapping&) const = default;
+};
+inline constexpr std::size_t kMappingSize = 24;
+
+/// Entries of the table of targets: so many halves of the receive buffer there are.
+inline constexpr std::uint32_t kTargets = 2;
+
+/// The header in the private data.
+struct Greeting {
+  std::endian order = std::endian::native;  ///< of the tables in its memory, and of its messages
+  bool maps = true;                         ///< has a table of mappings, behind that of targets
+  std::uint16_t credits = 0;
+  std::uint32_t mappings = 0;  ///< entries; of few values, see rounded_mappings()
+  Target table;                ///< of targets; `length` counts entries
+  Target buffer;               ///< the first target
+  bool operator==(const Greeting&) const = default;
+};
+inline constexpr std::size_t kGreetingSize = 40;
+
+enum class Kind : std::uint8_t { kData = 0, kCredits = 4, kMapping = 6, kControl = 7 };
+inline constexpr std::uint32_t kMaxValue = (1U << 29) - 1;
+enum class Control : std::uint8_t { kDisconnect = 0, kKeepalive = 1, kShutdown = 2 };
+
+struct Message {
+  Kind kind{};  ///< may be none of the enumerators
+  std::uint32_t value = 0;
+  bool operator==(const Message&) const = default;
+};
+
+constexpr std::uint32_t pack(Message message) {
+  return static_cast<std::uint32_t>(message.kind) << 29 | (message.value & kMaxValue);
+}
+constexpr Message unpack(std::uint32_t word) {
+  return {static_cast<Kind>(word >> 29), word & kMaxValue};
+}
+
+/// What a number of mappings becomes: the header has one octet for it.
+std::uint32_t rounded_mappings(std::uint32_t wanted);
+
+std::array<std::byte, kGreetingSize> encode(const Greeting& greeting);
+/// More may follow. Else an errno: ENOTSUP for another version, EPROTO for what makes no sense.
+std::expected<Greeting, int> decode_greeting(std::span<const std::byte> octets);
+
+std::array<std::byte, kTargetSize> encode(const Target& target, std::endian order);
+Target decode_target(std::span<const std::byte, kTargetSize> octets, std::endian order);
+std::array<std::byte, kMappingSize> encode(const Mapping& mapping, std::endian order);
+Mapping decode_mapping(std::span<const std::byte, kMappingSize> octets, std::endian order);
+std::array<std::byte, 4> encode(std::uint32_t word, std::endian order);
+std::uint32_t decode_word(std::span<const std::byte, 4> octets, std::endian order);
+
+}  // namespace iwarp::rdma_core::rsockets

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Address handles: the way to a peer, worked out once.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "iwarp/verbs/datagram_types.hpp"
+
+namespace iwarp::rdma_core {
+
+struct Ah {
+  ibv_ah abi{};  ///< first
+  verbs::DatagramPath path;
+
+  static Ah& of(ibv_ah* ah) { return *reinterpret_cast<Ah*>(ah); }
+};
+
+verbs::IpAddress to_ip(const ibv_gid& gid);
+ibv_gid to_gid(const verbs::IpAddress& ip);
+
+}  // namespace iwarp::rdma_core

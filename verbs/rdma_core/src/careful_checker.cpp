@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "careful_checker.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core.hpp"
+#include "objects.hpp"
+#include "refusal.hpp"
+
+namespace iwarp::rdma_core::careful {
+namespace {
+
+constexpr std::size_t kMaxReports = 1000;
+constexpr int kEndAttempts = 100000;
+
+constexpr const char* kUnseen =
+    "careful mode: memory that is freed while it is registered is not seen: the program's free() "
+    "is that of an allocator of its own";
+constexpr const char* kUnwatched =
+    "careful mode: not all memory is watched for being freed: the program has too many regions";
+constexpr const char* kLost = "careful mode: more regions were freed at a time than can be told of";
+
+// They keep what they have registered for the next time, and learn by themselves when the pages of
+// it go: that the program frees it meanwhile is as they mean it.
+constexpr std::array<std::string_view, 3> kCaches{"libuct_ib.", "libfabric.", "mca_btl_openib."};
+
+std::string name_of_file(const Dl_info& found) {
+  const std::string path = found.dli_fname;
+  return path.substr(path.rfind('/') + 1);
+}
+
+// What rsockets do is not the program's doing.
+constexpr std::array<std::string_view, 1> kOwn{"librdmacm."};
+
+/// In a file whose name begins so.
+bool is_in(Site site, std::span<const std::string_view> files) {
+  Dl_info found{};
+  if (site == nullptr || ::dladdr(site, &found) == 0) return false;
+  const std::string file = name_of_file(found);
+  return std::ranges::any_of(files, [&](auto start) { return file.starts_with(start); });
+}
+
+/// FILE+OFFSET (FUNCTION), as addr2line wants it; the call in front of where it returns to.
+std::string described(Site site) {
+  const auto* const call = static_cast<const char*>(site) - 1;
+  Dl_info found{};
+  if (site == nullptr || ::dladdr(call, &found) == 0) return "an unknown place";
+  const auto offset = call - static_cast<const char*>(found.dli_fbase);
+  const std::string function =
+      found.dli_sname != nullptr ? fmt::format(" ({})", found.dli_sname) : "";
+  return fmt::format("{}+{:#x}{}", name_of_file(found), offset, function);
+}
+
+Kind kind_of(ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+    case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return Kind::kSource;
+    case IBV_WR_RDMA_READ:
+      return Kind::kSink;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return Kind::kAtomic;
+    default:
+      return Kind::kOther;
+  }
+}
+
+Kind kind_of(verbs::WrOpcode opcode) {
+  using verbs::WrOpcode;
+  switch (opcode) {
+    case WrOpcode::kSend:
+    case WrOpcode::kSendInvalidate:
+    case WrOpcode::kSendImmediate:
+    case WrOpcode::kWrite:
+    case WrOpcode::kWriteImmediate:
+      return Kind::kSource;
+    case WrOpcode::kRead:
+    case WrOpcode::kReadInvalidate:
+      return Kind::kSink;
+    case WrOpcode::kFetchAdd:
+    case WrOpcode::kCmpSwap:
+      return Kind::kAtomic;
+    default:
+      return Kind::kOther;
+  }
+}
+
+std::vector<Piece> pieces_of(const ibv_sge* list, int count) {
+  std::vector<Piece> out;
+  out.reserve(static_cast<std::size_t>(std::max(count, 0)));
+  for (int i = 0; i < count; ++i) out.push_back({list[i].addr, list[i].length, list[i].lkey});
+  return out;
+}
+
+SendRequest request_of(const Qp& qp, const ibv_send_wr& wr) {
+  const auto has = [&](unsigned flag) { return (wr.send_flags & flag) != 0; };
+  return {.wr_id = wr.wr_id,
+          .kind = kind_of(wr.opcode),
+          .is_signalled = qp.signal_all || has(IBV_SEND_SIGNALED),
+          .is_inline = has(IBV_SEND_INLINE),
+          .is_fenced = has(IBV_SEND_FENCE),
+          .remote = kind_of(wr.opcode) == Kind::kAtomic ? wr.wr.atomic.remote_addr : 0,
+          .pieces = pieces_of(wr.sg_list, wr.num_sge)};
+}
+
+SendRequest request_of(const Qp& qp, const verbs::SendWr& wr) {
+  using verbs::SendFlags;
+  SendRequest out{.wr_id = wr.wr_id,
+                  .kind = kind_of(wr.opcode),
+                  .is_signalled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
+                  .is_inline = has(wr.flags, SendFlags::kInline),
+                  .is_fenced = has(wr.flags, SendFlags::kFence),
+                  .remote = wr.remote.to};
+  for (const verbs::Sge& sge : wr.sgl) {
+    out.pieces.push_back(
+        {reinterpret_cast<std::uintptr_t>(sge.address), sge.length, sge.lkey.value});
+  }
+  return out;
+}
+
+template <typename Wr>
+std::size_t length_of(const Wr* wr) {
+  std::size_t out = 0;
+  for (; wr != nullptr; wr = wr->next) ++out;
+  return out;
+}
+
+bool is_ready(Core& core, std::uint32_t num) {
+  bool out = false;
+  core.with_qp(num, [&out](const Qp& qp) {
+    const auto state = qp.state.load();
+    out = state == IBV_QPS_RTS || state == IBV_QPS_RTR || state == IBV_QPS_SQD;
+  });
+  return out;
+}
+
+}  // namespace
+
+Checker::Checker(Core& core)
+    : core_(core),
+      ledger_([this](const Finding& finding) { report(finding); },
+              [this](std::uint32_t qp) { return is_ready(core_, qp); }) {
+  if (!freed_.is_loaded()) return;
+  if (!freed_.works()) {
+    freed_.stop();
+    say(kUnseen);
+    return;
+  }
+  [[maybe_unused]] static const int kAtExit = std::atexit(end_of_present);
+}
+
+void Checker::end_of_present() {
+  Core* const core = Core::existing();
+  if (core != nullptr && core->checker() != nullptr) core->checker()->end();
+}
+
+// In exit() memory goes because all does. What is the main thread's own is destroyed there before
+// all else; where that thread registers nothing, the end is when the program's handlers were
+// called.
+void Checker::end_with_main_thread() {
+  struct End {
+    bool is_armed = false;
+    ~End() {
+      if (is_armed) end_of_present();
+    }
+  };
+  static thread_local End end;
+  if (::gettid() == ::getpid()) end.is_armed = true;
+}
+
+std::unique_lock<std::mutex> Checker::enter() {
+  std::unique_lock lock(mutex_);
+  tell_freed();
+  return lock;
+}
+
+void Checker::tell_freed() {
+  freed_.take([this](std::uint32_t key, Freed how, Site site) { ledger_.freed(key, how, site); });
+  if (freed_.take_lost()) say(kLost);
+}
+
+// exit() may have been called where this thread or one that is gone holds the lock.
+void Checker::end() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  for (int i = 0; !lock && i < kEndAttempts; ++i) {
+    std::this_thread::yield();
+    (void)lock.try_lock();
+  }
+  if (!lock) return;
+  tell_freed();
+  freed_.stop();
+}
+
+void Checker::registered(std::uint32_t key, const void* pd, std::span<const std::byte> memory,
+                         std::uint64_t iova) {
+  const auto lock = enter();
+  ledger_.registered(key, pd, memory, iova, call_site);
+  end_with_main_thread();
+  if (!is_in(call_site, kCaches) && !freed_.watch(key, memory)) say(kUnwatched);
+}
+
+void Checker::deregistered(std::uint32_t key) {
+  const auto lock = enter();
+  ledger_.deregistered(key, call_site);
+  freed_.forget(key);
+}
+
+void Checker::say(const char* line) {
+  if (!lines_.insert(line).second) return;
+  log_event({.level = verbs::LogLevel::kWarning, .event = "careful", .message = line});
+}
+
+void Checker::report(const Finding& finding) {
+  if (is_in(finding.site, kOwn) || is_in(finding.begun, kOwn)) return;
+  if (said_.size() == kMaxReports || !said_.emplace(finding.check, finding.site).second) return;
+  const std::string site = described(finding.site);
+  const std::string begun =
+      finding.begun != nullptr ? ", begun at " + described(finding.begun) : "";
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "careful",
+             .message = fmt::format("careful: {}: {}; at {}{}", name_of(finding.check),
+                                    finding.what, site, begun),
+             .fields = {{"check", name_of(finding.check)}, {"site", site}}});
+}
+
+void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
+  const auto state = qp.state.load();
+  if (state == IBV_QPS_RESET || state == IBV_QPS_INIT || state == IBV_QPS_RTR) {
+    report({.check = Check::kPostedTooEarly,
+            .site = call_site,
+            .what = "a request is posted to a queue pair that is not connected"});
+  }
+  ledger_.sends(qp.abi.qp_base.qp_num, requests, call_site);
+}
+
+void Checker::sends(Qp& qp, std::span<const verbs::SendWr> wrs) {
+  std::vector<SendRequest> requests;
+  for (const verbs::SendWr& wr : wrs) requests.push_back(request_of(qp, wr));
+  sends(qp, requests);
+}
+
+void Checker::not_sent(Qp& qp, std::size_t count) {
+  ledger_.not_sent(qp.abi.qp_base.qp_num, count);
+}
+
+int Checker::post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  Qp& qp = Qp::of(handle);
+  std::vector<SendRequest> requests;
+  for (const auto* one = wr; one != nullptr; one = one->next)
+    requests.push_back(request_of(qp, *one));
+  const auto lock = enter();
+  sends(qp, requests);
+  const int code = qp.context.behind.post_send(handle, wr, bad_wr);
+  if (code != 0) not_sent(qp, length_of(*bad_wr));
+  return code;
+}
+
+template <typename Post>
+int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
+                     Post post) {
+  const auto lock = enter();
+  for (const auto* one = wr; one != nullptr; one = one->next) {
+    ledger_.receives(queue, qp, one->wr_id, pieces_of(one->sg_list, one->num_sge), call_site);
+  }
+  const int code = post();
+  if (code != 0) ledger_.not_received(queue, qp, length_of(*bad_wr));
+  return code;
+}
+
+int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  const auto num = handle->qp_num;
+  return receive(Ledger::queue_of(num), num, wr, bad_wr,
+                 [&] { return Qp::of(handle).context.behind.post_recv(handle, wr, bad_wr); });
+}
+
+int Checker::post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  Srq& srq = Srq::of(handle);
+  return receive(&srq, 0, wr, bad_wr,
+                 [&] { return srq.pd.context.behind.post_srq_recv(handle, wr, bad_wr); });
+}
+
+void Checker::polled(const Cq& cq, std::span<const ibv_wc> completions) {
+  const auto lock = enter();
+  ledger_.polls(&cq);
+  for (const ibv_wc& wc : completions) {
+    ledger_.completed({.qp = wc.qp_num,
+                       .wr_id = wc.wr_id,
+                       .is_receive = (wc.opcode & IBV_WC_RECV) != 0,
+                       .is_success = wc.status == IBV_WC_SUCCESS,
+                       .length = wc.byte_len},
+                      call_site);
+  }
+}
+
+void Checker::polled(const Cq& cq, const Completed& completion) {
+  const auto lock = enter();
+  ledger_.polls(&cq);
+  ledger_.completed(completion, call_site);
+}
+
+}  // namespace iwarp::rdma_core::careful

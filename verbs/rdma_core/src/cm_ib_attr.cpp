@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cm_ib_attr.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "cm_datagrams.hpp"
+#include "limits.hpp"
+#include "persona.hpp"
+#include "port.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+constexpr std::uint8_t kHops = 64;
+constexpr std::uint8_t kTimeout = 18;  // 4.096 us * 2^18: about a second
+constexpr std::uint8_t kRetries = 7;
+constexpr std::uint8_t kMinRnrTimer = 12;  // 0.64 ms
+
+void ready_to_receive(const CmId& id, ibv_qp_attr& attr) {
+  const Port port = look_at_port();
+  ibv_port_attr about{};
+  show_as_roce(port, about);
+  attr.path_mtu = about.active_mtu;
+  attr.dest_qp_num = kQpOfTheCm;
+  attr.rq_psn = 0;
+  attr.max_dest_rd_atomic = kMaxReads;
+  attr.min_rnr_timer = kMinRnrTimer;
+  attr.ah_attr = {};
+  attr.ah_attr.is_global = 1;
+  attr.ah_attr.port_num = id.abi.port_num;
+  attr.ah_attr.grh.hop_limit = kHops;
+  attr.ah_attr.grh.dgid = gid_of(reinterpret_cast<const sockaddr&>(id.abi.route.addr.dst_storage));
+  attr.ah_attr.grh.sgid_index =
+      index_of(gid_of(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage)), port);
+}
+
+}  // namespace
+
+std::uint8_t index_of(const ibv_gid& gid, const Port& port) {
+  const auto found = std::ranges::find_if(port.gids, [&](const ibv_gid& known) {
+    return std::memcmp(known.raw, gid.raw, sizeof gid.raw) == 0;
+  });
+  return found == port.gids.end() ? 0 : static_cast<std::uint8_t>(found - port.gids.begin());
+}
+
+int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {
+  if (id.abi.verbs == nullptr) return EINVAL;
+  switch (attr.qp_state) {
+    case IBV_QPS_INIT:
+      attr.port_num = id.abi.port_num;
+      attr.pkey_index = 0;
+      attr.qp_access_flags =
+          IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+      mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+      return 0;
+    case IBV_QPS_RTR:
+      ready_to_receive(id, attr);
+      mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+      return 0;
+    case IBV_QPS_RTS:
+      attr.timeout = kTimeout;
+      attr.retry_cnt = attr.rnr_retry = kRetries;
+      attr.sq_psn = 0;
+      attr.max_rd_atomic = kMaxReads;
+      mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+             IBV_QP_MAX_QP_RD_ATOMIC;
+      return 0;
+    default:
+      return EINVAL;
+  }
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datagrams.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "ah.hpp"
+#include "connection_options.hpp"
+#include "errno_table.hpp"
+#include "fault_ops.hpp"
+#include "handles.hpp"
+#include "limits.hpp"
+#include "persona.hpp"
+#include "port.hpp"
+#include "queue_pair.hpp"
+#include "refusal.hpp"
+#include "send_request.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using verbs::DatagramState;
+
+constexpr int kOnlyPort = 1;
+
+/// What ibv_modify_qp(3) says for UD: what has to come with a state, and what may come at all.
+struct DatagramStep {
+  ibv_qp_state to;
+  DatagramState state;
+  int mask;
+};
+constexpr std::array kStates{
+    DatagramStep{IBV_QPS_RESET, DatagramState::kReset, 0},
+    DatagramStep{IBV_QPS_INIT, DatagramState::kInit, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
+    DatagramStep{IBV_QPS_RTR, DatagramState::kReceiving, 0},
+    DatagramStep{IBV_QPS_RTS, DatagramState::kReady, IBV_QP_SQ_PSN},
+    DatagramStep{IBV_QPS_ERR, DatagramState::kError, 0}};
+constexpr int kAllowed =
+    IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_SQ_PSN;
+
+int change_datagram_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  const ibv_qp_state from = state_of_datagrams(qp);
+  const auto row = std::ranges::find(kStates, attr.qp_state, &DatagramStep::to);
+  if (row == kStates.end() || !may_change(from, attr.qp_state)) return EINVAL;
+  const bool is_recovery = from == IBV_QPS_SQE;
+  if (from != attr.qp_state && !is_recovery && (mask & row->mask) != row->mask) return EINVAL;
+  if ((mask & IBV_QP_QKEY) != 0) qp.datagrams->set_q_key(attr.qkey);
+  qp.datagrams->set_state(row->state);
+  qp.state = attr.qp_state;
+  qp.abi.qp_base.state = attr.qp_state;
+  if (attr.qp_state == IBV_QPS_RESET) {
+    qp.attributes = {};
+    fault::reset(qp);
+  }
+  return 0;
+}
+
+int make_datagram(verbs::DatagramWr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sges) {
+  const bool has_immediate = wr.opcode == IBV_WR_SEND_WITH_IMM;
+  if ((wr.opcode != IBV_WR_SEND && !has_immediate) || wr.wr.ud.ah == nullptr) return EINVAL;
+  out.wr_id = wr.wr_id;
+  out.flags = to_flags(wr.send_flags);
+  out.sgl = sges;
+  if (has_immediate) out.immediate = ntohl(wr.imm_data);
+  out.to = {
+      .path = Ah::of(wr.wr.ud.ah).path, .qp = wr.wr.ud.remote_qpn, .q_key = wr.wr.ud.remote_qkey};
+  return 0;
+}
+
+}  // namespace
+
+std::size_t max_datagram() {
+  ibv_port_attr attr{};
+  show_as_roce(look_at_port(), attr);
+  return std::size_t{128} << attr.active_mtu;
+}
+
+std::unique_ptr<net::DatagramQp> make_datagram_core(Pd& pd, const Qp& qp) {
+  const ibv_qp_cap& cap = qp.cap;
+  const net::DatagramQpOptions options{
+      .init = {.send_cq = qp.send_cq->core.get(),
+               .recv_cq = qp.recv_cq->core.get(),
+               .srq = qp.srq != nullptr ? qp.srq->core.get() : nullptr,
+               .limits = {.max_send_wr = cap.max_send_wr,
+                          .max_recv_wr = cap.max_recv_wr,
+                          .max_send_sge = cap.max_send_sge,
+                          .max_recv_sge = cap.max_recv_sge,
+                          .max_inline = cap.max_inline_data},
+               .signal_all = qp.signal_all,
+               .max_payload = max_datagram()},
+      .ports = port_range()};
+  auto core = pd.context.core.rnic().create_datagram_qp(*pd.core, options);
+  if (!core) throw std::system_error(core.error());
+  return std::move(*core);
+}
+
+int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  const std::lock_guard lock(qp.mutex);
+  const bool port = (mask & IBV_QP_PORT) != 0 && attr.port_num != kOnlyPort;
+  const bool key = (mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0;
+  if ((mask & ~kAllowed) != 0 || port || key) return EINVAL;
+  if ((mask & IBV_QP_STATE) != 0) {
+    if (const int code = change_datagram_state(qp, attr, mask)) return code;
+  } else if ((mask & IBV_QP_QKEY) != 0) {
+    qp.datagrams->set_q_key(attr.qkey);
+  }
+  if ((mask & IBV_QP_QKEY) != 0) qp.attributes.qkey = attr.qkey;
+  if ((mask & IBV_QP_SQ_PSN) != 0) qp.attributes.sq_psn = attr.sq_psn;
+  return 0;
+}
+
+ibv_qp_state state_of_datagrams(const Qp& qp) {
+  if (qp.datagrams->state() == DatagramState::kError) return IBV_QPS_ERR;
+  return qp.datagrams->send_failed() ? IBV_QPS_SQE : qp.state.load();
+}
+
+int post_datagrams(Qp& qp, ibv_send_wr*& wr) {
+  std::array<verbs::DatagramWr, kBatch> batch;
+  std::array<verbs::Sge, kBatchSges> sges;
+  int code = 0;
+  while (wr != nullptr && code == 0) {
+    ibv_send_wr* unposted = wr;
+    std::size_t count = 0;
+    std::size_t used = 0;
+    for (; wr != nullptr && count != kBatch && used + kMaxSge <= kBatchSges; wr = wr->next) {
+      code = wr->num_sge < 0 || wr->num_sge > kMaxSge ? EINVAL : 0;
+      if (code != 0) break;
+      const auto number = static_cast<std::size_t>(wr->num_sge);
+      const auto own = std::span(sges).subspan(used, number);
+      std::transform(wr->sg_list, wr->sg_list + number, own.begin(), to_sge);
+      batch[count] = {};
+      code = make_datagram(batch[count], *wr, own);
+      if (code != 0) break;
+      ++count;
+      used += number;
+    }
+    // What stands in front of a bad one is posted all the same.
+    std::size_t posted = 0;
+    const auto error = qp.datagrams->post_send(std::span(batch).first(count), posted);
+    if (!error) continue;
+    for (; posted != 0; --posted) unposted = unposted->next;
+    wr = unposted;
+    return to_errno(error);
+  }
+  return code;
+}
+
+int post_all_datagrams(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
+  return to_errno(qp.datagrams->post_all(wrs));
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
+  return guarded_call([&] {
+    Qp& self = Qp::of(known(qp));
+    if (!self.context.core.alive()) return EIO;
+    if (self.datagrams == nullptr || !iwarp::net::is_multicast(to_ip(*gid))) return EINVAL;
+    const Port port = look_at_port();
+    return to_errno(
+        self.datagrams->attach(to_ip(*gid), port.interfaces.empty() ? 0 : port.interfaces.front()));
+  });
+}
+
+int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
+  return guarded_call([&] {
+    Qp& self = Qp::of(known(qp));
+    if (!self.context.core.alive()) return EIO;
+    if (self.datagrams == nullptr) return EINVAL;
+    return to_errno(self.datagrams->detach(to_ip(*gid)));
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the driver and the kernel: counts the octets that connections send, resets a connection
+// after exactly so many, loses and delays datagrams, and lets nothing pass while the port is down.
+// Connections are numbered in the order in which the first octet of each passed.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+namespace iwarp::rdma_core::fault {
+
+class Injector;
+
+class Wire {
+ public:
+  explicit Wire(Injector& injector) : injector_(injector) {}
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  /// All connections of the process go through it from now on.
+  void attach();
+  /// 0: of all connections.
+  void reset(std::uint32_t connection);
+
+ private:
+  struct Connection {
+    std::uint32_t ordinal;
+    std::uint64_t cookie;  ///< which socket of those that the descriptor may have meant
+  };
+  static int connect(int fd, const sockaddr* address, socklen_t length);
+  static int accept(int fd, sockaddr* address, socklen_t* length, int flags);
+  static ssize_t send(int fd, const msghdr* message, int flags);
+  static ssize_t receive(int fd, msghdr* message, int flags);
+  static int send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags);
+  static int receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags);
+  void forget(int fd);
+  std::uint32_t ordinal(int fd);
+  ssize_t send_some(int fd, const msghdr& message, int flags);
+
+  Injector& injector_;
+  std::mutex mutex_;  ///< a leaf
+  std::unordered_map<int, Connection> connections_;
+  std::uint32_t begun_ = 0;
+};
+
+}  // namespace iwarp::rdma_core::fault

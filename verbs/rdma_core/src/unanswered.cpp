@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A look now and then, so that posting has nothing to do with it: requests that are there at two
+// looks, one limit apart, have waited for long enough, and for less than two limits.
+#include "unanswered.hpp"
+
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <vector>
+
+#include "core.hpp"
+#include "objects.hpp"
+#include "peer_timeouts.hpp"
+#include "settings.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A peer that is there answers by a thread of its program, not by an adapter, and that thread may
+// have to wait for a processor.
+constexpr auto kLeast = 2s;
+// One that has left does not come again, however long the program would wait.
+constexpr auto kMost = 2s;
+// Where nobody is, requests are looked for.
+constexpr auto kBetweenLooks = 100ms;
+
+bool requests_wait() {
+  return settings().connection.completions == verbs::Completions::kAcknowledged;
+}
+
+}  // namespace
+
+Unanswered::Unanswered(Core& core)
+    : core_(core), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  if (!timer_) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+}
+
+void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
+  if (!requests_wait()) return;
+  const std::lock_guard lock(mutex_);
+  Wait& wait = waits_[num];
+  wait.limit = wait.nobody ? kBetweenLooks : std::max<Clock::duration>(limit, kLeast);
+  wait.has_requests = false;
+  wait.is_ready = true;
+  const bool is_limited = limit != 0ns || wait.nobody;
+  wait.due = is_limited ? Clock::now() + wait.limit : Clock::time_point::max();
+  arm();
+}
+
+bool Unanswered::found_nobody(verbs::QpNum num) {
+  if (!requests_wait()) return false;
+  const std::lock_guard lock(mutex_);
+  Wait& wait = waits_[num];
+  wait.nobody = true;
+  wait.limit = kBetweenLooks;
+  if (wait.is_ready) wait.due = Clock::now();
+  arm();
+  return true;
+}
+
+bool Unanswered::peer_left(Qp& qp) {
+  std::chrono::nanoseconds limit{};
+  {
+    const std::lock_guard lock(qp.mutex);
+    limit = peer_timeouts(qp.attributes, qp.said).answer;
+  }
+  if (!requests_wait() || limit == 0ns) return false;
+  const std::lock_guard lock(mutex_);
+  Wait& wait = waits_[qp.core->num()];
+  wait = {.limit = std::min<Clock::duration>(limit, kMost), .left = true};
+  wait.due = Clock::now() + wait.limit;
+  arm();
+  return true;
+}
+
+void Unanswered::forget(verbs::QpNum num) {
+  const std::lock_guard lock(mutex_);
+  waits_.erase(num);
+}
+
+void Unanswered::check() {
+  std::uint64_t expirations = 0;
+  if (::read(timer_.get(), &expirations, sizeof expirations) < 0) return;
+  const auto now = Clock::now();
+  std::vector<std::pair<verbs::QpNum, Wait>> due;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [num, wait] : waits_) {
+      if (wait.due <= now) due.emplace_back(num, wait);
+    }
+    std::erase_if(waits_, [now](const auto& entry) { return entry.second.due <= now; });
+  }
+  std::erase_if(due, [&](auto& entry) {
+    bool goes_on = false;
+    core_.with_qp(entry.first, [&](Qp& qp) { goes_on = look_at(qp, entry.second, now); });
+    return !goes_on;
+  });
+  const std::lock_guard lock(mutex_);
+  waits_.insert(due.begin(), due.end());  // but those that began anew meanwhile
+  arm();
+}
+
+bool Unanswered::look_at(Qp& qp, Wait& wait, Clock::time_point now) {
+  if (wait.left) {
+    qp.core->announce(verbs::Announce::kAll);
+    return false;
+  }
+  {
+    const std::lock_guard lock(qp.mutex);
+    if (qp.connected || !qp.brought_up || qp.state.load() != IBV_QPS_RTS) return false;
+  }
+  const bool had_requests = wait.has_requests;
+  wait.has_requests = qp.sender().query().send_outstanding != 0;
+  wait.due = now + wait.limit;
+  if (!wait.has_requests || !(had_requests || wait.nobody)) return true;
+  core_.out_of_band().peer_never_came(qp);
+  return false;
+}
+
+void Unanswered::arm() {
+  const auto first =
+      std::ranges::min_element(waits_, {}, [](const auto& entry) { return entry.second.due; });
+  itimerspec at{};  // zero: off
+  if (first != waits_.end() && first->second.due != Clock::time_point::max()) {
+    const auto since = first->second.due.time_since_epoch();
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+    at.it_value = {.tv_sec = seconds.count(), .tv_nsec = (since - seconds).count()};
+  }
+  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+}  // namespace iwarp::rdma_core
