@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -15,6 +16,7 @@
 #include "common/options.hpp"
 #include "common/stop.hpp"
 #include "conform/client_command.hpp"
+#include "conform/generated/generated.hpp"
 #include "conform/report.hpp"
 #include "conform/runner.hpp"
 
@@ -36,6 +38,10 @@ struct ConformOptions {
   bool should = false;
   bool list = false;
   bool verbose = false;
+  bool generated = false;
+  conform::generated::Choice choice;
+  unsigned silence = 100;
+  bool no_crc = false;
 
   bool only_json() const { return json && json->empty(); }
   PeerRole role() const {
@@ -111,7 +117,7 @@ class Peer {
     name_ = options.client.empty() ? "whoever connects" : options.client;
     fmt::print(stderr, "listening on {}\n", to_string(address));
     if (options.client.empty()) {
-      target_.patient = true;
+      target_.waits_without_limit = true;
       fmt::print(stderr,
                  "waiting for the peer to connect, once and again: a case needs one\n"
                  "connection or a few\n");
@@ -153,8 +159,37 @@ void check_usage(const ConformOptions& options) {
   if (!options.client.empty() && options.serve.empty()) throw UsageError("--client needs --serve");
 }
 
+int run_generated(const ConformOptions& options) {
+  auto choice = options.choice;
+  choice.only = options.only;
+  const auto sessions = conform::generated::choose(options.role(), choice);
+  if (sessions.empty()) throw UsageError("no session's id begins so (see --generated --list)");
+  if (options.list) {
+    for (const auto& session : sessions) fmt::print("{}\n", session.id());
+    return 0;
+  }
+  catch_stop_signals();
+  const auto date = now();
+  Peer peer(options);
+  conform::generated::Run run{
+      .peer = peer.name(), .role = options.role(), .seed = choice.seed, .outcomes = {}};
+  const auto show = [&](const std::string& text) {
+    if (!options.only_json()) write(stdout, text, "standard output");
+  };
+  conform::generated::run(
+      sessions, peer.target(),
+      {.silence = std::chrono::milliseconds(options.silence), .crc = !options.no_crc},
+      [&](const conform::generated::Outcome& outcome) { show(line(outcome)); }, run);
+  show(summary(run));
+  if (options.json) write_file(*options.json, to_json(run, date));
+  const bool right = std::ranges::all_of(
+      run.outcomes, [](const auto& outcome) { return outcome.right && outcome.headers.empty(); });
+  return right && run.ended_early.empty() ? 0 : kExitFailure;
+}
+
 int run_conform(const ConformOptions& options) {
   check_usage(options);
+  if (options.generated) return run_generated(options);
   if (options.list) return list_cases(options);
   const auto cases = select_cases(options);
   catch_stop_signals();
@@ -206,6 +241,20 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.number("--mpa-rev", "1|2", options.revision, {1, 2},
                  "With HOST: 1 for a peer that knows RFC 5044 only; what is about RFC 6581 is "
                  "skipped then");
+  command.flag("--generated", options.generated,
+               "Sessions made from fields, limits and states instead of the written cases");
+  command.number("--cases", "N", options.choice.cases, {0, 1'000'000},
+                 "With --generated: so many of the sessions that change one field; 0: all");
+  command.number("--pairs", "N", options.choice.pairs, {0, 1'000'000},
+                 "With --generated: and so many that change two");
+  command.number("--seed", "N", options.choice.seed, {0, 1e15},
+                 "With --generated: draws which ones");
+  command.text("--after", "ID", options.choice.after,
+               "With --generated: only the sessions behind this one");
+  command.number("--silence", "MS", options.silence, {1, 60'000},
+                 "With --generated: how long a peer is listened to before it is asked whether it "
+                 "lives");
+  command.flag("--no-crc", options.no_crc, "With --generated: do not ask for CRCs");
   command.flag("-v,--verbose", options.verbose, "Show the frames of each case in layers");
 }
 

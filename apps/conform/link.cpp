@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "common/error.hpp"
+#include "common/names.hpp"
 #include "common/stop.hpp"
 
 namespace iwarp::apps::conform {
@@ -89,8 +90,9 @@ void Link::close() {
 
 Link Link::connect(const net::Address& to, Clock::time_point deadline, const LinkOptions& options) {
   std::string why = "no address";
-  const auto found = resolve(to, 0);
-  for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
+  for (const auto& address : addresses_of(to)) {
+    const auto found = resolve(address, AI_NUMERICHOST);
+    const addrinfo* const a = found.get();
     Link link(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!link) throw Error("socket: " + errno_text());
     set_option(link.socket_, IPPROTO_TCP, TCP_NODELAY, 1);

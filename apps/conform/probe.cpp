@@ -67,7 +67,7 @@ PeerMemory learn_or_skip(Script& script, std::uint32_t size) {
   }
 }
 
-std::vector<Segment> hear_long_message(Script& script, const Setup& setup, std::uint32_t size) {
+std::vector<Segment> receive_long_message(Script& script, const Setup& setup, std::uint32_t size) {
   script.establish(setup);
   const auto memory = learn_or_skip(script, size);
   std::vector<Segment> segments;

@@ -35,7 +35,7 @@ PeerMemory learn_or_skip(Script& script, std::uint32_t size);
 
 /// The segments of one long tagged message of the peer: an RDMA Write or a Read Response of at
 /// least `size` octets on a new connection.
-std::vector<Segment> hear_long_message(Script& script, const Setup& setup, std::uint32_t size);
+std::vector<Segment> receive_long_message(Script& script, const Setup& setup, std::uint32_t size);
 
 /// Failed with these two; for checks of a peer's octets.
 void require(bool condition, std::string expected, std::string came);

@@ -133,7 +133,7 @@ void run_all(const std::vector<const Case*>& cases, const Target& target, const 
     if (result.unreachable && report.results.size() == 1) throw Error(result.came);
     observer.ended(result);
     in_vain = result.unreachable ? in_vain + 1 : 0;
-    if (in_vain == kPatience) {
+    if (in_vain == kTimeout) {
       report.ended_early = fmt::format("the peer is gone: {}", result.came);
       break;
     }

@@ -59,8 +59,8 @@ struct Observer {
 };
 
 /// Runs `cases` and adds what became of them to `report`. A peer that has gone ends the run after
-/// kPatience cases, a stop signal at once. Error: the very first connection did not come about.
-inline constexpr std::size_t kPatience = 3;
+/// kTimeout cases, a stop signal at once. Error: the very first connection did not come about.
+inline constexpr std::size_t kTimeout = 3;
 void run_all(const std::vector<const Case*>& cases, const Target& target, const Observer& observer,
              Report& report);
 

@@ -42,7 +42,7 @@ Script::~Script() = default;
 void Script::start_connection() {
   close();
   deadline_ = Clock::now() + target_.time_limit;
-  hearing_.restart();
+  peer_reader_.restart();
   framing_ = {};
   msn_ = {1, 1, 1, 1};
   serve_memory_ = true;
@@ -70,7 +70,7 @@ void Script::take_connection() {
   }
   target_.acceptor->prepare({.mss = mss_});
   if (target_.call) target_.call();
-  link_ = wait_for_peer(target_.patient ? Clock::time_point::max() : deadline_);
+  link_ = wait_for_peer(target_.waits_without_limit ? Clock::time_point::max() : deadline_);
   if (!link_) throw Unreachable("nobody connected within the time limit");
   deadline_ = Clock::now() + target_.time_limit;
 }
@@ -88,9 +88,9 @@ Link Script::wait_for_peer(Clock::time_point deadline) {
   }
 }
 
-bool Script::reopened(std::chrono::milliseconds patience) {
+bool Script::reopened(std::chrono::milliseconds at_most) {
   start_connection();
-  if (target_.acceptor != nullptr) link_ = target_.acceptor->accept(Clock::now() + patience);
+  if (target_.acceptor != nullptr) link_ = target_.acceptor->accept(Clock::now() + at_most);
   return static_cast<bool>(link_);
 }
 
@@ -156,32 +156,32 @@ void Script::terminate(const bytes::Fault& fault) {
 
 // Listening ---------------------------------------------------------------------------------------
 
-Heard Script::hear() { return hear_until(deadline_); }
+Received Script::receive() { return hear_until(deadline_); }
 
-Heard Script::hear(std::chrono::milliseconds patience) {
-  return hear_until(std::min(deadline_, Clock::now() + patience));
+Received Script::receive(std::chrono::milliseconds at_most) {
+  return hear_until(std::min(deadline_, Clock::now() + at_most));
 }
 
-Heard Script::hear_until(Clock::time_point deadline) {
+Received Script::hear_until(Clock::time_point deadline) {
   std::array<std::byte, 16 * 1024> buffer;
   for (;;) {
-    while (auto heard = hearing_.next()) {
-      if (watcher_ && heard->segment) watcher_(*heard->segment);
-      if (!serve(*heard)) return std::move(*heard);
+    while (auto received = peer_reader_.next()) {
+      if (watcher_ && received->segment) watcher_(*received->segment);
+      if (!serve(*received)) return std::move(*received);
     }
     std::size_t size = 0;
     switch (link_.receive(buffer, size, deadline)) {
       case Link::Got::kOctets:
         if (recorder_) recorder_->octets(false, bytes::View(buffer).first(size));
-        hearing_.octets(bytes::View(buffer).first(size));
+        peer_reader_.octets(bytes::View(buffer).first(size));
         break;
       case Link::Got::kClosed:
         if (recorder_) recorder_->closed(false, false);
-        hearing_.ended(false);
+        peer_reader_.ended(false);
         break;
       case Link::Got::kReset:
         if (recorder_) recorder_->closed(false, true);
-        hearing_.ended(true);
+        peer_reader_.ended(true);
         break;
       case Link::Got::kNothing:
         return {};
@@ -190,9 +190,9 @@ Heard Script::hear_until(Clock::time_point deadline) {
 }
 
 // True: done with it; the case need not see it.
-bool Script::serve(const Heard& heard) {
-  if (!serve_memory_ || heard.kind != Heard::Kind::kSegment) return false;
-  const Segment& s = *heard.segment;
+bool Script::serve(const Received& received) {
+  if (!serve_memory_ || received.kind != Received::Kind::kSegment) return false;
+  const Segment& s = *received.segment;
   if (s.is(rdmap::Opcode::kWrite) && s.header.tagged) {
     const auto payload = s.payload();
     if (payload.empty()) return true;
@@ -221,31 +221,31 @@ bool Script::serve(const Heard& heard) {
 Message Script::expect(rdmap::Opcode opcode) {
   Message message;
   for (;;) {
-    const Heard heard = hear();
-    if (heard.kind != Heard::Kind::kSegment || !heard.segment->is(opcode)) {
-      throw Failed{name(opcode), describe(heard)};
+    const Received received = receive();
+    if (received.kind != Received::Kind::kSegment || !received.segment->is(opcode)) {
+      throw Failed{name(opcode), describe(received)};
     }
-    const Segment& s = *heard.segment;
-    if (s.crc == trace::CrcVerdict::kBad) throw Failed{name(opcode), describe(heard)};
+    const Segment& s = *received.segment;
+    if (s.crc == trace::CrcVerdict::kBad) throw Failed{name(opcode), describe(received)};
     if (message.segments++ == 0) message.header = s.header;
     message.payload.insert(message.payload.end(), s.payload().begin(), s.payload().end());
     if (s.header.last) return message;
   }
 }
 
-HeardTerminate Script::expect_terminate(std::initializer_list<bytes::Fault> any_of) {
+ReceivedTerminate Script::expect_terminate(std::initializer_list<bytes::Fault> any_of) {
   for (;;) {
-    const Heard heard = hear();
-    const bool message = heard.kind == Heard::Kind::kSegment;
-    if (message && !heard.segment->is(rdmap::Opcode::kTerminate)) continue;
-    if (!message) throw Failed{names(any_of), describe(heard)};
-    const auto terminate = read_terminate(*heard.segment);
+    const Received received = receive();
+    const bool message = received.kind == Received::Kind::kSegment;
+    if (message && !received.segment->is(rdmap::Opcode::kTerminate)) continue;
+    if (!message) throw Failed{names(any_of), describe(received)};
+    const auto terminate = read_terminate(*received.segment);
     const auto right = [&](const bytes::Fault& fault) { return reports(terminate, fault); };
     if (std::ranges::none_of(any_of, right)) {
       throw Failed{names(any_of), describe(terminate)};
     }
-    const Heard end = hear();
-    if (end.kind != Heard::Kind::kClosed && end.kind != Heard::Kind::kReset) {
+    const Received end = receive();
+    if (end.kind != Received::Kind::kClosed && end.kind != Received::Kind::kReset) {
       throw Failed{"the end of the connection behind the Terminate", describe(end)};
     }
     return terminate;
@@ -254,17 +254,17 @@ HeardTerminate Script::expect_terminate(std::initializer_list<bytes::Fault> any_
 
 void Script::expect_end() {
   for (;;) {
-    const Heard heard = hear();
-    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
-    if (heard.kind == Heard::Kind::kNothing) {
-      throw Failed{"the end of the connection", describe(heard)};
+    const Received received = receive();
+    if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
+    if (received.kind == Received::Kind::kNothing) {
+      throw Failed{"the end of the connection", describe(received)};
     }
   }
 }
 
 void Script::expect_silence(std::chrono::milliseconds time) {
-  const Heard heard = hear(time);
-  if (heard.kind != Heard::Kind::kNothing) throw Failed{"silence", describe(heard)};
+  const Received received = receive(time);
+  if (received.kind != Received::Kind::kNothing) throw Failed{"silence", describe(received)};
 }
 
 std::string Script::record() const { return recorder_ ? recorder_->text() : std::string(); }

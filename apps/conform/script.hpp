@@ -15,22 +15,22 @@
 
 #include "conform/case.hpp"
 #include "conform/fpdu.hpp"
-#include "conform/hearing.hpp"
 #include "conform/link.hpp"
+#include "conform/peer_reader.hpp"
 #include "iwarp/mpa/startup_types.hpp"
 #include "iwarp/rdmap/terminate.hpp"
 
 namespace iwarp::apps::conform {
 
-/// How connections to the peer under test come about, and how patient a case is.
+/// How connections to the peer under test come about, and how long a case waits.
 struct Target {
   net::Address address;          ///< peer listens
   Acceptor* acceptor = nullptr;  ///< peer connects: where
   std::function<void()> call;    ///< peer connects: makes it connect once more; may be empty
   /// Peer connects: why the last call came to nothing; "" or empty: it may come still.
   std::function<std::string()> call_failure;
-  std::uint8_t revision = 2;  ///< peer listens: the highest that our Requests say
-  bool patient = false;       ///< peer connects when it likes: no time limit for that
+  std::uint8_t revision = 2;         ///< peer listens: the highest that our Requests say
+  bool waits_without_limit = false;  ///< peer connects when it likes: no time limit for that
   std::chrono::milliseconds time_limit{5000};     ///< of a case
   std::chrono::milliseconds first_fpdu_delay{0};  ///< between Reply and our first FPDU
   bool verbose = false;                           ///< record the frames in layers
@@ -76,7 +76,7 @@ class Script {
   void reset();
   void close();
   /// True: the peer has connected once more by itself; that connection is the current one.
-  bool reopened(std::chrono::milliseconds patience);
+  bool reopened(std::chrono::milliseconds at_most);
   /// For peers whose time limits are longer than a case usually waits.
   void extend(std::chrono::milliseconds time) { deadline_ += time; }
 
@@ -93,10 +93,11 @@ class Script {
   void send_startup(const Setup& setup);
   /// open(), and the Request of a peer that connects: `setup` as the answer to it has to be. Then
   /// make_startup(), octets(), expect_accept() and begin() are establish() step by step.
-  Setup meet(const Setup& setup = {});
+  Setup await_peer(const Setup& setup = {});
   /// The octets of the frame that `setup` describes, not sent: for cases that split or spoil it.
   Octets make_startup(const Setup& setup);
-  /// The Reply of a peer that listens, with R=0; of a peer that connects its Request, heard before.
+  /// The Reply of a peer that listens, with R=0; of a peer that connects its Request, received
+  /// before.
   mpa::StartupFrame expect_accept();
   /// Full operation. The RTR of that kind, when it is one, is sent or expected.
   void begin(mpa::Rtr rtr = mpa::Rtr::kNone);
@@ -135,16 +136,16 @@ class Script {
   /// The next FPDU of the peer, or how the connection ended, or silence at the deadline. Read
   /// Requests to our memory are answered, and Writes into it placed, while this waits; they are not
   /// returned unless `serve_memory(false)`.
-  Heard hear();
-  Heard hear(std::chrono::milliseconds patience);
+  Received receive();
+  Received receive(std::chrono::milliseconds at_most);
   void serve_memory(bool on) { serve_memory_ = on; }
-  /// Called with every FPDU of the peer, those included that hear() keeps to itself.
+  /// Called with every FPDU of the peer, those included that receive() keeps to itself.
   void watch(std::function<void(const Segment&)> watcher) { watcher_ = std::move(watcher); }
   /// The next message of the peer (all its segments) has this opcode. The payload of the message.
   Message expect(rdmap::Opcode opcode);
   /// The peer ends the stream with one of these, then closes. Messages that were on their way
   /// before it do not count. The Terminate as it came.
-  HeardTerminate expect_terminate(std::initializer_list<bytes::Fault> any_of);
+  ReceivedTerminate expect_terminate(std::initializer_list<bytes::Fault> any_of);
   /// The peer ends the stream with any Terminate or none.
   void expect_end();
   /// Nothing comes for a while, and the connection stays.
@@ -159,21 +160,21 @@ class Script {
   std::string record() const;
 
  private:
-  Heard hear_until(Clock::time_point deadline);
+  Received hear_until(Clock::time_point deadline);
   void tagged_message(ddp::SegmentHeader header, bytes::View payload);
-  bool serve(const Heard& heard);
+  bool serve(const Received& received);
   void start_connection();
   void take_connection();
   Link wait_for_peer(Clock::time_point deadline);
   Octets make_startup(const mpa::StartupFrame& frame);
-  mpa::StartupFrame take_startup(Heard heard);
+  mpa::StartupFrame take_startup(Received received);
   void take_rtr(mpa::Rtr kind);
   void send_rtr(mpa::Rtr kind);
 
   Target target_;
   Link link_;
   Clock::time_point deadline_;
-  Hearing hearing_;
+  PeerReader peer_reader_;
   Framing framing_;
   std::array<std::uint32_t, ddp::kQueues> msn_{1, 1, 1, 1};
   int mss_ = 0;

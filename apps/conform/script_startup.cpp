@@ -65,7 +65,7 @@ Setup answer_to(const mpa::StartupFrame& request, const mpa::EnhancedWord& word,
 
 Octets Script::make_startup(const mpa::StartupFrame& frame) {
   our_startup_ = frame;
-  hearing_.said(frame);
+  peer_reader_.said(frame);
   Octets out(mpa::startup_frame_size(frame.private_data.size()));
   bytes::Writer writer(out);
   mpa::encode(frame, writer);
@@ -90,24 +90,25 @@ void Script::send_startup(const mpa::StartupFrame& frame) { octets(make_startup(
 
 void Script::send_startup(const Setup& setup) { octets(make_startup(setup)); }
 
-mpa::StartupFrame Script::expect_startup() { return take_startup(hear()); }
+mpa::StartupFrame Script::expect_startup() { return take_startup(receive()); }
 
 std::optional<mpa::StartupFrame> Script::startup_or_end() {
-  Heard heard = hear();
-  if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return std::nullopt;
-  return take_startup(std::move(heard));
+  Received received = receive();
+  if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset)
+    return std::nullopt;
+  return take_startup(std::move(received));
 }
 
-mpa::StartupFrame Script::take_startup(Heard heard) {
+mpa::StartupFrame Script::take_startup(Received received) {
   const bool reply = peer_role() == PeerRole::kResponder;
   const char* wanted = reply ? "an MPA Reply" : "an MPA Request";
-  if (heard.kind != Heard::Kind::kStartup) throw Failed{wanted, describe(heard)};
+  if (received.kind != Received::Kind::kStartup) throw Failed{wanted, describe(received)};
   const auto kind = reply ? mpa::FrameKind::kReply : mpa::FrameKind::kRequest;
-  if (heard.startup->kind != kind) throw Failed{wanted, describe(heard)};
-  peer_startup_octets_ = std::move(heard.octets);
+  if (received.startup->kind != kind) throw Failed{wanted, describe(received)};
+  peer_startup_octets_ = std::move(received.octets);
   peer_private_.assign(peer_startup_octets_.begin() + mpa::kStartupHeaderSize,
                        peer_startup_octets_.end());
-  peer_startup_ = heard.startup;
+  peer_startup_ = received.startup;
   peer_startup_->private_data = peer_private_;
   bytes::Reader word(peer_private_);
   const auto value = word.u32();
@@ -117,13 +118,13 @@ mpa::StartupFrame Script::take_startup(Heard heard) {
 }
 
 void Script::expect_refusal() {
-  const Heard heard = hear();
-  if (heard.kind != Heard::Kind::kClosed && heard.kind != Heard::Kind::kReset) {
-    throw Failed{"the connection closed without an answer", describe(heard)};
+  const Received received = receive();
+  if (received.kind != Received::Kind::kClosed && received.kind != Received::Kind::kReset) {
+    throw Failed{"the connection closed without an answer", describe(received)};
   }
 }
 
-Setup Script::meet(const Setup& setup) {
+Setup Script::await_peer(const Setup& setup) {
   open();
   if (peer_role() == PeerRole::kResponder) return setup;
   const auto request = expect_startup();
@@ -141,7 +142,7 @@ mpa::StartupFrame Script::expect_accept() {
 }
 
 mpa::StartupFrame Script::establish(const Setup& wanted) {
-  const Setup setup = meet(wanted);
+  const Setup setup = await_peer(wanted);
   send_startup(setup);
   expect_accept();
   const bool rtr = setup.peer_to_peer && peer_word_.peer_to_peer;

@@ -10,8 +10,9 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kOurSink = Script::kOurTo + 768 * 1024;
 constexpr milliseconds kSilence{300};
 
-bool is_terminate(const Heard& heard) {
-  return heard.kind == Heard::Kind::kSegment && heard.segment->is(rdmap::Opcode::kTerminate);
+bool is_terminate(const Received& received) {
+  return received.kind == Received::Kind::kSegment &&
+         received.segment->is(rdmap::Opcode::kTerminate);
 }
 
 std::string words(Faults faults) {
@@ -22,9 +23,9 @@ std::string words(Faults faults) {
   return text;
 }
 
-HeardTerminate judge(const Heard& heard, Faults any_of, const std::string& expected) {
-  if (!is_terminate(heard)) throw Failed{expected, describe(heard)};
-  const auto terminate = read_terminate(*heard.segment);
+ReceivedTerminate judge(const Received& received, Faults any_of, const std::string& expected) {
+  if (!is_terminate(received)) throw Failed{expected, describe(received)};
+  const auto terminate = read_terminate(*received.segment);
   const auto right = [&](const bytes::Fault& fault) { return reports(terminate, fault); };
   if (std::ranges::none_of(any_of, right)) {
     throw Failed{expected, describe(terminate)};
@@ -80,25 +81,25 @@ rdmap::ReadRequest read_of(const PeerMemory& memory, std::uint64_t offset, std::
           .source_to = {memory.to + offset}};
 }
 
-HeardTerminate expect_terminate_next(Script& script, Faults any_of) {
-  const auto terminate = judge(script.hear(), any_of, words(any_of) + " and nothing before it");
+ReceivedTerminate expect_terminate_next(Script& script, Faults any_of) {
+  const auto terminate = judge(script.receive(), any_of, words(any_of) + " and nothing before it");
   script.expect_end();
   return terminate;
 }
 
 void expect_undelivered(Script& script, Faults any_of) {
-  const Heard heard = script.hear(kSilence);
-  if (heard.kind == Heard::Kind::kNothing) return;
-  judge(heard, any_of, words(any_of) + ", or silence");
+  const Received received = script.receive(kSilence);
+  if (received.kind == Received::Kind::kNothing) return;
+  judge(received, any_of, words(any_of) + ", or silence");
 }
 
 void expect_end_without_terminate(Script& script) {
   for (;;) {
-    const Heard heard = script.hear();
-    if (is_terminate(heard) || heard.kind == Heard::Kind::kNothing) {
-      throw Failed{"the end of the connection, no Terminate", describe(heard)};
+    const Received received = script.receive();
+    if (is_terminate(received) || received.kind == Received::Kind::kNothing) {
+      throw Failed{"the end of the connection, no Terminate", describe(received)};
     }
-    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
+    if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
   }
 }
 

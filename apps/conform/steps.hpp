@@ -32,7 +32,7 @@ rdmap::ReadRequest await_read(Script& script, std::uint32_t size = kExchangeSize
 rdmap::ReadRequest read_of(const PeerMemory& memory, std::uint64_t offset, std::uint32_t length);
 
 /// As expect_terminate(), and the peer says nothing else before.
-HeardTerminate expect_terminate_next(Script& script, Faults any_of);
+ReceivedTerminate expect_terminate_next(Script& script, Faults any_of);
 
 /// What was sent is not delivered: the peer terminates with one of these, or waits for the rest.
 void expect_undelivered(Script& script, Faults any_of);

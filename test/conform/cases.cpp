@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of cases: what a report and a reader count on.
 #include <doctest/doctest.h>
-#include <regex.h>
 
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "conform/runner.hpp"
+#include "rows.hpp"
 
 namespace iwarp::test {
 namespace {
@@ -19,38 +17,6 @@ using apps::conform::PeerRole;
 using apps::conform::select;
 
 std::vector<const Case*> every_case() { return select(PeerRole::kEither, true, {}); }
-
-// POSIX, extended: GCC 12 warns of its own std::regex when it builds with sanitizers.
-class Pattern {
- public:
-  explicit Pattern(const char* text) {
-    REQUIRE_EQ(regcomp(&pattern_, text, REG_EXTENDED | REG_NOSUB), 0);
-  }
-  Pattern(const Pattern&) = delete;
-  Pattern& operator=(const Pattern&) = delete;
-  ~Pattern() { regfree(&pattern_); }
-
-  bool matches(std::string_view text) const {
-    return regexec(&pattern_, std::string(text).c_str(), 0, nullptr, 0) == 0;
-  }
-
- private:
-  regex_t pattern_;
-};
-
-// The ids of all rows in rfc-notes/requirements.
-std::set<std::string> requirement_ids() {
-  std::set<std::string> ids;
-  const Pattern row("^[|] [A-Z]+-[0-9]+ [|]");
-  const std::filesystem::path folder = std::string(IWARP_SOURCE_DIR) + "/rfc-notes/requirements";
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::ifstream in(entry.path());
-    for (std::string line; std::getline(in, line);) {
-      if (row.matches(line)) ids.insert(line.substr(2, line.find(' ', 2) - 2));
-    }
-  }
-  return ids;
-}
 
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7E; });

@@ -4,14 +4,18 @@ lists, reports, a peer that is not there, one that goes, an interrupt."""
 import concurrent.futures
 import contextlib
 import json
+import os
+import pathlib
 import re
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import xml.etree.ElementTree as xml
 
-from support import Case, IWARP, PATIENCE, Server, main, run, start
+from support import Case, IWARP, TIMEOUT, Server, main, run, start
 
 # Why a case may say nothing about our peer: a part of its reason, and the options for which that is
 # right.
@@ -83,6 +87,45 @@ class OwnPeer(Case):
                      pool.submit(self.check, self.run_client, CLIENTS)]
         for role in roles:
             role.result()
+
+
+class Generated(Case):
+    """Sessions made from fields, limits and states. All of them: IWARP_LONG=1."""
+    CHOICE = [] if os.environ.get("IWARP_LONG") == "1" else ["--cases=200", "--pairs=40"]
+    SEED = os.environ.get("IWARP_SEED", "1")
+
+    def check(self, role, *arguments):
+        report = self.scratch / "generated.json"
+        done = run("conform", "--generated", f"--seed={self.SEED}", *self.CHOICE, "--silence=30",
+                   "--timeout=30", f"--json={report}", *arguments, timeout=1800)
+        results = json.loads(report.read_text())
+        self.assertEqual(results["role"], role)
+        self.assertEqual(results["ended_early"], "")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertGreaterEqual(len(results["sessions"]), 240)
+        self.assertTrue(all(session["right"] for session in results["sessions"]))
+        return report
+
+    def test_a_peer_that_listens(self):
+        with Server("ping", "--server") as server:
+            report = self.check("responder", server.address)
+        compare = pathlib.Path(__file__).with_name("compare.py")
+        done = subprocess.run([sys.executable, compare, report, report], capture_output=True,
+                              text=True, timeout=60, check=True)
+        self.assertIn("; 0 differ, in 0 ways", done.stdout)
+
+    def test_a_peer_that_connects(self):
+        client = f"{IWARP} ping 127.0.0.1:%p --count 1 --quiet"
+        self.check("initiator", "--serve", "0", "--client", client)
+
+    def test_a_choice_that_is_none(self):
+        self.assert_fails(run("conform", "--generated", "HOST", "--only", "nonsense"), 2,
+                          "no session's id begins so")
+
+    def test_a_peer_that_is_wrong_is_told(self):
+        with silent_listener() as port:
+            done = run("conform", f"127.0.0.1:{port}", "--generated", "--cases=1", "--timeout=0.2")
+        self.assertEqual(done.returncode, 1)
 
 
 @contextlib.contextmanager
@@ -199,7 +242,7 @@ class Peers(Case):
         conform, port = waiting("--only", "mpa/crc/wrong-field")
         # Any address of this machine will do, and 127.0.0.2 is one that is not the usual.
         run("ping", f"127.0.0.2:{port}", "--count", 1)
-        out, _ = conform.communicate(timeout=PATIENCE)
+        out, _ = conform.communicate(timeout=TIMEOUT)
         self.assertIn("1 cases, 1 passed", out)
 
     def test_a_peer_that_goes_ends_the_run(self):
@@ -213,7 +256,7 @@ class Peers(Case):
         thread = threading.Thread(target=serve_one, daemon=True)
         thread.start()
         done = run("conform", f"127.0.0.1:{port}")
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT)
         self.assertEqual(done.returncode, 1)
         self.assertIn("Ended early: the peer is gone: cannot connect to", done.stdout)
         self.assertIn("4 cases, ", done.stdout)
@@ -221,14 +264,14 @@ class Peers(Case):
     def test_a_peer_that_is_started_by_hand(self):
         conform, port = waiting("--only", "mpa/crc/wrong-field")
         run("ping", f"127.0.0.1:{port}", "--count", 1)
-        out, _ = conform.communicate(timeout=PATIENCE)
+        out, _ = conform.communicate(timeout=TIMEOUT)
         self.assertEqual(conform.returncode, 0, out)
         self.assertIn("1 cases, 1 passed", out)
 
     def test_an_interrupt_ends_with_the_summary(self):
         conform, _ = waiting()
         conform.send_signal(signal.SIGINT)
-        out, _ = conform.communicate(timeout=PATIENCE)
+        out, _ = conform.communicate(timeout=TIMEOUT)
         self.assertEqual(conform.returncode, 1)
         self.assertIn("Ended early: interrupted\n", out)
         self.assertIn("0 cases, 0 passed", out)

@@ -187,9 +187,9 @@ FAULTS = (
 
     # Memory
     Fault("stag-key-unchecked", MEMORY,
-          "if (!region->valid.load() || region->stag.load() != stag.value) {",
-          "if (!region->valid.load() ||\n"
-          '      (region->stag.load() != stag.value && !IWARP_BROKEN("stag-key-unchecked"))) {',
+          "region->valid.load() && region->stag.load() == stag.value;",
+          "region->valid.load() &&\n"
+          '      (region->stag.load() == stag.value || IWARP_BROKEN("stag-key-unchecked"));',
           ("ddp/stag/wrong-key",)),
     Fault("bounds-off-by-one", MEMORY,
           "length > r.length - (to - base)) {\n    return std::unexpected(AccessError::kOutOfBounds",

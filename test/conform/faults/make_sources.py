@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the sources that faults.py edits, with the edits in them.
+"""Copies the sources that faults.py and ../../chaos/chaos_faults.py edit, with the edits in them.
 
   make_sources.py --list           their names, separated by semicolons (for CMake)
   make_sources.py SOURCES OUTPUT   write the edited copies below OUTPUT, under the same names
@@ -10,7 +10,13 @@ out as it is there already is not touched, so that nothing is compiled again."""
 import pathlib
 import sys
 
-from faults import FAULTS
+import faults
+
+CHAOS = pathlib.Path(__file__).resolve().parents[2] / "chaos"
+sys.path.insert(0, str(CHAOS))
+import chaos_faults  # noqa: E402
+
+FAULTS = (*faults.FAULTS, *(fault for fault in chaos_faults.FAULTS if fault.file))
 
 
 def edited_files():

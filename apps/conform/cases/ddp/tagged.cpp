@@ -164,7 +164,7 @@ void own_header(Script& s) {
 
 void own_segments(Script& s) {
   s.advertise_mss(kSmallMss);
-  const auto seen = hear_long_message(s, {}, kLong);
+  const auto seen = receive_long_message(s, {}, kLong);
   const auto& first = seen.front().header;
   std::uint64_t to = first.to.value;
   for (const Segment& segment : seen) {
@@ -176,7 +176,7 @@ void own_segments(Script& s) {
     to += segment.payload().size();
   }
   require(seen.back().header.last, "L in the last segment", "none");
-  // What was heard ends with the first L.
+  // What was received ends with the first L.
   const auto total = to - first.to.value;
   require(total >= kLong, fmt::format("{} octets up to the segment with L", kLong),
           fmt::format("{}", total));

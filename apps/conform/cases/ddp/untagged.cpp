@@ -142,11 +142,11 @@ void no_receive(Script& s) {
   s.serve_memory(false);
   s.octets(burst);
   for (;;) {
-    const Heard heard = s.hear();
-    const bool segment = heard.kind == Heard::Kind::kSegment;
-    if (segment && !heard.segment->is(rdmap::Opcode::kTerminate)) continue;
+    const Received received = s.receive();
+    const bool segment = received.kind == Received::Kind::kSegment;
+    if (segment && !received.segment->is(rdmap::Opcode::kTerminate)) continue;
     if (!segment) throw Skipped{"the peer's program did not let its receives run out"};
-    const auto terminate = read_terminate(*heard.segment);
+    const auto terminate = read_terminate(*received.segment);
     const auto& fault = terminate.terminate.fault;
     // Of either layer: its own trouble, such as a program that gave its buffers back on leaving.
     if (fault == rdmap::kLocalCatastrophic || fault == ddp::kDdpCatastrophic) {

@@ -167,8 +167,8 @@ void own_right(Script& s) {
 void own_terminate(Script& s) {
   s.establish();
   s.fpdu(victim(learn_memory(s)), {.crc_xor = 1});
-  const auto heard = s.expect_terminate({mpa::kCrcMismatch});
-  require(heard.segment.crc == trace::CrcVerdict::kGood, "a Terminate with a right CRC",
+  const auto received = s.expect_terminate({mpa::kCrcMismatch});
+  require(received.segment.crc == trace::CrcVerdict::kGood, "a Terminate with a right CRC",
           "one with a wrong CRC");
 }
 

@@ -166,7 +166,7 @@ void must_be_enhanced(Script& s) {
 }
 
 void request_word(Script& s) {
-  s.meet();
+  s.await_peer();
   must_be_enhanced(s);
   if (s.peer_startup_octets().size() < mpa::kStartupHeaderSize + mpa::kEnhancedWordSize) {
     throw Failed{"the enhanced word in the private data", "fewer than 4 octets"};
@@ -174,7 +174,7 @@ void request_word(Script& s) {
 }
 
 void request_flags(Script& s) {
-  s.meet();
+  s.await_peer();
   must_be_enhanced(s);
   const auto& word = s.peer_word();
   if (word.peer_to_peer && !names_rtr(word)) throw Failed{"a kind of RTR with A=1", flags_of(word)};
@@ -183,7 +183,7 @@ void request_flags(Script& s) {
 
 template <std::size_t Length>
 void reply_word_too_short(Script& s) {
-  const Setup setup = s.meet();
+  const Setup setup = s.await_peer();
   must_be_enhanced(s);
   Octets frame = s.make_startup(setup);
   frame.resize(mpa::kStartupHeaderSize + Length);
@@ -194,7 +194,7 @@ void reply_word_too_short(Script& s) {
 }
 
 void reply_kinds_without_a(Script& s) {
-  Setup setup = s.meet();
+  Setup setup = s.await_peer();
   must_be_enhanced(s);
   if (setup.peer_to_peer) throw Skipped{"the peer asks for peer-to-peer mode"};
   setup.word = EnhancedWord{
@@ -205,7 +205,7 @@ void reply_kinds_without_a(Script& s) {
 
 // A peer that tries again is another connection, and it need not.
 void retries_plain(Script& s) {
-  s.meet();
+  s.await_peer();
   must_be_enhanced(s);
   for (int i = 0; i < 2 && s.reopened(1500ms); ++i) {
     if (s.expect_startup().revision != 1) continue;

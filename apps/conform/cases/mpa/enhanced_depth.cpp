@@ -49,8 +49,8 @@ void no_read_without_ird(Script& s) {
   answer_to(s, 0, 16);
   s.serve_memory(false);
   s.send(encode(Advert{Script::kOurTo, verbs::Stag{Script::kOurStag}, kExchangeSize}));
-  const Heard heard = s.hear(500ms);
-  if (heard.segment && heard.segment->is(rdmap::Opcode::kReadRequest)) {
+  const Received received = s.receive(500ms);
+  if (received.segment && received.segment->is(rdmap::Opcode::kReadRequest)) {
     throw Failed{"no Read Request, as our IRD is 0", "a Read Request"};
   }
 }
@@ -92,7 +92,7 @@ void works_without_negotiation(Script& s) {
 // The peer connects -------------------------------------------------------------------------------
 
 Setup meet_enhanced(Script& s) {
-  const Setup setup = s.meet();
+  const Setup setup = s.await_peer();
   if (setup.revision != 2) throw Skipped{"the peer's Request is not enhanced"};
   return setup;
 }
@@ -122,7 +122,7 @@ void one_more_than_requested(Script& s) {
   s.send_startup(setup);
   s.begin();
   s.serve_memory(false);
-  const Heard first = s.hear();
+  const Received first = s.receive();
   if (!first.segment) throw Failed{"an FPDU or Terminate 2/0/06", describe(first)};
   if (first.segment->is(rdmap::Opcode::kTerminate)) {
     const auto terminate = read_terminate(*first.segment);

@@ -126,9 +126,9 @@ void other_kind_than_agreed(Script& s) {
     s.read_request({.sink_stag = {1}, .source_stag = {1}});
   }
   s.serve_memory(false);
-  const Heard heard = s.hear(std::chrono::milliseconds(300));
+  const Received received = s.receive(std::chrono::milliseconds(300));
   s.serve_memory(true);
-  if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
+  if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
   exchange_or_end(s);
 }
 
@@ -149,7 +149,7 @@ void damaged_rtr(Script& s) {
 // The peer connects -------------------------------------------------------------------------------
 
 Setup meet_peer_to_peer(Script& s) {
-  const Setup setup = s.meet();
+  const Setup setup = s.await_peer();
   if (!setup.peer_to_peer) throw Skipped{"the peer does not ask for peer-to-peer mode"};
   return setup;
 }
@@ -169,10 +169,10 @@ void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
 // The next message, without the help that memory of ours usually gets.
 Segment first_segment(Script& s) {
   s.serve_memory(false);
-  const Heard heard = s.hear();
+  const Received received = s.receive();
   s.serve_memory(true);
-  if (!heard.segment) throw Failed{"an RTR", describe(heard)};
-  return *heard.segment;
+  if (!received.segment) throw Failed{"an RTR", describe(received)};
+  return *received.segment;
 }
 
 bool is_rtr(const Segment& segment, Rtr kind) {
@@ -190,8 +190,8 @@ void answer_read(Script& s, const Segment& segment) {
 
 void expect_rtr(const Segment& segment, Rtr kind) {
   if (is_rtr(segment, kind)) return;
-  Heard heard{.kind = Heard::Kind::kSegment, .segment = segment, .octets = {}, .why = {}};
-  throw Failed{fmt::format("a zero-length {} as RTR", name(kind)), describe(heard)};
+  Received received{.kind = Received::Kind::kSegment, .segment = segment, .octets = {}, .why = {}};
+  throw Failed{fmt::format("a zero-length {} as RTR", name(kind)), describe(received)};
 }
 
 template <Rtr Kind>
@@ -235,7 +235,7 @@ void no_kind_named(Script& s) {
 }
 
 void no_rtr_with_a_0(Script& s) {
-  Setup setup = s.meet();
+  Setup setup = s.await_peer();
   if (setup.revision != 2) throw Skipped{"the peer's Request is not enhanced"};
   if (setup.peer_to_peer) throw Skipped{"the peer asks for peer-to-peer mode"};
   s.send_startup(setup);

@@ -166,7 +166,7 @@ void own_pad(Script& s) {
 
 void own_within_emss(Script& s) {
   s.advertise_mss(kSmallMss);
-  const auto segments = hear_long_message(s, {}, kLong);
+  const auto segments = receive_long_message(s, {}, kLong);
   const auto limit = mpa::mulpdu_for(s.advertised_mss(), false).octets;
   for (const Segment& segment : segments) {
     require(segment.ulpdu.size() <= limit, fmt::format("ULPDUs of at most {} octets", limit),
@@ -176,7 +176,7 @@ void own_within_emss(Script& s) {
 
 void own_fills_emss(Script& s) {
   s.advertise_mss(kSmallMss);
-  const auto segments = hear_long_message(s, {}, kLong);
+  const auto segments = receive_long_message(s, {}, kLong);
   if (s.advertised_mss() > kSmallMss) throw Skipped{"TCP does not take an MSS of 536 from us"};
   // TCP options take up to 40 octets; peers may round their payload down to 8.
   const auto least = mpa::mulpdu_for(s.advertised_mss() - 40, false).octets - 8;
@@ -189,7 +189,7 @@ void own_fills_emss(Script& s) {
 }
 
 void own_within_64768(Script& s) {
-  for (const Segment& segment : hear_long_message(s, {}, kVeryLong)) {
+  for (const Segment& segment : receive_long_message(s, {}, kVeryLong)) {
     require(segment.ulpdu.size() <= mpa::kMaxMulpdu, "ULPDUs of at most 64768 octets",
             fmt::format("one of {}", segment.ulpdu.size()));
   }

@@ -154,7 +154,7 @@ PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
 }
 
 // Answers of every alignment to the markers.
-void hear_sweep(Script& s, const PeerMemory& memory) {
+void receive_sweep(Script& s, const PeerMemory& memory) {
   for (int i = 0; i < kSweep; ++i) read_peer(s, memory, 0, kPiece);
 }
 
@@ -175,7 +175,7 @@ void own_pointers(Script& s) {
     require(segment.markers_agree, "markers that point at the start of their FPDU",
             "a marker that points elsewhere");
   });
-  hear_sweep(s, ask_for_markers(s));
+  receive_sweep(s, ask_for_markers(s));
 }
 
 void own_crc(Script& s) {
@@ -183,7 +183,7 @@ void own_crc(Script& s) {
     require(segment.crc == trace::CrcVerdict::kGood, "CRCs that cover the markers",
             fmt::format("a wrong CRC in an FPDU with {} markers", segment.fpduptrs.size()));
   });
-  hear_sweep(s, ask_for_markers(s));
+  receive_sweep(s, ask_for_markers(s));
 }
 
 void own_zero_bits(Script& s) {
@@ -197,13 +197,13 @@ void own_zero_bits(Script& s) {
               "markers with reserved bits of zero", "a marker with other bits set");
     }
   });
-  hear_sweep(s, ask_for_markers(s));
+  receive_sweep(s, ask_for_markers(s));
 }
 
 void own_several_in_one(Script& s) {
   ask_for_markers(s);
   std::size_t most = 0;
-  for (const Segment& segment : hear_long_message(s, kMarkers, 8192)) {
+  for (const Segment& segment : receive_long_message(s, kMarkers, 8192)) {
     require(segment.markers_agree, "markers that all point at the start of their FPDU",
             "a marker that points elsewhere");
     most = std::max(most, segment.fpduptrs.size());
@@ -214,7 +214,7 @@ void own_several_in_one(Script& s) {
 void own_within_emss(Script& s) {
   s.advertise_mss(1460);
   ask_for_markers(s);
-  const auto segments = hear_long_message(s, kMarkers, 8192);
+  const auto segments = receive_long_message(s, kMarkers, 8192);
   const auto limit = mpa::mulpdu_for(s.advertised_mss(), true).octets;
   for (const Segment& segment : segments) {
     require(segment.ulpdu.size() <= limit, fmt::format("ULPDUs of at most {} octets", limit),

@@ -16,10 +16,10 @@ std::byte request_flags(const Script& s) { return s.peer_startup_octets()[kFlags
 
 // Request -----------------------------------------------------------------------------------------
 
-void request_first(Script& s) { s.meet(); }
+void request_first(Script& s) { s.await_peer(); }
 
 void request_flag_r(Script& s) {
-  s.meet();
+  s.await_peer();
   if ((request_flags(s) & kFlagR) != std::byte{0}) throw Failed{"R=0 in a Request", "R=1"};
 }
 
@@ -33,7 +33,7 @@ void request_revision(Script& s) {
 }
 
 void request_then_silence(Script& s) {
-  const Setup setup = s.meet();
+  const Setup setup = s.await_peer();
   s.expect_silence();
   s.send_startup(setup);
   carry_on(s, setup);
@@ -43,7 +43,7 @@ void request_then_silence(Script& s) {
 
 // The Reply that would be right, for a case to spoil.
 Octets good_reply(Script& s, std::size_t private_data = 0) {
-  return s.make_startup(s.meet({.private_data = pattern(private_data)}));
+  return s.make_startup(s.await_peer({.private_data = pattern(private_data)}));
 }
 
 void gives_up_on(Script& s, bytes::View frame) {
@@ -119,7 +119,7 @@ void more_than_said(Script& s) {
 // `Total` octets, the word of an enhanced Reply among them.
 template <std::size_t Total>
 void private_data(Script& s) {
-  Setup setup = s.meet();
+  Setup setup = s.await_peer();
   setup.private_data = pattern(Total - (setup.revision == 2 ? mpa::kEnhancedWordSize : 0));
   s.send_startup(setup);
   carry_on(s, setup);
@@ -139,7 +139,7 @@ void rejected(Script& s) {
 }
 
 void crc_in_request_only(Script& s) {
-  Setup setup = s.meet();
+  Setup setup = s.await_peer();
   if ((request_flags(s) & kFlagC) == std::byte{0}) throw Skipped{"the peer does not ask for CRC"};
   setup.crc = false;
   s.send_startup(setup);
@@ -152,13 +152,13 @@ void crc_in_request_only(Script& s) {
 // Endings and time --------------------------------------------------------------------------------
 
 void closed_instead(Script& s) {
-  s.meet();
+  s.await_peer();
   s.half_close();
   s.expect_refusal();
 }
 
 void silence(Script& s) {
-  s.meet();
+  s.await_peer();
   s.extend(15s);
   s.expect_refusal();
 }
@@ -168,9 +168,9 @@ void slow_reply(Script& s) {
   s.extend(15s);
   for (const std::byte octet : bytes::View(frame).first(36)) {
     s.octets(bytes::View(&octet, 1));
-    const Heard heard = s.hear(500ms);
-    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
-    if (heard.kind != Heard::Kind::kNothing) throw Failed{"the end", describe(heard)};
+    const Received received = s.receive(500ms);
+    if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
+    if (received.kind != Received::Kind::kNothing) throw Failed{"the end", describe(received)};
   }
   throw Failed{"the end of the connection", "nothing for 18 s, with two octets sent each second"};
 }

@@ -239,9 +239,9 @@ void slow_request(Script& s) {
   const Octets frame = s.make_startup(Setup{.private_data = pattern(64)});
   for (const std::byte octet : bytes::View(frame).first(32)) {
     s.octets(bytes::View(&octet, 1));
-    const Heard heard = s.hear(500ms);
-    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
-    if (heard.kind != Heard::Kind::kNothing) throw Failed{"the end", describe(heard)};
+    const Received received = s.receive(500ms);
+    if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
+    if (received.kind != Received::Kind::kNothing) throw Failed{"the end", describe(received)};
   }
   throw Failed{"the end of the connection", "nothing for 16 s, with two octets sent each second"};
 }

@@ -14,13 +14,13 @@ using namespace std::chrono_literals;
 // Segmentation ------------------------------------------------------------------------------------
 
 void one_octet_pieces(Script& s) {
-  const Setup setup = s.meet({.private_data = pattern(16)});
+  const Setup setup = s.await_peer({.private_data = pattern(16)});
   for (const std::byte octet : s.make_startup(setup)) s.octets(bytes::View(&octet, 1));
   carry_on(s, setup);
 }
 
 void split_at(Script& s, std::size_t at) {
-  const Setup setup = s.meet({.private_data = pattern(16)});
+  const Setup setup = s.await_peer({.private_data = pattern(16)});
   const Octets frame = s.make_startup(setup);
   s.octets(bytes::View(frame).first(at));
   s.expect_silence(50ms);
@@ -35,7 +35,7 @@ void split_in_private_data(Script& s) { split_at(s, mpa::kStartupHeaderSize + 5)
 // Flags -------------------------------------------------------------------------------------------
 
 void reserved_flags_ignored(Script& s) {
-  const Setup setup = s.meet();
+  const Setup setup = s.await_peer();
   Octets frame = s.make_startup(setup);
   frame[kFlagsAt] |= kReservedFlags;
   s.octets(frame);
@@ -43,7 +43,7 @@ void reserved_flags_ignored(Script& s) {
 }
 
 void reserved_flags_zero(Script& s) {
-  s.meet();
+  s.await_peer();
   if (s.peer_role() == PeerRole::kResponder) {
     Octets frame = s.make_startup(Setup{});
     frame[kFlagsAt] |= kReservedFlags;
@@ -63,7 +63,7 @@ bool peer_asks_for_crc(const Script& s) {
 }
 
 void establish_without_c(Script& s) {
-  const Setup setup = s.meet({.crc = false});
+  const Setup setup = s.await_peer({.crc = false});
   if (setup.crc) throw Skipped{"the peer asks for CRC"};
   s.send_startup(setup);
   s.expect_accept();
@@ -71,7 +71,7 @@ void establish_without_c(Script& s) {
 }
 
 void crc_by_default(Script& s) {
-  s.meet({.crc = false});
+  s.await_peer({.crc = false});
   if (s.peer_role() == PeerRole::kResponder) {
     s.send_startup(Setup{.crc = false});
     s.expect_startup();
@@ -112,13 +112,13 @@ void crc_off_on_both_sides(Script& s) {
 // M -----------------------------------------------------------------------------------------------
 
 void markers_demanded(Script& s) {
-  const Setup setup = s.meet({.markers = true});
+  const Setup setup = s.await_peer({.markers = true});
   s.send_startup(setup);
   carry_on(s, setup);
 }
 
 void markers_not_demanded(Script& s) {
-  const Setup setup = s.meet({.markers = false});
+  const Setup setup = s.await_peer({.markers = false});
   s.send_startup(setup);
   s.expect_accept();
   s.begin(setup.peer_to_peer ? setup.rtr : mpa::Rtr::kNone);

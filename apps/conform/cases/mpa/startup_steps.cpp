@@ -12,12 +12,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-bool ended(const Heard& heard) {
-  return heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset;
+bool ended(const Received& received) {
+  return received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset;
 }
 
-bool is_terminate(const Heard& heard) {
-  return heard.segment && heard.segment->is(rdmap::Opcode::kTerminate);
+bool is_terminate(const Received& received) {
+  return received.segment && received.segment->is(rdmap::Opcode::kTerminate);
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ void expect_full_operation(Script& script) {
 
 void expect_give_up(Script& script) {
   for (;;) {
-    const Heard heard = script.hear();
-    if (ended(heard)) return;
-    if (!is_terminate(heard)) throw Failed{"the end of the connection", describe(heard)};
+    const Received received = script.receive();
+    if (ended(received)) return;
+    if (!is_terminate(received)) throw Failed{"the end of the connection", describe(received)};
   }
 }
 
@@ -59,9 +59,9 @@ void expect_next_works(Script& script) {
 }
 
 void expect_no_fpdu(Script& script) {
-  const Heard heard = script.hear(300ms);
-  if (heard.kind == Heard::Kind::kNothing || ended(heard)) return;
-  throw Failed{"no FPDU", describe(heard)};
+  const Received received = script.receive(300ms);
+  if (received.kind == Received::Kind::kNothing || ended(received)) return;
+  throw Failed{"no FPDU", describe(received)};
 }
 
 void exchange_or_end(Script& script) {
@@ -96,12 +96,12 @@ void read_burst(Script& script, std::size_t count) {
 
 void expect_terminate_or_skip(Script& script, const bytes::Fault& fault, const char* otherwise) {
   const std::string wanted = "Terminate " + bytes::to_string(fault);
-  const Heard heard = script.hear();
-  if (heard.segment && !is_terminate(heard)) throw Skipped{otherwise};
-  if (!is_terminate(heard)) throw Failed{wanted, describe(heard)};
-  const auto terminate = read_terminate(*heard.segment);
+  const Received received = script.receive();
+  if (received.segment && !is_terminate(received)) throw Skipped{otherwise};
+  if (!is_terminate(received)) throw Failed{wanted, describe(received)};
+  const auto terminate = read_terminate(*received.segment);
   if (terminate.terminate.fault != fault) throw Failed{wanted, describe(terminate)};
-  const Heard end = script.hear();
+  const Received end = script.receive();
   if (!ended(end)) throw Failed{"the end of the connection behind the Terminate", describe(end)};
 }
 
@@ -111,7 +111,7 @@ void leave_in_order(Script& script) {
   if (!word.rtr_write && word.rtr_read) kind = mpa::Rtr::kRead;
   if (!word.rtr_write && !word.rtr_read && word.rtr_send) kind = mpa::Rtr::kSend;
   script.begin(kind);
-  script.hear(50ms);
+  script.receive(50ms);
 }
 
 bool names_rtr(const mpa::EnhancedWord& word) {

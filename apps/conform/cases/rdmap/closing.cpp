@@ -42,8 +42,8 @@ void fin_graceful(Script& s) {
   s.establish();
   learn_memory(s);
   s.half_close();
-  const Heard heard = s.hear();
-  require(heard.kind == Heard::Kind::kClosed, "FIN and nothing else", describe(heard));
+  const Received received = s.receive();
+  require(received.kind == Received::Kind::kClosed, "FIN and nothing else", describe(received));
 }
 
 template <std::size_t size>
@@ -94,7 +94,7 @@ void fin_without_request(Script& s) {
 }
 
 void fin_behind_reply(Script& s) {
-  s.send_startup(s.meet());
+  s.send_startup(s.await_peer());
   s.half_close();
   s.expect_end();
 }
@@ -150,9 +150,10 @@ void fin_behind_terminate(Script& s) {
   const auto memory = learn_memory(s);
   write(s, {.stag = memory.stag ^ 0x5A5A5A00, .to = memory.to}, 0, pattern(kPiece));
   for (;;) {
-    const Heard heard = s.hear();
-    if (heard.kind == Heard::Kind::kSegment) continue;
-    require(heard.kind == Heard::Kind::kClosed, "FIN behind the Terminate", describe(heard));
+    const Received received = s.receive();
+    if (received.kind == Received::Kind::kSegment) continue;
+    require(received.kind == Received::Kind::kClosed, "FIN behind the Terminate",
+            describe(received));
     return;
   }
 }

@@ -54,18 +54,18 @@ void ask(Script& s, const Atomic& a, std::uint32_t stag, std::uint64_t to) {
 
 /// The next message is the response with this number to `a`. What it says was there.
 std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
-  const Heard heard = s.hear();
-  const bool segment = heard.kind == Heard::Kind::kSegment;
-  if (!segment || heard.segment->opcode() != 0xB) {
-    throw Failed{"an Atomic Response", describe(heard)};
+  const Received received = s.receive();
+  const bool segment = received.kind == Received::Kind::kSegment;
+  if (!segment || received.segment->opcode() != 0xB) {
+    throw Failed{"an Atomic Response", describe(received)};
   }
-  const auto& h = heard.segment->header;
-  const auto& octets = heard.segment->ulpdu;
+  const auto& h = received.segment->header;
+  const auto& octets = received.segment->ulpdu;
   if (octets[0] != std::byte{0x41} || octets[1] != std::byte{0x4B} || h.qn != 3 ||
-      h.msn.value != number || h.mo != 0 || heard.segment->payload().size() != 12) {
+      h.msn.value != number || h.mo != 0 || received.segment->payload().size() != 12) {
     throw Failed{fmt::format("12 octets on queue 3, MSN {}", number), "another message"};
   }
-  bytes::Reader reader(heard.segment->payload());
+  bytes::Reader reader(received.segment->payload());
   if (reader.u32() != a.id) throw Failed{"the Request Identifier as it came", "another one"};
   return reader.u64();
 }
@@ -76,14 +76,14 @@ class Word {
   explicit Word(Script& s) : s_(s), memory_(agreed(s, {.ord = kDepth, .extensions = true})) {
     to_ = (memory_.to + 7) & ~std::uint64_t{7};
     ask(s_, {}, memory_.stag, to_);
-    const Heard heard = s_.hear();
-    const bool segment = heard.kind == Heard::Kind::kSegment;
-    if (segment && heard.segment->is(Opcode::kTerminate) &&
-        reports(read_terminate(*heard.segment), rdmap::kAccessRights)) {
+    const Received received = s_.receive();
+    const bool segment = received.kind == Received::Kind::kSegment;
+    if (segment && received.segment->is(Opcode::kTerminate) &&
+        reports(read_terminate(*received.segment), rdmap::kAccessRights)) {
       throw Skipped{"the peer's memory is not open to atomics"};
     }
-    if (!segment || heard.segment->opcode() != 0xB) {
-      throw Failed{"an Atomic Response", describe(heard)};
+    if (!segment || received.segment->opcode() != 0xB) {
+      throw Failed{"an Atomic Response", describe(received)};
     }
   }
 
@@ -236,8 +236,8 @@ void misaligned(Script& s) {
 
 void expect_refused(Script& s, std::uint32_t stag, std::uint64_t to, Faults faults) {
   ask(s, {}, stag, to);
-  const auto heard = s.expect_terminate(faults);
-  const auto flags = heard.segment.payload()[2];
+  const auto received = s.expect_terminate(faults);
+  const auto flags = received.segment.payload()[2];
   if (flags != std::byte{0xC0}) throw Failed{"M=1 D=1 R=0", "others"};
 }
 

@@ -21,19 +21,20 @@ Octets immediate(Script& s, std::uint8_t opcode, std::size_t size = 8) {
   return make_ulpdu(header, pattern(size));
 }
 
-bool is_objection(const HeardTerminate& heard) {
-  return !reports(heard, rdmap::kLocalCatastrophic) &&
-         (heard.terminate.fault.layer != bytes::Layer::kRdma || heard.terminate.fault.type != 0);
+bool is_objection(const ReceivedTerminate& received) {
+  return !reports(received, rdmap::kLocalCatastrophic) &&
+         (received.terminate.fault.layer != bytes::Layer::kRdma ||
+          received.terminate.fault.type != 0);
 }
 
 template <std::uint8_t kOpcode>
 void taken(Script& s) {
   agreed(s);
   s.fpdu(immediate(s, kOpcode));
-  const Heard heard = s.hear(std::chrono::milliseconds(300));
-  if (heard.kind == Heard::Kind::kSegment && heard.segment->is(Opcode::kTerminate) &&
-      is_objection(read_terminate(*heard.segment))) {
-    throw Failed{"no objection of RDMAP or DDP", describe(heard)};
+  const Received received = s.receive(std::chrono::milliseconds(300));
+  if (received.kind == Received::Kind::kSegment && received.segment->is(Opcode::kTerminate) &&
+      is_objection(read_terminate(*received.segment))) {
+    throw Failed{"no objection of RDMAP or DDP", describe(received)};
   }
 }
 
@@ -41,10 +42,10 @@ template <std::size_t kSize>
 void of_size(Script& s) {
   agreed(s);
   s.fpdu(immediate(s, kPlain, kSize));
-  const Heard heard = s.hear();
-  if (heard.kind != Heard::Kind::kSegment || !heard.segment->is(Opcode::kTerminate) ||
-      !is_objection(read_terminate(*heard.segment))) {
-    throw Failed{"a Terminate of RDMAP or DDP", describe(heard)};
+  const Received received = s.receive();
+  if (received.kind != Received::Kind::kSegment || !received.segment->is(Opcode::kTerminate) ||
+      !is_objection(read_terminate(*received.segment))) {
+    throw Failed{"a Terminate of RDMAP or DDP", describe(received)};
   }
 }
 
@@ -57,12 +58,12 @@ void no_receive(Script& s) {
   }
   s.octets(burst);
   for (;;) {
-    const Heard heard = s.hear();
-    if (heard.kind != Heard::Kind::kSegment) {
+    const Received received = s.receive();
+    if (received.kind != Received::Kind::kSegment) {
       throw Skipped{"the peer's program did not let its receives run out"};
     }
-    if (!heard.segment->is(Opcode::kTerminate)) continue;
-    const auto terminate = read_terminate(*heard.segment);
+    if (!received.segment->is(Opcode::kTerminate)) continue;
+    const auto terminate = read_terminate(*received.segment);
     if (!is_objection(terminate)) throw Skipped{"the peer's program ended the stream first"};
     if (reports(terminate, ddp::kUntaggedNoBuffer)) return;
     throw Failed{"Terminate " + bytes::to_string(ddp::kUntaggedNoBuffer), describe(terminate)};

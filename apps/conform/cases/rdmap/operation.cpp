@@ -32,11 +32,12 @@ void solicited(Script& s) {
 void empty_send(Script& s) {
   after_first_send(s);
   s.send({});
-  const Heard heard = s.hear(std::chrono::milliseconds(300));
-  if (heard.kind != Heard::Kind::kSegment || !heard.segment->is(Opcode::kTerminate)) return;
-  const auto fault = read_terminate(*heard.segment).terminate.fault;
+  const Received received = s.receive(std::chrono::milliseconds(300));
+  if (received.kind != Received::Kind::kSegment || !received.segment->is(Opcode::kTerminate))
+    return;
+  const auto fault = read_terminate(*received.segment).terminate.fault;
   if (fault.layer == bytes::Layer::kRdma && fault.type == 0) return;
-  throw Failed{"no objection of RDMAP or DDP", describe(heard)};
+  throw Failed{"no objection of RDMAP or DDP", describe(received)};
 }
 
 template <Opcode kOpcode>
@@ -56,11 +57,11 @@ void invalidate_advertised(Script& s) {
   s.send(advert_of(0, kExchangeSize), Opcode::kSendInvalidate, memory.stag);
   s.read_request(read_of(memory, 0, 8));
   for (;;) {
-    const Heard heard = s.hear();
-    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
-    const bool segment = heard.kind == Heard::Kind::kSegment;
-    if (!segment || heard.segment->is(Opcode::kReadResponse)) {
-      throw Failed{"an STag that cannot be invalidated, or is invalid", describe(heard)};
+    const Received received = s.receive();
+    if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
+    const bool segment = received.kind == Received::Kind::kSegment;
+    if (!segment || received.segment->is(Opcode::kReadResponse)) {
+      throw Failed{"an STag that cannot be invalidated, or is invalid", describe(received)};
     }
   }
 }
@@ -162,10 +163,11 @@ void expect_octet(const Segment& segment, std::size_t at, unsigned value, const 
 }
 
 Segment next_of(Script& s, Opcode opcode) {
-  const Heard heard = s.hear();
-  if (heard.kind == Heard::Kind::kSegment && heard.segment->is(opcode)) return *heard.segment;
+  const Received received = s.receive();
+  if (received.kind == Received::Kind::kSegment && received.segment->is(opcode))
+    return *received.segment;
   throw Failed{std::string("a message of the kind ") + std::string(rdmap::info(opcode).name),
-               describe(heard)};
+               describe(received)};
 }
 
 void judge_untagged(const Segment& segment, Opcode opcode, std::uint32_t msn) {

@@ -83,11 +83,11 @@ void sink_copied(Script& s) {
   s.read_request(request);
   std::uint64_t to = request.sink_to.value;
   for (bool last = false; !last;) {
-    const Heard heard = s.hear();
-    if (heard.kind != Heard::Kind::kSegment || !heard.segment->is(Opcode::kReadResponse)) {
-      throw Failed{"a Read Response", describe(heard)};
+    const Received received = s.receive();
+    if (received.kind != Received::Kind::kSegment || !received.segment->is(Opcode::kReadResponse)) {
+      throw Failed{"a Read Response", describe(received)};
     }
-    const auto& segment = *heard.segment;
+    const auto& segment = *received.segment;
     last = segment.header.last;
     const auto control = std::to_integer<unsigned>(segment.ulpdu[0]);
     if (control != (last ? 0xC1 : 0x81) || segment.ulpdu[1] != std::byte{0x42} ||
@@ -158,14 +158,15 @@ void beyond_agreed(Script& s) {
   const bytes::Fault right[] = {ddp::kUntaggedNoBuffer, ddp::kUntaggedMsnRange,
                                 rdmap::kStreamCatastrophic};
   for (std::uint32_t n = 0; n < kBurst; ++n) {
-    const Heard heard = s.hear();
-    if (heard.kind == Heard::Kind::kSegment && heard.segment->is(Opcode::kReadResponse)) continue;
-    if (heard.kind == Heard::Kind::kSegment && heard.segment->is(Opcode::kTerminate) &&
-        std::ranges::find(right, read_terminate(*heard.segment).terminate.fault) !=
+    const Received received = s.receive();
+    if (received.kind == Received::Kind::kSegment && received.segment->is(Opcode::kReadResponse))
+      continue;
+    if (received.kind == Received::Kind::kSegment && received.segment->is(Opcode::kTerminate) &&
+        std::ranges::find(right, read_terminate(*received.segment).terminate.fault) !=
             std::end(right)) {
       return;
     }
-    throw Failed{"Terminate 1/2/02, 1/2/03 or 0/2/07", describe(heard)};
+    throw Failed{"Terminate 1/2/02, 1/2/03 or 0/2/07", describe(received)};
   }
   throw Skipped{"the peer answers as fast as one TCP segment can ask"};
 }

@@ -35,10 +35,10 @@ void read_done(Script& s, const rdmap::ReadRequest& request) {
 // `what`: a MAY of section 5.2.2.
 void expect_end_or_skip(Script& s, const char* what) {
   for (;;) {
-    const Heard heard = s.hear();
-    if (heard.kind == Heard::Kind::kClosed || heard.kind == Heard::Kind::kReset) return;
-    const bool segment = heard.kind == Heard::Kind::kSegment;
-    if (segment && heard.segment->is(Opcode::kTerminate)) return;
+    const Received received = s.receive();
+    if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
+    const bool segment = received.kind == Received::Kind::kSegment;
+    if (segment && received.segment->is(Opcode::kTerminate)) return;
     throw Skipped{what};
   }
 }

@@ -22,7 +22,7 @@ constexpr std::size_t kLengthSize = 2;
 
 struct Provoked {
   Octets ulpdu;  ///< what was wrong
-  HeardTerminate heard;
+  ReceivedTerminate received;
 };
 using Provoke = Provoked(Script&);
 
@@ -87,9 +87,10 @@ struct Flags {
 };
 
 // In a word that is laid out wrongly they stand in the low bits.
-Flags flags_of(const HeardTerminate& heard) {
-  const auto octet = std::to_integer<unsigned>(heard.segment.payload()[2]);
-  if (heard.standard_layout) return {(octet & 0x80) != 0, (octet & 0x40) != 0, (octet & 0x20) != 0};
+Flags flags_of(const ReceivedTerminate& received) {
+  const auto octet = std::to_integer<unsigned>(received.segment.payload()[2]);
+  if (received.standard_layout)
+    return {(octet & 0x80) != 0, (octet & 0x40) != 0, (octet & 0x20) != 0};
   return {(octet & 1) != 0, (octet & 2) != 0, (octet & 4) != 0};
 }
 
@@ -98,30 +99,30 @@ std::string words(const Flags& f) { return fmt::format("M={:d} D={:d} R={:d}", f
 // Three of the four have a layout that shows; the last is one where the nibbles alone do.
 void control_word(Script& s) {
   for (Provoke* provoked : {crc_error, write_error, read_error, opcode_error}) {
-    const auto heard = provoked(s).heard;
+    const auto received = provoked(s).received;
     const bool exchanged =
-        provoked == opcode_error && heard.terminate.fault != rdmap::kUnexpectedOpcode;
-    if (heard.standard_layout && !exchanged) continue;
-    throw Failed{"Layer, EType, Error Code, M, D, R from the highest bit on", describe(heard)};
+        provoked == opcode_error && received.terminate.fault != rdmap::kUnexpectedOpcode;
+    if (received.standard_layout && !exchanged) continue;
+    throw Failed{"Layer, EType, Error Code, M, D, R from the highest bit on", describe(received)};
   }
 }
 
 void message(Script& s) {
-  const auto heard = write_error(s).heard;
-  const auto& h = heard.segment.header;
+  const auto received = write_error(s).received;
+  const auto& h = received.segment.header;
   if (h.tagged || h.qn != 2 || h.msn.value != 1 || h.mo != 0 || !h.last) {
     throw Failed{"an untagged message on queue 2, MSN 1, MO 0, L=1", "another header"};
   }
-  const auto& octets = heard.segment.ulpdu;
+  const auto& octets = received.segment.ulpdu;
   if (octets[0] != std::byte{0x41} || octets[1] != std::byte{0x47} || h.rsvd_ulp_rest != 0) {
     throw Failed{"41 47 00000000 as the first octets of its header", "others"};
   }
 }
 
 void reserved_bits(Script& s) {
-  const auto heard = write_error(s).heard;
-  const auto payload = heard.segment.payload();
-  const std::byte mask{heard.standard_layout ? std::uint8_t{0x1F} : std::uint8_t{0xF8}};
+  const auto received = write_error(s).received;
+  const auto payload = received.segment.payload();
+  const std::byte mask{received.standard_layout ? std::uint8_t{0x1F} : std::uint8_t{0xF8}};
   if ((payload[2] & mask) != std::byte{0} || payload[3] != std::byte{0}) {
     throw Failed{"13 reserved bits of zero behind M, D and R", "some that are set"};
   }
@@ -130,11 +131,11 @@ void reserved_bits(Script& s) {
 template <Provoke kProvoke>
 void size(Script& s) {
   const auto provoked = kProvoke(s);
-  const auto flags = flags_of(provoked.heard);
+  const auto flags = flags_of(provoked.received);
   const std::size_t header = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
   const std::size_t expected = kControlSize + (flags.m || flags.d ? kLengthSize : 0) +
                                (flags.d ? header : 0) + (flags.r ? rdmap::kReadRequestSize : 0);
-  const auto came = provoked.heard.segment.payload().size();
+  const auto came = provoked.received.segment.payload().size();
   if (came != expected) {
     throw Failed{fmt::format("{} octets for {}", expected, words(flags)),
                  fmt::format("{} octets", came)};
@@ -145,19 +146,19 @@ void size(Script& s) {
 
 template <Provoke kProvoke, bool kHeader, bool kRequest>
 void brings(Script& s) {
-  const auto flags = flags_of(kProvoke(s).heard);
+  const auto flags = flags_of(kProvoke(s).received);
   const Flags expected{kHeader, kHeader, kRequest};
   if (flags != expected) throw Failed{words(expected), words(flags)};
 }
 
 // "If possible", says figure 10.
 void brings_for_opcode(Script& s) {
-  const auto flags = flags_of(opcode_error(s).heard);
+  const auto flags = flags_of(opcode_error(s).received);
   if (flags.r || flags.m != flags.d) throw Failed{"R=0 and M as D", words(flags)};
 }
 
-bytes::View behind_control(const HeardTerminate& heard, std::size_t skip, std::size_t size) {
-  const auto payload = heard.segment.payload();
+bytes::View behind_control(const ReceivedTerminate& received, std::size_t skip, std::size_t size) {
+  const auto payload = received.segment.payload();
   if (payload.size() < kControlSize + skip + size) {
     throw Failed{"all that M, D and R announce", "a Terminate that ends before it"};
   }
@@ -167,9 +168,9 @@ bytes::View behind_control(const HeardTerminate& heard, std::size_t skip, std::s
 template <Provoke kProvoke>
 void header(Script& s) {
   const auto provoked = kProvoke(s);
-  if (!flags_of(provoked.heard).d) throw Skipped{"the peer sends no DDP header back"};
+  if (!flags_of(provoked.received).d) throw Skipped{"the peer sends no DDP header back"};
   const std::size_t size = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
-  if (!std::ranges::equal(behind_control(provoked.heard, kLengthSize, size),
+  if (!std::ranges::equal(behind_control(provoked.received, kLengthSize, size),
                           bytes::View(provoked.ulpdu).first(size))) {
     throw Failed{"the DDP header of the segment in error, octet for octet", "another one"};
   }
@@ -177,10 +178,10 @@ void header(Script& s) {
 
 void read_request(Script& s) {
   const auto provoked = read_error(s);
-  if (!flags_of(provoked.heard).r) throw Skipped{"the peer sends no RDMA header back"};
+  if (!flags_of(provoked.received).r) throw Skipped{"the peer sends no RDMA header back"};
   constexpr std::size_t kHeader = ddp::kUntaggedHeaderSize;
   if (!std::ranges::equal(
-          behind_control(provoked.heard, kLengthSize + kHeader, rdmap::kReadRequestSize),
+          behind_control(provoked.received, kLengthSize + kHeader, rdmap::kReadRequestSize),
           bytes::View(provoked.ulpdu).subspan(kHeader))) {
     throw Failed{"the header of the Read Request in error, octet for octet", "another one"};
   }
@@ -189,8 +190,8 @@ void read_request(Script& s) {
 template <Provoke kProvoke>
 void length(Script& s) {
   const auto provoked = kProvoke(s);
-  if (!flags_of(provoked.heard).m) throw Skipped{"the peer sends no DDP Segment Length back"};
-  bytes::Reader reader(behind_control(provoked.heard, 0, kLengthSize));
+  if (!flags_of(provoked.received).m) throw Skipped{"the peer sends no DDP Segment Length back"};
+  bytes::Reader reader(behind_control(provoked.received, 0, kLengthSize));
   const std::size_t came = reader.u16();
   if (came != provoked.ulpdu.size()) {
     throw Failed{fmt::format("DDP Segment Length {}: header and payload", provoked.ulpdu.size()),
@@ -223,12 +224,12 @@ void nothing_behind(Script& s) {
 void graceful(Script& s) {
   const auto memory = after_first_send(s);
   s.write(memory.stag ^ kUnknown, memory.to, pattern(8));
-  const Heard heard = s.hear();
-  if (heard.kind != Heard::Kind::kSegment || !heard.segment->is(Opcode::kTerminate)) {
-    throw Failed{"a Terminate", describe(heard)};
+  const Received received = s.receive();
+  if (received.kind != Received::Kind::kSegment || !received.segment->is(Opcode::kTerminate)) {
+    throw Failed{"a Terminate", describe(received)};
   }
-  const Heard end = s.hear();
-  if (end.kind != Heard::Kind::kClosed) throw Failed{"a FIN", describe(end)};
+  const Received end = s.receive();
+  if (end.kind != Received::Kind::kClosed) throw Failed{"a FIN", describe(end)};
 }
 
 constexpr auto kAny = PeerRole::kEither;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tester makes of a peer's octets: both layouts of a Terminate, wrong CRCs, endings.
-#include "conform/hearing.hpp"
+#include "conform/peer_reader.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,37 +10,37 @@ namespace iwarp::test {
 namespace {
 
 using apps::conform::describe;
-using apps::conform::Heard;
-using apps::conform::Hearing;
 using apps::conform::make_fpdu;
 using apps::conform::make_ulpdu;
 using apps::conform::Octets;
+using apps::conform::PeerReader;
+using apps::conform::Received;
 using apps::conform::untagged;
-using Kind = Heard::Kind;
+using Kind = Received::Kind;
 
 /// Both startup frames have passed: what comes now are FPDUs with CRC.
 struct Established {
-  Hearing hearing;
+  PeerReader peer_reader;
   apps::conform::Framing framing;
 
   Established() {
-    hearing.said({.kind = mpa::FrameKind::kRequest, .crc = true, .revision = 1});
+    peer_reader.said({.kind = mpa::FrameKind::kRequest, .crc = true, .revision = 1});
     Octets reply(mpa::kStartupHeaderSize);
     bytes::Writer writer(reply);
     mpa::encode({.kind = mpa::FrameKind::kReply, .crc = true, .revision = 1}, writer);
-    hearing.octets(reply);
+    peer_reader.octets(reply);
     CHECK(next().kind == Kind::kStartup);
   }
 
-  Heard next() {
-    auto heard = hearing.next();
-    REQUIRE(heard.has_value());
-    return std::move(*heard);
+  Received next() {
+    auto received = peer_reader.next();
+    REQUIRE(received.has_value());
+    return std::move(*received);
   }
 
-  Heard message(rdmap::Opcode opcode, const Octets& payload,
-                const apps::conform::Tamper& tamper = {}) {
-    hearing.octets(make_fpdu(make_ulpdu(untagged(opcode, 1), payload), framing, tamper));
+  Received message(rdmap::Opcode opcode, const Octets& payload,
+                   const apps::conform::Tamper& tamper = {}) {
+    peer_reader.octets(make_fpdu(make_ulpdu(untagged(opcode, 1), payload), framing, tamper));
     return next();
   }
 };
@@ -49,18 +49,18 @@ struct Established {
 
 TEST_CASE("a Terminate is understood in both layouts, and told apart [RDMAP-66]") {
   constexpr bytes::Fault kInvalidMo{bytes::Layer::kDdp, 2, 5};
-  const auto hear = [](std::uint8_t layer_and_type) {
+  const auto receive = [](std::uint8_t layer_and_type) {
     Established e;
     return e.message(rdmap::Opcode::kTerminate,
                      {std::byte{layer_and_type}, std::byte{0x05}, std::byte{0}, std::byte{0}});
   };
-  const auto standard = hear(0x12);
+  const auto standard = receive(0x12);
   REQUIRE(standard.kind == Kind::kSegment);
   CHECK(apps::conform::read_terminate(*standard.segment).standard_layout);
   CHECK(apps::conform::read_terminate(*standard.segment).terminate.fault == kInvalidMo);
   CHECK(describe(standard).find("laid out wrongly") == std::string::npos);
 
-  const auto swapped = hear(0x21);
+  const auto swapped = receive(0x21);
   REQUIRE(swapped.kind == Kind::kSegment);
   CHECK(!apps::conform::read_terminate(*swapped.segment).standard_layout);
   CHECK(apps::conform::read_terminate(*swapped.segment).terminate.fault == kInvalidMo);
@@ -79,22 +79,22 @@ TEST_CASE("a wrong CRC is told, and the stream is read on") {
 TEST_CASE("FIN and reset are told apart, behind what came before them") {
   for (const bool reset : {false, true}) {
     Established e;
-    CHECK(!e.hearing.next());
-    e.hearing.octets(make_fpdu(make_ulpdu(untagged(rdmap::Opcode::kSend, 1), {}), e.framing));
-    e.hearing.ended(reset);
+    CHECK(!e.peer_reader.next());
+    e.peer_reader.octets(make_fpdu(make_ulpdu(untagged(rdmap::Opcode::kSend, 1), {}), e.framing));
+    e.peer_reader.ended(reset);
     CHECK(e.next().kind == Kind::kSegment);
     CHECK(e.next().kind == (reset ? Kind::kReset : Kind::kClosed));
   }
 }
 
 TEST_CASE("octets that are no frame are kept, with the reason") {
-  Hearing hearing;
-  hearing.said({.kind = mpa::FrameKind::kRequest, .crc = true, .revision = 1});
-  hearing.octets(Octets(64, std::byte{0x58}));
-  const auto heard = hearing.next();
-  REQUIRE(heard.has_value());
-  CHECK(heard->kind == Kind::kGarbage);
-  CHECK(!heard->why.empty());
+  PeerReader peer_reader;
+  peer_reader.said({.kind = mpa::FrameKind::kRequest, .crc = true, .revision = 1});
+  peer_reader.octets(Octets(64, std::byte{0x58}));
+  const auto received = peer_reader.next();
+  REQUIRE(received.has_value());
+  CHECK(received->kind == Kind::kGarbage);
+  CHECK(!received->why.empty());
 }
 
 }  // namespace iwarp::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hearing: the peer's octets turned into startup frames, FPDUs and endings that a case can judge.
-// Decodes what came without an opinion; the expectations are Script's.
+// PeerReader: the peer's octets turned into startup frames, FPDUs and endings that a case can
+// judge. Decodes what came without an opinion; the expectations are Script's.
 #pragma once
 
 #include <algorithm>
@@ -41,14 +41,14 @@ struct Message {
 };
 
 /// A Terminate as it came.
-struct HeardTerminate {
+struct ReceivedTerminate {
   Segment segment;
   rdmap::Terminate terminate;   ///< understood, whichever layout it has
   bool standard_layout = true;  ///< the control word is laid out as RFC 5040 figure 8 has it
 };
 
 /// One thing the peer did.
-struct Heard {
+struct Received {
   enum class Kind : std::uint8_t {
     kStartup,
     kSegment,
@@ -65,21 +65,21 @@ struct Heard {
 };
 
 /// The thing in words: "a Send of 16 octets", "TCP closed (FIN)", "nothing".
-std::string describe(const Heard& heard);
-std::string describe(const HeardTerminate& terminate);
+std::string describe(const Received& received);
+std::string describe(const ReceivedTerminate& terminate);
 
-HeardTerminate read_terminate(const Segment& segment);
+ReceivedTerminate read_terminate(const Segment& segment);
 
 /// It reports this fault, in either layout: where it brings no headers back, nothing but the
 /// nibbles tells the two apart.
-bool reports(const HeardTerminate& terminate, const bytes::Fault& fault);
+bool reports(const ReceivedTerminate& terminate, const bytes::Fault& fault);
 
-class Hearing {
+class PeerReader {
  public:
   /// `peer_is_initiator`: its startup frame is the Request.
-  Hearing();
-  Hearing(const Hearing&) = delete;
-  Hearing& operator=(const Hearing&) = delete;
+  PeerReader();
+  PeerReader(const PeerReader&) = delete;
+  PeerReader& operator=(const PeerReader&) = delete;
 
   /// A new connection.
   void restart();
@@ -88,13 +88,13 @@ class Hearing {
   void octets(bytes::View octets);
   void ended(bool reset);
 
-  std::optional<Heard> next();
+  std::optional<Received> next();
 
  private:
   void take(const trace::Frame& frame);
 
   std::unique_ptr<trace::StreamDecoder> decoder_;
-  std::deque<Heard> heard_;
+  std::deque<Received> received_;
   std::optional<bool> end_;  ///< reset?
 };
 

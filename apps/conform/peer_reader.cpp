@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the trace decoder's frames to what a case judges.
-#include "conform/hearing.hpp"
+#include "conform/peer_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -31,19 +31,20 @@ Segment to_segment(const trace::Frame& frame) {
 
 }  // namespace
 
-HeardTerminate read_terminate(const Segment& segment) {
-  HeardTerminate heard{.segment = segment, .terminate = {}};
+ReceivedTerminate read_terminate(const Segment& segment) {
+  ReceivedTerminate received{.segment = segment, .terminate = {}};
   const auto decoded = rdmap::decode_terminate(segment.payload());
-  if (!decoded) return heard;
-  heard.terminate = *decoded;
+  if (!decoded) return received;
+  received.terminate = *decoded;
   const auto first = std::to_integer<unsigned>(segment.payload()[0]);
   const bool flags_high = (segment.payload()[2] & std::byte{0x1F}) == std::byte{0};
-  heard.standard_layout = flags_high && first >> 4 == static_cast<unsigned>(decoded->fault.layer) &&
-                          (first & 0x0F) == decoded->fault.type;
-  return heard;
+  received.standard_layout = flags_high &&
+                             first >> 4 == static_cast<unsigned>(decoded->fault.layer) &&
+                             (first & 0x0F) == decoded->fault.type;
+  return received;
 }
 
-bool reports(const HeardTerminate& terminate, const bytes::Fault& fault) {
+bool reports(const ReceivedTerminate& terminate, const bytes::Fault& fault) {
   const auto& came = terminate.terminate.fault;
   if (came == fault) return true;
   const auto payload = terminate.segment.payload();
@@ -52,80 +53,81 @@ bool reports(const HeardTerminate& terminate, const bytes::Fault& fault) {
          came.type == static_cast<unsigned>(fault.layer) && came.code == fault.code;
 }
 
-std::string describe(const HeardTerminate& t) {
+std::string describe(const ReceivedTerminate& t) {
   return fmt::format("Terminate {}{}", bytes::to_string(t.terminate.fault),
                      t.standard_layout ? "" : " (control word laid out wrongly)");
 }
 
-std::string describe(const Heard& heard) {
-  switch (heard.kind) {
-    case Heard::Kind::kStartup:
-      return heard.startup->kind == mpa::FrameKind::kRequest ? "an MPA Request" : "an MPA Reply";
-    case Heard::Kind::kSegment:
-      return describe(*heard.segment);
-    case Heard::Kind::kGarbage:
-      return fmt::format("{} octets that are no frame: {}", heard.octets.size(), heard.why);
-    case Heard::Kind::kClosed:
+std::string describe(const Received& received) {
+  switch (received.kind) {
+    case Received::Kind::kStartup:
+      return received.startup->kind == mpa::FrameKind::kRequest ? "an MPA Request" : "an MPA Reply";
+    case Received::Kind::kSegment:
+      return describe(*received.segment);
+    case Received::Kind::kGarbage:
+      return fmt::format("{} octets that are no frame: {}", received.octets.size(), received.why);
+    case Received::Kind::kClosed:
       return "TCP closed (FIN)";
-    case Heard::Kind::kReset:
+    case Received::Kind::kReset:
       return "TCP reset";
-    case Heard::Kind::kNothing:
+    case Received::Kind::kNothing:
       return "nothing within the time limit";
   }
   return "?";
 }
 
-Hearing::Hearing() { restart(); }
+PeerReader::PeerReader() { restart(); }
 
-void Hearing::restart() {
-  heard_.clear();
+void PeerReader::restart() {
+  received_.clear();
   end_.reset();
   decoder_ = std::make_unique<trace::StreamDecoder>([this](const trace::Frame& f) { take(f); });
 }
 
-void Hearing::said(const mpa::StartupFrame& frame) {
+void PeerReader::said(const mpa::StartupFrame& frame) {
   Octets octets(mpa::startup_frame_size(frame.private_data.size()));
   bytes::Writer writer(octets);
   mpa::encode(frame, writer);
   decoder_->octets(trace::Side::kNear, octets);
 }
 
-void Hearing::octets(bytes::View octets) { decoder_->octets(trace::Side::kFar, octets); }
+void PeerReader::octets(bytes::View octets) { decoder_->octets(trace::Side::kFar, octets); }
 
-void Hearing::ended(bool reset) {
+void PeerReader::ended(bool reset) {
   if (end_) return;
   decoder_->ended(trace::Side::kFar);
   end_ = reset;
 }
 
-void Hearing::take(const trace::Frame& frame) {
+void PeerReader::take(const trace::Frame& frame) {
   if (frame.from == trace::Side::kNear) return;
-  Heard heard{.octets = Octets(frame.octets.begin(), frame.octets.end()), .why = {}};
+  Received received{.octets = Octets(frame.octets.begin(), frame.octets.end()), .why = {}};
   switch (frame.kind) {
     case trace::FrameKind::kStartup:
-      heard.kind = Heard::Kind::kStartup;
-      heard.startup = frame.startup;
+      received.kind = Received::Kind::kStartup;
+      received.startup = frame.startup;
       break;
     case trace::FrameKind::kFpdu:
-      heard.kind = Heard::Kind::kSegment;
-      heard.segment = to_segment(frame);
+      received.kind = Received::Kind::kSegment;
+      received.segment = to_segment(frame);
       break;
     case trace::FrameKind::kUndecodable:
-      heard.kind = Heard::Kind::kGarbage;
-      heard.why = frame.why;
+      received.kind = Received::Kind::kGarbage;
+      received.why = frame.why;
       break;
   }
-  heard_.push_back(std::move(heard));
+  received_.push_back(std::move(received));
 }
 
-std::optional<Heard> Hearing::next() {
-  if (!heard_.empty()) {
-    Heard first = std::move(heard_.front());
-    heard_.pop_front();
+std::optional<Received> PeerReader::next() {
+  if (!received_.empty()) {
+    Received first = std::move(received_.front());
+    received_.pop_front();
     return first;
   }
   if (!end_) return std::nullopt;
-  return Heard{.kind = *end_ ? Heard::Kind::kReset : Heard::Kind::kClosed, .octets = {}, .why = {}};
+  return Received{
+      .kind = *end_ ? Received::Kind::kReset : Received::Kind::kClosed, .octets = {}, .why = {}};
 }
 
 }  // namespace iwarp::apps::conform

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values that the fields of a sample take: at, below and above their limits, and what is
+// reserved. One table; the limits themselves are known only in a session.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "conform/generated/sample.hpp"
+
+namespace iwarp::apps::conform::generated {
+
+/// Messages that have the field.
+enum class Scope : std::uint8_t { kAny, kUntagged, kTagged, kSend, kRead, kTerminate };
+
+struct Variation {
+  Scope scope;
+  std::string_view field;         ///< "MSN"
+  std::string_view value;         ///< "next+1"
+  std::string_view requirements;  ///< rows that speak of the field, separated by blanks
+  void (*apply)(Sample&, const Progress&);
+};
+
+std::span<const Variation> all_variations();
+bool applies(const Variation& variation, rdmap::Opcode opcode);
+
+}  // namespace iwarp::apps::conform::generated
