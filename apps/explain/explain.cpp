@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp explain: what passed on the MPA connections of a capture, or of a log.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "common/error.hpp"
+#include "common/progress.hpp"
+#include "explain/page.hpp"
+#include "explain/text_report.hpp"
+#include "frames/json_report.hpp"
+#include "frames/qlog_reader.hpp"
+#include "iwarp/trace/capture_reader.hpp"
+#include "iwarp/trace/trace_file.hpp"
+
+namespace iwarp::apps {
+namespace {
+
+using explain::Detail;
+
+struct ExplainOptions {
+  std::vector<std::string> files;
+  unsigned verbose = 0;
+  bool json = false;
+  std::string html;
+  frames::Filter filter;
+};
+
+/// Gathers lines and writes them in large pieces, or at once where somebody waits for them.
+class Output {
+ public:
+  explicit Output(bool at_once) : enough_(at_once ? 1 : kEnough) {}
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  void add(std::string_view lines) {
+    text_ += lines;
+    if (text_.size() >= enough_) flush();
+  }
+  void flush() {
+    if (std::fwrite(text_.data(), 1, text_.size(), stdout) != text_.size() ||
+        std::fflush(stdout) != 0) {
+      throw Error("cannot write standard output: " + errno_text());
+    }
+    text_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kEnough = 64 * 1024;
+  std::size_t enough_;
+  std::string text_;
+};
+
+/// Of all files together; 0 when that is not known.
+std::uint64_t total_size(const std::vector<std::string>& files) {
+  std::uint64_t sum = 0;
+  for (const auto& file : files) {
+    struct stat status{};
+    if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    sum += static_cast<std::uint64_t>(status.st_size);
+  }
+  return sum;
+}
+
+/// Reads the files one behind the other; captures as one capture.
+class Reading {
+ public:
+  Reading(trace::Connections& connections, trace::ConnectionListener& listener,
+          const std::vector<std::string>& files, bool quiet)
+      : connections_(connections),
+        listener_(listener),
+        total_(total_size(files)),
+        progress_("explain", total_, quiet || total_ == 0) {}
+
+  /// False: not all of it could be read, and why was said.
+  bool read(const std::string& path) {
+    // "e": what is run meanwhile must not inherit the file.
+    std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
+    if (file == nullptr) {
+      return complain(fmt::format("cannot read the capture {}: {}", path, errno_text()));
+    }
+    // Outlives the file, which the readers close.
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBuffer);
+    std::setvbuf(file, buffer.get(), _IOFBF, kReadBuffer);
+    const int first = std::getc(file);
+    std::ungetc(first, file);
+    const bool is_log =
+        first == kRecordSeparator || first == '{' || trace::TraceFile::names_log(path);
+    return is_log ? read_log(file, path) : read_capture(file, path);
+  }
+
+ private:
+  static constexpr std::size_t kReadBuffer = 256 * 1024;
+  static constexpr int kRecordSeparator = 0x1E;  ///< RFC 7464
+  static constexpr std::uint64_t kRecordHeader = 16;
+  static constexpr std::uint64_t kBetweenUpdates = 4096;
+
+  bool read_log(std::FILE* file, const std::string& path) {
+    frames::QlogReader reader(listener_, connections_.counts(), [&](const std::string& text) {
+      complain(fmt::format("{}: {}", path, text));
+    });
+    std::array<char, 64 * 1024> octets;
+    while (const auto n = std::fread(octets.data(), 1, octets.size(), file)) {
+      reader.octets({octets.data(), n});
+      octets_ += n;
+      progress_.update(std::min(octets_, total_));
+    }
+    const bool failed = std::ferror(file) != 0;
+    const auto why = errno_text();
+    std::fclose(file);
+    const bool whole = reader.finish();
+    return failed ? complain(fmt::format("cannot read the log {}: {}", path, why)) : whole;
+  }
+
+  bool read_capture(std::FILE* file, const std::string& path) {
+    auto reader = trace::CaptureReader::read(file, path);
+    if (!reader) return complain(reader.error());
+    const int link = reader->link_type();
+    if (!trace::is_known_link(link)) {
+      return complain(
+          fmt::format("{}: nothing was read: its link type {} is not known here", path, link));
+    }
+    std::uint64_t packets = 0;
+    while (const auto packet = reader->next()) {
+      ++packets;
+      connections_.packet(link, packet->octets, packet->wire_size,
+                          {.nanoseconds = packet->nanoseconds, .packet = ++mark_});
+      octets_ += kRecordHeader + packet->octets.size();
+      if (packets % kBetweenUpdates == 0) progress_.update(std::min(octets_, total_));
+    }
+    if (reader->error().empty()) return true;
+    return complain(
+        fmt::format("{}: nothing behind packet {} was read: {}", path, packets, reader->error()));
+  }
+
+  /// On a line of its own, whatever the progress bar has drawn.
+  bool complain(const std::string& text) {
+    fmt::print(stderr, "{}iwarp explain: {}\n", total_ != 0 && isatty(STDERR_FILENO) ? "\r" : "",
+               printable(text));
+    return false;
+  }
+
+  trace::Connections& connections_;
+  trace::ConnectionListener& listener_;
+  std::uint64_t total_;
+  std::uint64_t mark_ = 0;
+  std::uint64_t octets_ = 0;
+  Progress progress_;
+};
+
+/// False: not all of the files could be read.
+template <typename Report>
+bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
+  bool all_read = true;
+  trace::Connections connections(report);
+  Reading reading(connections, report, options.files, quiet);
+  for (const auto& file : options.files) all_read = reading.read(file) && all_read;
+  connections.finish();
+  report.summary(connections.counts());
+  return all_read;
+}
+
+template <typename Report>
+int run_report(Report& report, Output& output, const ExplainOptions& options) {
+  // Where lines and the bar share a terminal, there is no bar.
+  const bool all_read = read_all(report, options, isatty(STDOUT_FILENO) == 1);
+  output.flush();
+  return all_read ? 0 : kExitFailure;
+}
+
+int run_page(const ExplainOptions& options) {
+  explain::Page page(options.html);
+  frames::JsonReport report(explain::Page::kModel, options.filter,
+                            [&page](std::string_view lines) { page.add(lines); });
+  const bool all_read = read_all(report, options, false);
+  const auto size = page.finish();
+  fmt::print("{}: {} octets, nothing to load from elsewhere\n", options.html, size);
+  if (report.left_out() != 0) {
+    fmt::print(
+        "left out of the page, which would become too large: {} frames; --stream, --op and "
+        "--errors choose\n",
+        report.left_out());
+  }
+  return all_read ? 0 : kExitFailure;
+}
+
+int run_explain(const ExplainOptions& options) {
+  if (!options.html.empty()) return run_page(options);
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  const bool live = std::ranges::find(options.files, "-") != options.files.end();
+  Output output(terminal || live);
+  const auto out = [&output](std::string_view lines) { output.add(lines); };
+  if (options.json) {
+    frames::JsonReport report({.octets = options.verbose > 1}, options.filter, out);
+    return run_report(report, output, options);
+  }
+  const auto detail = options.verbose > 1    ? Detail::kOctets
+                      : options.verbose == 1 ? Detail::kLayers
+                                             : Detail::kLine;
+  const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
+  explain::TextReport report({.detail = detail, .colour = colour}, options.filter, out);
+  return run_report(report, output, options);
+}
+
+}  // namespace
+
+cli::Command explain_command() {
+  cli::Command command("explain", "Explain the frames of a capture, with every rule they break");
+  auto options = std::make_shared<ExplainOptions>();
+  command
+      .arguments("FILE", options->files,
+                 "pcap or pcapng file, or a log in qlog's JSON text sequences (--trace FILE.qlog); "
+                 "several are read one behind the other; - is standard input")
+      .required()
+      .completes(cli::Completion::kFile);
+  command.count("-v,--verbose", options->verbose,
+                "The four layers of each frame; -vv: all its octets, too");
+  command.number("--stream", "N", options->filter.connection, {1, 1e15},
+                 "Only the MPA connection of that number");
+  command.choice("--op", options->filter.operation, frames::operation_names(),
+                 "Only these operations, requests and responses");
+  command.flag("--errors", options->filter.errors,
+               "Only frames that break a rule, Terminates, and octets in no frame");
+  command.flag("--json", options->json, "One JSON object to a line");
+  command
+      .text("--html", "OUT.html", options->html,
+            "Write a page there to step through: one file that loads nothing")
+      .excludes("--json")
+      .excludes("--verbose")
+      .completes(cli::Completion::kFile);
+  command.shown = {"iwarp explain demo.pcap", "iwarp explain --html demo.html demo.pcap",
+                   "iwarp explain --errors -v big.pcapng",
+                   "tcpdump -U -w - | iwarp explain -  while it is captured",
+                   "iwarp demo --trace demo.qlog && iwarp explain demo.qlog"};
+  command.run = [options](const cli::Given&) { return run_explain(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps

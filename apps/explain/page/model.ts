@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The session as `iwarp explain --json -vv` says it, see apps/frames/README.md. It is read here, and
+// put in rows to be stepped through; all that it means was found out before.
+
+export type End = 'near' | 'far';
+export type Layer = 'mpa' | 'marker' | 'ddp' | 'rdmap' | 'ulp';
+
+export interface FieldRow { layer: Layer; name: string; section: string; why: string }
+/** `field`: the row of the table that the rule is about. */
+export interface Violation { rule: string; says: string; detail: string; field?: number }
+export interface Change { end: End; machine: string; from: string; event: string; to: string; rule: string }
+export interface States { mpa: string; rdmap: string | null; qp: string }
+export interface Access {
+  owner: End; kind: 'write' | 'receive' | 'read' | 'atomic'; to: string; size: number;
+  stag?: string; msn?: number; doubtful?: boolean;
+}
+export interface Region {
+  stag: string; begin: string; end: string; first: number; uses: number; invalidated?: number;
+}
+/** [row of the table, value, [begin, size, ...], first bit, bits] */
+type FieldTuple = [number, string, number[], number?, number?];
+
+interface Step {
+  connection: number; after: number; packet: number;
+  changes?: Change[]; states?: Record<End, States>;
+}
+export interface Frame extends Step {
+  type: 'frame'; frame: number; from: End; offset: number; size: number; text: string; op: string;
+  error?: boolean; missing?: number; operation?: number; request?: number; cause?: number;
+  stag_origin?: { frame: number };
+  violations?: Violation[]; access?: Access; fields: FieldTuple[]; octets: string; last_octets?: string;
+}
+export interface Skipped extends Step {
+  type: 'skipped'; from: End; offset: number; size: number; missing: number; says: string;
+}
+export interface Closed extends Step { type: 'closed'; how: string }
+/** What an end did, from its log. */
+export interface Local extends Step {
+  type: 'local'; end: End; event: string; text: string; error?: boolean; data: Record<string, unknown>;
+}
+export type Row = Frame | Skipped | Closed | Local;
+
+export interface Connection {
+  number: number; names: Record<End, string>; openingSeen: boolean;
+  rows: Row[];
+  frames: number; errors: number;
+  memory: Record<End, Region[]>;
+  /** Of a frame: the row that has it. */
+  rowOf: Map<number, number>;
+  /** Of a frame: the Terminate that was sent because of it. */
+  refusedBy: Map<number, number>;
+}
+export interface Session {
+  connections: Connection[]; table: FieldRow[];
+  summary: { frames: number; violations: number; left_out: number } | null;
+}
+
+/** A field of one frame. */
+export interface Field extends FieldRow {
+  index: number; row: number; value: string; ranges: { begin: number; size: number }[]; firstBit: number; bits: number;
+}
+
+export const isError = (row: Row): boolean =>
+  row.type === 'skipped' || ((row.type === 'frame' || row.type === 'local') && row.error === true);
+
+export const fieldsOf = (session: Session, frame: Frame): Field[] =>
+  frame.fields.map(([row, value, octets, firstBit = 0, bits = 0], index) => {
+    const ranges = [];
+    for (let i = 0; i < octets.length; i += 2) ranges.push({ begin: octets[i], size: octets[i + 1] });
+    return { ...session.table[row], index, row, value, ranges, firstBit, bits };
+  });
+
+/** The octets of a frame; of a long one the middle is not in the page, and undefined here. */
+export function octetsOf(frame: Frame): (at: number) => number | undefined {
+  const first = frame.octets.length / 2;
+  const last = frame.last_octets ?? '';
+  const behind = frame.size - last.length / 2;
+  return (at) => {
+    if (at < first) return parseInt(frame.octets.substr(2 * at, 2), 16);
+    if (at >= behind && at < frame.size) return parseInt(last.substr(2 * (at - behind), 2), 16);
+    return undefined;
+  };
+}
+
+const newConnection = (number: number): Connection => ({
+  number, names: { near: 'near', far: 'far' }, openingSeen: false, rows: [], frames: 0, errors: 0,
+  memory: { near: [], far: [] }, rowOf: new Map(), refusedBy: new Map(),
+});
+
+function addRow(connection: Connection, row: Row): void {
+  if (row.type === 'frame') {
+    connection.rowOf.set(row.frame, connection.rows.length);
+    connection.frames += 1;
+    if (row.cause !== undefined) connection.refusedBy.set(row.cause, row.frame);
+  }
+  if (isError(row)) connection.errors += 1;
+  connection.rows.push(row);
+}
+
+/** One JSON object to a line. */
+export function readSession(text: string): Session {
+  const session: Session = { connections: [], table: [], summary: null };
+  const known = new Map<number, Connection>();
+  const of = (number: number): Connection => {
+    let connection = known.get(number);
+    if (!connection) {
+      connection = newConnection(number);
+      known.set(number, connection);
+      session.connections.push(connection);
+    }
+    return connection;
+  };
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue;
+    const object = JSON.parse(line);
+    switch (object.type) {
+      case 'fields': session.table = object.fields; break;
+      case 'connection':
+        of(object.connection).names = { near: object.near, far: object.far };
+        of(object.connection).openingSeen = object.opening_seen;
+        break;
+      case 'memory': of(object.connection).memory = { near: object.near, far: object.far }; break;
+      case 'summary': session.summary = object; break;
+      case 'frame': case 'skipped': case 'closed': case 'local': addRow(of(object.connection), object); break;
+      default: break;
+    }
+  }
+  return session;
+}
+
+/** The states that hold behind a row. */
+export function statesAt(connection: Connection, at: number): Record<End, States> | null {
+  for (let i = at; i >= 0; i -= 1) {
+    const { states } = connection.rows[i];
+    if (states) return states;
+  }
+  return null;
+}
+
+export const seconds = (nanoseconds: number): string => (nanoseconds / 1e9).toFixed(6);
+export const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;

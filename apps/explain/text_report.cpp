@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines, and the layers of verbs/trace below them.
+#include "explain/text_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "frames/append.hpp"
+#include "frames/frame_line.hpp"
+#include "frames/local_line.hpp"
+#include "iwarp/bytes/hex.hpp"
+#include "iwarp/trace/text_printer.hpp"
+
+namespace iwarp::apps::explain {
+namespace {
+
+using trace::ConnectionInfo;
+using trace::Side;
+
+constexpr std::string_view kMargin = "        ";
+constexpr std::size_t kOctetsPerLine = 16;
+constexpr std::size_t kUsualLine = 160;
+
+const char* arrow(Side from) { return from == Side::kNear ? "-->" : "<--"; }
+
+/// On the lifeline of that end.
+const char* dot(Side end) { return end == Side::kNear ? "*  " : "  *"; }
+
+const char* closing_text(trace::Closing how) {
+  constexpr std::array kTexts{
+      "closed by both ends", "reset", "its ports are used for a new connection",
+      "set aside: too many connections at a time", "open when the capture ends"};
+  return kTexts[static_cast<std::size_t>(how)];
+}
+
+/// "1 frame", "2 frames".
+std::string counted(std::uint64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+/// What cannot be known of a connection, when its first frame is shown.
+std::string beginning(const ConnectionInfo& info) {
+  const bool startup = info.startup_seen[0] || info.startup_seen[1];
+  if (startup) return "";
+  if (!info.opening_seen) {
+    return "the capture begins in the middle: revision, IRD, ORD and RTR are not known; CRCs and "
+           "markers are found out by looking";
+  }
+  return "no startup frame in the capture: CRCs and markers are found out by looking";
+}
+
+std::vector<std::string> remarks(const ConnectionInfo& info, const trace::Closed& closed) {
+  std::vector<std::string> out;
+  for (const Side side : {Side::kNear, Side::kFar}) {
+    const auto i = static_cast<std::size_t>(side);
+    const auto name = to_string(side == Side::kNear ? info.near : info.far);
+    const auto& tcp = closed.tcp[i];
+    if (!info.seen[i]) {
+      out.push_back(
+          fmt::format("nothing that {} sent is in the capture: what it asked for, told "
+                      "and answered is not known",
+                      name));
+    }
+    if (info.guessed[i] && (info.startup_seen[0] || info.startup_seen[1])) {
+      out.push_back(
+          fmt::format("not all of startup is in the capture: CRCs and markers from {} are "
+                      "found out by looking",
+                      name));
+    }
+    if (closed.unanswered[i] != 0) {
+      out.push_back(fmt::format("not answered in the capture: {} of {}",
+                                counted(closed.unanswered[i], "request"), name));
+    }
+    if (tcp.missing != 0) {
+      out.push_back(fmt::format("{} octets from {} are not in the capture", tcp.missing, name));
+    }
+    if (tcp.repeated != 0 || tcp.reordered != 0) {
+      out.push_back(fmt::format("from {}: {} again, {} out of order", name,
+                                counted(tcp.repeated, "octet"), counted(tcp.reordered, "segment")));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TextReport::TextReport(const TextOptions& options, const frames::Filter& filter, frames::Out out)
+    : options_(options), filter_(filter), out_(std::move(out)) {}
+
+void TextReport::start(const trace::PacketMark& mark) {
+  if (start_ < 0) start_ = mark.nanoseconds;
+}
+
+/// Seconds with their sign, to the microsecond.
+std::string TextReport::time(const trace::PacketMark& mark) {
+  start(mark);
+  constexpr std::uint64_t kMicros = 1'000'000;
+  const std::int64_t micros = (mark.nanoseconds - start_) / 1000;
+  const auto size = static_cast<std::uint64_t>(micros < 0 ? -micros : micros);
+  std::string text(1, micros < 0 ? '-' : '+');
+  frames::append_number(text, size / kMicros);
+  // A digit more in front keeps the zeros.
+  const auto point = text.size();
+  frames::append_number(text, kMicros + size % kMicros);
+  text[point] = '.';
+  return text;
+}
+
+std::string TextReport::red(std::string text) const {
+  return options_.colour ? "\033[31m" + std::move(text) + "\033[0m" : text;
+}
+
+void TextReport::introduce(const ConnectionInfo& info, bool log) {
+  if (!introduced_.insert(info.number).second) return;
+  out_(fmt::format("connection {}: {} --> {}\n", info.number, to_string(info.near),
+                   to_string(info.far)));
+  if (log) return;
+  if (const auto text = beginning(info); !text.empty()) out_(fmt::format("{}{}\n", kMargin, text));
+}
+
+void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
+                       const trace::PacketMark& mark) {
+  start(mark);
+  ++frames_;
+  violations_ += e.violations.size();
+  if (!filter_.wants(info, e)) return;
+  introduce(info);
+  std::string text;
+  text.reserve(kUsualLine);
+  frames::append_number(text, info.number);
+  text += '.';
+  frames::append_number(text, e.number);
+  text.append(" ").append(time(mark)).append(" ").append(arrow(e.frame->from)).append(" ");
+  text += frames::frame_line(e);
+  for (const auto& relation : frames::relations(e)) text.append("; ").append(relation);
+  text += '\n';
+  if (options_.detail != Detail::kLine) {
+    const trace::PrinterOptions printer{.near = to_string(info.near),
+                                        .far = to_string(info.far),
+                                        .colour = options_.colour,
+                                        .max_payload = 16,
+                                        .header_octets = false,
+                                        .start = {}};
+    text = trace::frame_text(*e.frame, std::move(text), printer);
+  }
+  for (const auto& violation : e.violations) {
+    text += fmt::format("{}{}\n", kMargin, red("! " + frames::violation_line(violation)));
+  }
+  out_(text);
+  if (options_.detail == Detail::kOctets) octets(e.frame->octets);
+}
+
+void TextReport::datagram(const trace::SeenDatagram& seen, const trace::PacketMark& mark) {
+  start(mark);
+  violations_ += seen.has_right_crc ? 0 : 1;
+  const bool is_wanted = filter_.connection == 0 && filter_.operation.empty() &&
+                         (!filter_.errors || !seen.has_right_crc);
+  if (!is_wanted) return;
+  auto text = fmt::format("UDP {} {} --> {} {}", time(mark), to_string(seen.source),
+                          to_string(seen.destination), verbs::describe_datagram(seen.octets));
+  out_((seen.has_right_crc ? text : red(std::move(text))) + "\n");
+  if (options_.detail == Detail::kOctets) octets(seen.octets);
+}
+
+/// All octets as they were on the wire, sixteen to a line.
+void TextReport::octets(bytes::View octets) {
+  std::string text;
+  for (std::size_t at = 0; at < octets.size(); at += kOctetsPerLine) {
+    const auto line = octets.subspan(at, std::min(kOctetsPerLine, octets.size() - at));
+    std::string readable;
+    for (const std::byte b : line) {
+      const auto c = std::to_integer<char>(b);
+      readable += c >= ' ' && c <= '~' ? c : '.';
+    }
+    text += fmt::format("{}{:05x}  {:<36} {}\n", kMargin, at, bytes::to_hex(line), readable);
+  }
+  out_(text);
+}
+
+void TextReport::skipped(const ConnectionInfo& info, const trace::Skipped& skipped) {
+  if (!filter_.wants_skipped(info)) return;
+  const auto at = time(skipped.mark);
+  introduce(info);
+  auto text = fmt::format("{}   {} {} {} in no frame, at {}", info.number, at, arrow(skipped.from),
+                          counted(skipped.octets, "octet"), skipped.offset);
+  if (skipped.missing != 0) {
+    text += fmt::format(", {} of them not in the capture", skipped.missing);
+  }
+  if (*skipped.why != '\0') text += fmt::format(": {}", skipped.why);
+  out_(red(std::move(text)) + "\n");
+}
+
+void TextReport::closed(const ConnectionInfo& info, const trace::Closed& closed,
+                        const trace::PacketMark& mark) {
+  if (!filter_.shows_all() || !filter_.wants(info)) return;
+  introduce(info);
+  introduced_.erase(info.number);
+  out_(fmt::format("{}   {} {}: {} -->, {} <--\n", info.number, time(mark),
+                   closing_text(closed.how), counted(info.frames[0], "frame"),
+                   counted(info.frames[1], "frame")));
+  for (const auto& remark : remarks(info, closed)) out_(fmt::format("{}{}\n", kMargin, remark));
+}
+
+void TextReport::local(const ConnectionInfo& info, Side end, const verbs::LocalEvent& event,
+                       const trace::PacketMark& mark) {
+  start(mark);
+  if (!filter_.wants(info, event)) return;
+  introduce(info, true);
+  auto text =
+      fmt::format("{}   {} {} {}", info.number, time(mark), dot(end), frames::local_line(event));
+  out_((frames::is_failure(event) ? red(std::move(text)) : text) + "\n");
+}
+
+void TextReport::summary(const trace::Connections::Counts& counts) {
+  using trace::PacketKind;
+  const auto of = [&](PacketKind kind) { return counts.packets[static_cast<std::size_t>(kind)]; };
+  std::uint64_t packets = 0;
+  for (const auto n : counts.packets) packets += n;
+  std::string read;
+  if (packets != 0 || counts.records == 0) read = counted(packets, "packet") + ", ";
+  if (counts.records != 0) read += counted(counts.records, "record") + ", ";
+  out_(fmt::format("{}{}, {} with MPA, {}, {}\n", read,
+                   counted(counts.connections, "TCP connection"), counts.mpa,
+                   counted(frames_, "frame"), counted(violations_, "violation")));
+  if (counts.datagrams != 0) out_(counted(counts.datagrams, "datagram") + " over UDP\n");
+  constexpr std::array kLeftOut{
+      std::pair{PacketKind::kOther, "without TCP"},
+      std::pair{PacketKind::kFragment, "that are fragments of IP, which are not put together"},
+      std::pair{PacketKind::kCut, "that the capture cut before the end of their headers"},
+      std::pair{PacketKind::kMalformed, "whose lengths contradict each other"}};
+  for (const auto& [kind, text] : kLeftOut) {
+    const auto left = of(kind) - (kind == PacketKind::kOther ? counts.datagrams : 0);
+    if (left != 0) out_(fmt::format("left out: {} {}\n", counted(left, "packet"), text));
+  }
+  if (counts.set_aside != 0) {
+    out_(fmt::format("set aside: {}, more than are followed at a time\n",
+                     counted(counts.set_aside, "connection")));
+  }
+}
+
+}  // namespace iwarp::apps::explain

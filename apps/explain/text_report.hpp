@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A capture as text: a line for each FPDU, below it what is wrong with it, and more when asked.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "frames/filter.hpp"
+#include "frames/out.hpp"
+#include "iwarp/trace/connections.hpp"
+
+namespace iwarp::apps::explain {
+
+enum class Detail : std::uint8_t { kLine, kLayers, kOctets };
+
+struct TextOptions {
+  Detail detail = Detail::kLine;
+  bool colour = false;
+};
+
+class TextReport final : public trace::ConnectionListener {
+ public:
+  TextReport(const TextOptions& options, const frames::Filter& filter, frames::Out out);
+
+  void frame(const trace::ConnectionInfo& info, const trace::Explained& explained,
+             const trace::PacketMark& mark) override;
+  void skipped(const trace::ConnectionInfo& info, const trace::Skipped& skipped) override;
+  void closed(const trace::ConnectionInfo& info, const trace::Closed& closed,
+              const trace::PacketMark& mark) override;
+  void local(const trace::ConnectionInfo& info, trace::Side end, const verbs::LocalEvent& event,
+             const trace::PacketMark& mark) override;
+  void datagram(const trace::SeenDatagram& seen, const trace::PacketMark& mark) override;
+  /// What was in the capture as a whole.
+  void summary(const trace::Connections::Counts& counts);
+
+  std::uint64_t violations() const { return violations_; }
+
+ private:
+  /// `log`: it comes from one, which has what it begins with.
+  void introduce(const trace::ConnectionInfo& info, bool log = false);
+  /// Time begins with the first frame of all, shown or not.
+  void start(const trace::PacketMark& mark);
+  std::string time(const trace::PacketMark& mark);
+  std::string red(std::string text) const;
+  void octets(bytes::View octets);
+
+  TextOptions options_;
+  frames::Filter filter_;
+  frames::Out out_;
+  std::int64_t start_ = -1;
+  std::set<std::uint64_t> introduced_;  ///< connections that are open
+  std::uint64_t frames_ = 0;
+  std::uint64_t violations_ = 0;
+};
+
+}  // namespace iwarp::apps::explain

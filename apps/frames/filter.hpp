@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which frames the user wants to see.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iwarp/trace/connections.hpp"
+
+namespace iwarp::apps::frames {
+
+struct Filter {
+  std::uint64_t connection = 0;  ///< 0: all
+  std::string operation;         ///< one of operation_names(); empty: all
+  bool errors = false;           ///< only what is wrong, and Terminates
+
+  bool wants(const trace::ConnectionInfo& info) const {
+    return connection == 0 || connection == info.number;
+  }
+  bool wants(const trace::ConnectionInfo& info, const trace::Explained& frame) const;
+  bool wants(const trace::ConnectionInfo& info, const verbs::LocalEvent& event) const;
+  /// Octets in which no frame was found.
+  bool wants_skipped(const trace::ConnectionInfo& info) const {
+    return wants(info) && operation.empty();
+  }
+  bool shows_all() const { return operation.empty() && !errors; }
+};
+
+/// Of operation_names(); "unknown" of an opcode that no message has.
+std::string_view operation_of(const trace::Explained& frame);
+/// It breaks a rule, ends the stream, or rejects the connection.
+bool is_error(const trace::Explained& frame);
+
+/// What --op takes: requests and their responses are one operation.
+const std::vector<std::string>& operation_names();
+
+}  // namespace iwarp::apps::frames
