@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets as a CaptureTap makes them up, into a file in memory or straight to the decoder.
+#include "lab/capture.hpp"
+
+#include <memory>
+
+#include "frames/json_report.hpp"
+#include "iwarp/bytes/cursor.hpp"
+#include "iwarp/trace/capture_tap.hpp"
+
+namespace iwarp::apps::lab {
+namespace {
+
+constexpr std::uint32_t kNanosecondPcap = 0xA1B23C4D;
+constexpr std::int64_t kBegin = 1767225600;  ///< 2026, when each session takes place
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// The file format of libpcap: a header, then each packet behind a header of its own.
+class PcapFile final : public trace::PacketSink {
+ public:
+  PcapFile() {
+    put32(kNanosecondPcap);
+    put32(0x00020004);  // version 2.4
+    put32(0);
+    put32(0);
+    put32(kMaxPacket);
+    put32(trace::kLinkEthernet);
+  }
+  void write(bytes::View packet, mpa::TimePoint now) override {
+    put32(static_cast<std::uint32_t>(kBegin + nanoseconds(now) / kSecond));
+    put32(static_cast<std::uint32_t>(nanoseconds(now) % kSecond));
+    put32(static_cast<std::uint32_t>(packet.size()));
+    put32(static_cast<std::uint32_t>(packet.size()));
+    octets.insert(octets.end(), packet.begin(), packet.end());
+  }
+
+  std::vector<std::byte> octets;
+
+ private:
+  void put32(std::uint32_t value) {
+    octets.resize(octets.size() + sizeof value);
+    bytes::store_be(octets.data() + octets.size() - sizeof value, value);
+  }
+};
+
+class Decoding final : public trace::PacketSink {
+ public:
+  explicit Decoding(trace::ConnectionListener& listener) : connections(listener) {}
+  void write(bytes::View packet, mpa::TimePoint now) override {
+    connections.packet(trace::kLinkEthernet, packet, packet.size(),
+                       {.nanoseconds = kBegin * kSecond + nanoseconds(now), .packet = ++number_});
+  }
+
+  trace::Connections connections;
+
+ private:
+  std::uint64_t number_ = 0;
+};
+
+/// A frame of which only a part has been sent is written, too.
+void replay(const Session& session, const std::shared_ptr<trace::PacketSink>& sink) {
+  trace::CaptureTap tap(sink, {.near = {"192.0.2.1", 49152}, .far = {"192.0.2.2", 7471}});
+  session.link().replay(tap);
+}
+
+}  // namespace
+
+std::vector<std::byte> pcap_of(const Session& session) {
+  const auto file = std::make_shared<PcapFile>();
+  replay(session, file);
+  return std::move(file->octets);
+}
+
+std::string explained(const Session& session) {
+  std::string lines;
+  frames::JsonReport report({.octets = true}, {},
+                            [&lines](std::string_view text) { lines += text; });
+  const auto decoding = std::make_shared<Decoding>(report);
+  replay(session, decoding);
+  decoding->connections.finish();
+  report.summary(decoding->connections.counts());
+  return lines;
+}
+
+}  // namespace iwarp::apps::lab

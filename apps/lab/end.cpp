@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory in fixed places, requests from actions, and words for what came of them.
+#include "lab/end.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "iwarp/bytes/cursor.hpp"
+
+namespace iwarp::apps::lab {
+namespace {
+
+using verbs::Access;
+using verbs::SendFlags;
+using verbs::WrOpcode;
+
+constexpr std::uint32_t kAdvertSize = 16;
+constexpr std::uint32_t kWord = 8;
+constexpr std::uint32_t kNobodysStag = 0x5A000000;
+constexpr std::size_t kMostPosts = 4096;
+
+void fill(std::span<std::byte> octets, std::string_view text) {
+  for (std::size_t i = 0; i < octets.size(); ++i) {
+    octets[i] = static_cast<std::byte>(text[i % text.size()]);
+  }
+}
+
+struct Request {
+  WrOpcode opcode;
+  std::string_view name;
+};
+
+/// Of the verbs from kTell to kAdd.
+const Request& request_of(Verb verb) {
+  static constexpr std::array kRequests{
+      Request{WrOpcode::kSend, "Send"},
+      Request{WrOpcode::kSend, "Send"},
+      Request{WrOpcode::kSendInvalidate, "Send with Invalidate"},
+      Request{WrOpcode::kWrite, "RDMA Write"},
+      Request{WrOpcode::kRead, "RDMA Read"},
+      Request{WrOpcode::kFetchAdd, "FetchAdd"},
+  };
+  return kRequests[static_cast<std::size_t>(verb) - static_cast<std::size_t>(Verb::kTell)];
+}
+
+}  // namespace
+
+End::End(Side side, const Settings& settings)
+    : side_(side),
+      random_(settings.seed * 2 + static_cast<std::uint32_t>(side)),
+      stags_(64, [this] { return static_cast<std::uint32_t>(random_()); }),
+      cq_(4096, [] {}) {
+  verbs::QpInit init{.pd = 1, .send_cq = &cq_, .recv_cq = &cq_};
+  qp_ = std::make_unique<verbs::QueuePair>(
+      side == Side::kNear ? 1 : 2, init, stags_,
+      [this](const verbs::AsyncEvent& event) { async_.push_back(event); });
+  const Access remote = Access::kRemoteWrite | Access::kRemoteRead | Access::kRemoteAtomic;
+  make_memory(kOwnWindow, "window", kWindow,
+              remote | Access::kLocalWrite | Access::kRemoteInvalidate);
+  make_memory(kSource, "source", kWindow, Access::kNone);
+  make_memory(kSink, "sink", kWindow, Access::kLocalWrite);
+  make_memory(kInbox, "inbox", kReceive * kReceives, Access::kLocalWrite);
+  const bool near = side == Side::kNear;
+  fill(std::span(memory_[kOwnWindow].octets).subspan(kWindow / 2),
+       near ? "The initiator's window. " : "The responder's window. ");
+  fill(memory_[kSource].octets, near ? "RDMA places octets where the sender says. "
+                                     : "The responder has octets of its own. ");
+  connection_ = std::make_unique<verbs::Connection>(
+      near ? mpa::Role::kInitiator : mpa::Role::kResponder, near ? qp_.get() : nullptr, *this,
+      options_of(settings, side), nullptr);
+  if (!near) connection_->listen(now_);
+  for (std::uint32_t i = 0; i < settings.receives; ++i) (void)post_receive();
+}
+
+void End::make_memory(Which which, const char* name, std::size_t size, Access access) {
+  constexpr std::uint64_t kFirst = 0x10000, kApart = 0x1000;
+  Memory& memory = memory_[which];
+  memory.name = name;
+  memory.octets.resize(size);
+  const auto region =
+      stags_.create({.pd = 1,
+                     .address = memory.octets.data(),
+                     .length = size,
+                     .access = access,
+                     .iova = kFirst * (static_cast<unsigned>(side_) + 1) + kApart * which});
+  memory.region = region.value();
+}
+
+verbs::Sge End::piece(Which which, std::uint32_t offset, std::uint32_t length) const {
+  const verbs::Region& region = *memory_[which].region;
+  const auto local = static_cast<std::uintptr_t>(region.local_base + offset);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that counts from the region's iova.
+  return {.address = reinterpret_cast<std::byte*>(local),
+          .length = length,
+          .lkey = verbs::Stag{region.stag.load()}};
+}
+
+/// In this end's memory, as its peer would name it.
+verbs::RemoteAddress End::aim(const Action& action, std::uint32_t length) const {
+  const bool closed = action.target == Target::kRights;
+  const verbs::Region& region = *memory_[closed ? kSource : kOwnWindow].region;
+  verbs::RemoteAddress to{.rkey = verbs::Stag{region.stag.load()}, .to = region.to_base};
+  switch (action.target) {
+    case Target::kWindow:
+      to.to += action.numbers[action.verb == Verb::kAdd ? 0 : 1];
+      break;
+    case Target::kWrongStag:
+      to.rkey.value ^= kNobodysStag;
+      break;
+    case Target::kBounds:
+      to.to += (kWindow - length / 2) / kWord * kWord + (action.verb == Verb::kAdd ? kWord : 0);
+      break;
+    case Target::kRights:
+      break;
+  }
+  return to;
+}
+
+/// Where the request takes its octets from, or puts them.
+std::expected<verbs::Sge, std::string> End::source(const Action& action) {
+  if (action.verb == Verb::kAdd) return piece(kSink, 0, kWord);
+  if (action.verb != Verb::kTell) {
+    const auto length = action.numbers[0];
+    if (length > kWindow) {
+      return std::unexpected(fmt::format("there are only {} octets of memory", kWindow));
+    }
+    return piece(action.verb == Verb::kRead ? kSink : kSource, 0, length);
+  }
+  // The advert stands at the end of the source, in network byte order.
+  auto& octets = memory_[kSource].octets;
+  const verbs::Region& window = *memory_[kOwnWindow].region;
+  bytes::Writer out(bytes::Span(octets).last(kAdvertSize));
+  out.u32(window.stag.load());
+  out.u64(window.to_base);
+  out.u32(kWindow);
+  return piece(kSource, kWindow - kAdvertSize, kAdvertSize);
+}
+
+std::expected<void, std::string> End::post(const Action& action, const End& peer, TimePoint now) {
+  now_ = now;
+  if (posts_.size() >= kMostPosts) return std::unexpected("enough has been posted");
+  std::error_code error;
+  std::string name = "Receive";
+  if (action.verb == Verb::kReceive) {
+    error = post_receive();
+  } else {
+    const Request& request = request_of(action.verb);
+    const auto sge = source(action);
+    if (!sge) return std::unexpected(sge.error());
+    name = request.name;
+    verbs::SendWr wr{.wr_id = posts_.size(),
+                     .opcode = request.opcode,
+                     .flags = SendFlags::kSignaled,
+                     .sgl = {&*sge, 1},
+                     .remote = peer.aim(action, sge->length)};
+    if (action.verb == Verb::kInvalidate) {
+      wr.invalidate = verbs::Stag{peer.memory_[kOwnWindow].region->stag.load()};
+    }
+    wr.atomic.add_or_swap = 1;
+    error = qp_->post_send(wr);
+    if (!error) posts_.push_back(name);
+  }
+  if (error) return std::unexpected(error.message());
+  note(now, Event::Kind::kPost, fmt::format("{} posted, request {}", name, posts_.size() - 1));
+  return {};
+}
+
+std::error_code End::post_receive() {
+  const auto sge = piece(kInbox, receives_ % kReceives * kReceive, kReceive);
+  const auto error = qp_->post_recv({.wr_id = posts_.size(), .sgl = {&sge, 1}});
+  if (error) return error;
+  ++receives_;
+  posts_.emplace_back("Receive");
+  return {};
+}
+
+std::string End::told(const verbs::WorkCompletion& wc) const {
+  const auto name = wc.wr_id < posts_.size() ? posts_[wc.wr_id] : std::string("request");
+  auto text = fmt::format("{}, request {}: {}", name, wc.wr_id, to_string(wc.status));
+  if (wc.status != verbs::WcStatus::kSuccess) return text;
+  if (wc.opcode == verbs::WcOpcode::kRecv || wc.opcode == verbs::WcOpcode::kRead) {
+    text += fmt::format(", {} octets", wc.byte_len);
+  }
+  if (wc.invalidated) text += fmt::format(", STag 0x{:08x} is invalid", wc.invalidated_stag.value);
+  return text;
+}
+
+bool End::look(TimePoint now) {
+  using Type = verbs::ConnectionEvent::Type;
+  constexpr std::array<std::string_view, 6> kSays{"a connection is asked for: accepted",
+                                                  "connected",
+                                                  "rejected",
+                                                  "the connection failed",
+                                                  "disconnected",
+                                                  "memory is gone"};
+  now_ = now;
+  const auto before = log_.size();
+  while (const auto event = connection_->event()) {
+    std::string text(kSays[static_cast<std::size_t>(event->type)]);
+    if (event->failure && event->failure->fault.why != std::string_view()) {
+      text += fmt::format(": {}", event->failure->fault.why);
+    }
+    note(now, Event::Kind::kNews, std::move(text));
+    if (event->type == Type::kRequest) connection_->accept(*qp_, {}, kReads, kReads, now);
+  }
+  for (const auto& event : std::exchange(async_, {})) {
+    std::string text(to_string(event.type));
+    if (event.terminate) text += fmt::format(": {}", bytes::to_string(event.terminate->fault));
+    note(now, Event::Kind::kFailure, std::move(text));
+  }
+  std::array<verbs::WorkCompletion, 16> completions;
+  while (const auto n = cq_.poll(completions)) {
+    for (const auto& wc : std::span(completions).first(n)) {
+      const bool good = wc.status == verbs::WcStatus::kSuccess;
+      note(now, good ? Event::Kind::kCompletion : Event::Kind::kFailure, told(wc));
+    }
+  }
+  return log_.size() != before;
+}
+
+bool End::resume(TimePoint now) {
+  now_ = now;
+  for (const auto stag : std::exchange(to_break_, {})) {
+    const auto held = stags_.hold_invalid(stag);
+    if (held.region() != nullptr) connection_->withdraw(*held.region(), now);
+  }
+  if (!std::exchange(resume_due_, false)) return false;
+  connection_->resume(now);
+  return true;
+}
+
+void End::note(TimePoint at, Event::Kind kind, std::string text) {
+  log_.push_back({at, kind, std::move(text)});
+}
+
+}  // namespace iwarp::apps::lab

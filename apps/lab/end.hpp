@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// One end of the session: its memory, queues and connection, and what its program was told.
+#pragma once
+
+#include <array>
+#include <expected>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "iwarp/verbs/connection.hpp"
+#include "iwarp/verbs/memory.hpp"
+#include "lab/settings.hpp"
+
+namespace iwarp::apps::lab {
+
+using mpa::TimePoint;
+
+/// Something that the program of an end posted or was told.
+struct Event {
+  TimePoint at;
+  enum class Kind : std::uint8_t { kPost, kCompletion, kFailure, kNews } kind;
+  std::string text;
+};
+
+/// Registered memory; its first octet has the same TO in each session.
+struct Memory {
+  const char* name;
+  std::vector<std::byte> octets;
+  verbs::Region* region = nullptr;
+};
+
+class End final : public verbs::QpDriver {
+ public:
+  End(Side side, const Settings& settings);
+  ~End() override = default;
+
+  static constexpr std::uint32_t kWindow = 512, kReceive = 128, kReceives = 8;
+  static constexpr std::uint16_t kReads = 16;
+
+  // What the program does. Error: one line.
+  std::expected<void, std::string> post(const Action& action, const End& peer, TimePoint now);
+  /// Takes events and completions into the log, and accepts a connection. True: there were some.
+  bool look(TimePoint now);
+  /// What others let go of, and receives that were posted. True: something was resumed.
+  bool resume(TimePoint now);
+  void note(TimePoint at, Event::Kind kind, std::string text);
+
+  verbs::Connection& connection() { return *connection_; }
+  const verbs::Connection& connection() const { return *connection_; }
+  verbs::QueuePair& qp() { return *qp_; }
+  const verbs::QueuePair& qp() const { return *qp_; }
+  /// window, source, sink, inbox
+  const std::array<Memory, 4>& memory() const { return memory_; }
+  const std::vector<Event>& log() const { return log_; }
+
+  // verbs::QpDriver
+  bool posted(verbs::Doorbell) override { return false; }
+  void receive_posted() override { resume_due_ = true; }
+  void resume_soon() override { resume_due_ = true; }
+  void break_pins(verbs::Stag stag) override { to_break_.push_back(stag); }
+  void disconnect() override { connection_->disconnect(now_); }
+  void terminate() override { connection_->abort(now_); }
+  void abort() override { connection_->abort(now_); }
+
+ private:
+  enum Which : std::uint8_t { kOwnWindow, kSource, kSink, kInbox };
+
+  void make_memory(Which which, const char* name, std::size_t size, verbs::Access access);
+  verbs::Sge piece(Which which, std::uint32_t offset, std::uint32_t length) const;
+  verbs::RemoteAddress aim(const Action& action, std::uint32_t length) const;
+  std::expected<verbs::Sge, std::string> source(const Action& action);
+  std::error_code post_receive();
+  std::string told(const verbs::WorkCompletion& wc) const;
+
+  Side side_;
+  std::mt19937 random_;
+  verbs::StagTable stags_;
+  verbs::CompletionQueue cq_;
+  std::array<Memory, 4> memory_;
+  std::unique_ptr<verbs::QueuePair> qp_;
+  std::unique_ptr<verbs::Connection> connection_;
+  std::vector<std::string> posts_;  ///< by wr_id
+  std::vector<verbs::AsyncEvent> async_;
+  std::vector<verbs::Stag> to_break_;
+  std::vector<Event> log_;
+  std::uint32_t receives_ = 0;
+  bool resume_due_ = false;
+  TimePoint now_;
+};
+
+}  // namespace iwarp::apps::lab

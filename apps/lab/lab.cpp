@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp lab: the page of the lab, for a browser of this machine, or as a file.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "commands.hpp"
+#include "common/error.hpp"
+#include "common/stop.hpp"
+#include "lab/page_file.hpp"
+#include "lab/page_server.hpp"
+
+namespace iwarp::apps {
+namespace {
+
+struct LabOptions {
+  unsigned port = 0;
+  std::string save;
+};
+
+int save_page(const std::string& path, std::string_view page) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(page.data(), static_cast<std::streamsize>(page.size()));
+  out.close();
+  if (!out) throw Error("cannot write " + path + ": " + errno_text());
+  fmt::print("{}: {} octets, nothing to load from elsewhere\n", path, page.size());
+  return 0;
+}
+
+int run_lab(const LabOptions& options) {
+  const auto page = lab::page_file("page");
+  if (page.empty()) {
+    throw Error(
+        "this iwarp was built without the page (clang-19 with its libraries for wasm32, esbuild, "
+        "node-react-dom, node-d3-scale)");
+  }
+  if (!options.save.empty()) return save_page(options.save, page);
+  catch_stop_signals();
+  lab::PageServer server(static_cast<std::uint16_t>(options.port), page);
+  fmt::print("the lab is at http://127.0.0.1:{}/ until Ctrl-C\n", server.port());
+  std::fflush(stdout);
+  server.run(stop_fd());
+  return 0;
+}
+
+}  // namespace
+
+cli::Command lab_command() {
+  cli::Command command("lab", "Serve the lab: this stack inside a page, to step through and break");
+  auto options = std::make_shared<LabOptions>();
+  command.number("--port", "N", options->port, {0, 65535}, "Of 127.0.0.1; 0: some free one");
+  command
+      .text("--save", "OUT.html", options->save,
+            "Write the page there and end: one file that loads nothing")
+      .excludes("--port")
+      .completes(cli::Completion::kFile);
+  command.shown = {"iwarp lab", "iwarp lab --save lab.html"};
+  command.run = [options](const cli::Given&) { return run_lab(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps

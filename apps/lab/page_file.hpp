@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of iwarp lab, compiled in.
+#pragma once
+
+#include <string_view>
+
+namespace iwarp::apps::lab {
+
+/// "page": the page, one file. Empty: built without it.
+std::string_view page_file(std::string_view name);
+
+}  // namespace iwarp::apps::lab

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread, sockets that do not block.
+#include "lab/page_server.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "common/error.hpp"
+
+namespace iwarp::apps::lab {
+namespace {
+
+constexpr std::string_view kNotFound =
+    "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+constexpr int kLookAtClocks = 1000;  // ms
+
+}  // namespace
+
+PageServer::PageServer(std::uint16_t port, std::string_view page)
+    : page_(page),
+      found_(fmt::format("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
+                         "Content-Length: {}\r\nCache-Control: no-store\r\n"
+                         "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+                         page.size())) {
+  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int on = 1;
+  setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof address;
+  if (bind(listener_, any, size) != 0 || listen(listener_, SOMAXCONN) != 0 ||
+      getsockname(listener_, any, &size) != 0) {
+    const auto why = errno_text();
+    close(listener_);
+    throw Error(fmt::format("cannot listen at 127.0.0.1:{}: {}", port, why));
+  }
+  port_ = ntohs(address.sin_port);
+}
+
+PageServer::~PageServer() {
+  for (const auto& client : clients_) close(client.fd);
+  close(listener_);
+}
+
+void PageServer::run(int stop) {
+  for (;;) {
+    std::vector<pollfd> fds{{stop, POLLIN, 0}, {listener_, POLLIN, 0}};
+    if (clients_.size() >= kMaxClients) fds[1].fd = -1;
+    for (const auto& client : clients_) {
+      fds.push_back({client.fd, static_cast<short>(client.answered ? POLLOUT : POLLIN), 0});
+    }
+    if (poll(fds.data(), fds.size(), clients_.empty() ? -1 : kLookAtClocks) < 0 && errno != EINTR) {
+      throw Error("cannot wait for browsers: " + errno_text());
+    }
+    if (fds[0].revents != 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    std::size_t i = 2;
+    std::erase_if(clients_, [&](Client& client) {
+      const bool ready = fds[i++].revents != 0;
+      const bool done = ready ? !advance(client) : now >= client.until;
+      if (done) close(client.fd);
+      return done;
+    });
+    if (fds[1].revents != 0) take();
+  }
+}
+
+void PageServer::take() {
+  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd >= 0) clients_.push_back({fd, std::chrono::steady_clock::now() + kTimeout, {}, {}, {}});
+}
+
+/// False: the client is done with.
+bool PageServer::advance(Client& client) const {
+  if (!client.answered) {
+    std::array<char, 1024> piece;
+    const auto n = recv(client.fd, piece.data(), piece.size(), 0);
+    if (n < 0) return errno == EAGAIN || errno == EINTR;
+    client.request.append(piece.data(), static_cast<std::size_t>(n));
+    if (n == 0 || client.request.size() > kMaxRequest) return false;
+    if (!client.request.contains("\r\n\r\n")) return true;
+    answer(client);
+  }
+  return send(client.fd, client.head) && send(client.fd, client.body) &&
+         !(client.head.empty() && client.body.empty());
+}
+
+void PageServer::answer(Client& client) const {
+  const std::string_view request = client.request;
+  const bool only_head = request.starts_with("HEAD / ");
+  const bool found = only_head || request.starts_with("GET / ");
+  client.answered = true;
+  client.head = found ? found_ : kNotFound;
+  if (found && !only_head) client.body = page_;
+}
+
+/// False: the connection is gone.
+bool PageServer::send(int fd, std::string_view& rest) {
+  while (!rest.empty()) {
+    const auto n = ::send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (n < 0) return errno == EAGAIN || errno == EINTR;
+    rest.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace iwarp::apps::lab

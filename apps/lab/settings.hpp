@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is chosen before the two ends connect, and its words: "revision=2", "markers=both".
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "iwarp/verbs/connection_options.hpp"
+#include "lab/action.hpp"
+
+namespace iwarp::apps::lab {
+
+enum class Ends : std::uint8_t { kNone, kInitiator, kResponder, kBoth };
+
+struct Settings {
+  std::uint32_t seed = 1;      ///< of the STags
+  std::uint32_t revision = 2;  ///< of the Request
+  Ends crc = Ends::kBoth;      ///< who asks for CRCs
+  Ends markers = Ends::kNone;  ///< who asks for markers in what it receives
+  mpa::Rtr rtr = mpa::Rtr::kNone;
+  std::uint32_t ulpdu = 0;     ///< at most so many octets; 0: what fits into a TCP segment
+  std::uint32_t receives = 4;  ///< posted at each end before it connects
+
+  bool operator==(const Settings&) const = default;
+};
+
+/// One "name=value". Error: one line.
+std::expected<void, std::string> set(Settings& settings, std::string_view word);
+/// All of them, "+" in between.
+std::string to_words(const Settings& settings);
+verbs::ConnectionOptions options_of(const Settings& settings, Side end);
+
+}  // namespace iwarp::apps::lab

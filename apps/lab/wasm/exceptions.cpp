@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing catches inside a page: whatever is thrown (out of memory, by the C++ library) ends the
+// module, and the page says so.
+#include <cstddef>
+#include <cstdlib>
+
+extern "C" {
+
+void* __cxa_allocate_exception(std::size_t) noexcept { std::abort(); }
+void __cxa_throw(void*, void*, void* (*)(void*)) { std::abort(); }
+
+}  // extern "C"
