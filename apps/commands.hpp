@@ -15,6 +15,9 @@ cli::Command perf_command();
 cli::Command conform_command();
 cli::Command cost_command();
 cli::Command run_command();
+cli::Command fault_command();
+cli::Command explain_command();
+cli::Command lab_command();
 cli::Command info_command();
 
 }  // namespace iwarp::apps

@@ -8,16 +8,24 @@ build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
   libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev doctest-dev libbenchmark-dev
   libibverbs-dev librdmacm-dev
-  libjs-vega)  # the plotting library inside the page of `iwarp cost report`
+  libjs-vega                           # inside the page of `iwarp cost report`
+  esbuild node-react-dom node-d3-scale)  # the bundler of `iwarp explain --html`, and what is inside
 boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers
-test_packages=(tshark clang-format-19 clang-tidy-19 valgrind curl xz-utils python3-yaml)
+test_packages=(openssl tshark clang-format-19 clang-tidy-19 valgrind curl xz-utils python3-yaml)
 # What README.md runs on the stack.
 programs_packages=(rdmacm-utils ibverbs-utils perftest)
 verbs_packages=(  # programs that are run, unmodified, on our libibverbs and librdmacm
-  rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2)
+  rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2 librdmacm1 curl openssl)
+# Larger ones, which not every release has: what apt does not offer is left out, and its test says so.
+others_packages=(openmpi-bin python3-mpi4py mpich libmpich-dev librpma0 librpma-dev tgt libiscsi-bin qemu-utils
+  qemu-block-extra qemu-system-x86 ucx-utils)
 # To compare with, see test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
 bench_packages=(iperf3 libfabric-bin ucx-utils perftest libisal-dev python3-matplotlib liburing-dev)
-page_packages=(chromium)  # looks at the page of `iwarp cost report`
+# The page of `iwarp lab`: the stack as WebAssembly. Without them it is left out.
+lab_packages=(clang-19 lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32
+  wasi-libc)
+# Look at the pages, check the types in their scripts.
+page_packages=(chromium node-typescript "${lab_packages[@]}")
 # To drive it: node, and npm for playwright-core. Another source's nodejs brings its own npm.
 if ! command -v npm >/dev/null; then page_packages+=(nodejs npm); fi
 fuzz_packages=(clang-19 libclang-rt-19-dev)
@@ -51,6 +59,19 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# Of others_packages, from `missing` of install_packages.
+leave_out_what_is_not_offered() {
+  local package kept=()
+  for package in "${missing[@]}"; do
+    if [[ " ${others_packages[*]} " == *" $package "* ]] && ! is_offered "$package"; then
+      echo "Not offered here, so not tried: $package"
+    else
+      kept+=("$package")
+    fi
+  done
+  missing=("${kept[@]}")
+}
+
 # install_packages NAME...: those that are missing, plus a Boost.
 install_packages() {
   local package missing=()
@@ -75,6 +96,8 @@ install_packages() {
       if is_offered "$package"; then missing+=("$package"); break; fi
     done
   fi
+  leave_out_what_is_not_offered
+  if [ ${#missing[@]} -eq 0 ]; then return 0; fi
   echo "Installing ${#missing[@]} packages and what they need: ${missing[*]}"
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" 2>&1 |

@@ -127,6 +127,16 @@ Option& Command::flag(std::string names, bool& value, std::string help) {
               }});
 }
 
+Option& Command::count(std::string names, unsigned& value, std::string help) {
+  return add({.names = std::move(names),
+              .help = std::move(help),
+              .is_repeatable = true,
+              .take = [&value](const Option::Words& words) -> std::string {
+                value = static_cast<unsigned>(words.size());
+                return "";
+              }});
+}
+
 Option& Command::text(std::string names, std::string value_name, std::string& value,
                       std::string help) {
   return add({.names = std::move(names),

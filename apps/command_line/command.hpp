@@ -86,6 +86,8 @@ class Command {
   std::function<int(const Given&)> run;
 
   Option& flag(std::string names, bool& value, std::string help);
+  /// How often the flag is given: "-vv" is 2.
+  Option& count(std::string names, unsigned& value, std::string help);
   Option& text(std::string names, std::string value_name, std::string& value, std::string help);
   /// `value` becomes "" when the option stands alone.
   Option& optional_text(std::string names, std::string value_name,
@@ -116,7 +118,7 @@ class Command {
 /// "4096", "64K", "1M", "2G" (powers of 1024); nullopt: no such number, or above 2^63.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// Printable, and no longer than a line can bear: for words that are said back to the user.
+/// Printable, and cut to what fits in a line: for words that are repeated to the user.
 std::string excerpt(std::string_view word);
 
 }  // namespace iwarp::apps::cli

@@ -101,7 +101,7 @@ std::string spelling(const Option& option) {
 
 std::string explanation(const Option& option) {
   auto out = option.help;
-  if (option.is_repeatable) out += "; may be repeated";
+  if (option.is_repeatable && !option.is_flag()) out += "; may be repeated";
   if (!option.default_text.empty()) out += " [" + option.default_text + "]";
   return out;
 }

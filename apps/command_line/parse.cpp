@@ -73,6 +73,12 @@ class Tree {
   }
 
   void add(CLI::App& app, const Option& option) {
+    if (option.is_flag() && option.is_repeatable) {
+      app.add_flag_function(option.names, [&option](std::int64_t times) {
+        option.take(Option::Words(static_cast<std::size_t>(times)));
+      });
+      return;
+    }
     if (option.is_flag()) {
       app.add_flag_callback(option.names, [&option] { option.take({}); });
       return;

@@ -33,7 +33,8 @@ std::string to_text(const net::CmEvent& event) {
   // `why` repeats a system error in more detail and names an unknown host; the other named errors
   // speak for themselves.
   if (event.error && event.error != verbs::Errc::kSystem &&
-      event.error != verbs::Errc::kAddressInvalid && event.error != verbs::Errc::kMpaProtocol) {
+      event.error != verbs::Errc::kAddressInvalid && event.error != verbs::Errc::kMpaProtocol &&
+      event.error != verbs::Errc::kCarrierFailed) {
     return to_text(event.error);
   }
   if (!event.why.empty()) return lower_first(event.why);
@@ -42,14 +43,6 @@ std::string to_text(const net::CmEvent& event) {
 
 void check(const std::error_code& error, std::string_view what) {
   if (error) throw Error(std::string(what) + ": " + to_text(error));
-}
-
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c < 0x20 || c > 0x7E) c = '?';
-  }
-  return out;
 }
 
 }  // namespace iwarp::apps

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "iwarp/net/connection_manager.hpp"
+#include "iwarp/verbs/log_record.hpp"
 
 namespace iwarp::apps {
 
@@ -58,7 +59,6 @@ T check(std::expected<T, std::error_code> value, const std::string& what) {
   return std::move(*value);
 }
 
-/// Octets from a peer that are about to be shown: what is no printable ASCII becomes '?'.
-std::string printable(std::string_view text);
+using verbs::printable;
 
 }  // namespace iwarp::apps

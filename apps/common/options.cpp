@@ -55,6 +55,9 @@ void add_common_options(cli::Command& command, CommonOptions& options) {
   command.choice("--extensions", options.extensions, {"auto", "off"},
                  "Atomics and immediate data (RFC 7306): auto offers them with 8 octets behind the "
                  "private data; a peer that does not know these shows them to its program");
+  command.choice("--completions", options.completions, {"sent", "acked"},
+                 "When a Send or Write completes: sent, when TCP has it; acked, when the peer has "
+                 "placed or refused it, as on InfiniBand. Empty RDMA Reads ask any peer for that");
   command.number("--first-fpdu-delay", "MS", options.first_fpdu_delay_ms, {0, 4000},
                  "When connecting, wait so long behind the peer's Reply. 100 helps where siw of an "
                  "unrepaired Linux kernel is the server and now and then a connection hangs at "
@@ -68,8 +71,9 @@ void add_common_options(cli::Command& command, CommonOptions& options) {
             "default is the system's")
       .check(congestion_fault);
   command
-      .text("--trace", "FILE.pcap", options.trace,
-            "Record every octet in a capture file for Wireshark")
+      .text("--trace", "FILE", options.trace,
+            "Record every octet: FILE.pcap for Wireshark; FILE.qlog is a log that has posts, "
+            "completions, placements and states, too. iwarp explain reads both")
       .completes(cli::Completion::kFile);
 }
 
@@ -88,6 +92,8 @@ verbs::ConnectionOptions connection_options(const CommonOptions& options) {
   out.max_ulpdu = parse_fpdu(options.fpdu).value_or(0);
   out.placement =
       options.placement == "direct" ? verbs::Placement::kDirect : verbs::Placement::kVerified;
+  out.completions = options.completions == "acked" ? verbs::Completions::kAcknowledged
+                                                   : verbs::Completions::kSent;
   return out;
 }
 
@@ -97,6 +103,7 @@ net::ConnectOptions connect_options(const CommonOptions& options) {
   out.congestion = options.congestion;
   out.fall_back_to_revision_1 = options.mpa_rev != "2-only";
   out.tap = make_tap_factory(options.trace);
+  out.carrier = connecting_carrier(options.tls);
   return out;
 }
 

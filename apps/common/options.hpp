@@ -7,6 +7,7 @@
 #include <string>
 
 #include "command_line/command.hpp"
+#include "common/tls.hpp"
 #include "iwarp/net/connection_manager.hpp"
 
 namespace iwarp::apps {
@@ -20,20 +21,22 @@ struct CommonOptions {
   std::string fpdu = "emss";
   std::string placement = "verified";
   std::string extensions = "auto";
+  std::string completions = "sent";
   unsigned first_fpdu_delay_ms = 0;
   unsigned gather_delay_us = 50;
   std::string congestion;  ///< empty: the system's
-  std::string trace;       ///< capture file; empty: none
+  std::string trace;       ///< capture or log; empty: none
+  TlsArguments tls;        ///< of commands that have add_tls_options()
 };
 
-/// Adds --mpa-rev, --crc, --markers, --rtr, --fpdu, --placement, --extensions, --first-fpdu-delay,
-/// --gather-delay, --congestion and --trace to a command.
+/// Adds --mpa-rev, --crc, --markers, --rtr, --fpdu, --placement, --extensions, --completions,
+/// --first-fpdu-delay, --gather-delay, --congestion and --trace to a command.
 void add_common_options(cli::Command& command, CommonOptions& options);
 
 /// What they mean for a connection. UsageError: they contradict each other.
 verbs::ConnectionOptions connection_options(const CommonOptions& options);
 
-/// The same for the end that connects; the capture file included.
+/// The same for the end that connects; capture file and TLS included. Error: as of TLS.
 net::ConnectOptions connect_options(const CommonOptions& options);
 
 /// Empty: TCP here has that congestion control, and permits it; else what to tell the user.

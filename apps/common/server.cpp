@@ -4,15 +4,15 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <list>
-#include <mutex>
 #include <thread>
 
 #include "common/error.hpp"
 #include "common/listen_error.hpp"
+#include "common/metrics.hpp"
 #include "common/session.hpp"
 #include "common/stop.hpp"
 #include "common/trace.hpp"
@@ -22,10 +22,13 @@ namespace iwarp::apps {
 namespace {
 
 constexpr std::string_view kBusy = "busy: too many clients";
+constexpr std::string_view kNoThread = "busy: no thread to be had";
 
 struct Client {
   std::unique_ptr<net::ConnectRequest> request;
+  ClientSlot slot;
   std::atomic<bool> done{false};
+  bool leaves = false;
   std::jthread thread;  // last: joined before the rest goes
 };
 
@@ -36,25 +39,67 @@ class ClientList {
 
   void start(std::unique_ptr<net::ConnectRequest> request) {
     clients_.remove_if([](const Client& client) { return client.done.load(); });
-    if (clients_.size() >= max_) {
-      const auto words = std::as_bytes(std::span(kBusy));
-      // The peer may be gone already; then nobody needs the answer.
-      [[maybe_unused]] const auto error = request->reject({words.begin(), words.end()});
-      return;
-    }
+    if (!has_room()) return refuse(*request, kBusy);
     auto& client = clients_.emplace_back();
     client.request = std::move(request);
-    client.thread = std::jthread([this, &client] { run(client); });
+    try {
+      client.thread = std::jthread([this, &client] { run(client); });
+    } catch (const std::system_error&) {  // a limit of processes or memory
+      refuse(*client.request, kNoThread);
+      clients_.pop_back();
+    }
   }
 
  private:
+  /// Perhaps because the idlest leaves. Its thread may take a moment to end.
+  bool has_room() {
+    const auto served = [](const Client& client) { return !client.leaves; };
+    if (static_cast<std::size_t>(std::ranges::count_if(clients_, served)) < max_) return true;
+    const auto now = ClientSlot::Clock::now();
+    const auto idle_since = [now](const Client& client) {
+      return client.leaves ? ClientSlot::Clock::time_point::max() : client.slot.idle_since(now);
+    };
+    const auto idlest = std::ranges::min_element(clients_, {}, idle_since);
+    if (clients_.size() >= 2 * std::size_t{max_}) return false;
+    if (idle_since(*idlest) == ClientSlot::Clock::time_point::max()) return false;
+    idlest->leaves = true;
+    idlest->slot.give_way();
+    return true;
+  }
+
+  static void refuse(net::ConnectRequest& request, std::string_view why) {
+    const auto words = std::as_bytes(std::span(why));
+    const auto peer = net::to_string(request.peer());
+    log_event({.level = verbs::LogLevel::kDebug,
+               .event = "client_refused",
+               .message = peer + " is refused: " + std::string(why),
+               .fields = {{"peer", peer}, {"why", std::string(why)}}});
+    // The peer may be gone already; then nobody needs the answer.
+    [[maybe_unused]] const auto error = request.reject({words.begin(), words.end()});
+  }
+
   void run(Client& client) {
+    log_client("client_begins", "is served", *client.request);
     try {
-      handler_(rnic_, *client.request);
+      handler_(rnic_, *client.request, client.slot);
     } catch (const std::exception& error) {
-      log_line(net::to_string(client.request->peer()) + ": " + error.what());
+      // What the peer said may be in it.
+      const auto peer = net::to_string(client.request->peer());
+      log_event({.level = verbs::LogLevel::kWarning,
+                 .event = "client_failed",
+                 .message = peer + ": " + error.what(),
+                 .fields = {{"peer", peer}, {"why", error.what()}}});
     }
+    log_client("client_ends", "is served no more", *client.request);
     client.done = true;
+  }
+
+  static void log_client(const char* event, const char* what, const net::ConnectRequest& request) {
+    const auto peer = net::to_string(request.peer());
+    log_event({.level = verbs::LogLevel::kDebug,
+               .event = event,
+               .message = peer + " " + what,
+               .fields = {{"peer", peer}}});
   }
 
   net::Rnic& rnic_;
@@ -63,21 +108,35 @@ class ClientList {
   std::list<Client> clients_;
 };
 
+void log_refusal(const net::Address& address, const std::string& why) {
+  const auto peer = net::to_string(address);
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "peer_refused",
+             .message = peer + " is refused: " + why,
+             .fields = {{"peer", peer}, {"why", why}}});
+}
+
 }  // namespace
 
 void run_server(const std::string& what, const ServerOptions& server, const CommonOptions& common,
                 const ClientHandler& handler) {
   catch_stop_signals();
+  set_log(server.log);
+  start_metrics(server.metrics);
   const auto rnic = open_rnic();
+  const auto watch = watch_rnic(*rnic);
   const auto events = check(rnic->create_cm_channel(), "cannot create a connection channel");
   ClientList clients(*rnic, handler, server.max_clients);
   const net::ListenOptions options{.connection = connection_options(common),
                                    .congestion = common.congestion,
-                                   .tap = make_tap_factory(common.trace)};
+                                   .tap = make_tap_factory(common.trace),
+                                   .carrier = listening_carrier(common.tls),
+                                   .refused = log_refusal};
   auto listening = rnic->listen(server.listen, options, *events);
   if (!listening) throw cannot_listen(server.listen, listening.error());
   const auto listener = std::move(*listening);
-  log_line("iwarp " + what + ": listening on " + net::to_string(listener->local()));
+  const auto local = net::to_string(listener->local());
+  log_info("listening", "iwarp " + what + ": listening on " + local, {{"local", local}});
 
   while (!stop_requested()) {
     std::array<pollfd, 2> on{pollfd{.fd = events->fd(), .events = POLLIN, .revents = 0},
@@ -90,13 +149,6 @@ void run_server(const std::string& what, const ServerOptions& server, const Comm
       }
     }
   }
-}
-
-void log_line(const std::string& line) {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  std::fputs((line + "\n").c_str(), stdout);
-  std::fflush(stdout);
 }
 
 }  // namespace iwarp::apps

@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "common/client_slot.hpp"
+#include "common/log.hpp"
 #include "common/options.hpp"
 #include "iwarp/net/rnic.hpp"
 
@@ -13,18 +15,18 @@ namespace iwarp::apps {
 
 struct ServerOptions {
   net::Address listen;
-  unsigned max_clients = 64;  ///< more are rejected with the words "busy"
+  /// More are rejected with the words "busy", unless one of them is idle: then that one goes.
+  unsigned max_clients = 64;
+  std::string metrics;  ///< as --metrics has it; empty: none
+  LogOptions log;
 };
 
 /// Serves one client, in a thread of its own. What it throws ends that client only.
-using ClientHandler = std::function<void(net::Rnic&, net::ConnectRequest&)>;
+using ClientHandler = std::function<void(net::Rnic&, net::ConnectRequest&, ClientSlot&)>;
 
 /// Returns after SIGINT or SIGTERM, when all handlers have returned. Prints "listening on
 /// ADDR:PORT" once it does. `what` names the server in its messages. Error: cannot listen.
 void run_server(const std::string& what, const ServerOptions& server, const CommonOptions& common,
                 const ClientHandler& handler);
-
-/// One whole line on standard output, from any thread.
-void log_line(const std::string& line);
 
 }  // namespace iwarp::apps

@@ -30,6 +30,7 @@ Session::Session(net::Rnic& rnic, const SessionLimits& limits)
       pd_(check(rnic.alloc_pd(), "cannot allocate a protection domain")),
       channel_(check(rnic.create_channel(), "cannot create a completion channel")),
       cm_(check(rnic.create_cm_channel(), "cannot create a connection channel")) {
+  // Shared with nobody, and large enough for all that can be posted. [SEC-24] [SEC-36] [SEC-37]
   const auto depth = std::size_t{limits.send_depth} + limits.recv_depth;
   cq_ = check(rnic.create_cq(depth, channel_.get()), "cannot create a completion queue");
   verbs::QpInit init;
@@ -47,7 +48,9 @@ void Session::connect(const net::Address& to, const net::ConnectOptions& options
   connect_qp(rnic_, *qp_, to, options, *cm_);
 }
 
-void Session::accept(net::ConnectRequest& request) {
+void Session::accept(net::ConnectRequest& request, ClientSlot* slot) {
+  slot_ = slot;
+  if (slot_ != nullptr) use_.emplace(*slot_, *qp_);
   check(request.accept(*qp_), "cannot accept " + net::to_string(request.peer()));
 }
 
@@ -69,6 +72,7 @@ void Session::await_close(Timeout timeout) {
   }
 }
 
+// For this stream alone: peers do not trust each other. [SEC-20] [SEC-27]
 net::Memory Session::register_memory(std::span<std::byte> octets, verbs::Access access) {
   return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}),
                "cannot register memory");
@@ -104,6 +108,7 @@ verbs::WorkCompletion Session::wait(Timeout timeout) {
     if (const auto wc = next()) {
       if (wc->status == verbs::WcStatus::kSuccess) {
         if (wc->wr_id == kInlineSendId) continue;
+        if (slot_ != nullptr) slot_->progressed();
         return *wc;
       }
       const bool flushed = wc->status == verbs::WcStatus::kWrFlush;
@@ -161,8 +166,8 @@ std::string end_reason(const verbs::QueuePair& qp) {
   return "the peer closed the connection";
 }
 
-std::unique_ptr<net::Rnic> open_rnic() {
-  return check(net::Rnic::open(), "cannot open the software RNIC");
+std::unique_ptr<net::Rnic> open_rnic(const net::RnicOptions& options) {
+  return check(net::Rnic::open(options), "cannot open the software RNIC");
 }
 
 }  // namespace iwarp::apps

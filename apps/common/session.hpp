@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "common/client_slot.hpp"
 #include "common/error.hpp"
 #include "iwarp/net/rnic.hpp"
 
@@ -36,8 +37,8 @@ class Session {
   /// Connects and waits for the outcome. Error: "cannot connect to HOST:PORT: reason".
   /// Interrupted.
   void connect(const net::Address& to, const net::ConnectOptions& options);
-  /// Post receives before.
-  void accept(net::ConnectRequest& request);
+  /// Post receives before. `slot`, if any, is told of progress, and may end the connection.
+  void accept(net::ConnectRequest& request, ClientSlot* slot = nullptr);
   /// Orderly close: what was posted is sent, then FIN; waits until the peer has closed too, at most
   /// `timeout`. Does not throw.
   void disconnect(Timeout timeout = 3s);
@@ -72,6 +73,8 @@ class Session {
   net::CmChannelHandle cm_;
   net::CqHandle cq_;
   net::QpHandle qp_;
+  ClientSlot* slot_ = nullptr;
+  std::optional<ClientSlot::Use> use_;  ///< of qp_
   std::array<verbs::WorkCompletion, 16> batch_;
   std::span<verbs::WorkCompletion> fresh_;
 };
@@ -102,6 +105,6 @@ class Buffer {
 };
 
 /// A device, or Error.
-std::unique_ptr<net::Rnic> open_rnic();
+std::unique_ptr<net::Rnic> open_rnic(const net::RnicOptions& options = {});
 
 }  // namespace iwarp::apps

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture files for --trace.
+// Files for --trace.
 #include "common/trace.hpp"
 
 #include <cstdio>
 #include <memory>
 
 #include "common/error.hpp"
-#include "iwarp/trace/capture_file.hpp"
-#include "iwarp/trace/capture_tap.hpp"
+#include "iwarp/trace/trace_file.hpp"
 
 namespace iwarp::apps {
 
@@ -15,14 +14,14 @@ namespace {
 
 trace::Endpoint endpoint(const net::Address& address) { return {address.host, address.port}; }
 
-/// Says at the end when the capture is not whole.
+/// Says at the end when the trace is not whole.
 struct Recorder {
-  std::shared_ptr<trace::CaptureFile> file;
-  explicit Recorder(std::shared_ptr<trace::CaptureFile> f) : file(std::move(f)) {}
+  trace::TraceFile file;
+  explicit Recorder(trace::TraceFile f) : file(std::move(f)) {}
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder() {
-    if (const auto error = file->error(); !error.empty()) {
+    if (const auto error = file.error(); !error.empty()) {
       std::fputs(("iwarp: the trace is cut short: " + error + "\n").c_str(), stderr);
     }
   }
@@ -33,12 +32,11 @@ struct Recorder {
 net::TapFactory make_tap_factory(const std::string& file) {
   if (file.empty()) return {};
   const trace::CaptureClock clock{std::chrono::system_clock::now(), mpa::Clock::now()};
-  auto capture = trace::CaptureFile::create(file, clock);
-  if (!capture) throw Error(capture.error());
-  const auto recorder = std::make_shared<Recorder>(*capture);
+  auto created = trace::TraceFile::create(file, clock, mpa::Clock::now);
+  if (!created) throw Error(created.error());
+  const auto recorder = std::make_shared<Recorder>(std::move(*created));
   return [recorder](const net::Address& local, const net::Address& peer, bool outgoing) {
-    return std::make_unique<trace::CaptureTap>(
-        recorder->file, trace::CaptureEnds{endpoint(local), endpoint(peer), outgoing});
+    return recorder->file.tap({endpoint(local), endpoint(peer), outgoing});
   };
 }
 

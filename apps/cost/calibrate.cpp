@@ -25,7 +25,7 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-constexpr double kSmallestUncertainty = 0.03;  // no benchmark is better than this in earnest
+constexpr double kSmallestUncertainty = 0.03;  // no benchmark here is more precise than this
 
 struct CalibrateOptions {
   QuestionOptions base;

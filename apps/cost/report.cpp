@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "common/error.hpp"
+#include "common/html_page.hpp"
 #include "common/options.hpp"
 #include "cost/page_files.hpp"
 #include "cost/predict_text.hpp"
@@ -18,42 +19,6 @@
 namespace iwarp::apps::cost {
 
 namespace {
-
-/// JSON for the inside of a script element: without "<" it neither ends nor opens anything. In JSON
-/// "<" stands in strings only.
-std::string script_safe(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-/// `page` with each @NAME@ replaced, in one pass: what is put in is not searched again.
-std::string filled(std::string_view page,
-                   const std::vector<std::pair<std::string_view, std::string>>& values) {
-  std::string out;
-  while (!page.empty()) {
-    auto nearest = page.size();
-    const std::pair<std::string_view, std::string>* which = nullptr;
-    for (const auto& value : values) {
-      const auto at = page.find(value.first);
-      if (at < nearest) {
-        nearest = at;
-        which = &value;
-      }
-    }
-    out += page.substr(0, nearest);
-    if (which == nullptr) break;
-    out += which->second;
-    page.remove_prefix(nearest + which->first.size());
-  }
-  return out;
-}
 
 /// By what these runs themselves say of sockets, near to what the host's parameters say.
 std::vector<model::MeasuredShare> shares_of(const std::string& path,

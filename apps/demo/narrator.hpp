@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The demonstration's voice on standard output: steps, remarks, and the frames between them.
+// What the demonstration prints: steps, remarks, and the frames between them.
 #pragma once
 
 #include <memory>

@@ -23,7 +23,7 @@ class Reporter {
   explicit Reporter(int fd) : fd_(fd) {}
   void line(const std::string& text) const {
     const auto whole = text + "\n";
-    // A pipe takes a short line whole; without a reader nobody is left who could mind.
+    // A pipe takes a short line whole; without a reader it does not matter.
     [[maybe_unused]] const auto written = write(fd_, whole.data(), whole.size());
   }
 

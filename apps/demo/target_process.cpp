@@ -59,9 +59,9 @@ void TargetProcess::finish() {
 
 std::string TargetProcess::next_line() {
   for (;;) {
-    if (const auto end = heard_.find('\n'); end != std::string::npos) {
-      auto line = heard_.substr(0, end);
-      heard_.erase(0, end + 1);
+    if (const auto end = received_.find('\n'); end != std::string::npos) {
+      auto line = received_.substr(0, end);
+      received_.erase(0, end + 1);
       return line;
     }
     pollfd on{.fd = pipe_, .events = POLLIN, .revents = 0};
@@ -71,7 +71,7 @@ std::string TargetProcess::next_line() {
     std::array<char, 512> chunk{};
     const auto n = read(pipe_, chunk.data(), chunk.size());
     if (n <= 0) throw Error("the peer process is gone");
-    heard_.append(chunk.data(), static_cast<std::size_t>(n));
+    received_.append(chunk.data(), static_cast<std::size_t>(n));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target as a process of its own: started by fork, heard through a pipe, gone when we go.
+// The target as a process of its own: started by fork, reports by a pipe, ends when we end.
 #pragma once
 
 #include <sys/types.h>
@@ -30,7 +30,7 @@ class TargetProcess {
 
   pid_t pid_ = -1;
   int pipe_ = -1;
-  std::string heard_;
+  std::string received_;
 };
 
 }  // namespace iwarp::apps

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest program: one Send from one queue pair to another, both in this process, over a real
 // TCP connection. Shows what every program does: register, create, post receives, connect, post,
-// poll. Errors end the program; iwarp ping shows how to live with them.
+// poll. Errors end the program; iwarp ping shows how to handle them.
 #include <array>
 #include <cstdio>
 #include <cstring>

@@ -20,11 +20,11 @@ constexpr std::size_t kMaxLine = 256 * 1024;  // 1024 adverts take a tenth of it
 
 void Control::send(const Json& object) {
   const auto line = object.dump() + "\n";
-  socket_.send(std::as_bytes(std::span(line)), Clock::now() + kPatience);
+  socket_.send(std::as_bytes(std::span(line)), Clock::now() + kTimeout);
 }
 
-Json Control::receive(Clock::duration patience) {
-  const auto line = receive_line(Clock::now() + patience);
+Json Control::receive(Clock::duration time_limit) {
+  const auto line = receive_line(Clock::now() + time_limit);
   auto object = Json::parse(line, nullptr, false);
   if (!object.is_object()) throw Error("the peer does not speak as iwarp perf does");
   if (const auto error = object.find("error"); error != object.end()) {
@@ -47,15 +47,15 @@ std::string Control::complaint(const std::string& otherwise) {
 
 std::string Control::receive_line(Clock::time_point deadline) {
   for (;;) {
-    if (const auto end = heard_.find('\n'); end != std::string::npos) {
-      auto line = heard_.substr(0, end);
-      heard_.erase(0, end + 1);
+    if (const auto end = received_.find('\n'); end != std::string::npos) {
+      auto line = received_.substr(0, end);
+      received_.erase(0, end + 1);
       return line;
     }
-    if (heard_.size() > kMaxLine) throw Error("the peer does not speak as iwarp perf does");
+    if (received_.size() > kMaxLine) throw Error("the peer does not speak as iwarp perf does");
     std::array<std::byte, 4096> chunk;
     const auto size = socket_.receive(chunk, deadline);
-    heard_.append(reinterpret_cast<const char*>(chunk.data()), size);
+    received_.append(reinterpret_cast<const char*>(chunk.data()), size);
   }
 }
 

@@ -13,7 +13,9 @@
 namespace iwarp::apps::measure {
 
 /// For the other end's next move, beyond the duration of what is measured.
-inline constexpr std::chrono::seconds kPatience{20};
+inline constexpr std::chrono::seconds kTimeout{20};
+/// Of a thread that spins, between two looks at the clock and at stop signals.
+inline constexpr unsigned kSpinsBetweenLooks = 4096;
 /// Called while a wait lasts, with the time.
 using Idle = std::function<void(Clock::time_point)>;
 /// The longest sleep of either end before it looks at the clock and at stop signals, and of one
@@ -29,7 +31,7 @@ class Control {
   void send(const nlohmann::json& object);
   /// The next object. Error: it is {"error": why}, no JSON object, above 256 KiB, or late.
   /// PeerGone.
-  nlohmann::json receive(Clock::duration patience = kPatience);
+  nlohmann::json receive(Clock::duration time_limit = kTimeout);
   /// What the other end complains of, if that comes soon; else `otherwise`.
   std::string complaint(const std::string& otherwise);
 
@@ -37,7 +39,7 @@ class Control {
   std::string receive_line(Clock::time_point deadline);
 
   Socket socket_;
-  std::string heard_;
+  std::string received_;
 };
 
 }  // namespace iwarp::apps::measure

@@ -21,7 +21,6 @@ constexpr std::size_t kSignalSize = 17;
 constexpr std::uint64_t kInlineAtMost = 256;  // of a ping-pong
 constexpr std::uint64_t kSignalEvery = 16;    // of a ping-pong
 constexpr std::uint64_t kSleepsBetweenLooks = 256;
-constexpr unsigned kSpinsBetweenLooks = 4096;  // at the clock and at stop signals
 
 }  // namespace
 
@@ -131,8 +130,8 @@ std::optional<verbs::WorkCompletion> Endpoint::poll() {
 
 verbs::WorkCompletion Endpoint::wait() {
   if (const auto wc = poll()) return *wc;
-  // The target of one-sided operations hears nothing while they last.
-  const auto deadline = Clock::now() + plan_.warm_up + plan_.duration + kPatience;
+  // The target of one-sided operations is not told of them.
+  const auto deadline = Clock::now() + plan_.warm_up + plan_.duration + kTimeout;
   for (unsigned spins = 1;; ++spins) {
     if (plan_.waiting == Waiting::kPoll) {
       if (spins % kSpinsBetweenLooks == 0) check_time(deadline);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/advert.hpp"
+#include "iwarp/net/metrics.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "measure/control.hpp"
 #include "measure/epoll.hpp"
@@ -64,7 +65,7 @@ class Endpoint {
 
   std::vector<Lane>& lanes() { return lanes_; }
   /// One completion, which succeeded; what it is: wr_id through the functions below. Waits as the
-  /// plan wants. PeerGone, Interrupted, Error: nothing came for kPatience.
+  /// plan wants. PeerGone, Interrupted, Error: nothing came for kTimeout.
   verbs::WorkCompletion wait();
   /// The same without waiting.
   std::optional<verbs::WorkCompletion> poll();
@@ -109,6 +110,7 @@ class Endpoint {
   std::uint64_t receive_slots_ = 0;  ///< different places for them
   std::uint64_t receive_size_ = 0;
   std::unique_ptr<net::Rnic> rnic_;
+  std::optional<net::MetricsServer::Watch> watch_;
   std::unique_ptr<net::ProtectionDomain> pd_;
   std::unique_ptr<net::CompletionChannel> channel_;
   std::optional<Epoll> epoll_;  ///< on channel_, for Waiting::kEpoll

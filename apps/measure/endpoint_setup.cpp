@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/listen_error.hpp"
+#include "common/metrics.hpp"
 #include "common/session.hpp"
 #include "common/stop.hpp"
 #include "iwarp/bytes/cursor.hpp"
@@ -59,6 +60,7 @@ Endpoint::Endpoint(const Plan& plan, Side side)
   net::RnicOptions options;
   if (plan.waiting == Waiting::kBusyPoll) options.busy_poll = kBusyPoll;
   rnic_ = check(net::Rnic::open(options), "cannot open the software RNIC");
+  watch_.emplace(watch_rnic(*rnic_));
   pd_ = check(rnic_->alloc_pd(), "cannot allocate a protection domain");
   channel_ = check(rnic_->create_channel(), "cannot create a completion channel");
   if (plan.waiting == Waiting::kEpoll) epoll_.emplace(channel_->fd());
@@ -108,11 +110,12 @@ void Endpoint::connect(const net::Address& to, Control& control) {
 void Endpoint::accept(const std::string& host, Control& control) {
   const net::Address at{.host = host, .port = 0};
   const net::ListenOptions options{.connection = options_of(plan_),
-                                   .congestion = plan_.connection.congestion};
+                                   .congestion = plan_.connection.congestion,
+                                   .carrier = listening_carrier(plan_.connection.tls)};
   const auto listener = rnic_->listen(at, options, *cm_);
   if (!listener) throw cannot_listen(at, listener.error());
   control.send({{"port", (*listener)->local().port}});
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = Clock::now() + kTimeout;
   for (std::uint64_t accepted = 0; accepted < plan_.qps;) {
     const auto event = next_event(deadline);
     if (event.type != net::CmEvent::Type::kConnectRequest) continue;

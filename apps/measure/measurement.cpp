@@ -134,7 +134,12 @@ void serve_rdma(const Plan& plan, const ServeOptions& options, Control& control)
 }
 
 void serve_plan(const ServeOptions& options, Control& control) {
-  const auto plan = plan_from_json(control.receive());
+  auto plan = plan_from_json(control.receive());
+  if (plan.connection.tls.on != options.tls.wanted()) {
+    throw Error(options.tls.wanted() ? "this server wants TLS (--tls), and the client has none"
+                                     : "the client wants TLS (--tls), and this server has none");
+  }
+  plan.connection.tls = options.tls;
   if (options.only != nullptr && options.only != plan.test) {
     throw Error(
         fmt::format("this server serves {} only, not {}", options.only->name, plan.test->name));

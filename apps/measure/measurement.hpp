@@ -21,7 +21,7 @@ struct Measurement {
   double octets() const;
 };
 
-/// `intervals` hears of the phase that counts. Error: which of both ends failed, and why.
+/// `intervals` is told of the phase that counts. Error: which of both ends failed, and why.
 Measurement take_measurement(const Plan& plan, const net::Address& server,
                              Intervals intervals = {});
 
@@ -29,6 +29,7 @@ struct ServeOptions {
   std::string host;            ///< where the data connections are taken
   const Test* only = nullptr;  ///< refuse others; null: whatever the client wants
   bool own_process = false;    ///< this process is for one client: counted streams, too
+  TlsArguments tls = {};       ///< wanted here, it is wanted of the client
 };
 /// Serves one client. What goes wrong is told to the client, then thrown.
 void serve_client(Socket socket, const ServeOptions& options);

@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxQps = 1024;
 constexpr std::uint64_t kMaxMemory = 256 << 20;
 constexpr std::uint64_t kMaxMessages = 128 << 10;  // under way at a time
 constexpr std::chrono::hours kMaxDuration{1};
-constexpr int kVersion = 3;  // of the exchange between client and server
+constexpr int kVersion = 4;  // of the exchange between client and server
 
 constexpr std::array kTests{
     Test{"write-bw", Operation::kWrite, Shape::kStream, "RDMA Writes, throughput"},
@@ -71,6 +71,7 @@ void validate_connection(const CommonOptions& o) {
   check_word("--rtr", o.rtr, std::array<std::string_view, 4>{"none", "write", "read", "send"});
   check_word("--placement", o.placement, std::array<std::string_view, 2>{"verified", "direct"});
   check_word("--extensions", o.extensions, std::array<std::string_view, 2>{"auto", "off"});
+  check_word("--completions", o.completions, std::array<std::string_view, 2>{"sent", "acked"});
   check_range("--first-fpdu-delay", o.first_fpdu_delay_ms, 0, 4000);
   check_range("--gather-delay", o.gather_delay_us, 0, 1000);
   if (!o.congestion.empty()) {
@@ -109,6 +110,9 @@ void validate_shape(const Plan& plan) {
   }
   if (plan.list != 1 && (plan.is_latency() || plan.is_tcp())) {
     throw UsageError(fmt::format("--list {}: {} has no lists", plan.list, plan.test->name));
+  }
+  if (plan.connection.tls.wanted() && plan.is_tcp()) {
+    throw UsageError(fmt::format("--tls: {} is bare TCP", plan.test->name));
   }
   if (plan.waiting == Waiting::kBusyPoll && plan.is_tcp()) {
     throw UsageError(fmt::format("--busy-poll: {} has no worker threads", plan.test->name));
@@ -151,6 +155,7 @@ Json connection_json(const CommonOptions& o) {
           {"fpdu", o.fpdu},
           {"placement", o.placement},
           {"extensions", o.extensions},
+          {"completions", o.completions},
           {"first_fpdu_delay_ms", o.first_fpdu_delay_ms},
           {"gather_delay_us", o.gather_delay_us},
           {"congestion", o.congestion}};
@@ -165,6 +170,7 @@ CommonOptions connection_from(const Json& json) {
   json.at("fpdu").get_to(o.fpdu);
   json.at("placement").get_to(o.placement);
   json.at("extensions").get_to(o.extensions);
+  json.at("completions").get_to(o.completions);
   json.at("first_fpdu_delay_ms").get_to(o.first_fpdu_delay_ms);
   json.at("gather_delay_us").get_to(o.gather_delay_us);
   json.at("congestion").get_to(o.congestion);
@@ -244,6 +250,7 @@ Json to_json(const Plan& plan) {
           {"waiting", to_string(plan.waiting)},
           {"check", plan.check},
           {"connection", connection_json(plan.connection)},
+          {"tls", plan.connection.tls.wanted()},
           {"counted", counted_json(plan.counted)}};
 }
 
@@ -264,6 +271,7 @@ Plan plan_from_json(const Json& json) {
     plan.waiting = waiting_from(json.at("waiting").get<std::string>());
     json.at("check").get_to(plan.check);
     plan.connection = connection_from(json.at("connection"));
+    json.at("tls").get_to(plan.connection.tls.on);
     plan.counted = counted_from(json.at("counted"));
     validate(plan);
     return plan;

@@ -60,7 +60,7 @@ struct Plan {
   std::chrono::milliseconds warm_up{500};
   Waiting waiting = Waiting::kEvent;
   bool check = false;
-  CommonOptions connection;  ///< both ends use the same; `trace` stays at the client
+  CommonOptions connection;  ///< both ends use the same, but for `trace` and files of TLS
   Counted counted;
 
   bool is_latency() const { return test->shape == Shape::kLatency; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fork, the way of a result back to the parent, and the end.
+// Fork, how a result gets back to the parent, and how a child is ended.
 #include "measure/processes.hpp"
 
 #include <fcntl.h>
@@ -28,11 +28,13 @@ constexpr unsigned kLongest = 120;  // seconds
 constexpr const char* kLoopback = "127.0.0.1";
 
 // What goes wrong the client says.
-int serve_parent(Listener& listener) {
+int serve_parent(Listener& listener, const TlsArguments& tls) {
   try {
     catch_stop_signals();
-    auto socket = listener.accept(Clock::now() + kPatience);
-    if (socket) serve_client(std::move(*socket), {.host = kLoopback, .own_process = true});
+    auto socket = listener.accept(Clock::now() + kTimeout);
+    if (socket) {
+      serve_client(std::move(*socket), {.host = kLoopback, .own_process = true, .tls = tls});
+    }
     return 0;
   } catch (const std::exception&) {
     return kExitFailure;
@@ -104,12 +106,12 @@ Process::~Process() {
   waitpid(pid_, nullptr, 0);
 }
 
-ServerProcess::ServerProcess(unsigned seconds)
-    : ServerProcess(Listener({.host = kLoopback}), seconds) {}
+ServerProcess::ServerProcess(unsigned seconds, const TlsArguments& tls)
+    : ServerProcess(Listener({.host = kLoopback}), seconds, tls) {}
 
-ServerProcess::ServerProcess(Listener listener, unsigned seconds)
+ServerProcess::ServerProcess(Listener listener, unsigned seconds, const TlsArguments& tls)
     : address_{.host = kLoopback, .port = listener.port()},
-      process_([&] { return serve_parent(listener); }, seconds) {}
+      process_([&] { return serve_parent(listener, tls); }, seconds) {}
 
 Measurement measure_apart(const Plan& plan) {
   const ServerProcess server(kLongest);

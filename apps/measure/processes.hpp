@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processes of a measurement on this machine: the server as a process of its own, or both ends,
-// so that nothing that this one has done before counts. Started by fork, gone when we go: call
+// so that nothing that this one has done before counts. Started by fork, ended when we end: call
 // these before any thread exists.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace iwarp::apps::measure {
 
-/// Killed when it is not wanted any more, and when its parent dies.
+/// Killed by the destructor, and when its parent ends.
 class Process {
  public:
   /// Runs `work` there, whose value is the exit status; at most so long, 0: without a limit.
@@ -28,12 +28,12 @@ class Process {
 /// Listens on loopback and serves one client.
 class ServerProcess {
  public:
-  explicit ServerProcess(unsigned seconds = 0);
+  explicit ServerProcess(unsigned seconds = 0, const TlsArguments& tls = {});
 
   const net::Address& address() const { return address_; }
 
  private:
-  ServerProcess(Listener listener, unsigned seconds);
+  ServerProcess(Listener listener, unsigned seconds, const TlsArguments& tls);
 
   net::Address address_;
   Process process_;

@@ -57,7 +57,7 @@ class RdmaServer final : public ServerRole {
     if (wc.solicited) {
       const auto signal = endpoint_.signal(wc);
       endpoint_.repost(wc);
-      obey(lane, signal);
+      act_on(lane, signal);
       return;
     }
     const bool is_send = is(Operation::kSend) && wc.opcode == verbs::WcOpcode::kRecv;
@@ -89,7 +89,7 @@ class RdmaServer final : public ServerRole {
     endpoint_.post(lane, 1, endpoint_.signals(number));
   }
 
-  void obey(Lane& lane, const Signal& signal) {
+  void act_on(Lane& lane, const Signal& signal) {
     switch (signal.mark) {
       case Mark::kBegin:
         before_ = endpoint_.observed();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-blocking sockets and poll(2), which hears stop signals, too.
+// Non-blocking sockets and poll(2), which returns on stop signals, too.
 #include "measure/socket.hpp"
 
 #include <netdb.h>
@@ -16,6 +16,7 @@
 
 #include "common/error.hpp"
 #include "common/listen_error.hpp"
+#include "common/names.hpp"
 #include "common/stop.hpp"
 
 namespace iwarp::apps::measure {
@@ -101,10 +102,10 @@ Socket::Socket(Descriptor fd) : fd_(std::move(fd)) {
 Socket Socket::connect(const net::Address& to, Clock::time_point deadline,
                        const std::string& congestion) {
   int error = EADDRNOTAVAIL;
-  const auto found = resolve(to, 0);
-  for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
-    Socket out(open_socket(a->ai_family, congestion));
-    error = try_connect(out.fd(), *a, deadline);
+  for (const auto& address : addresses_of(to)) {
+    const auto numeric = resolve(address, AI_NUMERICHOST);
+    Socket out(open_socket(numeric->ai_family, congestion));
+    error = try_connect(out.fd(), *numeric, deadline);
     if (error == 0) return out;
   }
   const std::error_code why(error, std::generic_category());

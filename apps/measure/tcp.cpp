@@ -13,12 +13,6 @@
 
 namespace iwarp::apps::measure {
 
-namespace {
-
-constexpr unsigned kSpinsBetweenLooks = 4096;
-
-}  // namespace
-
 TcpStream::TcpStream(Socket socket, Waiting waiting, Idle idle)
     : socket_(std::move(socket)),
       waiting_(waiting),
@@ -43,7 +37,7 @@ void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   const auto now = Clock::now();
   if (idle_) idle_(now);
   if (since == Clock::time_point{}) since = now;
-  if (now - since > kPatience) throw Error("the peer has not answered in time");
+  if (now - since > kTimeout) throw Error("the peer has not answered in time");
 }
 
 // At the clock and at stop signals. Sleeps first, if it is to be in epoll_wait().

@@ -22,7 +22,7 @@ class TcpStream {
   /// `idle`, if there is one, is called while a call has to wait.
   TcpStream(Socket socket, Waiting waiting, Idle idle = {});
 
-  /// All of it. PeerGone, Interrupted, Error: no progress for kPatience.
+  /// All of it. PeerGone, Interrupted, Error: no progress for kTimeout.
   void send(bytes::View octets);
   /// At least one octet; returns how many.
   std::size_t receive(bytes::Span into);

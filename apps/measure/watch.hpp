@@ -18,17 +18,16 @@ class MemoryWatch {
   MemoryWatch(Endpoint& endpoint, bytes::Span octets)
       : endpoint_(endpoint),
         last_(reinterpret_cast<std::uint8_t&>(octets.back())),
-        deadline_(Clock::now() + kPatience) {}
+        deadline_(Clock::now() + kTimeout) {}
 
-  /// Message `number` has arrived. Interrupted; Error: not for kPatience.
+  /// Message `number` has arrived. Interrupted; Error: not for kTimeout.
   bool shows(std::uint64_t number) {
     if (last_.load(std::memory_order_acquire) == static_cast<std::uint8_t>(number)) return true;
-    if (++looks_ % kLooks == 0) endpoint_.check_time(deadline_);
+    if (++looks_ % kSpinsBetweenLooks == 0) endpoint_.check_time(deadline_);
     return false;
   }
 
  private:
-  static constexpr unsigned kLooks = 4096;  // between two looks at the clock
   Endpoint& endpoint_;
   std::atomic_ref<std::uint8_t> last_;
   const Clock::time_point deadline_;

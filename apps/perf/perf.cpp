@@ -11,6 +11,7 @@
 
 #include "command_line/suggest.hpp"
 #include "commands.hpp"
+#include "common/metrics.hpp"
 #include "common/server.hpp"
 #include "common/stop.hpp"
 #include "measure/processes.hpp"
@@ -46,6 +47,8 @@ struct PerfOptions {
   bool busy_poll = false;
   bool epoll = false;
   bool json = false;
+  std::string metrics;
+  LogOptions log;
   std::optional<std::string> cost;  ///< --cost: by which host
 };
 
@@ -132,9 +135,10 @@ int run_client(const PerfOptions& options) {
   const auto plan = make_plan(options, options.words.back());
   check_cost(options, plan);
   std::unique_ptr<measure::ServerProcess> own;
-  if (options.self) own = std::make_unique<measure::ServerProcess>();
+  if (options.self) own = std::make_unique<measure::ServerProcess>(0, options.plan.connection.tls);
   const auto server = own ? own->address() : address_argument(options.words.front(), kPerfPort);
   catch_stop_signals();
+  start_metrics(options.metrics);
   const auto report = run_test(options, plan, server);
   if (options.json) {
     print(perf::report_json(report));
@@ -150,11 +154,14 @@ int run_perf_server(const PerfOptions& options) {
   const auto listen = address_argument(options.listen, kPerfPort);
   const measure::ServeOptions serve{
       .host = listen.host,
-      .only = options.words.empty() ? nullptr : test_argument(options.words.front())};
+      .only = options.words.empty() ? nullptr : test_argument(options.words.front()),
+      .tls = options.plan.connection.tls};
   catch_stop_signals();
+  set_log(options.log);
+  start_metrics(options.metrics);
   measure::Listener listener(listen);
-  log_line("iwarp perf: listening on " +
-           net::to_string(net::Address{.host = listen.host, .port = listener.port()}));
+  const auto local = net::to_string(net::Address{.host = listen.host, .port = listener.port()});
+  log_info("listening", "iwarp perf: listening on " + local, {{"local", local}});
   while (!stop_requested()) {
     try {
       auto socket = listener.accept(measure::Clock::now() + std::chrono::hours(1));
@@ -162,7 +169,10 @@ int run_perf_server(const PerfOptions& options) {
     } catch (const Interrupted&) {
       break;
     } catch (const Error& error) {
-      log_line(fmt::format("a client: {}", error.what()));
+      log_event({.level = verbs::LogLevel::kWarning,
+                 .event = "client_failed",
+                 .message = fmt::format("a client: {}", error.what()),
+                 .fields = {{"why", error.what()}}});
     }
   }
   return 0;
@@ -212,6 +222,8 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
       .excludes("--busy-poll");
   command.flag("--check", options.plan.check, "Compare every octet that arrives; slower");
   command.flag("--json", options.json, "As JSON");
+  add_metrics_option(command, options.metrics);
+  add_log_options(command, options.log);
   usage::add_cost_option(command, options.cost);
 }
 
@@ -231,6 +243,7 @@ cli::Command perf_command() {
   add_plan_options(command, *options);
   add_mode_options(command, *options);
   add_common_options(command, options->plan.connection);
+  add_tls_options(command, options->plan.connection.tls);
   command.notes = test_list();
   command.shown = {"iwarp perf --self write-bw     this machine, with a server process of its own",
                    "iwarp perf --self tcp-stream   what the TCP under it gives",

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "common/counter_names.hpp"
 #include "common/units.hpp"
+#include "iwarp/verbs/counter_names.hpp"
 #include "perf/figures.hpp"
 
 namespace iwarp::apps::perf {
@@ -85,7 +85,7 @@ std::string summary_text(const Measurement& m) {
                      cpu_per_gb(m, m.server));
   out += fmt::format("  {:<16} {:>16.3f} {:>16.3f}\n", "calls/message",
                      calls_per_message(m, m.client), calls_per_message(m, m.server));
-  for (const auto& field : counter_names()) {
+  for (const auto& field : verbs::counter_names()) {
     const auto client = m.client.counters.*field.member;
     const auto server = m.server.counters.*field.member;
     if (client == 0 && server == 0) continue;

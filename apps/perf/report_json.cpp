@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/counter_names.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/verbs/counter_names.hpp"
 #include "perf/figures.hpp"
 #include "perf/machine.hpp"
 #include "perf/report.hpp"
@@ -22,7 +22,7 @@ using measure::Plan;
 
 Json counters_json(const verbs::Counters& counters) {
   Json out;
-  for (const auto& field : counter_names()) out[field.name] = counters.*field.member;
+  for (const auto& field : verbs::counter_names()) out[field.name] = counters.*field.member;
   return out;
 }
 
@@ -64,6 +64,7 @@ Json options_json(const Report& report) {
           {"fpdu", c.fpdu},
           {"placement", c.placement},
           {"extensions", c.extensions},
+          {"completions", c.completions},
           {"first_fpdu_delay_ms", c.first_fpdu_delay_ms},
           {"gather_delay_us", c.gather_delay_us},
           {"congestion", c.congestion},

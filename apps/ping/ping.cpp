@@ -12,6 +12,7 @@
 
 #include "commands.hpp"
 #include "common/advert.hpp"
+#include "common/metrics.hpp"
 #include "common/server.hpp"
 #include "common/session.hpp"
 #include "common/stop.hpp"
@@ -28,7 +29,7 @@ using verbs::SendFlags;
 using verbs::WcOpcode;
 using verbs::WrOpcode;
 
-constexpr Timeout kPatience = 10s;    // of a client for the server's next move
+constexpr Timeout kTimeout = 10s;     // of a client for the server's next move
 constexpr Timeout kIdle = 10min;      // of a server for its client's next ping
 constexpr std::size_t kReceives = 4;  // at most two Sends are on their way to either end
 // Of both ends: as rping has it, and open to atomics for who speaks RFC 7306.
@@ -47,6 +48,8 @@ struct PingOptions {
   std::string go_ahead = "send";
   std::string listen = ":7174";
   unsigned max_clients = 64;
+  std::string metrics;
+  LogOptions log;
 };
 
 /// The Sends of either end: 16 octets each.
@@ -74,9 +77,9 @@ class Exchange {
   }
 
   /// The other end's next Send.
-  Advert receive(Timeout patience) {
+  Advert receive(Timeout time_limit) {
     for (;;) {
-      const auto wc = session_.wait(patience);
+      const auto wc = session_.wait(time_limit);
       if (wc.opcode != WcOpcode::kRecv) continue;
       const auto advert =
           decode_advert(slot(wc.wr_id).first(std::min<std::size_t>(wc.byte_len, kAdvertSize)));
@@ -95,7 +98,7 @@ class Exchange {
                         .flags = SendFlags::kSignaled,
                         .sgl = {&sge, 1},
                         .remote = {.rkey = peer.stag, .to = peer.to}});
-    const auto wc = session_.wait(kPatience);
+    const auto wc = session_.wait(kTimeout);
     if (wc.opcode == WcOpcode::kRecv) throw Error("the peer speaks out of turn");
   }
 
@@ -137,9 +140,9 @@ class Exposed {
 Nanoseconds one_ping(Exchange& exchange, Exposed& source, Exposed& sink) {
   const auto start = std::chrono::steady_clock::now();
   exchange.send(source.advert());
-  exchange.receive(kPatience);
+  exchange.receive(kTimeout);
   exchange.send(sink.advert());
-  exchange.receive(kPatience);
+  exchange.receive(kTimeout);
   return std::chrono::steady_clock::now() - start;
 }
 
@@ -175,7 +178,9 @@ void ping_loop(const PingOptions& options, Session& session, std::vector<Nanosec
 
 int run_client(const PingOptions& options) {
   catch_stop_signals();
+  start_metrics(options.metrics);
   const auto rnic = open_rnic();
+  const auto watch = watch_rnic(*rnic);
   std::vector<Nanoseconds> times;
   Session session(*rnic);
   try {
@@ -208,20 +213,22 @@ void serve_pings(const PingOptions& options, Session& session, Exchange& exchang
     }
     exchange.transfer(WrOpcode::kRead, *buffer, size, source);
     if (options.verbose) {
-      log_line("server ping data: " + printable(text_in(buffer->octets().first(size))));
+      const std::string text(text_in(buffer->octets().first(size)));
+      log_info("ping", "server ping data: " + text, {{"text", text}});
     }
     exchange.go_ahead(options.go_ahead, source.stag);
-    const auto sink = exchange.receive(kPatience);
+    const auto sink = exchange.receive(kTimeout);
     if (checked_size(sink) < size) throw Error("the client's sink is smaller than its source");
     exchange.transfer(WrOpcode::kWrite, *buffer, size, sink);
     exchange.go_ahead(options.go_ahead, sink.stag);
   }
 }
 
-void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequest& request) {
+void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequest& request,
+                   ClientSlot& slot) {
   Session session(rnic);
   Exchange exchange(session);
-  session.accept(request);
+  session.accept(request, &slot);
   try {
     serve_pings(options, session, exchange);
   } catch (const PeerGone&) {
@@ -237,10 +244,13 @@ int run_ping(const PingOptions& options) {
   if (!options.server && options.host.empty()) throw UsageError("HOST is missing (or --server)");
   if (!options.server) return run_client(options);
   const ServerOptions server{.listen = address_argument(options.listen, kPingPort),
-                             .max_clients = options.max_clients};
-  run_server("ping", server, options.common, [&](net::Rnic& rnic, net::ConnectRequest& request) {
-    handle_client(options, rnic, request);
-  });
+                             .max_clients = options.max_clients,
+                             .metrics = options.metrics,
+                             .log = options.log};
+  run_server("ping", server, options.common,
+             [&](net::Rnic& rnic, net::ConnectRequest& request, ClientSlot& slot) {
+               handle_client(options, rnic, request, slot);
+             });
   return 0;
 }
 
@@ -256,6 +266,7 @@ cli::Command ping_command() {
   command.flag("--verify", options->verify, "Compare what comes back with what was sent");
   command.flag("-v,--verbose", options->verbose, "Show the text");
   command.flag("-q,--quiet", options->quiet, "Only the summary");
+  add_metrics_option(command, options->metrics);
   command.begin_group("Server");
   command.flag("--server", options->server, "Answer pings; serves many clients at once");
   command.text("--listen", "ADDR:PORT", options->listen, "Where to listen");
@@ -263,8 +274,10 @@ cli::Command ping_command() {
                  "The messages that tell the client to go on; inv closes the buffer just used, "
                  "which rping does not expect");
   command.number("--max-clients", "N", options->max_clients, {1, 1024},
-                 "Clients at a time; more are turned away");
+                 "Clients at a time; more are turned away, unless one is idle: then that one");
+  add_log_options(command, options->log);
   add_common_options(command, options->common);
+  add_tls_options(command, options->common.tls);
   command.notes =
       "Speaks the protocol of rdma-core's rping: either end may be one (rping -s, rping -c).";
   command.shown = {"iwarp ping --server                 answer on port 7174 until interrupted",

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -20,7 +21,9 @@
 
 #include "commands.hpp"
 #include "common/error.hpp"
+#include "common/metrics.hpp"
 #include "common/options.hpp"
+#include "fault_plan.hpp"
 
 namespace iwarp::apps {
 
@@ -32,14 +35,24 @@ constexpr int kCannotRun = 126;  // as the shells do
 constexpr int kNotFound = 127;
 constexpr const char* kVerbsLibrary = "libibverbs.so.1";
 constexpr const char* kCmLibrary = "librdmacm.so.1";
+constexpr const char* kPresenceLibrary = "libiwarp_presence.so.1";
+constexpr const char* kCarefulLibrary = "libiwarp_careful.so.1";
 
 struct RunOptions {
   CommonOptions common{.rtr = "write"};
+  std::string persona = "iwarp";
+  std::string presence = "on";
   std::string port_range;
   unsigned port_offset = 0;
   std::string oob = "loopback";
   unsigned receive_hold_ms = 10000;
+  bool careful = false;
+  std::string fault;
+  std::uint64_t fault_seed = 1;
+  std::string fault_socket;
+  std::string metrics;
   std::string log = "refusals";
+  std::string log_format = "text";
   bool quiet = false;  ///< --log off
   bool print_environment = false;
 };
@@ -50,13 +63,14 @@ struct Variable {
 };
 using Environment = std::vector<Variable>;
 
-/// Both libraries are in `folder`.
+/// All libraries are in `folder`.
 bool holds_libraries(const fs::path& folder) {
   std::error_code ignored;
-  return fs::exists(folder / kVerbsLibrary, ignored) && fs::exists(folder / kCmLibrary, ignored);
+  return fs::exists(folder / kVerbsLibrary, ignored) && fs::exists(folder / kCmLibrary, ignored) &&
+         fs::exists(folder / kPresenceLibrary, ignored);
 }
 
-/// Where the two libraries are: IWARP_LIB_DIR, or beside this program, built or installed.
+/// Where the libraries are: IWARP_LIB_DIR, or beside this program, built or installed.
 fs::path library_folder() {
   if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
     if (holds_libraries(chosen)) return fs::absolute(chosen);
@@ -89,23 +103,59 @@ std::string sanitizer_library() {
   return found;
 }
 
-std::string preload_list() {
+std::string preload_list(bool is_careful) {
   const fs::path folder = library_folder();
   if (folder.string().find_first_of(" :") != std::string::npos) {
     throw Error(folder.string() + ": LD_PRELOAD cannot hold a path with a space or a colon");
   }
   std::string list = sanitizer_library();
-  if (!list.empty()) list += ':';
-  list += (folder / kVerbsLibrary).string() + ':' + (folder / kCmLibrary).string();
+  if (!list.empty()) {
+    list += ':';  // and the sanitizer has its own free()
+  } else if (is_careful) {
+    const fs::path careful = folder / kCarefulLibrary;
+    std::error_code ignored;
+    if (!fs::exists(careful, ignored)) {
+      throw Error(careful.string() + ": not there, and --careful needs it");
+    }
+    list = careful.string() + ':';
+  }
+  list += (folder / kPresenceLibrary).string() + ':' + (folder / kVerbsLibrary).string() + ':' +
+          (folder / kCmLibrary).string();
   if (const char* rest = std::getenv("LD_PRELOAD"); rest != nullptr && *rest != '\0') {
     list += std::string(":") + rest;
   }
   return list;
 }
 
+/// CMD may change its folder.
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : fs::absolute(path).string();
+}
+
+struct TlsVariable {
+  const char* option;
+  const char* name;
+  std::string TlsArguments::* file;
+};
+constexpr std::array kTlsFiles{
+    TlsVariable{"--tls-cert", "IWARP_TLS_CERT", &TlsArguments::certificate},
+    TlsVariable{"--tls-key", "IWARP_TLS_KEY", &TlsArguments::key},
+    TlsVariable{"--tls-ca", "IWARP_TLS_CA", &TlsArguments::authorities},
+    TlsVariable{"--tls-psk", "IWARP_TLS_PSK", &TlsArguments::shared_keys}};
+
+/// Any of them asks for TLS, whatever IWARP_TLS says outside, and empty as it may be.
+void add_tls(const cli::Given& given, const TlsArguments& tls, Environment& out) {
+  const auto before = out.size();
+  for (const auto& [option, name, file] : kTlsFiles) {
+    if (given.has(option)) out.push_back({name, absolute(tls.*file)});
+  }
+  if (given.has("--tls-peer")) out.push_back({"IWARP_TLS_PEER", tls.peers});
+  if (given.has("--tls") || out.size() != before) out.push_back({"IWARP_TLS", "on"});
+}
+
 /// What the options mean to the libraries; only those that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
-  Environment out{{"LD_PRELOAD", preload_list()}};
+  Environment out{{"LD_PRELOAD", preload_list(options.careful)}};
   const auto add = [&](const char* option, const char* name, const std::string& value) {
     if (given.has(option)) out.push_back({name, value});
   };
@@ -119,16 +169,26 @@ Environment environment(const cli::Given& given, const RunOptions& options) {
   add("--fpdu", "IWARP_FPDU", is_number ? std::to_string(fpdu) : common.fpdu);
   add("--placement", "IWARP_PLACEMENT", common.placement);
   add("--extensions", "IWARP_EXTENSIONS", common.extensions);
+  add("--completions", "IWARP_COMPLETIONS", common.completions);
   add("--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", std::to_string(common.first_fpdu_delay_ms));
   add("--gather-delay", "IWARP_GATHER_DELAY", std::to_string(common.gather_delay_us));
   add("--congestion", "IWARP_CONGESTION", common.congestion);
   add("--trace", "IWARP_TRACE", common.trace);
+  add("--as", "IWARP_AS", options.persona);
+  add("--presence", "IWARP_PRESENCE", options.presence);
   add("--port-range", "IWARP_PORT_RANGE", options.port_range);
   add("--port-offset", "IWARP_PORT_OFFSET", std::to_string(options.port_offset));
   add("--oob", "IWARP_OOB", options.oob);
   add("--receive-hold", "IWARP_RECEIVE_HOLD", std::to_string(options.receive_hold_ms));
+  add("--careful", "IWARP_CAREFUL", "on");
+  add("--fault", "IWARP_FAULT", absolute(options.fault));
+  add("--fault-seed", "IWARP_FAULT_SEED", std::to_string(options.fault_seed));
+  add("--fault-socket", "IWARP_FAULT_SOCKET", absolute(options.fault_socket));
+  add("--metrics", "IWARP_METRICS", options.metrics);
+  add_tls(given, common.tls, out);
   add("--log", "IWARP_LOG", options.log);
   add("--quiet", "IWARP_LOG", "off");
+  add("--log-format", "IWARP_LOG_FORMAT", options.log_format);
   return out;
 }
 
@@ -195,10 +255,23 @@ int execute(std::vector<std::string> words, const Environment& variables) {
   return error == ENOENT ? kNotFound : kCannotRun;
 }
 
+/// Before anything runs: a file with nonsense is one line, FILE:LINE: what is wrong.
+void check_faults(const std::string& file) {
+  namespace fault = rdma_core::fault;
+  std::ifstream in(file, std::ios::binary);
+  std::string text(fault::kMaxPlan + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in.is_open() || in.bad()) throw UsageError("--fault: " + file + ": cannot be read");
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  const auto plan = fault::parse_plan(text);
+  if (!plan) throw UsageError(fmt::format("{}:{}: {}", file, plan.error().line, plan.error().why));
+}
+
 int run_run(const cli::Given& given, RunOptions options) {
   // Unset means: whatever does not contradict the revision.
   if (!given.has("--rtr")) options.common.rtr = "none";
   connection_options(options.common);  // throws when they contradict each other
+  if (given.has("--fault")) check_faults(options.fault);
 
   const auto& words = given.rest;
   if (options.print_environment != words.empty()) {
@@ -226,6 +299,11 @@ std::string check_port_range(const std::string& text) {
 }
 
 void add_run_options(cli::Command& command, RunOptions& options) {
+  command.choice("--as", options.persona, {"iwarp", "roce"},
+                 "What CMD sees: an RNIC, or an adapter for RoCE v2. On the wire it is iWARP");
+  command.choice(
+      "--presence", options.presence, {"on", "off"},
+      "Whether CMD finds the device below /sys/class/infiniband and /dev/infiniband, too");
   command
       .text("--port-range", "LOW-HIGH", options.port_range,
             "TCP ports for programs that leave the choice to us")
@@ -235,13 +313,33 @@ void add_run_options(cli::Command& command, RunOptions& options) {
                  "RDMA on one port number. Peers need the same N");
   command.choice("--oob", options.oob, {"off", "loopback", "on"},
                  "Queue pairs that a program connects itself, without rdma_cm: nowhere, only "
-                 "within this machine, or also between machines that all run this stack");
+                 "within this machine, or also between machines that all run this stack, as "
+                 "is the default with --as roce");
   command.number("--receive-hold", "MS", options.receive_hold_ms, {0, 3600000},
                  "How long a message may wait for a receive to be posted before the connection "
                  "ends");
-  command.choice("--log", options.log, {"off", "refusals", "connections"},
-                 "What to say on standard error: nothing, which feature is refused and why, or "
-                 "also what connections do");
+  command.flag(
+      "--careful", options.careful,
+      "Report what CMD does that works here and fails on hardware or another day, with the "
+      "place in CMD");
+  command
+      .text("--fault", "FILE", options.fault,
+            "What goes wrong, and when: one rule a line, such as: after 100 completions status "
+            "WR_FLUSH_ERR")
+      .completes(cli::Completion::kFile);
+  command.number("--fault-seed", "N", options.fault_seed, {0, 9007199254740991},
+                 "In place of the seed in FILE, for rules with a chance");
+  command
+      .text("--fault-socket", "PATH", options.fault_socket,
+            "Where `iwarp fault` adds rules while CMD runs; %p becomes the process id")
+      .completes(cli::Completion::kFile);
+  add_metrics_option(command, options.metrics);
+  command.choice(
+      "--log", options.log, {"off", "error", "warning", "refusals", "info", "connections", "debug"},
+      "What to say on standard error: nothing, what went wrong, which feature is refused "
+      "and why (warning or refusals), or also what connections do (info or connections)");
+  command.choice("--log-format", options.log_format, {"text", "logfmt", "json"},
+                 "text for people; key=value, or an object a line, for programs");
   command.flag("--quiet", options.quiet, "The same as --log off").excludes("--log");
   command.flag("--env", options.print_environment,
                "Print the variables, one NAME=VALUE a line, run nothing");
@@ -256,19 +354,27 @@ cli::Command run_command() {
   command.takes_command = true;
   add_run_options(command, *options);
   add_common_options(command, options->common);
+  add_tls_options(command, options->common.tls);
   command.notes =
-      "CMD finds one RDMA device, iwarp0. All behind CMD belongs to CMD. Each option is a "
-      "variable\n"
-      "for our libibverbs and librdmacm (--crc off: IWARP_CRC=off); variables that are set "
-      "already,\n"
-      "and have no option here, stay. --env prints lines without quotes, as docker's --env-file\n"
-      "wants them, and export where no value has a space: export $(iwarp run --env)\n"
-      "In the name of --trace, %p becomes the process id. Which ports are in use, the program's "
-      "and\n"
-      "TCP's, --log connections says.\n"
+      "CMD finds one RDMA device, iwarp0, by libibverbs as well as below /sys and /dev. All "
+      "behind\n"
+      "CMD belongs to CMD. Each option is a variable for our libraries (--crc off: "
+      "IWARP_CRC=off);\n"
+      "variables that are set already, and have no option here, stay. --env prints lines without\n"
+      "quotes, as docker's --env-file wants them, and export where no value has a space:\n"
+      "export $(iwarp run --env). In the name of --trace, %p becomes the process id. Which ports "
+      "are\n"
+      "in use, the program's and TCP's, --log connections says.\n"
+      "With TLS a peer's certificate has to be for the address that CMD connects to, unless "
+      "--tls-peer\n"
+      "names it; who listens, or connects queue pairs without rdma_cm, needs one of its own. "
+      "Datagrams\n"
+      "are refused then.\n"
       "Exit status: that of CMD; 127 when there is no CMD, 126 when it cannot be run.";
   command.shown = {"iwarp run ibv_devinfo",
                    "iwarp run rping -s -a 127.0.0.1 -C 10 &  iwarp run rping -c -a 127.0.0.1 -C 10",
+                   "iwarp run --as roce ucx_info -d",
+                   "iwarp run --tls-cert me.pem --tls-key me.key --tls-ca ca.pem rping -s",
                    "iwarp run --crc off --fpdu max ib_write_bw -R 192.0.2.7"};
   command.run = [options](const cli::Given& given) { return run_run(given, *options); };
   return command;

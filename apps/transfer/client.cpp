@@ -10,11 +10,12 @@
 namespace iwarp::apps {
 
 void add_client_options(cli::Command& command, ClientOptions& options) {
-  command.number("--timeout", "SECONDS", options.patience_s, {1, 3600},
+  command.number("--timeout", "SECONDS", options.timeout_s, {1, 3600},
                  "Longest wait for the server's next move");
   command.flag("-q,--quiet", options.quiet, "No progress bar and no report");
   usage::add_cost_option(command, options.cost);
   add_common_options(command, options.common);
+  add_tls_options(command, options.common.tls);
 }
 
 std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Session& session) {
@@ -23,13 +24,14 @@ std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Se
 }
 
 FileClient::FileClient(const net::Address& server, const ClientOptions& options)
-    : rnic_(open_rnic()), session_(*rnic_) {
-  messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.patience_s));
+    // A file that is cut short is told in the command's own words, see explain_sigbus().
+    : rnic_(open_rnic({.catch_faults = false})), session_(*rnic_) {
+  messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.timeout_s));
   auto how = connect_options(options.common);
-  const auto patience = std::chrono::seconds(options.patience_s);
-  how.tcp_timeout = std::min<std::chrono::milliseconds>(how.tcp_timeout, patience);
+  const auto time_limit = std::chrono::seconds(options.timeout_s);
+  how.tcp_timeout = std::min<std::chrono::milliseconds>(how.tcp_timeout, time_limit);
   auto& startup = how.connection.startup;
-  startup.timeout = std::min<mpa::Duration>(startup.timeout, patience);
+  startup.timeout = std::min<mpa::Duration>(startup.timeout, time_limit);
   session_.connect(server, how);
 }
 

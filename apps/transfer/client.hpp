@@ -14,7 +14,7 @@ namespace iwarp::apps {
 
 struct ClientOptions {
   CommonOptions common;
-  unsigned patience_s = 30;  ///< for the server's next move
+  unsigned timeout_s = 30;  ///< for the server's next move
   bool quiet = false;
   std::optional<std::string> cost;  ///< --cost: by which host
 };

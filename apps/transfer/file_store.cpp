@@ -24,6 +24,8 @@ namespace {
 constexpr std::string_view kPrefix = ".iwarp-";
 constexpr std::string_view kSuffix = ".part";
 constexpr mode_t kMode = 0666;  // the umask takes away what it will
+constexpr mode_t kPrivate = 0600;
+constexpr mode_t kAllModes = 0777;
 
 std::string temporary_name() {
   std::random_device random;
@@ -59,7 +61,7 @@ SourceFile open_in(const Fd& directory, const std::string& name) {
   // O_NONBLOCK: opening a FIFO must not wait for its writer.
   return regular(
       Fd(openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
-      name);
+      printable(name));
 }
 
 SourceFile open_path(const std::string& path) {
@@ -77,6 +79,12 @@ void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets) {
   }
 }
 
+void check_replaceable(const Fd& directory, const std::string& name) {
+  struct stat info{};
+  if (fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (!S_ISREG(info.st_mode)) throw Error(printable(name) + ": not a regular file");
+}
+
 NewFile::NewFile(const Fd& directory, std::uint64_t size)
     : directory_(directory),
       fd_(openat(directory.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kMode)) {
@@ -86,6 +94,10 @@ NewFile::NewFile(const Fd& directory, std::uint64_t size)
                     O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, kMode));
   }
   if (!fd_) throw Error("cannot create a file: " + errno_text());
+  // What it replaces may be nobody else's to read.
+  struct stat info{};
+  if (fstat(fd_.get(), &info) == 0) mode_ = info.st_mode & kAllModes;
+  fchmod(fd_.get(), kPrivate);
   // The lock tells remove_stale_files() that somebody still writes.
   flock(fd_.get(), LOCK_EX | LOCK_NB);
   const bool reserved = size == 0 || fallocate(fd_.get(), 0, 0, static_cast<off_t>(size)) == 0 ||
@@ -111,13 +123,28 @@ void NewFile::write_at(std::uint64_t offset, bytes::View octets) {
 }
 
 void NewFile::commit(const std::string& name) {
+  check_replaceable(directory_, name);
+  inherit(name);
   if (fsync(fd_.get()) != 0) throw Error("cannot write: " + errno_text());
   name_it(name);
   if (fsync(directory_.get()) != 0) throw Error("cannot write the directory: " + errno_text());
 }
 
+void NewFile::inherit(const std::string& name) {
+  struct stat before{};
+  auto mode = static_cast<mode_t>(mode_);
+  if (fstatat(directory_.get(), name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0) {
+    mode = before.st_mode & kAllModes;
+    // Without the right to give files away it stays ours.
+    [[maybe_unused]] const int kept = fchown(fd_.get(), before.st_uid, before.st_gid);
+  }
+  if (fchmod(fd_.get(), mode) != 0) throw Error("cannot set permissions: " + errno_text());
+}
+
 void NewFile::name_it(const std::string& name) {
-  const auto failed = [&] { return Error("cannot create " + name + ": " + errno_text()); };
+  const auto failed = [&] {
+    return Error("cannot create " + printable(name) + ": " + errno_text());
+  };
   if (temporary_.empty()) {
     const auto self = fmt::format("/proc/self/fd/{}", fd_.get());
     const auto link = [&](const std::string& to) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files on disk: opening by plain name in one directory, and new files that appear there only when
 // complete. A new file has no name while it is written where the file system can do that, so that
-// not even a killed program leaves debris; elsewhere it has a hidden temporary name, which the next
-// server removes.
+// not even a killed program leaves a part of it; elsewhere it has a hidden temporary name, which
+// the next server removes.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,9 @@ SourceFile open_path(const std::string& path);
 /// Exactly octets.size() octets. Error: the file is shorter, or cannot be read.
 void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets);
 
+/// Error: `name` is there, and no regular file that could be replaced.
+void check_replaceable(const Fd& directory, const std::string& name);
+
 /// A file under way. Gone without a trace unless commit() was called.
 class NewFile {
  public:
@@ -56,14 +59,17 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void write_at(std::uint64_t offset, bytes::View octets);
-  /// Makes everything durable, then gives it `name`, replacing what had it.
+  /// Makes everything durable, then gives it `name`, replacing what had it. Owner, if that is
+  /// permitted, and permissions of a file that is replaced go on. Error: check_replaceable().
   void commit(const std::string& name);
 
  private:
+  void inherit(const std::string& name);
   void name_it(const std::string& name);
 
   const Fd& directory_;
   Fd fd_;
+  unsigned mode_ = 0;      ///< as a new file has it
   std::string temporary_;  ///< empty: the file has no name
 };
 

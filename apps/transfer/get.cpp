@@ -2,16 +2,13 @@
 // iwarp get: fetches a file. The client registers windows of a buffer and advertises them; the
 // server RDMA Writes the file into them, one after the other. The file appears only when it is
 // complete and its SHA-256 is the server's.
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <deque>
 
 #include "commands.hpp"
 #include "common/stop.hpp"
 #include "common/url.hpp"
 #include "transfer/client.hpp"
-#include "transfer/file_store.hpp"
+#include "transfer/output.hpp"
 
 namespace iwarp::apps {
 
@@ -23,33 +20,11 @@ struct GetOptions {
   std::string out;
 };
 
-/// Where the result goes: a directory and a name in it.
-struct Target {
-  Fd directory;
-  std::string name;
-};
-
-Target target_of(const GetOptions& options, const FileUrl& url) {
-  std::string path = options.out.empty() ? url.name : options.out;
-  struct stat info{};
-  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) path += "/" + url.name;
-  const auto slash = path.rfind('/');
-  Target target;
-  target.name = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (target.name.empty() || target.name == "." || target.name == "..") {
-    throw UsageError("OUT is not a file name: " + options.out);
-  }
-  target.directory = open_directory(slash == std::string::npos ? "."
-                                    : slash == 0               ? "/"
-                                                               : path.substr(0, slash));
-  return target;
-}
-
 /// One download: windows are advertised ahead and come back in order.
 class Download {
  public:
-  Download(MessageStream& messages, std::uint64_t size, NewFile& file)
-      : messages_(messages), size_(size), file_(file) {}
+  Download(MessageStream& messages, std::uint64_t size, Output& output)
+      : messages_(messages), size_(size), output_(output) {}
 
   /// The digest of what was written.
   Digest run(Progress& progress) {
@@ -72,7 +47,8 @@ class Download {
     const auto length = piece_length(advertised_, size_);
     OpenWindow window{.octets = std::move(spare_), .memory = {}};
     window.octets.resize(length);
-    // Only this stream may use it, and the server's Piece message ends its life.
+    // Only this stream may use it, only to write [SEC-18], and the server's Piece message
+    // invalidates it.
     window.memory = messages_.session().register_memory(
         std::span(window.octets), verbs::Access::kRemoteWrite | verbs::Access::kRemoteInvalidate);
     messages_.send(Window{advertised_,
@@ -86,10 +62,11 @@ class Download {
       throw Error("file protocol: the server sent a piece out of order");
     }
     auto& window = open_.front();
-    // Dead already if the server kept to the protocol; now nobody can change what is checked next.
+    // Invalid already if the server kept to the protocol; now nobody can change what is checked
+    // next. [SEC-13] [SEC-34]
     check(window.memory.deregister(), "cannot deregister memory");
     sha_.update(window.octets);
-    file_.write_at(received_, window.octets);
+    output_.write_at(received_, window.octets);
     received_ += window.octets.size();
     spare_ = std::move(window.octets);
     open_.pop_front();
@@ -97,7 +74,7 @@ class Download {
 
   MessageStream& messages_;
   const std::uint64_t size_;
-  NewFile& file_;
+  Output& output_;
   Sha256 sha_;
   std::uint64_t advertised_ = 0;
   std::uint64_t received_ = 0;
@@ -109,7 +86,7 @@ int run_get(const GetOptions& options) {
   const auto url = parse_url(options.url, kFilePort);
   if (!url) throw UsageError(url.error());
   if (url->name.empty()) throw UsageError(options.url + ": NAME is missing");
-  const auto target = target_of(options, *url);
+  const OutputPath path(options.out.empty() ? url->name : options.out, url->name);
   catch_stop_signals();
 
   FileClient client(url->server, options.client);
@@ -117,19 +94,19 @@ int run_get(const GetOptions& options) {
   auto& messages = client.messages();
   messages.send(GetRequest{url->name});
   const auto size = messages.expect<Ready>().size;
-  NewFile file(target.directory, size);
+  const auto output = path.open(size);
   Digest digest{};
   std::chrono::nanoseconds elapsed{};
   {
     Progress progress(url->name, size, options.client.quiet);
-    Download download(messages, size, file);
+    Download download(messages, size, *output);
     digest = tell_if_interrupted(messages, [&] { return download.run(progress); });
     elapsed = progress.elapsed();
   }
   if (messages.expect<Done>().digest != digest) {
-    throw Error(url->name + ": SHA-256 differs from the server's; nothing was kept");
+    throw Error(url->name + ": SHA-256 differs from the server's; no file was kept");
   }
-  file.commit(target.name);
+  output->commit();
   const auto bill =
       ledger && size > 0 ? ledger->text(static_cast<double>(size), kMaxPiece, false) : "";
   client.session().disconnect();
@@ -148,7 +125,9 @@ cli::Command get_command() {
       .completes(cli::Completion::kFile);
   add_client_options(command, options->client);
   command.notes =
-      "OUT appears only when the whole file is there and its SHA-256 agrees with the server's.";
+      "OUT appears only when the whole file is there and its SHA-256 agrees with the server's.\n"
+      "It has the permissions of the file that it replaces. A device or FIFO is written to as\n"
+      "octets arrive.";
   command.shown = {"iwarp get iwarp://192.0.2.7/disk.img            to ./disk.img",
                    "iwarp get iwarp://[::1]:7480/disk.img /srv/     to /srv/disk.img"};
   command.run = [options](const cli::Given&) { return run_get(*options); };

@@ -4,9 +4,9 @@
 
 namespace iwarp::apps {
 
-MessageStream::MessageStream(Session& session, Timeout patience)
+MessageStream::MessageStream(Session& session, Timeout time_limit)
     : session_(session),
-      patience_(patience),
+      time_limit_(time_limit),
       buffer_(session, kReceives * kMaxMessage, verbs::Access::kLocalWrite) {
   for (std::size_t i = 0; i < kReceives; ++i) {
     session_.post_recv(kReceiveId + i, slot(i), buffer_.stag());
@@ -27,7 +27,7 @@ void MessageStream::send_invalidate(const Message& message, verbs::Stag stag, st
 }
 
 StreamEvent MessageStream::next() {
-  const auto wc = session_.wait(patience_);
+  const auto wc = session_.wait(time_limit_);
   if (wc.opcode != verbs::WcOpcode::kRecv) return wc;
   const auto index = static_cast<std::size_t>(wc.wr_id - kReceiveId);
   auto message = decode_message(slot(index).first(wc.byte_len));

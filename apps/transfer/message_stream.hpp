@@ -15,14 +15,14 @@ using StreamEvent = std::variant<Message, verbs::WorkCompletion>;
 class MessageStream {
  public:
   /// Posts the receives; construct before connecting or accepting.
-  MessageStream(Session& session, Timeout patience);
+  MessageStream(Session& session, Timeout time_limit);
 
   void send(const Message& message);
-  /// Sends `message` and kills the peer's `stag`. Completes with `wr_id`.
+  /// Sends `message` and invalidates the peer's `stag`. Completes with `wr_id`.
   void send_invalidate(const Message& message, verbs::Stag stag, std::uint64_t wr_id);
 
   /// The next message or data completion. PeerGone, Interrupted; Error: nothing came within the
-  /// patience, or the peer broke the protocol.
+  /// time limit, or the peer broke the protocol.
   StreamEvent next();
   /// The next one, which must be an M: a Refusal or anything else is an Error.
   template <typename M>
@@ -40,7 +40,7 @@ class MessageStream {
   }
 
   Session& session_;
-  const Timeout patience_;
+  const Timeout time_limit_;
   Buffer buffer_;
 };
 

@@ -9,7 +9,8 @@
 //   At any time either end may say Refusal instead; then the stream is over.
 //
 // Windows come in file order, without gaps, each as long as it can be: kMaxPiece or what is left.
-// At most kMaxWindows are without their Piece. The codec judges shape; the sessions judge order.
+// At most kMaxWindows are without their Piece. The codec checks the form; the sessions check the
+// order.
 #pragma once
 
 #include <array>
@@ -51,7 +52,7 @@ struct Window {
   Advert memory;
   bool operator==(const Window&) const = default;
 };
-/// The window at `offset` is done with, and its STag is dead.
+/// The window at `offset` is done with, and its STag is invalid.
 struct Piece {
   std::uint64_t offset = 0;
   bool operator==(const Piece&) const = default;

@@ -45,7 +45,7 @@ class Upload {
   void advertise() {
     const auto length = piece_length(advertised_, file_.size);
     OpenWindow window{.mapping = Mapping(file_, advertised_, length), .memory = {}};
-    const auto octets = window.mapping.octets();
+    const auto octets = window.mapping.octets();  // of the file alone [SEC-17] [SEC-15] [SEC-35]
     sha_.update(octets);
     window.memory = messages_.session().register_memory(
         octets, verbs::Access::kRemoteRead | verbs::Access::kRemoteInvalidate);
@@ -60,7 +60,7 @@ class Upload {
       throw Error("file protocol: the server took a piece out of order");
     }
     pulled_ += open_.front().mapping.octets().size();
-    open_.pop_front();
+    open_.pop_front();  // and with it the server's right [SEC-16]
   }
 
   MessageStream& messages_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "common/metrics.hpp"
 #include "common/server.hpp"
 #include "common/units.hpp"
 #include "common/url.hpp"
@@ -20,8 +21,10 @@ struct ServeOptions {
   std::string directory;
   std::string listen = "127.0.0.1:7480";
   unsigned max_clients = 32;
-  unsigned patience_s = 60;
+  unsigned timeout_s = 60;
   bool read_only = false;
+  std::string metrics;
+  LogOptions log;
 };
 
 class FileServer {
@@ -31,16 +34,18 @@ class FileServer {
     if (!options.read_only) remove_stale_files(directory_);
   }
 
-  void handle(net::Rnic& rnic, net::ConnectRequest& request) {
+  void handle(net::Rnic& rnic, net::ConnectRequest& request, ClientSlot& slot) {
     Session session(rnic);
-    MessageStream messages(session, std::chrono::seconds(options_.patience_s));
+    MessageStream messages(session, std::chrono::seconds(options_.timeout_s));
     BufferRing ring;
-    session.accept(request);
+    session.accept(request, &slot);
     const auto start = std::chrono::steady_clock::now();
     try {
       const auto done = serve_request(messages, ring);
-      log_line(fmt::format("{}: {} in {}", net::to_string(request.peer()), done,
-                           format_duration(std::chrono::steady_clock::now() - start)));
+      const auto peer = net::to_string(request.peer());
+      const auto time = format_duration(std::chrono::steady_clock::now() - start);
+      log_info("served", fmt::format("{}: {} in {}", peer, done, time),
+               {{"peer", peer}, {"what", done}, {"took", time}});
       session.await_close();
     } catch (const PeerGone&) {
       throw;
@@ -84,6 +89,7 @@ class FileServer {
     if (!is_plain_name(request.name)) {
       throw Error(printable(request.name) + ": not a name this server takes");
     }
+    check_replaceable(directory_, request.name);
     NewFile file(directory_, request.size);
     messages.send(Ready{request.size});
     const auto what = "put " + printable(request.name);
@@ -115,10 +121,14 @@ class FileServer {
 
 int run_serve(const ServeOptions& options) {
   const ServerOptions server{.listen = address_argument(options.listen, kFilePort),
-                             .max_clients = options.max_clients};
+                             .max_clients = options.max_clients,
+                             .metrics = options.metrics,
+                             .log = options.log};
   FileServer files(options);
   run_server("serve", server, options.common,
-             [&](net::Rnic& rnic, net::ConnectRequest& request) { files.handle(rnic, request); });
+             [&](net::Rnic& rnic, net::ConnectRequest& request, ClientSlot& slot) {
+               files.handle(rnic, request, slot);
+             });
   return 0;
 }
 
@@ -132,15 +142,21 @@ cli::Command serve_command() {
       .completes(cli::Completion::kDirectory);
   command.text("--listen", "ADDR:PORT", options->listen, "Where to listen");
   command.flag("--read-only", options->read_only, "Refuse put");
-  command.number("--max-clients", "N", options->max_clients, {1, 1024},
-                 "Clients at a time, each with 8 MiB of buffers; more are turned away");
-  command.number("--timeout", "SECONDS", options->patience_s, {1, 3600},
+  command.number(
+      "--max-clients", "N", options->max_clients, {1, 1024},
+      "Clients at a time, each with 8 MiB of buffers; more are turned away, unless one is "
+      "idle: then that one");
+  command.number("--timeout", "SECONDS", options->timeout_s, {1, 3600},
                  "How long a client may be silent");
+  add_metrics_option(command, options->metrics);
+  add_log_options(command, options->log);
   add_common_options(command, options->common);
+  add_tls_options(command, options->common.tls);
   command.notes =
       "There are no users and no passwords: whoever reaches the port reads the plain files of DIR\n"
       "and, without --read-only, replaces them. So only this machine does unless --listen says\n"
-      "otherwise. Files in sub-directories, hidden files and symbolic links are not served.";
+      "otherwise, and only clients with a certificate of --tls-ca, or a key of --tls-psk, do.\n"
+      "Files in sub-directories, hidden files and symbolic links are not served.";
   command.shown = {"iwarp serve /srv/images --read-only --listen :7480    every address, port 7480",
                    "iwarp serve . --listen [::1]:0                        some free port, printed"};
   command.run = [options](const cli::Given&) { return run_serve(*options); };

@@ -15,7 +15,7 @@ using verbs::Access;
 using verbs::SendFlags;
 using verbs::WrOpcode;
 
-/// The client's windows, as they are advertised and as they are worked off.
+/// The client's windows, as they are advertised and as they are processed.
 class Windows {
  public:
   explicit Windows(std::uint64_t size) : size_(size) {}
@@ -55,8 +55,8 @@ void post_data(Session& session, WrOpcode opcode, SendFlags flags, std::uint64_t
                      .remote = {.rkey = window.memory.stag, .to = window.memory.to}});
 }
 
-/// Hears the next event: an advert goes into `windows`, a completion is returned.
-std::optional<verbs::WorkCompletion> hear(MessageStream& messages, Windows& windows) {
+/// Takes the next event: an advert goes into `windows`, a completion is returned.
+std::optional<verbs::WorkCompletion> next_receive(MessageStream& messages, Windows& windows) {
   const auto event = messages.next();
   if (const auto* wc = std::get_if<verbs::WorkCompletion>(&event)) return *wc;
   const auto* window = std::get_if<Window>(&std::get<Message>(event));
@@ -88,7 +88,7 @@ Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& fi
   Sha256 sha;
   std::uint64_t written = 0;
   while (written < file.size) {
-    if (const auto wc = hear(messages, windows)) ring.release(wc->wr_id);
+    if (const auto wc = next_receive(messages, windows)) ring.release(wc->wr_id);
     while (ring.has_free()) {
       const auto window = windows.take();
       if (!window) break;
@@ -107,7 +107,7 @@ Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& fi
   const auto digest = sha.finish();
   messages.send(Done{digest});
   while (!ring.all_free()) {
-    if (const auto wc = hear(messages, windows)) ring.release(wc->wr_id);
+    if (const auto wc = next_receive(messages, windows)) ring.release(wc->wr_id);
   }
   return digest;
 }
@@ -123,7 +123,7 @@ Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t siz
   Sha256 sha;
   std::uint64_t pulled = 0;
   while (pulled < size) {
-    const auto wc = hear(messages, windows);
+    const auto wc = next_receive(messages, windows);
     if (wc && wc->opcode == verbs::WcOpcode::kRead) {
       const auto [window, index] = reading.front();
       reading.pop_front();

@@ -13,7 +13,7 @@ namespace iwarp::apps {
 
 /// Registered buffers of one window each, between file and wire. Must live until the connection is
 /// closed: a request that still needs a buffer which is gone would break the stream, and with it
-/// whatever was to be said last.
+/// the last message.
 class BufferRing {
  public:
   /// As many as a transfer of `size` octets can use.

@@ -4,13 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/counter_names.hpp"
+#include "iwarp/verbs/counter_names.hpp"
 
 namespace iwarp::apps::usage {
 
 nlohmann::json to_json(const Observed& observed) {
   nlohmann::json out;
-  for (const auto& [name, member] : counter_names()) out[name] = observed.counters.*member;
+  for (const auto& counter : verbs::counter_names()) {
+    out[counter.name] = observed.counters.*counter.member;
+  }
   out["segments_sent"] = observed.segments_sent;
   out["segments_received"] = observed.segments_received;
   out["context_switches"] = observed.switches;
@@ -20,8 +22,8 @@ nlohmann::json to_json(const Observed& observed) {
 
 Observed observed_from_json(const nlohmann::json& json) {
   Observed out;
-  for (const auto& [name, member] : counter_names()) {
-    json.at(name).get_to(out.counters.*member);
+  for (const auto& counter : verbs::counter_names()) {
+    json.at(counter.name).get_to(out.counters.*counter.member);
   }
   json.at("segments_sent").get_to(out.segments_sent);
   json.at("segments_received").get_to(out.segments_received);

@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-#include "common/counter_names.hpp"
+#include "iwarp/verbs/counter_names.hpp"
 
 namespace iwarp::apps::usage {
 
@@ -23,7 +23,7 @@ Observed used_so_far() {
 
 Observed difference(const Observed& after, const Observed& before) {
   auto out = after;
-  for (const auto& counter : counter_names()) {
+  for (const auto& counter : verbs::counter_names()) {
     out.counters.*counter.member -= before.counters.*counter.member;
   }
   out.segments_sent -= before.segments_sent;

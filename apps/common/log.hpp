@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log of a server, on standard output: one line an event, from any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command_line/command.hpp"
+#include "iwarp/verbs/log_record.hpp"
+
+namespace iwarp::apps {
+
+struct LogOptions {
+  std::string level = "info";
+  std::string format = "text";
+};
+void add_log_options(cli::Command& command, LogOptions& options);
+
+/// What is said from now on, and how. Before any thread that logs.
+void set_log(const LogOptions& options);
+void log_event(const verbs::LogRecord& record);
+/// The same at LogLevel::kInfo.
+void log_info(const char* event, std::string message, std::vector<verbs::LogField> fields = {});
+
+}  // namespace iwarp::apps
