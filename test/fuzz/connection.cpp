@@ -43,6 +43,7 @@ Options read_options(Input& in) {
   c.startup.crc = (bits & 8) != 0;
   c.startup.markers = (bits & 16) != 0;
   c.startup.revision = o.honest_startup ? 1 : 2;
+  c.startup.send_immediate = (more & 4) != 0;
   c.startup.rtr = static_cast<mpa::Rtr>(bits >> 5 & 3);
   c.placement = (bits & 128) != 0 ? Placement::kDirect : Placement::kVerified;
   c.max_ulpdu = 128 + more * std::size_t{16};
@@ -117,7 +118,9 @@ class Harness {
   void startup() {
     const auto kind =
         options_.role == Role::kInitiator ? mpa::FrameKind::kReply : mpa::FrameKind::kRequest;
-    const auto tag = std::as_bytes(std::span(mpa::extensions_tag(kind)));
+    const auto said = options_.connection.startup.send_immediate ? mpa::Extensions::kSendImmediate
+                                                                 : mpa::Extensions::kRfc7306;
+    const auto tag = std::as_bytes(std::span(mpa::extensions_tag(kind, said)));
     const View data = options_.peer_agrees ? tag : View{};
     Octets frame(mpa::startup_frame_size(data.size()));
     bytes::Writer writer{Span(frame)};
@@ -201,7 +204,7 @@ class Harness {
       end_->connection->transmitted(n, end_->now);
       limit -= n;
     }
-    static_cast<void>(end_->connection->wish());
+    static_cast<void>(end_->connection->socket_action());
   }
 
   void post_receive(Input& in) {
@@ -220,6 +223,9 @@ class Harness {
         WrOpcode::kSend,     WrOpcode::kWrite,   WrOpcode::kRead,      WrOpcode::kSendInvalidate,
         WrOpcode::kFetchAdd, WrOpcode::kCmpSwap, WrOpcode::kImmediate, WrOpcode::kWriteImmediate};
     wr.opcode = opcodes[kind & 7];
+    if (wr.opcode == WrOpcode::kWriteImmediate && (kind & 8) != 0) {
+      wr.opcode = WrOpcode::kSendImmediate;
+    }
     const auto word = iwarp::test::sge(local_, 6144 + 16 * (std::size_t{kind} >> 5), 8);
     const bool atomic = wr.opcode == WrOpcode::kFetchAdd || wr.opcode == WrOpcode::kCmpSwap;
     if (atomic) wr.sgl = {&word, 1};

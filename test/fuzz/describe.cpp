@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: everything that turns octets into words. Property: one line, whatever the octets are.
-#include "iwarp/mpa/describe.hpp"
+#include "iwarp/rdmap/describe.hpp"
 
 #include "iwarp/ddp/segment_header.hpp"
 #include "iwarp/mpa/startup_frame.hpp"
-#include "iwarp/rdmap/describe.hpp"
 #include "iwarp/rdmap/terminate.hpp"
 #include "target.hpp"
 
@@ -12,10 +11,8 @@ namespace iwarp::fuzz {
 
 void run(View input) {
   Input in(input);
-  const std::uint64_t position = in.u16() * 4;
   const auto octets = in.octets(input.size());
-  for (const auto& line : {mpa::describe_fpdu(octets), mpa::describe_fpdu(octets, position),
-                           mpa::describe_startup_frame(octets), ddp::describe_segment(octets),
+  for (const auto& line : {mpa::describe_startup_frame(octets), ddp::describe_segment(octets),
                            rdmap::describe_message(octets), rdmap::describe_terminate(octets)}) {
     require(!line.empty(), "a description says something");
     require(line.find('\n') == std::string::npos, "a description is one line");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer's door to a target.
+// Where libFuzzer calls a target.
 #include <cstddef>
 #include <cstdint>
 

@@ -5,6 +5,7 @@ regressions/ that once broke a property.
 
 usage: seeds.py VECTORS_DIR OUT_DIR
 """
+import json
 import pathlib
 import re
 import struct
@@ -70,6 +71,14 @@ def extension_segments():
         "answer": [untagged(11, 3, 1, 0, struct.pack(">IQ", 0, 41))],
         "immediates": [untagged(8, 0, 1, 0, b"12345678"), untagged(9, 0, 2, 0, b"87654321"),
                        untagged(3, 0, 3, 0, b"hello")],
+        "announced": [untagged(8, 0, 1, 0, b"1234\xC0\0\0\0"),
+                      untagged(3, 0, 2, 0, b"hel", last=False), untagged(3, 0, 2, 3, b"lo"),
+                      untagged(8, 0, 3, 0, b"5678\xC0\0\0\0"), untagged(5, 0, 4, 0, b"")],
+        "announced-twice": [untagged(8, 0, 1, 0, b"1234\xC0\0\0\0"),
+                            untagged(8, 0, 2, 0, b"1234\xC0\0\0\0")],
+        "announced-write": [untagged(8, 0, 1, 0, b"1234\xC0\0\0\0"), tagged(0, 1, 16, b"x" * 40)],
+        "announced-long": [untagged(8, 0, 1, 0, b"1234\xC0\0\0\0"),
+                           untagged(3, 0, 2, 0, b"x" * 200)],
         "immediate-long": [untagged(8, 0, 1, 0, b"123456789")],
         "immediate-changes": [untagged(8, 0, 1, 0, b"1234", last=False),
                               untagged(3, 0, 1, 4, b"5678")],
@@ -114,14 +123,111 @@ def extension_seeds(posted):
         work = bytes([4, 0, 0, 64, 4, 0, 0, 64, 4, 0, 0, 64, 5, 4, 0, 0, 5, 6, 0, 0, 5, 7, 0, 9,
                       3, 8, 0])
         for bits in (0x00, 0x01, 0x08, 0x09, 0x19, 0x81):
-            yield "connection", f"extension-{name}-{bits:02x}", bytes([bits, 42, 60]) + work + body
+            for agreed, more in (("", 42), ("imm-", 46)):
+                yield ("connection", f"extension-{agreed}{name}-{bits:02x}",
+                       bytes([bits, more, 60]) + work + body)
+
+
+def packets_of(capture):
+    """(octets, size on the wire) of each packet of a pcap file."""
+    at = 24
+    while at < len(capture):
+        size, wire = struct.unpack_from("<II", capture, at + 8)
+        yield capture[at + 16:at + 16 + size], wire
+        at += 16 + size
+
+
+def capture_seeds(vectors):
+    for path in sorted((vectors / "siw").glob("*.pcap")):
+        capture = path.read_bytes()
+        yield "explain", path.stem + "-file", b"\xff" + capture
+        packets = list(packets_of(capture))
+        for snap in (0, 72):
+            kept = [(p[:snap or None], wire) for p, wire in packets]
+            body = b"".join(struct.pack(">BH", min(255, (wire - len(p)) // 8), len(p)) + p
+                            for p, wire in kept)
+            yield "explain", f"{path.stem}-{snap}", b"\0" + body
+            middle = kept[len(kept) // 2:]
+            body = b"".join(struct.pack(">BH", 0, len(p)) + p for p, _ in middle)
+            yield "explain", f"{path.stem}-{snap}-middle", b"\0" + body
+    # One small session without a link layer, short enough to be changed at every octet.
+    yield "explain", "small", b"\2" + b"".join(
+        struct.pack(">BH", 0, len(p) - 14) + p[14:] for p, _ in
+        list(packets_of((vectors / "siw" / "rdma-client-crc.pcap").read_bytes()))[8:12])
+
+
+def datagram(msn, payload, flags=0, opcode=3, destination=0x800001, q_key=1, immediate=0):
+    head = untagged(opcode, 0, msn, 0, b"")
+    addresses = struct.pack(">IIIII", flags << 24 | destination, 0x800002, q_key, 77, immediate)
+    return head + addresses + payload + bytes(4)
+
+
+def datagram_seeds():
+    """Signed by the target; the size in front of each has its lowest bit set."""
+    groups = {
+        "sends": [datagram(1, b"hello"), datagram(3, b""), datagram(2, b"late!", opcode=5)],
+        "immediate": [datagram(9, b"x" * 7, flags=1, immediate=5)],
+        "strangers": [datagram(1, b"abc", q_key=2), datagram(2, b"abc", destination=0xFFFFFF),
+                      datagram(3, b"abc", flags=2), datagram(4, b"abc", immediate=1)],
+        "long": [datagram(1, b"z" * 213)],
+    }
+    for name, group in groups.items():
+        body = b"".join(bytes([len(each) | 1]) + each.ljust(len(each) | 1, b"\0")
+                        for each in group)
+        for signs in (0, 1):
+            yield "datagram", f"{name}-{signs}", bytes([signs]) + body
+
+
+def log_records(frames_of_log):
+    """A log with these frames, (sent, octets), and an event of each other kind."""
+    def event(name, data):
+        return {"time": 1.5, "name": f"iwarp:{name}", "group_id": "1", "data": data}
+
+    yield {"file_schema": "urn:ietf:params:qlog:file:sequential",
+           "serialization_format": "application/qlog+json-seq",
+           "trace": {"common_fields": {"time_format": "relative_to_epoch", "reference_time": {
+               "clock_type": "monotonic", "wall_clock_time": "2026-11-22T10:00:00.000000Z"}}}}
+    yield event("connection_started", {"opened_by": "local", "local": {"ip": "192.0.2.1", "port": 4},
+                                       "remote": {"ip": "2001:db8::1", "port": 7174}})
+    offsets = {True: 0, False: 0}
+    for sent, octets in frames_of_log:
+        yield event("frame_sent" if sent else "frame_received", {
+            "kind": "fpdu", "offset": offsets[sent],
+            "raw": {"length": len(octets), "data": octets.hex()}})
+        offsets[sent] += len(octets)
+    stag = {"stag": "11223344", "to": "0000000000001000"}
+    yield event("work_posted", {"queue": "send", "wr_id": "0000000000000007", "length": 64,
+                                "opcode": "write", "flags": ["signaled", "fence"], **stag})
+    yield event("posts_missed", {"queue": "receive", "count": 3})
+    yield event("work_completed", {"queue": "receive", "wr_id": "0000000000000008", "length": 5,
+                                   "status": "success", "opcode": "receive", "invalidated": "00a1b2c3"})
+    yield event("work_completed", {"queue": "send", "wr_id": "0000000000000009", "status": "flushed"})
+    yield event("memory_used", {"use": "write", "length": 64, **stag})
+    yield event("memory_refused", {"use": "read_source", "length": 64, "why": "no_right", **stag})
+    yield event("state_updated", {"machine": "queue_pair", "old": "Idle", "new": "RTS"})
+    yield event("connection_closed", {"by": "remote", "how": "fin"})
+    yield event("connection_ended", {})
+
+
+def log_seeds(all_frames):
+    named = {name: octets for some in all_frames.values() for name, _, octets in some}
+    some = [(True, named["A"]), (False, named["B"]), (True, named["C"]), (False, named["D"])]
+    whole = [b"\x1e" + json.dumps(record).encode() + b"\n" for record in log_records(some)]
+    yield "explain", "log", b"\xfe\xff" + b"".join(whole)
+    yield "explain", "log-cut", b"\xfe\x10" + b"".join(whole)[:-40]
+    yield "explain", "log-of-another", b"\xfe\x07" + whole[0] + (
+        b'\x1e{"time":1,"name":"quic:packet_sent","data":{"header":{"packet_type":"1RTT"}}}\n')
+    yield "explain", "log-deep", b"\xfe\xff" + b"\x1e" + b"[" * 200 + b"]" * 200 + b"\n" + whole[1]
 
 
 def seeds(vectors):
+    yield from datagram_seeds()
+    yield from capture_seeds(vectors)
     all_frames = {name: frames(vectors / f"{name}.hex") for name in FILES}
+    yield from log_seeds(all_frames)
     fpdus = [f for name in FILES[1:4] for f in all_frames[name]]
     for name, _, octets in [f for some in all_frames.values() for f in some]:
-        yield "describe", name, b"\0\0" + octets
+        yield "describe", name, octets
     for name, _, octets in all_frames["startup"]:
         for role in (0, 1):
             for bits in (0x02, 0x12, 0x03, 0x82):

@@ -34,6 +34,9 @@ void check(const Startup& startup, Role role, const mpa::StartupOptions& options
   require(n.ird <= 16383 && n.ord <= 16383, "IRD and ORD have 14 bits");
   require(!n.extensions || (options.extensions && offer->extensions),
           "extensions are agreed on by two");
+  const bool both_take_it = options.send_immediate && offer->send_immediate;
+  require(!n.send_immediate || (n.extensions && both_take_it),
+          "Send with Immediate is agreed on by two, and with the extensions");
   if (role == Role::kInitiator) {
     const bool refused = startup.failure() && startup.failure()->send_terminate;
     require(refused || n.ird <= options.max_ird || !options.negotiate_ird, "IRD has a bound");
@@ -75,6 +78,7 @@ Plan read_plan(Input& in) {
   plan.options.rtr_supported = {(kinds & 1) != 0, (kinds & 2) != 0, (kinds & 4) != 0};
   plan.options.extensions = (kinds & 8) != 0;
   plan.options.round_ird = (kinds & 16) != 0;
+  plan.options.send_immediate = (kinds & 32) != 0;
   plan.options.min_ord = kinds >> 6;
   plan.ird = in.u8();
   plan.ord = in.u8();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "target.hpp"
 
@@ -57,19 +58,22 @@ class ArenaUlp final : public Ulp {
   }
   bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
     calls_after_end |= ended;
-    out.ready = !receives.empty();
-    if (receives.empty() && hold) return {};
-    if (receives.empty()) return bytes::fault(ddp::kUntaggedNoBuffer);
-    const auto memory = receives.front();
-    receives.pop_front();
-    watched.grant(memory);
-    const auto half = memory.size() / 2;
-    out.pieces = {memory.first(half), memory.subspan(half)};
+    out.ready = taken || !receives.empty();
+    if (!out.ready && hold) return {};
+    if (!out.ready) return bytes::fault(ddp::kUntaggedNoBuffer);
+    if (!taken) {
+      taken = receives.front();
+      receives.pop_front();
+      watched.grant(*taken);
+    }
+    const auto half = taken->size() / 2;
+    out.pieces = {taken->first(half), taken->subspan(half)};
     return {};
   }
   bytes::Result<void> send_received(const ReceivedSend& send) override {
     calls_after_end |= ended;
     if (send.invalidate && send.invalidated.value != 1) return bytes::fault(kCannotInvalidate);
+    taken.reset();
     return {};
   }
   void terminate_received(const Terminate&) override {}
@@ -80,6 +84,7 @@ class ArenaUlp final : public Ulp {
   Watched watched{arena};
   std::deque<Request> requests;
   std::deque<Span> receives;
+  std::optional<Span> taken;  ///< given out, and nothing received yet
   bool windows_open = true;
   bool hold = false;
   bool ended = false;
@@ -102,7 +107,8 @@ class Harness {
       : options_{.ird = bits & 3U,
                  .ord = bits >> 2 & 3U,
                  .rtr_send_expected = (bits & 16) != 0,
-                 .extensions = (bits & 128) != 0},
+                 .extensions = (bits & 128) != 0,
+                 .send_immediate = (bits & 128) != 0},
         stream_(ulp_, options_) {
     ulp_.hold = (bits & 32) != 0;
     if ((bits & 64) != 0) stream_.send_rtr(static_cast<RtrKind>(bits >> 2 & 1));
@@ -214,7 +220,8 @@ class Harness {
 
   void end(unsigned how, Input& in) {
     if (how < 2) stream_.terminate(kLocalCatastrophic, in.flag());
-    if (how == 2) stream_.lower_layer_closed();
+    // Once only: it has no edge behind the first.
+    if (how == 2 && stream_.state() != StreamState::kClosed) stream_.lower_layer_closed();
     if (how == 3) stream_.cancel();
   }
 

@@ -131,7 +131,7 @@ TEST_CASE(
       CHECK(echo->segment_length == 70);
       CHECK(text(pair.a->completions()) ==
             (code[2] == '1' ? "1 remote access error, 2 work request flushed"
-                            : "1 remote operation error, 2 work request flushed"));
+                            : "1 remote invalid request, 2 work request flushed"));
       CHECK(all_zero(mine));
     }
   }

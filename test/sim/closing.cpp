@@ -21,36 +21,12 @@ void check_clean_close(Pair& pair) {
   CHECK_FALSE(pair.to_b.sent_after_fin);
 }
 
-// `pair.a` has sent its FIN and hears nothing from its peer.
+// `pair.a` has sent its FIN and receives nothing from its peer.
 void half_close(Pair& pair) {
   REQUIRE(!pair.a->qp->disconnect());
   pair.a->connection->transmit_plan(64, pair.a->now);
-  CHECK(pair.a->connection->wish() == verbs::Wish::kShutdownSend);
+  CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kShutdownSend);
   CHECK(pair.a->qp->state() == QpState::kClosing);
-}
-
-// What `from` would send now, straight into the other end.
-void carry(End& from, End& to) {
-  for (;;) {
-    std::vector<std::byte> octets;
-    for (const View piece : from.connection->transmit_plan(64, from.now)) {
-      octets.insert(octets.end(), piece.begin(), piece.end());
-    }
-    if (octets.empty()) return;
-    from.connection->transmitted(octets.size(), from.now);
-    std::size_t at = 0;
-    while (at < octets.size()) {
-      std::size_t filled = 0;
-      for (const Span piece : to.connection->receive_plan()) {
-        const auto n = std::min(piece.size(), octets.size() - at);
-        std::copy_n(octets.begin() + static_cast<long>(at), n, piece.begin());
-        at += n;
-        filled += n;
-      }
-      if (filled == 0) return;
-      to.connection->received(filled, to.now);
-    }
-  }
 }
 
 }  // namespace
@@ -64,7 +40,7 @@ TEST_CASE(
     REQUIRE(pair.establish());
     Region* inbox = pair.a->memory(64, Access::kLocalWrite);
     post_recv(*pair.a, 10, sge(inbox, 0, 64));
-    // The responder's way out is open only after a first FPDU. [MPA-93]
+    // The responder may send only after a first FPDU. [MPA-93]
     post_write(*pair.a, 1, sge(inbox, 0, 0), {}, SendFlags::kNone);
     pair.run();
     if (who != 1) CHECK(!pair.a->qp->disconnect());
@@ -72,7 +48,7 @@ TEST_CASE(
     pair.run();
     check_clean_close(pair);
     CHECK(text(pair.a->completions()) == "10 work request flushed");
-    CHECK(pair.a->connection->wish() == verbs::Wish::kClose);
+    CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kClose);
     CHECK_FALSE(pair.a->connection->timeout().has_value());
   }
 }
@@ -89,7 +65,7 @@ TEST_CASE("a close gives up when what was posted before can never be sent") {
   Pair pair;
   REQUIRE(pair.establish());
   Region* mine = pair.b->memory(100, kEverything);
-  post_send(*pair.b, 1, sge(mine, 0, 100));  // a responder that was never spoken to [MPA-93]
+  post_send(*pair.b, 1, sge(mine, 0, 100));  // a responder that never received an FPDU [MPA-93]
   CHECK(!pair.b->qp->disconnect());
   pair.run();
   const auto limit = ConnectionOptions{}.close_timeout;
@@ -139,6 +115,31 @@ TEST_CASE(
   CHECK(received_code(*pair.b) == "2/0/01");
 }
 
+TEST_CASE("a FIN inside a Send is no close in order, between two of its segments either [VRB-8]") {
+  int cuts = 0;
+  for (int steps = 1;; ++steps) {
+    CAPTURE(steps);
+    Pair pair({.max_ulpdu = 128}, {}, {.seed = 1, .max_segment = 1});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(300, kEverything);
+    Region* inbox = pair.b->memory(300, kEverything);
+    post_recv(*pair.b, 10, sge(inbox, 0, 300));
+    const auto before = pair.b->connection->counters().fpdus_received;
+    post_send(*pair.a, 1, sge(mine, 0, 300));
+    for (int i = 0; i < steps; ++i) pair.step();
+    if (pair.b->connection->counters().fpdus_received == before) continue;
+    if (!pair.b->completions().empty()) break;
+    ++cuts;
+    pair.b->connection->peer_closed(pair.b->now);
+    CHECK(pair.b->qp->state() == QpState::kTerminate);
+    pair.to_b.fin = pair.to_b.fin_delivered = true;
+    pair.run();
+    CHECK(pair.b->qp->state() == QpState::kError);
+    CHECK(text(pair.b->completions()) == "10 work request flushed");
+  }
+  CHECK(cuts > 200);
+}
+
 TEST_CASE("a Send that arrives after our FIN is still delivered [DDP-61]") {
   Pair pair;
   REQUIRE(pair.establish());
@@ -185,7 +186,7 @@ TEST_CASE(
     CHECK(pair.a->qp->state() == QpState::kError);
     CHECK(count(*pair.a, AsyncEventType::kBadClose) == 1);
     CHECK(pair.a->connection->transmit_plan(64, pair.a->now).empty());
-    CHECK(pair.a->connection->wish() == verbs::Wish::kReset);
+    CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kReset);
     CHECK(saw(*pair.a, ConnectionEventType::kDisconnected));
     CHECK(all_zero(memory));
     CHECK(!pair.a->qp->reset());
@@ -249,7 +250,7 @@ TEST_CASE(
     CHECK(pair.a->qp->state() == (terminate ? QpState::kTerminate : QpState::kClosing));
     connection.handle_timeout(pair.a->now + 3s);
     CHECK(pair.a->qp->state() == QpState::kError);
-    CHECK(connection.wish() == verbs::Wish::kReset);
+    CHECK(connection.socket_action() == verbs::SocketAction::kReset);
     CHECK_FALSE(connection.timeout().has_value());
     CHECK(count(*pair.a, AsyncEventType::kBadClose) == (terminate ? 0U : 1U));
   }
@@ -327,4 +328,40 @@ TEST_CASE("after an error the queue pairs connect again once they are reset [VRB
   post_write(*pair.a, 2, sge(mine, 0, 64), remote(theirs));
   pair.run();
   CHECK(text(pair.a->completions()) == "2 success");
+}
+
+TEST_CASE(
+    "a send queue full of requests that nobody waits for is empty again after a reset of the queue "
+    "pair [VRB-16] [VRB-42]") {
+  for (const bool in_order : {true, false}) {
+    CAPTURE(in_order);
+    verbs::QpInit init;
+    init.limits.max_send_wr = 3;
+    Pair pair({}, {}, {}, init);
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* theirs = pair.b->memory(64, kEverything);
+    post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+    for (std::uint64_t id = 2; id <= 3; ++id) {
+      post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
+    }
+    pair.run();
+    CHECK(!(in_order ? pair.a->qp->disconnect() : pair.a->qp->abort()));
+    pair.run();
+    CHECK(!pair.a->qp->reset());
+    CHECK(!pair.b->qp->reset());
+    pair.renew({}, {});
+    for (std::uint64_t id = 4; id <= 6; ++id) {
+      post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
+    }
+    REQUIRE(pair.establish());
+    // The old completion gives no place back a second time.
+    CHECK(text(pair.a->completions()) == "1 success, 4 success, 5 success, 6 success");
+    for (std::uint64_t id = 7; id <= 9; ++id) {
+      post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
+    }
+    const Sge from = sge(mine, 0, 8);
+    CHECK(pair.a->qp->post_send({.opcode = WrOpcode::kWrite, .sgl = {&from, 1}}) ==
+          verbs::Errc::kQueueFull);
+  }
 }

@@ -7,7 +7,7 @@
 namespace iwarp::test {
 namespace {
 
-ConnectionOptions patient(mpa::Rtr rtr = mpa::Rtr::kNone) {
+ConnectionOptions with_time(mpa::Rtr rtr = mpa::Rtr::kNone) {
   ConnectionOptions options;
   options.first_fpdu_delay = 100ms;
   options.startup.rtr = rtr;
@@ -15,7 +15,7 @@ ConnectionOptions patient(mpa::Rtr rtr = mpa::Rtr::kNone) {
 }
 
 TEST_CASE("an initiator told to wait sends nothing behind the Reply until its time has come") {
-  Pair pair(patient());
+  Pair pair(with_time());
   REQUIRE(pair.establish());
   CHECK(pair.a->event() == ConnectionEventType::kEstablished);  // requests may be posted
   Region* source = pair.a->memory(1000, kEverything);
@@ -35,7 +35,7 @@ TEST_CASE("an initiator told to wait sends nothing behind the Reply until its ti
 }
 
 TEST_CASE("without a delay there is no timer, and a responder has none in any case") {
-  Pair pair({}, patient());
+  Pair pair({}, with_time());
   REQUIRE(pair.establish());
   CHECK_FALSE(pair.a->connection->timeout());
   CHECK_FALSE(pair.b->connection->timeout());
@@ -50,7 +50,7 @@ TEST_CASE("without a delay there is no timer, and a responder has none in any ca
 
 TEST_CASE("an RTR waits too, and is still the first [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
-    Pair pair(patient(rtr));
+    Pair pair(with_time(rtr));
     REQUIRE(pair.establish());
     CHECK_FALSE(saw(*pair.b, ConnectionEventType::kEstablished));
     CHECK(pair.to_b.log.size() == kEnhancedFrame);
@@ -62,7 +62,7 @@ TEST_CASE("an RTR waits too, and is still the first [EMPA-38]") {
 }
 
 TEST_CASE("a close that is asked for meanwhile follows the RTR") {
-  Pair pair(patient(mpa::Rtr::kWrite));
+  Pair pair(with_time(mpa::Rtr::kWrite));
   REQUIRE(pair.establish());
   pair.a->connection->disconnect(pair.a->now);
   pair.run();
@@ -77,7 +77,7 @@ TEST_CASE("a close that is asked for meanwhile follows the RTR") {
 }
 
 TEST_CASE("a Terminate that is asked for meanwhile leaves when the time has come [VRB-9]") {
-  Pair pair(patient());
+  Pair pair(with_time());
   REQUIRE(pair.establish());
   pair.a->connection->terminate(rdmap::kLocalCatastrophic, pair.a->now);
   pair.run();
@@ -90,7 +90,7 @@ TEST_CASE("a Terminate that is asked for meanwhile leaves when the time has come
 }
 
 TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply [EMPA-24]") {
-  auto options = patient();
+  auto options = with_time();
   options.startup.ird = options.startup.max_ird = 1;
   Pair pair(options);
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
@@ -117,7 +117,7 @@ TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply
 }
 
 TEST_CASE("a connection that is lost meanwhile is over, and no timer is left") {
-  Pair pair(patient());
+  Pair pair(with_time());
   REQUIRE(pair.establish());
   Region* source = pair.a->memory(8, kEverything);
   post_send(*pair.a, 1, sge(source, 0, 8));
@@ -129,7 +129,7 @@ TEST_CASE("a connection that is lost meanwhile is over, and no timer is left") {
 }
 
 TEST_CASE("a peer that closes meanwhile is answered when the time has come") {
-  Pair pair(patient());
+  Pair pair(with_time());
   REQUIRE(pair.establish());
   pair.b->connection->disconnect(pair.b->now);
   pair.run();

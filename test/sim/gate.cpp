@@ -35,7 +35,7 @@ TEST_CASE(
     pair.advance(1s);
     CHECK(pair.to_a.log.size() == kEnhancedFrame);
     CHECK(pair.b->completions().empty());
-    // Anything that is valid opens the way.
+    // Any valid FPDU permits it to send.
     post_write(*pair.a, 2, sge(inbox, 0, 0), {}, SendFlags::kNone);
     pair.run();
     CHECK(text(pair.b->completions()) == "1 success");
@@ -98,6 +98,46 @@ TEST_CASE("with an RTR agreed on, the responder is established when it came, not
 }
 
 TEST_CASE(
+    "an RTR that was agreed on and does not come is given up at the set-up timeout, counted from "
+    "the Reply [MPA-102]") {
+  ConnectionOptions options = asking_for(mpa::Rtr::kWrite);
+  options.startup.timeout = 2s;
+  Pair pair(options, options);
+  REQUIRE(pair.a->connection->connect({}, pair.a->now));
+  pair.run();
+  REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
+  pair.advance(1s);  // that the program takes to decide is not the peer's fault
+  End& end = *pair.b;
+  REQUIRE(end.connection->accept(*end.qp, {}, 16, 16, end.now));
+  Region* mine = end.memory(64, kEverything);
+  post_send(end, 1, sge(mine, 0, 64));
+  REQUIRE(end.connection->timeout() == end.now + 2s);
+  end.connection->handle_timeout(end.now + 2s - 1ns);
+  CHECK_FALSE(end.event().has_value());
+  // Half of an FPDU does not extend the time limit.
+  const auto sink = end.connection->receive_plan();
+  std::fill_n(sink[0].begin(), 10, std::byte{1});
+  end.connection->received(10, end.now + 1s);
+  end.connection->handle_timeout(end.now + 2s);
+  CHECK(end.event() == ConnectionEventType::kFailed);
+  REQUIRE(end.last_failure.has_value());
+  CHECK(end.last_failure->timed_out);
+  CHECK(end.connection->socket_action() == verbs::SocketAction::kReset);
+  CHECK_FALSE(end.event().has_value());
+  CHECK_FALSE(end.connection->timeout());
+  CHECK(text(end.completions()) == "1 work request flushed");
+  CHECK(end.qp->state() == QpState::kError);
+}
+
+TEST_CASE("an RTR that comes ends the set-up timeout [MPA-102]") {
+  for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
+    Pair pair(asking_for(rtr), {});
+    REQUIRE(pair.establish());
+    CHECK_FALSE(pair.b->connection->timeout());
+  }
+}
+
+TEST_CASE(
     "a rejection carries private data, leaves TCP open, and is told once "
     "[MPA-85] [MPA-86] [MPA-91] [MPA-96]") {
   Pair pair;
@@ -120,7 +160,7 @@ TEST_CASE(
   CHECK(pair.a->connection->read_ahead().empty());
   pair.a->connection->peer_closed(pair.a->now);
   CHECK_FALSE(pair.a->event().has_value());
-  CHECK(pair.a->connection->wish() == verbs::Wish::kClose);
+  CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kClose);
 }
 
 TEST_CASE("the request is told once, also when a timer fires early") {
@@ -146,7 +186,7 @@ TEST_CASE("a silent peer is given up at the set-up timeout, not before [MPA-99] 
     CHECK(end.event() == ConnectionEventType::kFailed);
     REQUIRE(end.last_failure.has_value());
     CHECK(end.last_failure->timed_out);
-    CHECK(end.connection->wish() == verbs::Wish::kClose);
+    CHECK(end.connection->socket_action() == verbs::SocketAction::kClose);
     CHECK_FALSE(end.event().has_value());
     CHECK(end.qp->state() == QpState::kIdle);
   }
@@ -159,7 +199,7 @@ TEST_CASE("a peer that is gone in the middle of set-up is told once [MPA-108]") 
     reset ? pair.a->connection->lost(pair.a->now) : pair.a->connection->peer_closed(pair.a->now);
     CHECK(pair.a->event() == ConnectionEventType::kFailed);
     CHECK_FALSE(pair.a->event().has_value());
-    CHECK(pair.a->connection->wish() == verbs::Wish::kClose);
+    CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kClose);
     CHECK(pair.a->connection->receive_plan().empty());
     CHECK(pair.a->connection->transmit_plan(8, pair.a->now).empty());
   }

@@ -42,6 +42,7 @@ TEST_CASE("a held stream reads nothing, and goes on with the receive that is pos
       CHECK(same(mine, inbox, size));
       CHECK(same(mine, target, 8));
       CHECK_FALSE(pair.b->connection->timeout().has_value());
+      CHECK(pair.b->connection->incidents().receive_holds == 1);
       pair.advance(10s);
       CHECK(pair.b->qp->state() == QpState::kRts);
     }
@@ -59,6 +60,8 @@ TEST_CASE("a stream held for too long ends in 1/2/02, exactly then [DDP-68] [DDP
   CHECK(pair.b->qp->state() == QpState::kRts);
   pair.advance(1ns);
   check_refused(pair, *pair.b, "1/2/02");
+  CHECK(pair.b->connection->incidents().terminate_sent == ddp::kUntaggedNoBuffer);
+  CHECK(pair.a->connection->incidents().terminate_received == ddp::kUntaggedNoBuffer);
   const auto echo = pair.b->qp->query().terminate_sent->segment;
   REQUIRE(echo.has_value());
   CHECK(echo->ddp_header_size == 18);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rights that come and go on a living stream: invalidates of all kinds, fast registration, windows.
+// Rights that come and go while a stream goes on: invalidates of all kinds, fast registration,
+// windows.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -129,6 +130,37 @@ TEST_CASE(
   pair.advance(10ms);
   CHECK(text(pair.b->completions()) == "10 success, 11 success");
   CHECK(pair.b->qp->state() == QpState::kRts);
+}
+
+TEST_CASE(
+    "a Send with Invalidate of memory that a Read of ours is to fill is refused: neither could end "
+    "[RDMAP-58] [VRB-47]") {
+  constexpr std::size_t kLong = 500'000;
+  for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
+    CAPTURE(static_cast<int>(completions));
+    ConnectionOptions options;
+    options.completions = completions;
+    Pair pair(options, options, {.seed = 2, .max_segment = 5000});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(kLong, kEverything);
+    Region* first = pair.b->memory(kLong, kEverything);
+    Region* sink = pair.b->memory(8, kEverything, true);
+    Region* inbox = pair.b->memory(8, kEverything);
+    post_recv(*pair.b, 10, sge(inbox, 0, 8));
+    post_write(*pair.a, 0, sge(mine, 0, 0), {}, SendFlags::kNone);  // lets the responder go on
+    pair.run();
+    // The Send overtakes the second answer, which waits behind the long one.
+    const auto before = pair.to_b.log.size();
+    post_read(*pair.b, 2, sge(first, 0, kLong), remote(mine));
+    post_read(*pair.b, 3, sge(sink, 0, 8), remote(mine));
+    while (pair.to_b.log.size() == before) REQUIRE(pair.step());
+    post_send_invalidate(*pair.a, 1, sge(mine, 0, 4), stag_of(sink));
+    pair.run();
+    check_refused(pair, *pair.b, "0/1/09");
+    CHECK(sink->valid.load());
+    CHECK(text(pair.b->completions()) ==
+          "2 success, 3 work request flushed, 10 work request flushed");
+  }
 }
 
 TEST_CASE(
@@ -311,4 +343,61 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
   REQUIRE(request.has_value());
   CHECK(request->size < 50'000);
   CHECK(request->source_to.value == theirs->to_base + (50'000 - request->size));
+}
+
+TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invalidate [SEC-14]") {
+  // Placed as it arrives: so its target is pinned until it is whole.
+  ConnectionOptions direct;
+  direct.max_ulpdu = 60'000;
+  for (const bool crc : {true, false}) {
+    direct.startup.crc = crc;
+    direct.placement = verbs::Placement::kDirect;
+    Pair pair(direct, direct, {.seed = 3, .max_segment = 2000});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(50'000, kEverything);
+    Region* theirs = pair.b->memory(50'000, kEverything);
+    Region* other = pair.b->memory(8, kEverything);
+    // The first FPDU of all is not placed early.
+    post_write(*pair.a, 0, sge(mine, 0, 8), remote(other), SendFlags::kNone);
+    pair.run();
+    const auto pinned = [&] {
+      for (int i = 0; i < 1000 && theirs->pins.load() == 0; ++i) pair.step();
+      REQUIRE(theirs->pins.load() == 1);
+      pair.to_b.wire.clear();  // and no more comes
+    };
+    SUBCASE("of a Write: its STag is invalid") {
+      post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
+      pinned();
+      post_local_invalidate(*pair.b, 2, stag_of(theirs));
+      post_write(*pair.b, 3, sge(other, 0, 8), remote(mine));
+      pair.run();
+      // The stream that it was posted to is the one that ends.
+      CHECK(text(pair.b->completions()) == "2 work request flushed, 3 work request flushed");
+      CHECK(sent_code(*pair.b) == "1/1/00");
+    }
+    SUBCASE("of a Send: the receive has lost its memory") {
+      post_recv(*pair.b, 10, sge(theirs, 0, 50'000));
+      post_send(*pair.a, 1, sge(mine, 0, 50'000));
+      pinned();
+      post_local_invalidate(*pair.b, 2, stag_of(theirs));
+      pair.run();
+      CHECK(text(pair.b->completions()).find("2 work request flushed") != std::string::npos);
+      CHECK(sent_code(*pair.b) == "0/0/00");
+    }
+    CHECK(theirs->pins.load() == 0);
+  }
+}
+
+TEST_CASE("an invalidate waits for what this end itself does with the memory [VRB-43] [VRB-49]") {
+  Pair pair({}, {}, {.seed = 3, .max_segment = 2000});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(50'000, kEverything);
+  Region* theirs = pair.b->memory(50'000, kEverything);
+  fill_pattern(theirs);
+  post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
+  fill_pattern(mine, 7);
+  post_local_invalidate(*pair.a, 2, stag_of(mine));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 success");
+  CHECK(same(mine, theirs, 50'000));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong at our own end: the request that caused it completes with its own status, the
-// peer hears "local catastrophic error" without any header, and the rest is flushed in order.
+// peer is told "local catastrophic error" without any header, and the rest is flushed in order.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -80,6 +80,39 @@ TEST_CASE("the second element of a list is judged like the first [VRB-28] [VRB-4
   post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
   check_local_failure(pair, WcStatus::kLocalProtection);
   CHECK(all_zero(theirs));
+}
+
+TEST_CASE(
+    "nothing is begun behind a request that failed, also while the peer's Reads are answered "
+    "[VRB-14] [VRB-43] [VRB-54]") {
+  for (const bool second_is_bad : {false, true}) {
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(4096, kEverything);
+    Region* theirs = pair.b->memory(4096, kEverything);
+    fill_pattern(mine);
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+      post_read(*pair.b, id, sge(theirs, 0, 2000), remote(mine));
+    }
+    post_write(*pair.a, 9, sge(mine, 0, 0), {}, SendFlags::kNone);
+    // A turn that owes answers when it comes to the request.
+    bool posted = false;
+    while (!posted && pair.step()) {
+      posted = opcodes(pair.to_a).find('1') != std::string::npos;
+    }
+    REQUIRE(posted);
+    const Sge bad = kBadSources[0].make(*pair.a);
+    const Sge second = second_is_bad ? bad : sge(mine, 0, 8);
+    const std::array list{SendWr{.wr_id = 1, .opcode = WrOpcode::kWrite, .sgl = {&bad, 1}},
+                          SendWr{.wr_id = 2,
+                                 .opcode = WrOpcode::kWrite,
+                                 .sgl = {&second, 1},
+                                 .remote = remote(theirs, 3000)}};
+    std::size_t count = 0;
+    REQUIRE(!pair.a->qp->post_send(list, count));
+    check_local_failure(pair, WcStatus::kLocalProtection);
+    CHECK(word(theirs, 3000) == 0);
+  }
 }
 
 TEST_CASE("the sink of a Read must be locally writable [VRB-30] [VRB-54]") {

@@ -105,7 +105,8 @@ TEST_CASE(
     bytes::Writer(octets).u16(crc ? 20 : 500);
     feed(*pair.b, octets);
     CHECK(pair.b->qp->state() == QpState::kTerminate);
-    CHECK(pair.b->connection->wish() == verbs::Wish::kNone);  // first the Terminate
+    CHECK(pair.b->connection->socket_action() ==
+          verbs::SocketAction::kNone);  // first the Terminate
     pair.run();
     check_refused(pair, *pair.b, crc ? "2/0/02" : "2/0/03");
     CHECK_FALSE(pair.was_reset());
@@ -151,7 +152,7 @@ TEST_CASE(
     CHECK(said.size() == mpa::fpdu_size(22));
     pair.a->connection->transmitted(said.size(), pair.a->now);
     CHECK(pair.a->connection->transmit_plan(64, pair.a->now).empty());
-    CHECK(pair.a->connection->wish() == verbs::Wish::kShutdownSend);
+    CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kShutdownSend);
     CHECK(pair.a->qp->state() == QpState::kIdle);
   }
 }

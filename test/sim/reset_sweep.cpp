@@ -28,7 +28,7 @@ std::vector<Plan> plans() {
   return out;
 }
 
-// Completions of one queue: the ids rise, and once one was flushed nothing succeeds any more.
+// Completions of one queue: the ids increase, and once one was flushed nothing succeeds any more.
 void check_in_order(const std::vector<WorkCompletion>& list) {
   bool flushed = false;
   for (std::size_t i = 0; i < list.size(); ++i) {

@@ -35,7 +35,7 @@ struct ExtensionsRun {
   Region* theirs;
 };
 
-// Ids rise; behind the first flush all are flushed. Returns how many succeeded.
+// Ids increase; behind the first flush all are flushed. Returns how many succeeded.
 std::size_t good_in_order(const std::vector<WorkCompletion>& list) {
   std::size_t good = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {

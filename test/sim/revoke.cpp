@@ -50,6 +50,8 @@ TEST_CASE(
     std::fill_n(mine->address, size, std::byte{0xDD});  // somebody else's now
     pair.run();
     check_refused(pair, *pair.a, "0/0/00");
+    CHECK(pair.a->connection->incidents().pins_broken == 1);
+    CHECK(pair.b->connection->incidents().pins_broken == 0);
     CHECK(text(pair.a->completions()) == "1 local protection error");
     // What arrived is what was there before; not an octet of the new contents left.
     std::size_t arrived = 0;
@@ -57,6 +59,33 @@ TEST_CASE(
     CHECK(arrived >= 50'000);
     CHECK(std::all_of(theirs->address + arrived, theirs->address + size,
                       [](std::byte b) { return b == std::byte{0}; }));
+  }
+}
+
+TEST_CASE(
+    "what is flushed while it is half sent is the consumer's: nothing reads it any more [VRB-14] "
+    "[VRB-20]") {
+  for (const bool by_terminate : {false, true}) {
+    Pair pair(large(false), large(false), {.seed = 2, .max_segment = 5000});
+    REQUIRE(pair.establish());
+    const std::size_t size = 3'000'000;
+    Region* mine = pair.a->memory(size, kEverything);
+    Region* theirs = pair.b->memory(size, kEverything);
+    const std::vector<std::byte> others(16, std::byte{0xDD});
+    pair.a->on_notify = [&] { std::fill_n(mine->address, size, others[0]); };
+    pair.a->cq.arm(verbs::Notify::kNext);
+    post_write(*pair.a, 1, sge(mine, 0, size), remote(theirs));
+    step_until(pair, [&] { return pair.to_b.log.size() > 100'000; });
+    if (by_terminate) {
+      destroy(*pair.b, theirs);
+    } else {
+      pair.a->connection->peer_closed(pair.a->now);
+    }
+    pair.run();
+    CHECK(pair.a->notifications == 1);
+    CHECK(pair.a->qp->state() == QpState::kError);
+    CHECK(mine->address[0] == others[0]);
+    CHECK(std::ranges::search(pair.to_b.log, others).empty());
   }
 }
 
@@ -147,7 +176,7 @@ TEST_CASE(
       destroy(*pair.b, inbox);
       std::fill_n(inbox->address, size, std::byte{0xDD});
       pair.run();
-      // A Send of which nothing was placed yet meets a receive without memory: 1/0/00.
+      // A Send of which nothing was placed yet finds a receive without memory: 1/0/00.
       const bool nothing_placed = crc && size < 60'000;
       check_refused(pair, *pair.b, nothing_placed ? "1/0/00" : "0/0/00");
       CHECK(std::all_of(inbox->address, inbox->address + size,

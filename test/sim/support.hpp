@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "sim_pair.hpp"
@@ -93,6 +94,14 @@ inline void post_write_immediate(End& end, std::uint64_t id, const Sge& from, Re
              .remote = to,
              .immediate = immediate});
 }
+inline void post_send_immediate(End& end, std::uint64_t id, std::span<const Sge> from,
+                                std::uint32_t immediate, SendFlags flags = SendFlags::kSignaled) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kSendImmediate,
+             .flags = flags,
+             .sgl = from,
+             .immediate = std::uint64_t{immediate} << 32});
+}
 inline void post_recv(End& end, std::uint64_t id, const Sge& to) {
   REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&to, 1}}));
 }
@@ -149,6 +158,30 @@ inline std::string text(const std::vector<WorkCompletion>& list) {
     out += std::to_string(wc.wr_id) + " " + std::string(verbs::to_string(wc.status));
   }
   return out;
+}
+
+/// What `from` would send now, straight into the other end.
+inline void carry(End& from, End& to) {
+  for (;;) {
+    std::vector<std::byte> octets;
+    for (const bytes::View piece : from.connection->transmit_plan(64, from.now)) {
+      octets.insert(octets.end(), piece.begin(), piece.end());
+    }
+    if (octets.empty()) return;
+    from.connection->transmitted(octets.size(), from.now);
+    std::size_t at = 0;
+    while (at < octets.size()) {
+      std::size_t filled = 0;
+      for (const bytes::Span piece : to.connection->receive_plan()) {
+        const auto n = std::min(piece.size(), octets.size() - at);
+        std::copy_n(octets.begin() + static_cast<long>(at), n, piece.begin());
+        at += n;
+        filled += n;
+      }
+      if (filled == 0) return;
+      to.connection->received(filled, to.now);
+    }
+  }
 }
 
 inline bool all_zero(const Region* region) {

@@ -71,8 +71,8 @@ inline std::optional<std::string> compare_snapshot(const std::string& path, cons
 template <typename Edges, typename States, typename Events>
 std::optional<std::string> fsm_snapshot(const std::string& name, const Edges& edges,
                                         const States& states, const Events& events) {
-  const char* wish = std::getenv("IWARP_UPDATE_SNAPSHOTS");
-  const bool update = wish && std::string_view(wish) == "1";
+  const char* value = std::getenv("IWARP_UPDATE_SNAPSHOTS");
+  const bool update = value && std::string_view(value) == "1";
   const std::string base = std::string(IWARP_SOURCE_DIR) + "/rfc-notes/fsm/" + name;
   auto wrong = compare_snapshot(base + ".txt", fsm_table(name, edges, states, events), update);
   if (!wrong) wrong = compare_snapshot(base + ".dot", fsm_graph(name, edges), update);

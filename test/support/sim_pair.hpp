@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -34,7 +35,10 @@ class End final : public verbs::QpDriver {
   explicit End(std::uint32_t seed, verbs::QpInit init = {})
       : random_(seed),
         stags(1024, [this] { return static_cast<std::uint32_t>(random_()); }),
-        cq(4096, [this] { ++notifications; }) {
+        cq(4096, [this] {
+          ++notifications;
+          if (on_notify) on_notify();
+        }) {
     init.pd = 1;
     if (init.send_cq == nullptr) init.send_cq = &cq;
     if (init.recv_cq == nullptr) init.recv_cq = &cq;
@@ -46,6 +50,7 @@ class End final : public verbs::QpDriver {
   bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { connection->resume(now); }
   void resume_soon() override { resume_due = true; }
+  void break_pins(verbs::Stag stag) override { to_break.push_back(stag); }
   void disconnect() override { connection->disconnect(now); }
   void terminate() override { connection->terminate(rdmap::kLocalCatastrophic, now); }
   void abort() override { connection->abort(now); }
@@ -95,11 +100,14 @@ class End final : public verbs::QpDriver {
   verbs::CompletionQueue cq;
   std::vector<verbs::AsyncEvent> async;
   std::unique_ptr<verbs::QueuePair> qp;
+  std::unique_ptr<verbs::WireTap> tap;  ///< of connections that are made from now on
   std::unique_ptr<verbs::Connection> connection;
   std::optional<mpa::Failure> last_failure;
   TimePoint now{};
   int notifications = 0;
+  std::function<void()> on_notify;
   bool resume_due = false;
+  std::vector<verbs::Stag> to_break;
 };
 
 struct LinkOptions {
@@ -139,10 +147,10 @@ class Pair {
 
   /// A new TCP connection between the same two queue pairs.
   void renew(const verbs::ConnectionOptions& initiator, const verbs::ConnectionOptions& responder) {
-    a->connection =
-        std::make_unique<verbs::Connection>(Role::kInitiator, a->qp.get(), *a, initiator, nullptr);
+    a->connection = std::make_unique<verbs::Connection>(Role::kInitiator, a->qp.get(), *a,
+                                                        initiator, a->tap.get());
     b->connection =
-        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, *b, responder, nullptr);
+        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, *b, responder, b->tap.get());
     b->connection->listen(b->now);
     to_a = {};
     to_b = {};
@@ -200,6 +208,10 @@ class Pair {
   }
 
   static bool resume(End& end) {
+    for (const auto stag : std::exchange(end.to_break, {})) {
+      const auto held = end.stags.hold_invalid(stag);
+      if (held.region() != nullptr) end.connection->withdraw(*held.region(), end.now);
+    }
     if (!std::exchange(end.resume_due, false)) return false;
     end.connection->resume(end.now);
     return true;
@@ -218,20 +230,20 @@ class Pair {
     out.sent_after_fin |= out.fin && n != 0;
     if (n != 0) from.connection->transmitted(n, from.now);
     const auto rest = from.connection->transmit_plan(64, from.now);
-    if (rest.empty()) obey(from, out);
+    if (rest.empty()) do_socket_action(from, out);
     return n != 0;
   }
 
-  void obey(End& from, Direction& out) {
-    switch (from.connection->wish()) {
-      case verbs::Wish::kShutdownSend:
-      case verbs::Wish::kClose:
+  void do_socket_action(End& from, Direction& out) {
+    switch (from.connection->socket_action()) {
+      case verbs::SocketAction::kShutdownSend:
+      case verbs::SocketAction::kClose:
         out.fin = true;
         break;
-      case verbs::Wish::kReset:
+      case verbs::SocketAction::kReset:
         reset_ = true;
         break;
-      case verbs::Wish::kNone:
+      case verbs::SocketAction::kNone:
         break;
     }
   }

@@ -128,9 +128,9 @@ inline std::vector<std::byte> counting(std::size_t n) {
   return octets;
 }
 
-/// A short life: RTR, advert, a Write of three segments, Read, Send with Invalidate, and a Write to
-/// the STag that is no more.
-inline WireScript short_life(const WireScript::Options& options) {
+/// A short session: RTR, advert, a Write of three segments, Read, Send with Invalidate, and a Write
+/// to the STag that is no more.
+inline WireScript short_session(const WireScript::Options& options) {
   using rdmap::Opcode;
   constexpr bool kNear = true;
   constexpr bool kFar = false;

@@ -8,7 +8,6 @@
 
 #include "iwarp/ddp/segment_header.hpp"
 #include "iwarp/mpa/deframer.hpp"
-#include "iwarp/mpa/describe.hpp"
 #include "iwarp/mpa/framer.hpp"
 #include "iwarp/mpa/startup_frame.hpp"
 #include "iwarp/rdmap/atomic_header.hpp"
@@ -95,8 +94,6 @@ void check_fpdus(const std::string& file) {
     const Octets payload =
         message_again(header->rsvd_ulp & rdmap::kOpcodeMask, View(ulpdu).subspan(header->size()));
     CHECK(framed(vector, header_again, payload) == vector.octets);
-    const auto text = mpa::describe_fpdu(vector.octets, vector.position);
-    CHECK_MESSAGE(text.ends_with("right"), text);
   }
 }
 

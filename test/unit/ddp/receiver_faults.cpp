@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the receiver refuses, each limit from both sides and with its exact code (RFC 5041 section
-// 7), and that it stays silent afterwards.
+// 7), and that it takes nothing afterwards.
 #include "support.hpp"
 
 namespace iwarp::ddp {

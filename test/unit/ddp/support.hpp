@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the DDP tests share: segments from their fields, and a Sink that says what it is told to say
-// and remembers what it was asked. It judges nothing of its own accord.
+// and remembers what it was asked. It checks nothing itself.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -18,7 +18,7 @@ constexpr std::size_t kDdpHeader = 14;
 
 enum class Fate { kStage, kPlace, kPlaceLate, kAbandon };
 
-/// A receiver that decides the fate of each FPDU by its own dice.
+/// A receiver that chooses at random what to do with each FPDU.
 class Receiver {
  public:
   Receiver(const mpa::DeframerOptions& options, std::vector<Octets> sent, std::uint32_t seed)
@@ -42,7 +42,7 @@ class Receiver {
     CHECK(stream.empty());
     CHECK(deframer_.at_boundary());
     for (const Fate fate : {Fate::kStage, Fate::kPlace, Fate::kPlaceLate, Fate::kAbandon}) {
-      CHECK(seen_[fate] > 0);  // every fate was tried
+      CHECK(seen_[fate] > 0);  // each of them was tried
     }
   }
 

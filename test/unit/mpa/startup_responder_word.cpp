@@ -9,11 +9,11 @@ namespace iwarp::mpa::test {
 namespace {
 
 TEST_CASE("the responder's ORD is cut to the initiator's IRD [EMPA-17, EMPA-18]") {
-  for (const std::uint16_t wish : {std::uint16_t{3}, std::uint16_t{4}, std::uint16_t{5}}) {
+  for (const std::uint16_t wanted : {std::uint16_t{3}, std::uint16_t{4}, std::uint16_t{5}}) {
     auto end = after({}, enhanced_frame(FrameKind::kRequest, kClientServer));
-    REQUIRE(end.accept({}, 9, wish));
+    REQUIRE(end.accept({}, 9, wanted));
     const auto reply = drain(end);
-    CHECK(end.negotiated().ord == std::min<std::uint16_t>(wish, 4));
+    CHECK(end.negotiated().ord == std::min<std::uint16_t>(wanted, 4));
     CHECK(word_of(decoded(FrameKind::kReply, reply)).ord == end.negotiated().ord);
     CHECK(word_of(decoded(FrameKind::kReply, reply)).ird == 9);
     CHECK(end.negotiated().ird == 9);

@@ -3,9 +3,13 @@
 #include "port.hpp"
 
 #include <doctest/doctest.h>
+#include <net/if.h>
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
+
+#include "persona.hpp"
 
 using namespace iwarp::rdma_core;
 
@@ -18,7 +22,7 @@ bool same(const ibv_gid& a, const ibv_gid& b) {
 }  // namespace
 
 TEST_CASE("the first GID looks like that of an RNIC and names the port's address") {
-  const Port port = look_at_port();
+  const Port port = look_at_port(Persona::kIwarp);
   REQUIRE_FALSE(port.gids.empty());
   const ibv_gid& gid = port.gids.front();
   CHECK(gid.raw[0] == 0x02);
@@ -33,7 +37,7 @@ TEST_CASE("the first GID looks like that of an RNIC and names the port's address
 }
 
 TEST_CASE("the other GIDs are the host's addresses and stand for themselves") {
-  const Port port = look_at_port();
+  const Port port = look_at_port(Persona::kIwarp);
   CHECK(port.gids.size() <= kMaxGids);
   for (auto gid = port.gids.begin() + 1; gid != port.gids.end(); ++gid) {
     const auto address = address_of(*gid);
@@ -43,3 +47,60 @@ TEST_CASE("the other GIDs are the host's addresses and stand for themselves") {
 }
 
 TEST_CASE("a GID of zeros stands for no address") { CHECK_FALSE(address_of(ibv_gid{})); }
+
+TEST_CASE("as RoCE there is no LID, and each GID is an address of a known interface") {
+  const Port port = look_at_port(Persona::kRoce);
+  CHECK(port.lid() == 0);
+  CHECK(port.guid != 0);
+  REQUIRE_FALSE(port.gids.empty());
+  REQUIRE(port.interfaces.size() == port.gids.size());
+  for (std::size_t i = 0; i < port.gids.size(); ++i) {
+    const auto address = address_of(port.gids[i]);
+    REQUIRE(address);
+    CHECK(same(*address, port.gids[i]));
+    CHECK(port.interfaces[i] != 0);
+  }
+  CHECK(port.interfaces.front() == ::if_nametoindex(port.interface.c_str()));
+}
+
+TEST_CASE("as RoCE the GIDs of an interface are together, its IPv4 before its IPv6 addresses") {
+  const Port port = look_at_port(Persona::kRoce);
+  const auto kind = [&](std::size_t i) {
+    const auto* raw = port.gids[i].raw;
+    if (raw[10] == 0xFF && raw[11] == 0xFF) return 1;
+    const bool made_of_mac = raw[0] == 0xFE && raw[1] == 0x80 && raw[11] == 0xFF && raw[12] == 0xFE;
+    return made_of_mac ? 0 : 2;
+  };
+  std::vector<unsigned> seen;
+  for (std::size_t i = 0; i < port.gids.size(); ++i) {
+    if (i != 0 && port.interfaces[i] == port.interfaces[i - 1]) {
+      CHECK(kind(i) >= kind(i - 1));
+      continue;
+    }
+    CHECK(std::ranges::find(seen, port.interfaces[i]) == seen.end());
+    seen.push_back(port.interfaces[i]);
+  }
+}
+
+TEST_CASE("the speed and the MTU of a link are told as the kernel tells them") {
+  struct Case {
+    unsigned speed, mtu;
+    int width, active_speed;  // as verbs.h counts them: 2 is 4X
+    ibv_mtu active_mtu;
+  };
+  for (const auto& [speed, mtu, width, active_speed, active_mtu] :
+       {Case{0, 1500, 1, 1, IBV_MTU_1024}, Case{1000, 1103, 1, 1, IBV_MTU_512},
+        Case{10000, 1104, 1, 8, IBV_MTU_1024}, Case{20000, 9000, 2, 2, IBV_MTU_4096},
+        Case{25000, 4175, 1, 32, IBV_MTU_2048}, Case{40000, 4176, 2, 8, IBV_MTU_4096},
+        Case{100000, 65536, 2, 32, IBV_MTU_4096}, Case{10, 68, 1, 1, IBV_MTU_256}}) {
+    CAPTURE(speed);
+    Port port;
+    port.persona = Persona::kRoce;
+    port.mtu = mtu;
+    ibv_port_attr attr{};
+    show_as_roce(port, attr);
+    CHECK(link_speed(speed).width == width);
+    CHECK(link_speed(speed).speed == active_speed);
+    CHECK(attr.active_mtu == active_mtu);
+  }
+}

@@ -40,12 +40,34 @@ TEST_CASE("without variables the defaults are those for programs of rdma_cm") {
   CHECK_FALSE(s.connection.startup.markers);
   CHECK(s.connection.startup.rtr == mpa::Rtr::kWrite);
   CHECK(s.connection.startup.extensions);
+  CHECK(s.connection.startup.send_immediate);
+  CHECK(s.connection.completions == verbs::Completions::kSent);
   CHECK(s.connection.receive_hold == std::chrono::seconds(10));
   CHECK(s.fall_back_to_revision_1);
   CHECK_FALSE(s.ports);
   CHECK(s.port_offset == 0);
   CHECK(s.out_of_band == OutOfBandPeers::kLoopback);
-  CHECK(s.log == Log::kRefusals);
+  CHECK(s.log == verbs::LogLevel::kWarning);
+  CHECK(s.log_format == verbs::LogFormat::kText);
+  CHECK(s.metrics.empty());
+  CHECK(s.persona == Persona::kIwarp);
+  CHECK(s.presence);
+}
+
+TEST_CASE("programs written for RoCE get completions that the peer acknowledged, unless told not") {
+  using verbs::Completions;
+  CHECK(read({{"IWARP_AS", "roce"}}).settings.connection.completions == Completions::kAcknowledged);
+  CHECK(read({{"IWARP_AS", "iwarp"}}).settings.connection.completions == Completions::kSent);
+  CHECK(
+      read({{"IWARP_AS", "roce"}, {"IWARP_COMPLETIONS", "sent"}}).settings.connection.completions ==
+      Completions::kSent);
+}
+
+TEST_CASE("an adapter for RoCE connects queue pairs of other hosts, unless told otherwise") {
+  CHECK(read({}).settings.out_of_band == OutOfBandPeers::kLoopback);
+  CHECK(read({{"IWARP_AS", "roce"}}).settings.out_of_band == OutOfBandPeers::kOn);
+  CHECK(read({{"IWARP_AS", "roce"}, {"IWARP_OOB", "loopback"}}).settings.out_of_band ==
+        OutOfBandPeers::kLoopback);
 }
 
 TEST_CASE("each variable sets what its name says") {
@@ -56,6 +78,7 @@ TEST_CASE("each variable sets what its name says") {
                                      {"IWARP_FPDU", "max"},
                                      {"IWARP_PLACEMENT", "direct"},
                                      {"IWARP_EXTENSIONS", "off"},
+                                     {"IWARP_COMPLETIONS", "acked"},
                                      {"IWARP_CONGESTION", "cubic"},
                                      {"IWARP_FIRST_FPDU_DELAY", "100"},
                                      {"IWARP_GATHER_DELAY", "20"},
@@ -64,7 +87,11 @@ TEST_CASE("each variable sets what its name says") {
                                      {"IWARP_PORT_OFFSET", "64511"},
                                      {"IWARP_OOB", "on"},
                                      {"IWARP_TRACE", "a.pcap"},
-                                     {"IWARP_LOG", "connections"}});
+                                     {"IWARP_LOG", "connections"},
+                                     {"IWARP_LOG_FORMAT", "json"},
+                                     {"IWARP_METRICS", "unix:/run/%p.sock"},
+                                     {"IWARP_AS", "roce"},
+                                     {"IWARP_PRESENCE", "off"}});
   CHECK(complaints.empty());
   CHECK_FALSE(s.connection.startup.crc);
   CHECK(s.connection.startup.markers);
@@ -75,6 +102,7 @@ TEST_CASE("each variable sets what its name says") {
   CHECK_FALSE(s.connection.startup.extensions);
   CHECK(s.congestion == "cubic");
   CHECK(s.connection.first_fpdu_delay == std::chrono::milliseconds(100));
+  CHECK(s.connection.completions == verbs::Completions::kAcknowledged);
   CHECK(s.connection.gather_delay == std::chrono::microseconds(20));
   CHECK(s.connection.receive_hold == std::chrono::milliseconds(0));
   REQUIRE(s.ports);
@@ -82,7 +110,11 @@ TEST_CASE("each variable sets what its name says") {
   CHECK(s.port_offset == 64511);
   CHECK(s.out_of_band == OutOfBandPeers::kOn);
   CHECK(s.trace == "a.pcap");
-  CHECK(s.log == Log::kConnections);
+  CHECK(s.log == verbs::LogLevel::kInfo);
+  CHECK(s.log_format == verbs::LogFormat::kJson);
+  CHECK(s.metrics == "unix:/run/%p.sock");
+  CHECK(s.persona == Persona::kRoce);
+  CHECK_FALSE(s.presence);
 }
 
 TEST_CASE("revision 1 has no RTR, whatever else is said") {
@@ -118,7 +150,11 @@ TEST_CASE("nonsense is named with its variable and its value, and changes nothin
       {"IWARP_PORT_OFFSET", "64512"},
       {"IWARP_PORT_OFFSET", "-1"},
       {"IWARP_OOB", "yes"},
-      {"IWARP_LOG", "debug"}};
+      {"IWARP_AS", "infiniband"},
+      {"IWARP_AS", "RoCE"},
+      {"IWARP_PRESENCE", "maybe"},
+      {"IWARP_LOG", "loud"},
+      {"IWARP_LOG_FORMAT", "xml"}};
   for (const auto& [name, value] : nonsense) {
     CAPTURE(name);
     CAPTURE(value);
@@ -131,6 +167,8 @@ TEST_CASE("nonsense is named with its variable and its value, and changes nothin
     CHECK_FALSE(s.ports);
     CHECK(s.port_offset == 0);
     CHECK(s.out_of_band == OutOfBandPeers::kLoopback);
+    CHECK(s.persona == Persona::kIwarp);
+    CHECK(s.presence);
   }
 }
 

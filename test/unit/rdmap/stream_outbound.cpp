@@ -171,6 +171,20 @@ TEST_CASE("responses and requests take turns at message boundaries") {
   CHECK((order == "222332223322233" || order == "332223322233222"));
 }
 
+TEST_CASE("an empty Read is answered before what the ULP has to say, whosever turn it is") {
+  for (const bool after_one : {false, true}) {
+    Bench bench;
+    if (after_one) {
+      bench.ulp.requests = {send(Opcode::kSend, {})};
+      CHECK(bench.drain() == "3");
+    }
+    CHECK_FALSE(bench.feed(read_request(1, {})));
+    CHECK_FALSE(bench.feed(read_request(2, {})));
+    bench.ulp.requests = {send(Opcode::kSend, {}), send(Opcode::kSend, {})};
+    CHECK(bench.drain() == "2233");
+  }
+}
+
 TEST_CASE("between messages the stream says so") {
   Bench bench;
   const auto payload = pattern(200);

@@ -113,6 +113,7 @@ class ScriptedUlp final : public Ulp {
   AccessError refusal = AccessError::kStagInvalid;  ///< when no window fits
   std::deque<Request> requests;
   std::deque<bytes::Span> receives;
+  std::optional<bytes::Span> taken;  ///< given out, and nothing received yet
   bool hold_sends = false;
   bool refuse_invalidate = false;
 
@@ -171,19 +172,22 @@ class ScriptedUlp final : public Ulp {
   }
 
   bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
-    log.emplace_back("receive");
-    out.ready = !receives.empty();
-    if (receives.empty() && hold_sends) return {};
-    if (receives.empty()) return bytes::fault(ddp::kUntaggedNoBuffer);
-    const auto memory = receives.front();
-    receives.pop_front();
-    granted.emplace_back(memory);
-    out.pieces = {memory};
+    log.emplace_back(taken ? "receive again" : "receive");
+    out.ready = taken || !receives.empty();
+    if (!out.ready && hold_sends) return {};
+    if (!out.ready) return bytes::fault(ddp::kUntaggedNoBuffer);
+    if (!taken) {
+      taken = receives.front();
+      receives.pop_front();
+      granted.emplace_back(*taken);
+    }
+    out.pieces = {*taken};
     return {};
   }
   bytes::Result<void> send_received(const ReceivedSend& send) override {
     if (send.invalidate && refuse_invalidate) return bytes::fault(kCannotInvalidate);
     log.push_back(fmt::format("send {}", send.length));
+    taken.reset();
     received.push_back(send);
     return {};
   }

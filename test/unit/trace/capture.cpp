@@ -62,7 +62,7 @@ std::vector<TcpPacket> captured(const WireScript& script, const CaptureEnds& end
 
 TEST_CASE("a captured connection has a handshake, one frame in each segment, and an end") {
   for (const auto& ends : {kV4, kV6}) {
-    const auto script = short_life({true, true, true});
+    const auto script = short_session({true, true, true});
     const auto packets = captured(script, ends);
     REQUIRE(packets.size() == 3 + script.sent.size() + 3);
     CHECK(packets[0].flags == kTcpSyn);
@@ -82,7 +82,7 @@ TEST_CASE("a captured connection has a handshake, one frame in each segment, and
 }
 
 TEST_CASE("sequence and acknowledgement numbers follow each other without a gap") {
-  const auto packets = captured(short_life({}), kV4);
+  const auto packets = captured(short_session({}), kV4);
   std::map<std::uint16_t, std::uint32_t> next;
   for (const auto& p : packets) {
     if (next.contains(p.source_port)) CHECK(p.seq == next[p.source_port]);
@@ -94,30 +94,30 @@ TEST_CASE("sequence and acknowledgement numbers follow each other without a gap"
 
 TEST_CASE("every checksum is right, and addresses are those of the ends") {
   for (const auto& ends : {kV4, kV6}) {
-    const auto packets = captured(short_life({}), ends);
+    const auto packets = captured(short_session({}), ends);
     for (const auto& p : packets) {
       CHECK(p.checksums_good);
       CHECK(p.ip_version == (p.source.size() == 4 ? 4 : 6));
     }
   }
-  const auto v4 = captured(short_life({}), kV4);
+  const auto v4 = captured(short_session({}), kV4);
   CHECK(bytes::to_hex(v4[0].source) == "0a010203");
   CHECK(bytes::to_hex(v4[0].destination) == "0a010204");
-  const auto v6 = captured(short_life({}), kV6);
+  const auto v6 = captured(short_session({}), kV6);
   CHECK(bytes::to_hex(v6[0].source, 0) == "fd000000000000000000000000000002");
 }
 
 TEST_CASE("names get stand-in addresses, and mixed families become IPv6") {
-  const auto names = captured(short_life({}), {{"localhost", 1}, {"", 2}});
+  const auto names = captured(short_session({}), {{"localhost", 1}, {"", 2}});
   CHECK(bytes::to_hex(names[0].source) == "c0000201");
   CHECK(bytes::to_hex(names[0].destination) == "c0000202");
-  const auto mixed = captured(short_life({}), {{"10.1.2.3", 1}, {"fe80::1%eth0", 2}});
+  const auto mixed = captured(short_session({}), {{"10.1.2.3", 1}, {"fe80::1%eth0", 2}});
   CHECK(bytes::to_hex(mixed[0].source, 0) == "00000000000000000000ffff0a010203");
   CHECK(bytes::to_hex(mixed[0].destination, 0) == "fe800000000000000000000000000001");
 }
 
 TEST_CASE("however the stream was cut, a segment holds one frame") {
-  const auto script = short_life({false, false, true});
+  const auto script = short_session({false, false, true});
   const TemporaryFile file;
   {
     CaptureTap tap(create(file), kV4);
@@ -166,7 +166,7 @@ TEST_CASE("a reset ends both directions, and nothing is written behind it") {
   const TemporaryFile file;
   {
     CaptureTap tap(create(file), kV4);
-    tap.octets(true, short_life({}).sent[0].octets, later(0));
+    tap.octets(true, short_session({}).sent[0].octets, later(0));
     tap.closed(false, true, later(1));
     tap.closed(true, false, later(2));
   }
@@ -181,7 +181,7 @@ TEST_CASE("the file is whole after each frame, while it is still being written")
   CaptureTap tap(create(file), kV4);
   CHECK(read_capture(file.path()).empty());
   std::size_t frames = 0;
-  for (const auto& sent : short_life({}).sent) {
+  for (const auto& sent : short_session({}).sent) {
     tap.octets(sent.outbound, sent.octets, later(0));
     CHECK(read_capture(file.path()).size() == 3 + ++frames);
   }
@@ -189,7 +189,7 @@ TEST_CASE("the file is whole after each frame, while it is still being written")
 
 TEST_CASE("what there was of a frame is written when the tap goes") {
   const TemporaryFile file;
-  const auto script = short_life({});
+  const auto script = short_session({});
   {
     CaptureTap tap(create(file), kV4);
     tap.octets(true, script.sent[0].octets, later(0));

@@ -22,7 +22,7 @@ TEST_CASE("every frame of a script is found as it was sent, with each choice of 
         CAPTURE(near_markers);
         CAPTURE(far_markers);
         CAPTURE(crc);
-        const auto script = short_life({near_markers, far_markers, crc});
+        const auto script = short_session({near_markers, far_markers, crc});
         Observer observer;
         observer.see(script);
         REQUIRE(observer.found.size() == script.sent.size());
@@ -43,7 +43,7 @@ TEST_CASE("every frame of a script is found as it was sent, with each choice of 
 
 TEST_CASE("offset counts the TCP stream, position full operation") {
   Observer observer;
-  observer.see(short_life({false, true, true}));
+  observer.see(short_session({false, true, true}));
   CHECK(observer.found[0].frame.offset == 0);
   const auto& first = observer.found[2].frame;
   CHECK(first.offset == 24);  // behind the Request with its private data
@@ -55,7 +55,7 @@ TEST_CASE("offset counts the TCP stream, position full operation") {
 
 TEST_CASE("markers are taken out of the ULPDU and listed [MPA-27] [MPA-28]") {
   Observer observer;
-  observer.see(short_life({false, true, true}));
+  observer.see(short_session({false, true, true}));
   CHECK(observer.found[2].frame.fpduptrs == std::vector<std::uint16_t>{0});
   const auto& write = observer.found[4];
   CHECK(write.frame.fpduptrs.size() == 1);
@@ -64,7 +64,7 @@ TEST_CASE("markers are taken out of the ULPDU and listed [MPA-27] [MPA-28]") {
 }
 
 TEST_CASE("a flipped payload bit makes one bad CRC and nothing else") {
-  auto script = short_life({false, false, true});
+  auto script = short_session({false, false, true});
   script.sent[5].octets[100] ^= std::byte{1};
   Observer observer;
   observer.see(script);
@@ -75,7 +75,7 @@ TEST_CASE("a flipped payload bit makes one bad CRC and nothing else") {
 }
 
 TEST_CASE("with CRC off a flipped bit goes unnoticed, as it does at a peer [MPA-41]") {
-  auto script = short_life({false, false, false});
+  auto script = short_session({false, false, false});
   script.sent[5].octets[100] ^= std::byte{1};
   Observer observer;
   observer.see(script);
@@ -83,7 +83,7 @@ TEST_CASE("with CRC off a flipped bit goes unnoticed, as it does at a peer [MPA-
 }
 
 TEST_CASE("a wrong length ends decoding of that side only, where it can be told") {
-  auto script = short_life({false, false, true});
+  auto script = short_session({false, false, true});
   script.sent[4].octets[1] ^= std::byte{0x40};  // too short by 64
   Observer observer;
   observer.see(script);
@@ -99,7 +99,7 @@ TEST_CASE("a wrong length ends decoding of that side only, where it can be told"
 }
 
 TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are lost [MPA-58]") {
-  auto script = short_life({false, true, false});
+  auto script = short_session({false, true, false});
   script.sent[4].octets[0] = std::byte{3};  // 714 becomes 1022: the FPDU holds a marker too many
   script.sent[4].octets[1] = std::byte{0xFE};
   Observer observer;
@@ -127,7 +127,7 @@ TEST_CASE("a marker that points elsewhere in an FPDU with a good CRC is shown, a
 }
 
 TEST_CASE("FPDUs seen before the Reply wait for it") {
-  const auto script = short_life({false, true, true});
+  const auto script = short_session({false, true, true});
   Observer observer;
   observer.see(true, script.sent[0].octets);
   observer.see(true, script.sent[2].octets);
@@ -140,7 +140,7 @@ TEST_CASE("FPDUs seen before the Reply wait for it") {
 }
 
 TEST_CASE("waiting for a Reply is bounded: just inside waits, one more octet does not") {
-  const auto script = short_life({});
+  const auto script = short_session({});
   Observer observer;
   observer.see(true, script.sent[0].octets);
   observer.see(true, Octets(trace::StreamDecoder::kMaxHeld));
@@ -153,7 +153,7 @@ TEST_CASE("waiting for a Reply is bounded: just inside waits, one more octet doe
 
 TEST_CASE("octets that are no MPA frame are told from the first one on, and so is their answer") {
   Observer observer;
-  const auto script = short_life({});
+  const auto script = short_session({});
   observer.see(true, script.sent[0].octets);
   observer.see(true, script.sent[2].octets);
   observer.see(false, *bytes::from_hex("48545450"));
@@ -190,7 +190,7 @@ TEST_CASE("two Requests make no connection") {
 }
 
 TEST_CASE("a stream that ends inside a frame gives what there was of it") {
-  const auto script = short_life({});
+  const auto script = short_session({});
   Observer observer;
   for (std::size_t i = 0; i < 4; ++i) observer.see(script.sent[i].outbound, script.sent[i].octets);
   observer.see(true, bytes::View(script.sent[4].octets).first(99));
@@ -204,7 +204,7 @@ TEST_CASE("a stream that ends inside a frame gives what there was of it") {
 }
 
 TEST_CASE("a side that ends without a startup frame frees what waits for it") {
-  const auto script = short_life({});
+  const auto script = short_session({});
   Observer observer;
   observer.see(true, script.sent[0].octets);
   observer.see(true, script.sent[2].octets);

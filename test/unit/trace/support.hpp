@@ -22,7 +22,8 @@ struct Found {
 
 class Observer {
  public:
-  Observer() : decoder([this](const trace::Frame& frame) { add(frame); }) {}
+  explicit Observer(const trace::DecoderOptions& options = {})
+      : decoder([this](const trace::Frame& frame) { add(frame); }, options) {}
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 

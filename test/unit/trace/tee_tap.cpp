@@ -43,5 +43,35 @@ TEST_CASE("a tee hands everything to each tap in turn and leaves out those that 
   CHECK(log == "a>3@7 b>3@7 a<reset b<reset a>fin b>fin ");
 }
 
+TEST_CASE("a tee names an observer when one of its taps does, and tells each of them") {
+  struct Count final : verbs::LocalObserver {
+    void see(const verbs::LocalEvent&) override { ++seen; }
+    int seen = 0;
+  };
+  struct Watching final : verbs::WireTap {
+    explicit Watching(std::shared_ptr<Count> c) : count(std::move(c)) {}
+    void octets(bool, bytes::View, mpa::TimePoint) override {}
+    void closed(bool, bool, mpa::TimePoint) override {}
+    std::shared_ptr<verbs::LocalObserver> observer() override { return count; }
+    std::shared_ptr<Count> count;
+  };
+  std::string log;
+  std::vector<std::unique_ptr<verbs::WireTap>> blind;
+  blind.push_back(std::make_unique<Writer>("a", log));
+  CHECK(trace::TeeTap(std::move(blind)).observer() == nullptr);
+
+  const auto first = std::make_shared<Count>();
+  const auto second = std::make_shared<Count>();
+  std::vector<std::unique_ptr<verbs::WireTap>> taps;
+  taps.push_back(std::make_unique<Watching>(first));
+  taps.push_back(std::make_unique<Writer>("a", log));
+  taps.push_back(std::make_unique<Watching>(second));
+  const auto observer = trace::TeeTap(std::move(taps)).observer();
+  REQUIRE(observer != nullptr);
+  observer->see(verbs::PostsMissed{});
+  CHECK(first->seen == 1);
+  CHECK(second->seen == 1);
+}
+
 }  // namespace
 }  // namespace iwarp::test

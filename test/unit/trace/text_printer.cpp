@@ -72,6 +72,8 @@ TEST_CASE("the tag of RFC 7306 is no private data, but for a rejection's") {
                  "verbs client asks server for a connection, and speaks RFC 7306\n"));
   CHECK(contains(meaning(FrameKind::kReply, false, "yes7306 too"),
                  "client accepts, with 3 octets of private data, and speaks RFC 7306: both"));
+  CHECK(contains(meaning(FrameKind::kReply, false, "imm. too"),
+                 "client accepts, and speaks RFC 7306 and Send with Immediate: both"));
   CHECK(contains(meaning(FrameKind::kReply, true, "7306 too"),
                  "client rejects the connection, with 8 octets of private data\n"));
 }
@@ -161,7 +163,7 @@ TEST_CASE("messages of RFC 7306 that are wrong are said to be so") {
 }
 
 TEST_CASE("segments of one message say which part they are") {
-  const auto texts = printed(short_life({}));
+  const auto texts = printed(short_session({}));
   CHECK(contains(texts[4], "one part of an RDMA Write: 700 octets"));
   CHECK(contains(texts[6], "RDMA Write of 33 octets"));
   WireScript script({});
@@ -179,7 +181,7 @@ TEST_CASE("segments of one message say which part they are") {
 }
 
 TEST_CASE("a bad CRC is called so, and nothing below claims that the message was taken") {
-  auto script = short_life({});
+  auto script = short_session({});
   script.sent[6].octets[30] ^= std::byte{1};
   const auto texts = printed(script);
   CHECK(contains(texts[6], " BAD\n"));
@@ -187,7 +189,7 @@ TEST_CASE("a bad CRC is called so, and nothing below claims that the message was
 }
 
 TEST_CASE("CRC off and markers are said in the MPA line") {
-  CHECK(contains(printed(short_life({false, false, false}))[3], "CRC not in use"));
+  CHECK(contains(printed(short_session({false, false, false}))[3], "CRC not in use"));
   CHECK(contains(printed_vector("marked.hex", "S"), "PAD 2, markers 0000 01fc 03fc, CRC"));
 }
 
@@ -215,8 +217,8 @@ TEST_CASE("header octets, when asked for, stand below their layer") {
 }
 
 TEST_CASE("colour tells directions apart and is off unless asked for") {
-  CHECK_FALSE(contains(printed(short_life({}))[0], "\033["));
-  const auto texts = printed(short_life({}), {.colour = true});
+  CHECK_FALSE(contains(printed(short_session({}))[0], "\033["));
+  const auto texts = printed(short_session({}), {.colour = true});
   CHECK(texts[0].starts_with("\033[36m"));
   CHECK(texts[1].starts_with("\033[33m"));
 }

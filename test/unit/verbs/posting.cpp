@@ -100,7 +100,7 @@ TEST_CASE(
                         SendWr{.opcode = WrOpcode::kWriteImmediate, .sgl = odd}};
   for (const SendWr& wr : good) check(wr, {});  // in Idle nobody knows yet
   const auto nobody = std::make_shared<CountingDriver>();
-  CHECK(f.port().open(*nobody, {.ird = 4, .ord = 4}));
+  CHECK(f.port().open(*nobody, {.ird = 4, .ord = 4}, nullptr));
   CHECK_FALSE(f.qp->query().extensions);
   for (const SendWr& wr : good) check(wr, Errc::kNotAgreed);
   CHECK(f.qp->query().send_outstanding == good.size());
@@ -175,8 +175,8 @@ TEST_CASE("ORD may be lowered, not raised above what was agreed on [VRB-25] [VRB
   Fixture f;
   const auto nobody = std::make_shared<CountingDriver>();
   CHECK(!f.qp->set_ord(8));  // in Idle, for the connection to come
-  CHECK(f.port().open(*nobody, {.ird = 4, .ord = 30}));
-  CHECK_FALSE(f.port().open(*nobody, {.ird = 4, .ord = 8}));
+  CHECK(f.port().open(*nobody, {.ird = 4, .ord = 30}, nullptr));
+  CHECK_FALSE(f.port().open(*nobody, {.ird = 4, .ord = 8}, nullptr));
   CHECK(f.qp->query().ird == 4);
   CHECK(f.qp->set_ord(9) == Errc::kOrdTooLarge);
   CHECK(f.qp->query().ord == 8);

@@ -67,7 +67,7 @@ TEST_CASE(
 
 TEST_CASE("every enumerator has a name of its own") {
   check_names(WcStatus::kFatal);
-  check_names(WcOpcode::kRecvImmediate);
+  check_names(WcOpcode::kRecvDatagramImmediate);
   check_names(QpState::kError);
   check_names(AsyncEventType::kLastReceive);
   check_names(QpEvent::kReset);
@@ -75,12 +75,12 @@ TEST_CASE("every enumerator has a name of its own") {
 
 TEST_CASE("every error has a text of its own, and the category a name") {
   std::set<std::string> seen;
-  for (int i = 0; i <= static_cast<int>(Errc::kNotAgreed); ++i) {
+  for (int i = 0; i <= static_cast<int>(Errc::kCarrierFailed); ++i) {
     const auto text = std::error_code(i, verbs_category()).message();
     CHECK(text != "unknown error");
     CHECK(seen.insert(text).second);
   }
-  CHECK(std::error_code(static_cast<int>(Errc::kNotAgreed) + 1, verbs_category()).message() ==
+  CHECK(std::error_code(static_cast<int>(Errc::kCarrierFailed) + 1, verbs_category()).message() ==
         "unknown error");
   CHECK(std::error_code(-1, verbs_category()).message() == "unknown error");
   CHECK(std::string(verbs_category().name()) == "iwarp");

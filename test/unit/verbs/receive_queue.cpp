@@ -28,6 +28,26 @@ TEST_CASE("receives come out in the order posted, with their lists [VRB-38]") {
   CHECK_FALSE(queue.take(none));
 }
 
+TEST_CASE("receives that are withdrawn leave room, and can be posted again") {
+  ReceiveQueue queue(3, 1);
+  const std::array one{Sge{.length = 4, .lkey = Stag{9}}};
+  for (std::uint64_t id = 0; id < 3; ++id) CHECK(!queue.post({.wr_id = id, .sgl = one}));
+  PostedReceive first;
+  REQUIRE(queue.take(first));
+  const auto withdrawn = queue.withdraw();
+  REQUIRE(withdrawn.size() == 2);
+  CHECK(withdrawn[0].wr_id == 1);
+  CHECK(withdrawn[1].sgl[0].lkey == Stag{9});
+  CHECK(queue.size() == 0);
+  CHECK_FALSE(queue.take(first));
+  // The one that was taken is not reaped yet, so there is room for two.
+  CHECK(!queue.post({.wr_id = 1, .sgl = one}));
+  CHECK(!queue.post({.wr_id = 2, .sgl = one}));
+  CHECK(queue.post({.wr_id = 3, .sgl = one}) == Errc::kQueueFull);
+  REQUIRE(queue.take(first));
+  CHECK(first.wr_id == 1);
+}
+
 TEST_CASE("what is too much is refused and changes nothing [VRB-53] [DDP-38]") {
   ReceiveQueue queue(2, 2);
   const std::array<Sge, 3> three{};

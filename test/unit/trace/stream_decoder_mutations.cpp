@@ -113,7 +113,7 @@ TEST_CASE("startup vectors cut, truncated and altered at every octet") {
 
 TEST_CASE("a whole connection octet by octet, and in every even cut up to 700") {
   for (const bool markers : {false, true}) {
-    const auto script = short_life({markers, markers, true});
+    const auto script = short_session({markers, markers, true});
     const Octets near = stream_of(script, true);
     const Octets far = stream_of(script, false);
     for (std::size_t step = 1; step < 700; step += step < 64 ? 1 : 37) {

@@ -69,7 +69,7 @@ struct Expecting : Bench {
 
 enum class Outcome { kFault, kTolerated };
 
-Outcome grind_one(const Octets& original, const Octets& changed) {
+Outcome try_mutation(const Octets& original, const Octets& changed) {
   Expecting bench(original);
   const auto fault = bench.feed(changed);
   CHECK(bench.outside_untouched());
@@ -100,7 +100,7 @@ TEST_CASE(
       CAPTURE(bit);
       auto changed = ulpdu;
       changed[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
-      ++(grind_one(ulpdu, changed) == Outcome::kFault ? faults : tolerated);
+      ++(try_mutation(ulpdu, changed) == Outcome::kFault ? faults : tolerated);
     }
   }
   CHECK(faults > 1000);
@@ -113,13 +113,13 @@ TEST_CASE("a frame cut at any octet, or longer, is a fault or tolerated [DDP-78]
     for (std::size_t n = 0; n < ulpdu.size(); ++n) {
       // Of its own size, so that a sanitizer sees a read behind it.
       const Octets cut(ulpdu.begin(), ulpdu.begin() + static_cast<std::ptrdiff_t>(n));
-      const auto outcome = grind_one(ulpdu, cut);
+      const auto outcome = try_mutation(ulpdu, cut);
       const std::size_t header = (ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
       if (n < header) CHECK(outcome == Outcome::kFault);
     }
     auto longer = ulpdu;
     longer.resize(ulpdu.size() + 200, std::byte{0x5A});
-    grind_one(ulpdu, longer);
+    try_mutation(ulpdu, longer);
   }
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("every worked frame is taken as it is") {
   for (const auto& [name, ulpdu] : all_frames()) {
     CAPTURE(name);
     // C3 answers another request than the one outstanding here.
-    CHECK((grind_one(ulpdu, ulpdu) == Outcome::kTolerated) == (name != "C3"));
+    CHECK((try_mutation(ulpdu, ulpdu) == Outcome::kTolerated) == (name != "C3"));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded conversation is played to a fresh responder: cut at every octet, truncated at every
-// octet, every bit flipped. Whatever comes, nothing wrong is delivered and nothing is touched
+// The octets of a recorded session are given to a fresh responder: cut at every octet, truncated at
+// every octet, every bit flipped. Whatever comes, nothing wrong is delivered and nothing is touched
 // that the peer has no right to.
 #include "support.hpp"
 
@@ -83,7 +83,7 @@ std::vector<std::byte> record(const Way& way) {
   return pair.to_b.log;
 }
 
-// A responder that takes what it is given and answers into the void.
+// A responder that takes what it is given and whose answers are dropped.
 class Player {
  public:
   explicit Player(const Way& way)
@@ -169,7 +169,7 @@ class Player {
       if (n == 0) break;
       connection.transmitted(n, end->now);
     }
-    connection.wish();
+    connection.socket_action();
   }
 
   std::size_t at_ = 0;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Target: a queue pair of datagrams that anybody sends to. The first octet says whether the input
+// gets a right CRC. Properties: only memory of a posted receive changes, what is delivered is what
+// was sent, and nothing is delivered twice.
+#include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/verbs/datagram_queue_pair.hpp"
+#include "target.hpp"
+
+namespace iwarp::fuzz {
+namespace {
+
+using namespace verbs;  // NOLINT(google-build-using-namespace): the target's only subject
+
+constexpr std::size_t kRoom = 512;
+
+void sign(Octets& octets) {
+  if (octets.size() < kDatagramCrcSize) return;
+  const auto covered = octets.size() - kDatagramCrcSize;
+  const auto crc = mpa::crc_octets(crc32c::compute(View(octets).first(covered)));
+  std::copy(crc.begin(), crc.end(), octets.begin() + static_cast<std::ptrdiff_t>(covered));
+}
+
+}  // namespace
+
+void run(View input) {
+  Input in(input);
+  static const GuardedMemory memory(1);
+  std::uint32_t seed = 0;
+  StagTable stags(8, [&] { return seed += 0x01000100; });
+  CompletionQueue queue(64, [] {});
+  const auto region = stags.create({.pd = 1,
+                                    .address = memory.all().data(),
+                                    .length = memory.all().size(),
+                                    .access = Access::kLocalWrite});
+  require(region.has_value(), "memory is registered");
+  DatagramQueuePair qp({.num = 0x800001, .pd = 1, .send_cq = &queue, .recv_cq = &queue}, stags);
+  qp.set_q_key(1);
+  qp.set_state(DatagramState::kReady);
+  const bool signs = in.flag();
+  while (!in.empty()) {
+    Octets octets = in.octets(in.u8() | 1U);
+    if (signs) sign(octets);
+    Watched watched(memory.all());
+    const Sge sge{
+        .address = memory.all().data(), .length = kRoom, .lkey = Stag{(*region)->stag.load()}};
+    if (qp.receives() == 0) (void)qp.post_recv({.sgl = {&sge, 1}});
+    watched.grant(memory.all().first(kRoom));
+    for (int again = 0; again != 2; ++again) qp.arrived(octets, {});
+    require(watched.untouched_elsewhere(), "memory behind the receive is untouched");
+    std::array<WorkCompletion, 4> done;
+    const auto count = queue.poll(done);
+    require(count <= 1, "nothing is delivered twice");
+    require(!describe_datagram(octets).empty(), "a description says something");
+    if (count == 0 || done[0].status != WcStatus::kSuccess) continue;
+    const auto datagram = decode_datagram(octets);
+    require(datagram && has_right_crc(octets), "what is delivered is whole");
+    require(done[0].byte_len == kGrhSize + datagram->payload.size(), "and all of it");
+    const auto placed = memory.all().subspan(kGrhSize, datagram->payload.size());
+    require(std::equal(placed.begin(), placed.end(), datagram->payload.begin()), "as it was sent");
+  }
+}
+
+}  // namespace iwarp::fuzz

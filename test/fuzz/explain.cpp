@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Target: captures and logs. An input is a capture file, a log, or the packets of a capture: link
+// type, then each packet with its lengths. Properties: what is written is printable lines, JSON is
+// JSON, what is held is bounded, each octet of a connection is given once, and fields stay in their
+// frame.
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "explain/text_report.hpp"
+#include "frames/json_report.hpp"
+#include "frames/qlog_reader.hpp"
+#include "iwarp/trace/capture_reader.hpp"
+#include "iwarp/trace/fields.hpp"
+#include "target.hpp"
+
+namespace iwarp::fuzz {
+namespace {
+
+using apps::explain::Detail;
+using apps::explain::TextReport;
+using apps::frames::JsonReport;
+
+constexpr std::array kLinks{trace::kLinkEthernet, trace::kLinkNull,   trace::kLinkRaw,
+                            trace::kLinkLoop,     trace::kLinkCooked, trace::kLinkIpv4,
+                            trace::kLinkIpv6,     trace::kLinkCooked2};
+constexpr std::uint8_t kFile = 0xFF;
+constexpr std::uint8_t kLog = 0xFE;
+
+/// Both reports, and the lines held against what every line must be.
+class Reports final : public trace::ConnectionListener {
+ public:
+  Reports()
+      : text_({.detail = Detail::kOctets}, {}, [](std::string_view lines) { check_lines(lines); }),
+        json_({.octets = true}, {}, [](std::string_view lines) { check_json(lines); }) {}
+  void frame(const trace::ConnectionInfo& info, const trace::Explained& e,
+             const trace::PacketMark& mark) override {
+    auto& next = next_[info.number][e.frame->from == trace::Side::kNear ? 0 : 1];
+    require(e.frame->offset >= next, "no octet is in two frames");
+    next = e.frame->offset + e.frame->octets.size();
+    require(e.payload.size() <= e.payload_size, "no more payload than the FPDU has");
+    for (const auto& field : trace::fields_of(e)) {
+      require(!field.octets.empty(), "a field has octets");
+      for (const auto& range : field.octets) {
+        require(range.begin + range.size <= e.frame->octets.size(), "fields stay in their frame");
+      }
+    }
+    text_.frame(info, e, mark);
+    json_.frame(info, e, mark);
+  }
+  void skipped(const trace::ConnectionInfo& info, const trace::Skipped& s) override {
+    require(s.missing <= s.octets, "what is missing is a part of it");
+    text_.skipped(info, s);
+    json_.skipped(info, s);
+  }
+  void closed(const trace::ConnectionInfo& info, const trace::Closed& c,
+              const trace::PacketMark& mark) override {
+    text_.closed(info, c, mark);
+    json_.closed(info, c, mark);
+  }
+  void local(const trace::ConnectionInfo& info, trace::Side end, const verbs::LocalEvent& event,
+             const trace::PacketMark& mark) override {
+    text_.local(info, end, event, mark);
+    json_.local(info, end, event, mark);
+  }
+  void summary(const trace::Connections::Counts& counts) {
+    text_.summary(counts);
+    json_.summary(counts);
+  }
+
+ private:
+  static void check_lines(std::string_view lines) {
+    require(!lines.empty() && lines.back() == '\n', "whole lines");
+    for (const char c : lines) require(c == '\n' || (c >= ' ' && c <= '~'), "printable text");
+  }
+  static void check_json(std::string_view line) {
+    check_lines(line);
+    require(nlohmann::json::accept(line), "JSON");
+  }
+
+  TextReport text_;
+  JsonReport json_;
+  std::map<std::uint64_t, std::array<std::uint64_t, 2>> next_;
+};
+
+void read_file(trace::Connections& connections, Octets file) {
+  if (file.empty()) return;
+  std::FILE* const stream = fmemopen(file.data(), file.size(), "rb");
+  require(stream != nullptr, "a stream");
+  auto reader = trace::CaptureReader::read(stream, "input");
+  if (!reader) return require(!reader.error().empty(), "a reason");
+  std::uint64_t number = 0;
+  while (const auto packet = reader->next()) {
+    connections.packet(reader->link_type(), packet->octets, packet->wire_size,
+                       {.nanoseconds = packet->nanoseconds, .packet = ++number});
+  }
+}
+
+/// In pieces, the first octet says of which size.
+void read_log(Reports& reports, trace::Connections::Counts& counts, Input& in) {
+  const std::size_t piece = 1 + in.u8();
+  apps::frames::QlogReader reader(reports, counts, [](const std::string& line) {
+    require(!line.empty(), "a complaint says something");
+    for (const char c : line) require(c >= ' ' && c <= '~', "printable complaints");
+  });
+  while (!in.empty()) {
+    const auto octets = in.octets(piece);
+    reader.octets({reinterpret_cast<const char*>(octets.data()), octets.size()});
+  }
+  reader.finish();
+}
+
+void read_packets(trace::Connections& connections, int link, Input& in) {
+  std::uint64_t number = 0;
+  while (!in.empty()) {
+    const std::size_t cut = in.u8();
+    const auto packet = in.octets(in.u16());
+    connections.packet(link, packet, packet.size() + 8 * cut, {.packet = ++number});
+    require(connections.held() <= trace::Connections::kMaxHeld, "what is held is bounded");
+  }
+}
+
+}  // namespace
+
+void run(View input) {
+  Input in(input);
+  const auto what = in.u8();
+  Reports reports;
+  trace::Connections connections(reports);
+  if (what == kFile) {
+    read_file(connections, in.octets(input.size()));
+  } else if (what == kLog) {
+    read_log(reports, connections.counts(), in);
+  } else {
+    read_packets(connections, kLinks[what % kLinks.size()], in);
+  }
+  connections.finish();
+  reports.summary(connections.counts());
+}
+
+}  // namespace iwarp::fuzz

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests that complete when the peer has placed them: what asks for it, what it completes, and
+// the order of all that. The peer's verdicts: acknowledged_faults.cpp.
+#include "acknowledged.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+TEST_CASE(
+    "a Write completes when the peer has placed it, not when it has left [RDMAP-41] [VRB-45]") {
+  Pair pair(acknowledged(), {}, {.seed = 5, .max_segment = 700});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(5000, kEverything);
+  Region* theirs = pair.b->memory(5000, kEverything);
+  fill_pattern(mine);
+  post_write(*pair.a, 1, sge(mine, 0, 5000), remote(theirs));
+  std::vector<WorkCompletion> done;
+  while (done.empty() && pair.step()) {
+    done = pair.a->completions();
+    if (!done.empty()) CHECK(same(mine, theirs, 5000));
+  }
+  CHECK(text(done) == "1 success");
+  CHECK(collapsed(opcodes(pair.to_b)) == "01");
+  CHECK(opcodes(pair.to_a) == "2");
+}
+
+TEST_CASE("a Send completes when the peer has delivered it, so not while the stream is held") {
+  Pair pair(acknowledged(), holding(5s));
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* inbox = pair.b->memory(64, kEverything);
+  post_send(*pair.a, 1, sge(mine, 0, 10));
+  pair.run();
+  CHECK(pair.a->completions().empty());
+  post_recv(*pair.b, 10, sge(inbox, 0, 64));
+  pair.run();
+  CHECK(text(pair.b->completions()) == "10 success");
+  CHECK(text(pair.a->completions()) == "1 success");
+}
+
+TEST_CASE("one Read of ours serves all that gathered in front of it") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  SUBCASE("a list with one signalled request") {
+    for (std::uint64_t id = 1; id <= 8; ++id) {
+      post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs),
+                 id == 8 ? SendFlags::kSignaled : SendFlags::kNone);
+    }
+    pair.run();
+    CHECK(opcodes(pair.to_b) == "000000001");
+    CHECK(text(pair.a->completions()) == "8 success");
+  }
+  SUBCASE("all signalled: one at a time is under way, the next stands for the rest") {
+    for (std::uint64_t id = 1; id <= 8; ++id)
+      post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
+    pair.run();
+    CHECK(opcodes(pair.to_b) == "0100000001");
+    CHECK(pair.a->completions().size() == 8);
+  }
+  SUBCASE("none signalled: none") {
+    for (std::uint64_t id = 1; id <= 8; ++id) {
+      post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
+    }
+    pair.run();
+    CHECK(opcodes(pair.to_b) == "00000000");
+    CHECK(pair.a->qp->query().send_outstanding == 0);
+  }
+}
+
+TEST_CASE("large Writes are acknowledged in parts, so that they never come to a stop") {
+  constexpr std::size_t kSize = 64 * 1024;
+  Pair pair(acknowledged(), acknowledged());
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kSize, kEverything);
+  Region* theirs = pair.b->memory(kSize, kEverything);
+  for (std::uint64_t id = 0; id < 16; ++id)
+    post_write(*pair.a, id, sge(mine, 0, kSize), remote(theirs));
+  // Nothing comes back yet.
+  while (pair.a->connection->may_have_output()) {
+    const auto plan = pair.a->connection->transmit_plan(64, pair.a->now);
+    if (plan.empty()) break;
+    for (const auto& piece : plan) {
+      pair.to_b.wire.insert(pair.to_b.wire.end(), piece.begin(), piece.end());
+      pair.to_b.log.insert(pair.to_b.log.end(), piece.begin(), piece.end());
+    }
+    pair.a->connection->transmitted(bytes::total_size(plan), pair.a->now);
+  }
+  const auto sent = opcodes(pair.to_b);
+  CHECK(std::count(sent.begin(), sent.end(), '1') == 4);
+  pair.run();
+  const auto done = pair.a->completions();
+  REQUIRE(done.size() == 16);
+  CHECK(done.back().status == WcStatus::kSuccess);
+  CHECK(same(mine, theirs, kSize));
+}
+
+TEST_CASE("a Read or an atomic of the program's acknowledges what is in front of it") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_read(*pair.a, 2, sge(mine, 8, 8), remote(theirs));
+  post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
+  post_fetch_add(*pair.a, 4, sge(mine, 16, 8), remote(theirs), 1);
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 success, 3 success, 4 success");
+  CHECK(opcodes(pair.to_b).find('1') == opcodes(pair.to_b).rfind('1'));
+}
+
+TEST_CASE("the program keeps the depth of Reads that it asked for; those on top are ours") {
+  Pair pair(acknowledged(2), {});
+  REQUIRE(pair.establish(8, 8));
+  CHECK(pair.a->connection->startup().negotiated().ord == 6);
+  CHECK(pair.a->qp->query().ord == 2);
+}
+
+TEST_CASE("where the peer answers no more than the program asked for, Reads of both take turns") {
+  Pair pair(acknowledged(4), {});
+  REQUIRE(pair.establish(1, 1));
+  CHECK(pair.a->qp->query().ord == 1);
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  for (std::uint64_t id = 0; id < 40; id += 4) {
+    post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
+    post_read(*pair.a, id + 1, sge(mine, 8, 8), remote(theirs));
+    post_read(*pair.a, id + 2, sge(mine, 8, 8), remote(theirs));
+    post_write(*pair.a, id + 3, sge(mine, 0, 8), remote(theirs));
+  }
+  pair.run();
+  const auto done = pair.a->completions();
+  REQUIRE(done.size() == 40);
+  for (const auto& wc : done) CHECK(wc.status == WcStatus::kSuccess);
+  CHECK(pair.b->qp->state() == QpState::kRts);
+}
+
+TEST_CASE("revision 1 says no ORD: not one Read more than the program allows [RDMAP-83]") {
+  ConnectionOptions options = acknowledged(1);
+  options.startup.revision = 1;
+  Pair pair(options, {});
+  REQUIRE(pair.establish(1, 1));
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  for (std::uint64_t id = 1; id <= 8; ++id) {
+    post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
+    post_read(*pair.a, id, sge(mine, 8, 8), remote(theirs));
+  }
+  pair.run();
+  CHECK(pair.a->completions().size() == 16);
+  CHECK(pair.b->qp->state() == QpState::kRts);
+}
+
+TEST_CASE("a peer that answers no Reads cannot be asked: complete when sent") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish(0, 0));
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(opcodes(pair.to_b) == "0");
+}
+
+TEST_CASE("two ends that acknowledge do so where neither program wants Reads at all") {
+  Pair pair(acknowledged(0, 0), acknowledged(0, 0));
+  REQUIRE(pair.establish(0, 0));
+  CHECK(pair.a->qp->query().ord == 0);
+  CHECK(pair.b->qp->query().ord == 0);
+  for (const bool forth : {true, false}) {
+    End& from = forth ? *pair.a : *pair.b;
+    End& to = forth ? *pair.b : *pair.a;
+    Region* mine = from.memory(64, kEverything);
+    Region* theirs = to.memory(64, kEverything);
+    post_write(from, 1, sge(mine, 0, 8), remote(theirs));
+    pair.run();
+    CHECK(text(from.completions()) == "1 success");
+  }
+  CHECK(opcodes(pair.to_b).find('2') != std::string::npos);
+}
+
+TEST_CASE(
+    "a local request completes behind the Writes in front of it; a fence waits for them [VRB-50]") {
+  for (const auto fence : {SendFlags::kNone, SendFlags::kLocalFence}) {
+    Pair pair(acknowledged(), {});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* window = pair.a->memory(64, kEverything, true);
+    Region* theirs = pair.b->memory(64, kEverything);
+    post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
+    post_local_invalidate(*pair.a, 2, stag_of(window), SendFlags::kSignaled | fence);
+    pair.run();
+    CHECK(text(pair.a->completions()) == "2 success");
+    CHECK(opcodes(pair.to_b) == "01");
+  }
+}
+
+TEST_CASE("unsignalled requests do not keep a connection from closing in order [DDP-56]") {
+  for (const bool ours : {true, false}) {
+    Pair pair(acknowledged(), {});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* theirs = pair.b->memory(64, kEverything);
+    post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+    post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
+    if (!ours) pair.run();
+    CHECK(!(ours ? pair.a : pair.b)->qp->disconnect());
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(pair.a->qp->state() == QpState::kIdle);
+    CHECK(pair.b->qp->state() == QpState::kIdle);
+  }
+}
+
+TEST_CASE("the same queue pairs go on with a new connection in either mode") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  for (const bool again : {true, false, true}) {
+    post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+    post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(!pair.a->qp->disconnect());
+    pair.run();
+    REQUIRE(pair.a->qp->state() == QpState::kIdle);
+    pair.renew(again ? acknowledged() : ConnectionOptions{}, {});
+    REQUIRE(pair.establish());
+  }
+}
+
+TEST_CASE("a full queue with every mix of requests comes back in order, whatever the segments") {
+  for (std::uint32_t seed = 1; seed <= 8; ++seed) {
+    Pair pair(acknowledged(3), acknowledged(3), {.seed = seed, .max_segment = 300});
+    REQUIRE(pair.establish(2, 2));
+    Region* mine = pair.a->memory(4096, kEverything);
+    Region* theirs = pair.b->memory(4096, kEverything);
+    std::uint64_t posted = 0;
+    std::uint64_t done = 0;
+    for (int lap = 0; lap < 4; ++lap) {
+      for (int i = 0; i < 12; ++i) {
+        post_recv(*pair.b, 99, sge(theirs, 0, 64));
+        post_write(*pair.a, posted++, sge(mine, 0, 600), remote(theirs));
+        post_send(*pair.a, posted++, sge(mine, 0, 40));
+        post_read(*pair.a, posted++, sge(mine, 0, 500), remote(theirs));
+        post_write_immediate(*pair.a, posted++, sge(mine, 0, 20), remote(theirs), 7);
+        post_recv(*pair.b, 99, sge(theirs, 0, 64));
+      }
+      pair.run();
+      for (const auto& wc : pair.a->completions()) {
+        CHECK(wc.status == WcStatus::kSuccess);
+        CHECK(wc.wr_id == done++);
+      }
+      pair.b->completions();
+    }
+    CHECK(done == posted);
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Closing where completions are acknowledged: what the closing end has taken is acknowledged first,
+// because behind its FIN there is no answer any more (RFC 5040 section 4.8, RFC 5041 section 6.2).
+#include "acknowledged.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+using namespace std::chrono_literals;
+
+namespace {
+
+/// One Send of a's is acknowledged, but a does not know it yet, so it has not asked about the
+/// other. Both are b's already.
+struct Asked {
+  explicit Asked(const ConnectionOptions& of_b = acknowledged()) : pair(acknowledged(), of_b) {
+    REQUIRE(pair.establish());
+    mine = pair.a->memory(64, kEverything);
+    Region* const theirs = pair.b->memory(64, kEverything);
+    for (const std::uint64_t id : {10U, 11U}) post_recv(*pair.b, id, sge(theirs, 0, 64));
+    post_send(*pair.a, 1, sge(mine, 0, 8));
+    carry(*pair.a, *pair.b);
+    post_send(*pair.a, 2, sge(mine, 0, 8));
+    carry(*pair.a, *pair.b);
+    CHECK(text(pair.b->completions()) == "10 success, 11 success");
+  }
+  Pair pair;
+  Region* mine = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("an end that closes waits for the Read about what it has taken [VRB-8] [VRB-17]") {
+  Asked asked;
+  Pair& pair = asked.pair;
+  REQUIRE(!pair.b->qp->disconnect());
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 success");
+  CHECK(pair.a->qp->state() == QpState::kIdle);
+  CHECK(pair.b->qp->state() == QpState::kIdle);
+}
+
+TEST_CASE("it does not wait for long for a peer that does not ask") {
+  Asked asked;
+  Pair& pair = asked.pair;
+  carry(*pair.b, *pair.a);  // its answer
+  carry(*pair.a, *pair.b);
+  post_send(*pair.a, 3, sge(asked.mine, 0, 0), SendFlags::kNone);
+  Region* const inbox = pair.b->memory(64, kEverything);
+  post_recv(*pair.b, 12, sge(inbox, 0, 64));
+  pair.run();
+  REQUIRE(!pair.b->qp->disconnect());
+  pair.run();
+  const auto limit = ConnectionOptions{}.ack_request_wait;
+  pair.advance(limit - 1ms);
+  CHECK(pair.b->qp->state() == QpState::kRts);
+  pair.advance(1ms);
+  CHECK(pair.a->qp->state() == QpState::kIdle);
+  CHECK(pair.b->qp->state() == QpState::kIdle);
+  CHECK(text(pair.a->completions()) == "1 success, 2 success");
+}
+
+TEST_CASE("an end that has nothing to acknowledge closes at once") {
+  Asked asked;
+  Pair& pair = asked.pair;
+  pair.run();
+  REQUIRE(!pair.b->qp->disconnect());
+  pair.run();
+  CHECK(pair.a->qp->state() == QpState::kIdle);
+  CHECK(pair.b->qp->state() == QpState::kIdle);
+}
+
+TEST_CASE("a FIN in place of the answer fails the oldest request that it was about") {
+  Asked asked(ConnectionOptions{});  // whose completions are RFC 5040's, so it does not wait
+  Pair& pair = asked.pair;
+  REQUIRE(!pair.b->qp->disconnect());
+  pair.b->connection->transmit_plan(64, pair.b->now);
+  carry(*pair.b, *pair.a);
+  pair.a->connection->peer_closed(pair.a->now);
+  CHECK(text(pair.a->completions()) == "1 success, 2 no answer");
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a peer refuses, and a peer that does not answer, where completions are acknowledged: the
+// request it is about fails, what was placed before it has succeeded, the rest is flushed.
+#include "acknowledged.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+// Three Writes of which the second is refused, and what is behind it.
+void check_second_fails(Pair& pair, Region* mine, Region* theirs, RemoteAddress wrong) {
+  post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
+  post_write(*pair.a, 2, sge(mine, 0, 64), wrong);
+  post_write(*pair.a, 3, sge(mine, 0, 64), remote(theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 remote access error, 3 work request flushed");
+}
+
+}  // namespace
+
+TEST_CASE("a Write that is refused fails itself, whoever stands next to it [RDMAP-20] [VRB-54]") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  RemoteAddress wrong = remote(theirs);
+  SUBCASE("an STag that is none") { wrong.rkey.value ^= 0x100; }
+  SUBCASE("one octet too far") { ++wrong.to; }
+  SUBCASE("in front") { wrong.to -= 65; }
+  SUBCASE("an offset that wraps") { wrong.to = UINT64_MAX - 3; }
+  SUBCASE("no right to write") { wrong = remote(pair.b->memory(64, Access::kRemoteRead)); }
+  check_second_fails(pair, mine, theirs, wrong);
+}
+
+TEST_CASE("the segment that overruns names its Write, also unsignalled, and in the middle of it") {
+  ConnectionOptions options = acknowledged();
+  options.max_ulpdu = 128;
+  Pair pair(options, {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(5000, kEverything);
+  Region* theirs = pair.b->memory(4999, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, 100), remote(theirs), SendFlags::kNone);
+  post_write(*pair.a, 2, sge(mine, 0, 5000), remote(theirs), SendFlags::kNone);
+  post_write(*pair.a, 3, sge(mine, 0, 100), remote(theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "2 remote access error, 3 work request flushed");
+}
+
+TEST_CASE("a Write refused behind an answered one leaves that one its success") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+  check_second_fails(pair, mine, theirs, {.rkey = Stag{0x5500}, .to = 0});
+}
+
+TEST_CASE("a Send without a receive is that Send's, known by its MSN [DDP-31] [RDMAP-20]") {
+  for (const auto rtr : {mpa::Rtr::kNone, mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
+    CAPTURE(static_cast<int>(rtr));
+    ConnectionOptions options = acknowledged();
+    options.startup.rtr = rtr;
+    Pair pair(options, {});
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* theirs = pair.b->memory(64, kEverything);
+    for (const std::uint64_t id : {10U, 11U, 12U}) post_recv(*pair.b, id, sge(theirs, 0, 64));
+    post_send(*pair.a, 1, sge(mine, 0, 8));
+    post_write_immediate(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 5);
+    post_send(*pair.a, 3, sge(mine, 0, 8));
+    post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
+    post_send(*pair.a, 5, sge(mine, 0, 8));
+    post_send(*pair.a, 6, sge(mine, 0, 8));
+    pair.run();
+    CHECK(text(pair.a->completions()) ==
+          "1 success, 2 success, 3 success, 4 success, 5 receiver not ready, "
+          "6 work request flushed");
+    CHECK(pair.b->completions().size() == 3);
+  }
+}
+
+TEST_CASE("a Write with an Immediate that finds no receive fails as one") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_write_immediate(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 5);
+  post_send(*pair.a, 3, sge(mine, 0, 8));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 receiver not ready, 3 work request flushed");
+}
+
+TEST_CASE("a Send that is too long is an invalid request [DDP-71]") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_recv(*pair.b, 10, sge(theirs, 0, 64));
+  post_recv(*pair.b, 11, sge(theirs, 0, 31));
+  post_send(*pair.a, 1, sge(mine, 0, 32));
+  post_send(*pair.a, 2, sge(mine, 0, 32));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 remote invalid request");
+  CHECK(text(pair.b->completions()) == "10 success, 11 local length error");
+}
+
+TEST_CASE("a Send that may not invalidate is an access error [RDMAP-99]") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_recv(*pair.b, 10, sge(theirs, 0, 64));
+  post_recv(*pair.b, 11, sge(theirs, 0, 64));
+  post_send(*pair.a, 1, sge(mine, 0, 8));
+  post_send_invalidate(*pair.a, 2, sge(mine, 0, 8), stag_of(theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 remote access error");
+}
+
+TEST_CASE("a Read that is refused: the Writes in front of it are placed [VRB-45]") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, Access::kLocalWrite | Access::kRemoteWrite);
+  post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+  post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 remote access error, 3 work request flushed");
+}
+
+TEST_CASE("a peer that gives up without naming a request: the oldest fails") {
+  Pair pair(acknowledged(), holding(60s));
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  post_send(*pair.a, 1, sge(mine, 0, 8));
+  post_send(*pair.a, 2, sge(mine, 0, 8));
+  pair.run();
+  CHECK(!pair.b->qp->terminate());
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 remote operation error, 2 work request flushed");
+}
+
+TEST_CASE("a peer that is gone: the oldest that it has not acknowledged fails") {
+  for (const bool reset : {true, false}) {
+    Pair pair(acknowledged(), holding(60s));
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* theirs = pair.b->memory(64, kEverything);
+    post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+    pair.run();
+    post_send(*pair.a, 2, sge(mine, 0, 8), SendFlags::kNone);
+    post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
+    pair.run();
+    if (reset) {
+      pair.a->connection->lost(pair.a->now);
+    } else {
+      pair.a->connection->peer_closed(pair.a->now);
+    }
+    CHECK(text(pair.a->completions()) == "1 success, 2 no answer, 3 work request flushed");
+  }
+}
+
+TEST_CASE("an end of our own flushes: nothing has failed") {
+  Pair pair(acknowledged(), holding(60s));
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  post_send(*pair.a, 1, sge(mine, 0, 8));
+  pair.run();
+  CHECK(!pair.a->qp->abort());
+  CHECK(text(pair.a->completions()) == "1 work request flushed");
+}
+
+TEST_CASE("nobody waits for unsignalled requests, so a peer that goes has failed none of them") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
+  pair.run();
+  pair.a->connection->lost(pair.a->now);
+  CHECK(pair.a->completions().empty());
+}
+
+TEST_CASE("a peer that gives no sign of life is given up in time, and not before") {
+  Pair pair(acknowledged(), holding(60s));
+  REQUIRE(pair.establish());
+  pair.a->qp->set_peer_timeouts({.answer = 2s});
+  CHECK_FALSE(pair.a->connection->timeout().has_value());
+  Region* mine = pair.a->memory(64, kEverything);
+  pair.advance(10s);
+  post_send(*pair.a, 1, sge(mine, 0, 8));
+  post_send(*pair.a, 2, sge(mine, 0, 8));
+  pair.run();
+  REQUIRE(pair.a->connection->timeout() == pair.a->now + 2s);
+  pair.advance(2s - 1ns);
+  pair.a->connection->note_peer_seen(pair.a->now);  // its TCP lives
+  pair.advance(2s - 1ns);
+  CHECK(pair.a->completions().empty());
+  pair.advance(1ns);
+  CHECK(text(pair.a->completions()) == "1 no answer, 2 work request flushed");
+  CHECK(pair.was_reset());
+}
+
+TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for ever [DDP-68]") {
+  Pair pair(acknowledged(), acknowledged());
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* inbox = pair.b->memory(64, kEverything);
+  SUBCASE("so long") {
+    pair.b->qp->set_peer_timeouts({.receive_hold = 3s});
+    post_send(*pair.a, 1, sge(mine, 0, 8));
+    pair.run();
+    pair.advance(3s - 1ns);
+    CHECK(pair.a->completions().empty());
+    pair.advance(1ns);
+    CHECK(text(pair.a->completions()) == "1 receiver not ready");
+  }
+  SUBCASE("not at all") {
+    pair.b->qp->set_peer_timeouts({.receive_hold = 0s});
+    post_send(*pair.a, 1, sge(mine, 0, 8));
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 receiver not ready");
+  }
+  SUBCASE("for ever") {
+    pair.b->qp->set_peer_timeouts({.receive_hold = verbs::PeerTimeouts::kForEver});
+    post_send(*pair.a, 1, sge(mine, 0, 8));
+    pair.run();
+    CHECK_FALSE(pair.b->connection->timeout().has_value());
+    pair.advance(1000h);
+    post_recv(*pair.b, 10, sge(inbox, 0, 64));
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 success");
+  }
+}
+
+TEST_CASE("a peer that has no room for our Read has taken what is in front of it [RDMAP-84]") {
+  ConnectionOptions options = acknowledged(1);
+  options.startup.revision = 1;  // says nothing of IRD
+  Pair pair(options, {});
+  REQUIRE(pair.establish(0, 0));
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+  pair.run();
+  check_refused(pair, *pair.b, "1/2/02");
+  CHECK(text(pair.a->completions()) == "1 success, 2 work request flushed");
+}

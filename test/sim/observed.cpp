@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an observer of one end is told, and that nothing else changes for it.
+#include <ostream>
+
+#include "iwarp/verbs/local_event.hpp"
+#include "support.hpp"
+
+namespace iwarp::test::observed {
+namespace {
+
+using verbs::LocalEvent;
+using verbs::Machine;
+using verbs::MemoryRefused;
+using verbs::MemoryUse;
+using verbs::MemoryUsed;
+using verbs::PostsMissed;
+using verbs::StateUpdated;
+using verbs::WorkCompleted;
+using verbs::WorkPosted;
+using verbs::WorkQueue;
+
+struct Events final : verbs::LocalObserver {
+  void see(const LocalEvent& event) override { seen.push_back(event); }
+  std::vector<LocalEvent> seen;
+
+  template <typename Event>
+  std::vector<Event> of() const {
+    std::vector<Event> out;
+    for (const auto& event : seen) {
+      if (const auto* one = std::get_if<Event>(&event)) out.push_back(*one);
+    }
+    return out;
+  }
+  std::size_t place(const LocalEvent& event) const {
+    return static_cast<std::size_t>(std::find(seen.begin(), seen.end(), event) - seen.begin());
+  }
+  bool has(const LocalEvent& event) const { return place(event) < seen.size(); }
+};
+
+struct Tap final : verbs::WireTap {
+  explicit Tap(std::shared_ptr<Events> events) : told(std::move(events)) {}
+  void octets(bool, bytes::View, mpa::TimePoint) override {}
+  void closed(bool, bool, mpa::TimePoint) override {}
+  std::shared_ptr<verbs::LocalObserver> observer() override { return told; }
+  std::shared_ptr<Events> told;
+};
+
+std::shared_ptr<Events> observe(End& end) {
+  auto events = std::make_shared<Events>();
+  end.tap = std::make_unique<Tap>(events);
+  return events;
+}
+
+std::vector<std::string> states(const Events& events, Machine machine) {
+  std::vector<std::string> out;
+  for (const auto& update : events.of<StateUpdated>()) {
+    if (update.machine == machine) out.emplace_back(update.now);
+  }
+  return out;
+}
+using States = std::vector<std::string>;
+
+constexpr std::size_t kSize = 3000;
+
+struct Memory {
+  explicit Memory(Pair& pair)
+      : source(pair.a->memory(kSize, Access::kLocalWrite)),
+        target(pair.b->memory(kSize, kEverything)),
+        inbox(pair.b->memory(kSize, Access::kLocalWrite)) {
+    fill_pattern(source);
+  }
+  Region* source;
+  Region* target;
+  Region* inbox;
+};
+
+void post_receive(End& end, std::uint64_t id, const Sge& into) {
+  REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&into, 1}}));
+}
+
+/// A Send, a Write, a Read and an orderly close.
+void short_session(Pair& pair, const Memory& m) {
+  post_receive(*pair.b, 70, sge(m.inbox, 0, kSize));
+  REQUIRE(pair.establish());
+  post_receive(*pair.b, 71, sge(m.inbox, 0, kSize));
+  post_send(*pair.a, 1, sge(m.source, 0, 40));
+  post_write(*pair.a, 2, sge(m.source, 0, kSize), remote(m.target));
+  post_read(*pair.a, 3, sge(m.source, 0, 100), remote(m.target, 8));
+  pair.run();
+  pair.a->connection->disconnect(pair.a->now);
+  pair.run();
+}
+
+TEST_CASE("an observer is told of posts, memory, completions and states of its end, in order") {
+  Pair pair;
+  const auto a = observe(*pair.a);
+  const auto b = observe(*pair.b);
+  pair.renew({}, {});
+  const Memory m(pair);
+  short_session(pair, m);
+
+  CHECK(a->of<WorkPosted>().size() == 3);
+  const WorkPosted write{.queue = WorkQueue::kSend,
+                         .wr_id = 2,
+                         .length = kSize,
+                         .opcode = WrOpcode::kWrite,
+                         .flags = SendFlags::kSignaled,
+                         .remote = remote(m.target)};
+  CHECK(a->has(write));
+  const WorkCompleted written{.wr_id = 2, .opcode = WcOpcode::kWrite};
+  CHECK(a->place(write) < a->place(written));
+  const MemoryUsed brought{.use = MemoryUse::kReadResponse,
+                           .stag = stag_of(m.source),
+                           .to = remote(m.source).to,
+                           .length = 100};
+  const WorkCompleted read{.wr_id = 3, .opcode = WcOpcode::kRead, .length = 100};
+  CHECK(a->place(brought) < a->place(read));
+  CHECK(a->has(read));
+
+  CHECK(b->of<WorkPosted>() ==
+        std::vector<WorkPosted>{
+            {.queue = WorkQueue::kReceive, .wr_id = 70, .length = kSize, .early = true},
+            {.queue = WorkQueue::kReceive, .wr_id = 71, .length = kSize}});
+  const MemoryUsed sent{.use = MemoryUse::kReceive, .length = 40};
+  const WorkCompleted received{
+      .queue = WorkQueue::kReceive, .wr_id = 70, .opcode = WcOpcode::kRecv, .length = 40};
+  CHECK(b->place(sent) < b->place(received));
+  CHECK(b->has(received));
+  std::uint64_t placed = 0;
+  for (const auto& use : b->of<MemoryUsed>()) {
+    if (use.use == MemoryUse::kWrite) placed += use.length;
+  }
+  CHECK(placed == kSize);
+  CHECK(b->has(MemoryUsed{.use = MemoryUse::kReadSource,
+                          .stag = stag_of(m.target),
+                          .to = remote(m.target, 8).to,
+                          .length = 100}));
+  // The one that the peer never used comes back flushed.
+  CHECK(b->has(
+      WorkCompleted{.queue = WorkQueue::kReceive, .wr_id = 71, .status = WcStatus::kWrFlush}));
+}
+
+TEST_CASE("states are told as they change, of all three machines") {
+  Pair pair;
+  const auto a = observe(*pair.a);
+  const auto b = observe(*pair.b);
+  pair.renew({}, {});
+  short_session(pair, Memory(pair));
+  CHECK(states(*a, Machine::kStartup) == States{"AwaitReply", "FullOperation"});
+  CHECK(states(*b, Machine::kStartup) == States{"AwaitRequest", "AwaitDecision", "FullOperation"});
+  for (const auto& events : {a, b}) {
+    CHECK(states(*events, Machine::kQueuePair) == States{"Idle", "RTS", "Closing", "Idle"});
+    CHECK(states(*events, Machine::kStream).front() == "Rdma");
+  }
+  CHECK(a->of<StateUpdated>().front().before.empty());
+}
+
+TEST_CASE("a refused access is told with its reason, and so is the Terminate's work") {
+  Pair pair;
+  const auto a = observe(*pair.a);
+  const auto b = observe(*pair.b);
+  pair.renew({}, {});
+  const Memory m(pair);
+  REQUIRE(pair.establish());
+  post_write(*pair.a, 5, sge(m.source, 0, 100), remote(m.target, kSize - 99));
+  post_read(*pair.a, 6, sge(m.source, 0, 100), remote(m.target));
+  pair.run();
+  CHECK(b->of<MemoryRefused>() ==
+        std::vector<MemoryRefused>{{.use = MemoryUse::kWrite,
+                                    .stag = stag_of(m.target),
+                                    .to = remote(m.target, kSize - 99).to,
+                                    .length = 100,
+                                    .why = rdmap::AccessError::kOutOfBounds}});
+  CHECK(b->of<MemoryUsed>().empty());
+  CHECK(states(*b, Machine::kQueuePair) == States{"Idle", "RTS", "Terminate", "Error"});
+  CHECK(a->has(WorkCompleted{.wr_id = 6, .status = WcStatus::kWrFlush}));
+}
+
+TEST_CASE("posts in one batch that went before they were told are counted, not made up") {
+  verbs::QpInit init;
+  init.limits.max_send_wr = 16;
+  Pair pair({}, {}, {}, init);
+  const auto a = observe(*pair.a);
+  pair.renew({}, {});
+  const Memory m(pair);
+  REQUIRE(pair.establish());
+  std::uint64_t told = 0;
+  for (int round = 0; round < 5; ++round) {
+    for (std::uint64_t i = 0; i < 16; ++i) {
+      post_write(*pair.a, i, sge(m.source, 0, 8), remote(m.target));
+    }
+    pair.run();
+    CHECK(pair.a->completions().size() == 16);
+    told += 16;
+  }
+  CHECK(a->of<WorkPosted>().size() == told);
+  CHECK(a->of<PostsMissed>().empty());
+}
+
+TEST_CASE("as many octets are on the wire with an observer as without") {
+  Pair plain;
+  short_session(plain, Memory(plain));
+  Pair observed;
+  observe(*observed.a);
+  observe(*observed.b);
+  observed.renew({}, {});
+  short_session(observed, Memory(observed));
+  CHECK(observed.to_a.log.size() == plain.to_a.log.size());
+  CHECK(observed.to_b.log.size() == plain.to_b.log.size());
+}
+
+TEST_CASE("nobody is told any more once the stream is over, and posts go on") {
+  Pair pair;
+  const auto a = observe(*pair.a);
+  pair.renew({}, {});
+  const Memory m(pair);
+  short_session(pair, m);
+  pair.a->tap.reset();
+  const auto before = a->seen.size();
+  pair.renew({}, {});
+  REQUIRE(pair.establish());
+  post_write(*pair.a, 9, sge(m.source, 0, 8), remote(m.target));
+  pair.run();
+  CHECK(a->seen.size() == before);
+  CHECK(pair.a->completions().back().wr_id == 9);
+}
+
+}  // namespace
+}  // namespace iwarp::test::observed

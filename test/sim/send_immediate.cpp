@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Send with Immediate between two ends that agreed to it: one request, one receive and one
+// completion at either end, and what of it may fail.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+ConnectionOptions together() {
+  ConnectionOptions out;
+  out.startup.send_immediate = true;
+  return out;
+}
+
+std::uint64_t upper(std::uint32_t immediate) { return std::uint64_t{immediate} << 32; }
+
+void check_received(const WorkCompletion& wc, std::uint32_t immediate, std::size_t length) {
+  CHECK(wc.opcode == WcOpcode::kRecvSendImmediate);
+  CHECK(wc.immediate == upper(immediate));
+  CHECK(wc.byte_len == length);
+}
+
+}  // namespace
+
+TEST_CASE("a Send with Immediate is one completion at both ends, of any length") {
+  for (const std::size_t size : {0U, 1U, 7U, 1000U, 30'000U}) {
+    for (const bool crc : {true, false}) {
+      CAPTURE(size);
+      auto options = together();
+      options.startup.crc = crc;
+      options.startup.markers = crc;
+      options.max_ulpdu = 512;
+      Pair pair(options, options, {.seed = 3, .max_segment = 900});
+      REQUIRE(pair.establish());
+      CHECK(pair.a->qp->query().send_immediate);
+      CHECK(pair.b->qp->query().send_immediate);
+      Region* mine = pair.a->memory(30'000, kEverything);
+      Region* inbox = pair.b->memory(30'000, kEverything);
+      fill_pattern(mine);
+      post_recv(*pair.b, 10, sge(inbox, 0, 30'000));
+      const Sge from = sge(mine, 0, size);
+      post_send_immediate(*pair.a, 1, {&from, 1}, 0x01020304);
+      pair.run();
+      const auto sent = pair.a->completions();
+      CHECK(text(sent) == "1 success");
+      CHECK(sent[0].opcode == WcOpcode::kSend);
+      const auto got = pair.b->completions();
+      REQUIRE(text(got) == "10 success");
+      check_received(got[0], 0x01020304, size);
+      CHECK(same(mine, inbox, size));
+      CHECK(std::all_of(inbox->address + size, inbox->address + 30'000,
+                        [](std::byte b) { return b == std::byte{0}; }));
+    }
+  }
+}
+
+TEST_CASE("lists at both ends, inline payload, no payload, and a solicited event") {
+  Pair pair(together(), together());
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* inbox = pair.b->memory(64, kEverything);
+  fill_pattern(mine);
+  const std::array to{sge(inbox, 0, 3), sge(inbox, 32, 29)};
+  for (std::uint64_t id = 10; id < 13; ++id) {
+    REQUIRE(!pair.b->qp->post_recv({.wr_id = id, .sgl = to}));
+  }
+  pair.b->cq.arm(verbs::Notify::kSolicited);
+  const std::array from{sge(mine, 5, 2), sge(mine, 20, 0), sge(mine, 40, 4)};
+  post_send_immediate(*pair.a, 1, from, 1);
+  post_send_immediate(*pair.a, 2, {}, 2, SendFlags::kNone);
+  pair.run();
+  CHECK(pair.b->notifications == 0);
+  std::array<std::byte, 5> local{std::byte{'h'}, std::byte{'e'}, std::byte{'l'}, std::byte{'l'},
+                                 std::byte{'o'}};
+  const Sge unregistered{.address = local.data(), .length = 5};
+  CHECK(inbox->address[1] == mine->address[6]);
+  CHECK(inbox->address[2] == mine->address[40]);
+  CHECK(inbox->address[34] == mine->address[43]);
+  post_send_immediate(*pair.a, 3, {&unregistered, 1}, 3,
+                      SendFlags::kInline | SendFlags::kSolicited | SendFlags::kSignaled);
+  local.fill(std::byte{0});
+  pair.run();
+  CHECK(pair.b->notifications == 1);
+  CHECK(text(pair.a->completions()) == "1 success, 3 success");
+  const auto got = pair.b->completions();
+  REQUIRE(text(got) == "10 success, 11 success, 12 success");
+  check_received(got[0], 1, 6);
+  check_received(got[1], 2, 0);
+  check_received(got[2], 3, 5);
+  CHECK_FALSE(got[1].solicited);
+  CHECK(got[2].solicited);
+  CHECK(inbox->address[2] == std::byte{'l'});
+  CHECK(inbox->address[33] == std::byte{'o'});
+  CHECK(opcodes(pair.to_b) == "838385");
+}
+
+TEST_CASE("all kinds that take receives take them in order, Reads of both ends between them") {
+  for (std::uint32_t seed = 1; seed <= 8; ++seed) {
+    CAPTURE(seed);
+    auto options = together();
+    options.max_ulpdu = 256;
+    Pair pair(options, options, {.seed = seed, .max_segment = seed % 2 == 0 ? 60U : 4000U});
+    REQUIRE(pair.establish());
+    std::mt19937 random(seed);
+    constexpr std::uint32_t kCount = 60;
+    constexpr std::size_t kEach = 600;
+    Region* mine = pair.a->memory(kCount * kEach, kEverything);
+    Region* inbox = pair.b->memory(kCount * kEach, kEverything);
+    Region* target = pair.b->memory(kEach, kEverything);
+    fill_pattern(mine);
+    std::vector<WrOpcode> kinds;
+    for (std::uint32_t id = 0; id < kCount; ++id) {
+      constexpr std::array kAll{WrOpcode::kSend, WrOpcode::kSendImmediate, WrOpcode::kImmediate,
+                                WrOpcode::kWriteImmediate};
+      kinds.push_back(kAll[random() % kAll.size()]);
+      post_recv(*pair.b, id, sge(inbox, id * kEach, kEach));
+      const Sge from = sge(mine, id * kEach, kEach - id);
+      post(*pair.a, {.wr_id = id,
+                     .opcode = kinds.back(),
+                     .flags = SendFlags::kSignaled,
+                     .sgl = {&from, kinds.back() == WrOpcode::kImmediate ? 0U : 1U},
+                     .remote = remote(target),
+                     .immediate = kinds.back() == WrOpcode::kSend ? 0 : upper(id)});
+      post_read(*pair.b, 1000 + id, sge(target, 0, 500), remote(mine), SendFlags::kNone);
+    }
+    pair.run();
+    const auto sent = pair.a->completions();
+    REQUIRE(sent.size() == kCount);
+    for (std::uint32_t id = 0; id < kCount; ++id) CHECK(sent[id].wr_id == id);
+    const auto got = pair.b->completions();
+    REQUIRE(got.size() == kCount);
+    for (std::uint32_t id = 0; id < kCount; ++id) {
+      CAPTURE(id);
+      const bool send = kinds[id] == WrOpcode::kSend || kinds[id] == WrOpcode::kSendImmediate;
+      CHECK(got[id].wr_id == id);
+      CHECK(got[id].opcode == (kinds[id] == WrOpcode::kSend ? WcOpcode::kRecv
+                               : kinds[id] == WrOpcode::kSendImmediate
+                                   ? WcOpcode::kRecvSendImmediate
+                                   : WcOpcode::kRecvImmediate));
+      CHECK(got[id].immediate == (kinds[id] == WrOpcode::kSend ? 0 : upper(id)));
+      const std::size_t length = send ? kEach - id : 0;
+      CHECK(got[id].byte_len == length);
+      CHECK(std::memcmp(inbox->address + id * kEach, mine->address + id * kEach, length) == 0);
+      CHECK(std::all_of(inbox->address + id * kEach + length, inbox->address + (id + 1) * kEach,
+                        [](std::byte b) { return b == std::byte{0}; }));
+    }
+  }
+}
+
+TEST_CASE("each takes one receive of a shared queue") {
+  verbs::SharedReceiveQueue srq(1, {}, nullptr);
+  verbs::QpInit init;
+  init.srq = &srq;
+  Pair pair(together(), together(), {}, {}, init);
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(16, kEverything);
+  Region* inbox = pair.b->memory(32, kEverything);
+  fill_pattern(mine);
+  for (std::uint64_t id = 0; id < 2; ++id) {
+    const Sge to = sge(inbox, id * 16, 16);
+    REQUIRE(!srq.post_recv({.wr_id = 30 + id, .sgl = {&to, 1}}));
+  }
+  const Sge from = sge(mine, 0, 16);
+  post_send_immediate(*pair.a, 1, {&from, 1}, 7);
+  post_send_immediate(*pair.a, 2, {&from, 1}, 8);
+  pair.run();
+  const auto got = pair.b->completions();
+  REQUIRE(text(got) == "30 success, 31 success");
+  check_received(got[0], 7, 16);
+  check_received(got[1], 8, 16);
+  CHECK(same(mine, inbox, 16));
+}
+
+TEST_CASE("a fenced one waits for the Read in front of it") {
+  Pair pair(together(), together());
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  fill_pattern(theirs);
+  post_recv(*pair.b, 10, sge(theirs, 32, 32));
+  post_read(*pair.a, 1, sge(mine, 0, 32), remote(theirs));
+  const Sge from = sge(mine, 0, 32);
+  post_send_immediate(*pair.a, 2, {&from, 1}, 7, SendFlags::kFence | SendFlags::kSignaled);
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success, 2 success");
+  CHECK(std::memcmp(theirs->address, theirs->address + 32, 32) == 0);
+}
+
+TEST_CASE("who did not agree to it, or to RFC 7306, cannot be sent one [EXT-1]") {
+  auto nothing = together();
+  nothing.startup.extensions = false;
+  for (const auto& other : {ConnectionOptions{}, nothing}) {
+    for (const bool a_knows : {true, false}) {
+      Pair pair(a_knows ? together() : other, a_knows ? other : together());
+      REQUIRE(pair.establish());
+      CHECK_FALSE(pair.a->qp->query().send_immediate);
+      CHECK_FALSE(pair.b->qp->query().send_immediate);
+      Region* mine = pair.a->memory(8, kEverything);
+      const Sge from = sge(mine, 0, 8);
+      CHECK(pair.a->qp->post_send({.opcode = WrOpcode::kSendImmediate, .sgl = {&from, 1}}) ==
+            verbs::Errc::kNotAgreed);
+      CHECK(pair.a->qp->query().send_outstanding == 0);
+      post_recv(*pair.b, 9, sge(pair.b->memory(8, kEverything), 0, 8));
+      post_send(*pair.a, 1, from);  // all else works
+      pair.run();
+      CHECK(text(pair.b->completions()) == "9 success");
+    }
+  }
+}
+
+TEST_CASE("without the agreement an Immediate is the program's, whatever its octets [EXT-52]") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  for (std::uint64_t id = 0; id < 2; ++id) REQUIRE(!pair.b->qp->post_recv({.wr_id = id}));
+  post_immediate(*pair.a, 1, rdmap::kOfNextSend);
+  post_immediate(*pair.a, 2, 5);
+  pair.run();
+  const auto got = pair.b->completions();
+  REQUIRE(text(got) == "0 success, 1 success");
+  CHECK(got[0].immediate == rdmap::kOfNextSend);
+}
+
+TEST_CASE("an Immediate that would announce a Send is refused, and so are more than 4 octets") {
+  Pair pair(together(), together());
+  REQUIRE(pair.establish());
+  const std::uint64_t announcing = upper(5) | rdmap::kOfNextSend;
+  for (const auto opcode : {WrOpcode::kImmediate, WrOpcode::kWriteImmediate}) {
+    CHECK(pair.a->qp->post_send({.opcode = opcode, .immediate = announcing}) ==
+          verbs::Errc::kInvalidArgument);
+  }
+  CHECK(pair.a->qp->post_send({.opcode = WrOpcode::kSendImmediate, .immediate = upper(1) + 1}) ==
+        verbs::Errc::kInvalidArgument);
+}
+
+TEST_CASE("posted in Idle it is sent if the peer agrees, and fails if not") {
+  for (const auto opcode : {WrOpcode::kSendImmediate, WrOpcode::kImmediate}) {
+    for (const bool agreed : {true, false}) {
+      CAPTURE(agreed);
+      // An Immediate that would announce a Send fails where that was agreed on.
+      const bool fails = agreed == (opcode == WrOpcode::kImmediate);
+      Pair pair(together(), agreed ? together() : ConnectionOptions{});
+      Region* theirs = pair.b->memory(8, kEverything);
+      post_recv(*pair.b, 9, sge(theirs, 0, 8));
+      const bool alone = opcode == WrOpcode::kImmediate;
+      post(*pair.a, {.wr_id = 2,
+                     .opcode = opcode,
+                     .flags = SendFlags::kSignaled,
+                     .immediate = upper(4) | (alone ? rdmap::kOfNextSend : 0)});
+      pair.establish();
+      CHECK(text(pair.a->completions()) == (fails ? "2 local QP operation error" : "2 success"));
+      CHECK(text(pair.b->completions()) == (fails ? "9 work request flushed" : "9 success"));
+      if (fails) check_refused(pair, *pair.a, "0/0/00");
+    }
+  }
+}
+
+TEST_CASE("a local buffer that may not be sent fails it before its Immediate has left") {
+  Pair pair(together(), together());
+  REQUIRE(pair.establish());
+  const Sge nobodys{
+      .address = pair.a->memory(8, kEverything)->address, .length = 8, .lkey = Stag{0x12345600}};
+  post_recv(*pair.b, 9, sge(pair.b->memory(8, kEverything), 0, 8));
+  post_send_immediate(*pair.a, 1, {&nobodys, 1}, 7);
+  pair.run();
+  check_refused(pair, *pair.a, "0/0/00");
+  CHECK(text(pair.a->completions()) == "1 local protection error");
+  CHECK(text(pair.b->completions()) == "9 work request flushed");
+  CHECK(opcodes(pair.to_b) == "7");
+}
+
+TEST_CASE("longer than its receive it is that receive's error, and no octet is placed [VRB-38]") {
+  Pair pair(together(), together());
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(16, kEverything);
+  Region* inbox = pair.b->memory(16, kEverything);
+  fill_pattern(mine);
+  post_recv(*pair.b, 9, sge(inbox, 0, 15));
+  const Sge from = sge(mine, 0, 16);
+  post_send_immediate(*pair.a, 1, {&from, 1}, 7);
+  pair.run();
+  check_refused(pair, *pair.b, "1/2/05");
+  CHECK(text(pair.b->completions()) == "9 local length error");
+  CHECK(all_zero(inbox));
+}
+
+TEST_CASE("without a receive it is 1/2/02, or waits for one") {
+  for (const bool hold : {false, true}) {
+    auto options = together();
+    if (hold) options.receive_hold = 1s;
+    Pair pair(together(), options);
+    REQUIRE(pair.establish());
+    Region* inbox = pair.b->memory(16, kEverything);
+    const Sge from = sge(pair.a->memory(16, kEverything), 0, 16);
+    post_send_immediate(*pair.a, 1, {&from, 1}, 7);
+    pair.run();
+    if (!hold) {
+      check_refused(pair, *pair.b, "1/2/02");
+      continue;
+    }
+    CHECK(pair.b->completions().empty());
+    post_recv(*pair.b, 10, sge(inbox, 0, 16));
+    pair.run();
+    const auto got = pair.b->completions();
+    REQUIRE(text(got) == "10 success");
+    check_received(got[0], 7, 16);
+  }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Send with Immediate that is broken off between its two messages: by memory that goes away, by
+// the end of the connection at any octet, and by a peer that announces a Send and does something
+// else.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+ConnectionOptions agreed_without_crc() {
+  ConnectionOptions out;
+  out.startup.send_immediate = true;
+  out.startup.crc = false;
+  return out;
+}
+
+/// The FPDU of an untagged segment on queue 0, without a CRC.
+std::vector<std::byte> send_fpdu(rdmap::Opcode opcode, std::uint32_t msn, View payload) {
+  std::vector<std::byte> out((2 + ddp::kUntaggedHeaderSize + payload.size() + 3) / 4 * 4 + 4);
+  bytes::Writer writer{Span(out)};
+  writer.u16(static_cast<std::uint16_t>(ddp::kUntaggedHeaderSize + payload.size()));
+  ddp::encode({.last = true,
+               .rsvd_ulp = rdmap::control_octet(opcode),
+               .qn = rdmap::kSendQueue,
+               .msn = ddp::Msn{msn}},
+              writer);
+  writer.put(payload);
+  return out;
+}
+
+/// What comes next from a, which has posted nothing: an Immediate that announces a Send.
+void announce(Pair& pair) {
+  std::array<std::byte, rdmap::kImmediateSize> octets{};
+  bytes::store_be(octets.data(), std::uint64_t{5} << 32 | rdmap::kOfNextSend);
+  const auto fpdu = send_fpdu(rdmap::Opcode::kImmediate, 1, octets);
+  pair.to_b.wire.insert(pair.to_b.wire.end(), fpdu.begin(), fpdu.end());
+  pair.run();
+}
+
+/// Two ends, and a receive at b that an announcement has taken.
+struct Announced {
+  explicit Announced(verbs::QpInit init_b = {})
+      : pair(agreed_without_crc(), agreed_without_crc(), {}, {}, init_b) {
+    REQUIRE(pair.establish());
+    inbox = pair.b->memory(64, kEverything);
+    const Sge to = sge(inbox, 0, 64);
+    const verbs::RecvWr wr{.wr_id = 9, .sgl = {&to, 1}};
+    REQUIRE(!(init_b.srq != nullptr ? init_b.srq->post_recv(wr) : pair.b->qp->post_recv(wr)));
+    announce(pair);
+    REQUIRE(pair.b->completions().empty());
+    REQUIRE(pair.b->qp->state() == QpState::kRts);
+  }
+  void check_flushed() {
+    CHECK(text(pair.b->completions()) == "9 work request flushed");
+    CHECK(pair.b->qp->state() == QpState::kError);
+    CHECK(all_zero(inbox));
+    CHECK(pair.b->guards_intact());
+  }
+
+  Pair pair;
+  Region* inbox = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a peer that announces a Send and closes has closed too early") {
+  Announced a;
+  a.pair.to_b.fin = true;
+  a.pair.run();
+  CHECK(sent_code(*a.pair.b) == "2/0/01");
+  a.check_flushed();
+}
+
+TEST_CASE("a connection that is lost, or aborted, gives the announced receive back") {
+  for (const bool lost : {true, false}) {
+    Announced a;
+    if (lost) {
+      a.pair.b->connection->lost(a.pair.b->now);
+    } else {
+      REQUIRE(!a.pair.b->qp->abort());
+    }
+    a.check_flushed();
+  }
+}
+
+TEST_CASE("a close of ours is over when the peer's half ends without the announced Send") {
+  Announced a;
+  REQUIRE(!a.pair.b->qp->disconnect());
+  a.pair.run();
+  a.pair.advance(10s);
+  CHECK(text(a.pair.b->completions()) == "9 work request flushed");
+  CHECK(a.pair.b->qp->state() != QpState::kRts);
+  CHECK(all_zero(a.inbox));
+}
+
+TEST_CASE("an announced receive of a shared queue is flushed with its stream, the others stay") {
+  verbs::SharedReceiveQueue srq(1, {}, nullptr);
+  REQUIRE(!srq.post_recv({.wr_id = 9}));
+  verbs::QpInit init;
+  init.srq = &srq;
+  Announced a(init);
+  REQUIRE(!a.pair.b->qp->abort());
+  CHECK(text(a.pair.b->completions()) == "9 work request flushed");
+  CHECK(srq.size() == 1);
+}
+
+TEST_CASE("memory of the announced receive goes away: the stream ends, and no octet is placed") {
+  Announced a;
+  const auto payload = std::vector<std::byte>(16, std::byte{7});
+  const auto revoke = [&](Region& r) { a.pair.b->connection->revoke(r, a.pair.b->now); };
+  CHECK(!a.pair.b->stags.destroy(a.inbox, revoke));
+  const auto fpdu = send_fpdu(rdmap::Opcode::kSend, 2, payload);
+  const std::vector<std::byte> before(a.inbox->address, a.inbox->address + 64);
+  a.pair.to_b.wire.insert(a.pair.to_b.wire.end(), fpdu.begin(), fpdu.end());
+  a.pair.run();
+  CHECK(std::equal(before.begin(), before.end(), a.inbox->address));
+  CHECK(text(a.pair.b->completions()) == "9 work request flushed");
+  check_refused(a.pair, *a.pair.b, "0/0/00");
+}
+
+TEST_CASE("another announcement where the Send should be is 0/2/06 [RDMAP-97]") {
+  Announced a;
+  const std::array<std::byte, rdmap::kImmediateSize> octets{};
+  const auto fpdu = send_fpdu(rdmap::Opcode::kImmediate, 2, octets);
+  a.pair.to_b.wire.insert(a.pair.to_b.wire.end(), fpdu.begin(), fpdu.end());
+  a.pair.run();
+  check_refused(a.pair, *a.pair.b, "0/2/06");
+  a.check_flushed();
+}
+
+TEST_CASE("a Write or a Read where the Send should be is 0/2/06, and nothing is written") {
+  for (const bool write : {true, false}) {
+    Announced a;
+    Region* mine = a.pair.a->memory(16, kEverything);
+    Region* theirs = a.pair.b->memory(16, kEverything);
+    fill_pattern(mine);
+    if (write) {
+      post_write(*a.pair.a, 1, sge(mine, 0, 16), remote(theirs));
+    } else {
+      post_read(*a.pair.a, 1, sge(mine, 0, 16), remote(theirs));
+    }
+    a.pair.run();
+    check_refused(a.pair, *a.pair.b, "0/2/06");
+    CHECK(all_zero(theirs));
+    a.check_flushed();
+  }
+}
+
+TEST_CASE("its source goes away while the Send waits behind its Immediate: it is not sent") {
+  auto one_by_one = agreed_without_crc();
+  one_by_one.transmit_batch = 1;  // the Send is not framed before the Immediate has left
+  Pair pair(one_by_one, agreed_without_crc());
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* inbox = pair.b->memory(64, kEverything);
+  fill_pattern(mine);
+  post_recv(*pair.b, 9, sge(inbox, 0, 64));
+  const Sge from = sge(mine, 0, 64);
+  post_send_immediate(*pair.a, 1, {&from, 1}, 8);
+  pair.a->connection->transmit_plan(64, pair.a->now);
+  CHECK(
+      !pair.a->stags.destroy(mine, [&](Region& r) { pair.a->connection->revoke(r, pair.a->now); }));
+  pair.run();
+  check_refused(pair, *pair.a, "0/0/00");
+  CHECK(text(pair.a->completions()) == "1 local protection error");
+  CHECK(text(pair.b->completions()) == "9 work request flushed");
+  CHECK(all_zero(inbox));
+}
+
+TEST_CASE("a reset at every octet: it is complete at the receiver whole, or not at all [VRB-14]") {
+  for (std::size_t at = 0;; ++at) {
+    CAPTURE(at);
+    auto options = agreed_without_crc();
+    options.max_ulpdu = 128;
+    Pair pair(options, options, {.seed = 2, .max_segment = 61, .reset_at = at});
+    Region* mine = pair.a->memory(300, kEverything);
+    Region* inbox = pair.b->memory(600, kEverything);
+    fill_pattern(mine);
+    const Sge from = sge(mine, 0, 300);
+    for (std::uint64_t id = 0; id < 2; ++id) {
+      post_recv(*pair.b, id, sge(inbox, id * 300, 300));
+      post_send_immediate(*pair.a, id, {&from, 1}, static_cast<std::uint32_t>(id + 1));
+    }
+    pair.establish();
+    const bool whole = pair.to_b.log.size() < at;
+    CHECK(!pair.a->qp->abort());
+    CHECK(!pair.b->qp->abort());
+    const auto sent = pair.a->completions();
+    const auto got = pair.b->completions();
+    CHECK(sent.size() == 2);
+    REQUIRE(got.size() == 2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(sent[i].wr_id == i);
+      CHECK(got[i].wr_id == i);
+      if (got[i].status != WcStatus::kSuccess) continue;
+      CHECK(got[i].opcode == WcOpcode::kRecvSendImmediate);
+      CHECK(got[i].immediate == std::uint64_t{i + 1} << 32);
+      CHECK(got[i].byte_len == 300);
+      CHECK(std::memcmp(inbox->address + i * 300, mine->address, 300) == 0);
+    }
+    CHECK(pair.b->guards_intact());
+    if (whole) {
+      CHECK(text(got) == "0 success, 1 success");
+      CHECK(at > 600);
+      break;
+    }
+    REQUIRE(at < 10'000);
+  }
+}

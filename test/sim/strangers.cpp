@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// RFC 5042 from the attacker's side, where no single rule of the wire is broken: guessed and
+// remembered STags, and a peer that sends more than its share.
+#include "support.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+constexpr std::size_t kSize = 64;
+
+// A peer of `pair` that writes to an STag which is nobody's.
+void check_nobodys(Pair& pair, Stag guess, const Region* near) {
+  Region* source = pair.a->memory(kSize, Access::kNone);
+  std::fill_n(source->address, kSize, std::byte{0xEE});
+  post_write(*pair.a, 1, sge(source, 0, kSize), {.rkey = guess, .to = remote(near).to});
+  pair.run();
+  check_refused(pair, *pair.b, "1/1/00");
+}
+
+}  // namespace
+
+TEST_CASE("who was shown one STag finds no other by counting on from it [SEC-10] [RDMAP-114]") {
+  constexpr std::uint32_t kIndex = 0x100;  // the lowest octet is the key
+  for (const std::uint32_t step : {kIndex, 1U}) {
+    for (std::uint32_t distance = 1; distance <= 16; ++distance) {
+      for (const bool up : {true, false}) {
+        CAPTURE(step);
+        CAPTURE(distance);
+        CAPTURE(up);
+        Pair pair;
+        REQUIRE(pair.establish());
+        Region* shown = pair.b->memory(kSize, kEverything);
+        std::vector<Region*> others;
+        for (int i = 0; i < 16; ++i) others.push_back(pair.b->memory(kSize, kEverything));
+        const auto offset = up ? distance * step : 0U - distance * step;
+        check_nobodys(pair, Stag{stag_of(shown).value + offset}, shown);
+        CHECK(all_zero(shown));
+        CHECK(std::all_of(others.begin(), others.end(), all_zero));
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "who remembers the STag of memory that was deregistered never gets at it again [SEC-11]") {
+  for (const int registrations : {0, 1, 2, 100}) {
+    CAPTURE(registrations);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* shown = pair.b->memory(kSize, kEverything);
+    const auto again = verbs::StagTable::NewRegion{.kind = Region::Kind::kRegion,
+                                                   .pd = 1,
+                                                   .address = shown->address,
+                                                   .length = kSize,
+                                                   .access = kEverything};
+    const Stag remembered = stag_of(shown);
+    REQUIRE(!pair.b->stags.destroy(shown, nullptr));
+    for (int i = 0; i < registrations; ++i) {
+      Region* region = *pair.b->stags.create(again);
+      if (i + 1 < registrations) REQUIRE(!pair.b->stags.destroy(region, nullptr));
+    }
+    check_nobodys(pair, remembered, shown);
+    CHECK(std::all_of(again.address, again.address + kSize,
+                      [](std::byte b) { return b == std::byte{0}; }));
+  }
+}
+
+TEST_CASE(
+    "a peer that floods fills no completion queue: the other stream on it loses nothing "
+    "[SEC-24] [SEC-37] [RDMAP-117]") {
+  constexpr std::uint64_t kEach = 4;
+  verbs::CompletionQueue shared(2 * kEach, nullptr);  // all receives that may be posted
+  verbs::QpInit init;
+  init.recv_cq = &shared;
+  Pair flooding({}, {}, {.seed = 1}, {}, init);
+  Pair honest({}, {}, {.seed = 2}, {}, init);
+  for (Pair* pair : {&flooding, &honest}) {
+    REQUIRE(pair->establish());
+    Region* inbox = pair->b->memory(kEach * 8, Access::kLocalWrite);
+    for (std::uint64_t id = 0; id < kEach; ++id) post_recv(*pair->b, id, sge(inbox, id * 8, 8));
+  }
+  Region* source = flooding.a->memory(8, Access::kNone);
+  for (std::uint64_t id = 0; id < 50; ++id) post_send(*flooding.a, id, sge(source, 0, 8));
+  flooding.run();
+  CHECK_FALSE(shared.overflowed());
+  source = honest.a->memory(8, Access::kNone);
+  for (std::uint64_t id = 0; id < kEach; ++id) post_send(*honest.a, id, sge(source, 0, 8));
+  honest.run();
+  CHECK_FALSE(shared.overflowed());
+  CHECK(text(honest.a->completions()) == "0 success, 1 success, 2 success, 3 success");
+  std::vector<WorkCompletion> came(2 * kEach + 1);
+  CHECK(shared.poll(came) == 2 * kEach);
+  CHECK(honest.b->qp->state() == QpState::kRts);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a fault in memory of the program ends. What a signal handler does is done by hand here.
+#include "iwarp/bytes/touch.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace iwarp::bytes;
+
+namespace {
+
+const std::byte octet{};
+
+void fault() {
+  begin_touch();
+  REQUIRE(is_touching());
+  leave_touch(&octet);
+}
+
+}  // namespace
+
+TEST_CASE("work that does not fault is done, and nothing is left behind") {
+  bool done = false;
+  CHECK(guarded([&] {
+    begin_touch();
+    done = is_touching();
+    end_touch();
+    CHECK_FALSE(is_touching());
+  }));
+  CHECK(done);
+  begin_touch();
+  CHECK_FALSE(is_touching());  // Nobody is prepared.
+  end_touch();
+}
+
+TEST_CASE("a fault ends the innermost guard, which says so and where it was") {
+  bool inner = true;
+  bool went_on = false;
+  CHECK(guarded([&] {
+    inner = guarded([&] {
+      fault();
+      went_on = true;
+    });
+    CHECK_FALSE(is_touching());
+  }));
+  CHECK_FALSE(inner);
+  CHECK_FALSE(went_on);
+  CHECK_EQ(touching.address, &octet);
+  CHECK_FALSE(guarded([] {
+    CHECK(guarded([] {}));
+    fault();
+  }));
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datagrams that are kept back: they leave in order of time, whole, never after their queue pair,
+// and there are not more of them than may be.
+#include "fault_datagrams.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "iwarp/verbs/datagram.hpp"
+
+using namespace iwarp::rdma_core::fault;
+using namespace std::chrono_literals;
+namespace verbs = iwarp::verbs;
+
+namespace {
+
+/// What is sent by the one arrives at the other; between them there is room for a few.
+struct Sockets {
+  Sockets() {
+    std::array<int, 2> both{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, both.data()) == 0);
+    from = both[0];
+    to = both[1];
+  }
+  ~Sockets() {
+    if (from >= 0) ::close(from);
+    ::close(to);
+  }
+  Sockets(const Sockets&) = delete;
+  Sockets& operator=(const Sockets&) = delete;
+  void end() { ::close(std::exchange(from, -1)); }
+  /// The payload of the next that has arrived; "-": none has.
+  std::string next() const {
+    std::array<char, 256> octets{};
+    const auto n = ::recv(to, octets.data(), octets.size(), 0);
+    if (n < 0) return "-";
+    REQUIRE(static_cast<std::size_t>(n) >= verbs::kDatagramOverhead);
+    return {octets.data() + verbs::kDatagramHeaderSize, n - verbs::kDatagramOverhead};
+  }
+  int from = -1;
+  int to = -1;
+};
+
+/// As the driver hands one over: header, payload, trailer.
+struct Message {
+  Message(std::uint32_t qp_num, std::string text)
+      : header(verbs::encode({.destination = 9, .source = qp_num})), payload(std::move(text)) {
+    pieces = {iovec{header.data(), header.size()}, iovec{payload.data(), payload.size()},
+              iovec{crc.data(), crc.size()}};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = pieces.size();
+  }
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+  verbs::DatagramHeaderOctets header;
+  std::string payload;
+  std::array<std::byte, verbs::kDatagramCrcSize> crc{};
+  std::array<iovec, 3> pieces;
+  msghdr message{};
+};
+
+constexpr bool kPasses = false;
+constexpr bool kLost = true;
+
+}  // namespace
+
+TEST_CASE("a datagram says which queue pair sends it, and other messages are nobody's") {
+  Message datagram(0x812345, "text");
+  CHECK(sender_of(datagram.message) == 0x812345);
+  datagram.header[0] = std::byte{0};
+  CHECK(sender_of(datagram.message) == 0);
+  CHECK(sender_of(msghdr{}) == 0);
+  Message cut(1, "");
+  cut.pieces[0].iov_len = verbs::kDatagramHeaderSize - 1;
+  CHECK(sender_of(cut.message) == 0);
+}
+
+TEST_CASE("what is kept leaves when it is due, in order of time and then of keeping") {
+  const Sockets sockets;
+  HeldDatagrams held;
+  CHECK(held.release(1h, kPasses) == std::nullopt);
+  REQUIRE(held.keep(sockets.from, Message(1, "third").message, 30ms));
+  REQUIRE(held.keep(sockets.from, Message(1, "first").message, 10ms));
+  REQUIRE(held.keep(sockets.from, Message(1, "second").message, 10ms));
+  CHECK(held.release(9ms, kPasses) == 10ms);
+  CHECK(sockets.next() == "-");
+  CHECK(held.release(10ms, kPasses) == 30ms);
+  CHECK(sockets.next() == "first");
+  CHECK(sockets.next() == "second");
+  CHECK(sockets.next() == "-");
+  CHECK(held.release(1h, kPasses) == std::nullopt);
+  CHECK(sockets.next() == "third");
+  CHECK(held.release(1h, kPasses) == std::nullopt);
+  CHECK(sockets.next() == "-");
+}
+
+TEST_CASE("nothing of a queue pair leaves behind its end") {
+  const Sockets sockets;
+  HeldDatagrams held;
+  REQUIRE(held.keep(sockets.from, Message(1, "gone").message, 10ms));
+  REQUIRE(held.keep(sockets.from, Message(2, "there").message, 20ms));
+  held.forget(1);
+  CHECK(held.release(1h, kPasses) == std::nullopt);
+  CHECK(sockets.next() == "there");
+  CHECK(sockets.next() == "-");
+}
+
+TEST_CASE("a descriptor that stands for another socket by now is not sent on") {
+  Sockets first;
+  HeldDatagrams held;
+  REQUIRE(held.keep(first.from, Message(1, "for the first").message, 10ms));
+  const int was = first.from;
+  first.end();
+  const Sockets second;
+  REQUIRE(::dup2(second.from, was) == was);
+  CHECK(held.release(1h, kPasses) == std::nullopt);
+  CHECK(second.next() == "-");
+  if (was != second.from) ::close(was);
+}
+
+TEST_CASE("what is due while nothing passes is lost") {
+  const Sockets sockets;
+  HeldDatagrams held;
+  REQUIRE(held.keep(sockets.from, Message(1, "lost").message, 10ms));
+  REQUIRE(held.keep(sockets.from, Message(1, "later").message, 20ms));
+  CHECK(held.release(10ms, kLost) == 20ms);
+  CHECK(held.release(20ms, kPasses) == std::nullopt);
+  CHECK(sockets.next() == "later");
+  CHECK(sockets.next() == "-");
+}
+
+TEST_CASE("there are no more than may be kept, and a kernel without room is asked again") {
+  const Sockets sockets;
+  HeldDatagrams held;
+  for (std::size_t i = 0; i < HeldDatagrams::kMax; ++i) {
+    REQUIRE(held.keep(sockets.from, Message(1, std::to_string(i)).message, 10ms));
+  }
+  CHECK_FALSE(held.keep(sockets.from, Message(1, "one more").message, 10ms));
+  std::size_t arrived = 0;
+  for (auto again = held.release(10ms, kPasses);; again = held.release(10ms, kPasses)) {
+    for (std::string text = sockets.next(); text != "-"; text = sockets.next()) {
+      REQUIRE(text == std::to_string(arrived++));
+    }
+    if (!again) break;
+    REQUIRE(*again == 11ms);
+  }
+  CHECK(arrived == HeldDatagrams::kMax);
+  CHECK(held.keep(sockets.from, Message(1, "one more").message, 10ms));
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of faults: what may stand in them, and when their rules are due.
+#include "fault_plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "fault_book.hpp"
+
+using namespace iwarp::rdma_core::fault;
+using namespace std::chrono_literals;
+
+namespace {
+
+Rule rule(const std::string& text) {
+  const auto out = parse_rule(text);
+  REQUIRE_MESSAGE(out.has_value(), out.error());
+  REQUIRE(out->has_value());
+  return **out;
+}
+
+std::string why(const std::string& text) {
+  const auto out = parse_rule(text);
+  REQUIRE_FALSE(out.has_value());
+  return out.error();
+}
+
+Book book(const std::string& text) {
+  auto plan = parse_plan(text);
+  REQUIRE(plan.has_value());
+  return Book(std::move(*plan));
+}
+
+/// At which of so many completions of a queue pair the first rule is due.
+std::vector<std::uint64_t> due_at(Book& of, std::uint32_t qp, int events) {
+  std::vector<std::uint64_t> out;
+  for (int i = 0; i < events; ++i) {
+    for (const Hit& hit : of.count(Event::kCompletions, qp)) out.push_back(hit.count);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a rule says when, about whom, and what") {
+  const Rule status = rule("  after 100 completions\tqp any status IBV_WC_WR_FLUSH_ERR # why");
+  CHECK(status.text == "after 100 completions qp any status IBV_WC_WR_FLUSH_ERR");
+  CHECK(status.when == When::kAfter);
+  CHECK(status.event == Event::kCompletions);
+  CHECK(status.count == 100);
+  CHECK(status.subject.number == 0);
+  CHECK(status.act == Act::kStatus);
+  CHECK(status.value == 5);
+  const Rule reset = rule("every 65536 octets connection 3 reset");
+  CHECK(reset.event == Event::kOctets);
+  CHECK(reset.when == When::kEvery);
+  CHECK(reset.subject.number == 3);
+  CHECK(rule("chance 0.1% sends qp each error").count == 1000);
+  CHECK(rule("chance 0.1% sends qp each error").subject.each);
+  CHECK(rule("chance 100% registration fail ENOMEM").value == ENOMEM);
+  CHECK(rule("after 2s port down 500ms").count == 2'000'000'000);
+  CHECK(rule("after 2s port down 500ms").duration == 500ms);
+  CHECK(rule("now port down").duration == 0ns);
+  CHECK(rule("now qp 2 rnr 250us").duration == 250us);
+  CHECK(rule("after 1 creation tell GID_CHANGE").act == Act::kTell);
+  CHECK(rule("every 1s connection any reset").event == Event::kTime);
+  CHECK(rule("now remove device").act == Act::kRemove);
+  const Rule lost = rule("from 10 to 20 datagrams qp 2 lose");
+  CHECK(lost.when == When::kRange);
+  CHECK(lost.event == Event::kDatagrams);
+  CHECK(lost.count == 10);
+  CHECK(lost.last == 20);
+  CHECK(lost.subject.number == 2);
+  CHECK(lost.act == Act::kLose);
+  CHECK(rule("every 10 datagrams lose").act == Act::kLose);
+  CHECK(rule("chance 10% datagrams qp each delay 20ms").act == Act::kDelay);
+  CHECK(rule("chance 10% datagrams qp each delay 20ms").duration == 20ms);
+  CHECK(rule("after 1 datagram port down").event == Event::kDatagrams);
+  CHECK(rule("from 3 to 3 completions status FATAL_ERR").last == 3);
+}
+
+TEST_CASE("nonsense is refused, and named") {
+  CHECK(why("sometimes error").starts_with("sometimes is not one of after,"));
+  CHECK(why("after").starts_with("a number from 1 on, or a time"));
+  CHECK(why("after 0 sends error").starts_with("0 is not a number from 1 on"));
+  CHECK(why("after -1 sends error").starts_with("-1 is not"));
+  CHECK(why("after 18446744073709551616 sends error").starts_with("18446744073709551616 is not"));
+  CHECK(why("after 2h port down").starts_with("2h is not"));
+  CHECK(why("after 3601s port down").starts_with("3601s is not"));
+  CHECK(why("after 3 messages error").starts_with("messages is not one of completions"));
+  CHECK(why("after 3 sends").starts_with("one of status, fail"));
+  CHECK(why("after 3 sends explode").starts_with("explode is not one of status"));
+  CHECK(why("after 3 sends qp 0 error").starts_with("0 is not any, each"));
+  CHECK(why("after 3 sends qp").starts_with("any, each or a number from 1 on is missing"));
+  CHECK(why("after 3 sends connection 1 error") == "connection does not go with this");
+  CHECK(why("after 3 registrations qp 1 fail EIO") == "qp does not go with this");
+  CHECK(why("now qp each error") == "each is for what is counted; any means all here");
+  CHECK(why("after 3 completions status SUCCESS").starts_with("SUCCESS is not a status"));
+  CHECK(why("after 3 completions status").starts_with("a status such as"));
+  CHECK(why("after 3 completions fail EIO") ==
+        "fail goes with sends, receives, registrations and creations only");
+  CHECK(why("after 3 sends status WR_FLUSH_ERR") == "status goes with completions only");
+  CHECK(why("after 3 sends reset") == "reset goes with times and octets only");
+  CHECK(why("after 3 sends fail EHOSTUNREACH").starts_with("EHOSTUNREACH is not an error"));
+  CHECK(why("now port sideways").starts_with("port sideways is not one of"));
+  CHECK(why("now rnr").starts_with("a time such as"));
+  CHECK(why("now remove device now").starts_with("now is not the end of the rule"));
+  CHECK(why("chance 0% sends error").starts_with("0% is not a chance"));
+  CHECK(why("chance 100.1% sends error").starts_with("100.1% is not a chance"));
+  CHECK(why("chance 0.00001% sends error").starts_with("0.00001% is not a chance"));
+  CHECK(why("chance .5% sends error").starts_with(".5% is not a chance"));
+  CHECK(why("chance 1% octets reset").starts_with("octets are counted"));
+  CHECK(why("after 3 sends lose") == "lose goes with datagrams only");
+  CHECK(why("now lose") == "lose goes with datagrams only");
+  CHECK(why("every 1s qp 1 delay 1ms") == "delay goes with datagrams only");
+  CHECK(why("every 3 datagrams delay") == "a time such as 500ms or 2s is missing");
+  CHECK(why("every 3 datagrams delay 0ms").starts_with("0ms is not a time"));
+  CHECK(why("every 3 datagrams delay 3601s").starts_with("3601s is not a time"));
+  CHECK(why("every 3 datagrams lose 1ms").starts_with("1ms is not the end of the rule"));
+  CHECK(why("every 3 datagrams connection 1 lose") == "connection does not go with this");
+  CHECK(why("every 3 datagrams qp 0 lose").starts_with("0 is not any, each"));
+  CHECK(why("every 3 datagrams error") ==
+        "error goes with times, completions, sends and receives only");
+  CHECK(why("every 3 datagrams fail EIO").starts_with("fail goes with"));
+  CHECK(why("from").starts_with("a number from 1 on is missing"));
+  CHECK(why("from 0 to 3 datagrams lose").starts_with("0 is not a number from 1 on"));
+  CHECK(why("from 3 datagrams lose") == "datagrams is not the word to");
+  CHECK(why("from 3 to 2 datagrams lose") == "2 is not a number from 3 on");
+  CHECK(why("from 3 to datagrams lose") == "datagrams is not a number from 3 on");
+  CHECK(why("from 1s to 2s datagrams lose").starts_with("1s is not a number from 1 on"));
+  CHECK(why("from 1 to 2 octets reset").starts_with("octets pass many at once"));
+  CHECK(why("seed 3") == "seed is for files");
+  CHECK(why(std::string("after \x1b[31m sends error")).find('\x1b') == std::string::npos);
+  CHECK(why(std::string(kMaxLine + 1, 'x')) == "a line has at most 512 octets");
+}
+
+TEST_CASE("a plan is rules and a seed; what is wrong has its line") {
+  const auto plan = parse_plan("# faults\n\nseed 42\nnow port down\r\nafter 1s port up");
+  REQUIRE(plan.has_value());
+  CHECK(plan->seed == 42);
+  REQUIRE(plan->rules.size() == 2);
+  CHECK(plan->rules[0].line == 4);
+  CHECK(plan->rules[1].line == 5);
+  CHECK(parse_plan("")->rules.empty());
+  CHECK(parse_plan("now port down\n\nnow port sideways\n").error().line == 3);
+  CHECK(parse_plan("seed x").error().why == "x is not a number");
+  std::string many;
+  for (std::size_t i = 0; i < kMaxRules; ++i) many += "now port up\n";
+  CHECK(parse_plan(many).has_value());
+  CHECK(parse_plan(many + "now port up").error().line == kMaxRules + 1);
+  CHECK_FALSE(parse_plan(std::string(kMaxPlan + 1, '#')).has_value());
+}
+
+TEST_CASE("every prefix of a plan, and every octet changed, is taken or refused") {
+  const std::string whole =
+      "seed 7\nafter 100 completions qp any status WR_FLUSH_ERR\n"
+      "chance 0.5% sends qp each fail ENOMEM\nafter 2s port down 500ms\n"
+      "from 10 to 20 datagrams delay 5ms\n";
+  for (std::size_t i = 0; i <= whole.size(); ++i) {
+    const auto prefix = parse_plan(whole.substr(0, i));
+    CHECK((prefix.has_value() || prefix.error().line != 0));
+    if (i == whole.size()) break;
+    for (int octet = 0; octet < 256; ++octet) {
+      std::string changed = whole;
+      changed[i] = static_cast<char>(octet);
+      const auto plan = parse_plan(changed);
+      CHECK((plan.has_value() || !plan.error().why.empty()));
+    }
+  }
+}
+
+TEST_CASE("counts are of all queue pairs together, of each, or of one") {
+  Book any = book("after 3 completions error");
+  CHECK(due_at(any, 1, 2).empty());
+  CHECK(due_at(any, 2, 5) == std::vector<std::uint64_t>{3});
+  Book each = book("every 2 completions qp each error");
+  CHECK(due_at(each, 1, 3) == std::vector<std::uint64_t>{2});
+  CHECK(due_at(each, 2, 4) == std::vector<std::uint64_t>{2, 4});
+  CHECK(due_at(each, 1, 1) == std::vector<std::uint64_t>{4});
+  Book one = book("after 1 completion qp 2 error");
+  CHECK(due_at(one, 1, 10).empty());
+  CHECK(due_at(one, 2, 10) == std::vector<std::uint64_t>{1});
+  Book range = book("from 3 to 5 completions qp each error");
+  CHECK(due_at(range, 1, 4) == std::vector<std::uint64_t>{3, 4});
+  CHECK(due_at(range, 2, 9) == std::vector<std::uint64_t>{3, 4, 5});
+  CHECK(due_at(range, 1, 9) == std::vector<std::uint64_t>{5});
+}
+
+TEST_CASE("what is drawn depends on the seed and the count, not on what others do") {
+  const std::string rules = "chance 10% completions qp each error\n";
+  Book first = book("seed 7\n" + rules);
+  Book second = book("seed 7\n" + rules);
+  Book other = book("seed 8\n" + rules);
+  const auto alone = due_at(first, 1, 1000);
+  CHECK(alone.size() > 50);
+  CHECK(alone.size() < 200);
+  std::vector<std::uint64_t> between;
+  for (int i = 0; i < 1000; ++i) {
+    (void)second.count(Event::kCompletions, 2);
+    for (const Hit& hit : second.count(Event::kCompletions, 1)) between.push_back(hit.count);
+  }
+  CHECK(between == alone);
+  CHECK(due_at(other, 1, 1000) != alone);
+}
+
+TEST_CASE("octets pass up to the one with which a rule is due") {
+  Book of = book("after 100 octets connection 2 reset\nevery 64 octets connection each reset");
+  CHECK(of.room(1, 1000) == 64);
+  CHECK(of.passed(1, 10).empty());
+  CHECK(of.room(1, 1000) == 54);
+  CHECK(of.room(1, 5) == 5);
+  CHECK(of.passed(1, 54).size() == 1);
+  CHECK(of.room(1, 1000) == 64);
+  CHECK(of.passed(2, 64).size() == 1);
+  CHECK(of.room(2, 1000) == 36);
+  const Hits hits = of.passed(2, 36);
+  REQUIRE(hits.size() == 1);
+  CHECK(hits[0].count == 100);
+  CHECK(hits[0].subject == 2);
+  CHECK(of.room(2, 1000) == 28);
+}
+
+TEST_CASE("times are due once, or again and again without making up for what was missed") {
+  Book of = book("now port down\nafter 2s port up\nevery 3s tell GID_CHANGE");
+  CHECK(of.next() == 0ns);
+  CHECK(of.due(0ns).size() == 1);
+  CHECK(of.next() == 2s);
+  CHECK(of.due(1s).empty());
+  CHECK(of.due(2s).size() == 1);
+  CHECK(of.next() == 3s);
+  CHECK(of.due(20s).size() == 1);
+  CHECK(of.next() == 20s);
+  CHECK(of.due(20s).size() == 1);
+  CHECK(of.next() == 23s);
+  REQUIRE(of.add(rule("after 1s port up"), 21s));
+  CHECK(of.next() == 22s);
+}

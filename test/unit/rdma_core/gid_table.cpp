@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places of GIDs while addresses come and go.
+#include "gid_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <vector>
+
+using namespace iwarp::rdma_core;
+
+namespace {
+
+ibv_gid gid(int n) { return {.raw = {0xFD, static_cast<std::uint8_t>(n)}}; }
+
+/// What the table makes of a host whose addresses are these numbers; 0 is a place without one.
+std::vector<int> arranged(GidTable& table, std::initializer_list<int> numbers) {
+  Port port;
+  for (const int n : numbers) {
+    port.gids.push_back(gid(n));
+    port.interfaces.push_back(100U + static_cast<unsigned>(n));
+  }
+  table.arrange(port);
+  REQUIRE_EQ(port.interfaces.size(), port.gids.size());
+  std::vector<int> out;
+  for (std::size_t i = 0; i < port.gids.size(); ++i) {
+    const int n = is_free(port.gids[i]) ? 0 : port.gids[i].raw[1];
+    CHECK_EQ(port.interfaces[i], n == 0 ? 0U : 100U + static_cast<unsigned>(n));
+    out.push_back(n);
+  }
+  return out;
+}
+
+using Places = std::vector<int>;
+
+}  // namespace
+
+TEST_CASE("a GID keeps its place while others come in front of it, go, and come again") {
+  GidTable table;
+  CHECK((arranged(table, {1, 2}) == Places{1, 2}));
+  CHECK((arranged(table, {7, 1, 2}) == Places{1, 2, 7}));
+  CHECK((arranged(table, {7, 2}) == Places{0, 2, 7}));
+  CHECK((arranged(table, {7, 2}) == Places{0, 2, 7}));
+  CHECK((arranged(table, {9, 8, 7, 2}) == Places{9, 2, 7, 8}));
+  CHECK((arranged(table, {}) == Places{0, 0, 0, 0}));
+  CHECK((arranged(table, {8}) == Places{8, 0, 0, 0}));
+}
+
+TEST_CASE("the table ends at its limit") {
+  GidTable table;
+  Port port;
+  for (int n = 0; n < 2 * kMaxGids; ++n) {
+    port.gids.push_back(gid(n + 1));
+    port.interfaces.push_back(1);
+  }
+  table.arrange(port);
+  CHECK_EQ(port.gids.size(), kMaxGids);
+}

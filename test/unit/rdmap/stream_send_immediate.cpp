@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// An Immediate that belongs to the Send behind it, on streams whose ends agreed to that: the two
+// are one message to the ULP. And what a peer may do instead: each ends in the same Terminate, and
+// no octet goes where none was granted.
+#include "support.hpp"
+
+namespace iwarp::rdmap {
+namespace {
+
+using namespace test;
+
+constexpr std::uint64_t kValue = 0x01020304ULL << 32;
+constexpr std::uint64_t kAnnouncement = kValue | kOfNextSend;
+
+struct Together : Bench {
+  explicit Together(bool agreed = true, std::size_t receives = 4)
+      : Bench({.ird = 4, .ord = 4, .extensions = true, .send_immediate = agreed}) {
+    for (std::size_t i = 0; i < receives; ++i) ulp.receives.push_back(ulp.memory(i * 16, 16));
+    ulp.writable = {{.stag = 0x11, .to = 0, .at = 1024, .length = 64}};
+    ulp.readable = {{.stag = 0x22, .to = 0, .at = 2048, .length = 64}};
+  }
+  Request read() {
+    return {.opcode = Opcode::kReadRequest,
+            .length = 4,
+            .stag = Stag{7},
+            .sink_stag = Stag{8},
+            .sink = ulp.memory(3072, 4),
+            .cookie = 1};
+  }
+};
+
+Octets immediate_frame(std::uint32_t msn, std::uint64_t value, Opcode opcode = Opcode::kImmediate) {
+  Octets payload(kImmediateSize);
+  bytes::store_be(payload.data(), value);
+  return segment(send_header(msn, opcode), payload);
+}
+
+Octets announcement(std::uint32_t msn = 1) { return immediate_frame(msn, kAnnouncement); }
+
+TEST_CASE("a Send and the Immediate in front of it take one receive and are one message") {
+  for (const auto opcode : {Opcode::kSend, Opcode::kSendSolicited}) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{16}}) {
+      Together bench;
+      CHECK_FALSE(bench.feed(announcement()));
+      CHECK(bench.stream.awaits_send());
+      CHECK(bench.ulp.received.empty());
+      CHECK_FALSE(bench.feed(segment(send_header(2, opcode), pattern(size, 3))));
+      CHECK_FALSE(bench.stream.awaits_send());
+      CHECK(bench.ulp.log == Log{"receive", "receive again", fmt::format("send {}", size)});
+      REQUIRE(bench.ulp.received.size() == 1);
+      const auto& got = bench.ulp.received[0];
+      CHECK(got.opcode == opcode);
+      CHECK(got.length == size);
+      CHECK(got.immediate == kAnnouncement);
+      CHECK(got.solicited == (opcode == Opcode::kSendSolicited));
+      CHECK(text(bench.ulp.memory(0, size)) == text(pattern(size, 3)));
+      CHECK(bench.ulp.receives.size() == 3);
+    }
+  }
+}
+
+TEST_CASE("the Send may come in many segments, and the next one stands for itself") {
+  Together bench;
+  CHECK_FALSE(bench.feed(announcement()));
+  const auto data = pattern(12, 9);
+  for (std::uint32_t at = 0; at < 12; at += 3) {
+    auto header = send_header(2);
+    header.mo = at;
+    header.last = at == 9;
+    CHECK_FALSE(bench.feed(segment(header, bytes::View(data).subspan(at, 3))));
+  }
+  CHECK_FALSE(bench.feed(segment(send_header(3), pattern(4))));
+  CHECK_FALSE(bench.feed(immediate_frame(4, 77)));
+  REQUIRE(bench.ulp.received.size() == 3);
+  CHECK(bench.ulp.received[0].immediate == kAnnouncement);
+  CHECK(text(bench.ulp.memory(0, 12)) == text(data));
+  CHECK(bench.ulp.received[1].immediate == 0);
+  CHECK(bench.ulp.received[2].immediate == 77);
+}
+
+TEST_CASE("who did not agree to it takes all eight octets for the program's") {
+  Together bench(false);
+  CHECK_FALSE(bench.feed(announcement()));
+  CHECK_FALSE(bench.feed(segment(send_header(2), pattern(5))));
+  REQUIRE(bench.ulp.received.size() == 2);
+  CHECK(bench.ulp.received[0].immediate == kAnnouncement);
+  CHECK(bench.ulp.received[1].immediate == 0);
+}
+
+TEST_CASE("an Immediate that announces nothing is one alone, whatever its other octets are") {
+  for (const std::uint64_t low : {0x00000000ULL, 0x80000000ULL, 0xC0000001ULL, 0x40000000ULL}) {
+    Together bench;
+    CHECK_FALSE(bench.feed(immediate_frame(1, kValue | low)));
+    CHECK_FALSE(bench.stream.awaits_send());
+    CHECK(bench.ulp.received.size() == 1);
+  }
+}
+
+TEST_CASE("answers to our requests, and a Terminate, may come between the two") {
+  Together bench;
+  bench.ulp.requests.push_back(bench.read());
+  REQUIRE(bench.next());
+  CHECK_FALSE(bench.feed(announcement()));
+  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kReadResponse, 8, 0), pattern(4))));
+  CHECK_FALSE(bench.feed(segment(send_header(2), pattern(5))));
+  CHECK(bench.ulp.received.size() == 1);
+  CHECK_FALSE(bench.feed(announcement(3)));
+  CHECK_FALSE(bench.feed(terminate_frame("N7")));
+  CHECK(bench.stream.peer_terminate());
+}
+
+TEST_CASE("anything else between the two is 0/2/06, and does nothing") {
+  const std::vector<std::pair<const char*, Octets>> kStrangers{
+      {"another announcement", announcement(2)},
+      {"an Immediate", immediate_frame(2, 5)},
+      {"a solicited one", immediate_frame(2, kAnnouncement, Opcode::kImmediateSolicited)},
+      {"a Write", segment(tagged_header(Opcode::kWrite, 0x11, 0), pattern(8))},
+      {"an empty Write", segment(tagged_header(Opcode::kWrite, 0, 0))},
+      {"a Read Request", read_request(1, {.size = 8, .source_stag = Stag{0x22}})},
+      {"a Send with Invalidate", segment(send_header(2, Opcode::kSendInvalidate, 5), pattern(4))},
+      {"a solicited one that invalidates",
+       segment(send_header(2, Opcode::kSendSolicitedInvalidate, 5), pattern(4))},
+      {"an Atomic Request", [] {
+         auto octets = extension("J");
+         octets[13] = std::byte{1};
+         return octets;
+       }()}};
+  for (const auto& [name, frame] : kStrangers) {
+    CAPTURE(name);
+    Together bench;
+    const auto before = bench.ulp.arena;
+    CHECK_FALSE(bench.feed(announcement()));
+    CHECK(bench.feed(frame) == kUnexpectedOpcode);
+    CHECK(bench.ulp.received.empty());
+    CHECK(bench.ulp.log == Log{"receive"});
+    CHECK(bench.ulp.arena == before);
+    CHECK(bench.stream.state() == StreamState::kTerminating);
+  }
+}
+
+TEST_CASE("a stranger between the segments of an announced Send is 0/2/06 as well") {
+  Together bench;
+  CHECK_FALSE(bench.feed(announcement()));
+  auto first = send_header(2);
+  first.last = false;
+  CHECK_FALSE(bench.feed(segment(first, pattern(4))));
+  CHECK(bench.feed(segment(tagged_header(Opcode::kWrite, 0x11, 0), pattern(8))) ==
+        kUnexpectedOpcode);
+  CHECK(bench.ulp.received.empty());
+}
+
+TEST_CASE("an announced Send is bounded by the receive like any other [RDMAP-51]") {
+  Together bench;
+  CHECK_FALSE(bench.feed(announcement()));
+  CHECK(bench.feed(segment(send_header(2), pattern(17))) == ddp::kUntaggedTooLong);
+  CHECK(bench.ulp.received.empty());
+  CHECK(bench.ulp.arena[16] == std::byte{0xEE});
+}
+
+TEST_CASE("an announcement without a receive is 1/2/02, or waits where Sends wait") {
+  Together none(true, 0);
+  CHECK(none.feed(announcement()) == ddp::kUntaggedNoBuffer);
+  Together held(true, 0);
+  held.ulp.hold_sends = true;
+  const auto octets = announcement();
+  const auto arrival = held.stream.begin(bytes::View(octets).first(18), octets.size());
+  REQUIRE(arrival);
+  CHECK((*arrival)->hold);
+  held.ulp.receives = {held.ulp.memory(0, 16)};  // one is enough for both
+  CHECK_FALSE(held.feed(octets));
+  CHECK_FALSE(held.feed(segment(send_header(2), pattern(5))));
+  CHECK(held.ulp.received.size() == 1);
+}
+
+TEST_CASE("its eight octets may come in two segments; fewer are 0/2/FF, more do not fit") {
+  Together bench;
+  auto first = send_header(1, Opcode::kImmediate);
+  first.last = false;
+  auto second = send_header(1, Opcode::kImmediate);
+  second.mo = 4;
+  CHECK_FALSE(bench.feed(segment(first, hex("01020304"))));
+  CHECK_FALSE(bench.feed(segment(second, hex("C0000000"))));
+  CHECK(bench.stream.awaits_send());
+  Together few;
+  CHECK(few.feed(segment(send_header(1, Opcode::kImmediate), hex("C0000000"))) ==
+        kOperationUnspecified);
+  Together many;
+  CHECK(many.feed(segment(send_header(1, Opcode::kImmediate), hex("01020304C000000000"))) ==
+        ddp::kUntaggedTooLong);
+}
+
+}  // namespace
+}  // namespace iwarp::rdmap

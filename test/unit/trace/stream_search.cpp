@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decoder on captures: streams that begin in the middle, of one side only, and with holes.
+#include <doctest/doctest.h>
+
+#include "support.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using trace::CrcVerdict;
+using trace::DecoderOptions;
+using trace::FrameKind;
+using trace::Side;
+
+/// Many FPDUs of one side, of sizes that move through the interval of markers.
+WireScript long_stream(const WireScript::Options& options, bool near = true) {
+  WireScript script(options);
+  script.request();
+  script.reply();
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    script.send(near, 1 + 2 * i, counting(20 + 37 * i));
+    script.tagged(near, rdmap::Opcode::kWrite, 0x11223344, 0x1000 * i, counting(11 * i));
+  }
+  return script;
+}
+
+Octets without_startup(const WireScript& script) {
+  auto octets = stream_of(script, true);
+  octets.erase(octets.begin(),
+               octets.begin() + static_cast<std::ptrdiff_t>(script.sent[0].octets.size()));
+  return octets;
+}
+
+std::size_t skipped_octets(const Observer& seen) {
+  std::size_t n = 0;
+  for (const auto& f : seen.found) {
+    if (f.frame.kind == FrameKind::kUndecodable) n += f.octets.size() + f.frame.missing;
+  }
+  return n;
+}
+
+TEST_CASE("a stream that begins anywhere is found within one FPDU, with markers and without") {
+  for (const bool markers : {false, true}) {
+    const auto stream = without_startup(long_stream({.far_markers = markers}));
+    for (std::size_t from = 0; from < 700; ++from) {
+      CAPTURE(markers);
+      CAPTURE(from);
+      Observer seen{DecoderOptions{.search = true}};
+      seen.see(true, bytes::View(stream).subspan(from));
+      seen.decoder.ended(Side::kNear);
+      CHECK(seen.decoder.is_mpa());
+      CHECK(seen.stream(Side::kNear).size() == stream.size() - from);
+      CHECK(seen.count(CrcVerdict::kGood) >= 60);
+      CHECK(seen.count(CrcVerdict::kBad) == 0);
+      CHECK(seen.found.back().frame.guessed);
+      // A short FPDU without a marker may be taken for one of a stream without markers.
+      CHECK(skipped_octets(seen) < 1100);
+    }
+  }
+}
+
+TEST_CASE("a side whose peer was not captured is read once it is clear that no peer comes") {
+  for (const bool markers : {false, true}) {
+    const auto script = long_stream({.far_markers = markers});
+    Observer seen{DecoderOptions{.search = true}};
+    for (const auto& sent : script.sent) {
+      if (sent.outbound) seen.see(true, sent.octets);
+    }
+    CHECK(seen.count(FrameKind::kFpdu) == 0);
+    seen.decoder.ended(Side::kFar);
+    seen.decoder.ended(Side::kNear);
+    CHECK(seen.count(CrcVerdict::kGood) == 80);
+    CHECK(skipped_octets(seen) == 0);
+  }
+}
+
+TEST_CASE("a hole anywhere costs the FPDUs that it touches, and no other") {
+  for (const bool markers : {false, true}) {
+    for (const bool crc : {true, false}) {
+      const auto script = long_stream({.far_markers = markers, .crc = crc});
+      const auto stream = without_startup(script);
+      for (std::size_t at = 1; at < 3000; at += 7) {
+        CAPTURE(markers);
+        CAPTURE(crc);
+        CAPTURE(at);
+        Observer seen{DecoderOptions{.search = true}};
+        seen.see(true, script.sent[0].octets);
+        seen.see(false, script.sent[1].octets);
+        seen.see(true, bytes::View(stream).first(at));
+        seen.decoder.missing(Side::kNear, 300);
+        seen.see(true, bytes::View(stream).subspan(at + 300));
+        seen.decoder.ended(Side::kNear);
+        const auto whole = seen.count(crc ? CrcVerdict::kGood : CrcVerdict::kNotUsed);
+        // 300 octets touch at most 8 of these frames; what lies behind a lost length is looked for.
+        CHECK(whole >= 80 - 12);
+        CHECK(seen.count(CrcVerdict::kBad) == 0);
+        std::uint64_t octets = 0;
+        for (const auto& f : seen.found) {
+          CHECK(f.frame.offset == (f.frame.from == Side::kNear ? octets : 0));
+          if (f.frame.from != Side::kNear) continue;
+          octets += f.octets.empty() ? f.frame.missing : f.octets.size();
+        }
+        CHECK(octets == stream.size() + script.sent[0].octets.size());
+      }
+    }
+  }
+}
+
+TEST_CASE("an FPDU whose payload was not captured still says where the next one begins") {
+  WireScript script({});
+  script.request();
+  script.reply();
+  script.tagged(true, rdmap::Opcode::kWrite, 7, 0, counting(1000));
+  script.send(true, 1, counting(8));
+  Observer seen{DecoderOptions{.search = true}};
+  for (const auto& sent : script.sent) {
+    const bytes::View octets(sent.octets);
+    seen.see(sent.outbound, octets.first(std::min<std::size_t>(octets.size(), 60)));
+    if (octets.size() > 60) {
+      seen.decoder.missing(sent.outbound ? Side::kNear : Side::kFar, octets.size() - 60);
+    }
+  }
+  REQUIRE(seen.found.size() == 4);
+  const auto& write = seen.found[2];
+  CHECK(write.frame.crc == CrcVerdict::kUnknown);
+  CHECK(write.frame.ulpdu_length == 14 + 1000);
+  CHECK(write.ulpdu.size() == 58);
+  CHECK(write.frame.missing == script.sent[2].octets.size() - 60);
+  CHECK(seen.found[3].frame.crc == CrcVerdict::kGood);
+}
+
+TEST_CASE("a length that was changed on the way costs one FPDU") {
+  const auto script = long_stream({});
+  auto stream = without_startup(script);
+  stream[0] ^= std::byte{0x40};
+  Observer seen{DecoderOptions{.search = true}};
+  seen.see(true, script.sent[0].octets);
+  seen.see(false, script.sent[1].octets);
+  seen.see(true, stream);
+  seen.decoder.ended(Side::kNear);
+  CHECK(seen.count(CrcVerdict::kGood) == 79);
+}
+
+TEST_CASE("a stream of something else is given up after a bounded search") {
+  Observer seen{DecoderOptions{.search = true}};
+  const auto other = counting(4096);
+  std::size_t given = 0;
+  while (!seen.decoder.is_lost(Side::kNear) && given < 1'000'000) {
+    seen.see(true, other);
+    given += other.size();
+  }
+  CHECK(given <= trace::StreamDecoder::kMaxSearched + 2 * other.size());
+  CHECK_FALSE(seen.decoder.is_mpa());
+}
+
+TEST_CASE("a hole of gigabytes costs nothing") {
+  Observer seen{DecoderOptions{.search = true}};
+  const auto script = long_stream({});
+  seen.see(script);
+  for (int i = 0; i < 100'000; ++i) seen.decoder.missing(Side::kNear, 1U << 31);
+  CHECK(seen.decoder.held(Side::kNear) == 0);
+  CHECK(skipped_octets(seen) == 100'000ULL << 31);
+}
+
+TEST_CASE("startup is found behind what a program said before it [MPA-63]") {
+  Observer seen{DecoderOptions{.search = true}};
+  const auto script = long_stream({});
+  const auto login = counting(333);
+  seen.see(true, login);
+  seen.see(false, login);
+  seen.see(script);
+  CHECK(seen.count(FrameKind::kStartup) == 2);
+  CHECK(seen.count(CrcVerdict::kGood) == 80);
+  CHECK(skipped_octets(seen) == 2 * 333);
+  CHECK_FALSE(seen.found.back().frame.guessed);
+}
+
+}  // namespace
+}  // namespace iwarp::test

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completions that wait until they may be announced.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "completion_gate.hpp"
+#include "stag_support.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+struct GateFixture {
+  void complete(std::uint64_t id, WcStatus status) {
+    const WorkCompletion wc{.wr_id = id, .status = status};
+    if (!gate.lets_pass(status) && gate.hold({cq, wc, false, {}})) return;
+    announced.push_back(id);
+  }
+  void announce(Announce what) {
+    gate.set(what,
+             [this](const CompletionGate::Held& held) { announced.push_back(held.wc.wr_id); });
+  }
+
+  CompletionQueue cq{1, nullptr};
+  CompletionGate gate;
+  std::vector<std::uint64_t> announced;
+};
+
+using Ids = std::vector<std::uint64_t>;
+
+TEST_CASE("completions pass until somebody holds them back, and then in order") {
+  GateFixture f;
+  f.complete(1, WcStatus::kWrFlush);
+  CHECK(f.announced == Ids{1});
+  f.announce(Announce::kNothing);
+  f.complete(2, WcStatus::kSuccess);
+  f.complete(3, WcStatus::kWrFlush);
+  f.complete(4, WcStatus::kSuccess);
+  CHECK(f.announced == Ids{1});
+  f.announce(Announce::kUnflushed);
+  CHECK(f.announced == Ids{1, 2});
+  f.announce(Announce::kAll);
+  f.complete(5, WcStatus::kWrFlush);
+  CHECK(f.announced == Ids{1, 2, 3, 4, 5});
+}
+
+TEST_CASE("while what was flushed waits, errors pass, but nothing overtakes it") {
+  GateFixture f;
+  f.announce(Announce::kUnflushed);
+  f.complete(1, WcStatus::kSuccess);
+  f.complete(2, WcStatus::kRemoteAccess);
+  f.complete(3, WcStatus::kWrFlush);
+  f.complete(4, WcStatus::kSuccess);
+  CHECK(f.announced == Ids{1, 2});
+  f.announce(Announce::kAll);
+  CHECK(f.announced == Ids{1, 2, 3, 4});
+}
+
+struct QpFixture {
+  QpFixture() {
+    QpInit init{.pd = kPd, .send_cq = &cq, .recv_cq = &cq, .drop_failed = true};
+    qp = std::make_unique<QueuePair>(kQp, init, table, nullptr);
+    qp->announce(Announce::kNothing);
+    CHECK(!qp->post_recv({.wr_id = 1}));
+    CHECK(!qp->abort());
+  }
+  std::size_t poll() {
+    std::array<WorkCompletion, 4> out;
+    return cq.poll(out);
+  }
+
+  Table table;
+  int notified = 0;
+  CompletionQueue cq{8, [this] { ++notified; }};
+  std::unique_ptr<QueuePair> qp;
+};
+
+TEST_CASE("a consumer is notified when a completion is announced") {
+  QpFixture f;
+  f.cq.arm(Notify::kNext);
+  CHECK(f.poll() == 0);
+  CHECK(f.notified == 0);
+  f.qp->announce(Announce::kAll);
+  CHECK(f.notified == 1);
+  CHECK(f.poll() == 1);
+}
+
+TEST_CASE("what was not announced goes with its queue pair, and with a reset") {
+  QpFixture f;
+  SUBCASE("destroyed") {
+    f.qp.reset();
+    CHECK(f.poll() == 0);
+  }
+  SUBCASE("reset") {
+    CHECK(!f.qp->reset());
+    CHECK(f.poll() == 0);
+    CHECK(!f.qp->post_recv({.wr_id = 2}));
+    CHECK(!f.qp->abort());
+    CHECK(f.poll() == 1);
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

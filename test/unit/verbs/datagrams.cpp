@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datagrams: their octets, and a queue pair that gets them from whoever likes to send some.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/verbs/datagram_queue_pair.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+using Octets = std::vector<std::byte>;
+
+constexpr QpNum kOwn = 0x81B001;
+constexpr QpNum kPeer = 0x82C002;
+constexpr std::uint32_t kKey = 0x11111111;
+constexpr PdId kDomain = 7;
+constexpr IpAddress kHere{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 1};
+constexpr IpAddress kThere{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 2};
+constexpr IpAddress kGroup{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 239, 1, 1, 1};
+constexpr DatagramPath kFromThere{
+    .own = kHere, .peer = kThere, .hop_limit = 9, .traffic_class = 0x68};
+
+Octets text(const std::string& of) {
+  const auto view = std::as_bytes(std::span(of));
+  return {view.begin(), view.end()};
+}
+
+DatagramHeader header(std::uint32_t msn = 1) {
+  return {.destination = kOwn, .source = kPeer, .q_key = kKey, .instance = 99, .msn = msn};
+}
+
+Octets whole(const DatagramHeader& head, const Octets& payload) {
+  const auto front = encode(head);
+  Octets out(front.begin(), front.end());
+  out.insert(out.end(), payload.begin(), payload.end());
+  const auto crc = mpa::crc_octets(crc32c::compute(out));
+  out.insert(out.end(), crc.begin(), crc.end());
+  return out;
+}
+
+/// A queue pair with memory, ready for everything.
+struct End {
+  std::vector<std::byte> memory = std::vector<std::byte>(16384);
+  std::uint32_t seed = 1;
+  StagTable stags{64, [this] { return seed += 0x01234567; }};
+  CompletionQueue sends{256, [] {}};
+  CompletionQueue receives{256, [] {}};
+  Region* region = *stags.create({.pd = kDomain,
+                                  .address = memory.data(),
+                                  .length = memory.size(),
+                                  .access = Access::kLocalWrite});
+  DatagramQueuePair qp;
+
+  explicit End(QpNum num = kOwn, std::size_t max_payload = 1024, SharedReceiveQueue* srq = nullptr)
+      : qp({.num = num,
+            .pd = kDomain,
+            .send_cq = &sends,
+            .recv_cq = &receives,
+            .srq = srq,
+            .limits = {.max_send_wr = 4, .max_recv_wr = 4},
+            .signal_all = true,
+            .instance = 5,
+            .max_payload = max_payload},
+           stags) {
+    qp.set_q_key(kKey);
+    for (const auto state :
+         {DatagramState::kInit, DatagramState::kReceiving, DatagramState::kReady}) {
+      qp.set_state(state);
+    }
+  }
+  Stag lkey() const { return Stag{region->stag.load()}; }
+  Sge piece(std::size_t at, std::uint32_t length) {
+    return {.address = memory.data() + at, .length = length, .lkey = lkey()};
+  }
+  std::error_code receive(std::size_t at = 0, std::uint32_t length = 1064) {
+    const Sge sge = piece(at, length);
+    return qp.post_recv({.wr_id = at, .sgl = {&sge, 1}});
+  }
+  std::error_code send(const Sge& sge, SendFlags flags = SendFlags::kNone, QpNum to = kPeer,
+                       std::uint32_t key = kKey) {
+    const DatagramWr wr{.wr_id = 1,
+                        .flags = flags,
+                        .sgl = {&sge, 1},
+                        .to = {.path = {.own = kHere, .peer = kThere}, .qp = to, .q_key = key}};
+    std::size_t posted = 0;
+    return qp.post_send({&wr, 1}, posted);
+  }
+  std::uint64_t dropped(DatagramDrop why) { return qp.counters().dropped_for(why); }
+  std::vector<WorkCompletion> came() {
+    std::vector<WorkCompletion> out(16);
+    out.resize(receives.poll(out));
+    return out;
+  }
+};
+
+/// What the only one that is to leave has in it.
+Octets leaves(End& end) {
+  std::array<OutgoingDatagram, 4> batch;
+  const auto ready = end.qp.prepare(batch);
+  REQUIRE(ready.size() == 1);
+  Octets out(ready[0].header.begin(), ready[0].header.end());
+  for (const auto& piece : ready[0].payload) out.insert(out.end(), piece.begin(), piece.end());
+  out.insert(out.end(), ready[0].crc.begin(), ready[0].crc.end());
+  end.qp.sent(ready[0], true);
+  return out;
+}
+
+TEST_CASE("a datagram is read as it was written, with and without immediate data") {
+  auto head = header(0xFFFFFFFF);
+  head.solicited = true;
+  for (const auto& immediate :
+       {std::optional<std::uint32_t>{}, std::optional<std::uint32_t>{0xDEADBEEF}}) {
+    head.immediate = immediate;
+    const auto octets = whole(head, text("hello"));
+    const auto out = decode_datagram(octets);
+    REQUIRE(out);
+    CHECK(out->header == head);
+    CHECK(std::ranges::equal(out->payload, text("hello")));
+    CHECK(has_right_crc(octets));
+    CHECK(describe_datagram(octets).find("5 octets") != std::string::npos);
+  }
+}
+
+TEST_CASE("of a datagram cut at any octet, or with any bit turned, nothing is delivered") {
+  const auto octets = whole(header(), text("payload"));
+  End end;
+  for (std::size_t size = 0; size != octets.size(); ++size) {
+    REQUIRE(!end.receive(0));
+    end.qp.arrived(bytes::View(octets).first(size), kFromThere);
+    CHECK(end.came().empty());
+    end.qp.set_state(DatagramState::kInit);
+    end.qp.set_state(DatagramState::kReset);
+    end.qp.set_state(DatagramState::kReady);
+  }
+  REQUIRE(!end.receive(0));
+  for (std::size_t bit = 0; bit != 8 * octets.size(); ++bit) {
+    auto turned = octets;
+    turned[bit / 8] ^= std::byte{1} << (bit % 8);
+    end.qp.arrived(turned, kFromThere);
+    INFO("bit ", bit);
+    CHECK(end.came().empty());
+    CHECK(describe_datagram(turned).find('\n') == std::string::npos);
+  }
+  CHECK(end.qp.counters().delivered == 0);
+  end.qp.arrived(octets, kFromThere);  // The receive is still there.
+  CHECK(end.came().size() == 1);
+}
+
+TEST_CASE("what is delivered has a GRH in front and says whom it is from") {
+  End end;
+  REQUIRE(!end.receive());
+  auto head = header();
+  head.immediate = 0x01020304;
+  end.qp.arrived(whole(head, text("hello")), kFromThere);
+  const auto came = end.came();
+  REQUIRE(came.size() == 1);
+  CHECK(came[0].status == WcStatus::kSuccess);
+  CHECK(came[0].opcode == WcOpcode::kRecvDatagramImmediate);
+  CHECK(came[0].byte_len == kGrhSize + 5);
+  CHECK(came[0].source_qp == kPeer);
+  CHECK(came[0].immediate == 0x01020304);
+  CHECK(std::ranges::equal(std::span(end.memory).subspan(kGrhSize, 5), text("hello")));
+  CHECK(came[0].over_ipv4);
+  CHECK(end.memory[20] == std::byte{0x45});  // IPv4 in the last 20 octets
+  CHECK(end.memory[21] == std::byte{0x68});
+  CHECK(end.memory[28] == std::byte{9});
+  CHECK(end.memory[32] == std::byte{10});
+  CHECK(end.memory[35] == std::byte{2});
+  CHECK(end.memory[39] == std::byte{1});
+}
+
+TEST_CASE("a GRH over IPv6 is the header itself") {
+  End end;
+  REQUIRE(!end.receive());
+  const DatagramPath path{
+      .own = {0x20, 1, 15, 7}, .peer = {0x20, 1, 15, 9}, .hop_limit = 3, .traffic_class = 0x68};
+  end.qp.arrived(whole(header(), text("hello")), path);
+  const auto came = end.came();
+  REQUIRE(came.size() == 1);
+  CHECK_FALSE(came[0].over_ipv4);
+  CHECK(end.memory[0] == std::byte{0x66});
+  CHECK(end.memory[1] == std::byte{0x80});
+  CHECK(end.memory[5] == std::byte{8 + kDatagramOverhead + 5});
+  CHECK(end.memory[6] == std::byte{17});
+  CHECK(end.memory[7] == std::byte{3});
+  CHECK(end.memory[11] == std::byte{9});
+  CHECK(end.memory[27] == std::byte{7});
+}
+
+TEST_CASE("each wrong address has its count, and costs no receive") {
+  End end;
+  REQUIRE(!end.receive());
+  const auto arrives = [&](auto change) {
+    auto head = header();
+    change(head);
+    end.qp.arrived(whole(head, text("x")), kFromThere);
+  };
+  arrives([](auto& head) { head.destination = kOwn + 1; });
+  arrives([](auto& head) { head.destination = kMulticastQp; });
+  CHECK(end.dropped(DatagramDrop::kWrongQp) == 2);
+  arrives([](auto& head) { head.q_key ^= 1; });
+  CHECK(end.dropped(DatagramDrop::kWrongQKey) == 1);
+  auto damaged = whole(header(), text("x"));
+  damaged[kDatagramHeaderSize] ^= std::byte{1};
+  end.qp.arrived(damaged, kFromThere);
+  CHECK(end.dropped(DatagramDrop::kBadCrc) == 1);
+  end.qp.arrived(text("GET / HTTP/1.1\r\n\r\n........................................"),
+                 kFromThere);
+  CHECK(end.dropped(DatagramDrop::kMalformed) == 1);
+  arrives([](auto&) {});
+  CHECK(end.came().size() == 1);
+  arrives([](auto&) {});  // again
+  CHECK(end.dropped(DatagramDrop::kRepeated) == 1);
+  arrives([](auto& head) { head.msn = 2; });
+  CHECK(end.dropped(DatagramDrop::kNoReceive) == 1);
+  end.qp.set_state(DatagramState::kInit);
+  arrives([](auto& head) { head.msn = 3; });
+  CHECK(end.dropped(DatagramDrop::kNotReceiving) == 1);
+}
+
+TEST_CASE("for whom another took the receive of a shared queue waits for the next, in order") {
+  SharedReceiveQueue queue(kDomain, {}, {});
+  End end(kOwn, 1024, &queue);
+  const auto post = [&](std::uint64_t wr_id) {
+    const Sge room = end.piece(0, 1064);
+    REQUIRE_FALSE(queue.post_recv({.wr_id = wr_id, .sgl = {&room, 1}}));
+  };
+  CHECK(end.qp.deliver_waiting());
+  end.qp.arrived(whole(header(1), text("a")), kFromThere);
+  end.qp.arrived(whole(header(2), text("bc")), kFromThere);
+  CHECK_FALSE(end.qp.deliver_waiting());
+  CHECK(end.came().empty());
+  post(1);
+  CHECK_FALSE(end.qp.deliver_waiting());
+  auto came = end.came();
+  REQUIRE(came.size() == 1);
+  CHECK(came[0].wr_id == 1);
+  CHECK(came[0].byte_len == kGrhSize + 1);
+  post(2);
+  CHECK(end.qp.deliver_waiting());
+  came = end.came();
+  REQUIRE(came.size() == 1);
+  CHECK(came[0].byte_len == kGrhSize + 2);
+  CHECK(end.dropped(DatagramDrop::kNoReceive) == 0);
+
+  for (std::uint32_t msn = 3; msn != 103; ++msn) {
+    end.qp.arrived(whole(header(msn), text("d")), kFromThere);
+  }
+  const auto lost = end.dropped(DatagramDrop::kNoReceive);
+  CHECK(lost > 0);  // No peer fills our memory.
+  CHECK(lost < 100);
+  end.qp.set_state(DatagramState::kReset);
+  CHECK(end.qp.deliver_waiting());
+}
+
+TEST_CASE("a group is heard by who has joined it, until it leaves") {
+  End end;
+  auto head = header();
+  head.destination = kMulticastQp;
+  const DatagramPath path{.own = kGroup, .peer = kThere};
+  REQUIRE(!end.receive());
+  end.qp.join(kGroup);
+  end.qp.arrived(whole(head, text("all")), path);
+  CHECK(end.came().size() == 1);
+  end.qp.leave(kGroup);
+  head.msn = 2;
+  end.qp.arrived(whole(head, text("all")), path);
+  CHECK(end.dropped(DatagramDrop::kWrongQp) == 1);
+}
+
+TEST_CASE("a receive that is too short, or not ours, completes with the error") {
+  End end;
+  REQUIRE(!end.receive(0, 44));
+  end.qp.arrived(whole(header(1), text("hello")), kFromThere);
+  auto came = end.came();
+  REQUIRE(came.size() == 1);
+  CHECK(came[0].status == WcStatus::kLocalLength);
+  const Sge foreign{.address = end.memory.data(), .length = 100, .lkey = Stag{0xABCDEF00}};
+  REQUIRE(!end.qp.post_recv({.wr_id = 1, .sgl = {&foreign, 1}}));
+  end.qp.arrived(whole(header(2), text("hello")), kFromThere);
+  came = end.came();
+  REQUIRE(came.size() == 1);
+  CHECK(came[0].status == WcStatus::kLocalProtection);
+  CHECK(end.qp.state() == DatagramState::kReady);
+}
+
+TEST_CASE("what one queue pair sends, the other gets, from a list of pieces or inline") {
+  End from(kPeer);
+  End to(kOwn);
+  std::ranges::copy(text("over there"), from.memory.begin());
+  for (const auto flags : {SendFlags::kNone, SendFlags::kInline}) {
+    REQUIRE(!to.receive());
+    Sge sge = from.piece(0, 10);
+    if (flags == SendFlags::kInline) sge.lkey = Stag{0};
+    REQUIRE(!from.send(sge, flags, kOwn));
+    to.qp.arrived(leaves(from), kFromThere);
+    CHECK(to.came().size() == 1);
+    CHECK(std::ranges::equal(std::span(to.memory).subspan(kGrhSize, 10), text("over there")));
+    std::array<WorkCompletion, 2> done;
+    REQUIRE(from.sends.poll(done) == 1);
+    CHECK(done[0].status == WcStatus::kSuccess);
+  }
+  REQUIRE(!from.send(from.piece(0, 1), SendFlags::kNone, kOwn, 0x80000000));
+  CHECK(decode_datagram(leaves(from))->header.q_key == kKey);  // its own
+}
+
+TEST_CASE("a request that cannot be sent fails, and those behind it are flushed until RTS") {
+  for (const bool too_long : {true, false}) {
+    End end(kPeer, 64);
+    Sge bad = end.piece(0, too_long ? 65 : 8);
+    if (!too_long) bad.lkey = Stag{0x99999900};
+    REQUIRE(!end.send(end.piece(0, 64)));
+    REQUIRE(!end.send(bad));
+    REQUIRE(!end.send(end.piece(0, 8)));
+    CHECK(end.send(end.piece(0, 8)) == std::error_code());
+    CHECK(end.send(end.piece(0, 8)) == Errc::kQueueFull);
+    leaves(end);
+    std::array<OutgoingDatagram, 4> batch;
+    CHECK(end.qp.prepare(batch).empty());
+    std::array<WorkCompletion, 8> done;
+    REQUIRE(end.sends.poll(done) == 4);
+    CHECK(done[0].status == WcStatus::kSuccess);
+    CHECK(done[1].status == (too_long ? WcStatus::kLocalLength : WcStatus::kLocalProtection));
+    CHECK(done[2].status == WcStatus::kWrFlush);
+    CHECK(end.qp.send_failed());
+    end.qp.set_state(DatagramState::kReady);
+    REQUIRE(!end.send(end.piece(0, 8)));
+    CHECK(leaves(end).size() == kDatagramOverhead + 8);
+  }
+}
+
+TEST_CASE("what the system does not take now is prepared again, in order") {
+  End end(kPeer);
+  for (std::uint32_t i = 1; i <= 4; ++i) REQUIRE(!end.send(end.piece(0, i)));
+  std::array<OutgoingDatagram, 4> batch;
+  auto ready = end.qp.prepare(batch);
+  REQUIRE(ready.size() == 4);
+  end.qp.sent(ready[0], true);
+  end.qp.give_back(ready.subspan(1));
+  ready = end.qp.prepare(batch);
+  REQUIRE(ready.size() == 3);
+  CHECK(bytes::total_size(ready[0].payload) == 2);
+  for (auto& one : ready) end.qp.sent(one, true);
+  CHECK(end.qp.counters().sent == 4);
+}
+
+TEST_CASE("in error everything is flushed, and a reset forgets it") {
+  End end;
+  REQUIRE(!end.receive());
+  REQUIRE(!end.send(end.piece(0, 1)));
+  end.qp.set_state(DatagramState::kError);
+  const auto came = end.came();
+  REQUIRE(came.size() == 1);
+  CHECK(came[0].status == WcStatus::kWrFlush);
+  end.qp.set_state(DatagramState::kReset);
+  std::array<WorkCompletion, 4> done;
+  CHECK(end.sends.poll(done) == 0);
+  CHECK(end.receive() == Errc::kWrongState);
+  CHECK(end.send(end.piece(0, 1)) == Errc::kWrongState);
+}
+
+TEST_CASE("of each sender a number is taken once, in any order, and not when it is too old") {
+  Arrivals arrivals;
+  const DatagramSender sender{.ip = kThere, .qp = 1, .instance = 1};
+  const DatagramSender other{.ip = kThere, .qp = 1, .instance = 2};
+  for (const std::uint32_t start : {1U, 0xFFFFFF00U}) {
+    arrivals.clear();
+    CHECK(arrivals.take(sender, start + 10));
+    CHECK(arrivals.take(sender, start));  // late
+    CHECK(arrivals.take(other, start));
+    for (std::uint32_t i = 0; i != 2000; ++i) {
+      CHECK(arrivals.take(sender, start + i) == (i != 0 && i != 10));
+      CHECK_FALSE(arrivals.take(sender, start + i));
+    }
+    CHECK_FALSE(arrivals.take(sender, start + 1999 - Arrivals::kWindow));
+    CHECK(arrivals.take(sender, start + 100000));
+    CHECK(arrivals.take(sender, start + 100000 - Arrivals::kWindow + 1));
+    CHECK_FALSE(arrivals.take(sender, start + 1999));
+  }
+}
+
+TEST_CASE("more senders than are known push out those that were silent longest") {
+  Arrivals arrivals;
+  for (std::uint32_t i = 0; i != 20000; ++i) {
+    CHECK(arrivals.take({.ip = kThere, .qp = i & 0xFFFFFF, .instance = i}, 1));
+  }
+  CHECK_FALSE(arrivals.take({.ip = kThere, .qp = 19999, .instance = 19999}, 1));
+}
+
+}  // namespace
+}  // namespace iwarp::verbs

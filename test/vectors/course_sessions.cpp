@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// The captures of rfc-notes/course, made by the stack itself: two ends, a link in memory, a clock
+// that only the link moves, and fixed STags and addresses. Each session is made again and compared
+// octet by octet with the file in course/; IWARP_UPDATE_SNAPSHOTS=1 writes the files. No octet
+// leaves the process.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "iwarp/bytes/cursor.hpp"
+#include "iwarp/trace/capture_file.hpp"
+#include "iwarp/trace/capture_tap.hpp"
+#include "sim_pair.hpp"
+#include "temporary_file.hpp"
+
+namespace iwarp::test {
+namespace {
+
+using verbs::Access;
+using verbs::ConnectionOptions;
+using verbs::Region;
+using verbs::WrOpcode;
+
+constexpr std::uint64_t kClientMemory =
+    0x10000;  ///< TO of the first octet that the client registers
+constexpr std::uint64_t kServerMemory = 0x20000;
+constexpr auto kFlight = std::chrono::microseconds(50);  ///< from one end to the other
+constexpr trace::CaptureClock kClock{
+    .wall = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000)),
+    .steady = TimePoint{}};
+
+/// Nothing but what each session is about: no tag of RFC 7306 in the private data.
+ConnectionOptions plain() {
+  ConnectionOptions options;
+  options.startup.extensions = false;
+  options.startup.ird = options.startup.ord = 4;
+  return options;
+}
+
+/// One connection between a client, which connects, and a server; everything that passes is
+/// captured.
+class CapturedPair {
+ public:
+  CapturedPair(const std::string& path, ConnectionOptions client_options,
+               ConnectionOptions server_options, std::size_t emss = 1460)
+      : client(std::make_shared<End>(1)), server(std::make_shared<End>(2)) {
+    auto file = trace::CaptureFile::create(path, kClock);
+    REQUIRE_MESSAGE(file.has_value(), (file ? "" : file.error()));
+    tap_ = std::make_unique<trace::CaptureTap>(
+        *file, trace::CaptureEnds{{"192.0.2.1", 49152}, {"192.0.2.2", 7174}});
+    client->connection = std::make_unique<verbs::Connection>(Role::kInitiator, client->qp.get(),
+                                                             *client, client_options, nullptr);
+    server->connection = std::make_unique<verbs::Connection>(Role::kResponder, nullptr, *server,
+                                                             server_options, nullptr);
+    client->connection->set_emss(emss);
+    server->connection->set_emss(emss);
+    server->connection->listen(now_);
+    REQUIRE(client->connection->connect(View{}, now_));
+    run();
+    REQUIRE(server->event() == verbs::ConnectionEvent::Type::kRequest);
+  }
+  ~CapturedPair() {
+    client->qp->abort();
+    server->qp->abort();
+  }
+  CapturedPair(const CapturedPair&) = delete;
+  CapturedPair& operator=(const CapturedPair&) = delete;
+
+  void accept() {
+    REQUIRE(server->connection->accept(*server->qp, View{}, 4, 4, now_));
+    run();
+  }
+
+  /// Until neither end has more to say.
+  void run() {
+    while (carry(*client, *server) || carry(*server, *client)) {
+    }
+  }
+
+  void wait(mpa::Duration time) { set_clock(now_ + time); }
+
+  void close() {
+    client->connection->disconnect(now_);
+    run();
+  }
+
+  /// The octet of the next flight that arrives with another lowest bit.
+  void damage(std::size_t octet) { damaged_ = octet; }
+
+  std::shared_ptr<End> client, server;
+
+ private:
+  void set_clock(TimePoint now) { now_ = client->now = server->now = now; }
+
+  /// One flight: what `from` has to send now, and FIN or reset behind it.
+  bool carry(End& from, End& to) {
+    std::vector<std::byte> octets;
+    for (const View piece : from.connection->transmit_plan(64, now_)) {
+      octets.insert(octets.end(), piece.begin(), piece.end());
+    }
+    from.connection->transmitted(octets.size(), now_);
+    const bool outbound = &from == client.get();
+    bool moved = !octets.empty();
+    if (moved) {
+      set_clock(now_ + kFlight);
+      if (damaged_ < octets.size()) octets[std::exchange(damaged_, SIZE_MAX)] ^= std::byte{1};
+      tap_->octets(outbound, octets, now_);
+      deliver(octets, to);
+    }
+    if (from.connection->transmit_plan(64, now_).empty()) moved |= finish(from, to, outbound);
+    return moved;
+  }
+
+  static void deliver(View octets, End& to) {
+    while (!octets.empty()) {
+      std::size_t taken = 0;
+      for (const Span piece : to.connection->receive_plan()) {
+        const auto n = std::min(piece.size(), octets.size() - taken);
+        std::copy_n(octets.begin() + static_cast<std::ptrdiff_t>(taken), n, piece.begin());
+        taken += n;
+      }
+      if (taken == 0) return;
+      to.connection->received(taken, to.now);
+      octets = octets.subspan(taken);
+    }
+  }
+
+  bool finish(End& from, End& to, bool outbound) {
+    const auto action = from.connection->socket_action();
+    if (action == verbs::SocketAction::kNone || finished_[outbound ? 0 : 1]) return false;
+    finished_[outbound ? 0 : 1] = true;
+    set_clock(now_ + kFlight);
+    const bool reset = action == verbs::SocketAction::kReset;
+    tap_->closed(outbound, reset, now_);
+    if (reset) {
+      to.connection->lost(now_);
+    } else {
+      to.connection->peer_closed(now_);
+    }
+    return true;
+  }
+
+  std::unique_ptr<trace::CaptureTap> tap_;
+  TimePoint now_{};
+  std::size_t damaged_ = SIZE_MAX;
+  std::array<bool, 2> finished_{};
+};
+
+// Steps of the sessions ---------------------------------------------------------------------------
+
+/// Only for this stream, as whoever hands out an STag should have it. [SEC-7]
+Region* memory_at(End& end, std::uint64_t to, std::string_view text, std::size_t size,
+                  Access access) {
+  Region* region = end.memory(size, Access::kLocalWrite | access, true);
+  const auto octets = std::as_bytes(std::span(text));
+  std::ranges::copy(octets.first(std::min(octets.size(), size)), region->address);
+  // A TO that does not depend on where this process has its memory.
+  region->to_base = to;
+  return region;
+}
+
+verbs::RemoteAddress address_of(const Region* region, std::size_t offset = 0) {
+  return remote(region, offset);
+}
+
+void receive(End& end, std::size_t size) {
+  const verbs::Sge to = sge(end.memory(size, Access::kLocalWrite), 0, size);
+  REQUIRE(!end.qp->post_recv({.wr_id = 1, .sgl = {&to, 1}}));
+}
+
+void send_text(End& end, std::string_view text) {
+  const Region* from = memory_at(end, 0, text, text.size(), Access::kLocalWrite);
+  const verbs::Sge what = sge(from, 0, text.size());
+  REQUIRE(!end.qp->post_send({.wr_id = 2, .opcode = WrOpcode::kSend, .sgl = {&what, 1}}));
+}
+
+/// Tells the peer of a buffer: TO, STag, length.
+void tell(End& end, const Region* region) {
+  std::array<std::byte, 16> octets{};
+  bytes::Writer out(octets);
+  out.u64(region->to_base);
+  out.u32(region->stag.load());
+  out.u32(static_cast<std::uint32_t>(region->length));
+  send_text(end, {reinterpret_cast<const char*>(octets.data()), octets.size()});
+}
+
+void write(End& end, const Region* from, verbs::RemoteAddress to, std::size_t size) {
+  const verbs::Sge what = sge(from, 0, size);
+  REQUIRE(!end.qp->post_send(
+      {.wr_id = 3, .opcode = WrOpcode::kWrite, .sgl = {&what, 1}, .remote = to}));
+}
+
+void write_text(End& end, std::string_view text, verbs::RemoteAddress to) {
+  write(end, memory_at(end, kServerMemory, text, text.size(), Access::kLocalWrite), to,
+        text.size());
+}
+
+void send_invalidate(End& end, std::string_view text, verbs::Stag stag) {
+  const Region* from = memory_at(end, 0, text, text.size(), Access::kLocalWrite);
+  const verbs::Sge what = sge(from, 0, text.size());
+  REQUIRE(!end.qp->post_send(
+      {.wr_id = 4, .opcode = WrOpcode::kSendInvalidate, .sgl = {&what, 1}, .invalidate = stag}));
+}
+
+std::string counting_text(std::size_t size) {
+  std::string text;
+  for (int line = 0; text.size() < size; ++line) {
+    const auto number = std::to_string(line);
+    text += "line " + std::string(3 - number.size(), '0') + number + "\n";
+  }
+  text.resize(size);
+  return text;
+}
+
+/// Connected; the client has registered `size` octets and told the server.
+struct Told {
+  Told(const std::string& path, std::size_t size, Access access, std::string_view text = {},
+       const ConnectionOptions& client_options = plain(), std::size_t emss = 1460,
+       const ConnectionOptions& server_options = plain())
+      : pair(path, client_options, server_options, emss) {
+    pair.accept();
+    for (int i = 0; i < 4; ++i) receive(*pair.client, 64), receive(*pair.server, 64);
+    buffer = memory_at(*pair.client, kClientMemory, text, size, access);
+    tell(*pair.client, buffer);
+    pair.run();
+  }
+  CapturedPair pair;
+  Region* buffer = nullptr;
+};
+
+// The sessions ------------------------------------------------------------------------------------
+
+constexpr std::string_view kHello = "Hello, remote memory!";
+
+void write_session(const std::string& path) {
+  Told s(path, 64, Access::kRemoteWrite);
+  write_text(*s.pair.server, kHello, address_of(s.buffer));
+  send_text(*s.pair.server, "done");
+  s.pair.run();
+  CHECK(std::memcmp(s.buffer->address, kHello.data(), kHello.size()) == 0);
+  s.pair.close();
+}
+
+void read_session(const std::string& path) {
+  const auto text = counting_text(1000);
+  Told s(path, text.size(), Access::kRemoteRead, text, plain(), 536);
+  End& server = *s.pair.server;
+  const Region* sink = memory_at(server, kServerMemory, {}, 1000, Access::kRemoteWrite);
+  const verbs::Sge to = sge(sink, 0, 1000);
+  REQUIRE(!server.qp->post_send(
+      {.wr_id = 5, .opcode = WrOpcode::kRead, .sgl = {&to, 1}, .remote = address_of(s.buffer)}));
+  s.pair.run();
+  CHECK(std::memcmp(sink->address, text.data(), text.size()) == 0);
+  send_text(server, "done");
+  s.pair.run();
+  s.pair.close();
+}
+
+void invalidate_session(const std::string& path) {
+  Told s(path, 64, Access::kRemoteWrite);
+  write_text(*s.pair.server, kHello, address_of(s.buffer));
+  send_invalidate(*s.pair.server, "done", verbs::Stag{s.buffer->stag.load()});
+  s.pair.run();
+  write_text(*s.pair.server, "too late", address_of(s.buffer));
+  s.pair.run();
+}
+
+void bounds_session(const std::string& path) {
+  Told s(path, 64, Access::kRemoteWrite);
+  write_text(*s.pair.server, kHello, address_of(s.buffer, 56));
+  s.pair.run();
+  CHECK(s.buffer->address[56] == std::byte{0});
+}
+
+void rights_session(const std::string& path) {
+  Told s(path, 64, Access::kRemoteRead);
+  write_text(*s.pair.server, kHello, address_of(s.buffer));
+  s.pair.run();
+}
+
+void crc_session(const std::string& path) {
+  Told s(path, 64, Access::kRemoteWrite);
+  write_text(*s.pair.server, kHello, address_of(s.buffer));
+  s.pair.damage(20);
+  s.pair.run();
+  CHECK(s.buffer->address[0] == std::byte{0});
+}
+
+void long_send_session(const std::string& path) {
+  Told s(path, 64, Access::kRemoteWrite);
+  send_text(*s.pair.server, counting_text(80));
+  s.pair.run();
+}
+
+void no_receive_session(const std::string& path) {
+  CapturedPair pair(path, plain(), plain());
+  pair.accept();
+  receive(*pair.server, 64);
+  for (const auto* text : {"one", "two"}) {
+    send_text(*pair.client, text);
+    pair.run();
+  }
+}
+
+void markers_session(const std::string& path) {
+  ConnectionOptions with_markers = plain();
+  with_markers.startup.markers = true;
+  Told s(path, 1024, Access::kRemoteWrite, {}, with_markers);
+  const auto text = counting_text(999);
+  write_text(*s.pair.server, text, address_of(s.buffer));
+  send_text(*s.pair.server, "done");
+  s.pair.run();
+  CHECK(std::memcmp(s.buffer->address, text.data(), text.size()) == 0);
+  s.pair.close();
+}
+
+/// A server that has something to say first.
+void greeting_session(const std::string& path, const ConnectionOptions& client_options) {
+  CapturedPair pair(path, client_options, plain());
+  receive(*pair.client, 64);
+  pair.accept();
+  receive(*pair.server, 64);
+  send_text(*pair.server, "welcome");
+  pair.run();
+  pair.wait(std::chrono::seconds(2));
+  send_text(*pair.client, "is anybody there?");
+  pair.run();
+  pair.close();
+}
+
+void silent_session(const std::string& path) { greeting_session(path, plain()); }
+
+void rtr_session(const std::string& path) {
+  ConnectionOptions peer_to_peer = plain();
+  peer_to_peer.startup.rtr = mpa::Rtr::kWrite;
+  greeting_session(path, peer_to_peer);
+}
+
+void rejected_session(const std::string& path) {
+  CapturedPair pair(path, plain(), plain());
+  constexpr std::string_view kWhy = "full";
+  REQUIRE(pair.server->connection->reject(std::as_bytes(std::span(kWhy)), {}));
+  pair.run();
+}
+
+void atomic_session(const std::string& path) {
+  ConnectionOptions extended = plain();
+  extended.startup.extensions = true;
+  Told s(path, 8, Access::kRemoteAtomic, {}, extended, 1460, extended);
+  End& server = *s.pair.server;
+  const verbs::Sge old = sge(memory_at(server, kServerMemory, {}, 8, Access::kLocalWrite), 0, 8);
+  REQUIRE(!server.qp->post_send({.wr_id = 6,
+                                 .opcode = WrOpcode::kFetchAdd,
+                                 .sgl = {&old, 1},
+                                 .remote = address_of(s.buffer),
+                                 .atomic = {.add_or_swap = 3}}));
+  s.pair.run();
+  REQUIRE(!server.qp->post_send({.wr_id = 7,
+                                 .opcode = WrOpcode::kCmpSwap,
+                                 .sgl = {&old, 1},
+                                 .remote = address_of(s.buffer),
+                                 .atomic = {.add_or_swap = 9, .compare = 3}}));
+  s.pair.run();
+  s.pair.close();
+}
+
+const std::map<std::string, std::function<void(const std::string&)>> kSessions{
+    {"write", write_session},
+    {"read", read_session},
+    {"invalidate", invalidate_session},
+    {"bounds", bounds_session},
+    {"rights", rights_session},
+    {"crc", crc_session},
+    {"long-send", long_send_session},
+    {"no-receive", no_receive_session},
+    {"markers", markers_session},
+    {"silent", silent_session},
+    {"rtr", rtr_session},
+    {"rejected", rejected_session},
+    {"atomic", atomic_session},
+};
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+TEST_CASE("the captures of the course are what the stack makes of their sessions") {
+  const char* value = std::getenv("IWARP_UPDATE_SNAPSHOTS");
+  const bool update = value != nullptr && std::string_view(value) == "1";
+  for (const auto& [name, make] : kSessions) {
+    CAPTURE(name);
+    const std::string kept = std::string(IWARP_TEST_VECTORS) + "/course/" + name + ".pcap";
+    if (update) {
+      make(kept);
+      continue;
+    }
+    const TemporaryFile made;
+    make(made.path());
+    // When the change is meant: IWARP_UPDATE_SNAPSHOTS=1, then rfc-notes/figures.py --update.
+    CHECK_MESSAGE(content(made.path()) == content(kept), (kept + " is stale"));
+  }
+}
+
+TEST_CASE("every capture in the folder of the course is one of its sessions") {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(IWARP_TEST_VECTORS) + "/course")) {
+    CHECK_MESSAGE(kSessions.contains(entry.path().stem().string()), entry.path().string());
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::test
