@@ -20,11 +20,11 @@ IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
 SANITIZER = os.environ.get("IWARP_SANITIZE", "")
 LONG = os.environ.get("IWARP_LONG") == "1"
 SLOWER = 8 if SANITIZER else 1  # how much a program is slowed down, roughly
-PATIENCE = 30 * (3 if SANITIZER else 1)  # seconds for any one program
+TIMEOUT = 30 * (3 if SANITIZER else 1)  # seconds for any one program
 
 PACKAGES = {
     "rdmacm-utils": ("rping", "ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient",
-                     "rdma_xserver", "udaddy", "mckey", "rstream", "rcopy"),
+                     "rdma_xserver", "udaddy", "mckey", "rstream", "riostream", "rcopy"),
     "ibverbs-utils": ("ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_srq_pingpong",
                       "ibv_ud_pingpong", "ibv_uc_pingpong", "ibv_xsrq_pingpong"),
     "perftest": ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw",
@@ -32,8 +32,16 @@ PACKAGES = {
     "qperf": ("qperf",),
     "fio": ("fio",),
     "libfabric-bin": ("fi_info", "fi_pingpong"),
+    "openmpi-bin": ("mpirun", "ompi_info"),
+    "tgt": ("tgtd", "tgtadm"),
+    "libiscsi-bin": ("iscsi-inq", "iscsi-readcapacity16"),
+    "qemu-utils": ("qemu-img", "qemu-io"),
+    "qemu-system-x86": ("qemu-system-x86_64",),
+    "ucx-utils": ("ucx_info", "ucx_perftest"),
     "iproute2": ("ip",),
-    "util-linux": ("setpriv", "prlimit"),
+    "curl": ("curl",),
+    "openssl": ("openssl",),
+    "util-linux": ("setpriv", "prlimit", "unshare"),
 }
 # What a sanitizer says in the middle of a program's output.
 FINDINGS = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error: ")
@@ -119,7 +127,7 @@ class Program:
     def result(self):
         return Result(self.words, self.process.poll(), self._text(self._out), self._text(self._err))
 
-    def wait(self, timeout=PATIENCE):
+    def wait(self, timeout=TIMEOUT):
         """To its end; an AssertionError with what it said when that takes too long."""
         try:
             self.process.wait(timeout)
@@ -139,7 +147,7 @@ class Program:
                               f"{(task / 'wchan').read_text().strip()}")
         return ", ".join(places)
 
-    def wait_until(self, condition, what, timeout=PATIENCE):
+    def wait_until(self, condition, what, timeout=TIMEOUT):
         end = time.monotonic() + timeout
         while not condition():
             if self.process.poll() is not None:
@@ -199,11 +207,11 @@ class Case(unittest.TestCase):
         self.assertIn(result.status, statuses, str(result))
         return result
 
-    def run_program(self, *words, statuses=(0,), timeout=PATIENCE, **how):
+    def run_program(self, *words, statuses=(0,), timeout=TIMEOUT, **how):
         with Program(*words, **how) as program:
             return self.check(program.wait(timeout), statuses)
 
-    def pair(self, server, client, port, timeout=PATIENCE, server_how=None, client_how=None,
+    def pair(self, server, client, port, timeout=TIMEOUT, server_how=None, client_how=None,
              statuses=(0,), **how):
         """Server and client, each to its own end. Returns both results, both checked."""
         with Program(*server, **how, **(server_how or {})) as one:

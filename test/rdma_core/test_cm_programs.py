@@ -2,8 +2,10 @@
 """The other programs of librdmacm: ucmatose (event channels, many connections, migrated ids),
 cmtime, and rdma_client, rdma_server and their x-variants (synchronous ids, rdma_create_ep)."""
 from support import Case, Program, free_port, main
+from tried import tried
 
 
+@tried("ucmatose", "rdmacm-utils", "connections, messages, ids that migrate", personas=("iwarp", "roce"))
 class Ucmatose(Case):
     def transfer(self, *words, server=(), client=("-s", "127.0.0.1"), port=None):
         port = port or free_port()
@@ -40,6 +42,7 @@ class Ucmatose(Case):
         self.transfer("-a", 14)
 
 
+@tried("cmtime", "rdmacm-utils", "every step of a connection", personas=("iwarp", "roce"))
 class Cmtime(Case):
     def setUp(self):
         super().setUp()
@@ -96,6 +99,8 @@ class PortOffset(Case):
         self.assertIn("Cannot assign requested address", result.out + result.err)
 
 
+@tried("rdma_client, rdma_server, rdma_xclient, rdma_xserver", "rdmacm-utils", "as they are",
+       personas=("iwarp", "roce"))
 class Examples(Case):
     def both(self, name, *words):
         port = free_port()

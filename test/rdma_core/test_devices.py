@@ -3,8 +3,10 @@
 import pathlib
 
 from support import Case, main
+from tried import tried
 
 
+@tried("ibv_devices, ibv_devinfo", "ibverbs-utils", "the device, and what it can do")
 class Devices(Case):
     def test_one_device_and_no_infiniband_in_the_kernel(self):
         result = self.run_program("ibv_devices")

@@ -3,10 +3,13 @@
 import json
 
 from support import LONG, SANITIZER, Case, free_port, main
+from tried import tried
 
 SIZE = "1G" if LONG else "16M" if SANITIZER else "128M"
 
 
+@tried("fio", "fio", "`ioengine=rdma` with write, read and send, in processes and threads",
+       personas=("iwarp", "roce"))
 class Fio(Case):
     def transfer(self, verb, *words):
         """To fio the end that reads is the server, whatever the verb."""
@@ -32,6 +35,13 @@ class Fio(Case):
         self.transfer("write", "--thread")
         self.transfer("read", "--thread")
         self.transfer("send", "--thread")
+
+
+@tried("fio", "fio", "no `ioengine=librpma_*` in this package, which is built without librpma")
+class WithoutLibrpma(Case):
+    def test_the_engine_is_missing(self):
+        """When it comes, README.md's table is wrong, and it wants a test."""
+        self.assertNotIn("rpma", self.run_program("fio", "--enghelp").out)
 
 
 if __name__ == "__main__":

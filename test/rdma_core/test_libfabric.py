@@ -1,25 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """libfabric's verbs provider: the device is found, and fi_pingpong runs with data checked (-c) over
-connected endpoints and over reliable datagrams made of them (ofi_rxm)."""
+connected endpoints and over reliable datagrams made of them (ofi_rxm); over datagrams, and over
+reliable ones made of those (ofi_rxd)."""
+import unittest
+
+from hosts import joined, why_no_namespaces, within
 from support import Case, free_port, main
+from tried import tried
+
+FOUND = {"iwarp": ("Ethernet-iWARP$", "FI_PROTO_IWARP"),
+         "roce": ("IB-0xfe80000000000000$", "FI_PROTO_RDMA_CM_IB_RC")}
+NO_HOSTS = why_no_namespaces()
 
 
-class Libfabric(Case):
-    def test_the_provider_finds_the_device(self):
-        result = self.run_program("fi_info", "-p", "verbs")
-        self.assertRegex(result.out, r"(?m)^\s*fabric: Ethernet-iWARP$")
-        self.assertRegex(result.out, r"(?m)^\s*protocol: FI_PROTO_IWARP$")
-        self.assertRegex(result.out, r"(?m)^\s*domain: iwarp0")
-        self.assert_silent(result)
+class Pingpong(Case):
+    def assert_quiet(self, *results):
+        for result in results:
+            self.assertNotRegex(result.err, "(?m)^iwarp")
 
-    def play(self, provider, endpoint, *words):
+    def play(self, provider, endpoint, *words, host="127.0.0.1", **how):
         port = free_port()
         shared = ("fi_pingpong", "-p", provider, "-e", endpoint, "-c", *words)
-        server, client = self.pair((*shared, "-B", port), (*shared, "-P", port, "127.0.0.1"), port)
-        self.assert_silent(server, client)
+        server, client = self.pair((*shared, "-B", port), (*shared, "-P", port, host), port, **how)
+        self.assert_quiet(server, client)
         for result in (server, client):
             self.assertRegex(result.out, r"(?m)^bytes +#sent +#ack +total")
             self.assertRegex(result.out, r"(?m)^\d+[kmg]? +\d+ +=?\d+ ")
+
+
+@tried("libfabric", "libfabric-bin", "fi_info, fi_pingpong with data checked over `verbs` and "
+       "`verbs;ofi_rxm`", personas=("iwarp", "roce"))
+class Libfabric(Pingpong):
+    def test_the_provider_finds_the_device(self):
+        result = self.run_program("fi_info", "-p", "verbs")
+        fabric, protocol = FOUND[self.persona]
+        self.assertRegex(result.out, rf"(?m)^\s*fabric: {fabric}")
+        self.assertRegex(result.out, rf"(?m)^\s*protocol: {protocol}$")
+        self.assertRegex(result.out, r"(?m)^\s*domain: iwarp0")
+        self.assert_quiet(result)
 
     def test_connected_endpoints(self):
         self.play("verbs", "msg")
@@ -29,6 +47,25 @@ class Libfabric(Case):
 
     def test_a_large_message(self):
         self.play("verbs;ofi_rxm", "rdm", "-S", 1 << 20, "-I", 20)
+
+
+@tried("libfabric, UD", "libfabric-bin", "fi_pingpong with data checked over `verbs` with `-e dgram` and "
+       "`verbs;ofi_rxd`, on one host and on two", personas=("roce",))
+class LibfabricDatagrams(Pingpong):
+    def play_both(self, **how):
+        self.play("verbs", "dgram", "-I", 100, **how)
+        self.play("verbs;ofi_rxd", "rdm", "-S", 1024, "-I", 100, **how)
+        self.play("verbs;ofi_rxd", "rdm", "-S", 1 << 16, "-I", 20, **how)
+
+    def test_on_one_host(self):
+        self.play_both()
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_on_two_hosts(self):
+        addresses = ("10.99.8.1", "10.99.8.2")
+        with joined([(f"{address}/24",) for address in addresses]) as names:
+            self.play_both(host=addresses[0], server_how={"prefix": within(names[0])},
+                           client_how={"prefix": within(names[1])})
 
 
 if __name__ == "__main__":

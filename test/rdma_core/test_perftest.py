@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """perftest over rdma_cm (-R): each tool with each option that it has."""
-from perftest import ITERATIONS, TOOLS, PerftestCase
-from support import LONG, PATIENCE, SANITIZER, main
+from perftest import ITERATIONS, SHORT, TOOLS, PerftestCase
+from support import LONG, TIMEOUT, SANITIZER, main
+from tried import tried
 
 
+@tried("perftest", "perftest", "the eight tools `ib_{write,read,send,atomic}_{bw,lat}` with `-R`; `-a "
+       "-b -e -q -I -D -l --use-srq` where a tool has them")
 class OverRdmaCm(PerftestCase):
     def test_each_tool(self):
         self.each("-R", "-R")
@@ -11,7 +14,7 @@ class OverRdmaCm(PerftestCase):
     def test_all_sizes(self):
         # Most of the time goes into filling the buffers, hundreds of them for ib_send_*.
         self.each("-a", "-R", "-a", tools=TOOLS if LONG else ("ib_write_bw", "ib_read_lat"),
-                  iterations=5, timeout=3 * PATIENCE)
+                  iterations=5, timeout=3 * TIMEOUT)
 
     def test_both_directions(self):
         self.each("-b", "-R", "-b")
@@ -62,7 +65,7 @@ class OverRdmaCm(PerftestCase):
 
     def test_many_runs_in_a_row(self):
         """The server's listener is closed and opened again between two connections of a run."""
-        for _ in range(50 if LONG else 1 if SANITIZER else 5):
+        for _ in range(50 if LONG else 1 if SANITIZER or SHORT else 5):
             for tool in TOOLS:
                 with self.subTest(tool=tool):
                     self.measure(tool, "-R", iterations=100)

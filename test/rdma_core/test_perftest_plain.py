@@ -3,8 +3,10 @@
 over one of rdma_cm, and connect the queue pairs themselves."""
 from perftest import TOOLS, PerftestCase
 from support import main
+from tried import tried
 
 
+@tried("perftest", "perftest", "the eight tools without rdma_cm, and with `-z`")
 class WithoutRdmaCm(PerftestCase):
     def test_each_tool(self):
         self.each("")

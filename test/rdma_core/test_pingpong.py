@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ibv_rc_pingpong and ibv_srq_pingpong, which connect their queue pairs themselves; the buffers are
-validated (-c)."""
+"""ibv_rc_pingpong, ibv_srq_pingpong and ibv_uc_pingpong, which connect their queue pairs themselves;
+the buffers are validated (-c). And perftest with `-c UC`."""
 import re
 
-from support import Case, Program, free_port, main
+from hosts import own_address
+from perftest import PerftestCase
+from support import Case, Program, free_port, is_listening, main
+from tried import tried
 
 
-class Pingpong(Case):
+class PingpongCase(Case):
     def play(self, program, *words, **how):
         port = free_port()
         call = (program, "-p", port, "-c", *words)
@@ -17,6 +20,10 @@ class Pingpong(Case):
             self.assertNotIn("invalid data", result.out + result.err)
         return server, client
 
+
+@tried("ibv_rc_pingpong, ibv_srq_pingpong", "ibverbs-utils", "buffers validated; between machines "
+       "with `--as roce` or `--oob on`")
+class Pingpong(PingpongCase):
     def test_rc(self):
         for words in ((), ("-g", 0), ("-e",), ("-N",), ("-g", 0, "-e", "-N"), ("-s", 1),
                       ("-s", 1 << 20, "-n", 50), ("-r", 2), ("-m", 4096)):
@@ -29,20 +36,39 @@ class Pingpong(Case):
                 self.play("ibv_srq_pingpong", *words)
 
     def test_a_range_of_ports(self):
-        """The queue pair's number has the TCP port in its lower half, and its door is there."""
+        """The queue pair's number has the TCP port in its lower half, which is bound with it."""
         first, second, third = free_port(), free_port(), free_port()
         options = ("--port-range", f"{first}-{first}")
         with Program("ibv_rc_pingpong", "-p", second, options=options) as server:
-            server.listens(second).listens(first)
+            server.listens(second)  # Its queue pair has been made then.
             # Taken: no other port is tried.
             refused = self.run_program("ibv_rc_pingpong", "-p", third, options=options,
                                        statuses=(1,))
             self.assertIn("Couldn't create QP", refused.err)
+            self.assertFalse(is_listening(server.process.pid, first))  # It awaits no peer yet.
         low, high = min(first, second), max(first, second) + 50
         for result in self.play("ibv_rc_pingpong", options=("--port-range", f"{low}-{high}")):
             local = re.search(r"local address: .*QPN 0x(\w+)", result.out)[1]
             self.assertIn(int(local, 16) & 0xFFFF, range(low, high + 1))
 
 
+@tried("ibv_uc_pingpong", "ibverbs-utils", "buffers validated, polling and with events",
+       personas=("roce",))
+class UcPingpong(PingpongCase):
+    def test_uc(self):
+        for words in ((), ("-e",), ("-s", 1 << 20, "-n", 50), ("-r", 2)):
+            with self.subTest(words=words):
+                self.play("ibv_uc_pingpong", "-g", 0, *words)
+
+
+@tried("perftest, UC", "perftest", "ib_write_bw, ib_write_lat, ib_send_bw and ib_send_lat with `-c UC`",
+       personas=("roce",))
+class UcPerftest(PerftestCase):
+    def test_each_tool(self):
+        for tool in ("ib_write_bw", "ib_write_lat", "ib_send_bw", "ib_send_lat"):
+            with self.subTest(tool=tool):
+                self.measure(tool, "-c", "UC", host=own_address())
+
+
 if __name__ == "__main__":
-    main("ibv_rc_pingpong", "ibv_srq_pingpong")
+    main("ibv_rc_pingpong", "ibv_srq_pingpong", "ibv_uc_pingpong", "ib_write_bw")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """qperf over rdma_cm (-cm1). Its tests end by SIGALRM, which the program itself has to get."""
 from support import LONG, Case, Program, free_port, main
+from tried import tried
 
 TESTS = {
     "rc_lat": "latency", "rc_bw": "bw", "rc_bi_bw": "bw",
@@ -12,6 +13,7 @@ TESTS = {
 }
 
 
+@tried("qperf", "qperf", "the RC tests with `-cm1`: latency, bandwidth, RDMA Read and Write, atomics")
 class Qperf(Case):
     def measure(self, *words, tests=tuple(TESTS)):
         port = free_port()

@@ -2,7 +2,7 @@
 """What iWARP does not have: the program fails at once and cleanly, and a line of ours says why."""
 import re
 
-from support import PATIENCE, Case, Program, free_port, is_listening, main
+from support import TIMEOUT, Case, Program, free_port, is_listening, main
 
 REFUSED = r"(?m)^iwarp: (.*) is not supported: .+$"
 
@@ -10,7 +10,7 @@ REFUSED = r"(?m)^iwarp: (.*) is not supported: .+$"
 class Refusals(Case):
     def refused(self, *words, options=()):
         result = self.run_program(*words, options=options, statuses=range(1, 256),
-                                  timeout=PATIENCE / 3)
+                                  timeout=TIMEOUT / 3)
         return result, re.findall(REFUSED, result.err)
 
     def test_programs_that_need_something_else(self):
@@ -48,14 +48,7 @@ class Refusals(Case):
                 for result in (client,) if "-R" in words else (client, at_server):
                     self.assertRegex(result.err, REFUSED, str(result))
 
-    def test_rsockets(self):
-        for words in (("rstream", "-b", "127.0.0.1", "-p", free_port()),
-                      ("rcopy", "/etc/hostname", "127.0.0.1:/tmp/x")):
-            with self.subTest(words=words):
-                result, said = self.refused(*words)
-                self.assertEqual(said[:1], ["rsocket"], str(result))
-
 
 if __name__ == "__main__":
     main("udaddy", "mckey", "ibv_ud_pingpong", "ibv_uc_pingpong", "ibv_xsrq_pingpong", "ib_send_bw",
-         "ib_write_bw", "raw_ethernet_bw", "rdma_xserver", "rstream", "rcopy")
+         "ib_write_bw", "raw_ethernet_bw", "rdma_xserver")

@@ -7,9 +7,10 @@ import re
 import shutil
 import subprocess
 
-from support import IWARP, Case, environment, main
+from support import IWARP, SANITIZER, Case, environment, main
 
 LIBRARIES = ("libibverbs.so.1", "librdmacm.so.1")
+CAREFUL_LIBRARY = "libiwarp_careful.so.1"
 
 
 class Run(Case):
@@ -40,18 +41,31 @@ class Environment(Run):
     def test_each_option_has_its_variable(self):
         given = self.variables(
             "--crc", "off", "--markers", "--mpa-rev", "1", "--rtr", "none", "--fpdu", "4K",
-            "--placement", "direct", "--extensions", "off", "--congestion", "reno",
+            "--placement", "direct", "--extensions", "off", "--congestion", "reno", "--completions", "acked",
             "--first-fpdu-delay", "100", "--gather-delay", "0", "--trace", "a %p.pcap",
             "--port-range", "20000-20999", "--port-offset", "1000", "--oob", "off",
-            "--receive-hold", "7", "--log", "connections")
+            "--receive-hold", "7", "--log", "connections", "--log-format", "json",
+            "--careful", "--fault-seed", "7", "--fault-socket", "/a %p.sock",
+            "--metrics", "unix:/a %p", "--as", "roce", "--presence", "off")
         del given["LD_PRELOAD"]
         self.assertEqual(given, {
             "IWARP_CRC": "off", "IWARP_MARKERS": "on", "IWARP_MPA_REV": "1", "IWARP_RTR": "none",
             "IWARP_FPDU": "4096", "IWARP_PLACEMENT": "direct", "IWARP_EXTENSIONS": "off",
+            "IWARP_COMPLETIONS": "acked",
             "IWARP_CONGESTION": "reno", "IWARP_FIRST_FPDU_DELAY": "100", "IWARP_GATHER_DELAY": "0",
             "IWARP_TRACE": "a %p.pcap", "IWARP_PORT_RANGE": "20000-20999",
             "IWARP_PORT_OFFSET": "1000", "IWARP_OOB": "off", "IWARP_RECEIVE_HOLD": "7",
-            "IWARP_LOG": "connections"})
+            "IWARP_LOG": "connections", "IWARP_LOG_FORMAT": "json",
+            "IWARP_CAREFUL": "on", "IWARP_FAULT_SEED": "7", "IWARP_FAULT_SOCKET": "/a %p.sock",
+            "IWARP_METRICS": "unix:/a %p", "IWARP_AS": "roce", "IWARP_PRESENCE": "off"})
+        tls = self.variables("--tls-cert", "/a", "--tls-key", "/b", "--tls-ca", "/c", "--tls-peer",
+                             "x,y", "--tls-psk", "/d", IWARP_TLS="off")
+        del tls["LD_PRELOAD"]
+        self.assertEqual(tls, {"IWARP_TLS": "on", "IWARP_TLS_CERT": "/a", "IWARP_TLS_KEY": "/b",
+                               "IWARP_TLS_CA": "/c", "IWARP_TLS_PEER": "x,y", "IWARP_TLS_PSK": "/d"})
+        self.assertEqual(self.variables("--tls")["IWARP_TLS"], "on")
+        # None is done without because a shell's variable was empty.
+        self.assertEqual(self.variables("--tls-ca", "")["IWARP_TLS"], "on")
         self.assertEqual(self.variables("--quiet")["IWARP_LOG"], "off")
         self.assertEqual(self.variables("--fpdu", "max")["IWARP_FPDU"], "max")
 
@@ -78,16 +92,41 @@ class Environment(Run):
         shutil.copytree(built, folder)
         preload = self.variables(IWARP_LIB_DIR=str(folder))["LD_PRELOAD"]
         self.assertIn(f"{folder}/{LIBRARIES[0]}:{folder}/{LIBRARIES[1]}", preload)
+        (folder / CAREFUL_LIBRARY).unlink()
+        if not SANITIZER:
+            self.assert_fails(self.iwarp_run("--careful", "true", IWARP_LIB_DIR=str(folder)), 1,
+                              f"^iwarp run: {folder}/{CAREFUL_LIBRARY}: not there, ")
         spaced = self.scratch / "a b"
         folder.rename(spaced)
         self.assert_fails(self.iwarp_run("true", IWARP_LIB_DIR=str(spaced)), 1,
                           "a space or a colon$")
 
+    def test_a_library_of_careful_mode_only(self):
+        """In front, but not of a sanitizer's, which has an allocator of its own."""
+        plain, careful = (self.variables(*options)["LD_PRELOAD"].split(":") for options in ((), ("--careful",)))
+        names = [pathlib.Path(path).name for path in careful]
+        if SANITIZER:
+            self.assertEqual(careful, plain)
+            return
+        self.assertEqual(names[0], CAREFUL_LIBRARY)
+        self.assertEqual(careful[1:], plain)
+        self.assertTrue(os.path.isfile(careful[0]), careful)
+
     def test_both_libraries_are_in_the_process(self):
         maps = self.iwarp_run("cat", "/proc/self/maps")
         self.assertEqual((maps.returncode, maps.stderr), (0, ""))
-        for library in LIBRARIES:
+        for library in ("libiwarp_presence.so.1", *LIBRARIES):
             self.assertIn(f"/lib/iwarp/{library}\n", maps.stdout)
+
+
+class Persona(Run):
+    def test_nonsense_is_one_line(self):
+        """Not one for each library that reads it."""
+        result = self.iwarp_run("ls", "/sys/class/infiniband", IWARP_AS="infiniband")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "iwarp0\n", ""))
+        result = self.iwarp_run("ibv_devinfo", IWARP_AS="infiniband")
+        self.assertRegex(result.stderr, r"^iwarp: IWARP_AS=infiniband is not .*ignored\n$")
+        self.assertIn("iWARP (1)", result.stdout)
 
 
 class Command(Run):
@@ -137,7 +176,11 @@ class Command(Run):
             (("--port-offset", "64512", "true"), "^iwarp run: .*--port-offset"),
             (("--port-offset", "-1", "true"), "^iwarp run: .*--port-offset"),
             (("--oob", "maybe", "true"), "^iwarp run: --oob: "),
+            (("--as", "infiniband", "true"), "^iwarp run: --as: not one of iwarp, roce: "),
             (("--receive-hold", "-1", "true"), "^iwarp run: .*--receive-hold"),
+            (("--metrics", "0.0.0.0:9000", "true"), "^iwarp run: --metrics: only loopback .*: 0"),
+            (("--metrics", "", "true"), "^iwarp run: --metrics: not PORT, ADDR:PORT or unix:PATH"),
+            (("--log-format", "xml", "true"), "^iwarp run: --log-format: not one of text, "),
             (("--mpa-rev", "1", "--rtr", "read", "true"), "^iwarp run: --rtr read needs"),
             (("--quiet", "--log", "off", "true"), "^iwarp run: .*--quiet"),
         ):

@@ -2,36 +2,16 @@
 """What is not needed: rights, locked memory, device nodes, a network card. And what is not hidden:
 two hosts, here two network namespaces joined by a pair of virtual cables. Needs root to set up."""
 import contextlib
-import os
 import pathlib
 import shutil
-import subprocess
+import unittest
 
 import support
-from support import Case, Program, free_port, main, skip_all
+from hosts import ip, namespaces, need_namespaces, within
+from support import Case, Program, free_port, main
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
           "prlimit", "--memlock=0:0")
-
-
-def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=60)
-
-
-@contextlib.contextmanager
-def namespaces(count):
-    """Network namespaces with names of this process alone, each with its lo up."""
-    names = [f"iwarp-test-{os.getpid()}-{n}" for n in range(count)]
-    with contextlib.ExitStack() as stack:
-        for name in names:
-            ip("netns", "add", name)
-            stack.callback(ip, "netns", "delete", name)
-            ip("-n", name, "link", "set", "lo", "up")
-        yield names
-
-
-def within(name, *words):
-    return ("ip", "netns", "exec", name, *words)
 
 
 class Nobody(Case):
@@ -93,6 +73,18 @@ class TwoHosts(Case):
             call = ("ib_write_bw", "-F", "-R", "-p", port, "-n", 200)
             self.pair(call, (*call, self.HOSTS[0][0]), port, **apart)
 
+    @unittest.skipUnless(shutil.which("fi_info"), "needs libfabric-bin")
+    def test_libfabric_tells_peers_an_address_that_they_can_reach(self):
+        with self.hosts() as names:
+            found = self.run_program("fi_info", "-p", "verbs", "-v", prefix=within(names[0]))
+            self.assertIn(f"src_addr: fi_sockaddr_in://{self.HOSTS[0][0]}:", found.out)
+            self.assertNotIn("fi_sockaddr_in://127.", found.out)
+            port = free_port()
+            call = ("fi_pingpong", "-p", "verbs;ofi_rxm", "-e", "rdm", "-c", "-I", 10)
+            self.pair((*call, "-B", port), (*call, "-P", port, self.HOSTS[0][0]), port,
+                      server_how={"prefix": within(names[0])},
+                      client_how={"prefix": within(names[1])})
+
     def test_without_rdma_cm_only_when_asked_for(self):
         with self.hosts() as names:
             apart = {"server_how": {"prefix": within(names[0])},
@@ -108,12 +100,5 @@ class TwoHosts(Case):
 
 
 if __name__ == "__main__":
-    if os.getuid() != 0:
-        skip_all("only root can make network namespaces and become another user")
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            with namespaces(1):
-                pass
-        except subprocess.CalledProcessError as error:
-            skip_all(f"network namespaces cannot be made here: {error.stderr.strip()}")
+    need_namespaces()
     main("ip", "setpriv", "prlimit", "rping", "ibv_devinfo", "ib_write_bw", "ibv_rc_pingpong")

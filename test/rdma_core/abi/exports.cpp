@@ -2,7 +2,8 @@
 // What a program finds when it asks for the names of rdma-core, run with our libraries preloaded.
 //   abi_exports resolve LIBRARY < TABLE   "NAME NODE HOW" per line: each is found with its version,
 //                                         among all that is loaded and by dlopen(), in LIBRARY
-//   abi_exports call NAME...              calls each twice: prints "NAME RESULT ERRNO"
+//   abi_exports call NAME@NODE...         calls each twice: prints "NAME@NODE RESULT ERRNO"
+//   abi_exports read NAME@NODE...         prints "NAME@NODE OCTET" of each object
 #include <dlfcn.h>
 
 #include <cerrno>
@@ -53,8 +54,17 @@ int resolve(const char* library) {
   return bad == 0 && all > 0 ? 0 : 1;
 }
 
+/// NAME@NODE, as a program that was linked to that release asks for it.
+void* find(std::string_view versioned) {
+  const auto at = versioned.find('@');
+  if (at == std::string_view::npos) return nullptr;
+  const std::string name(versioned.substr(0, at));
+  const std::string node(versioned.substr(at + 1));
+  return dlvsym(RTLD_DEFAULT, name.c_str(), node.c_str());
+}
+
 int call(const char* name) {
-  void* const symbol = dlsym(RTLD_DEFAULT, name);
+  void* const symbol = find(name);
   if (symbol == nullptr) return 1;
   // Functions that are refused look at no argument, and return an int, a long or a pointer.
   const auto function = reinterpret_cast<long (*)(long, long, long, long, long, long)>(symbol);
@@ -66,12 +76,22 @@ int call(const char* name) {
   return 0;
 }
 
+int read(const char* name) {
+  const auto* const octet = static_cast<const unsigned char*>(find(name));
+  if (octet == nullptr) return 1;
+  std::printf("%s %d\n", name, *octet);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "resolve" && argc == 3) return resolve(argv[2]);
-  int status = what == "call" ? 0 : 2;
-  for (int i = 2; i < argc && status == 0; ++i) status = call(argv[i]);
+  if (what != "call" && what != "read") return 2;
+  int status = 0;
+  for (int i = 2; i < argc && status == 0; ++i) {
+    status = what == "call" ? call(argv[i]) : read(argv[i]);
+  }
   return status;
 }

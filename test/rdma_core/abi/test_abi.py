@@ -83,6 +83,17 @@ def installed_users():
     return sorted(path for path in found if symbols(path, defined=False))
 
 
+def declared_types():
+    """{function: type of its result}, from the headers that programs include."""
+    types = {}
+    for header in ("infiniband/verbs.h", "rdma/rdma_cma.h", "rdma/rsocket.h"):
+        path = pathlib.Path("/usr/include", header)
+        text = path.read_text() if path.exists() else ""
+        for result, name in re.findall(r"^(?!static)((?:\w+ )+\**)(\w+)\(", text, re.MULTILINE):
+            types[name] = result.strip()
+    return types
+
+
 class Abi(Case):
     @classmethod
     def setUpClass(cls):
@@ -188,7 +199,9 @@ class Libraries(Abi):
 
 class Refusals(Abi):
     def refused(self, *hows):
-        names = [name for name, nodes in self.table.items() if set(nodes.values()) <= set(hows)]
+        """NAME@NODE of each, in all its nodes."""
+        names = [f"{name}@{node}" for name, nodes in self.table.items()
+                 for node, how in nodes.items() if how in hows]
         self.assertTrue(names, hows)
         return names
 
@@ -206,6 +219,7 @@ class Refusals(Abi):
     def assert_said_once(self, names, lines):
         self.assertEqual(len(lines), len(names), lines)
         for name, line in zip(names, lines):
+            name = name.partition("@")[0]
             self.assertRegex(line, rf"^iwarp: {name} is not supported: \w.*\w$")
 
     def test_functions_that_return_an_errno(self):
@@ -217,7 +231,7 @@ class Refusals(Abi):
 
     def test_functions_that_return_minus_one(self):
         names = self.refused("minus1")
-        self.assertIn("rsocket", names)
+        self.assertIn("repoll_create@RDMACM_1.5", names)
         results, lines = self.called(names)
         for name in names:
             self.assertEqual(results[name], [(-1, EOPNOTSUPP)] * 2, name)
@@ -250,8 +264,27 @@ class Refusals(Abi):
 
     def test_what_is_nothing_returns_and_says_nothing(self):
         names = self.refused("nothing")
-        self.assertIn("verbs_register_driver_34", names)
+        self.assertIn("verbs_register_driver_34@IBVERBS_PRIVATE_34", names)
         self.assertEqual(self.called(names)[1], [])
+
+    def test_what_is_an_object_is_an_octet_of_zero(self):
+        names = self.refused("data")
+        result = self.exports("read", *names)
+        self.assertEqual(result.stdout.splitlines(), [f"{name} 0" for name in names], result.stderr)
+
+    def test_a_refusal_is_of_the_type_that_the_headers_declare(self):
+        """And of the functions that return an int, those return -1 whose manual pages say so."""
+        types = declared_types()
+        if not types:
+            self.skipTest("the headers of rdma-core are not installed")
+        minus1 = re.compile(r"r[a-z]+|repoll_\w+|rdma_\w+|ibv_init_ah_from_wc|ibv_\w+_dmabuf_fd")
+        for name, nodes in self.table.items():
+            how, = set(nodes.values())
+            if name not in types or how not in ("errno", "minus1", "null", "nothing"):
+                continue
+            wanted = ("null" if "*" in types[name] else "nothing" if types[name] == "void" else
+                      "minus1" if minus1.fullmatch(name) else "errno")
+            self.assertEqual(how, wanted, f"{types[name]} {name}")
 
 
 class Texts(Abi):

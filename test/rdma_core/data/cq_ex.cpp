@@ -167,7 +167,8 @@ TEST_CASE("threads that poll the same queue read whole completions") {
 TEST_CASE("fields and flags that there are not are refused") {
   ibv_context* context = open_device();
   for (const std::uint64_t flag :
-       {IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, IBV_WC_EX_WITH_CVLAN, IBV_WC_EX_WITH_FLOW_TAG}) {
+       {IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+        IBV_WC_EX_WITH_CVLAN, IBV_WC_EX_WITH_FLOW_TAG, IBV_WC_EX_WITH_TM_INFO}) {
     errno = 0;
     CHECK_EQ(ExtendedCq(context, flag).cq, nullptr);
     CHECK_EQ(errno, EOPNOTSUPP);

@@ -61,10 +61,9 @@ TEST_CASE("an empty Write with immediate data is no Send") {
   CHECK_EQ(got.byte_len, 0);
 }
 
-TEST_CASE("a Send with immediate data carries nothing else") {
+TEST_CASE("a Send with immediate data needs no payload") {
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 64), 0);
-  CHECK_EQ(pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5}, 0, 1), EOPNOTSUPP);
   REQUIRE_EQ(
       pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .send_flags = IBV_SEND_INLINE, .imm_data = 6}),
       0);

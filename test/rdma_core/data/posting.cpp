@@ -123,6 +123,33 @@ TEST_CASE("a Read has one sink") {
   CHECK_EQ(success(pair.a.cq).byte_len, 0);
 }
 
+TEST_CASE("an entry of no length needs no key, neither in sends nor in receives") {
+  for (const bool shared : {false, true}) {
+    CAPTURE(shared);
+    Pair pair({}, {.shared_receives = shared});
+    ibv_sge nothing{};
+    for (const auto opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE}) {
+      CAPTURE(opcode);
+      ibv_recv_wr receive{.wr_id = 3, .sg_list = &nothing, .num_sge = 1};
+      ibv_recv_wr* bad_receive = nullptr;
+      REQUIRE_EQ(shared ? ibv_post_srq_recv(pair.b.srq, &receive, &bad_receive)
+                        : ibv_post_recv(pair.b.qp, &receive, &bad_receive),
+                 0);
+      ibv_send_wr wr{.sg_list = &nothing, .num_sge = 1, .opcode = opcode};
+      wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey};
+      ibv_send_wr* bad = nullptr;
+      REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
+      success(pair.a.cq);
+      if (opcode == IBV_WR_SEND) CHECK_EQ(success(pair.b.cq).byte_len, 0);
+    }
+    ibv_send_wr read{.sg_list = &nothing, .num_sge = 1, .opcode = IBV_WR_RDMA_READ};
+    read.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey};
+    ibv_send_wr* bad = nullptr;
+    REQUIRE_EQ(ibv_post_send(pair.a.qp, &read, &bad), 0);
+    success(pair.a.cq);
+  }
+}
+
 TEST_CASE("a fence holds back what is behind a Read") {
   Pair pair;
   pair.b.write(0, "old");

@@ -98,17 +98,21 @@ TEST_CASE("objects of two contexts may be combined") {
   CHECK_EQ(error_of(one, attr), 0);
 }
 
+/// What an RNIC says: it has no RESET, and its new queue pair takes receives.
+ibv_qp_state as_told(ibv_qp_state state) { return state == IBV_QPS_RESET ? IBV_QPS_INIT : state; }
+
 TEST_CASE("a new queue pair is in RESET, and is taken through the states") {
   End end;
-  CHECK_EQ(end.state(), IBV_QPS_RESET);
+  CHECK_EQ(end.qp->state, IBV_QPS_RESET);
+  CHECK_EQ(end.state(), IBV_QPS_INIT);
   CHECK_EQ(end.modify(IBV_QPS_RTR), EINVAL);
   CHECK_EQ(end.modify(IBV_QPS_RTS), EINVAL);
-  CHECK_EQ(end.state(), IBV_QPS_RESET);
+  CHECK_EQ(end.qp->state, IBV_QPS_RESET);
   const std::array states{IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,  IBV_QPS_SQD,
                           IBV_QPS_RTS,  IBV_QPS_ERR, IBV_QPS_RESET};
   for (const auto state : states) {
     CHECK_EQ(end.modify(state), 0);
-    CHECK_EQ(end.state(), state);
+    CHECK_EQ(end.state(), as_told(state));
     CHECK_EQ(end.qp->state, state);
   }
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
@@ -191,8 +195,8 @@ TEST_CASE("after RESET a queue pair is connected again") {
     pair.settle();
     REQUIRE_EQ(pair.a.modify(IBV_QPS_RESET), 0);
     REQUIRE_EQ(pair.b.modify(IBV_QPS_RESET), 0);
-    CHECK_EQ(pair.a.state(), IBV_QPS_RESET);
-    CHECK_EQ(pair.b.state(), IBV_QPS_RESET);
+    CHECK_EQ(pair.a.qp->state, IBV_QPS_RESET);
+    CHECK_EQ(pair.b.qp->state, IBV_QPS_RESET);
     pair.a.bring_up(pair.b.qp);
     pair.b.bring_up(pair.a.qp);
   }

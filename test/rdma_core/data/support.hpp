@@ -65,6 +65,13 @@ struct Options {
   int signal_all = 1;
   bool shared_receives = false;
   bool extended = false;  ///< made with ibv_create_qp_ex(), for ibv_wr_*()
+  bool extended_cq = false;
+};
+
+/// How long a peer that does not answer is waited for; 0: without end.
+struct Timeouts {
+  std::uint8_t timeout = 0;
+  std::uint8_t retry_cnt = 0;
 };
 
 /// One end. Destroyed in order, each return code is checked.
@@ -73,7 +80,7 @@ struct End {
       : context(open_device()),
         pd(must(ibv_alloc_pd(context))),
         channel(must(ibv_create_comp_channel(context))),
-        cq(must(ibv_create_cq(context, options.cqe, this, channel, 0))),
+        cq(make_cq(options)),
         buffer(1 << 16),
         mr(must(ibv_reg_mr(pd, buffer.data(), buffer.size(), kAllRights))) {
     if (options.shared_receives) {
@@ -94,6 +101,15 @@ struct End {
   End(const End&) = delete;
   End& operator=(const End&) = delete;
 
+  ibv_cq* make_cq(const Options& options) {
+    if (!options.extended_cq) return must(ibv_create_cq(context, options.cqe, this, channel, 0));
+    ibv_cq_init_attr_ex attr{.cqe = static_cast<std::uint32_t>(options.cqe),
+                             .cq_context = this,
+                             .channel = channel,
+                             .wc_flags = IBV_WC_STANDARD_FLAGS};
+    cq_ex = must(ibv_create_cq_ex(context, &attr));
+    return ibv_cq_ex_to_cq(cq_ex);
+  }
   ibv_qp* make_qp(const Options& options) {
     ibv_qp_init_attr_ex attr{};
     attr.qp_context = this;
@@ -125,10 +141,14 @@ struct End {
   int modify(ibv_qp_state to) {
     ibv_qp_attr attr{};
     attr.qp_state = to;
-    return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+    attr.port_num = 1;
+    attr.qp_access_flags = kAllRights;
+    const int needed = to == IBV_QPS_INIT ? IBV_QP_PORT | IBV_QP_ACCESS_FLAGS : 0;
+    return ibv_modify_qp(qp, &attr, IBV_QP_STATE | needed);
   }
   /// RESET to RTS, towards a queue pair of this process.
-  void bring_up(const ibv_qp* peer, unsigned rights = kAllRights) {
+  void bring_up(const ibv_qp* peer, unsigned rights = kAllRights, std::uint8_t rnr_retry = 0,
+                const Timeouts& timeouts = {}) {
     ibv_port_attr port{};
     REQUIRE_EQ(ibv_query_port(context, 1, &port), 0);
     ibv_qp_attr attr{};
@@ -149,6 +169,9 @@ struct End {
                0);
     attr.qp_state = IBV_QPS_RTS;
     attr.max_rd_atomic = 16;
+    attr.rnr_retry = rnr_retry;
+    attr.timeout = timeouts.timeout;
+    attr.retry_cnt = timeouts.retry_cnt;
     REQUIRE_EQ(ibv_modify_qp(qp, &attr,
                              IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                                  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
@@ -222,6 +245,7 @@ struct End {
   ibv_context* context;
   ibv_pd* pd;
   ibv_comp_channel* channel;
+  ibv_cq_ex* cq_ex = nullptr;  ///< the same as `cq`, where it was made so
   ibv_cq* cq;
   std::vector<std::byte> buffer;
   ibv_mr* mr;

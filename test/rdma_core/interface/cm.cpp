@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdma_cm with event channels: addresses and ports, private data, rejects, ids that migrate.
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <infiniband/ib.h>
+#include <net/if.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,17 +16,66 @@ namespace {
 
 using namespace rdma_core_test;
 
-TEST_CASE("an id bound to every address has no device yet, one bound to a single address has") {
+/// An address of this host that others can use; nullopt: there is none.
+std::optional<Address> outer_address() {
+  ifaddrs* all = nullptr;
+  REQUIRE(::getifaddrs(&all) == 0);
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, ::freeifaddrs);
+  for (const ifaddrs* entry = all; entry != nullptr; entry = entry->ifa_next) {
+    const bool up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
+    if (!up || entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    Address out("0.0.0.0");
+    std::memcpy(out.get(), entry->ifa_addr, sizeof(sockaddr_in));
+    return out;
+  }
+  return std::nullopt;
+}
+
+TEST_CASE("requests that the program does not take are as many as the backlog, and no more") {
+  const Channel channel(rdma_create_event_channel());
+  const Id listener = make_id(channel);
+  REQUIRE(rdma_bind_addr(listener.get(), Address("127.0.0.1", 0).get()) == 0);
+  REQUIRE(rdma_listen(listener.get(), 2) == 0);
+  const sockaddr_in to{.sin_family = AF_INET,
+                       .sin_port = rdma_get_src_port(listener.get()),
+                       .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+  const std::string request("MPA ID Req Frame\x40\x01\0\0", 20);
+  int refused = 0;
+  for (int i = 0; i < 12; ++i) {
+    const int peer = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(::connect(peer, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+    REQUIRE(::send(peer, request.data(), request.size(), MSG_NOSIGNAL) == 20);
+    if (i >= 2) {
+      // It is reset; the first two are in the queue, or will be.
+      std::byte octet{};
+      refused += ::recv(peer, &octet, 1, 0) < 0 ? 1 : 0;
+    }
+    ::close(peer);
+  }
+  CHECK(refused == 10);
+  for (int i = 0; i < 2; ++i) {
+    rdma_cm_event* event = nullptr;
+    REQUIRE(rdma_get_cm_event(channel.get(), &event) == 0);
+    CHECK(event->event == RDMA_CM_EVENT_CONNECT_REQUEST);
+    rdma_cm_id* const child = event->id;
+    rdma_ack_cm_event(event);
+    rdma_destroy_id(child);
+  }
+  CHECK_FALSE(is_readable(channel->fd));
+}
+
+TEST_CASE(
+    "an id has no device while it is bound to every address, or to none that others can use") {
   const Channel channel = make_channel();
-  for (const char* host : {"0.0.0.0", "::"}) {
+  for (const char* host : {"0.0.0.0", "::", "127.0.0.1", "127.0.0.9", "::1"}) {
     const Id id = make_id(channel);
     REQUIRE(rdma_bind_addr(id.get(), Address(host).get()) == 0);
     CHECK(id->verbs == nullptr);
     CHECK(rdma_get_src_port(id.get()) != 0);
   }
-  for (const char* host : {"127.0.0.1", "127.0.0.9", "::1"}) {
+  if (auto address = outer_address()) {
     const Id id = make_id(channel);
-    REQUIRE(rdma_bind_addr(id.get(), Address(host).get()) == 0);
+    REQUIRE(rdma_bind_addr(id.get(), address->get()) == 0);
     CHECK(id->verbs != nullptr);
     CHECK(id->port_num == 1);
     CHECK(rdma_get_src_port(id.get()) != 0);
@@ -158,7 +209,7 @@ TEST_CASE("an id that migrates gives its next events to the other channel") {
 TEST_CASE("events that wait go along with an id that migrates") {
   Pair pair;
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
-  REQUIRE(is_readable(pair.server_channel->fd, kPatienceMs));
+  REQUIRE(is_readable(pair.server_channel->fd, kTimeoutMs));
   const Channel other = make_channel();
   REQUIRE(rdma_migrate_id(pair.server.id.get(), other.get()) == 0);
   CHECK_FALSE(is_readable(pair.server_channel->fd));
@@ -242,6 +293,29 @@ TEST_CASE("rdma_getaddrinfo resolves names, for either side") {
   REQUIRE(out->ai_src_addr != nullptr);
   rdma_addrinfo* none = nullptr;
   CHECK(rdma_getaddrinfo("no-such-host.invalid", "1", &hints, &none) != 0);
+}
+
+TEST_CASE("the end of a connection comes before a later request to its listener, polled or not") {
+  Pair pair;
+  const Buffer out(pair.client.pd.get(), "x");
+  const Buffer in(pair.server.pd.get(), 8);
+  REQUIRE(pair.server.receive(in.sge()) == 0);
+  REQUIRE(pair.client.send(out.sge()) == 0);
+  End::done(pair.client.send_cq);
+  REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
+  expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
+  const sockaddr_in to{.sin_family = AF_INET,
+                       .sin_port = rdma_get_src_port(pair.listener.get()),
+                       .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+  const std::string request("MPA ID Req Frame\x40\x01\0\0", 20);
+  const int peer = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  REQUIRE(::connect(peer, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+  REQUIRE(::send(peer, request.data(), request.size(), MSG_NOSIGNAL) == 20);
+  expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
+  const Event event = expect(pair.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+  const Id child(event->id);
+  ::close(peer);
+  End::done(pair.server.receive_cq);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Id make_id(const Channel& channel, void* context) {
 }
 
 Event expect(const Channel& channel, rdma_cm_event_type type) {
-  REQUIRE(is_readable(channel->fd, kPatienceMs));
+  REQUIRE(is_readable(channel->fd, kTimeoutMs));
   rdma_cm_event* raw = nullptr;
   REQUIRE(rdma_get_cm_event(channel.get(), &raw) == 0);
   Event event(raw);
@@ -105,7 +105,7 @@ int End::receive(const ibv_sge& sge, std::uint64_t wr_id) {
 }
 
 ibv_wc End::next(const Cq& cq) {
-  const auto end = Clock::now() + std::chrono::milliseconds(kPatienceMs);
+  const auto end = Clock::now() + std::chrono::milliseconds(kTimeoutMs);
   ibv_wc wc{};
   int count = 0;
   while ((count = ibv_poll_cq(cq.get(), 1, &wc)) == 0 && Clock::now() < end) {
@@ -124,9 +124,9 @@ ibv_wc End::done(const Cq& cq) {
 
 Id resolved(const Channel& channel, Address to) {
   Id id = make_id(channel);
-  REQUIRE(rdma_resolve_addr(id.get(), nullptr, to.get(), kPatienceMs) == 0);
+  REQUIRE(rdma_resolve_addr(id.get(), nullptr, to.get(), kTimeoutMs) == 0);
   expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  REQUIRE(rdma_resolve_route(id.get(), kPatienceMs) == 0);
+  REQUIRE(rdma_resolve_route(id.get(), kTimeoutMs) == 0);
   expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
   return id;
 }
@@ -145,12 +145,11 @@ std::string private_data(const Event& event) {
   return {static_cast<const char*>(conn.private_data), conn.private_data_len};
 }
 
-Pair::Pair(PairOptions options)
-    : channel(make_channel()), server_channel(make_channel()), options_(options) {
+Pair::Pair(PairOptions options) : channel(make_channel()), server_channel(make_channel()) {
   std::uint16_t port = 0;
   listener = listening(server_channel, &port);
   client.id = resolved(channel, Address("127.0.0.1", port));
-  make_queue_pair(client);
+  make_queue_pair(client, options);
 
   rdma_conn_param param{.private_data = options.request_data.data(),
                         .private_data_len = static_cast<std::uint8_t>(options.request_data.size()),
@@ -164,7 +163,7 @@ Pair::Pair(PairOptions options)
     CHECK(request->listen_id == listener.get());
     request_data = private_data(request);
     server.id.reset(request->id);
-    make_queue_pair(server);
+    make_queue_pair(server, options);
     param.private_data = options.accept_data.data();
     param.private_data_len = static_cast<std::uint8_t>(options.accept_data.size());
     REQUIRE(rdma_accept(server.id.get(), &param) == 0);
@@ -173,19 +172,19 @@ Pair::Pair(PairOptions options)
   expect(server_channel, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-void Pair::make_queue_pair(End& end) {
+void make_queue_pair(End& end, const PairOptions& options) {
   ibv_context* const verbs = end.id->verbs;
   REQUIRE(verbs != nullptr);
-  end.pd.reset(ibv_alloc_pd(options_.pd_context != nullptr ? options_.pd_context : verbs));
+  end.pd.reset(ibv_alloc_pd(options.pd_context != nullptr ? options.pd_context : verbs));
   end.send_channel.reset(ibv_create_comp_channel(verbs));
   end.receive_channel.reset(ibv_create_comp_channel(verbs));
   end.send_cq = make_cq(verbs, end.send_channel);
   end.receive_cq = make_cq(verbs, end.receive_channel);
   ibv_qp_init_attr init{.send_cq = end.send_cq.get(),
                         .recv_cq = end.receive_cq.get(),
-                        .cap = options_.cap,
+                        .cap = options.cap,
                         .qp_type = IBV_QPT_RC,
-                        .sq_sig_all = options_.all_signaled ? 1 : 0};
+                        .sq_sig_all = options.all_signaled ? 1 : 0};
   REQUIRE(rdma_create_qp(end.id.get(), end.pd.get(), &init) == 0);
 }
 

@@ -20,7 +20,7 @@
 
 namespace rdma_core_test {
 
-inline constexpr int kPatienceMs = 60'000;
+inline constexpr int kTimeoutMs = 60'000;
 
 /// `fd` has something to be read.
 inline bool is_readable(int fd, int timeout_ms = 0) {
@@ -137,11 +137,10 @@ class Pair {
   Channel channel, server_channel;  ///< of the client; of the listener and the server
   Id listener;
   End client, server;
-
- private:
-  void make_queue_pair(End& end);
-  const PairOptions options_;
 };
+
+/// With completion queues of its own, and a domain.
+void make_queue_pair(End& end, const PairOptions& options = {});
 
 /// An id that has resolved `to`, and can make a queue pair or connect.
 Id resolved(const Channel& channel, Address to);

@@ -7,9 +7,14 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
 
 #include "endpoint.hpp"
 
@@ -25,7 +30,7 @@ void send_one(Pair& pair, const Buffer& out, const Buffer& in, unsigned flags = 
 
 /// The next event of a channel, which must be there within a time.
 void take_event(const CompChannel& channel, const Cq& cq) {
-  REQUIRE(is_readable(channel->fd, kPatienceMs));
+  REQUIRE(is_readable(channel->fd, kTimeoutMs));
   ibv_cq* from = nullptr;
   void* context = nullptr;
   REQUIRE(ibv_get_cq_event(channel.get(), &from, &context) == 0);
@@ -47,7 +52,7 @@ TEST_CASE("an armed queue gives one event, which poll and epoll see until it is 
   REQUIRE(ibv_req_notify_cq(pair.server.receive_cq.get(), 0) == 0);
   send_one(pair, out, in);
   epoll_event seen{};
-  CHECK(::epoll_wait(set, &seen, 1, kPatienceMs) == 1);
+  CHECK(::epoll_wait(set, &seen, 1, kTimeoutMs) == 1);
   take_event(pair.server.receive_channel, pair.server.receive_cq);
   CHECK_FALSE(is_readable(fd));
   CHECK(::epoll_wait(set, &seen, 1, 0) == 0);
@@ -91,7 +96,7 @@ TEST_CASE("a queue takes its events along") {
   REQUIRE(ibv_req_notify_cq(pair.server.receive_cq.get(), 0) == 0);
   send_one(pair, out, in);
   const int fd = pair.server.receive_channel->fd;
-  REQUIRE(is_readable(fd, kPatienceMs));
+  REQUIRE(is_readable(fd, kTimeoutMs));
   pair.server.id.reset();
   pair.server.receive_cq.reset();
   CHECK_FALSE(is_readable(fd));
@@ -125,7 +130,7 @@ TEST_CASE("an id takes its events along") {
   {
     const Id id = make_id(channel);
     REQUIRE(rdma_resolve_addr(id.get(), nullptr, Address("127.0.0.1", 1).get(), 1000) == 0);
-    REQUIRE(is_readable(channel->fd, kPatienceMs));
+    REQUIRE(is_readable(channel->fd, kTimeoutMs));
   }
   CHECK_FALSE(is_readable(channel->fd));
 }
@@ -171,6 +176,83 @@ TEST_CASE("a storm of signals hits the program's thread alone, and no transfer s
   ::sigaction(SIGALRM, &before, nullptr);
   CHECK(right);
   CHECK(signals_elsewhere == 0);
+}
+
+/// A thread that waits for an event of something, and is seen to.
+class Waiter {
+ public:
+  explicit Waiter(std::function<void()> wait) : wait_(std::move(wait)) {
+    REQUIRE(pthread_create(&thread_, nullptr, run, this) == 0);
+    while (!sleeps()) std::this_thread::yield();
+  }
+  void cancel() {
+    pthread_cancel(thread_);
+    pthread_join(thread_, nullptr);
+  }
+  void interrupt() {
+    pthread_kill(thread_, SIGUSR1);
+    pthread_join(thread_, nullptr);
+  }
+
+ private:
+  static void* run(void* self) {
+    auto& waiter = *static_cast<Waiter*>(self);
+    waiter.tid_ = ::syscall(SYS_gettid);
+    waiter.wait_();
+    return nullptr;
+  }
+  bool sleeps() const {
+    std::ifstream in("/proc/self/task/" + std::to_string(tid_) + "/syscall");
+    long number = -1;
+    return (in >> number) && (number == SYS_read || number == SYS_poll || number == SYS_ppoll);
+  }
+
+  const std::function<void()> wait_;
+  std::atomic<long> tid_ = 0;
+  pthread_t thread_{};
+};
+
+// ThreadSanitizer sees no atomic operation of a thread any more once a cancelled system call of it
+// unwinds.
+#ifdef __SANITIZE_THREAD__
+constexpr std::array kCancelled{false};
+#else
+constexpr std::array kCancelled{true, false};
+#endif
+
+bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+
+TEST_CASE("what a thread waits in stays until it is cancelled or comes back") {
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = [](int) {};
+  REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
+  for (const bool cancelled : kCancelled) {
+    const auto end = [cancelled](Waiter& waiter, int fd) {
+      CHECK(is_open(fd));
+      cancelled ? waiter.cancel() : waiter.interrupt();
+      CHECK_FALSE(is_open(fd));
+    };
+    ibv_context* const device = open_device().release();
+    ibv_comp_channel* const channel = ibv_create_comp_channel(device);
+    Waiter in_channel([channel] {
+      ibv_cq* cq = nullptr;
+      void* context = nullptr;
+      CHECK(ibv_get_cq_event(channel, &cq, &context) == -1);
+    });
+    const int channel_fd = channel->fd;
+    REQUIRE(ibv_destroy_comp_channel(channel) == 0);
+    end(in_channel, channel_fd);
+
+    Waiter in_device([device] {
+      ibv_async_event event{};
+      CHECK(ibv_get_async_event(device, &event) == -1);
+    });
+    const int device_fd = device->async_fd;
+    REQUIRE(ibv_close_device(device) == 0);
+    end(in_device, device_fd);
+  }
+  ::sigaction(SIGUSR1, &before, nullptr);
 }
 
 }  // namespace

@@ -67,9 +67,9 @@ Id with_queue_pair(Id id) {
 
 Id resolved_from(const Channel& channel, Address from, Address to) {
   Id id = make_id(channel);
-  REQUIRE(rdma_resolve_addr(id.get(), from.get(), to.get(), kPatienceMs) == 0);
+  REQUIRE(rdma_resolve_addr(id.get(), from.get(), to.get(), kTimeoutMs) == 0);
   expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  REQUIRE(rdma_resolve_route(id.get(), kPatienceMs) == 0);
+  REQUIRE(rdma_resolve_route(id.get(), kTimeoutMs) == 0);
   expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
   return id;
 }
@@ -199,7 +199,8 @@ TEST_CASE("queue pairs brought up without rdma_cm know no offset") {
       .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_RC};
   const Qp qp(ibv_create_qp(pd.get(), &init));
   REQUIRE(qp);
-  CHECK(Tcp(AF_INET).connect(Address("127.0.0.1", qp->qp_num & 0xFFFF)));
+  // It is kept, and has no listener before a queue pair awaits its peer.
+  CHECK_FALSE(Tcp(AF_INET).listen(Address("127.0.0.1", qp->qp_num & 0xFFFF)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 
@@ -22,7 +23,7 @@ int in_child(Work work) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::alarm(kPatienceMs / 1000);  // its default action ends the child
+    ::alarm(kTimeoutMs / 1000);  // its default action ends the child
     work();
     ::_exit(0);
   }
@@ -63,6 +64,27 @@ TEST_CASE("a child makes objects of its own, and the parent's go on working") {
 TEST_CASE("a child that only exits does not disturb the parent's connection") {
   Pair pair;
   CHECK(in_child([] { std::exit(0); }) == 0);
+  ping(pair);
+}
+
+TEST_CASE("ids of the parent are of no use to a child, which can let go of them") {
+  const Channel channel = make_channel();
+  const Id unconnected = resolved(channel, Address("127.0.0.1", 7));
+  Pair pair;
+  CHECK(in_child([&] {
+          const auto fails = [](int result) { require_in_child(result == -1 && errno == EINVAL); };
+          rdma_conn_param param{};
+          fails(rdma_disconnect(pair.client.id.get()));
+          fails(rdma_accept(pair.server.id.get(), &param));
+          fails(rdma_reject(pair.server.id.get(), nullptr, 0));
+          fails(rdma_connect(unconnected.get(), &param));
+          ibv_qp_init_attr init{.cap = {.max_send_wr = 1}, .qp_type = IBV_QPT_RC};
+          fails(rdma_create_qp(unconnected.get(), nullptr, &init));
+          rdma_destroy_qp(pair.client.id.get());
+          require_in_child(rdma_destroy_id(pair.client.id.release()) == 0);
+          Pair own;
+          ping(own);
+        }) == 0);
   ping(pair);
 }
 

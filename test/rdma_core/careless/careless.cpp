@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small wrong programs, each a function: what it does works here and fails on hardware, or on
+// another day. `careless NAME` does one of them, `careless` lists NAME and the check that has to
+// notice it; those named proper do what they do as it is right.
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "ends.hpp"
+#include "memory.hpp"
+
+using namespace careless;
+
+// Exported, so that a report can say their names.
+extern "C" {
+
+void send_changed() {
+  const Pair p;
+  receive(p.b, p.b.sge(0, 64));
+  post(p.a, IBV_WR_SEND, p.a.sge(0, 64), p.b);
+  p.a.memory[5] = 'x';
+  poll(p.a.cq);
+}
+
+void write_changed() {
+  const Pair p;
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 20000), p.b);
+  p.a.memory[19999] = 'x';
+  poll(p.a.cq);
+}
+
+void second_piece_changed() {
+  const Pair p;
+  std::array<ibv_sge, 2> list{p.a.sge(0, 64), p.a.sge(4096, 64)};
+  ibv_send_wr wr{};
+  wr.sg_list = list.data();
+  wr.num_sge = 2;
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.wr.rdma.remote_addr = reinterpret_cast<std::uint64_t>(p.b.memory);
+  wr.wr.rdma.rkey = p.b.mr->rkey;
+  ibv_send_wr* bad = nullptr;
+  ibv_post_send(p.a.qp, &wr, &bad);
+  p.a.memory[4100] = 'x';
+  poll(p.a.cq);
+}
+
+void unsignalled_changed() {
+  const Pair p;
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);
+  p.a.memory[5] = 'x';
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(64, 64), p.b);
+  poll(p.a.cq);
+}
+
+void built_changed() {
+  const Pair p({.built = true});
+  ibv_qp_ex* const qp = ibv_qp_to_qp_ex(p.a.qp);
+  ibv_wr_start(qp);
+  qp->wr_flags = IBV_SEND_SIGNALED;
+  ibv_wr_rdma_write(qp, p.b.mr->rkey, reinterpret_cast<std::uint64_t>(p.b.memory));
+  ibv_wr_set_sge(qp, p.a.mr->lkey, reinterpret_cast<std::uint64_t>(p.a.memory), 64);
+  ibv_wr_complete(qp);
+  p.a.memory[5] = 'x';
+  poll(p.a.cq);
+}
+
+void changed_and_polled_by_calls() {
+  const Pair p({.by_calls = true});
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+  p.a.memory[5] = 'x';
+  ibv_poll_cq_attr attr{};
+  while (ibv_start_poll(p.a.cq_ex, &attr) != 0) {
+  }
+  ibv_end_poll(p.a.cq_ex);
+}
+
+void send_received_into() {
+  const Pair p;
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+  receive(p.a, p.a.sge(32, 64));
+}
+
+void send_read_into() {
+  const Pair p;
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+  post(p.a, IBV_WR_RDMA_READ, p.a.sge(32, 64), p.b);
+}
+
+void receive_written() {
+  const Pair p;
+  receive(p.b, p.b.sge(0, 4096));
+  p.b.memory[4000] = 'x';
+  post(p.a, IBV_WR_SEND, p.a.sge(0, 64), p.b);
+  poll(p.b.cq);
+}
+
+void shared_receive_written() {
+  const Pair p({.shared = true});
+  receive(p.b, p.b.sge(0, 4096));
+  p.b.memory[4000] = 'x';
+  post(p.a, IBV_WR_SEND, p.a.sge(0, 64), p.b);
+  poll(p.b.cq);
+}
+
+void receive_sent() {
+  const Pair p;
+  const Pair other;
+  receive(p.a, p.a.sge(0, 64));
+  post(other.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), other.b);
+}
+
+void read_sent_unfenced() {
+  const Pair p;
+  post(p.a, IBV_WR_RDMA_READ, p.a.sge(0, 64), p.b);
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+}
+
+void read_sent_elsewhere() {
+  const Pair p;
+  const Pair other;
+  post(p.a, IBV_WR_RDMA_READ, p.a.sge(0, 64), p.b);
+  post(other.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), other.b, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
+}
+
+void atomic_result_sent() {
+  const Pair p;
+  post(p.a, IBV_WR_ATOMIC_FETCH_AND_ADD, p.a.sge(0, 8), p.b);
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 8), p.b, IBV_SEND_SIGNALED, 64);
+}
+
+void sent_after_deregistration() {
+  const Pair p;
+  const ibv_sge sge = p.a.sge(0, 64);
+  ibv_dereg_mr(p.a.mr);
+  post(p.a, IBV_WR_RDMA_WRITE, sge, p.b);
+}
+
+void received_after_deregistration() {
+  const Pair p;
+  const ibv_sge sge = p.a.sge(0, 64);
+  ibv_dereg_mr(p.a.mr);
+  receive(p.a, sge);
+}
+
+void deregistered_while_sent() {
+  const Pair p;
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+  ibv_dereg_mr(p.a.mr);
+}
+
+void deregistered_while_received() {
+  const Pair p;
+  receive(p.a, p.a.sge(0, 64));
+  ibv_dereg_mr(p.a.mr);
+}
+
+void unmapped_and_sent() {
+  const Pair p;
+  munmap(p.a.memory, kMemory);
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+}
+
+void receives_overflow() {
+  const Pair p({.cqe = 4});
+  for (std::size_t i = 0; i < 5; ++i) receive(p.a, p.a.sge(i * 64, 64));
+}
+
+void sends_overflow() {
+  const Pair p({.cqe = 4});
+  for (std::size_t i = 0; i < 5; ++i) post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b);
+}
+
+void never_signalled() {
+  const Pair p;
+  for (std::size_t i = 0; i < 16; ++i) post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, 0);
+}
+
+void status_ignored() {
+  const Pair p;
+  ibv_sge sge = p.a.sge(0, 64);
+  sge.lkey ^= 0xFF;
+  post(p.a, IBV_WR_RDMA_WRITE, sge, p.b);
+  poll(p.a.cq);
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+}
+
+void slept_without_poll() {
+  const Pair p;
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  ibv_req_notify_cq(p.a.cq, 0);
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+  ibv_get_cq_event(p.a.channel, &cq, &context);
+  ibv_ack_cq_events(cq, 1);
+  poll(p.a.cq);
+  ibv_req_notify_cq(p.a.cq, 0);
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+  ibv_get_cq_event(p.a.channel, &cq, &context);
+  ibv_ack_cq_events(cq, 1);
+}
+
+void events_not_acknowledged() {
+  const Pair p;
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  ibv_req_notify_cq(p.a.cq, 0);
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+  ibv_get_cq_event(p.a.channel, &cq, &context);
+  poll(p.a.cq);
+  ibv_destroy_qp(p.a.qp);
+  ibv_destroy_cq(p.a.cq);
+}
+
+void posted_too_early() {
+  const End a{Shape{}};
+  const End b{Shape{}};
+  post(a, IBV_WR_RDMA_WRITE, a.sge(0, 64), b);
+}
+
+void atomic_misaligned() {
+  const Pair p;
+  post(p.a, IBV_WR_ATOMIC_FETCH_AND_ADD, p.a.sge(0, 8), p.b, IBV_SEND_SIGNALED, 4);
+}
+
+void destroyed_in_use() {
+  const Pair p;
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+  ibv_destroy_qp(p.a.qp);
+}
+
+void proper() {
+  const Pair p;
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  ibv_req_notify_cq(p.a.cq, 0);
+  for (int round = 0; round < 50; ++round) {
+    receive(p.b, p.b.sge(0, 4096));
+    post(p.a, IBV_WR_SEND, p.a.sge(0, 64), p.b, round % 2 == 0 ? 0 : IBV_SEND_SIGNALED);
+    if (round % 2 != 0) {
+      ibv_get_cq_event(p.a.channel, &cq, &context);
+      ibv_ack_cq_events(cq, 1);
+      ibv_req_notify_cq(p.a.cq, 0);
+      check(poll(p.a.cq).status == IBV_WC_SUCCESS, "a Send has failed");
+      std::memset(p.a.memory, round, 128);
+    }
+    check(poll(p.b.cq).byte_len == 64, "a Send is not whole");
+    std::memset(p.b.memory, round, 4096);
+    post(p.b, IBV_WR_RDMA_READ, p.b.sge(8192, 64), p.a, 0);
+    post(p.b, IBV_WR_RDMA_WRITE, p.b.sge(8192, 64), p.a, IBV_SEND_SIGNALED | IBV_SEND_FENCE, 16384);
+    check(poll(p.b.cq).status == IBV_WC_SUCCESS, "a Write has failed");
+    char text[] = "inline";
+    ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(text), .length = sizeof text, .lkey = 0};
+    post(p.b, IBV_WR_RDMA_WRITE, sge, p.a, IBV_SEND_SIGNALED | IBV_SEND_INLINE, 16384);
+    text[0] = 'I';
+    check(poll(p.b.cq).status == IBV_WC_SUCCESS, "an inline Write has failed");
+  }
+  ibv_destroy_qp(p.a.qp);
+  ibv_destroy_qp(p.b.qp);
+  ibv_dereg_mr(p.a.mr);
+  ibv_dereg_mr(p.b.mr);
+  munmap(p.a.memory, kMemory);
+  ibv_destroy_cq(p.a.cq);
+  ibv_destroy_cq(p.b.cq);
+}
+
+}  // extern "C"
+
+namespace {
+
+struct Program {
+  const char* name;
+  void (*run)();
+  const char* noticed_by;  ///< null: it is no example of either
+};
+#define CARELESS(name, check) \
+  Program { #name, name, check }
+constexpr std::array kPrograms{
+    CARELESS(send_changed, "send-changed"),
+    CARELESS(write_changed, "send-changed"),
+    CARELESS(second_piece_changed, "send-changed"),
+    CARELESS(unsignalled_changed, "send-changed"),
+    CARELESS(built_changed, "send-changed"),
+    CARELESS(changed_and_polled_by_calls, "send-changed"),
+    CARELESS(send_received_into, "send-reused"),
+    CARELESS(send_read_into, "send-reused"),
+    CARELESS(receive_written, "receive-written"),
+    CARELESS(shared_receive_written, "receive-written"),
+    CARELESS(receive_sent, "receive-used"),
+    CARELESS(read_sent_unfenced, "read-unfenced"),
+    CARELESS(read_sent_elsewhere, "read-unfenced"),
+    CARELESS(atomic_result_sent, "read-unfenced"),
+    CARELESS(sent_after_deregistration, "used-after-deregistration"),
+    CARELESS(received_after_deregistration, "used-after-deregistration"),
+    CARELESS(deregistered_while_sent, "deregistered-in-use"),
+    CARELESS(deregistered_while_received, "deregistered-in-use"),
+    CARELESS(unmapped_and_sent, "unmapped"),
+    CARELESS(freed, "freed-while-registered"),
+    CARELESS(freed_before_deregistration, "freed-while-registered"),
+    CARELESS(freed_before_disconnecting, "freed-while-registered"),
+    CARELESS(freed_in_part, "freed-while-registered"),
+    CARELESS(freed_while_sent, "freed-while-registered"),
+    CARELESS(large_freed_and_sent, "freed-while-registered"),
+    CARELESS(two_regions_freed, "freed-while-registered"),
+    CARELESS(moved_by_realloc, "freed-while-registered"),
+    CARELESS(moved_by_reallocarray, "freed-while-registered"),
+    CARELESS(emptied_by_realloc, "freed-while-registered"),
+    CARELESS(cut_short_by_realloc, "freed-while-registered"),
+    CARELESS(deleted, "freed-while-registered"),
+    CARELESS(deleted_with_alignment, "freed-while-registered"),
+    CARELESS(freed_after_registering_again, "freed-while-registered"),
+    CARELESS(receives_overflow, "cq-overflow"),
+    CARELESS(sends_overflow, "cq-overflow"),
+    CARELESS(never_signalled, "never-signalled"),
+    CARELESS(status_ignored, "status-ignored"),
+    CARELESS(slept_without_poll, "armed-not-polled"),
+    CARELESS(events_not_acknowledged, "events-not-acknowledged"),
+    CARELESS(posted_too_early, "posted-too-early"),
+    CARELESS(atomic_misaligned, "atomic-misaligned"),
+    CARELESS(destroyed_in_use, "destroyed-in-use"),
+    CARELESS(proper, ""),
+    CARELESS(proper_memory, ""),
+    CARELESS(proper_neighbours, ""),
+    CARELESS(proper_disconnected, ""),
+    CARELESS(proper_other_domain, ""),
+    CARELESS(proper_child, ""),
+    CARELESS(proper_threads, ""),
+    CARELESS(proper_end, ""),
+    Program{"too_many_regions", too_many_regions, nullptr},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const Program& program : kPrograms) {
+    if (argc < 2 && program.noticed_by != nullptr)
+      std::printf("%s %s\n", program.name, program.noticed_by);
+    if (argc < 2 || std::strcmp(argv[1], program.name) != 0) continue;
+    try {
+      program.run();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s: %s\n", program.name, error.what());
+      return 1;
+    }
+    return 0;
+  }
+  return argc < 2 ? 0 : 2;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs about memory of an allocator: what is wrong is that it goes while it is registered.
+#pragma once
+
+// Exported, so that a report can say their names.
+extern "C" {
+
+void freed();
+void freed_before_deregistration();
+void freed_before_disconnecting();
+void freed_in_part();
+void freed_while_sent();
+void large_freed_and_sent();
+void two_regions_freed();
+void moved_by_realloc();
+void moved_by_reallocarray();
+void emptied_by_realloc();
+void cut_short_by_realloc();
+void deleted();
+void deleted_with_alignment();
+void freed_after_registering_again();
+
+void proper_memory();
+void proper_neighbours();
+void proper_disconnected();
+void proper_other_domain();
+void proper_child();
+void proper_threads();
+void proper_end();
+
+/// More than are watched.
+void too_many_regions();
+
+}  // extern "C"

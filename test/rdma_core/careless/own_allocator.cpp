@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program with an allocator of its own, which no library can stand in front of.
+#include "ends.hpp"
+
+extern "C" {
+
+void __libc_free(void* block);
+
+void free(void* block) noexcept { __libc_free(block); }
+
+}  // extern "C"
+
+int main() { return careless::domain() != nullptr ? 0 : 1; }

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// IWARP_COMPLETIONS=acked: a completion says what the peer has done with the request. The variable
+// is read once per process, so these cases have a program of their own.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+
+#include "bring_up.hpp"
+
+namespace {
+
+using namespace data;
+
+const int kSet = ::setenv("IWARP_COMPLETIONS", "acked", 1);
+
+constexpr std::uint8_t kForEver = 7;  ///< rnr_retry
+
+std::string statuses(ibv_cq* cq, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    CAPTURE(out);
+    const ibv_wc wc = next(cq);
+    out += std::to_string(wc.wr_id) + " " + ibv_wc_status_str(wc.status) + "; ";
+  }
+  return out;
+}
+
+int send(End& end, std::uint64_t id, std::size_t length) {
+  return end.post({.wr_id = id, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, length);
+}
+
+// Each writes to its own place of the peer, with a wr_id that says which.
+int write(End& end, const End& peer, std::uint64_t id, std::uint32_t rkey) {
+  ibv_send_wr wr{.wr_id = id, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
+  wr.wr.rdma = {.remote_addr = peer.remote(id * 8), .rkey = rkey};
+  return end.post(wr, 0, 8);
+}
+
+}  // namespace
+
+TEST_CASE("when a Write has completed, the peer's memory has it") {
+  Pair pair;
+  for (std::uint64_t i = 1; i <= 2000; ++i) {
+    pair.a.word(0) = i;
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 4096, 4096), 0);
+    success(pair.a.cq);
+    REQUIRE_EQ(pair.b.word(4096), i);
+  }
+}
+
+TEST_CASE("a Write with a wrong rkey fails itself, the one before it has succeeded") {
+  Pair pair;
+  const std::uint32_t right = pair.b.mr->rkey;
+  REQUIRE_EQ(write(pair.a, pair.b, 1, right), 0);
+  REQUIRE_EQ(write(pair.a, pair.b, 2, right ^ 0x100), 0);
+  REQUIRE_EQ(write(pair.a, pair.b, 3, right), 0);
+  CHECK_EQ(statuses(pair.a.cq, 3),
+           "1 success; 2 remote access error; 3 Work Request Flushed Error; ");
+}
+
+TEST_CASE("a Write behind the end of its region is an access error") {
+  Pair pair;
+  const std::size_t size = pair.b.buffer.size();
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 64, size - 64), 0);
+  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 64, 64, size - 63), 0);
+  CHECK_EQ(statuses(pair.a.cq, 2), "0 success; 64 remote access error; ");
+}
+
+TEST_CASE("a Send that is too long is an invalid request") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(9, 0, 31), 0);
+  REQUIRE_EQ(send(pair.a, 1, 32), 0);
+  CHECK_EQ(statuses(pair.a.cq, 1), "1 remote invalid request error; ");
+  CHECK_EQ(next(pair.b.cq).status, IBV_WC_LOC_LEN_ERR);
+}
+
+TEST_CASE("a peer that is destroyed with the last Send in its hand has acknowledged it") {
+  constexpr std::uint64_t kSends = 16;
+  for (int round = 0; round < 50; ++round) {
+    CAPTURE(round);
+    Pair pair;
+    for (std::uint64_t i = 0; i < kSends; ++i) {
+      REQUIRE_EQ(pair.b.post_recv(i, i * 4096, 4096), 0);
+    }
+    for (std::uint64_t i = 0; i < kSends; ++i) REQUIRE_EQ(send(pair.a, i, 4096), 0);
+    for (std::uint64_t i = 0; i < kSends; ++i) success(pair.b.cq);
+    renew(pair.b);
+    for (std::uint64_t i = 0; i < kSends; ++i) success(pair.a.cq);
+  }
+}
+
+TEST_CASE("what succeeds with one peer is seen before another that has left counts as silent") {
+  constexpr Timeouts kLong{.timeout = 24, .retry_cnt = 7};
+  End a;
+  End b;
+  Pair others;
+  a.bring_up(b.qp, End::kAllRights, kForEver, kLong);
+  b.bring_up(a.qp, End::kAllRights, kForEver, kLong);
+  REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
+  success(a.cq);
+  REQUIRE_EQ(send(a, 2, 8), 0);  // for which b has no receive
+  renew(b);
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (a.state() != IBV_QPS_ERR) REQUIRE(std::chrono::steady_clock::now() < end);
+  REQUIRE_EQ(write(others.a, others.b, 3, others.b.mr->rkey), 0);
+  success(others.a.cq);
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
+  CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
+}
+
+TEST_CASE("rnr_retry of the receiver: none, and for ever") {
+  for (const std::uint8_t retries : {std::uint8_t{0}, kForEver}) {
+    CAPTURE(int{retries});
+    End a;
+    End b;
+    a.bring_up(b.qp);
+    b.bring_up(a.qp, End::kAllRights, retries);
+    REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
+    REQUIRE_EQ(send(a, 2, 32), 0);
+    REQUIRE_EQ(send(a, 3, 32), 0);
+    CHECK_EQ(statuses(a.cq, 1), "1 success; ");
+    if (retries == 0) {
+      CHECK_EQ(statuses(a.cq, 2), "2 RNR retry counter exceeded; 3 Work Request Flushed Error; ");
+      continue;
+    }
+    REQUIRE_EQ(b.post_recv(9, 0, 64), 0);
+    REQUIRE_EQ(b.post_recv(9, 0, 64), 0);
+    CHECK_EQ(statuses(a.cq, 2), "2 success; 3 success; ");
+  }
+}
+
+TEST_CASE("the program's own depth of Reads is what it asked for") {
+  Pair pair;
+  pair.settle();
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  REQUIRE_EQ(ibv_query_qp(pair.a.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC, &init), 0);
+  CHECK_EQ(attr.max_rd_atomic, 16);
+}
+
+namespace {
+
+// Nobody has these numbers: a port of TCP on which nobody listens; a queue pair of this process
+// that there is not, so that the request to it waits; one that would have to connect to ours.
+std::uint32_t refusing(const ibv_qp*) { return 0xFF0001; }
+std::uint32_t silent(const ibv_qp* qp) { return 0xFE0000 | (qp->qp_num & 0xFFFF); }
+std::uint32_t absent(const ibv_qp*) { return 1; }
+
+void post_three(End& end) {
+  for (const std::uint64_t id : {1U, 2U, 3U}) REQUIRE_EQ(write(end, end, id, end.mr->rkey), 0);
+}
+
+constexpr const char* kUnanswered =
+    "1 transport retry counter exceeded; 2 Work Request Flushed Error; "
+    "3 Work Request Flushed Error; ";
+
+}  // namespace
+
+TEST_CASE("a peer that never comes: the oldest request fails in time, the rest is flushed") {
+  constexpr Timeouts kShort{.timeout = 10, .retry_cnt = 1};
+  for (const auto number : {refusing, silent, absent}) {
+    End end;
+    const ibv_qp nobody{.qp_num = number(end.qp)};
+    CAPTURE(nobody.qp_num);
+    end.bring_up(&nobody, End::kAllRights, 0, kShort);
+    REQUIRE_EQ(end.post_recv(9), 0);
+    post_three(end);
+    CHECK_EQ(statuses(end.cq, 4), std::string(kUnanswered) + "9 Work Request Flushed Error; ");
+    CHECK_EQ(end.state(), IBV_QPS_ERR);
+    // Afterwards it is as good as new.
+    REQUIRE_EQ(end.modify(IBV_QPS_RESET), 0);
+    End peer;
+    end.bring_up(peer.qp, End::kAllRights, 0, kShort);
+    peer.bring_up(end.qp);
+    REQUIRE_EQ(write(end, peer, 4, peer.mr->rkey), 0);
+    CHECK_EQ(statuses(end.cq, 1), "4 success; ");
+  }
+}
+
+TEST_CASE("requests that come late fail as well, also without a limit where nobody can be there") {
+  End end;
+  const ibv_qp nobody{.qp_num = refusing(end.qp)};
+  end.bring_up(&nobody);
+  CHECK_EQ(end.state(), IBV_QPS_RTS);  // as on InfiniBand, where nothing was sent yet
+  post_three(end);
+  CHECK_EQ(statuses(end.cq, 3), kUnanswered);
+}
+
+TEST_CASE("a peer that comes in time is waited for") {
+  End a;
+  End b;
+  a.bring_up(b.qp, End::kAllRights, 0, {.timeout = 24, .retry_cnt = 7});
+  REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
+  b.bring_up(a.qp, End::kAllRights, 0, {.timeout = 24, .retry_cnt = 7});
+  CHECK_EQ(statuses(a.cq, 1), "1 success; ");
+}
+
+TEST_CASE("a peer that was killed: the oldest that it had not acknowledged gets no answer") {
+  struct Known {
+    std::uint32_t qp_num = 0;
+    std::uint32_t rkey = 0;
+    std::uint64_t address = 0;
+  };
+  std::array<int, 2> to_child{};
+  std::array<int, 2> to_parent{};
+  REQUIRE_EQ(::pipe(to_child.data()) | ::pipe(to_parent.data()), 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  ibv_qp peer{};
+  Known known;
+  if (child == 0) {
+    ::alarm(static_cast<unsigned>(std::chrono::seconds(kLimit).count()));
+    End end;
+    known = {end.qp->qp_num, end.mr->rkey, end.remote(0)};
+    if (::write(to_parent[1], &known, sizeof known) != sizeof known) ::_exit(1);
+    if (::read(to_child[0], &peer.qp_num, sizeof peer.qp_num) != sizeof peer.qp_num) ::_exit(1);
+    end.bring_up(&peer);
+    while (true) ::pause();
+  }
+  REQUIRE_EQ(::read(to_parent[0], &known, sizeof known), sizeof known);
+  peer.qp_num = known.qp_num;
+  End end;
+  REQUIRE_EQ(::write(to_child[1], &end.qp->qp_num, sizeof end.qp->qp_num), sizeof end.qp->qp_num);
+  end.bring_up(&peer);
+  const auto post = [&](std::uint64_t id) {
+    ibv_send_wr wr{.wr_id = id, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
+    wr.wr.rdma = {.remote_addr = known.address, .rkey = known.rkey};
+    REQUIRE_EQ(end.post(wr, 0, 8), 0);
+  };
+  post(1);
+  CHECK_EQ(statuses(end.cq, 1), "1 success; ");
+  int status = 0;
+  REQUIRE_EQ(::kill(child, SIGSTOP), 0);
+  REQUIRE_EQ(::waitpid(child, &status, WUNTRACED), child);
+  post(2);
+  post(3);
+  REQUIRE_EQ(::kill(child, SIGKILL), 0);
+  REQUIRE_EQ(::waitpid(child, &status, 0), child);
+  CHECK_EQ(statuses(end.cq, 2),
+           "2 transport retry counter exceeded; 3 Work Request Flushed Error; ");
+  for (const int fd : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(fd);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs brought up without the CM: what each state has to come with, and what is told of it.
+#include "bring_up.hpp"
+
+#include <sys/resource.h>
+
+namespace {
+
+using namespace data;
+
+ibv_qp_attr query(End& end) {
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  REQUIRE_EQ(ibv_query_qp(end.qp, &attr, IBV_QP_STATE, &init), 0);
+  return attr;
+}
+
+TEST_CASE("a queue pair that is ready to receive says so, however long it is connected") {
+  End a;
+  End b;
+  make_ready_to_receive(a, b.qp);
+  make_ready_to_receive(b, a.qp);
+  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTS, kRts), 0);
+  read_from(a, b);  // so they are connected
+  CHECK_EQ(b.state(), IBV_QPS_RTR);
+  CHECK_EQ(b.qp->state, IBV_QPS_RTR);
+  REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kRts), 0);
+  CHECK_EQ(b.state(), IBV_QPS_RTS);
+  read_from(b, a);
+}
+
+/// Each attribute of `mask` but the state is needed.
+void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int optional = 0) {
+  const auto before = query(end);
+  for (int bit = 1; bit <= mask; bit <<= 1) {
+    if ((mask & bit) == 0 || bit == IBV_QP_STATE || (bit & optional) != 0) continue;
+    CAPTURE(bit);
+    CHECK_EQ(modify(end, peer, to, mask & ~bit), EINVAL);
+    const auto after = query(end);
+    CHECK_EQ(after.qp_state, before.qp_state);
+    CHECK_EQ(after.rq_psn, before.rq_psn);
+    CHECK_EQ(after.sq_psn, before.sq_psn);
+    CHECK_EQ(after.dest_qp_num, before.dest_qp_num);
+    CHECK_EQ(after.qp_access_flags, before.qp_access_flags);
+  }
+  REQUIRE_EQ(modify(end, peer, to, mask), 0);
+}
+
+TEST_CASE("no state without the attributes that ibv_modify_qp(3) lists, and none is half taken") {
+  End a;
+  End b;
+  check_required(a, b.qp, IBV_QPS_INIT, kInit, IBV_QP_PKEY_INDEX);  // rdma_cm's leave it out
+  check_required(a, b.qp, IBV_QPS_RTR, kRtr);
+  check_required(a, b.qp, IBV_QPS_RTS, kRts);
+  CHECK_EQ(query(a).sq_psn, 77);
+}
+
+TEST_CASE("a refused change leaves rights and attributes as they were") {
+  End a;
+  End b;
+  make_ready_to_receive(a, b.qp);
+  ibv_qp_attr attr = attributes(a, b.qp, IBV_QPS_INIT);
+  attr.qp_access_flags = 0;
+  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kInit), EINVAL);  // not from RTR
+  CHECK_EQ(query(a).qp_access_flags, End::kAllRights);
+  make_ready_to_receive(b, a.qp);
+  REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kRts), 0);
+  read_from(b, a);
+}
+
+TEST_CASE("without descriptors the bring-up says so") {
+  End a;
+  End b;
+  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_INIT, kInit), 0);
+  ibv_qp_attr attr = attributes(a, b.qp, IBV_QPS_RTR);
+  rlimit before{};
+  REQUIRE_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int code = ibv_modify_qp(a.qp, &attr, kRtr);
+  REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  CHECK_EQ(code, EMFILE);
+  CHECK_EQ(a.state(), IBV_QPS_INIT);
+  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTR, kRtr), 0);
+}
+
+TEST_CASE("numbers come again as late as possible") {
+  End end;
+  for (int i = 0; i < 100; ++i) {
+    const auto before = end.qp->qp_num;
+    renew(end);
+    CHECK_NE(end.qp->qp_num, before);
+  }
+}
+
+}  // namespace

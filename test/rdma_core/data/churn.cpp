@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs made, connected, used, given up in each state, and made again: no request of one pair
+// is ever taken for another's.
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "bring_up.hpp"
+
+namespace {
+
+using namespace data;
+
+void exchange(End& one, End& other, std::uint64_t value) {
+  other.word(64) = value;
+  REQUIRE_EQ(one.post_rdma(IBV_WR_RDMA_READ, other, 128, 8, 64), 0);
+  success(one.cq);
+  REQUIRE_EQ(one.word(128), value);
+}
+
+/// How far a pair gets before it is given up.
+using Beginning = void (*)(End& one, End& other);
+constexpr std::array<Beginning, 5> kBeginnings{
+    [](End&, End&) {}, [](End& one, End& other) { make_ready_to_receive(one, other.qp); },
+    [](End& one, End& other) {
+      make_ready_to_receive(one, other.qp);
+      make_ready_to_send(one, other.qp);
+    },
+    [](End& one, End& other) {
+      make_ready_to_receive(one, other.qp);
+      make_ready_to_receive(other, one.qp);
+      make_ready_to_send(one, other.qp);
+    },
+    [](End& one, End& other) {
+      make_ready_to_receive(one, other.qp);
+      make_ready_to_receive(other, one.qp);
+      make_ready_to_send(one, other.qp);
+      make_ready_to_send(other, one.qp);
+    }};
+
+/// How it is given up.
+constexpr std::array<Beginning, 4> kEndings{
+    [](End& one, End& other) {
+      renew(one);
+      renew(other);
+    },
+    [](End& one, End& other) {
+      REQUIRE_EQ(one.modify(IBV_QPS_RESET), 0);
+      renew(other);
+    },
+    [](End& one, End& other) {  // The same two numbers again.
+      REQUIRE_EQ(one.modify(IBV_QPS_RESET), 0);
+      REQUIRE_EQ(other.modify(IBV_QPS_RESET), 0);
+    },
+    [](End& one, End& other) {
+      REQUIRE_EQ(one.modify(IBV_QPS_ERR), 0);
+      REQUIRE_EQ(one.modify(IBV_QPS_RESET), 0);
+      REQUIRE_EQ(other.modify(IBV_QPS_RESET), 0);
+    }};
+
+/// In which order both ends get ready.
+constexpr std::array<Beginning, 3> kOrders{[](End& one, End& other) {
+                                             make_ready_to_receive(one, other.qp);
+                                             make_ready_to_send(one, other.qp);
+                                             make_ready_to_receive(other, one.qp);
+                                             make_ready_to_send(other, one.qp);
+                                           },
+                                           [](End& one, End& other) {
+                                             make_ready_to_receive(one, other.qp);
+                                             make_ready_to_receive(other, one.qp);
+                                             make_ready_to_send(one, other.qp);
+                                             make_ready_to_send(other, one.qp);
+                                           },
+                                           [](End& one, End& other) {
+                                             make_ready_to_receive(one, other.qp);
+                                             make_ready_to_receive(other, one.qp);
+                                             make_ready_to_send(other, one.qp);
+                                             make_ready_to_send(one, other.qp);
+                                           }};
+
+// As Read after Read shows, each pair finds its own peer.
+TEST_CASE("pairs made and destroyed one after the other each find their own peer") {
+  End a;
+  End b;
+  const int pairs = std::getenv("IWARP_LONG") != nullptr ? 100'000 : 2'000;
+  for (int i = 0; i < pairs; ++i) {
+    CAPTURE(i);
+    const auto n = static_cast<std::size_t>(i);
+    const auto [one, other] = i % 2 == 0 ? std::pair(&a, &b) : std::pair(&b, &a);
+    kBeginnings.at(n / 2 % kBeginnings.size())(*one, *other);
+    kEndings.at(n / 10 % kEndings.size())(*one, *other);
+    if (i % 7 == 0) {
+      one->bring_up(one->qp);
+      exchange(*one, *one, n);
+      renew(*one);
+    }
+    kOrders.at(n % kOrders.size())(*one, *other);
+    exchange(a, b, n);
+    exchange(b, a, ~n);
+    renew(a);
+    renew(b);
+  }
+}
+
+}  // namespace

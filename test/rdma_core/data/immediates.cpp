@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Send and Write with immediate data in every form that a program may give them: each posted by
+// list and call by call, taken from a receive queue and from a shared one, completed by both kinds
+// of polling, and the payload compared.
+#include <algorithm>
+#include <array>
+
+#include "support.hpp"
+
+using namespace data;
+
+namespace {
+
+/// How the payload is named, and its pieces in the sender's buffer.
+struct Form {
+  const char* name;
+  bool is_inline;
+  std::vector<std::pair<std::size_t, std::size_t>> pieces;  ///< offset, length
+};
+
+const std::vector<Form> kForms{
+    {"no buffer", false, {}},
+    {"an empty buffer", false, {{5, 0}}},
+    {"one octet", false, {{5, 1}}},
+    {"one buffer", false, {{0, 4000}}},
+    {"a list", false, {{3000, 100}, {0, 0}, {17, 1}, {200, 1300}}},
+    {"inline", true, {{9, 100}}},
+    {"an inline list", true, {{60, 20}, {0, 0}, {10, 7}, {90, 101}}},
+    {"nothing inline", true, {}},
+};
+
+constexpr std::size_t kAt = 10'000;   ///< in the peer's buffer: where receives and Writes go
+constexpr std::size_t kSize = 8'000;  ///< of a receive
+constexpr std::uint32_t kData = 0xA1B2C3D4;
+
+/// What a program learns from a completion, however it polls.
+struct Seen {
+  std::uint64_t wr_id = 0;
+  ibv_wc_status status = IBV_WC_GENERAL_ERR;
+  ibv_wc_opcode opcode = IBV_WC_SEND;
+  unsigned flags = 0;
+  __be32 imm_data = 0;
+  std::uint32_t byte_len = 0;
+  std::uint32_t qp_num = 0;
+};
+
+Seen take(const End& end) {
+  if (end.cq_ex == nullptr) {
+    const ibv_wc wc = next(end.cq);
+    return {wc.wr_id,    wc.status,   wc.opcode, static_cast<unsigned>(wc.wc_flags),
+            wc.imm_data, wc.byte_len, wc.qp_num};
+  }
+  ibv_poll_cq_attr attr{};
+  const auto limit = std::chrono::steady_clock::now() + kLimit;
+  while (ibv_start_poll(end.cq_ex, &attr) != 0) REQUIRE(std::chrono::steady_clock::now() < limit);
+  const Seen seen{end.cq_ex->wr_id,
+                  end.cq_ex->status,
+                  ibv_wc_read_opcode(end.cq_ex),
+                  ibv_wc_read_wc_flags(end.cq_ex),
+                  ibv_wc_read_imm_data(end.cq_ex),
+                  ibv_wc_read_byte_len(end.cq_ex),
+                  ibv_wc_read_qp_num(end.cq_ex)};
+  ibv_end_poll(end.cq_ex);
+  return seen;
+}
+
+int post_by_list(End& from, const End& to, bool write, const Form& form, unsigned flags) {
+  std::vector<ibv_sge> sges;
+  for (const auto& [at, length] : form.pieces) sges.push_back(from.sge(at, length));
+  if (form.is_inline) {
+    for (ibv_sge& sge : sges) sge.lkey = 0;  // which is not looked at
+    flags |= IBV_SEND_INLINE;
+  }
+  ibv_send_wr wr{.wr_id = 77,
+                 .sg_list = sges.data(),
+                 .num_sge = static_cast<int>(sges.size()),
+                 .opcode = write ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND_WITH_IMM,
+                 .send_flags = flags,
+                 .imm_data = htobe32(kData)};
+  if (write) wr.wr.rdma = {.remote_addr = to.remote(kAt), .rkey = to.mr->rkey};
+  ibv_send_wr* bad = nullptr;
+  return ibv_post_send(from.qp, &wr, &bad);
+}
+
+int post_by_calls(End& from, const End& to, bool write, const Form& form, unsigned flags) {
+  ibv_qp_ex* qp = must(ibv_qp_to_qp_ex(from.qp));
+  ibv_wr_start(qp);
+  qp->wr_id = 77;
+  qp->wr_flags = flags;
+  if (write) {
+    ibv_wr_rdma_write_imm(qp, to.mr->rkey, to.remote(kAt), htobe32(kData));
+  } else {
+    ibv_wr_send_imm(qp, htobe32(kData));
+  }
+  if (form.is_inline) {
+    std::vector<ibv_data_buf> list;
+    for (const auto& [at, length] : form.pieces) list.push_back({from.buffer.data() + at, length});
+    ibv_wr_set_inline_data_list(qp, list.size(), list.data());
+  } else if (form.pieces.size() == 1) {
+    const ibv_sge sge = from.sge(form.pieces[0].first, form.pieces[0].second);
+    ibv_wr_set_sge(qp, sge.lkey, sge.addr, sge.length);
+  } else if (!form.pieces.empty()) {
+    std::vector<ibv_sge> sges;
+    for (const auto& [at, length] : form.pieces) sges.push_back(from.sge(at, length));
+    ibv_wr_set_sge_list(qp, sges.size(), sges.data());
+  }
+  return ibv_wr_complete(qp);
+}
+
+std::string payload_of(const End& end, const Form& form) {
+  std::string out;
+  for (const auto& [at, length] : form.pieces) out += end.text(at, length);
+  return out;
+}
+
+void fill(End& end) {
+  for (std::size_t i = 0; i < kAt; ++i) {
+    end.buffer[i] = static_cast<std::byte>(1 + (i * 7 + i / 255) % 255);
+  }
+}
+
+/// `payload` is at the place of receives and Writes, and nothing around it.
+void check_placed(const End& end, const std::string& payload) {
+  CHECK_EQ(end.text(kAt, payload.size()), payload);
+  const auto zero = [](std::byte b) { return b == std::byte{0}; };
+  const auto at = end.buffer.begin() + kAt;
+  CHECK(std::all_of(at + static_cast<std::ptrdiff_t>(payload.size()), end.buffer.end(), zero));
+}
+
+void exchange(Pair& pair, bool by_calls, bool write, const Form& form, unsigned flags) {
+  fill(pair.a);
+  std::fill(pair.b.buffer.begin() + kAt, pair.b.buffer.end(), std::byte{0});
+  // A Write leaves the receive's own buffer alone.
+  const std::size_t receive_at = write ? kAt + kSize : kAt;
+  REQUIRE_EQ(pair.b.post_recv(88, receive_at, kSize), 0);
+  const auto post = by_calls ? post_by_calls : post_by_list;
+  const std::string payload = payload_of(pair.a, form);
+  REQUIRE_EQ(post(pair.a, pair.b, write, form, flags | IBV_SEND_SIGNALED), 0);
+  if (form.is_inline) std::fill_n(pair.a.buffer.begin(), 1000, std::byte{0});
+  const Seen sent = take(pair.a);
+  CHECK_EQ(sent.wr_id, 77);
+  CHECK_EQ(sent.status, IBV_WC_SUCCESS);
+  CHECK_EQ(sent.opcode, write ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
+  CHECK_EQ(sent.flags, 0);
+  const Seen got = take(pair.b);
+  CHECK_EQ(got.wr_id, 88);
+  CHECK_EQ(got.status, IBV_WC_SUCCESS);
+  CHECK_EQ(got.opcode, write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV);
+  CHECK_EQ(got.flags, IBV_WC_WITH_IMM);
+  CHECK_EQ(be32toh(got.imm_data), kData);
+  CHECK_EQ(got.byte_len, payload.size());
+  CHECK_EQ(got.qp_num, pair.b.qp->qp_num);
+  check_placed(pair.b, payload);
+}
+
+bool is_silent(End& end) {
+  ibv_wc wc{};
+  return ibv_poll_cq(end.cq, 1, &wc) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("immediate data with a Send and behind a Write, in every form, brings its payload") {
+  for (const bool by_calls : {false, true}) {
+    for (const bool shared : {false, true}) {
+      for (const bool extended_cq : {false, true}) {
+        Options options;
+        options.extended = by_calls;
+        options.shared_receives = shared;
+        options.extended_cq = extended_cq;
+        options.cap.max_inline_data = 256;
+        options.signal_all = 0;
+        Pair pair(options);
+        for (const Form& form : kForms) {
+          for (const bool write : {false, true}) {
+            for (const unsigned flags : {0U, unsigned{IBV_SEND_SOLICITED}}) {
+              CAPTURE(by_calls);
+              CAPTURE(shared);
+              CAPTURE(extended_cq);
+              CAPTURE(form.name);
+              CAPTURE(write);
+              CAPTURE(flags);
+              exchange(pair, by_calls, write, form, flags);
+            }
+          }
+        }
+        CHECK(is_silent(pair.a));
+        CHECK(is_silent(pair.b));
+      }
+    }
+  }
+}
+
+TEST_CASE("only a solicited one wakes who waits for solicited events") {
+  for (const auto opcode : {IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM}) {
+    Pair pair;
+    REQUIRE_EQ(pair.b.post_recv(1, kAt, kSize), 0);
+    REQUIRE_EQ(pair.b.post_recv(2, kAt, kSize), 0);
+    REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 1), 0);
+    ibv_send_wr wr{.opcode = opcode, .imm_data = 1};
+    wr.wr.rdma = {.remote_addr = pair.b.remote(kAt), .rkey = pair.b.mr->rkey};
+    REQUIRE_EQ(pair.a.post(wr, 0, 10), 0);
+    success(pair.b.cq);
+    CHECK_FALSE(readable(pair.b.channel->fd));
+    wr.send_flags = IBV_SEND_SOLICITED;
+    REQUIRE_EQ(pair.a.post(wr, 0, 10), 0);
+    pair.b.take_event();
+    CHECK_EQ(success(pair.b.cq).wr_id, 2);
+  }
+}
+
+TEST_CASE("a list of requests of all kinds arrives in order, each in its own receive") {
+  Pair pair;
+  constexpr std::uint32_t kCount = 24;
+  constexpr std::array kKinds{IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM};
+  fill(pair.a);
+  std::vector<ibv_sge> sges(kCount);
+  std::vector<ibv_send_wr> wrs(kCount);
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    REQUIRE_EQ(pair.b.post_recv(i, kAt + i * 100, 100), 0);
+    sges[i] = pair.a.sge(i, 10 + i);
+    wrs[i] = {.wr_id = i,
+              .next = i + 1 < kCount ? &wrs[i + 1] : nullptr,
+              .sg_list = &sges[i],
+              .num_sge = 1,
+              .opcode = kKinds[i % kKinds.size()],
+              .imm_data = htobe32(i)};
+    wrs[i].wr.rdma = {.remote_addr = pair.b.remote(kAt + i * 100), .rkey = pair.b.mr->rkey};
+  }
+  ibv_send_wr* bad = nullptr;
+  REQUIRE_EQ(ibv_post_send(pair.a.qp, wrs.data(), &bad), 0);
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    CHECK_EQ(success(pair.a.cq).wr_id, i);
+    const ibv_wc got = success(pair.b.cq);
+    CHECK_EQ(got.wr_id, i);
+    CHECK_EQ(got.byte_len, 10 + i);
+    const bool immediate = wrs[i].opcode != IBV_WR_SEND;
+    CHECK_EQ(got.wc_flags, immediate ? IBV_WC_WITH_IMM : 0);
+    if (immediate) CHECK_EQ(be32toh(got.imm_data), i);
+    CHECK_EQ(pair.b.text(kAt + i * 100, 10 + i), pair.a.text(i, 10 + i));
+  }
+}
+
+TEST_CASE("a Send with immediate data that is longer than its receive is that receive's error") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(1, kAt, 9), 0);
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5}, 0, 10), 0);
+  CHECK_EQ(next(pair.b.cq).status, IBV_WC_LOC_LEN_ERR);
+  check_placed(pair.b, "");
+}
+
+TEST_CASE("a Send with immediate data waits for a receive that is posted later") {
+  Pair pair;
+  pair.a.write(0, "late");
+  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5}, 0, 4), 0);
+  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
+  CHECK(is_silent(pair.b));
+  REQUIRE_EQ(pair.b.post_recv(1, kAt, 9), 0);
+  const ibv_wc got = success(pair.b.cq);
+  CHECK_EQ(got.byte_len, 4);
+  CHECK_EQ(got.imm_data, 5);
+  CHECK_EQ(pair.b.text(kAt, 4), "late");
+}
+
+TEST_CASE("a buffer that is not the program's fails a Send with immediate data, and is not sent") {
+  Pair pair;
+  REQUIRE_EQ(pair.b.post_recv(1, kAt, 9), 0);
+  ibv_sge nobodys{.addr = pair.a.remote(0), .length = 4, .lkey = pair.a.mr->lkey ^ 1U};
+  ibv_send_wr wr{
+      .wr_id = 3, .sg_list = &nobodys, .num_sge = 1, .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5};
+  ibv_send_wr* bad = nullptr;
+  REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
+  CHECK_EQ(next(pair.a.cq).status, IBV_WC_LOC_PROT_ERR);
+  CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST_CASE("more inline payload than the queue pair takes is refused with immediate data too") {
+  Pair pair;
+  const Form too_long{"too long", true, {{0, 129}}};
+  for (const bool write : {false, true}) {
+    CHECK_EQ(post_by_list(pair.a, pair.b, write, too_long, 0), EINVAL);
+  }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the inline functions of verbs.h find where the device has nothing: the errno or the null
+// that their manual pages say. Objects that could not have been made are stood in for by structs.
+#include "support.hpp"
+
+namespace {
+
+using namespace data;
+
+template <typename Call>
+void check_makes_nothing(Call call) {
+  errno = 0;
+  CHECK_EQ(call(), nullptr);
+  CHECK_EQ(errno, EOPNOTSUPP);
+}
+
+TEST_CASE("what cannot be made is null, and errno says that it is not supported") {
+  const End end;
+  ibv_context* const context = end.context;
+  ibv_flow_attr flow{};
+  check_makes_nothing([&] { return ibv_create_flow(end.qp, &flow); });
+  ibv_flow_action_esp_attr esp{};
+  check_makes_nothing([&] { return ibv_create_flow_action_esp(context, &esp); });
+  check_makes_nothing([&] { return ibv_alloc_null_mr(end.pd); });
+  ibv_dm dm{.context = context};
+  check_makes_nothing([&] { return ibv_reg_dm_mr(end.pd, &dm, 0, 8, 0); });
+  ibv_td_init_attr td{};
+  check_makes_nothing([&] { return ibv_alloc_td(context, &td); });
+  ibv_parent_domain_init_attr domain{.pd = end.pd};
+  check_makes_nothing([&] { return ibv_alloc_parent_domain(context, &domain); });
+  ibv_qp_open_attr open{};
+  check_makes_nothing([&] { return ibv_open_qp(context, &open); });
+  ibv_rwq_ind_table_init_attr table{};
+  check_makes_nothing([&] { return ibv_create_rwq_ind_table(context, &table); });
+}
+
+TEST_CASE("what cannot be changed or ended is an errno, and nothing is touched") {
+  const End end({.shared_receives = true});
+  ibv_context* const context = end.context;
+  ibv_flow flow{.context = context};
+  CHECK_EQ(ibv_destroy_flow(&flow), EOPNOTSUPP);
+  ibv_flow_action action{.context = context};
+  ibv_flow_action_esp_attr esp{};
+  CHECK_EQ(ibv_modify_flow_action_esp(&action, &esp), EOPNOTSUPP);
+  CHECK_EQ(ibv_destroy_flow_action(&action), EOPNOTSUPP);
+  ibv_xrcd xrcd{.context = context};
+  CHECK_EQ(ibv_close_xrcd(&xrcd), EOPNOTSUPP);
+  ibv_dm dm{.context = context};
+  CHECK_EQ(ibv_free_dm(&dm), EOPNOTSUPP);
+  ibv_td td{.context = context};
+  CHECK_EQ(ibv_dealloc_td(&td), EOPNOTSUPP);
+  ibv_ops_wr op{};
+  ibv_ops_wr* bad = nullptr;
+  CHECK_EQ(ibv_post_srq_ops(end.srq, &op, &bad), EOPNOTSUPP);
+  CHECK_EQ(bad, &op);
+  ibv_qp_rate_limit_attr rate{};
+  CHECK_EQ(ibv_modify_qp_rate_limit(end.qp, &rate), EOPNOTSUPP);
+  ibv_wq wq{.context = context};
+  ibv_wq_attr attr{};
+  CHECK_EQ(ibv_modify_wq(&wq, &attr), EOPNOTSUPP);
+  CHECK_EQ(ibv_destroy_wq(&wq), EOPNOTSUPP);
+  ibv_rwq_ind_table table{.context = context};
+  CHECK_EQ(ibv_destroy_rwq_ind_table(&table), EOPNOTSUPP);
+  ibv_counters counters{.context = context};
+  ibv_counter_attach_attr attach{};
+  CHECK_EQ(ibv_attach_counters_point_flow(&counters, &attach, &flow), EOPNOTSUPP);
+  std::uint64_t value = 7;
+  CHECK_EQ(ibv_read_counters(&counters, &value, 1, 0), EOPNOTSUPP);
+  CHECK_EQ(value, 7);
+  CHECK_EQ(ibv_destroy_counters(&counters), EOPNOTSUPP);
+}
+
+}  // namespace

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the calls say to a program that is wrong: about handles, and where a manual page names it.
+#include <array>
+#include <set>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace data;
+
+TEST_CASE("every object has a number of its own") {
+  const End end({.shared_receives = true});
+  ibv_mw* const mw = must(ibv_alloc_mw(end.pd, IBV_MW_TYPE_1));
+  const std::set<std::uint32_t> numbers{end.pd->handle,  end.mr->handle, mw->handle,
+                                        end.srq->handle, end.cq->handle, end.qp->handle};
+  CHECK_EQ(numbers.size(), 6);
+  CHECK_FALSE(numbers.contains(0));
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+/// `call` says ENOENT, as its result and as errno.
+template <typename Call>
+void check_unknown(Call call) {
+  errno = 0;
+  CHECK_EQ(call(), ENOENT);
+  CHECK_EQ(errno, ENOENT);
+}
+
+/// The same for a call that makes something.
+template <typename Call>
+void check_makes_nothing(Call call) {
+  errno = 0;
+  CHECK_EQ(call(), nullptr);
+  CHECK_EQ(errno, ENOENT);
+}
+
+/// While it lives the handle of the object is that of another.
+template <typename T>
+struct Disguised {
+  explicit Disguised(T* object) : of(object), handle(object->handle) { of->handle += 1000; }
+  ~Disguised() { of->handle = handle; }
+  Disguised(const Disguised&) = delete;
+  Disguised& operator=(const Disguised&) = delete;
+  T* of;
+  std::uint32_t handle;
+};
+
+TEST_CASE("a wrong handle is ENOENT, and changes nothing") {
+  End end({.shared_receives = true});
+  ibv_mw* const mw = must(ibv_alloc_mw(end.pd, IBV_MW_TYPE_1));
+  {
+    const Disguised pd(end.pd);
+    const int rights = IBV_ACCESS_LOCAL_WRITE;
+    check_unknown([&] { return ibv_dealloc_pd(end.pd); });
+    check_makes_nothing([&] { return ibv_reg_mr(end.pd, end.buffer.data(), 8, rights); });
+    check_makes_nothing([&] { return ibv_alloc_mw(end.pd, IBV_MW_TYPE_1); });
+    ibv_srq_init_attr srq{.attr = {.max_wr = 1, .max_sge = 1}};
+    check_makes_nothing([&] { return ibv_create_srq(end.pd, &srq); });
+  }
+  ibv_qp_init_attr init{.send_cq = end.cq,
+                        .recv_cq = end.cq,
+                        .srq = end.srq,
+                        .cap = {.max_send_wr = 1, .max_send_sge = 1},
+                        .qp_type = IBV_QPT_RC};
+  {
+    const Disguised cq(end.cq);
+    check_makes_nothing([&] { return ibv_create_qp(end.pd, &init); });
+    check_unknown([&] { return ibv_resize_cq(end.cq, 4); });
+    check_unknown([&] { return ibv_destroy_cq(end.cq); });
+  }
+  {
+    const Disguised srq(end.srq);
+    ibv_srq_attr attr{};
+    check_makes_nothing([&] { return ibv_create_qp(end.pd, &init); });
+    check_unknown([&] { return ibv_modify_srq(end.srq, &attr, IBV_SRQ_LIMIT); });
+    check_unknown([&] { return ibv_query_srq(end.srq, &attr); });
+    check_unknown([&] { return ibv_destroy_srq(end.srq); });
+  }
+  {
+    const Disguised qp(end.qp);
+    ibv_qp_attr attr{};
+    check_unknown([&] { return ibv_modify_qp(end.qp, &attr, IBV_QP_STATE); });
+    check_unknown([&] { return ibv_query_qp(end.qp, &attr, IBV_QP_STATE, &init); });
+    check_unknown([&] { return ibv_destroy_qp(end.qp); });
+  }
+  {
+    const Disguised mr(end.mr);
+    check_unknown([&] { return ibv_dereg_mr(end.mr); });
+    ibv_mw_bind bind{.bind_info = {.mr = end.mr}};
+    check_unknown([&] { return ibv_bind_mw(end.qp, mw, &bind); });
+    CHECK_EQ(ibv_rereg_mr(end.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, 0),
+             IBV_REREG_MR_ERR_CMD);
+    CHECK_EQ(errno, ENOENT);
+  }
+  {
+    const Disguised window(mw);
+    check_unknown([&] { return ibv_dealloc_mw(mw); });
+  }
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+TEST_CASE("a copy of a handle whose object is gone is ENOENT") {
+  const End end;
+  ibv_pd* const pd = must(ibv_alloc_pd(end.context));
+  ibv_pd copy = *pd;
+  REQUIRE_EQ(ibv_dealloc_pd(pd), 0);
+  check_unknown([&] { return ibv_dealloc_pd(&copy); });
+  check_makes_nothing([&] { return ibv_alloc_mw(&copy, IBV_MW_TYPE_2); });
+}
+
+TEST_CASE("a domain in use says so, in errno as well") {
+  const End end;
+  errno = 0;
+  CHECK_EQ(ibv_dealloc_pd(end.pd), EBUSY);
+  CHECK_EQ(errno, EBUSY);
+}
+
+TEST_CASE("a region that is to become nothing stays as it is") {
+  const End end;
+  const auto rereg = [&](int flags, void* at, std::size_t length, int access) {
+    errno = 0;
+    const int code = ibv_rereg_mr(end.mr, flags, nullptr, at, length, access);
+    CHECK_EQ(errno, EINVAL);
+    return code;
+  };
+  std::array<std::byte, 8> there{};
+  CHECK_EQ(rereg(IBV_REREG_MR_CHANGE_TRANSLATION, there.data(), 0, 0), IBV_REREG_MR_ERR_INPUT);
+  CHECK_EQ(rereg(IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, 8, 0), IBV_REREG_MR_ERR_INPUT);
+  CHECK_EQ(rereg(IBV_REREG_MR_CHANGE_TRANSLATION, there.data(), 8, IBV_ACCESS_LOCAL_WRITE),
+           IBV_REREG_MR_ERR_INPUT);
+  CHECK_EQ(end.mr->length, end.buffer.size());
+}
+
+TEST_CASE("a window has its new key when it was posted to be bound, however that was said") {
+  Pair pair({.extended = true});
+  ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
+  const ibv_mw_bind_info where{.mr = pair.a.mr,
+                               .addr = pair.a.remote(0),
+                               .length = 8,
+                               .mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE};
+  for (const bool by_builder : {false, true, false}) {
+    const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
+    if (by_builder) {
+      ibv_qp_ex* const qp = must(ibv_qp_to_qp_ex(pair.a.qp));
+      ibv_wr_start(qp);
+      qp->wr_flags = IBV_SEND_SIGNALED;
+      ibv_wr_bind_mw(qp, mw, rkey, &where);
+      REQUIRE_EQ(ibv_wr_complete(qp), 0);
+    } else {
+      ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
+      wr.bind_mw = {.mw = mw, .rkey = rkey, .bind_info = where};
+      REQUIRE_EQ(pair.a.post(wr), 0);
+    }
+    CHECK_EQ(mw->rkey, rkey);
+    success(pair.a.cq);
+    ibv_send_wr invalidate{.opcode = IBV_WR_LOCAL_INV};
+    invalidate.invalidate_rkey = rkey;
+    REQUIRE_EQ(pair.a.post(invalidate), 0);
+    success(pair.a.cq);
+  }
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+TEST_CASE("the device has a vendor, a speed, and atomics as programs look for them") {
+  const End end;
+  ibv_device_attr device{};
+  REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
+  CHECK_EQ(device.vendor_id, 0xFFFFFF);  // no OUI, as the kernel's software devices say it
+  CHECK_EQ(device.atomic_cap, IBV_ATOMIC_HCA);
+  ibv_port_attr port{};
+  REQUIRE_EQ(ibv_query_port(end.context, 1, &port), 0);
+  CHECK_NE(port.active_speed, 0);
+  CHECK_NE(port.active_width, 0);
+}
+
+TEST_CASE("an atomic whose target is not aligned is an invalid request, whatever its lkey") {
+  for (const bool wrong_lkey : {false, true}) {
+    CAPTURE(wrong_lkey);
+    Pair pair;
+    ibv_sge word = pair.a.sge(0, 8);
+    if (wrong_lkey) word.lkey ^= 0x100;
+    ibv_send_wr wr{.sg_list = &word, .num_sge = 1, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
+    wr.wr.atomic = {.remote_addr = pair.b.remote(4), .compare_add = 1, .rkey = pair.b.mr->rkey};
+    ibv_send_wr* bad = nullptr;
+    REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
+    CHECK_EQ(std::string(ibv_wc_status_str(next(pair.a.cq).status)),
+             ibv_wc_status_str(IBV_WC_REM_INV_REQ_ERR));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions by each of the calls that register memory, and keys that a peer's Send invalidates.
+#include "support.hpp"
+
+namespace {
+
+using namespace data;
+
+// The headers call another function when the rights are no constant.
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+TEST_CASE("a peer addresses a region by what the program says its address is") {
+  Pair pair;
+  constexpr std::uint64_t kIova = 0x1000;
+  using Register = ibv_mr* (*)(ibv_pd*, void*, std::size_t);
+  const Register by_iova = [](ibv_pd* pd, void* at, std::size_t length) {
+    return ibv_reg_mr_iova(pd, at, length, kIova, End::kAllRights);
+  };
+  const Register by_iova2 = [](ibv_pd* pd, void* at, std::size_t length) {
+    return ibv_reg_mr_iova2(pd, at, length, kIova, End::kAllRights | IBV_ACCESS_RELAXED_ORDERING);
+  };
+  for (const Register call : {by_iova, by_iova2}) {
+    ibv_mr* const mr = must(call(pair.b.pd, pair.b.buffer.data() + 4096, 64));
+    CHECK_EQ(mr->addr, pair.b.buffer.data() + 4096);
+    pair.a.write(0, "iova");
+    pair.b.write(4104, "....");
+    ibv_send_wr wr{.opcode = IBV_WR_RDMA_WRITE};
+    wr.wr.rdma = {.remote_addr = kIova + 8, .rkey = mr->rkey};
+    REQUIRE_EQ(pair.a.post(wr, 0, 4), 0);
+    success(pair.a.cq);
+    pair.settle();
+    CHECK_EQ(pair.b.text(4104, 4), "iova");
+    CHECK_EQ(ibv_dereg_mr(mr), 0);
+  }
+}
+
+TEST_CASE("an offset of zero-based regions counts from 0, whatever address is given") {
+  Pair pair;
+  ibv_mr* const mr = must(ibv_reg_mr_iova2(pair.b.pd, pair.b.buffer.data(), 64, 0x77,
+                                           End::kAllRights | IBV_ACCESS_ZERO_BASED));
+  pair.b.write(8, "zero");
+  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
+  wr.wr.rdma = {.remote_addr = 8, .rkey = mr->rkey};
+  REQUIRE_EQ(pair.a.post(wr, 100, 4), 0);
+  success(pair.a.cq);
+  CHECK_EQ(pair.a.text(100, 4), "zero");
+  CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+TEST_CASE("rights that make no sense are EINVAL by each call") {
+  const End end;
+  void* const at = const_cast<std::byte*>(end.buffer.data());
+  const auto refused = [](const ibv_mr* mr) { return mr == nullptr && errno == EINVAL; };
+  CHECK(refused(ibv_reg_mr(end.pd, at, 8, IBV_ACCESS_REMOTE_WRITE)));
+  CHECK(refused(ibv_reg_mr_iova(end.pd, at, 8, 0, IBV_ACCESS_REMOTE_WRITE)));
+  CHECK(refused(ibv_reg_mr_iova2(end.pd, at, 8, 0, IBV_ACCESS_REMOTE_ATOMIC)));
+}
+
+TEST_CASE("a Send with Invalidate names the key that it made invalid") {
+  Options options{.extended = true, .extended_cq = true};
+  Pair pair(options);
+  ibv_mw* const mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
+  ibv_qp_ex* const b = must(ibv_qp_to_qp_ex(pair.b.qp));
+  const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
+  const ibv_mw_bind_info where{.mr = pair.b.mr,
+                               .addr = pair.b.remote(0),
+                               .length = 8,
+                               .mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
+  ibv_wr_start(b);
+  b->wr_flags = IBV_SEND_SIGNALED;
+  ibv_wr_bind_mw(b, mw, rkey, &where);
+  REQUIRE_EQ(ibv_wr_complete(b), 0);
+  success(pair.b.cq);
+  REQUIRE_EQ(pair.b.post_recv(5), 0);
+  ibv_qp_ex* const a = must(ibv_qp_to_qp_ex(pair.a.qp));
+  ibv_wr_start(a);
+  a->wr_flags = IBV_SEND_SIGNALED;
+  ibv_wr_send_inv(a, rkey);
+  REQUIRE_EQ(ibv_wr_complete(a), 0);
+  success(pair.a.cq);
+  REQUIRE(ibv_req_notify_cq(pair.b.cq, 0) == 0);
+  ibv_poll_cq_attr attr{};
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (ibv_start_poll(pair.b.cq_ex, &attr) != 0) REQUIRE(std::chrono::steady_clock::now() < end);
+  CHECK_EQ(pair.b.cq_ex->status, IBV_WC_SUCCESS);
+  CHECK_EQ(ibv_wc_read_wc_flags(pair.b.cq_ex), IBV_WC_WITH_INV);
+  CHECK_EQ(ibv_wc_read_invalidated_rkey(pair.b.cq_ex), rkey);
+  ibv_end_poll(pair.b.cq_ex);
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+TEST_CASE("builders of other transports fail when the list is posted") {
+  End end({.extended = true});
+  ibv_qp_ex* const qp = must(ibv_qp_to_qp_ex(end.qp));
+  const auto built = [&](auto add) {
+    ibv_wr_start(qp);
+    ibv_wr_send(qp);
+    add();
+    return ibv_wr_complete(qp);
+  };
+  CHECK_EQ(built([&] { ibv_wr_set_ud_addr(qp, nullptr, 1, 1); }), EINVAL);
+  CHECK_EQ(built([&] { ibv_wr_set_xrc_srqn(qp, 1); }), EINVAL);
+  CHECK_EQ(built([&] { ibv_wr_send_tso(qp, nullptr, 0, 0); }), EOPNOTSUPP);
+}
+
+}  // namespace

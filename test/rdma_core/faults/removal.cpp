@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connections that the network resets, the socket's manners, and a device that goes away.
+#include <arpa/inet.h>
+#include <rdma/rdma_cma.h>
+
+#include "rules.hpp"
+#include "support.hpp"
+
+using namespace data;
+using faults::rule;
+
+TEST_CASE("a connection that is reset is lost at both ends") {
+  Pair pair;
+  pair.settle();
+  REQUIRE_EQ(pair.a.post_recv(1, 0, 8), 0);
+  REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
+  SUBCASE("at once") { rule("now connection any reset"); }
+  SUBCASE("after an octet in the middle of a message") {
+    rule("after 1000 octets connection any reset");
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 4096, 0), 0);
+    CHECK_EQ(next(pair.a.cq).status, IBV_WC_RETRY_EXC_ERR);
+  }
+  CHECK_EQ(next(pair.a.cq).status, IBV_WC_WR_FLUSH_ERR);
+  CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST_CASE("the socket answers nonsense and goes on") {
+  const End end;
+  {
+    const faults::Socket socket;
+    CHECK(socket.say("\n").starts_with("ok"));
+    CHECK(socket.say("after 3 sends explode\n").starts_with("error: explode is not one of"));
+    CHECK(socket.say("after 3 sends # nothing\n").starts_with("error: one of status"));
+    CHECK(socket.say("seed 4\n") == "error: seed is for files");
+    CHECK(socket.say(std::string("\0\xff\x1b[2J\n", 7)).find('\x1b') == std::string::npos);
+    CHECK_EQ(socket.say(std::string(5000, 'x')), "");  // No line: closed.
+  }
+  std::vector<std::unique_ptr<faults::Socket>> many;
+  for (int i = 0; i < 20; ++i) many.push_back(std::make_unique<faults::Socket>());
+  CHECK_EQ(many.back()->say("after 100000000 sends error\n"), "ok");
+  CHECK(faults::Socket().say("list\n") != "");
+}
+
+TEST_CASE("a device that is removed tells everybody, refuses what is new, and can be let go of") {
+  Pair pair;
+  pair.settle();
+  rdma_event_channel* channel = must(rdma_create_event_channel());
+  rdma_cm_id* listener = nullptr;
+  REQUIRE_EQ(rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP), 0);
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE_EQ(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&here)), 0);
+  REQUIRE_EQ(rdma_listen(listener, 1), 0);
+  REQUIRE_EQ(pair.a.post_recv(1, 0, 8), 0);
+  rule("now remove device");
+
+  CHECK_EQ(next(pair.a.cq).status, IBV_WC_WR_FLUSH_ERR);
+  ibv_async_event event = pair.a.async_event();
+  CHECK_EQ(event.event_type, IBV_EVENT_DEVICE_FATAL);
+  ibv_ack_async_event(&event);
+  rdma_cm_event* said = nullptr;
+  REQUIRE_EQ(rdma_get_cm_event(channel, &said), 0);
+  CHECK_EQ(said->event, RDMA_CM_EVENT_DEVICE_REMOVAL);
+  CHECK_EQ(said->id, listener);
+  REQUIRE_EQ(rdma_ack_cm_event(said), 0);
+
+  CHECK_EQ(pair.a.post_recv(2, 0, 8), EIO);
+  CHECK_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), EIO);
+  CHECK_EQ(pair.a.modify(IBV_QPS_RESET), EIO);
+  CHECK_EQ(ibv_reg_mr(pair.a.pd, pair.a.buffer.data(), 8, 0), nullptr);
+  CHECK_EQ(errno, EIO);
+  CHECK_EQ(ibv_alloc_pd(pair.a.context), nullptr);
+  int devices = -1;
+  ibv_device** list = must(ibv_get_device_list(&devices));
+  CHECK_EQ(devices, 0);
+  CHECK_EQ(list[0], nullptr);
+  ibv_free_device_list(list);
+  CHECK_EQ(ibv_open_device(pair.a.context->device), nullptr);
+  CHECK_EQ(errno, ENODEV);
+  CHECK_EQ(rdma_destroy_id(listener), 0);
+  rdma_destroy_event_channel(channel);
+}

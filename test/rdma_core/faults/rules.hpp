@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds rules to this process, as `iwarp fault` does.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+namespace faults {
+
+inline std::string socket_path() {
+  return (std::filesystem::temp_directory_path() / ("iwarp-fault-" + std::to_string(getpid())))
+      .string();
+}
+
+/// Both ends are closed with it.
+class Socket {
+ public:
+  Socket() : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const std::string path = socket_path();
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    REQUIRE_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  ~Socket() { ::close(fd_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  /// The last line of the answer; empty: the other end has closed.
+  std::string say(const std::string& text) const {
+    REQUIRE_EQ(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL), text.size());
+    std::string line;
+    for (char octet = 0; ::recv(fd_, &octet, 1, 0) == 1; line += octet) {
+      if (octet == '\n') return line;
+    }
+    return "";
+  }
+
+ private:
+  int fd_;
+};
+
+/// The device is open. What is now or counted holds when this returns; what is done `now` is done
+/// by another thread.
+inline void rule(const std::string& text) { REQUIRE_EQ(Socket().say(text + "\n"), "ok"); }
+
+}  // namespace faults

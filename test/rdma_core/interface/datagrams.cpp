@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs of type UD, address handles, groups, and ids of RDMA_PS_UDP; queue pairs of type UC.
+// IWARP_AS=roce, which is read once per process, so these cases have a program of their own.
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+const int kSet = ::setenv("IWARP_AS", "roce", 1);
+constexpr std::uint32_t kKey = 0x22222222;
+constexpr std::size_t kGrh = 40;
+const char* const kGroup = "239.55.55.55";
+
+using Ah = Owned<ibv_ah, ibv_destroy_ah>;
+
+enum class Family : std::uint8_t { kIpv4, kIpv6 };
+
+/// From the first address of this host to itself; nullopt: there is none of that family.
+std::optional<ibv_ah_attr> way_home(ibv_context* context, Family family) {
+  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+  ibv_ah_attr out{.is_global = 1, .port_num = 1};
+  auto& [dgid, label, index, hops, traffic] = out.grh;
+  ibv_port_attr port{};
+  REQUIRE(ibv_query_port(context, 1, &port) == 0);
+  for (; index < port.gid_tbl_len; ++index) {
+    if (ibv_query_gid(context, 1, index, &dgid) != 0) break;
+    const bool is_none = std::ranges::all_of(dgid.raw, [](auto octet) { return octet == 0; });
+    const bool is_v4 = std::memcmp(dgid.raw, kMapped.data(), kMapped.size()) == 0;
+    if (!is_none && is_v4 == (family == Family::kIpv4)) return out;
+  }
+  return std::nullopt;
+}
+
+ibv_ah_attr way_home(ibv_context* context) {
+  const auto out = way_home(context, Family::kIpv4);
+  REQUIRE(out);
+  return *out;
+}
+
+ibv_gid group() {
+  ibv_gid out{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
+  REQUIRE(inet_pton(AF_INET, kGroup, out.raw + 12) == 1);
+  return out;
+}
+
+/// One that is ready for everything, with its own queue and memory.
+struct Datagrams {
+  explicit Datagrams(bool builders = false, bool shares = false) {
+    if (shares) {
+      ibv_srq_init_attr attr{.attr = {.max_wr = 8, .max_sge = 1}};
+      srq.reset(ibv_create_srq(pd.get(), &attr));
+      REQUIRE(srq);
+    }
+    ibv_qp_init_attr_ex init{.send_cq = cq.get(),
+                             .recv_cq = cq.get(),
+                             .srq = srq.get(),
+                             .cap = {8, 8, 2, 2, 64},
+                             .qp_type = IBV_QPT_UD,
+                             .comp_mask = IBV_QP_INIT_ATTR_PD,
+                             .pd = pd.get()};
+    if (builders) {
+      init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+      init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+    }
+    qp.reset(ibv_create_qp_ex(context.get(), &init));
+    REQUIRE(qp);
+    ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
+    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_PORT) == EINVAL);
+    REQUIRE(ibv_modify_qp(qp.get(), &attr,
+                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
+    attr.qp_state = IBV_QPS_RTR;
+    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_DEST_QPN) == EINVAL);
+    REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE) == 0);
+    to_rts();
+  }
+  void to_rts() const {
+    ibv_qp_attr attr{.qp_state = IBV_QPS_RTS};
+    REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
+  }
+  ibv_qp_state state() const {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_QKEY, &init) == 0);
+    CHECK(attr.qkey == kKey);
+    CHECK(init.qp_type == IBV_QPT_UD);
+    return attr.qp_state;
+  }
+  int receive(const Buffer& into, std::uint64_t wr_id) const {
+    ibv_sge sge = into.sge();
+    ibv_recv_wr wr{.wr_id = wr_id, .sg_list = &sge, .num_sge = 1};
+    ibv_recv_wr* bad = nullptr;
+    if (srq) return ibv_post_srq_recv(srq.get(), &wr, &bad);
+    return ibv_post_recv(qp.get(), &wr, &bad);
+  }
+  int send(ibv_ah* to, std::uint32_t qpn, ibv_sge sge, std::uint32_t key = kKey,
+           ibv_wr_opcode opcode = IBV_WR_SEND) const {
+    ibv_send_wr wr{.wr_id = 77, .sg_list = &sge, .num_sge = 1, .opcode = opcode};
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.imm_data = htonl(0xABCD);
+    wr.wr.ud = {.ah = to, .remote_qpn = qpn, .remote_qkey = key};
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(qp.get(), &wr, &bad);
+  }
+
+  Context context = open_device();
+  Pd pd{ibv_alloc_pd(context.get())};
+  Cq cq{ibv_create_cq(context.get(), 32, nullptr, nullptr, 0)};
+  Srq srq;
+  Qp qp;
+};
+
+TEST_CASE("a datagram arrives behind its GRH, and the way back is in it") {
+  const Datagrams a;
+  const Datagrams b;
+  const Buffer out(a.pd.get(), "a datagram");
+  const Buffer in(b.pd.get(), 256);
+  ibv_ah_attr home = way_home(a.context.get());
+  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  REQUIRE(ah);
+  CHECK((a.qp->qp_num & 0x800000) != 0);
+  REQUIRE(b.receive(in, 5) == 0);
+  REQUIRE(a.send(ah.get(), b.qp->qp_num, out.sge(), kKey, IBV_WR_SEND_WITH_IMM) == 0);
+  CHECK(End::done(a.cq).wr_id == 77);
+  ibv_wc wc = End::done(b.cq);
+  CHECK(wc.wr_id == 5);
+  CHECK(wc.opcode == IBV_WC_RECV);
+  CHECK(wc.byte_len == kGrh + 10);
+  CHECK(wc.src_qp == a.qp->qp_num);
+  CHECK(wc.wc_flags == (IBV_WC_GRH | IBV_WC_WITH_IMM));
+  CHECK(ntohl(wc.imm_data) == 0xABCD);
+  CHECK(in.text(wc.byte_len).substr(kGrh) == "a datagram");
+  // Back the same way.
+  auto* const grh = reinterpret_cast<ibv_grh*>(in.mr->addr);
+  ibv_ah_attr back{};
+  REQUIRE(ibv_init_ah_from_wc(b.context.get(), 1, &wc, grh, &back) == 0);
+  CHECK(std::memcmp(back.grh.dgid.raw, home.grh.dgid.raw, sizeof back.grh.dgid.raw) == 0);
+  const Ah to_a(ibv_create_ah_from_wc(b.pd.get(), &wc, grh, 1));
+  REQUIRE(to_a);
+  const Buffer answer(a.pd.get(), 64);
+  REQUIRE(a.receive(answer, 6) == 0);
+  REQUIRE(b.send(to_a.get(), wc.src_qp, in.sge(8)) == 0);
+  CHECK(End::done(b.cq).opcode == IBV_WC_SEND);
+  CHECK(End::done(a.cq).byte_len == kGrh + 8);
+  wc.wc_flags = 0;
+  CHECK(ibv_create_ah_from_wc(b.pd.get(), &wc, grh, 1) == nullptr);
+  CHECK(errno == EINVAL);
+}
+
+TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says so") {
+  for (const Family family : {Family::kIpv4, Family::kIpv6}) {
+    const Datagrams a;
+    const Buffer out(a.pd.get(), "x");
+    const Buffer in(a.pd.get(), 64);
+    auto home = way_home(a.context.get(), family);
+    if (!home) continue;  // A host may do without IPv6.
+    home->grh.hop_limit = 9;
+    home->grh.traffic_class = 0x68;
+    const Ah ah(ibv_create_ah(a.pd.get(), &*home));
+    REQUIRE(ah);
+    REQUIRE(a.receive(in, 1) == 0);
+    REQUIRE(a.send(ah.get(), a.qp->qp_num, out.sge()) == 0);
+    ibv_wc wc = End::done(a.cq);
+    if (wc.opcode == IBV_WC_SEND) wc = End::done(a.cq);
+    const auto* const octets = static_cast<const std::uint8_t*>(in.mr->addr);
+    // Adapters for RoCE v2 have the kind of header here: UDP, behind IPv4 or IPv6.
+    CHECK(wc.sl == (family == Family::kIpv4 ? 0xA : 0x9));
+    if (family == Family::kIpv4) {
+      CHECK(octets[20] == 0x45);
+      CHECK(octets[21] == 0x68);
+      CHECK(octets[28] == 9);
+    } else {
+      CHECK(octets[0] == 0x66);
+      CHECK(octets[1] == 0x80);
+      CHECK(octets[7] == 9);
+    }
+    ibv_ah_attr back{};
+    auto* const grh = static_cast<ibv_grh*>(in.mr->addr);
+    REQUIRE(ibv_init_ah_from_wc(a.context.get(), 1, &wc, grh, &back) == 0);
+    CHECK(back.grh.traffic_class == 0x68);
+  }
+}
+
+TEST_CASE("two queue pairs take their receives from one queue, which can run dry") {
+  const Datagrams a(false, true);
+  ibv_qp_init_attr init{.send_cq = a.cq.get(),
+                        .recv_cq = a.cq.get(),
+                        .srq = a.srq.get(),
+                        .cap = {8, 8, 2, 2, 64},
+                        .qp_type = IBV_QPT_UD};
+  const Qp second(ibv_create_qp(a.pd.get(), &init));
+  REQUIRE(second);
+  ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
+  REQUIRE(ibv_modify_qp(second.get(), &attr,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
+  attr.qp_state = IBV_QPS_RTR;
+  REQUIRE(ibv_modify_qp(second.get(), &attr, IBV_QP_STATE) == 0);
+
+  const Datagrams from;
+  const Buffer out(from.pd.get(), "shared");
+  const Buffer in(a.pd.get(), 64);
+  ibv_ah_attr home = way_home(from.context.get());
+  const Ah ah(ibv_create_ah(from.pd.get(), &home));
+  // None is posted yet: what comes waits.
+  for (const std::uint32_t to : {a.qp->qp_num, second->qp_num}) {
+    REQUIRE(from.send(ah.get(), to, out.sge()) == 0);
+    CHECK(End::done(from.cq).wr_id == 77);
+  }
+  for (std::uint64_t n = 1; n != 3; ++n) {
+    REQUIRE(a.receive(in, n) == 0);
+    const ibv_wc wc = End::done(a.cq);
+    CHECK(wc.wr_id == n);
+    CHECK(wc.byte_len == kGrh + 6);
+    CHECK(in.text(kGrh + 6).substr(kGrh) == "shared");
+  }
+  ibv_recv_wr own{.wr_id = 3};
+  ibv_recv_wr* bad = nullptr;
+  CHECK(ibv_post_recv(a.qp.get(), &own, &bad) == EINVAL);
+}
+
+TEST_CASE("a request that is no datagram, or too long for the port, is refused") {
+  const Datagrams a;
+  const Buffer large(a.pd.get(), 8192);
+  ibv_ah_attr home = way_home(a.context.get());
+  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  CHECK(a.send(ah.get(), a.qp->qp_num, large.sge(8), kKey, IBV_WR_RDMA_WRITE) == EINVAL);
+  CHECK(a.send(nullptr, a.qp->qp_num, large.sge(8)) == EINVAL);
+  REQUIRE(a.send(ah.get(), a.qp->qp_num, large.sge()) == 0);
+  CHECK(End::next(a.cq).status == IBV_WC_LOC_LEN_ERR);
+  CHECK(a.state() == IBV_QPS_SQE);
+  REQUIRE(a.send(ah.get(), a.qp->qp_num, large.sge(8)) == 0);
+  CHECK(End::next(a.cq).status == IBV_WC_WR_FLUSH_ERR);
+  a.to_rts();
+  CHECK(a.state() == IBV_QPS_RTS);
+  REQUIRE(a.send(ah.get(), a.qp->qp_num, large.sge(8)) == 0);
+  CHECK(End::next(a.cq).status == IBV_WC_SUCCESS);
+}
+
+TEST_CASE("requests that are built call by call, to the queue pair itself") {
+  const Datagrams a(true);
+  const Buffer in(a.pd.get(), 256);
+  ibv_ah_attr home = way_home(a.context.get());
+  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  REQUIRE(a.receive(in, 1) == 0);
+  ibv_qp_ex* const builder = ibv_qp_to_qp_ex(a.qp.get());
+  REQUIRE(builder != nullptr);
+  ibv_wr_start(builder);
+  builder->wr_id = 9;
+  builder->wr_flags = 0;
+  ibv_wr_send(builder);
+  ibv_wr_set_inline_data(builder, const_cast<char*>("inline"), 6);
+  ibv_wr_set_ud_addr(builder, ah.get(), a.qp->qp_num, kKey);
+  REQUIRE(ibv_wr_complete(builder) == 0);
+  CHECK(End::done(a.cq).byte_len == kGrh + 6);
+  CHECK(in.text(kGrh + 6).substr(kGrh) == "inline");
+}
+
+TEST_CASE("a group is heard from joining it to leaving it") {
+  const Datagrams a;
+  const Buffer out(a.pd.get(), "everybody");
+  const Buffer in(a.pd.get(), 256);
+  const ibv_gid to = group();
+  ibv_ah_attr way = way_home(a.context.get());
+  CHECK(ibv_attach_mcast(a.qp.get(), &way.grh.dgid, 0) == EINVAL);  // no group
+  REQUIRE(ibv_attach_mcast(a.qp.get(), &to, 0) == 0);
+  way.grh.dgid = to;
+  const Ah ah(ibv_create_ah(a.pd.get(), &way));
+  REQUIRE(ah);
+  REQUIRE(a.receive(in, 1) == 0);
+  REQUIRE(a.send(ah.get(), 0xFFFFFF, out.sge()) == 0);
+  CHECK(End::done(a.cq).opcode == IBV_WC_SEND);
+  CHECK(End::done(a.cq).byte_len == kGrh + 9);
+  CHECK(ibv_detach_mcast(a.qp.get(), &to, 0) == 0);
+  CHECK(ibv_detach_mcast(a.qp.get(), &to, 0) == EINVAL);
+}
+
+TEST_CASE("UC is told less than RC, and has no request that is answered") {
+  const Context context = open_device();
+  const Pd pd(ibv_alloc_pd(context.get()));
+  const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
+  ibv_qp_init_attr_ex init{.send_cq = cq.get(),
+                           .recv_cq = cq.get(),
+                           .cap = {8, 8, 2, 2, 64},
+                           .qp_type = IBV_QPT_UC,
+                           .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+                           .pd = pd.get(),
+                           .send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_READ};
+  CHECK(ibv_create_qp_ex(context.get(), &init) == nullptr);
+  CHECK(errno == EOPNOTSUPP);
+  init.send_ops_flags = IBV_QP_EX_WITH_SEND;
+  const Qp qp(ibv_create_qp_ex(context.get(), &init));
+  REQUIRE(qp);
+  // Connected to itself.
+  ibv_qp_attr attr{.qp_state = IBV_QPS_INIT,
+                   .path_mtu = IBV_MTU_1024,
+                   .dest_qp_num = qp->qp_num,
+                   .ah_attr = way_home(context.get()),
+                   .port_num = 1};
+  constexpr int kInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+  constexpr int kRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  REQUIRE(ibv_modify_qp(qp.get(), &attr, kInit) == 0);
+  attr.qp_state = IBV_QPS_RTR;
+  CHECK(ibv_modify_qp(qp.get(), &attr, kRtr & ~IBV_QP_RQ_PSN) == EINVAL);
+  REQUIRE(ibv_modify_qp(qp.get(), &attr, kRtr) == 0);
+  attr.qp_state = IBV_QPS_RTS;
+  REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
+
+  const Buffer out(pd.get(), "to myself");
+  const Buffer in(pd.get(), 64);
+  ibv_sge to = in.sge();
+  ibv_recv_wr receive{.wr_id = 1, .sg_list = &to, .num_sge = 1};
+  ibv_recv_wr* bad_receive = nullptr;
+  REQUIRE(ibv_post_recv(qp.get(), &receive, &bad_receive) == 0);
+  ibv_sge from = out.sge();
+  ibv_send_wr wr{.wr_id = 2, .sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND};
+  ibv_send_wr* bad = nullptr;
+  for (const auto opcode :
+       {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+    wr.opcode = opcode;
+    CHECK(ibv_post_send(qp.get(), &wr, &bad) == EINVAL);
+    CHECK(bad == &wr);
+  }
+  wr.opcode = IBV_WR_SEND;
+  REQUIRE(ibv_post_send(qp.get(), &wr, &bad) == 0);
+  CHECK(End::done(cq).wr_id == 1);
+  CHECK(in.text(9) == "to myself");
+}
+
+Id datagram_id(const Channel& channel) {
+  rdma_cm_id* id = nullptr;
+  REQUIRE(rdma_create_id(channel.get(), &id, nullptr, RDMA_PS_UDP) == 0);
+  return Id(id);
+}
+
+void make_queue_pair(rdma_cm_id* id) {
+  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD};
+  REQUIRE(rdma_create_qp(id, nullptr, &init) == 0);
+}
+
+TEST_CASE("an id asks a port for its queue pair, and is told or refused") {
+  const Channel channel = make_channel();
+  const Id listener = datagram_id(channel);
+  Address any("127.0.0.1");
+  REQUIRE(rdma_bind_addr(listener.get(), any.get()) == 0);
+  REQUIRE(rdma_listen(listener.get(), 4) == 0);
+  for (const bool accepts : {true, false}) {
+    const Id client = datagram_id(channel);
+    Address to("127.0.0.1", ntohs(rdma_get_src_port(listener.get())));
+    REQUIRE(rdma_resolve_addr(client.get(), nullptr, to.get(), 1000) == 0);
+    expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+    REQUIRE(rdma_resolve_route(client.get(), 1000) == 0);
+    expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    make_queue_pair(client.get());
+    rdma_conn_param param{.private_data = "who?", .private_data_len = 4};
+    REQUIRE(rdma_connect(client.get(), &param) == 0);
+    Event request = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+    CHECK(request->param.ud.private_data_len == 4);
+    const Id server(request->id);
+    request.reset();
+    param.private_data = "me";
+    param.private_data_len = 2;
+    if (accepts) {
+      make_queue_pair(server.get());
+      REQUIRE(rdma_accept(server.get(), &param) == 0);
+    } else {
+      REQUIRE(rdma_reject(server.get(), "no", 2) == 0);
+    }
+    const Event answer =
+        expect(channel, accepts ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE);
+    CHECK(answer->param.ud.private_data_len == 2);
+    if (accepts) CHECK(answer->param.ud.qp_num == server->qp->qp_num);
+    CHECK(rdma_disconnect(client.get()) == -1);
+  }
+}
+
+TEST_CASE("an id joins a group, and its event says how to send there") {
+  const Channel channel = make_channel();
+  const Context context = open_device();
+  const ibv_ah_attr home = way_home(context.get());
+  std::array<char, INET6_ADDRSTRLEN> own{};
+  inet_ntop(AF_INET, home.grh.dgid.raw + 12, own.data(), own.size());
+  const Id id = datagram_id(channel);
+  Address from(own.data());
+  Address to(kGroup);
+  REQUIRE(rdma_resolve_addr(id.get(), from.get(), to.get(), 1000) == 0);
+  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+  make_queue_pair(id.get());
+  int context_of_join = 0;
+  REQUIRE(rdma_join_multicast(id.get(), to.get(), &context_of_join) == 0);
+  {
+    const Event joined = expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
+    CHECK(joined->param.ud.qp_num == 0xFFFFFF);
+    CHECK(joined->param.ud.private_data == &context_of_join);
+    CHECK(joined->param.ud.ah_attr.grh.hop_limit == 1);
+    const ibv_gid expected = group();
+    CHECK(std::memcmp(joined->param.ud.ah_attr.grh.dgid.raw, expected.raw, 16) == 0);
+  }
+  CHECK(rdma_leave_multicast(id.get(), to.get()) == 0);
+  rdma_cm_join_mc_attr_ex attr{.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS, .addr = to.get()};
+  REQUIRE(rdma_join_multicast_ex(id.get(), &attr, nullptr) == 0);
+  expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
+  CHECK(rdma_leave_multicast(id.get(), to.get()) == 0);
+  CHECK(rdma_join_multicast(id.get(), from.get(), nullptr) == -1);
+  CHECK(errno == EINVAL);
+}
+
+}  // namespace

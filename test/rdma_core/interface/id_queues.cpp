@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// What belongs to an id: queue pairs and shared receive queues by the calls of rdma_cma.h, requests
+// by those of rdma_verbs.h, and options.
+#include <rdma/rdma_verbs.h>
+
+#include <array>
+#include <cerrno>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+constexpr std::uint16_t kDiscard = 9;
+
+/// -1, and errno is `code`.
+template <typename Call>
+void check_fails(int code, Call call) {
+  errno = 0;
+  CHECK(call() == -1);
+  CHECK(errno == code);
+}
+
+Id resolved_here(const Channel& channel) {
+  return resolved(channel, Address("127.0.0.1", kDiscard));
+}
+
+void check_empty_srq(rdma_cm_id* id, std::uint32_t max_wr) {
+  REQUIRE(id->srq != nullptr);
+  ibv_srq_attr attr{};
+  CHECK(ibv_query_srq(id->srq, &attr) == 0);
+  CHECK(attr.max_wr >= max_wr);
+  rdma_destroy_srq(id);
+  CHECK(id->srq == nullptr);
+}
+
+TEST_CASE("an id has one shared receive queue, in its own domain or in the program's") {
+  const Channel channel = make_channel();
+  const Id idle = make_id(channel);
+  ibv_srq_init_attr attr{.attr = {.max_wr = 8, .max_sge = 2}};
+  check_fails(EINVAL, [&] { return rdma_create_srq(idle.get(), nullptr, &attr); });
+  const Id id = resolved_here(channel);
+  ibv_pd* const own = id->pd;
+  REQUIRE(rdma_create_srq(id.get(), nullptr, &attr) == 0);
+  CHECK(id->srq->pd == own);
+  check_fails(EINVAL, [&] { return rdma_create_srq(id.get(), nullptr, &attr); });
+  check_empty_srq(id.get(), 8);
+  const Pd pd(ibv_alloc_pd(id->verbs));
+  REQUIRE(rdma_create_srq(id.get(), pd.get(), &attr) == 0);
+  CHECK(id->srq->pd == pd.get());
+  check_empty_srq(id.get(), 8);
+  id->pd = own;
+}
+
+TEST_CASE("the extended call makes the same, and no kind that iWARP does not have") {
+  const Channel channel = make_channel();
+  const Id id = resolved_here(channel);
+  ibv_srq_init_attr_ex attr{.attr = {.max_wr = 4, .max_sge = 1}};
+  REQUIRE(rdma_create_srq_ex(id.get(), &attr) == 0);
+  check_empty_srq(id.get(), 4);
+  attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE;
+  attr.srq_type = IBV_SRQT_XRC;
+  check_fails(EOPNOTSUPP, [&] { return rdma_create_srq_ex(id.get(), &attr); });
+  CHECK(id->srq == nullptr);
+}
+
+TEST_CASE("an extended queue pair of an id takes its queues, its domain and its receives") {
+  const Channel channel = make_channel();
+  const Id id = resolved_here(channel);
+  ibv_srq_init_attr shared{.attr = {.max_wr = 8, .max_sge = 1}};
+  REQUIRE(rdma_create_srq(id.get(), nullptr, &shared) == 0);
+  ibv_qp_init_attr_ex attr{.cap = {.max_send_wr = 4, .max_send_sge = 1},
+                           .qp_type = IBV_QPT_RC,
+                           .comp_mask = IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+                           .send_ops_flags = IBV_QP_EX_WITH_SEND};
+  REQUIRE(rdma_create_qp_ex(id.get(), &attr) == 0);
+  CHECK(id->qp->srq == id->srq);
+  CHECK(id->qp->pd == id->pd);
+  CHECK(id->qp->send_cq == id->send_cq);
+  CHECK(ibv_qp_to_qp_ex(id->qp) != nullptr);
+  check_fails(EINVAL, [&] { return rdma_create_qp_ex(id.get(), &attr); });
+  rdma_destroy_qp(id.get());
+  rdma_destroy_srq(id.get());
+  attr = {.cap = {.max_send_wr = 4}, .qp_type = IBV_QPT_UD};
+  check_fails(EINVAL, [&] { return rdma_create_qp_ex(id.get(), &attr); });
+  CHECK(id->qp == nullptr);
+}
+
+TEST_CASE("requests by rdma_verbs.h: gathered, scattered, written and read") {
+  Pair pair({.all_signaled = true});
+  rdma_cm_id* const client = pair.client.id.get();
+  rdma_cm_id* const server = pair.server.id.get();
+  std::array<char, 16> here{"0123456789abcde"};
+  std::array<char, 16> there{};
+  ibv_mr* const local = rdma_reg_read(client, here.data(), here.size());
+  ibv_mr* const remote = rdma_reg_write(server, there.data(), there.size());
+  REQUIRE(local != nullptr);
+  REQUIRE(remote != nullptr);
+  const auto at = [](const ibv_mr* mr, std::uint32_t offset, std::uint32_t length) {
+    return ibv_sge{.addr = reinterpret_cast<std::uint64_t>(mr->addr) + offset,
+                   .length = length,
+                   .lkey = mr->lkey};
+  };
+  int context = 0;
+  const auto done = [&] {
+    CHECK(End::done(pair.client.send_cq).wr_id == reinterpret_cast<std::uint64_t>(&context));
+  };
+  std::array<ibv_sge, 2> in{at(remote, 0, 2), at(remote, 4, 4)};
+  REQUIRE(rdma_post_recvv(server, &context, in.data(), in.size()) == 0);
+  std::array<ibv_sge, 2> out{at(local, 0, 1), at(local, 8, 3)};
+  REQUIRE(rdma_post_sendv(client, &context, out.data(), out.size(), 0) == 0);
+  done();
+  CHECK(End::done(pair.server.receive_cq).byte_len == 4);
+  CHECK(std::string(there.data(), 8) == std::string("08\0\0"
+                                                    "9a\0\0",
+                                                    8));
+  REQUIRE(rdma_post_write(client, &context, here.data(), 4, local, 0, at(remote, 8, 4).addr,
+                          remote->rkey) == 0);
+  done();
+  REQUIRE(rdma_post_writev(client, &context, out.data(), out.size(), 0, at(remote, 12, 4).addr,
+                           remote->rkey) == 0);
+  done();
+  ibv_mr* const source = rdma_reg_read(server, there.data(), there.size());
+  REQUIRE(rdma_post_read(client, &context, here.data(), 8, local, 0, at(source, 8, 8).addr,
+                         source->rkey) == 0);
+  done();
+  CHECK(std::string(here.data(), 8) == "0123089a");
+  REQUIRE(rdma_post_readv(client, &context, out.data(), 1, 0, at(source, 1, 1).addr,
+                          source->rkey) == 0);
+  done();
+  CHECK(here[0] == '8');
+  for (ibv_mr* const mr : {local, remote, source}) CHECK(rdma_dereg_mr(mr) == 0);
+}
+
+TEST_CASE("what rdma_verbs.h posts in vain is -1, and errno says why") {
+  Pair pair;
+  std::array<ibv_sge, 3> too_many{};
+  rdma_cm_id* const id = pair.client.id.get();
+  check_fails(EINVAL, [&] {
+    return rdma_post_sendv(id, nullptr, too_many.data(), static_cast<int>(too_many.size()), 0);
+  });
+  check_fails(EINVAL, [&] {
+    return rdma_post_recvv(id, nullptr, too_many.data(), static_cast<int>(too_many.size()));
+  });
+}
+
+TEST_CASE("an errno becomes -1 and errno, success stays 0") {
+  check_fails(ENOMEM, [] { return rdma_seterrno(ENOMEM); });
+  CHECK(rdma_seterrno(0) == 0);
+}
+
+TEST_CASE("a datagram call on a connection is a Send to its peer") {
+  Pair pair({.all_signaled = true});
+  const Buffer in(pair.server.pd.get(), 8);
+  REQUIRE(pair.server.receive(in.sge()) == 0);
+  std::array<char, 4> text{"udp"};
+  REQUIRE(rdma_post_ud_send(pair.client.id.get(), nullptr, text.data(), 3, nullptr, IBV_SEND_INLINE,
+                            nullptr, 7) == 0);
+  CHECK(End::done(pair.server.receive_cq).byte_len == 3);
+  CHECK(in.text(3) == "udp");
+}
+
+TEST_CASE("options of an id: known ones by size and state, others are not there") {
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  std::uint8_t octet = 14;
+  int number = 1;
+  const auto set = [&](int level, int name, void* value, std::size_t size) {
+    return rdma_set_option(id.get(), level, name, value, size);
+  };
+  CHECK(set(RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &octet, sizeof octet) == 0);
+  CHECK(set(RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &octet, sizeof octet) == 0);
+  CHECK(set(RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &number, sizeof number) == 0);
+  CHECK(set(RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &number, sizeof number) == 0);
+  check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &number, 4); });
+  check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &octet, 1); });
+  check_fails(ENOSYS, [&] { return set(RDMA_OPTION_ID, 1000, &number, sizeof number); });
+  check_fails(ENOSYS, [&] { return set(RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &number, 4); });
+  REQUIRE(rdma_bind_addr(id.get(), Address("127.0.0.1").get()) == 0);
+  check_fails(EINVAL, [&] {
+    return set(RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &number, sizeof number);
+  });
+}
+
+TEST_CASE("rdma_notify() has nothing to do over TCP, but needs a device") {
+  const Channel channel = make_channel();
+  const Id idle = make_id(channel);
+  check_fails(EINVAL, [&] { return rdma_notify(idle.get(), IBV_EVENT_COMM_EST); });
+  const Pair pair;
+  CHECK(rdma_notify(pair.server.id.get(), IBV_EVENT_COMM_EST) == 0);
+}
+
+TEST_CASE("a request rejected with vendor options is rejected all the same") {
+  const Channel channel = make_channel();
+  const Channel server = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(server, &port);
+  End client{.id = resolved(channel, Address("127.0.0.1", port))};
+  make_queue_pair(client);
+  rdma_conn_param param{};
+  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+  const Event request = expect(server, RDMA_CM_EVENT_CONNECT_REQUEST);
+  const Id asked(request->id);
+  CHECK(rdma_reject_ece(asked.get(), "no", 2) == 0);
+  CHECK(private_data(expect(channel, RDMA_CM_EVENT_REJECTED)).starts_with("no"));
+  check_fails(EINVAL, [&] { return rdma_reject_ece(asked.get(), "no", 2); });
+}
+
+}  // namespace

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// IPv4 mapped into IPv6, as programs have it from the sockets of a server for both: it is IPv4.
+#include <arpa/inet.h>
+
+#include <cerrno>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+constexpr std::string_view kMapped = "::ffff:127.0.0.1";
+
+TEST_CASE("an id binds to a mapped address, and is found by either form of it") {
+  const Channel server = make_channel();
+  const Channel channel = make_channel();
+  const Id listener = make_id(server);
+  REQUIRE(rdma_bind_addr(listener.get(), Address(kMapped).get()) == 0);
+  CHECK(rdma_get_local_addr(listener.get())->sa_family == AF_INET);
+  REQUIRE(rdma_listen(listener.get(), 2) == 0);
+  const std::uint16_t port = ntohs(rdma_get_src_port(listener.get()));
+  CHECK(port != 0);
+  for (const std::string_view host : {kMapped, std::string_view("127.0.0.1")}) {
+    End client{.id = resolved(channel, Address(host, port))};
+    CHECK(rdma_get_peer_addr(client.id.get())->sa_family == AF_INET);
+    make_queue_pair(client);
+    rdma_conn_param param{};
+    REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+    const Id asked(expect(server, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+    CHECK(rdma_reject(asked.get(), nullptr, 0) == 0);
+    expect(channel, RDMA_CM_EVENT_REJECTED);
+  }
+}
+
+TEST_CASE("a mapped source leads to a plain destination") {
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  REQUIRE(rdma_resolve_addr(id.get(), Address(kMapped).get(), Address("127.0.0.1", 7).get(),
+                            kTimeoutMs) == 0);
+  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
+TEST_CASE("who wants IPv6 alone gets no IPv4") {
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  int on = 1;
+  REQUIRE(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof on) == 0);
+  errno = 0;
+  CHECK(rdma_bind_addr(id.get(), Address(kMapped).get()) == -1);
+  CHECK(errno == EADDRNOTAVAIL);
+}
+
+TEST_CASE("a mapped address that this host does not have is not to be had") {
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  errno = 0;
+  CHECK(rdma_bind_addr(id.get(), Address("::ffff:192.0.2.77").get()) == -1);
+  CHECK(errno == EADDRNOTAVAIL);
+}
+
+}  // namespace

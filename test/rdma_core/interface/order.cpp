@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connection events and completions come by descriptors of their own. A program that is woken by a
+// completion must find the event that belongs before it: it has no state for a completion of a
+// connection that is not there yet, or that it does not know to be over.
+#include <array>
+#include <utility>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+constexpr int kRaces = 50;  // each a race, which is lost in most of them when nothing decides it
+
+/// A client that connects, and the server that is asked; either has a receive posted and its queue
+/// armed.
+struct Meeting {
+  Meeting() {
+    std::uint16_t port = 0;
+    listener = listening(server_channel, &port);
+    client.id = resolved(channel, Address("127.0.0.1", port));
+    make_queue_pair(client);
+    prepare(client, client_octets);
+    rdma_conn_param param{};
+    REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+    request = expect(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+    server.id.reset(request->id);
+    make_queue_pair(server);
+    prepare(server, server_octets);
+  }
+
+  static void prepare(End& end, std::optional<Buffer>& octets) {
+    octets.emplace(end.pd.get(), 8);
+    REQUIRE(end.receive(octets->sge()) == 0);
+    REQUIRE(ibv_req_notify_cq(end.receive_cq.get(), 0) == 0);
+  }
+  void accept() {
+    rdma_conn_param param{};
+    REQUIRE(rdma_accept(server.id.get(), &param) == 0);
+    request.reset();
+  }
+  void establish() {
+    accept();
+    expect(channel, RDMA_CM_EVENT_ESTABLISHED);
+    expect(server_channel, RDMA_CM_EVENT_ESTABLISHED);
+  }
+
+  Channel channel = make_channel();
+  Channel server_channel = make_channel();
+  Id listener;
+  End client, server;
+  std::optional<Buffer> client_octets, server_octets;
+  Event request;
+};
+
+/// How a program may come to know of a completion.
+using Notice = void (*)(const End&);
+constexpr std::array<Notice, 2> kNotices{
+    [](const End& end) { REQUIRE(is_readable(end.receive_channel->fd, kTimeoutMs)); },
+    [](const End& end) { End::next(end.receive_cq); }};
+
+TEST_CASE("a receive of the client completes behind ESTABLISHED") {
+  for (int i = 0; i < kRaces; ++i) {
+    for (const Notice notice : kNotices) {
+      Meeting meeting;
+      // Posted before, it leaves together with the reply.
+      REQUIRE(meeting.server.send(meeting.server_octets->sge()) == 0);
+      meeting.accept();
+      notice(meeting.client);
+      REQUIRE(is_readable(meeting.channel->fd));
+    }
+  }
+}
+
+TEST_CASE("a receive of the server completes behind ESTABLISHED") {
+  for (int i = 0; i < kRaces; ++i) {
+    for (const Notice notice : kNotices) {
+      Meeting meeting;
+      REQUIRE(meeting.client.send(meeting.client_octets->sge()) == 0);
+      meeting.accept();
+      notice(meeting.server);
+      REQUIRE(is_readable(meeting.server_channel->fd));
+    }
+  }
+}
+
+TEST_CASE("what was posted for a connection that is rejected is flushed behind REJECTED") {
+  for (int i = 0; i < kRaces; ++i) {
+    for (const Notice notice : kNotices) {
+      Meeting meeting;
+      REQUIRE(rdma_reject(meeting.server.id.get(), nullptr, 0) == 0);
+      meeting.request.reset();
+      notice(meeting.client);
+      REQUIRE(is_readable(meeting.channel->fd));
+      CHECK(expect(meeting.channel, RDMA_CM_EVENT_REJECTED)->id == meeting.client.id.get());
+    }
+  }
+}
+
+TEST_CASE("what was posted is flushed behind DISCONNECTED when the peer has left") {
+  for (int i = 0; i < kRaces; ++i) {
+    for (const Notice notice : kNotices) {
+      Meeting meeting;
+      meeting.establish();
+      REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
+      notice(meeting.server);
+      REQUIRE(is_readable(meeting.server_channel->fd));
+      CHECK(expect(meeting.server_channel, RDMA_CM_EVENT_DISCONNECTED)->id ==
+            meeting.server.id.get());
+    }
+  }
+}
+
+TEST_CASE("what came before the peer left is seen before DISCONNECTED, what is flushed behind it") {
+  Meeting meeting;
+  REQUIRE(meeting.server.receive(meeting.server_octets->sge()) == 0);
+  meeting.establish();
+  REQUIRE(meeting.client.send(meeting.client_octets->sge()) == 0);
+  End::done(meeting.client.send_cq);
+  REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
+  CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_SUCCESS);
+  CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
+  CHECK(is_readable(meeting.server_channel->fd));
+}
+
+TEST_CASE("who gives a queue pair up need not read events to see its requests flushed") {
+  Meeting meeting;
+  meeting.accept();
+  REQUIRE(is_readable(meeting.channel->fd, kTimeoutMs));
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_ERR;
+  REQUIRE(ibv_modify_qp(meeting.client.id->qp, &attr, IBV_QP_STATE) == 0);
+  CHECK(End::next(meeting.client.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST_CASE("a queue pair outlives its id, and its requests are flushed") {
+  Meeting meeting;
+  meeting.establish();
+  ibv_qp* const qp = std::exchange(meeting.server.id->qp, nullptr);
+  SUBCASE("that was connected") {}
+  SUBCASE("whose end was not read") {
+    REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
+    REQUIRE(is_readable(meeting.server_channel->fd, kTimeoutMs));
+  }
+  meeting.server.id.reset();
+  CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
+  CHECK(ibv_destroy_qp(qp) == 0);
+}
+
+}  // namespace

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Immediate data to three kinds of peers: one that never heard of RFC 7306, one that knows it, and
+// one of ours, which takes payload with a Send as well. Each is a TCP socket of the test's own that
+// speaks MPA by hand, so that the octets on the wire are seen. Without CRC, which is set once per
+// process; so these cases have a program of their own.
+#include <endian.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+using namespace std::string_literals;
+
+const int kSet = ::setenv("IWARP_CRC", "off", 1);
+
+constexpr std::uint32_t kData = 0x01020304;
+
+std::string hex(std::string_view octets) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const char c : octets) {
+    const auto octet = static_cast<unsigned char>(c);
+    out += kDigits[octet >> 4];
+    out += kDigits[octet & 15];
+  }
+  return out;
+}
+
+/// The ULPDU of a message on queue 0 that is one segment, in hexadecimal digits.
+std::string untagged(const std::string& opcode, char msn, const std::string& payload) {
+  return "414" + opcode + "00000000" + "00000000" + "0000000" + msn + "00000000" + payload;
+}
+
+/// An initiator without RDMA: octets in, octets out.
+class Peer {
+ public:
+  explicit Peer(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    Address to("127.0.0.1", port);
+    REQUIRE(::connect(fd_, to.get(), sizeof(sockaddr_in)) == 0);
+  }
+  ~Peer() { ::close(fd_); }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  void send(const std::string& octets) {
+    REQUIRE(::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(octets.size()));
+  }
+  std::string receive(std::size_t octets) {
+    std::string out(octets, '\0');
+    for (std::size_t got = 0; got < octets;) {
+      REQUIRE(is_readable(fd_, kTimeoutMs));
+      const auto n = ::recv(fd_, out.data() + got, octets - got, 0);
+      REQUIRE(n > 0);
+      got += static_cast<std::size_t>(n);
+    }
+    return out;
+  }
+  /// A plain Request of revision 1.
+  void request(const std::string& data) {
+    send("MPA ID Req Frame\0\1\0"s + static_cast<char>(data.size()) + data);
+  }
+  /// The private data of the Reply.
+  std::string reply() {
+    const std::string head = receive(20);
+    CHECK(head.substr(0, 16) == "MPA ID Rep Frame");
+    return receive(static_cast<unsigned char>(head[19]));
+  }
+  /// A Write of nothing. Behind it the responder may send.
+  void ready() { send("\0\x0e\xc1\x40\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"s); }
+  /// The ULPDU of the next FPDU.
+  std::string ulpdu() {
+    const std::string length = receive(2);
+    const std::size_t octets = static_cast<unsigned char>(length[1]);
+    const std::string out = receive(octets);
+    receive((4 - (2 + octets) % 4) % 4 + 4);
+    return out;
+  }
+
+ private:
+  const int fd_;
+};
+
+/// A server of the C interface that such a peer is connected to.
+struct Server {
+  explicit Server(const std::string& tag) : channel(make_channel()) {
+    std::uint16_t port = 0;
+    listener = listening(channel, &port);
+    peer.emplace(port);
+    peer->request("hi" + tag);
+    const Event request = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+    seen = private_data(request);
+    id.reset(request->id);
+    pd.reset(ibv_alloc_pd(id->verbs));
+    cq.reset(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0));
+    ibv_qp_init_attr init{.send_cq = cq.get(),
+                          .recv_cq = cq.get(),
+                          .cap = {8, 8, 1, 1, 0},
+                          .qp_type = IBV_QPT_RC,
+                          .sq_sig_all = 1};
+    REQUIRE(rdma_create_qp(id.get(), pd.get(), &init) == 0);
+    rdma_conn_param param{.private_data = "ho", .private_data_len = 2};
+    REQUIRE(rdma_accept(id.get(), &param) == 0);
+    reply = peer->reply();
+    peer->ready();
+    expect(channel, RDMA_CM_EVENT_ESTABLISHED);
+  }
+  ~Server() { peer.reset(); }
+
+  int post(ibv_wr_opcode opcode, const Buffer* from = nullptr) {
+    ibv_sge sge = from != nullptr ? from->sge() : ibv_sge{};
+    ibv_send_wr wr{.sg_list = &sge,
+                   .num_sge = from != nullptr ? 1 : 0,
+                   .opcode = opcode,
+                   .imm_data = htobe32(kData)};
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(id->qp, &wr, &bad);
+  }
+
+  Channel channel;
+  Id listener;
+  std::optional<Peer> peer;
+  Pd pd;
+  Cq cq;
+  Id id;
+  std::string seen, reply;
+};
+
+TEST_CASE("a foreign peer gets plain requests, and immediate data is refused") {
+  Server server("");
+  CHECK(server.seen == "hi");
+  CHECK(server.reply == "ho");
+  const Buffer text(server.pd.get(), "abc");
+  CHECK(server.post(IBV_WR_SEND_WITH_IMM, &text) == EOPNOTSUPP);
+  CHECK(server.post(IBV_WR_SEND_WITH_IMM) == EOPNOTSUPP);
+  CHECK(server.post(IBV_WR_RDMA_WRITE_WITH_IMM, &text) == EOPNOTSUPP);
+  REQUIRE(server.post(IBV_WR_SEND, &text) == 0);
+  CHECK(hex(server.peer->ulpdu()) == untagged("3", '1', "616263"));
+}
+
+TEST_CASE("a peer with RFC 7306 gets its messages, and a Send with both is refused") {
+  Server server("RFC 7306");
+  CHECK(server.seen == "hi");
+  CHECK(server.reply == "ho7306 too");
+  const Buffer text(server.pd.get(), "abc");
+  CHECK(server.post(IBV_WR_SEND_WITH_IMM, &text) == EOPNOTSUPP);
+  REQUIRE(server.post(IBV_WR_SEND_WITH_IMM) == 0);
+  REQUIRE(server.post(IBV_WR_RDMA_WRITE_WITH_IMM, &text) == 0);
+  CHECK(hex(server.peer->ulpdu()) == untagged("8", '1', "0102030480000000"));
+  CHECK(hex(server.peer->ulpdu()) == "c140000000000000000000000000616263");
+  CHECK(hex(server.peer->ulpdu()) == untagged("8", '2', "0102030400000003"));
+}
+
+TEST_CASE("a peer of ours gets a Send behind its immediate data, in ordinary messages") {
+  Server server("7306 imm");
+  CHECK(server.seen == "hi");
+  CHECK(server.reply == "hoimm. too");
+  const Buffer text(server.pd.get(), "abc");
+  REQUIRE(server.post(IBV_WR_SEND_WITH_IMM, &text) == 0);
+  CHECK(hex(server.peer->ulpdu()) == untagged("8", '1', "01020304c0000000"));
+  CHECK(hex(server.peer->ulpdu()) == untagged("3", '2', "616263"));
+  ibv_wc wc = End::next(server.cq);
+  CHECK(wc.status == IBV_WC_SUCCESS);
+  CHECK(wc.opcode == IBV_WC_SEND);
+  CHECK(ibv_poll_cq(server.cq.get(), 1, &wc) == 0);
+}
+
+TEST_CASE("a peer that announces a Send and sends another announcement is refused by Terminate") {
+  Server server("7306 imm");
+  Buffer inbox(server.pd.get(), 16);
+  ibv_sge sge = inbox.sge();
+  ibv_recv_wr wr{.wr_id = 9, .sg_list = &sge, .num_sge = 1};
+  ibv_recv_wr* bad = nullptr;
+  REQUIRE(ibv_post_recv(server.id->qp, &wr, &bad) == 0);
+  for (const char msn : {'\1', '\2'}) {
+    server.peer->send("\0\x1a\x41\x48\0\0\0\0\0\0\0\0\0\0\0"s + msn +
+                      "\0\0\0\0\1\2\3\4\xc0\0\0\0\0\0\0\0"s);
+  }
+  const ibv_wc wc = End::next(server.cq);
+  CHECK(wc.wr_id == 9);
+  CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
+  const std::string terminate = server.peer->ulpdu();
+  CHECK(hex(terminate.substr(0, 2)) == "4147");
+  CHECK(hex(terminate.substr(18, 2)) == "0206");  // unexpected opcode
+  CHECK(inbox.text(16) == std::string(16, '\0'));
+}
+
+}  // namespace

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// IWARP_AS=roce: what a program that was written for RoCE asks of device, port, queue pairs and CM.
+// The variable is read once per process, so these cases have a program of their own.
+#include <dlfcn.h>
+#include <net/if.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+const int kSet = ::setenv("IWARP_AS", "roce", 1);
+constexpr int kSysfsRoceV2 = 1;
+
+ibv_gid first_gid(const Context& context) {
+  ibv_gid gid{};
+  REQUIRE(ibv_query_gid(context.get(), 1, 0, &gid) == 0);
+  return gid;
+}
+
+Qp queue_pair(const Pd& pd, const Cq& cq) {
+  ibv_qp_init_attr init{
+      .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+  Qp qp(ibv_create_qp(pd.get(), &init));
+  REQUIRE(qp);
+  return qp;
+}
+
+ibv_qp_state state_of(const Qp& qp) {
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE, &init) == 0);
+  return attr.qp_state;
+}
+
+/// What rdma_init_qp_attr() says, handed on to ibv_modify_qp().
+void change(rdma_cm_id* id, const Qp& qp, ibv_qp_state to, int expected_mask) {
+  ibv_qp_attr attr{};
+  attr.qp_state = to;
+  int mask = 0;
+  REQUIRE(rdma_init_qp_attr(id, &attr, &mask) == 0);
+  CHECK(mask == expected_mask);
+  REQUIRE(ibv_modify_qp(qp.get(), &attr, mask) == 0);
+}
+
+constexpr int kToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+constexpr int kToRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+constexpr int kToRts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+
+/// An id's end whose queue pair is the program's own.
+struct Own {
+  explicit Own(rdma_cm_id* id)
+      : pd(ibv_alloc_pd(id->verbs)),
+        cq(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0)),
+        qp(queue_pair(pd, cq)) {
+    change(id, qp, IBV_QPS_INIT, kToInit);
+  }
+  Pd pd;
+  Cq cq;
+  Qp qp;
+};
+
+TEST_CASE("the device is a channel adapter of InfiniBand, its link Ethernet") {
+  REQUIRE(kSet == 0);
+  const Context context = open_device();
+  CHECK(context->device->node_type == IBV_NODE_CA);
+  CHECK(context->device->transport_type == IBV_TRANSPORT_IB);
+  ibv_port_attr port{};
+  REQUIRE(ibv_query_port(context.get(), 1, &port) == 0);
+  CHECK(port.link_layer == IBV_LINK_LAYER_ETHERNET);
+  CHECK(port.lid == 0);
+  CHECK(port.active_speed != 0);
+  CHECK(port.active_mtu <= port.max_mtu);
+}
+
+TEST_CASE("GIDs are of RoCE v2, whoever is asked, and name their interface") {
+  const Context context = open_device();
+  ibv_port_attr port{};
+  REQUIRE(ibv_query_port(context.get(), 1, &port) == 0);
+  REQUIRE(port.gid_tbl_len > 0);
+  std::array<ibv_gid_entry, 64> table{};
+  const ssize_t count = ibv_query_gid_table(context.get(), table.data(), table.size(), 0);
+  CHECK(count == port.gid_tbl_len);
+  using QueryType = int(ibv_context*, std::uint8_t, unsigned, int*);
+  auto* const query_type = reinterpret_cast<QueryType*>(
+      ::dlvsym(RTLD_DEFAULT, "ibv_query_gid_type", "IBVERBS_PRIVATE_34"));
+  REQUIRE((query_type != nullptr));
+  for (int i = 0; i < port.gid_tbl_len; ++i) {
+    CAPTURE(i);
+    const auto index = static_cast<std::uint32_t>(i);
+    ibv_gid_entry entry{};
+    REQUIRE(ibv_query_gid_ex(context.get(), 1, index, &entry, 0) == 0);
+    CHECK(entry.gid_type == IBV_GID_TYPE_ROCE_V2);
+    CHECK(table[index].gid_type == IBV_GID_TYPE_ROCE_V2);
+    std::array<char, IF_NAMESIZE> name{};
+    CHECK(::if_indextoname(entry.ndev_ifindex, name.data()) != nullptr);
+    CHECK(table[index].ndev_ifindex == entry.ndev_ifindex);
+    ibv_gid gid{};
+    CHECK(ibv_query_gid(context.get(), 1, i, &gid) == 0);
+    CHECK(std::memcmp(gid.raw, entry.gid.raw, sizeof gid.raw) == 0);
+    int type = -1;
+    CHECK(query_type(context.get(), 1, index, &type) == 0);
+    CHECK(type == kSysfsRoceV2);
+  }
+}
+
+TEST_CASE("a new queue pair is in RESET, and needs a global route to leave INIT") {
+  const Context context = open_device();
+  const Pd pd(ibv_alloc_pd(context.get()));
+  const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
+  const Qp qp = queue_pair(pd, cq);
+  CHECK(qp->state == IBV_QPS_RESET);
+  CHECK(state_of(qp) == IBV_QPS_RESET);
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_INIT;
+  attr.port_num = 1;
+  REQUIRE(ibv_modify_qp(qp.get(), &attr, kToInit) == 0);
+  CHECK(state_of(qp) == IBV_QPS_INIT);
+  attr.qp_state = IBV_QPS_RTR;
+  attr.path_mtu = IBV_MTU_1024;
+  attr.dest_qp_num = qp->qp_num + 1;
+  attr.ah_attr.port_num = 1;
+  CHECK(ibv_modify_qp(qp.get(), &attr, kToRtr) == EINVAL);
+  CHECK(state_of(qp) == IBV_QPS_INIT);
+}
+
+TEST_CASE("address handles are kept, if they name an address of this port and of a peer") {
+  const Context context = open_device();
+  const Pd pd(ibv_alloc_pd(context.get()));
+  ibv_ah_attr attr{.is_global = 1, .port_num = 1};
+  attr.grh.dgid = first_gid(context);
+  ibv_ah* const ah = ibv_create_ah(pd.get(), &attr);
+  REQUIRE(ah != nullptr);
+  CHECK(ah->pd == pd.get());
+  CHECK(ibv_dealloc_pd(pd.get()) == EBUSY);
+  CHECK(ibv_destroy_ah(ah) == 0);
+  const auto refused = [&](auto spoil) {
+    ibv_ah_attr wrong = attr;
+    spoil(wrong);
+    errno = 0;
+    return ibv_create_ah(pd.get(), &wrong) == nullptr && errno == EINVAL;
+  };
+  CHECK(refused([](auto& a) { a.is_global = 0; }));
+  CHECK(refused([](auto& a) { a.port_num = 2; }));
+  CHECK(refused([](auto& a) { a.grh.sgid_index = 200; }));
+  CHECK(refused([](auto& a) { a.grh.dgid = {}; }));
+}
+
+TEST_CASE("ids with queue pairs of their own work as with any device") {
+  Pair pair;
+  const Buffer out(pair.client.pd.get(), "as RoCE");
+  const Buffer in(pair.server.pd.get(), 64);
+  REQUIRE(pair.server.receive(in.sge()) == 0);
+  REQUIRE(pair.client.send(out.sge()) == 0);
+  CHECK(in.text(End::done(pair.server.receive_cq).byte_len) == "as RoCE");
+}
+
+TEST_CASE("who connects a queue pair of the program's gets a response to establish") {
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  const Own own(client.get());
+  rdma_conn_param param{.retry_count = 7, .qp_num = own.qp->qp_num};
+  REQUIRE(rdma_connect(client.get(), &param) == 0);
+  const Id server(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  const Own other(server.get());
+  change(server.get(), other.qp, IBV_QPS_RTR, kToRtr);
+  change(server.get(), other.qp, IBV_QPS_RTS, kToRts);
+  param.qp_num = other.qp->qp_num;
+  REQUIRE(rdma_accept(server.get(), &param) == 0);
+  expect(mine, RDMA_CM_EVENT_CONNECT_RESPONSE);
+  change(client.get(), own.qp, IBV_QPS_RTR, kToRtr);
+  change(client.get(), own.qp, IBV_QPS_RTS, kToRts);
+  CHECK(rdma_establish(client.get()) == 0);
+  expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+  CHECK(state_of(own.qp) == IBV_QPS_RTS);
+
+  ibv_recv_wr receive{};
+  ibv_recv_wr* bad_receive = nullptr;
+  REQUIRE(ibv_post_recv(other.qp.get(), &receive, &bad_receive) == 0);
+  ibv_send_wr wr{.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+  ibv_send_wr* bad = nullptr;
+  REQUIRE(ibv_post_send(own.qp.get(), &wr, &bad) == 0);
+  CHECK(End::done(own.cq).opcode == IBV_WC_SEND);
+  CHECK(End::done(other.cq).opcode == IBV_WC_RECV);
+  REQUIRE(rdma_disconnect(client.get()) == 0);
+  expect(mine, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+}  // namespace

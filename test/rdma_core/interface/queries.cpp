@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program may ask of device and port, one manual page each: ibv_get_device_guid(3) and
+// _index(3), ibv_query_gid(3), _gid_ex(3) and _gid_table(3), ibv_query_pkey(3), and the texts.
+#include <arpa/inet.h>
+
+#include <array>
+#include <cerrno>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+constexpr std::uint16_t kDefaultPkey = 0xFFFF;
+
+ibv_port_attr port_of(ibv_context* context) {
+  ibv_port_attr port{};
+  REQUIRE(ibv_query_port(context, 1, &port) == 0);
+  return port;
+}
+
+bool equal(const ibv_gid& a, const ibv_gid& b) {
+  return std::equal(std::begin(a.raw), std::end(a.raw), std::begin(b.raw));
+}
+
+TEST_CASE("the GUID of the device is that of its attributes, and an index counts from 0") {
+  const Context context = open_device();
+  ibv_device_attr attr{};
+  REQUIRE(ibv_query_device(context.get(), &attr) == 0);
+  CHECK(ibv_get_device_guid(context->device) == attr.node_guid);
+  CHECK(attr.node_guid != 0);
+  CHECK(ibv_get_device_index(context->device) >= 0);
+}
+
+TEST_CASE("one P_Key; another index or port is -1 and errno") {
+  const Context context = open_device();
+  CHECK(port_of(context.get()).pkey_tbl_len == 1);
+  __be16 pkey = 0;
+  CHECK(ibv_query_pkey(context.get(), 1, 0, &pkey) == 0);
+  CHECK(ntohs(pkey) == kDefaultPkey);
+  for (const auto& [port, index] : {std::pair{1, 1}, {1, -1}, {0, 0}, {2, 0}}) {
+    CAPTURE(port);
+    CAPTURE(index);
+    errno = 0;
+    CHECK(ibv_query_pkey(context.get(), static_cast<std::uint8_t>(port), index, &pkey) == -1);
+    CHECK(errno == EINVAL);
+  }
+}
+
+TEST_CASE("a GID is the same by index, with its properties, and in the table") {
+  const Context context = open_device();
+  const auto length = static_cast<std::size_t>(port_of(context.get()).gid_tbl_len);
+  REQUIRE(length > 0);
+  std::vector<ibv_gid_entry> table(length);
+  REQUIRE(ibv_query_gid_table(context.get(), table.data(), length, 0) ==
+          static_cast<ssize_t>(length));
+  for (std::uint32_t index = 0; index < length; ++index) {
+    CAPTURE(index);
+    ibv_gid gid{};
+    REQUIRE(ibv_query_gid(context.get(), 1, static_cast<int>(index), &gid) == 0);
+    ibv_gid_entry entry{};
+    REQUIRE(ibv_query_gid_ex(context.get(), 1, index, &entry, 0) == 0);
+    CHECK(equal(entry.gid, gid));
+    CHECK(entry.gid_index == index);
+    CHECK(entry.port_num == 1);
+    CHECK(equal(table[index].gid, gid));
+    CHECK(table[index].gid_index == index);
+    CHECK(table[index].gid_type == entry.gid_type);
+  }
+}
+
+TEST_CASE("a GID that is not there: -1, an errno, or the negative of one, as each call has it") {
+  const Context context = open_device();
+  const int length = port_of(context.get()).gid_tbl_len;
+  ibv_gid gid{};
+  for (const int index : {length, -1}) {
+    CHECK(ibv_query_gid(context.get(), 1, index, &gid) == -1);
+    CHECK(errno != 0);
+  }
+  CHECK(ibv_query_gid(context.get(), 2, 0, &gid) == -1);
+  ibv_gid_entry entry{};
+  CHECK(ibv_query_gid_ex(context.get(), 1, static_cast<std::uint32_t>(length), &entry, 0) ==
+        ENODATA);
+  CHECK(ibv_query_gid_ex(context.get(), 2, 0, &entry, 0) == EINVAL);
+  CHECK(ibv_query_gid_ex(context.get(), 1, 0, &entry, 1) == EOPNOTSUPP);
+  CHECK(ibv_query_gid_table(context.get(), &entry, 0, 0) == -EINVAL);
+  CHECK(ibv_query_gid_table(context.get(), &entry, 1, 1) == -EOPNOTSUPP);
+}
+
+TEST_CASE("a program with a shorter entry, or a longer one, gets what it has room for") {
+  const Context context = open_device();
+  ibv_gid_entry whole{};
+  REQUIRE(ibv_query_gid_ex(context.get(), 1, 0, &whole, 0) == 0);
+  std::array<std::uint8_t, 2 * sizeof(ibv_gid_entry)> room{};
+  auto* const entry = reinterpret_cast<ibv_gid_entry*>(room.data());
+  room.fill(0xEE);
+  REQUIRE(_ibv_query_gid_ex(context.get(), 1, 0, entry, 0, sizeof(ibv_gid)) == 0);
+  CHECK(equal(entry->gid, whole.gid));
+  CHECK(room[sizeof(ibv_gid)] == 0xEE);
+  REQUIRE(_ibv_query_gid_ex(context.get(), 1, 0, entry, 0, room.size()) == 0);
+  CHECK(room[sizeof(ibv_gid_entry)] == 0);
+  CHECK(room.back() == 0);
+  const auto length = static_cast<std::size_t>(port_of(context.get()).gid_tbl_len);
+  std::vector<ibv_gid> gids(length);
+  REQUIRE(_ibv_query_gid_table(context.get(), reinterpret_cast<ibv_gid_entry*>(gids.data()), length,
+                               0, sizeof(ibv_gid)) == static_cast<ssize_t>(length));
+  CHECK(equal(gids[0], whole.gid));
+}
+
+TEST_CASE("what a value of an enumeration means is said, also of none of them") {
+  CHECK(std::string(ibv_node_type_str(IBV_NODE_RNIC)) == "iWARP NIC");
+  CHECK(std::string(ibv_port_state_str(IBV_PORT_ACTIVE)) == "active");
+  CHECK(std::string(ibv_event_type_str(IBV_EVENT_QP_LAST_WQE_REACHED)) == "last WQE reached");
+  for (const int none : {-7, 1000}) {
+    CHECK(ibv_node_type_str(static_cast<ibv_node_type>(none)) != nullptr);
+    CHECK(ibv_port_state_str(static_cast<ibv_port_state>(none)) != nullptr);
+    CHECK(ibv_event_type_str(static_cast<ibv_event_type>(none)) != nullptr);
+  }
+}
+
+TEST_CASE("which transports and ports the headers' helpers derive") {
+  CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_RC) == 1);
+  CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_UD) == 0);
+  CHECK(ibv_flow_label_to_udp_sport(0) == IB_ROCE_UDP_ENCAP_VALID_PORT_MIN);
+}
+
+}  // namespace

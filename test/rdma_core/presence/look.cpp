@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each function by which a program may look below /sys/class/infiniband and /dev/infiniband.
+#include <dirent.h>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+// Before the first look.
+const int kSet = ::setenv("IWARP_AS", "roce", 1);
+constexpr const char* kNode = "/dev/infiniband/uverbs0";
+constexpr const char* kDevice = "/sys/class/infiniband/iwarp0";
+constexpr const char* kText = "/sys/class/infiniband/iwarp0/node_type";
+constexpr const char* kTrueName = "/sys/devices/platform/iwarp/infiniband/iwarp0";
+
+struct Fd {
+  explicit Fd(int number) : value(number) {}
+  ~Fd() {
+    if (value >= 0) ::close(value);
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  const int value;
+};
+
+std::string contents(int fd) {
+  std::array<char, 64> text{};
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  return size < 0 ? "" : std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+std::string link_of(const std::string& path) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
+  return size < 0 ? "" : std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+std::string real_name(const char* path) {
+  std::array<char, PATH_MAX> text{};
+  return ::realpath(path, text.data()) == nullptr ? "" : text.data();
+}
+
+std::vector<std::string> names_in(const char* path) {
+  std::vector<std::string> out;
+  DIR* const folder = ::opendir(path);
+  if (folder == nullptr) return out;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (entry->d_name[0] != '.') out.emplace_back(entry->d_name);
+  }
+  ::closedir(folder);
+  std::ranges::sort(out);
+  return out;
+}
+
+/// The errno of a call that must fail; 0: it did not.
+template <typename Call>
+int error_of(Call call) {
+  errno = 0;
+  return call() < 0 ? errno : 0;
+}
+
+/// The current folder is what it was, whatever a test does.
+struct Return {
+  Return() : start(::open(".", O_RDONLY | O_DIRECTORY)) {}
+  ~Return() { REQUIRE(::fchdir(start.value) == 0); }
+  const Fd start;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("a text is opened by each function that opens") {
+  REQUIRE(kSet == 0);
+  CHECK(contents(Fd(::open(kText, O_RDONLY)).value) == "1: CA\n");
+  CHECK(contents(Fd(::open64(kText, O_RDONLY | O_CLOEXEC)).value) == "1: CA\n");
+  CHECK(contents(Fd(::openat(AT_FDCWD, kText, O_RDONLY)).value) == "1: CA\n");
+  CHECK(contents(Fd(::openat64(AT_FDCWD, kText, O_RDONLY)).value) == "1: CA\n");
+  for (FILE* file : {::fopen(kText, "r"), ::fopen64(kText, "re")}) {
+    REQUIRE(file != nullptr);
+    std::array<char, 16> line{};
+    CHECK(std::string(std::fgets(line.data(), line.size(), file)) == "1: CA\n");
+    std::fclose(file);
+  }
+  std::string line;
+  std::ifstream stream(kText);
+  CHECK(std::getline(stream, line));
+  CHECK(line == "1: CA");
+}
+
+TEST_CASE("the node of the device is a character device for everybody, opened or not") {
+  struct stat about{};
+  REQUIRE(::stat(kNode, &about) == 0);
+  CHECK(S_ISCHR(about.st_mode));
+  CHECK((about.st_mode & 0777) == 0666);
+  CHECK(about.st_uid == 0);
+  CHECK(gnu_dev_major(about.st_rdev) == 231);
+  CHECK(gnu_dev_minor(about.st_rdev) == 192);
+  struct stat64 about64{};
+  CHECK(::stat64(kNode, &about64) == 0);
+  CHECK(S_ISCHR(about64.st_mode));
+  CHECK(::lstat(kNode, &about) == 0);
+  CHECK(S_ISCHR(about.st_mode));
+  CHECK(::fstatat(AT_FDCWD, kNode, &about, 0) == 0);
+  CHECK(S_ISCHR(about.st_mode));
+  struct statx aboutx{};
+  CHECK(::statx(AT_FDCWD, kNode, 0, STATX_BASIC_STATS, &aboutx) == 0);
+  CHECK(S_ISCHR(aboutx.stx_mode));
+  CHECK(aboutx.stx_rdev_major == 231);
+  CHECK(::access(kNode, R_OK | W_OK) == 0);
+  CHECK(::euidaccess(kNode, R_OK | W_OK) == 0);
+  CHECK(::faccessat(AT_FDCWD, kNode, R_OK | W_OK, AT_EACCESS) == 0);
+  for (const char* node : {kNode, "/dev/infiniband/rdma_cm"}) {
+    const Fd fd(::open(node, O_RDWR | O_CLOEXEC));
+    REQUIRE(fd.value >= 0);
+    CHECK(::fstat(fd.value, &about) == 0);
+    CHECK(S_ISCHR(about.st_mode));
+  }
+  CHECK(error_of([] { return ::open(kNode, O_RDONLY | O_DIRECTORY); }) == ENOTDIR);
+}
+
+TEST_CASE("folders are listed, and a card's parts are where cards have them") {
+  CHECK(names_in("/sys/class/infiniband") == Names{"iwarp0"});
+  CHECK(names_in("/sys/class/infiniband_verbs") == Names{"abi_version", "uverbs0"});
+  CHECK(names_in("/dev/infiniband/") == Names{"rdma_cm", "uverbs0"});
+  CHECK(names_in("/sys/class/infiniband/iwarp0/device/net").size() == 1);
+  CHECK(names_in("/sys/class/infiniband/iwarp0/ports") == Names{"1"});
+  const auto gids = names_in("/sys/class/infiniband/iwarp0/ports/1/gids");
+  CHECK_FALSE(gids.empty());
+  CHECK(names_in("/sys/class/infiniband/iwarp0/ports/1/gid_attrs/types") == gids);
+  CHECK(names_in("/sys/class/infiniband/iwarp0/ports/1/gid_attrs/ndevs") == gids);
+  for (const auto& [path, text] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"/sys/class/infiniband_verbs/abi_version", "6\n"},
+           {"/sys/class/infiniband_verbs/uverbs0/ibdev", "iwarp0\n"},
+           {"/sys/class/infiniband_verbs/uverbs0/dev", "231:192\n"},
+           {"/sys/class/misc/rdma_cm/abi_version", "4\n"},
+           {"/sys/class/infiniband/iwarp0/ports/1/link_layer", "Ethernet\n"},
+           {"/sys/class/infiniband/iwarp0/ports/1/gid_attrs/types/0", "RoCE v2\n"},
+           {"/sys/class/infiniband/iwarp0/ports/1/state", "4: ACTIVE\n"},
+           {"/sys/class/infiniband/iwarp0/ports/1/lid", "0x0\n"}}) {
+    CAPTURE(path);
+    CHECK(contents(Fd(::open(path, O_RDONLY)).value) == text);
+  }
+}
+
+TEST_CASE("the kinds of entries are told by readdir, and scandir and glob find them") {
+  DIR* const folder = ::opendir("/dev/infiniband");
+  REQUIRE(folder != nullptr);
+  while (const dirent* entry = ::readdir(folder)) {
+    // A system that lets nobody make a node of number 0:0 has files there.
+    if (entry->d_name[0] != '.') CHECK((entry->d_type == DT_CHR || entry->d_type == DT_REG));
+  }
+  ::closedir(folder);
+  dirent** names = nullptr;
+  CHECK(::scandir("/sys/class/infiniband", &names, nullptr, ::alphasort) == 3);
+  for (int i = 0; i < 3; ++i) std::free(names[i]);
+  std::free(static_cast<void*>(names));
+  glob_t found{};
+  REQUIRE(::glob("/sys/class/infiniband/*/ports/*/state", 0, nullptr, &found) == 0);
+  CHECK(found.gl_pathc == 1);
+  CHECK(std::string(found.gl_pathv[0]) == "/sys/class/infiniband/iwarp0/ports/1/state");
+  ::globfree(&found);
+  int walked = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kTrueName)) {
+    walked += entry.is_regular_file() ? 1 : 0;
+  }
+  CHECK(walked > 20);
+}
+
+TEST_CASE("links and true names are those of a card on a bus") {
+  CHECK(link_of(kDevice) == "../../devices/platform/iwarp/infiniband/iwarp0");
+  CHECK(real_name(kDevice) == kTrueName);
+  CHECK(real_name("/sys/class/infiniband/iwarp0/../..") == "/sys/devices/platform/iwarp");
+  CHECK(real_name("/sys/class/infiniband/iwarp0/device") == "/sys/devices/platform/iwarp");
+  CHECK(real_name("/sys/class/infiniband_verbs/uverbs0/device/infiniband/iwarp0") == kTrueName);
+  CHECK(real_name(kNode) == kNode);
+  char* const name = ::canonicalize_file_name(kDevice);
+  REQUIRE(name != nullptr);
+  CHECK(std::string(name) == kTrueName);
+  std::free(name);
+  errno = 0;
+  CHECK(real_name("/sys/class/infiniband/none") == "");
+  CHECK(errno == ENOENT);
+  struct stat about{};
+  CHECK(::lstat(kDevice, &about) == 0);
+  CHECK(S_ISLNK(about.st_mode));
+  CHECK(::lstat((std::string(kDevice) + "/").c_str(), &about) == 0);
+  CHECK(S_ISDIR(about.st_mode));
+}
+
+TEST_CASE("paths may wander: dots, doubled and trailing slashes, out and back") {
+  for (const char* path :
+       {"/sys/class/infiniband/./iwarp0/node_type", "/sys//class/infiniband//iwarp0/node_type",
+        "/sys/class/net/../infiniband/iwarp0/node_type",
+        "/sys/class/infiniband/iwarp0/../iwarp0/node_type",
+        "/sys/class/infiniband/iwarp0/ports/1/../../node_type",
+        "/sys/class/infiniband/../../class/infiniband/iwarp0/node_type"}) {
+    CAPTURE(path);
+    CHECK(contents(Fd(::open(path, O_RDONLY)).value) == "1: CA\n");
+  }
+  struct stat there{};
+  struct stat real{};
+  REQUIRE(::stat("/sys/class", &real) == 0);
+  CHECK(::stat("/sys/class/infiniband/..", &there) == 0);
+  CHECK(there.st_ino == real.st_ino);
+  CHECK(error_of([] { return ::open("/sys/class/infiniband/iwarp0/node_type/", O_RDONLY); }) ==
+        ENOTDIR);
+  CHECK(error_of([] { return ::open("/sys/class/infiniband/none/../iwarp0", O_RDONLY); }) ==
+        ENOENT);
+  CHECK(error_of([] { return ::open("/sys/class/infiniband/iwarp0/node_type/x", O_RDONLY); }) ==
+        ENOTDIR);
+  CHECK(error_of([] { return ::open("/sys/class/infinibands", O_RDONLY); }) == ENOENT);
+}
+
+TEST_CASE("what is open is the same as what is looked at by its name") {
+  const auto is_same = [](const char* path, int flags) {
+    CAPTURE(path);
+    const Fd fd(::open(path, flags));
+    REQUIRE(fd.value >= 0);
+    struct stat by_name{};
+    struct stat by_fd{};
+    struct stat64 by_fd64{};
+    struct stat by_empty{};
+    REQUIRE(::stat(path, &by_name) == 0);
+    REQUIRE(::fstat(fd.value, &by_fd) == 0);
+    REQUIRE(::fstat64(fd.value, &by_fd64) == 0);
+    REQUIRE(::fstatat(fd.value, "", &by_empty, AT_EMPTY_PATH) == 0);
+    for (const auto& other : {by_fd, by_empty}) {
+      CHECK(other.st_mode == by_name.st_mode);
+      CHECK(other.st_rdev == by_name.st_rdev);
+      CHECK(other.st_size == by_name.st_size);
+      CHECK(other.st_uid == by_name.st_uid);
+      CHECK(other.st_ino == by_name.st_ino);
+    }
+    CHECK(by_fd64.st_mode == by_name.st_mode);
+    CHECK(by_fd64.st_size == by_name.st_size);
+    struct statx extended{};
+    REQUIRE(::statx(fd.value, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &extended) == 0);
+    CHECK(extended.stx_mode == by_name.st_mode);
+  };
+  is_same(kNode, O_PATH);
+  is_same(kText, O_RDONLY);
+  is_same(kDevice, O_RDONLY | O_DIRECTORY);
+  is_same("/dev/infiniband", O_RDONLY | O_DIRECTORY);
+  is_same("/etc/passwd", O_RDONLY);
+  is_same("/", O_RDONLY | O_DIRECTORY);
+  struct stat about{};
+  const Fd used(::open(kNode, O_RDWR));
+  REQUIRE(::fstat(used.value, &about) == 0);
+  CHECK(S_ISCHR(about.st_mode));
+  CHECK(error_of([&] { return ::fstat(-1, &about); }) == EBADF);
+}
+
+TEST_CASE("paths may start from a folder's descriptor") {
+  const Fd real(::open("/sys/class", O_RDONLY | O_DIRECTORY));
+  CHECK(contents(Fd(::openat(real.value, "infiniband/iwarp0/node_type", O_RDONLY)).value) ==
+        "1: CA\n");
+  const Fd ports(::openat(real.value, "infiniband/iwarp0/ports", O_RDONLY | O_DIRECTORY));
+  REQUIRE(ports.value >= 0);
+  CHECK(contents(Fd(::openat(ports.value, "1/state", O_RDONLY)).value) == "4: ACTIVE\n");
+  CHECK(contents(Fd(::openat(ports.value, "../node_type", O_RDONLY)).value) == "1: CA\n");
+  struct stat about{};
+  CHECK(::fstatat(ports.value, "1", &about, 0) == 0);
+  CHECK(S_ISDIR(about.st_mode));
+  CHECK(::fstatat(ports.value, "../../../../../../class/net", &about, 0) == 0);
+  CHECK(::faccessat(ports.value, "1/lid", R_OK, 0) == 0);
+  std::array<char, 64> text{};
+  CHECK(::readlinkat(ports.value, "../device", text.data(), text.size()) == 14);
+  CHECK(std::string(text.data()) == "../../../iwarp");
+}
+
+TEST_CASE("a program may go there, is told where it is, and finds back") {
+  const Return back;
+  REQUIRE(::chdir("/sys/class/infiniband/iwarp0/ports") == 0);
+  std::array<char, PATH_MAX> cwd{};
+  CHECK(std::string(::getcwd(cwd.data(), cwd.size())) == std::string(kTrueName) + "/ports");
+  CHECK(link_of("/proc/self/cwd") == std::string(kTrueName) + "/ports");
+  CHECK(error_of([&] { return ::getcwd(cwd.data(), 4) == nullptr ? -1 : 0; }) == ERANGE);
+  CHECK(contents(Fd(::open("1/state", O_RDONLY)).value) == "4: ACTIVE\n");
+  CHECK(names_in("..").size() > 5);
+  CHECK(real_name("..") == kTrueName);
+  REQUIRE(::chdir("../../..") == 0);
+  CHECK(std::string(::getcwd(cwd.data(), cwd.size())) == "/sys/devices/platform/iwarp");
+  REQUIRE(::chdir("../../..") == 0);
+  CHECK(std::string(::getcwd(cwd.data(), cwd.size())) == "/sys");
+  CHECK(contents(Fd(::open("class/infiniband/iwarp0/node_type", O_RDONLY)).value) == "1: CA\n");
+}
+
+TEST_CASE("nothing can be made, changed or removed there") {
+  const auto opening = [](const char* path, int flags) {
+    return error_of([=] { return ::open(path, flags, 0644); });
+  };
+  CHECK(opening("/sys/class/infiniband/x", O_WRONLY | O_CREAT) == EACCES);
+  CHECK(opening("/dev/infiniband/x", O_RDONLY | O_CREAT) == EACCES);
+  CHECK(opening("/sys/class/infiniband/x", O_WRONLY) == ENOENT);
+  CHECK(opening("/sys/class/infiniband", O_RDWR | O_TMPFILE) == EACCES);
+  CHECK(opening(kText, O_WRONLY) == EACCES);
+  CHECK(opening(kText, O_RDONLY | O_TRUNC) == EACCES);
+  CHECK(opening(kText, O_RDONLY | O_CREAT | O_EXCL) == EEXIST);
+  CHECK(opening(kText, O_RDONLY | O_CREAT) == 0);
+  CHECK(opening(kDevice, O_RDONLY | O_CREAT) == EISDIR);
+  CHECK(error_of([] { return ::creat("/sys/class/infiniband/x", 0644); }) == EACCES);
+  CHECK(::fopen(kText, "r+") == nullptr);
+  CHECK(::fopen("/sys/class/infiniband/x", "w") == nullptr);
+  CHECK(errno == EACCES);
+  CHECK(error_of([] { return ::mkdir("/sys/class/infiniband/x", 0755); }) == EACCES);
+  CHECK(error_of([] { return ::unlink(kText); }) == EACCES);
+  CHECK(error_of([] { return ::rmdir("/dev/infiniband"); }) == EACCES);
+  CHECK(error_of([] { return ::rename(kText, "/tmp/x"); }) == EACCES);
+  CHECK(error_of([] { return ::symlink("x", "/dev/infiniband/x"); }) == EACCES);
+  CHECK(error_of([] { return ::chmod(kText, 0777); }) == EPERM);
+  CHECK(error_of([] { return ::chown(kNode, 1, 1); }) == EPERM);
+  const Return back;
+  REQUIRE(::chdir(kDevice) == 0);
+  CHECK(opening("x", O_WRONLY | O_CREAT) == EACCES);
+  CHECK(error_of([] { return ::unlink("node_type"); }) == EACCES);
+  CHECK(contents(Fd(::open(kText, O_RDONLY)).value) == "1: CA\n");
+}
+
+TEST_CASE("what is a text of sysfs is as large as those are, and root's") {
+  struct stat about{};
+  REQUIRE(::stat(kText, &about) == 0);
+  CHECK(S_ISREG(about.st_mode));
+  CHECK((about.st_mode & 0777) == 0444);
+  CHECK(about.st_size == 4096);
+  CHECK(about.st_uid == 0);
+  CHECK(about.st_gid == 0);
+}
+
+TEST_CASE("everything else is as it is") {
+  const std::filesystem::path scratch =
+      std::filesystem::temp_directory_path() / ("infiniband-" + std::to_string(::getpid()));
+  REQUIRE(::mkdir(scratch.c_str(), 0755) == 0);
+  const std::string file = scratch / "rdma_cm";
+  {
+    const Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL, 0640));
+    REQUIRE(fd.value >= 0);
+    CHECK(::write(fd.value, "abc", 3) == 3);
+  }
+  struct stat about{};
+  CHECK(::stat(file.c_str(), &about) == 0);
+  CHECK(about.st_size == 3);
+  CHECK(about.st_uid == ::geteuid());
+  CHECK(::rename(file.c_str(), (file + "2").c_str()) == 0);
+  CHECK(::unlink((file + "2").c_str()) == 0);
+  CHECK(::rmdir(scratch.c_str()) == 0);
+  CHECK(error_of([] { return ::open("/sys/class/misc/none", O_RDONLY); }) == ENOENT);
+  errno = ENOTTY;
+  CHECK(::access("/", R_OK) == 0);
+  CHECK(errno == ENOTTY);
+}
+
+TEST_CASE("in the child of a fork it is the same, and the child's end takes nothing away") {
+  REQUIRE(::access(kNode, F_OK) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(::access(kText, R_OK) == 0 ? 0 : 1);
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(contents(Fd(::open(kText, O_RDONLY)).value) == "1: CA\n");
+}
+
+}  // namespace

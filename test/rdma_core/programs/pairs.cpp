@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs between two processes, without rdma_cm: addresses, numbers and PSNs go over a TCP
+// connection, each pair is used and destroyed, and the next one made.
+//   pairs PORT ADDRESS ROUNDS plain|lies [HOST]
+// ADDRESS is its own, IPv4, and one of its GIDs. Without HOST it serves. Each round reads a word of
+// the peer's memory, which is new in each round. With `lies` the client first makes queue pairs
+// that are told a wrong number, a wrong PSN and the GID of nobody, and says what becomes of a Read
+// on each.
+#include <arpa/inet.h>
+#include <infiniband/verbs.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+void check(bool ok, const char* what) {
+  if (!ok) throw std::runtime_error(what);
+}
+
+struct End {
+  ibv_gid gid;
+  std::uint32_t qpn;
+  std::uint32_t psn;
+  std::uint64_t address;
+  std::uint32_t rkey;
+};
+
+class Peer {
+ public:
+  Peer(const char* host, const char* port) {
+    addrinfo hints{.ai_flags = host == nullptr ? AI_PASSIVE : 0,
+                   .ai_family = AF_INET,
+                   .ai_socktype = SOCK_STREAM};
+    addrinfo* found = nullptr;
+    check(getaddrinfo(host, port, &hints, &found) == 0, "getaddrinfo");
+    fd_ = socket(found->ai_family, SOCK_STREAM, 0);
+    if (host == nullptr) {
+      const int listener = fd_;
+      const int on = 1;
+      setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+      check(bind(listener, found->ai_addr, found->ai_addrlen) == 0 && listen(listener, 1) == 0,
+            "listen");
+      fd_ = accept(listener, nullptr, nullptr);
+      close(listener);
+    } else {
+      check(connect(fd_, found->ai_addr, found->ai_addrlen) == 0, "connect");
+    }
+    freeaddrinfo(found);
+  }
+  ~Peer() { close(fd_); }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  End exchange(const End& own) {
+    End other{};
+    check(send(fd_, &own, sizeof own, 0) == sizeof own, "send");
+    check(recv(fd_, &other, sizeof other, MSG_WAITALL) == sizeof other, "recv");
+    return other;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+struct Device {
+  explicit Device(const char* address) {
+    ibv_device** list = ibv_get_device_list(nullptr);
+    check(list != nullptr && list[0] != nullptr, "no device");
+    context = ibv_open_device(list[0]);
+    ibv_free_device_list(list);
+    check(context != nullptr, "ibv_open_device");
+    ibv_gid wanted{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
+    check(inet_pton(AF_INET, address, wanted.raw + 12) == 1, "an address");
+    while (std::memcmp(gid.raw, wanted.raw, sizeof gid.raw) != 0) {
+      check(ibv_query_gid(context, 1, ++index, &gid) == 0, "no GID of that address");
+    }
+    pd = ibv_alloc_pd(context);
+    cq = ibv_create_cq(context, 16, nullptr, nullptr, 0);
+    mr =
+        ibv_reg_mr(pd, words.data(), sizeof words, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+    check(pd != nullptr && cq != nullptr && mr != nullptr, "objects");
+  }
+  ibv_qp* make() const {
+    ibv_qp_init_attr attr{
+        .send_cq = cq,
+        .recv_cq = cq,
+        .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 1};
+    ibv_qp* const qp = ibv_create_qp(pd, &attr);
+    check(qp != nullptr, "ibv_create_qp");
+    return qp;
+  }
+  int connect(ibv_qp* qp, std::uint32_t psn, const End& peer) const {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
+    int code = ibv_modify_qp(qp, &attr,
+                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    if (code != 0) return code;
+    attr.qp_state = IBV_QPS_RTR;
+    attr.path_mtu = IBV_MTU_1024;
+    attr.dest_qp_num = peer.qpn;
+    attr.rq_psn = peer.psn;
+    attr.max_dest_rd_atomic = 1;
+    attr.ah_attr.is_global = 1;
+    attr.ah_attr.port_num = 1;
+    attr.ah_attr.grh = {
+        .dgid = peer.gid, .sgid_index = static_cast<std::uint8_t>(index), .hop_limit = 64};
+    code = ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (code != 0) return code;
+    attr.qp_state = IBV_QPS_RTS;
+    attr.sq_psn = psn;
+    attr.max_rd_atomic = 1;
+    return ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+  }
+  void read(ibv_qp* qp, const End& peer) {
+    ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(&words[1]), .length = 8, .lkey = mr->lkey};
+    ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ};
+    wr.wr.rdma = {.remote_addr = peer.address, .rkey = peer.rkey};
+    ibv_send_wr* bad = nullptr;
+    check(ibv_post_send(qp, &wr, &bad) == 0, "ibv_post_send");
+  }
+  ibv_wc next() const {
+    ibv_wc wc{};
+    while (ibv_poll_cq(cq, 1, &wc) == 0) {
+    }
+    return wc;
+  }
+  End end(const ibv_qp* qp, std::uint32_t psn) const {
+    return {.gid = gid,
+            .qpn = qp->qp_num,
+            .psn = psn,
+            .address = reinterpret_cast<std::uint64_t>(words.data()),
+            .rkey = mr->rkey};
+  }
+
+  int index = -1;
+  ibv_context* context = nullptr;
+  ibv_gid gid{};
+  ibv_pd* pd = nullptr;
+  ibv_cq* cq = nullptr;
+  ibv_mr* mr = nullptr;
+  std::array<std::uint64_t, 2> words{};  ///< the peer's to read, and what was read
+};
+
+/// Both ends give every third pair up before it is ready, each in another state.
+void give_up(Device& device, Peer& peer, int round, bool client) {
+  ibv_qp* const qp = device.make();
+  const End other = peer.exchange(device.end(qp, 7));
+  if (client == (round % 2 == 0)) check(device.connect(qp, 7, other) == 0, "to be given up");
+  check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
+}
+
+void one_round(Device& device, Peer& peer, int round, bool client) {
+  if (round % 3 == 0) give_up(device, peer, round, client);
+  const std::uint32_t psn = round % 2 == 0 ? 0 : static_cast<std::uint32_t>(random()) & 0xFFFFFF;
+  ibv_qp* const qp = device.make();
+  device.words[0] = static_cast<std::uint64_t>(round) * 2 + (client ? 1 : 0);
+  const End other = peer.exchange(device.end(qp, psn));
+  check(device.connect(qp, psn, other) == 0, "connect");
+  device.read(qp, other);
+  const ibv_wc wc = device.next();
+  check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
+  check(device.words[1] == static_cast<std::uint64_t>(round) * 2 + (client ? 0 : 1),
+        "another pair's memory");
+  peer.exchange({});  // Both have read.
+  check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
+}
+
+void lie(Device& device, const End& good) {
+  std::array<End, 3> lies{good, good, good};
+  lies[0].qpn += 77 << 16;
+  lies[1].psn += 1;
+  lies[2].gid.raw[15] += 77;
+  std::vector<ibv_qp*> made;
+  for (const End& told : lies) {
+    made.push_back(device.make());
+    check(device.connect(made.back(), 7, told) == 0, "lie");
+    device.read(made.back(), told);
+  }
+  End nowhere = good;
+  nowhere.gid = {};
+  ibv_qp* const refused = device.make();
+  std::printf("a GID of zeros: %d\n", device.connect(refused, 7, nowhere));
+  made.push_back(refused);
+  for (std::size_t i = 0; i < lies.size(); ++i) {
+    std::printf("a lie: %s\n", ibv_wc_status_str(device.next().status));
+  }
+  for (ibv_qp* const qp : made) check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) return 2;
+  const char* const host = argc > 5 ? argv[5] : nullptr;
+  const bool client = host != nullptr;
+  try {
+    Device device(argv[2]);
+    Peer peer(host, argv[1]);
+    if (std::string(argv[4]) == "lies") {
+      ibv_qp* const qp = device.make();
+      const End other = peer.exchange(device.end(qp, 7));
+      // Without lies it would have the client for its peer.
+      client ? lie(device, other) : check(device.connect(qp, 7, other) == 0, "connect");
+      peer.exchange({});
+      check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
+    }
+    for (int round = 0; round < std::atoi(argv[3]); ++round) {
+      one_round(device, peer, round, client);
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pairs: %s\n", error.what());
+    return 1;
+  }
+  std::puts("done");
+  return 0;
+}

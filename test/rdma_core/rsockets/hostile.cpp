@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers that speak rdma_cm and verbs themselves, and lie: each ends its own connection with an
+// error that says so, and nothing else.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "../interface/endpoint.hpp"
+#include "sockets.hpp"
+#include "wire.hpp"
+
+namespace {
+
+namespace wire = iwarp::rdma_core::rsockets;
+using rdma_core_test::End;
+using rsockets_test::Socket;
+
+std::span<const std::uint8_t> octets(const auto& of) {
+  return {reinterpret_cast<const std::uint8_t*>(of.data()), of.size()};
+}
+
+/// A client made by hand. Its ring takes 1000 octets at first.
+class Peer {
+ public:
+  explicit Peer(std::uint16_t port)
+      : channel_(rdma_core_test::make_channel()),
+        end_{.id = rdma_core_test::resolved(channel_, rdma_core_test::Address("127.0.0.1", port))} {
+    rdma_core_test::make_queue_pair(end_);
+    ring_.emplace(end_.pd.get(), 4000, kTheirs);
+    tables_.emplace(end_.pd.get(), 1000, kTheirs);
+    slots_.emplace(end_.pd.get(), 400);
+    for (int i = 0; i < 16; ++i) REQUIRE(end_.receive(slots_->sge(4)) == 0);
+  }
+
+  wire::Greeting greeting() const {
+    return {.credits = 4,
+            .mappings = 1,
+            .table = {tables_->address(), tables_->mr->rkey, 2},
+            .buffer = {ring_->address(), ring_->mr->rkey, 1000}};
+  }
+
+  void ask(std::span<const std::uint8_t> data) {
+    rdma_conn_param param{.private_data = data.data(),
+                          .private_data_len = static_cast<std::uint8_t>(data.size()),
+                          .initiator_depth = 1,
+                          .retry_count = 7,
+                          .rnr_retry_count = 7};
+    REQUIRE(rdma_connect(end_.id.get(), &param) == 0);
+  }
+  void connect() {
+    ask(octets(wire::encode(greeting())));
+    const auto event = rdma_core_test::expect(channel_, RDMA_CM_EVENT_ESTABLISHED);
+    const auto& conn = event->param.conn;
+    const auto peer = wire::decode_greeting(
+        {static_cast<const std::byte*>(conn.private_data), conn.private_data_len});
+    REQUIRE(peer);
+    their_ = *peer;
+  }
+  bool is_rejected() {
+    rdma_core_test::expect(channel_, RDMA_CM_EVENT_REJECTED);
+    return true;
+  }
+  void is_disconnected() { rdma_core_test::expect(channel_, RDMA_CM_EVENT_DISCONNECTED); }
+
+  void say(wire::Kind kind, std::uint32_t value) {
+    say_octets(octets(wire::encode(wire::pack({kind, value}), std::endian::native)));
+  }
+  void say_octets(std::span<const std::uint8_t> message) {
+    ibv_sge sge{reinterpret_cast<std::uint64_t>(message.data()),
+                static_cast<std::uint32_t>(message.size()), 0};
+    REQUIRE(end_.send(sge, IBV_SEND_INLINE | IBV_SEND_SIGNALED) == 0);
+  }
+  void write(std::uint64_t to, std::uint32_t key, std::span<const std::uint8_t> data) {
+    ibv_sge sge{reinterpret_cast<std::uint64_t>(data.data()),
+                static_cast<std::uint32_t>(data.size()), 0};
+    ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+    wr.send_flags = IBV_SEND_INLINE;
+    wr.wr.rdma = {.remote_addr = to, .rkey = key};
+    ibv_send_wr* bad = nullptr;
+    REQUIRE(ibv_post_send(end_.id->qp, &wr, &bad) == 0);
+  }
+  void wait_for_send() const { End::done(end_.send_cq); }
+  /// Waits for a message of the rsocket's.
+  void receive() const { End::done(end_.receive_cq); }
+  const wire::Greeting& their() const { return their_; }
+
+ private:
+  static constexpr int kTheirs = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  rdma_core_test::Channel channel_;
+  End end_;
+  std::optional<rdma_core_test::Buffer> ring_, tables_, slots_;
+  wire::Greeting their_;
+};
+
+/// The connection, and the program's end of it.
+class Victim {
+ public:
+  Victim()
+      : listener_(rsockets_test::listening()),
+        peer((rsockets_test::port_of(listener_))),
+        socket([this] {
+          peer.connect();
+          return Socket(raccept(listener_.get(), nullptr, nullptr));
+        }()) {}
+
+  /// Reading it ends with this error, and the peer's connection is over.
+  void ends_with(int code) {
+    std::array<char, 10> in{};
+    ssize_t count = 1;
+    while (count > 0) count = rrecv(socket.get(), in.data(), in.size(), 0);
+    CHECK(count == -1);
+    CHECK(errno == code);
+    CHECK(rsend(socket.get(), "x", 1, 0) == -1);
+    CHECK((rsockets_test::await(socket, POLLIN) & POLLERR) != 0);
+    CHECK(rsockets_test::get_number(socket, SOL_SOCKET, SO_ERROR) == code);
+    peer.is_disconnected();
+    // Others go on.
+    const Socket other = rsockets_test::connect_to(rsockets_test::port_of(listener_));
+    CHECK(rsend(other.get(), "x", 1, 0) == 1);
+  }
+
+ private:
+  Socket listener_;
+
+ public:
+  Peer peer;
+  Socket socket;
+};
+
+TEST_CASE("an honest peer made by hand is understood") {
+  Victim victim;
+  victim.peer.write(victim.peer.their().buffer.address, victim.peer.their().buffer.key,
+                    octets(std::string("hello")));
+  victim.peer.say(wire::Kind::kData, 5);
+  CHECK(rsockets_test::receive_text(victim.socket) == "hello");
+  CHECK(rsend(victim.socket.get(), "back", 4, 0) == 4);
+  victim.peer.receive();
+  victim.peer.say(wire::Kind::kControl, 0);
+  CHECK(rsockets_test::receive_text(victim.socket).empty());
+}
+
+TEST_CASE("a request without a sensible header is rejected") {
+  const Socket listener = rsockets_test::listening();
+  Peer peer(rsockets_test::port_of(listener));
+  auto header = wire::encode(peer.greeting());
+  SUBCASE("another version") { header[0] = std::byte{2}; }
+  SUBCASE("no credits") { header[2] = header[3] = std::byte{0}; }
+  SUBCASE("no table") { std::fill(header.begin() + 20, header.begin() + 24, std::byte{0}); }
+  SUBCASE("no buffer") { std::fill(header.begin() + 36, header.end(), std::byte{0}); }
+  SUBCASE("a table beyond the address space") {
+    std::fill(header.begin() + 8, header.begin() + 16, std::byte{0xff});
+  }
+  peer.ask(octets(header));
+  CHECK(peer.is_rejected());
+  CHECK(rsockets_test::await(listener, POLLIN, 0) == 0);
+}
+
+TEST_CASE("a request with half a header, or none, is rejected") {
+  const Socket listener = rsockets_test::listening();
+  Peer peer(rsockets_test::port_of(listener));
+  const auto header = wire::encode(peer.greeting());
+  SUBCASE("half") { peer.ask(octets(header).first(20)); }
+  SUBCASE("none") { peer.ask({}); }
+  CHECK(peer.is_rejected());
+}
+
+TEST_CASE("data that there is no room for") {
+  Victim victim;
+  const std::uint32_t room = victim.peer.their().buffer.length;
+  SUBCASE("more than was given") { victim.peer.say(wire::Kind::kData, room + 1); }
+  SUBCASE("more than a message can say") { victim.peer.say(wire::Kind::kData, wire::kMaxValue); }
+  SUBCASE("none") { victim.peer.say(wire::Kind::kData, 0); }
+  SUBCASE("more in the end") {
+    victim.peer.say(wire::Kind::kData, room - 1);
+    victim.peer.say(wire::Kind::kData, 2);
+  }
+  victim.ends_with(EPROTO);
+}
+
+TEST_CASE("a mapping that there is no room for") {
+  Victim victim;
+  victim.peer.say(wire::Kind::kMapping, 0);
+  victim.ends_with(EPROTO);
+}
+
+TEST_CASE("more messages than there were credits for") {
+  Victim victim;
+  const unsigned credits = victim.peer.their().credits;
+  for (unsigned i = 0; i <= credits; ++i) {
+    victim.peer.say(wire::Kind::kData, 1);
+    victim.peer.wait_for_send();
+  }
+  CHECK((rsockets_test::await(victim.socket, 0) & POLLERR) != 0);  // before anything is read
+  victim.ends_with(EPROTO);
+}
+
+TEST_CASE("credits that were not had, or are taken back") {
+  Victim victim;
+  SUBCASE("more than its receives") { victim.peer.say(wire::Kind::kCredits, 5); }
+  SUBCASE("fewer than before") { victim.peer.say(wire::Kind::kCredits, 3); }
+  SUBCASE("the other way round") { victim.peer.say(wire::Kind::kCredits, 0xffff); }
+  victim.ends_with(EPROTO);
+}
+
+TEST_CASE("room that is longer than a message can say") {
+  Victim victim;
+  const auto& table = victim.peer.their().table;
+  const wire::Target target{0, 0, wire::kMaxValue + 1};
+  victim.peer.write(table.address + wire::kTargetSize, table.key,
+                    octets(wire::encode(target, std::endian::native)));
+  victim.peer.say(wire::Kind::kCredits, 4);
+  victim.ends_with(EPROTO);
+}
+
+TEST_CASE("messages that there are not") {
+  Victim victim;
+  SUBCASE("a kind") { victim.peer.say(static_cast<wire::Kind>(1), 7); }
+  SUBCASE("another") { victim.peer.say(static_cast<wire::Kind>(5), 0); }
+  SUBCASE("a control message") { victim.peer.say(wire::Kind::kControl, 3); }
+  SUBCASE("half a message") { victim.peer.say_octets(octets(std::string("ab"))); }
+  SUBCASE("no octets") { victim.peer.say_octets({}); }
+  victim.ends_with(EPROTO);
+}
+
+TEST_CASE("a message that is too long, or a Write beside the ring, ends the connection") {
+  Victim victim;
+  SUBCASE("a message") { victim.peer.say_octets(octets(std::string("abcde"))); }
+  SUBCASE("beside the ring") {
+    const auto& buffer = victim.peer.their().buffer;
+    victim.peer.write(buffer.address + std::uint64_t{buffer.length} * 2, buffer.key,
+                      octets(std::string("x")));
+  }
+  SUBCASE("beside the tables") {
+    const auto& table = victim.peer.their().table;
+    victim.peer.write(table.address + wire::kTargetSize * 2, table.key, octets(std::string("x")));
+  }
+  SUBCASE("with another key") {
+    const auto& buffer = victim.peer.their().buffer;
+    victim.peer.write(buffer.address, buffer.key + 1, octets(std::string("x")));
+  }
+  std::array<char, 1> in{};
+  CHECK(rrecv(victim.socket.get(), in.data(), 1, 0) == -1);
+  CHECK((errno == ECONNRESET || errno == EPROTO));
+  victim.peer.is_disconnected();
+}
+
+TEST_CASE("room that the peer does not have is its own misfortune") {
+  Victim victim;
+  const auto& table = victim.peer.their().table;
+  const wire::Target nowhere{0x1000, 0x1234, 4096};
+  victim.peer.write(table.address + wire::kTargetSize, table.key,
+                    octets(wire::encode(nowhere, std::endian::native)));
+  victim.peer.say(wire::Kind::kCredits, 4);
+  const std::vector<char> sent(2000);
+  ssize_t count = 0;
+  while (count >= 0) count = rsend(victim.socket.get(), sent.data(), sent.size(), 0);
+  CHECK((errno == ECONNRESET || errno == EIO));
+}
+
+TEST_CASE("a server whose reply is nonsense is not connected to") {
+  const auto channel = rdma_core_test::make_channel();
+  std::uint16_t port = 0;
+  const auto listener = rdma_core_test::listening(channel, &port);
+  const Socket client = rsockets_test::make_socket();
+  const auto to = rsockets_test::loopback(port);
+  int code = -1;
+  {
+    std::jthread connecting([&] {
+      const int failed = rconnect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+      code = failed != 0 ? errno : 0;
+    });
+    End end;
+    {
+      const auto request = rdma_core_test::expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+      end.id.reset(request->id);
+      rdma_core_test::make_queue_pair(end);
+      rdma_conn_param param{.private_data = "nonsense", .private_data_len = 8};
+      REQUIRE(rdma_accept(end.id.get(), &param) == 0);
+    }
+    rdma_core_test::expect(channel, RDMA_CM_EVENT_ESTABLISHED);
+    rdma_core_test::expect(channel, RDMA_CM_EVENT_DISCONNECTED);
+  }
+  CHECK(code == EPROTO);
+  CHECK(rsockets_test::get_number(client, SOL_SOCKET, SO_ERROR) == 0);
+}
+
+}  // namespace

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the peer writes into directly: riomap(), riowrite(), riounmap().
+#include <atomic>
+#include <cerrno>
+#include <thread>
+
+#include "sockets.hpp"
+
+namespace {
+
+using namespace rsockets_test;
+
+void allow_mappings(const Socket& socket) { set_number(socket, SOL_RDMA, RDMA_IOMAPSIZE, 2); }
+
+TEST_CASE("what is mapped is written by the peer, up to its end") {
+  const Pair pair(allow_mappings);
+  std::vector<std::uint8_t> memory(200'000);
+  CHECK(riomap(pair.server.get(), memory.data(), memory.size(), PROT_WRITE, 0, 1000) == 1000);
+  send_all(pair.server, pattern(1));
+  CHECK(receive_all(pair.client, 1) == pattern(1));
+  const auto sent = pattern(memory.size());
+  CHECK(riowrite(pair.client.get(), sent.data(), sent.size(), 1000, 0) == sent.size());
+  send_all(pair.client, pattern(1));
+  CHECK(receive_all(pair.server, 1) == pattern(1));
+  CHECK(memory == sent);
+  CHECK(riowrite(pair.client.get(), sent.data(), 10, 1000 + 199'995, 0) == 5);
+  CHECK(riowrite(pair.client.get(), sent.data(), 10, 999, 0) == 0);
+  send_all(pair.client, pattern(1));
+  CHECK(receive_all(pair.server, 1) == pattern(1));
+  CHECK(std::equal(memory.end() - 5, memory.end(), sent.begin()));
+  CHECK(riounmap(pair.server.get(), memory.data(), memory.size()) == 0);
+  CHECK(riounmap(pair.server.get(), memory.data(), memory.size()) == -1);
+  CHECK(errno == EINVAL);
+}
+
+TEST_CASE("there is room for so many mappings as the peer has said") {
+  const Pair pair(allow_mappings);
+  std::vector<std::uint8_t> memory(300);
+  const auto map = [&](std::size_t at, int protection) {
+    return riomap(pair.server.get(), memory.data() + at, 100, protection, 0, -1);
+  };
+  CHECK(map(0, PROT_WRITE) == static_cast<off_t>(reinterpret_cast<std::uintptr_t>(memory.data())));
+  CHECK(map(100, PROT_WRITE) != -1);
+  CHECK(map(200, PROT_WRITE) == -1);
+  CHECK(errno == ENOMEM);
+  CHECK(map(200, PROT_NONE) != -1);
+  CHECK(map(200, PROT_READ) == -1);
+  CHECK(errno == EINVAL);
+  REQUIRE(riounmap(pair.server.get(), memory.data(), 100) == 0);
+  CHECK(map(0, PROT_WRITE) != -1);
+}
+
+TEST_CASE("nothing is mapped where there is no connection, or no room") {
+  std::uint8_t octet = 0;
+  CHECK(riomap(make_socket().get(), &octet, 1, PROT_WRITE, 0, 0) == -1);
+  CHECK(errno == EINVAL);
+  const Pair pair;
+  CHECK(riomap(pair.server.get(), &octet, 1, PROT_WRITE, 0, 0) == -1);
+  CHECK(errno == ENOMEM);
+}
+
+}  // namespace

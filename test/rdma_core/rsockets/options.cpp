@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options: what was set is what is read, sizes hold from the connection on.
+#include <fcntl.h>
+#include <netinet/tcp.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "sockets.hpp"
+
+namespace {
+
+using namespace rsockets_test;
+
+TEST_CASE("defaults are those of rsockets") {
+  const Socket socket = make_socket();
+  CHECK(get_number(socket, SOL_RDMA, RDMA_SQSIZE) == 384);
+  CHECK(get_number(socket, SOL_RDMA, RDMA_RQSIZE) == 384);
+  CHECK(get_number(socket, SOL_RDMA, RDMA_INLINE) == 64);
+  CHECK(get_number(socket, SOL_RDMA, RDMA_IOMAPSIZE) == 0);
+  CHECK(get_number(socket, SOL_SOCKET, SO_SNDBUF) == 1 << 17);
+  CHECK(get_number(socket, SOL_SOCKET, SO_RCVBUF) == 1 << 17);
+  CHECK(get_number(socket, SOL_SOCKET, SO_TYPE) == SOCK_STREAM);
+  CHECK(get_number(socket, SOL_SOCKET, SO_DOMAIN) == AF_INET);
+}
+
+TEST_CASE("what is set is read again") {
+  const Socket socket = make_socket(AF_INET6);
+  for (const auto& [level, name, value] : {std::tuple{SOL_SOCKET, SO_KEEPALIVE, 1},
+                                           {SOL_SOCKET, SO_OOBINLINE, 1},
+                                           {SOL_SOCKET, SO_REUSEADDR, 1},
+                                           {IPPROTO_TCP, TCP_NODELAY, 1},
+                                           {IPPROTO_TCP, TCP_KEEPIDLE, 33},
+                                           {IPPROTO_IP, IP_TOS, 8},
+                                           {IPPROTO_IPV6, IPV6_V6ONLY, 1},
+                                           {SOL_RDMA, RDMA_SQSIZE, 100},
+                                           {SOL_RDMA, RDMA_RQSIZE, 101},
+                                           {SOL_RDMA, RDMA_INLINE, 102},
+                                           {SOL_RDMA, RDMA_IOMAPSIZE, 103}}) {
+    INFO(level, " ", name);
+    set_number(socket, level, name, value);
+    CHECK(get_number(socket, level, name) == value);
+  }
+  set_number(socket, SOL_SOCKET, SO_SNDBUF, 10'000);
+  CHECK(get_number(socket, SOL_SOCKET, SO_SNDBUF) == 20'000);
+  const linger wanted{.l_onoff = 1, .l_linger = 3};
+  REQUIRE(rsetsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &wanted, sizeof wanted) == 0);
+  linger got{};
+  socklen_t size = sizeof got;
+  REQUIRE(rgetsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &got, &size) == 0);
+  CHECK(got.l_linger == 3);
+  CHECK(rfcntl(socket.get(), F_SETFD, FD_CLOEXEC) == 0);
+  CHECK(rfcntl(socket.get(), F_GETFD) == FD_CLOEXEC);
+  CHECK(rfcntl(socket.get(), F_GETOWN) == -1);
+  CHECK(errno == ENOTSUP);
+}
+
+TEST_CASE("sizes cannot change once there is a connection, and are inherited from the listener") {
+  const Pair pair([](const Socket& socket) {
+    set_number(socket, SOL_RDMA, RDMA_SQSIZE, 50);
+    set_number(socket, SOL_RDMA, RDMA_RQSIZE, 1);  // too few
+  });
+  CHECK(get_number(pair.server, SOL_RDMA, RDMA_SQSIZE) == 50);
+  CHECK(get_number(pair.server, SOL_RDMA, RDMA_RQSIZE) == 16);
+  const int more = 60;
+  CHECK(rsetsockopt(pair.server.get(), SOL_RDMA, RDMA_SQSIZE, &more, sizeof more) == -1);
+  CHECK(errno == EINVAL);
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  CHECK(rgetsockopt(pair.server.get(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0);
+  CHECK(info.tcpi_state == TCP_ESTABLISHED);
+}
+
+TEST_CASE("what there is not is refused, and so are values that are too short") {
+  const Socket socket = make_socket();
+  int value = 1;
+  socklen_t size = sizeof value;
+  for (const auto& [level, name] :
+       {std::pair{SOL_SOCKET, SO_MARK}, {SOL_RDMA, 99}, {IPPROTO_UDP, 1}, {IPPROTO_TCP, 99}}) {
+    CHECK(rsetsockopt(socket.get(), level, name, &value, sizeof value) == -1);
+    CHECK(errno == ENOTSUP);
+    CHECK(rgetsockopt(socket.get(), level, name, &value, &size) == -1);
+    CHECK(errno == ENOTSUP);
+  }
+  CHECK(rsetsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &value, 2) == -1);
+  CHECK(errno == EINVAL);
+}
+
+TEST_CASE("an idle connection is kept alive by Writes that the peer does not see") {
+  const Pair pair;
+  set_number(pair.client, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+  set_number(pair.client, SOL_SOCKET, SO_KEEPALIVE, 1);
+  CHECK(await(pair.server, POLLIN, 1500) == 0);
+  REQUIRE(rsend(pair.client.get(), "x", 1, 0) == 1);
+  CHECK(receive_text(pair.server) == "x");
+}
+
+}  // namespace

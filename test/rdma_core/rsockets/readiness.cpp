@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sockets that do not wait, and waiting for them with rpoll() and rselect(), among other
+// descriptors.
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include "sockets.hpp"
+
+namespace {
+
+using namespace rsockets_test;
+
+void make_nonblocking(const Socket& socket) {
+  REQUIRE(rfcntl(socket.get(), F_SETFL, O_NONBLOCK) == 0);
+  CHECK(rfcntl(socket.get(), F_GETFL) == O_NONBLOCK);
+}
+
+struct Event {
+  int fd = ::eventfd(0, EFD_CLOEXEC);
+  ~Event() { ::close(fd); }
+  void happen() const {
+    const std::uint64_t one = 1;
+    REQUIRE(::write(fd, &one, sizeof one) == sizeof one);
+  }
+};
+
+TEST_CASE("a connection comes about without anybody waiting in a call") {
+  const Socket listener = listening();
+  make_nonblocking(listener);
+  CHECK(raccept(listener.get(), nullptr, nullptr) == -1);
+  CHECK(errno == EAGAIN);
+  CHECK(await(listener, POLLIN, 0) == 0);
+  const Socket client = make_socket();
+  make_nonblocking(client);
+  const auto to = loopback(port_of(listener));
+  if (rconnect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
+    CHECK(errno == EINPROGRESS);
+  }
+  CHECK(await(client, POLLOUT) == POLLOUT);
+  CHECK(get_number(client, SOL_SOCKET, SO_ERROR) == 0);
+  CHECK(await(listener, POLLIN) == POLLIN);
+  const Socket server(raccept(listener.get(), nullptr, nullptr));
+  CHECK(rsend(server.get(), "x", 1, 0) == 1);
+  CHECK(await(client, POLLIN | POLLOUT) != 0);
+  CHECK(await(client, POLLIN) == POLLIN);
+}
+
+TEST_CASE("a connection that is refused is said by rpoll() and SO_ERROR") {
+  const Socket client = make_socket();
+  make_nonblocking(client);
+  const auto nobody = loopback(1);
+  CHECK(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&nobody), sizeof nobody) == -1);
+  CHECK((errno == EINPROGRESS || errno == ECONNREFUSED));
+  CHECK((await(client, POLLOUT) & (POLLERR | POLLOUT)) == (POLLERR | POLLOUT));
+  CHECK(rsend(client.get(), "x", 1, 0) == -1);
+  CHECK(errno == ENOTCONN);
+}
+
+TEST_CASE("who does not wait sends until there is no room, and again when there is") {
+  const Pair pair([](const Socket& socket) { set_number(socket, SOL_SOCKET, SO_RCVBUF, 10'000); });
+  make_nonblocking(pair.client);
+  std::array<char, 1> in{};
+  CHECK(rrecv(pair.client.get(), in.data(), 1, 0) == -1);
+  CHECK(errno == EAGAIN);
+  CHECK(rrecv(pair.server.get(), in.data(), 1, MSG_DONTWAIT) == -1);
+  CHECK(errno == EAGAIN);
+  const auto sent = pattern(1'000'000);
+  std::span left(sent);
+  std::vector<std::uint8_t> got;
+  int rounds = 0;
+  while (!left.empty()) {
+    const ssize_t count = rsend(pair.client.get(), left.data(), left.size(), 0);
+    if (count > 0) {
+      left = left.subspan(static_cast<std::size_t>(count));
+      continue;
+    }
+    REQUIRE(errno == EAGAIN);
+    ++rounds;
+    do {  // What has come so far may be too little for the peer to be told of room.
+      REQUIRE(await(pair.server, POLLIN) == POLLIN);
+      std::vector<std::uint8_t> part(15'000);
+      const ssize_t came = rrecv(pair.server.get(), part.data(), part.size(), 0);
+      REQUIRE(came > 0);
+      got.insert(got.end(), part.begin(), part.begin() + came);
+    } while (await(pair.client, POLLOUT, 10) != POLLOUT);
+  }
+  CHECK(rounds > 10);
+  const auto rest = receive_all(pair.server, sent.size() - got.size());
+  got.insert(got.end(), rest.begin(), rest.end());
+  CHECK(got == sent);
+}
+
+TEST_CASE("rpoll() waits for rsockets and other descriptors at once") {
+  const Pair pair;
+  const Event event;
+  std::array waiting{pollfd{.fd = pair.server.get(), .events = POLLIN, .revents = 0},
+                     pollfd{.fd = event.fd, .events = POLLIN, .revents = 0},
+                     pollfd{.fd = -1, .events = POLLIN, .revents = 7}};
+  CHECK(rpoll(waiting.data(), waiting.size(), 0) == 0);
+  CHECK(rpoll(waiting.data(), waiting.size(), 5) == 0);
+  SUBCASE("the rsocket") {
+    std::jthread other([&] { CHECK(rsend(pair.client.get(), "x", 1, 0) == 1); });
+    CHECK(rpoll(waiting.data(), waiting.size(), kTimeoutMs) == 1);
+    CHECK(waiting[0].revents == POLLIN);
+    CHECK(waiting[1].revents == 0);
+  }
+  SUBCASE("the other") {
+    std::jthread other([&] { event.happen(); });
+    CHECK(rpoll(waiting.data(), waiting.size(), -1) == 1);
+    CHECK(waiting[0].revents == 0);
+    CHECK(waiting[1].revents == POLLIN);
+  }
+  SUBCASE("both") {
+    event.happen();
+    REQUIRE(rsend(pair.client.get(), "x", 1, 0) == 1);
+    REQUIRE(await(pair.server, POLLIN) == POLLIN);
+    CHECK(rpoll(waiting.data(), waiting.size(), -1) == 2);
+  }
+  CHECK(waiting[2].revents == 0);
+}
+
+TEST_CASE("rselect() says the same") {
+  const Pair pair;
+  const Event event;
+  const int limit = std::max({pair.server.get(), pair.client.get(), event.fd}) + 1;
+  fd_set read;
+  fd_set write;
+  const auto set = [&] {
+    FD_ZERO(&read);
+    FD_ZERO(&write);
+    FD_SET(pair.server.get(), &read);
+    FD_SET(event.fd, &read);
+    FD_SET(pair.server.get(), &write);
+  };
+  set();
+  CHECK(rselect(limit, &read, &write, nullptr, nullptr) == 1);
+  CHECK(FD_ISSET(pair.server.get(), &write));
+  CHECK_FALSE(FD_ISSET(pair.server.get(), &read));
+  CHECK_FALSE(FD_ISSET(event.fd, &read));
+  timeval soon{.tv_sec = 0, .tv_usec = 2000};
+  set();
+  CHECK(rselect(limit, &read, nullptr, nullptr, &soon) == 0);
+  std::jthread other([&] { CHECK(rsend(pair.client.get(), "x", 1, 0) == 1); });
+  set();
+  CHECK(rselect(limit, &read, nullptr, nullptr, nullptr) == 1);
+  CHECK(FD_ISSET(pair.server.get(), &read));
+}
+
+TEST_CASE("several threads wait for one rsocket, and each gets its part") {
+  const Pair pair;
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&, i] {
+      if (i % 2 == 0) CHECK(await(pair.server, POLLIN) == POLLIN);
+      CHECK(receive_text(pair.server, 1) == "x");
+    });
+  }
+  for (int i = 0; i < 4; ++i) CHECK(rsend(pair.client.get(), "x", 1, 0) == 1);
+}
+
+TEST_CASE("the end of the peer is seen in rpoll()") {
+  Pair pair;
+  SUBCASE("of one direction") {
+    CHECK(rshutdown(pair.client.get(), SHUT_WR) == 0);
+    CHECK((await(pair.server, POLLIN) & (POLLIN | POLLHUP)) == POLLIN);
+  }
+  SUBCASE("of both") {
+    REQUIRE(rclose(pair.client.release()) == 0);
+    CHECK(await(pair.server, POLLIN) == (POLLIN | POLLHUP));
+  }
+}
+
+TEST_CASE("waiting has a limit where the program sets one") {
+  const Pair pair;
+  const timeval limit{.tv_sec = 0, .tv_usec = 5000};
+  REQUIRE(rsetsockopt(pair.server.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
+  std::array<char, 1> in{};
+  CHECK(rrecv(pair.server.get(), in.data(), 1, 0) == -1);
+  CHECK(errno == EAGAIN);
+}
+
+}  // namespace

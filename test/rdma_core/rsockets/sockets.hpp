@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of rsockets share: sockets that go when their scope ends, and two that are
+// connected.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <rdma/rsocket.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rsockets_test {
+
+inline constexpr int kTimeoutMs = 60'000;
+
+class Socket {
+ public:
+  explicit Socket(int number) : number_(number) { REQUIRE(number >= 0); }
+  Socket(Socket&& other) noexcept : number_(other.release()) {}
+  Socket& operator=(Socket&&) = delete;
+  ~Socket() {
+    if (number_ >= 0) CHECK(rclose(number_) == 0);
+  }
+  int get() const { return number_; }
+  int release() {
+    const int out = number_;
+    number_ = -1;
+    return out;
+  }
+
+ private:
+  int number_;
+};
+
+Socket make_socket(int family = AF_INET);
+sockaddr_in loopback(std::uint16_t port);
+/// Listens on 127.0.0.1.
+Socket listening();
+std::uint16_t port_of(const Socket& socket);
+Socket connect_to(std::uint16_t port);
+
+struct Pair {
+  Pair() : Pair([](const Socket&) {}) {}
+  /// `prepare` sets options of the listener, whose sockets inherit them, and of the client.
+  explicit Pair(const std::function<void(const Socket&)>& prepare);
+  Socket listener, client, server;
+};
+
+void set_number(const Socket& socket, int level, int name, int value);
+int get_number(const Socket& socket, int level, int name);
+
+/// Octets that tell where they are.
+std::vector<std::uint8_t> pattern(std::size_t size, unsigned seed = 1);
+void send_all(const Socket& socket, std::span<const std::uint8_t> octets);
+std::vector<std::uint8_t> receive_all(const Socket& socket, std::size_t size);
+std::string receive_text(const Socket& socket, std::size_t most = 100);
+/// Waits until one of them happens; what did.
+short await(const Socket& socket, short events, int timeout_ms = kTimeoutMs);
+
+}  // namespace rsockets_test

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream: octets arrive once, in order and whole, whatever the sizes; and how it ends.
+#include <sys/uio.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <numeric>
+#include <string_view>
+#include <thread>
+
+#include "sockets.hpp"
+
+namespace {
+
+using namespace rsockets_test;
+
+constexpr std::string_view kHello = "hello";
+
+TEST_CASE("both ends speak, and the server may be the first") {
+  const Pair pair;
+  CHECK(rsend(pair.server.get(), kHello.data(), kHello.size(), 0) == 5);
+  CHECK(receive_text(pair.client) == kHello);
+  CHECK(rwrite(pair.client.get(), "again", 5) == 5);
+  std::array<char, 5> in{};
+  CHECK(rread(pair.server.get(), in.data(), 3) == 3);
+  CHECK(rread(pair.server.get(), in.data() + 3, 9) == 2);
+  CHECK(std::string_view(in.data(), 5) == "again");
+}
+
+TEST_CASE("a long stream in both directions at once, by four threads") {
+  const Pair pair([](const Socket& socket) {
+    set_number(socket, SOL_SOCKET, SO_SNDBUF, 8192);
+    set_number(socket, SOL_SOCKET, SO_RCVBUF, 5000);
+    set_number(socket, SOL_RDMA, RDMA_SQSIZE, 16);
+    set_number(socket, SOL_RDMA, RDMA_RQSIZE, 16);
+  });
+  const auto there = pattern(3'000'000, 1);
+  const auto back = pattern(3'000'000, 2);
+  std::vector<std::uint8_t> got_there;
+  std::vector<std::uint8_t> got_back;
+  {
+    std::jthread a([&] { send_all(pair.client, there); });
+    std::jthread b([&] { send_all(pair.server, back); });
+    std::jthread c([&] { got_there = receive_all(pair.server, there.size()); });
+    std::jthread d([&] { got_back = receive_all(pair.client, back.size()); });
+  }
+  CHECK(got_there == there);
+  CHECK(got_back == back);
+}
+
+TEST_CASE("more small messages than there are credits, in a size of its own each") {
+  const Pair pair([](const Socket& socket) { set_number(socket, SOL_RDMA, RDMA_RQSIZE, 16); });
+  std::size_t total = 0;
+  for (std::size_t size = 1; size <= 400; ++size) total += size;
+  const auto all = pattern(total);
+  std::jthread sender([&] {
+    std::span left(all);
+    for (std::size_t size = 1; size <= 400; ++size) {
+      send_all(pair.client, left.first(size));
+      left = left.subspan(size);
+    }
+  });
+  CHECK(receive_all(pair.server, total) == all);
+}
+
+TEST_CASE("lists of buffers are one stream") {
+  const Pair pair;
+  const auto sent = pattern(10'000);
+  std::vector<iovec> from;
+  std::size_t at = 0;
+  for (const std::size_t length : {0U, 1U, 4000U, 0U, 5999U}) {
+    from.push_back({const_cast<std::uint8_t*>(sent.data()) + at, length});
+    at += length;
+  }
+  CHECK(rwritev(pair.client.get(), from.data(), static_cast<int>(from.size())) == 10'000);
+  std::vector<std::uint8_t> got(10'000);
+  std::array<iovec, 3> into{iovec{got.data(), 7}, iovec{got.data() + 7, 0},
+                            iovec{got.data() + 7, 9'993}};
+  msghdr message{};
+  message.msg_iov = into.data();
+  message.msg_iovlen = into.size();
+  CHECK(rrecvmsg(pair.server.get(), &message, MSG_WAITALL) == 10'000);
+  CHECK(got == sent);
+  message.msg_iovlen = 1;
+  CHECK(rsendmsg(pair.server.get(), &message, 0) == 7);
+  CHECK(rreadv(pair.client.get(), into.data(), 3) == 7);
+  message.msg_control = got.data();
+  message.msg_controllen = 16;
+  CHECK(rsendmsg(pair.server.get(), &message, 0) == -1);
+  CHECK(errno == ENOTSUP);
+}
+
+TEST_CASE("what is peeked at is still there") {
+  const Pair pair;
+  REQUIRE(rsend(pair.client.get(), kHello.data(), kHello.size(), 0) == 5);
+  std::array<char, 5> in{};
+  CHECK(rrecv(pair.server.get(), in.data(), 5, MSG_PEEK) == 5);
+  CHECK(std::string_view(in.data(), 5) == kHello);
+  CHECK(receive_text(pair.server) == kHello);
+}
+
+TEST_CASE("who the peer is") {
+  const Pair pair;
+  sockaddr_storage at_client{};
+  sockaddr_storage at_server{};
+  socklen_t size = sizeof at_client;
+  REQUIRE(rgetsockname(pair.client.get(), reinterpret_cast<sockaddr*>(&at_client), &size) == 0);
+  size = sizeof at_server;
+  REQUIRE(rgetpeername(pair.server.get(), reinterpret_cast<sockaddr*>(&at_server), &size) == 0);
+  const auto& one = reinterpret_cast<const sockaddr_in&>(at_client);
+  const auto& other = reinterpret_cast<const sockaddr_in&>(at_server);
+  CHECK(one.sin_port == other.sin_port);
+  CHECK(one.sin_addr.s_addr == other.sin_addr.s_addr);
+  REQUIRE(rsendto(pair.client.get(), "x", 1, 0, nullptr, 0) == 1);
+  size = sizeof at_server;
+  std::array<char, 1> in{};
+  CHECK(rrecvfrom(pair.server.get(), in.data(), 1, 0, reinterpret_cast<sockaddr*>(&at_server),
+                  &size) == 1);
+  CHECK(size == sizeof(sockaddr_in));
+  CHECK(rsendto(pair.client.get(), "x", 1, 0, reinterpret_cast<sockaddr*>(&at_server), size) == -1);
+  CHECK(errno == EISCONN);
+}
+
+TEST_CASE("after a shutdown of one direction the other goes on") {
+  const Pair pair;
+  REQUIRE(rsend(pair.client.get(), kHello.data(), kHello.size(), 0) == 5);
+  CHECK(rshutdown(pair.client.get(), SHUT_WR) == 0);
+  CHECK(rsend(pair.client.get(), "x", 1, MSG_NOSIGNAL) == -1);
+  CHECK(errno == EPIPE);
+  CHECK(receive_text(pair.server) == kHello);
+  CHECK(receive_text(pair.server).empty());
+  REQUIRE(rsend(pair.server.get(), kHello.data(), kHello.size(), 0) == 5);
+  CHECK(receive_text(pair.client) == kHello);
+  CHECK(rshutdown(pair.server.get(), SHUT_WR) == 0);
+  CHECK(receive_text(pair.client).empty());
+}
+
+TEST_CASE("what was sent before the end is read after it") {
+  Pair pair;
+  const auto sent = pattern(100'000);
+  send_all(pair.client, sent);
+  REQUIRE(rclose(pair.client.release()) == 0);
+  CHECK(receive_all(pair.server, sent.size()) == sent);
+  CHECK(receive_text(pair.server).empty());
+  CHECK(rsend(pair.server.get(), "x", 1, 0) == -1);
+  CHECK(errno == ECONNRESET);
+}
+
+TEST_CASE("a peer that closes without a word is an error, not an end") {
+  Pair pair;
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  REQUIRE(rsetsockopt(pair.client.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+  REQUIRE(rclose(pair.client.release()) == 0);
+  std::array<char, 1> in{};
+  CHECK(rrecv(pair.server.get(), in.data(), 1, 0) == -1);
+  CHECK(errno == ECONNRESET);
+  CHECK(get_number(pair.server, SOL_SOCKET, SO_ERROR) == ECONNRESET);
+  CHECK(get_number(pair.server, SOL_SOCKET, SO_ERROR) == 0);
+}
+
+TEST_CASE("closing and shutting down wake who waits") {
+  Pair pair;
+  SUBCASE("a shutdown of the own end") {
+    std::jthread reader([&] { CHECK(receive_text(pair.server).empty()); });
+    CHECK(rshutdown(pair.server.get(), SHUT_RDWR) == 0);
+  }
+  SUBCASE("the end of the peer") {
+    std::jthread reader([&] { CHECK(receive_text(pair.server).empty()); });
+    REQUIRE(rclose(pair.client.release()) == 0);
+  }
+  SUBCASE("the listener") {
+    const int number = pair.listener.get();
+    std::atomic<bool> begun = false;
+    std::jthread waiter([&] {
+      begun = true;
+      CHECK(raccept(number, nullptr, nullptr) == -1);
+      CHECK(errno == EBADF);
+    });
+    while (!begun) std::this_thread::yield();
+    REQUIRE(rclose(pair.listener.release()) == 0);
+  }
+}
+
+TEST_CASE("what is not connected says so") {
+  const Socket socket = make_socket();
+  std::array<char, 1> in{};
+  CHECK(rrecv(socket.get(), in.data(), 1, 0) == -1);
+  CHECK(errno == ENOTCONN);
+  CHECK(rsend(socket.get(), "x", 1, 0) == -1);
+  CHECK(errno == ENOTCONN);
+  CHECK(raccept(socket.get(), nullptr, nullptr) == -1);
+  CHECK(errno == EINVAL);
+  const auto nobody = loopback(1);
+  CHECK(rconnect(socket.get(), reinterpret_cast<const sockaddr*>(&nobody), sizeof nobody) == -1);
+  CHECK(errno == ECONNREFUSED);
+}
+
+TEST_CASE("what is no rsocket says so") {
+  CHECK(rclose(123456) == -1);
+  CHECK(errno == EBADF);
+  CHECK(rsend(0, "x", 1, 0) == -1);
+  CHECK(errno == EBADF);
+  CHECK(rlisten(-1, 1) == -1);
+  CHECK(errno == EBADF);
+  CHECK(rsocket(AF_UNIX, SOCK_STREAM, 0) == -1);
+  CHECK(errno == ENOTSUP);
+  CHECK(rsocket(AF_INET, SOCK_DGRAM, 0) == -1);
+  CHECK(errno == ENOTSUP);
+}
+
+TEST_CASE("many connections at once, each with its own octets") {
+  const Socket listener = listening();
+  constexpr unsigned kMany = 20;
+  std::jthread server([&] {
+    std::vector<std::jthread> each;
+    for (unsigned i = 0; i < kMany; ++i) {
+      each.emplace_back([socket = Socket(raccept(listener.get(), nullptr, nullptr))] {
+        const auto number = receive_all(socket, 1);
+        send_all(socket, pattern(50'000, number[0]));
+      });
+    }
+  });
+  std::vector<std::jthread> clients;
+  for (unsigned i = 0; i < kMany; ++i) {
+    clients.emplace_back([&, i] {
+      const Socket socket = connect_to(port_of(listener));
+      const std::array number{static_cast<std::uint8_t>(i)};
+      send_all(socket, number);
+      CHECK(receive_all(socket, 50'000) == pattern(50'000, i));
+    });
+  }
+}
+
+}  // namespace

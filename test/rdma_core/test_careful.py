@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp run --careful: each of the wrong programs of careless/ is noticed, at the place where it is
+wrong; the right one, and programs of others, are told nothing."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from support import IWARP, SANITIZER, Case, Program, free_port, main, skip_all
+
+CARELESS = pathlib.Path(os.environ.get("IWARP_CARELESS", "build/release/test/rdma_core/careless/careless"))
+CAREFUL = {"options": ("--careful",)}
+FREED = "freed-while-registered"
+FREED_BUFFERS = pathlib.Path(__file__).parent / "programs/freed_buffers.py"
+
+
+def programs():
+    """Each with the check that has to notice it, the right ones without."""
+    listed = subprocess.run([CARELESS], capture_output=True, text=True, timeout=60).stdout
+    return [line.split() for line in listed.splitlines()]
+
+
+def python_with_mpi_over_ucx():
+    """Debian's package is for Debian's interpreter; what is missing otherwise."""
+    if shutil.which("ompi_info") is None:
+        return None, "mpirun is missing; apt-get install openmpi-bin"
+    listed = subprocess.run(["ompi_info", "--param", "pml", "ucx"], capture_output=True, text=True, timeout=60).stdout
+    if "MCA pml: ucx" not in listed:
+        return None, "this Open MPI is built without UCX"
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
+            return python, None
+    return None, "mpi4py is missing; apt-get install python3-mpi4py"
+
+
+def said(result):
+    return re.findall(r"(?m)^iwarp: careful: ([\w-]+): (.*)$", result.err)
+
+
+class Wrong(Case):
+    def test_each_is_noticed_where_it_is_wrong(self):
+        noticed = [entry for entry in programs() if len(entry) == 2]
+        self.assertGreaterEqual(len(noticed), 40)
+        for name, check in noticed:
+            if check == FREED and SANITIZER:
+                continue
+            with self.subTest(name):
+                result = self.run_program(CARELESS, name, **CAREFUL)
+                self.assertEqual({found for found, _ in said(result)}, {check}, result)
+                self.assertRegex(said(result)[0][1], rf"; at careless\+0x[0-9a-f]+ \({name}\)")
+
+    def test_what_is_right_is_told_nothing(self):
+        proper = [name for name, *check in programs() if not check]
+        self.assertGreaterEqual(len(proper), 8)
+        for name in proper:
+            if name == "proper_memory" and SANITIZER:
+                continue  # Its realloc() moves what it cuts short.
+            with self.subTest(name):
+                self.assert_silent(self.run_program(CARELESS, name, **CAREFUL))
+
+    def test_nothing_is_said_unasked(self):
+        self.assert_silent(self.run_program(CARELESS, "never_signalled"))
+
+
+@unittest.skipIf(SANITIZER, f"the {SANITIZER} sanitizer has a free() of its own: memory that is freed while it is "
+                            "registered is not seen, and the programs that do so are not tried")
+class Freed(Case):
+    def place(self, name, pattern):
+        result = self.run_program(CARELESS, name, **CAREFUL)
+        self.assertEqual(len(said(result)), 1, result)
+        self.assertRegex(said(result)[0][1], pattern)
+
+    def test_what_was_done_with_it_and_where_it_was_registered(self):
+        for name, pattern in (
+                ("freed_in_part", r"a region of 100 octets was given to free\(\) before "),
+                ("deleted", r"a region of 4096 octets was given to free\(\) before "),
+                ("emptied_by_realloc", "of 4096 octets was given to free"),
+                ("moved_by_realloc", r"of 4096 octets was moved by realloc\(\)"),
+                ("moved_by_reallocarray", "of 4096 octets was moved by realloc"),
+                ("cut_short_by_realloc", "of 4097 octets was cut short by realloc")):
+            with self.subTest(name):
+                self.place(name, pattern)
+                self.place(name, r", begun at careless\+0x[0-9a-f]+ ")
+
+    def test_unwatched_regions_are_told_once(self):
+        result = self.run_program(CARELESS, "too_many_regions", **CAREFUL)
+        self.assertEqual(said(result), [], result)
+        self.assertEqual(re.findall("(?m)^iwarp.*", result.err),
+                         ["iwarp: careful mode: not all memory is watched for being freed: the program has too "
+                          "many regions"])
+
+    def test_a_programs_own_allocator_is_told_once(self):
+        result = self.run_program(CARELESS.with_name("own_allocator"), **CAREFUL)
+        self.assertRegex(result.err, r"\Aiwarp: careful mode: memory that is freed .* of an allocator of its own\n\Z")
+
+    def test_registrations_that_ucx_keeps(self):
+        """An MPI program frees what it has sent, and UCX has it registered for the next time."""
+        python, why = python_with_mpi_over_ucx()
+        if why:
+            self.skipTest(why)
+        words = ["mpirun", "-np", 2, "--oversubscribe", "--mca", "pml", "ucx", "--mca", "osc", "ucx"]
+        for name, value in (("TLS", "^sm,self"), ("NET_DEVICES", "iwarp0:1"), ("RNDV_THRESH", 1024)):
+            words += ["-x", f"UCX_{name}={value}"]
+        words += [IWARP, "run", "--as", "roce", "--careful", python, FREED_BUFFERS]
+        result = self.run_program(*words, plain=True, env={
+            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TMPDIR": str(self.scratch)})
+        self.assertEqual(sorted(re.findall("rank [01]: done", result.out)), ["rank 0: done", "rank 1: done"], result)
+        self.assertNotIn(FREED, result.err, result)
+
+    def test_without_the_library_all_else_is_seen(self):
+        """As where the variables were set by hand."""
+        environment = {"IWARP_CAREFUL": "on"}
+        self.assert_silent(self.run_program(CARELESS, "freed_before_deregistration", env=environment))
+        result = self.run_program(CARELESS, "never_signalled", env=environment)
+        self.assertEqual([check for check, _ in said(result)], ["never-signalled"])
+
+
+class Others(Case):
+    def both(self, server, client, port):
+        results = self.pair(server, client, port, **CAREFUL)
+        for result in results:
+            self.assertEqual(said(result), [], result)
+
+    def test_rping(self):
+        port = free_port()
+        words = ("rping", "-a", "127.0.0.1", "-p", port, "-C", 20, "-V")
+        self.both((*words, "-s"), (*words, "-c"), port)
+
+    def test_perftest(self):
+        for tool in ("ib_write_bw", "ib_send_lat", "ib_read_bw"):
+            with self.subTest(tool):
+                port = free_port()
+                words = (tool, "-R", "-p", port, "-n", 200)
+                self.both(words, (*words, "127.0.0.1"), port)
+
+    def test_credits_of_perftest(self):
+        """ib_send_bw writes its count of credits to the peer, and counts on in the same word."""
+        port = free_port()
+        words = ("ib_send_bw", "-R", "-p", port, "-n", 1000)
+        for result in self.pair(words, (*words, "127.0.0.1"), port, **CAREFUL):
+            self.assertLessEqual({check for check, _ in said(result)}, {"send-changed"}, result)
+
+    @unittest.skipUnless(shutil.which("fio"), "fio is missing: apt-get install fio")
+    def test_memory_that_nobody_reaches(self):
+        """fio frees its buffers before it deregisters them, and behind its queue pairs."""
+        port = free_port()
+        shared = ("--ioengine=rdma", f"--port={port}", "--bs=256k", "--size=4M")
+        self.both(("fio", "--name=target", *shared, "--rw=read", "--iodepth=16"),
+                  ("fio", "--name=source", *shared, "--rw=write", "--iodepth=8", "--iodepth_batch_complete=1",
+                   "--hostname=127.0.0.1", "--verb=write"), port)
+
+    def test_ibv_rc_pingpong(self):
+        for events in ((), ("-e",)):
+            with self.subTest(events):
+                port = free_port()
+                words = ("ibv_rc_pingpong", "-g", 0, "-p", port, "-n", 100, *events)
+                with Program(*words, **CAREFUL) as server:
+                    server.listens(port)
+                    client = self.run_program(*words, "127.0.0.1", **CAREFUL)
+                    results = (self.check(server.wait()), client)
+                for result in results:
+                    self.assertEqual(said(result), [], result)
+
+
+if __name__ == "__main__":
+    if not CARELESS.exists():
+        skip_all(f"not built: {CARELESS}; apt-get install libibverbs-dev")
+    main("rping", "ib_write_bw", "ibv_rc_pingpong")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that use queue pairs of type UD, on one host and in two network namespaces. On one host
+they use loopback, whose MTU is that of the largest datagrams. And many datagrams by way of a relay
+that does what networks do (programs/datagrams.cpp, programs/relay.py)."""
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+from hosts import joined, own_address, why_no_namespaces, within
+from perftest import PerftestCase
+from support import LONG, TIMEOUT, SANITIZER, Case, Program, free_port, main
+from tried import tried
+
+HOSTS = ("10.99.8.1", "10.99.8.2")
+NO_HOSTS = why_no_namespaces()
+SIZE = 1024  # the MTU of an Ethernet in InfiniBand's steps
+DATAGRAMS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
+                         "datagrams")
+RELAY = pathlib.Path(__file__).parent / "programs/relay.py"
+
+
+def apart(names):
+    return {"server_how": {"prefix": within(names[0])}, "client_how": {"prefix": within(names[1])}}
+
+
+def has_udp(program, port):
+    """What it says is in a buffer of its own until it ends."""
+    tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("udp", "udp6"))
+    lines = [line for table in tables for line in table.read_text().splitlines()[1:]]
+    return any(int(line.split()[1].rpartition(":")[2], 16) == port for line in lines)
+
+
+def connected(program, port):
+    """Somebody is connected to that port of its, or was."""
+    tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("tcp", "tcp6"))
+    lines = [line.split() for table in tables for line in table.read_text().splitlines()[1:]]
+    return any(int(line[1].rpartition(":")[2], 16) == port and line[3] != "0A" for line in lines)
+
+
+def two_hosts():
+    return joined([(f"{address}/24",) for address in HOSTS])
+
+
+@tried("ibv_ud_pingpong", "ibverbs-utils", "buffers validated, polling and with events",
+       personas=("roce",))
+class UdPingpong(Case):
+    def play(self, host, *words, gid=0, **how):
+        port = free_port()
+        call = ("ibv_ud_pingpong", "-p", port, "-s", SIZE, "-n", 200, "-c", "-g", gid, *words)
+        server, client = self.pair(call, (*call, host), port, **how)
+        self.assert_silent(server, client)
+        for result in (server, client):
+            self.assertRegex(result.out, r"(?m)^\d+ bytes in [\d.]+ seconds = [\d.]+ Mbit/sec$")
+            self.assertNotIn("invalid data", result.out + result.err)
+
+    def test_on_one_host(self):
+        for words in ((), ("-e",), ("-r", 4)):
+            with self.subTest(words=words):
+                self.play(own_address(), *words)
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_on_two_hosts(self):
+        with two_hosts() as names:
+            self.play(HOSTS[0], **apart(names))
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_over_ipv6(self):
+        addresses = [(f"{host}/24", f"2001:db8::{n}/64") for n, host in enumerate(HOSTS, 1)]
+        with joined(addresses) as names:
+            self.play(HOSTS[0], gid=1, **apart(names))
+
+
+@tried("perftest, UD", "perftest", "ib_send_lat and ib_send_bw with `-c UD`, in lists, and by rdma_cm",
+       personas=("roce",))
+class Perftest(PerftestCase):
+    WORDS = ("-c", "UD", "-s", SIZE)
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_each_tool(self):
+        with two_hosts() as names:
+            for tool, words in (("ib_send_lat", ()), ("ib_send_lat", ("-R",)),
+                                ("ib_send_bw", ("-r", 1000)),
+                                ("ib_send_bw", ("-r", 1000, "-l", 16))):
+                with self.subTest(tool=tool, words=words):
+                    self.measure(tool, *self.WORDS, *words, host=HOSTS[0], iterations=160,
+                                 **apart(names))
+
+
+@tried("udaddy", "rdmacm-utils", "RDMA_PS_UDP and RDMA_PS_IPOIB, several connections",
+       personas=("roce",))
+class Udaddy(Case):
+    PORT = 7174  # It has no option for another.
+
+    def play(self, names, *words):
+        with Program("udaddy", *words, prefix=within(names[0])) as server:
+            server.wait_until(lambda: has_udp(server, self.PORT), "binding its port")
+            client = self.run_program("udaddy", *words, "-s", HOSTS[0], prefix=within(names[-1]))
+            result = server.wait()
+        for each in (result, client):
+            self.assertIn("return status 0", each.out, str(each))
+        self.assert_silent(result, client)
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_on_one_host_and_on_two(self):
+        with two_hosts() as names:
+            self.play(names[:1], "-S", 512)
+            self.play(names, "-S", SIZE)
+            self.play(names, "-S", 512, "-c", 5, "-C", 50, "-P", "ipoib")
+
+
+@tried("mckey", "rdmacm-utils", "a group on two hosts, IPv4", personas=("roce",))
+class Mckey(Case):
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_on_two_hosts(self):
+        with two_hosts() as names:
+            call = ("mckey", "-m", "239.7.7.7", "-C", 10)
+            with Program(*call, "-b", HOSTS[0], prefix=within(names[0])) as receiver:
+                receiver.wait_until(lambda: has_udp(receiver, 65535), "joining the group")
+                sender = self.run_program(*call, "-b", HOSTS[1], "-s", prefix=within(names[1]))
+                result = receiver.wait()
+        for each in (result, sender):
+            self.assertIn("return status 0", each.out, str(each))
+
+
+@tried("a program of ours, UD", "libibverbs1", "20,000 datagrams by way of a relay that loses, "
+       "repeats, reorders and damages: what passes is delivered whole and once, IPv4 and IPv6",
+       personas=("roce",))
+class ThroughRelay(Case):
+    TOTAL = 1_000_000 if LONG else 2_000 if SANITIZER else 20_000
+
+    def play(self, own, relay, peer, total, prefix):
+        """The relay is on the sender's host, so that its port is not the receiver's."""
+        port, how = free_port(), {"timeout": TIMEOUT + total // 2000}
+        with joined([(own + prefix, relay + prefix), (peer + prefix,)]) as (here, there):
+            with Program(sys.executable, RELAY, relay, port, peer, total, 7, plain=True,
+                         prefix=within(here)) as between:
+                between.listens(port)
+                with Program(DATAGRAMS, "receive", peer, relay, port, total, prefix=within(there),
+                             options=("--port-range", "31000-31099")) as receiver:
+                    receiver.wait_until(lambda: connected(between, port), "reaching the relay")
+                    with Program(DATAGRAMS, "send", own, relay, port, total, prefix=within(here),
+                                 options=("--port-range", "30000-30099")) as sender:
+                        results = [each.wait(**how) for each in (receiver, between, sender)]
+        for result in results:
+            self.check(result)
+        passed, lost, damaged, repeated = map(int, re.findall(r"\d+", results[1].out))
+        self.assertEqual(passed + lost + damaged, total + 1)
+        for count in (lost, damaged, repeated):
+            self.assertGreater(count, total // 400)
+        self.assertTrue(results[0].out.startswith(f"{passed} of {total + 1} delivered, not "))
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_over_ipv4(self):
+        self.play("10.99.8.1", "10.99.8.3", "10.99.8.2", self.TOTAL, "/24")
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_over_ipv6(self):
+        self.play("2001:db8::1", "2001:db8::3", "2001:db8::2", 2_000, "/64")
+
+
+if __name__ == "__main__":
+    main("ibv_ud_pingpong", "ib_send_lat", "ib_send_bw", "udaddy", "mckey")

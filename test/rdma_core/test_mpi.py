@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open MPI over libfabric's verbs provider, and over UCX, and MPICH over UCX: four ranks, two on each of
+two hosts. What starts them reaches a host by a command, which here enters that host's network namespace and takes
+its name. What the ranks do and compare is in programs/mpi_payload.py, by way of mpi4py, and for MPICH in
+programs/mpich_payload.c."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+from hosts import joined, need_namespaces, within
+from support import IWARP, LONG, Case, main, skip_all
+from tried import tried
+
+ADDRESSES = ("10.99.8.1", "10.99.8.2")
+PAYLOAD = pathlib.Path(__file__).parent / "programs/mpi_payload.py"
+MPICH_PAYLOAD = pathlib.Path(__file__).parent / "programs/mpich_payload.c"
+ROUNDS = 20 if LONG else 2
+COMPONENTS = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": "verbs;ofi_rxm"}
+# Without the memory that both hosts really share. UCX finds peers by datagrams.
+UCX = {"pml": "ucx", "osc": "ucx"}
+UCX_ENV = {"UCX_TLS": "^sm", "UCX_NET_DEVICES": "iwarp0:1"}
+# Windows over messages; Open MPI picks nothing by itself when its ranks have two hosts.
+WINDOWS = {"osc": "pt2pt"}
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+ENTER = """#!/bin/sh
+host=$1
+shift
+case $host in
+%s
+esac
+exec ip netns exec "$name" unshare --uts sh -c "hostname $host; $*"
+"""
+
+
+def python_with_mpi4py():
+    """Debian's package is for Debian's interpreter, which need not be the one of this test."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
+            return python
+    skip_all("mpi4py is missing; apt-get install python3-mpi4py")
+
+
+class OnTwoHosts(Case):
+    def launch(self, enter, *words):
+        """The words of a command that starts `words` four times; `enter` HOST COMMAND reaches a host."""
+        raise NotImplementedError
+
+    def play(self, parts, *words):
+        with joined([(f"{address}/24",) for address in ADDRESSES]) as names:
+            cases = "\n".join(f"  {address}) name={name} ;;"
+                              for address, name in zip(ADDRESSES, names))
+            enter = self.scratch / "enter"
+            enter.write_text(ENTER % cases)
+            enter.chmod(0o755)
+            result = self.run_program(
+                "sh", "-c", f'hostname {ADDRESSES[0]}; exec "$@"', "sh",
+                *self.launch(enter, IWARP, "run", *words), plain=True,
+                prefix=within(names[0], "unshare", "--uts"),
+                env={**ROOT, "TMPDIR": str(self.scratch)})
+        for part in parts:
+            self.assertRegex(result.out, f"(?m)^{part}: 4 ranks, .* all payload right$")
+        return result
+
+
+class OpenMpiOnTwoHosts(OnTwoHosts):
+    components = COMPONENTS
+    exports = {}
+
+    def launch(self, enter, *words):
+        out = ["mpirun", "-np", 4, "--host", ",".join(f"{host}:2" for host in ADDRESSES), "--mca",
+               "plm_rsh_agent", enter]
+        for name, value in self.components.items():
+            out += ["--mca", name, value]
+        for name, value in self.exports.items():
+            out += ["-x", f"{name}={value}"]
+        return out + list(words)
+
+    def run_parts(self, *parts):
+        result = self.play(parts, python_with_mpi4py(), PAYLOAD, ROUNDS, *parts)
+        if self.persona == "iwarp":  # of a RoCE device libfabric tries datagrams, too
+            self.assert_silent(result)
+
+
+@tried("Open MPI", "openmpi-bin", "4 ranks on two hosts over libfabric's `verbs;ofi_rxm`, with mpi4py:"
+       " ping-pong, allreduce, alltoall", personas=("iwarp", "roce"))
+class OpenMpi(OpenMpiOnTwoHosts):
+    def test_messages(self):
+        self.run_parts("ping_pong", "allreduce", "alltoall")
+
+
+@tried("Open MPI", "openmpi-bin", "windows of the same ranks; Open MPI 5 has none over this provider",
+       personas=("iwarp", "roce"))
+class OpenMpiWindows(OpenMpiOnTwoHosts):
+    components = {**COMPONENTS, **WINDOWS}
+
+    def test_windows(self):
+        listed = subprocess.run(["ompi_info", "--param", "osc", "pt2pt"], capture_output=True,
+                                text=True, timeout=60).stdout
+        if "pt2pt" not in listed:
+            self.skipTest("this Open MPI has no windows over messages")
+        self.run_parts("windows")
+
+
+@tried("Open MPI over UCX", "openmpi-bin libucx0", "4 ranks on two hosts by `pml ucx` and `osc ucx`, with "
+       "the transports that UCX chooses", personas=("roce",))
+class OpenMpiOverUcx(OpenMpiOnTwoHosts):
+    components = UCX
+    exports = UCX_ENV
+
+    def setUp(self):
+        super().setUp()
+        listed = subprocess.run(["ompi_info", "--param", "pml", "ucx"], capture_output=True,
+                                text=True, timeout=60).stdout
+        if "MCA pml: ucx" not in listed:
+            self.skipTest("this Open MPI is built without UCX")
+
+    def test_messages(self):
+        self.run_parts("ping_pong", "allreduce", "alltoall")
+
+    def test_windows(self):
+        self.run_parts("windows")
+
+
+@tried("MPICH over UCX", "mpich libucx0", "4 ranks on two hosts, ping-pong, allreduce, alltoall and windows, with "
+       "the transports that UCX chooses", personas=("roce",))
+class Mpich(OnTwoHosts):
+    def launch(self, enter, *words):
+        out = ["mpiexec.mpich", "-n", 4, "-hosts", ",".join(f"{host}:2" for host in ADDRESSES),
+               "-launcher", "rsh", "-launcher-exec", enter]
+        for name, value in UCX_ENV.items():
+            out += ["-genv", name, value]
+        return out + list(words)
+
+    @unittest.skipIf(shutil.which("mpicc.mpich") is None, "mpich or libmpich-dev is not installed")
+    def test_messages_and_windows(self):
+        program = self.scratch / "payload"
+        self.run_program("mpicc.mpich", "-o", program, MPICH_PAYLOAD, plain=True)
+        self.play(("ping_pong", "allreduce", "alltoall", "windows"), program, ROUNDS)
+
+
+if __name__ == "__main__":
+    need_namespaces()
+    python_with_mpi4py()
+    main("mpirun", "ompi_info", "ip", "unshare")

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A key-value server with TCP and RDMA on one port number, and its client, both driven by epoll on
+non-blocking descriptors (programs/key_value.cpp). They abort when a completion comes before the
+connection's ESTABLISHED, or when a value is another."""
+import os
+import pathlib
+
+from support import LONG, SANITIZER, Case, free_port, main, skip_all
+from tried import tried
+
+PROGRAM = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
+                       "key_value")
+TIMES = 1000 if LONG else 20 if SANITIZER else 200
+
+
+@tried("a key-value server of ours", "librdmacm1", "TCP and RDMA on one port with `--port-offset`, "
+       "epoll, Writes with immediate data", personas=("iwarp", "roce"))
+class OnePort(Case):
+    def test_connect_work_disconnect(self):
+        port = free_port()
+        server, client = self.pair(
+            (PROGRAM, "server", port), (PROGRAM, "client", "127.0.0.1", port, TIMES), port,
+            options=("--port-offset", free_port() - port))
+        self.assert_silent(server, client)
+        self.assertEqual(client.out, f"client: {TIMES} connections, all values right\n")
+        self.assertEqual(server.out, f"server: {TIMES} connections\n")
+
+
+if __name__ == "__main__":
+    if not PROGRAM.exists():
+        skip_all("librdmacm was not there when this was built; apt-get install librdmacm-dev")
+    main()

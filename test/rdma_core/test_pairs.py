@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queue pairs that two processes connect without rdma_cm, on one host and on two: made, given up,
+made again with the same numbers; and a peer that lies about its number, its PSN or its GID. The
+program is ours (programs/pairs.cpp), its libibverbs is the system's."""
+import os
+import pathlib
+import re
+import unittest
+
+from hosts import joined, own_address, why_no_namespaces, within
+from support import LONG, TIMEOUT, SANITIZER, Case, free_port, main, skip_all
+
+PAIRS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
+                     "pairs")
+ROUNDS = 100_000 if LONG else 50 if SANITIZER else 1000
+HOSTS = ("10.99.7.1", "10.99.7.2")
+NO_HOSTS = why_no_namespaces()
+
+
+class Pairs(Case):
+    def play(self, addresses, rounds, mode="plain", **how):
+        """The server's address, then the client's."""
+        port = free_port()
+        server, client = ((PAIRS, port, address, rounds, mode) for address in addresses)
+        server, client = self.pair(server, (*client, addresses[0]), port,
+                                   timeout=TIMEOUT + 60 + rounds // 20, **how)
+        for result in (server, client):
+            self.assertIn("done\n", result.out)
+        return server, client
+
+    def play_apart(self, rounds, mode="plain"):
+        with joined([(f"{address}/24",) for address in HOSTS]) as names:
+            return self.play(HOSTS, rounds, mode, options=("--as", "roce"),
+                             server_how={"prefix": within(names[0])},
+                             client_how={"prefix": within(names[1])})
+
+    def test_two_processes(self):
+        self.assert_silent(*self.play((own_address(), own_address()), ROUNDS))
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_two_hosts(self):
+        self.assert_silent(*self.play_apart(300))
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_a_peer_that_lies(self):
+        """It has one line for each lie, and an errno where the manual has one; others go on."""
+        _, client = self.play_apart(20, "lies")
+        self.assertIn("a GID of zeros: 22\n", client.out)  # EINVAL
+        self.assertEqual(client.out.count("a lie: transport retry counter exceeded\n"), 3)
+        lines = re.findall(r"(?m)^iwarp: queue pair 0x\w+ does not find its peer: .*", client.err)
+        self.assertEqual(len(lines), 3, client.err)
+        self.assertEqual(client.err.count("\n"), 3, client.err)
+
+
+if __name__ == "__main__":
+    if not PAIRS.exists():
+        skip_all(f"{PAIRS} is not built: libibverbs-dev is missing")
+    main()

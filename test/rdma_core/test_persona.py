@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp run --as roce: what ibv_devinfo -v says, line by line beside what it says of rxe, and that
+programs work in it with rdma_cm and without. persona/rxe_devinfo.txt is from Linux 6.1.192 with
+rdma-core 44: rxe on an interface of 10 Gbit/s with two IPv4 and two IPv6 addresses."""
+import contextlib
+import pathlib
+import re
+import subprocess
+import time
+
+from hosts import ip, namespaces, within
+from perftest import TOOLS, PerftestCase
+from support import TIMEOUT, Case, Program, free_port, main
+from tried import tried
+
+ROCE = ("--as", "roce")
+LISTING = pathlib.Path(__file__).resolve().parent / "persona/rxe_devinfo.txt"
+
+# Lines that differ on purpose: what ours say, and why. None: rxe has the line and we have not.
+OURS = "the limit is that of our own queues and tables, and what is asked for within it is given"
+DIFFERENCES = {
+    "hca_id": ("iwarp0", "the device's name is the same in both personas"),
+    "fw_ver": (r"\d+\.\d+\.\d+", "the version of this stack"),
+    "max_qp": ("16384", OURS),
+    "max_qp_wr": ("32768", OURS),
+    "max_cq": ("16384", OURS),
+    "max_cqe": ("4194304", OURS),
+    "max_mr": ("1048576", OURS),
+    "max_mw": ("1048576", OURS),
+    "max_pd": ("4096", OURS),
+    "max_srq": ("4096", OURS),
+    "max_srq_wr": ("32768", OURS),
+    "max_sge": ("16", OURS),
+    "max_srq_sge": ("16", OURS),
+    "max_res_rd_atom": ("2097152", OURS),
+    "max_sge_rd": ("1", "an RDMA Read of iWARP has one sink"),
+    "max_msg_sz": ("0x80000000", "messages of RDMAP are as long as 32 bits can say"),
+    "SRQ_RESIZE": (None, "a shared receive queue is made as large as it will have to be"),
+    "device_cap_flags": ("0x01221c76", "without SRQ_RESIZE"),
+    "device_cap_flags_ex": ("0x1221C76", "without SRQ_RESIZE"),
+    "gid_tbl_len": (r"\d+", "the table has no empty places"),
+}
+# Lines that say what the interface is.
+OF_THE_HOST = {"node_guid", "sys_image_guid", "active_mtu", "active_width", "active_speed"}
+
+
+def fields(text):
+    """[(name, value)] of each line."""
+    out = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, colon, value = line.partition(":\t")
+        out.append((name.rstrip(":").replace(" ", ""), value.strip() if colon else ""))
+    return out
+
+
+class Networks(Case):
+    def need_networks(self):
+        try:
+            with namespaces(1):
+                return
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("no network of its own can be made here; that takes root, and more")
+
+
+class Listing(Networks):
+    def compare(self, said, skip=()):
+        """Every line of rxe's, in its order, and none besides."""
+        ours = fields(said)
+        for name, value in fields(LISTING.read_text()):
+            if name.startswith("GID[") and "GID" in skip:
+                continue
+            expected, _ = DIFFERENCES.get(name, (re.escape(value), ""))
+            if expected is None:
+                continue
+            found, text = ours.pop(0)
+            self.assertEqual(found, name, said)
+            if name not in skip:
+                self.assertRegex(text, f"^{expected}$", f"{name}: {said}")
+        rest = [name for name, _ in ours]
+        if "GID" in skip:
+            rest = [name for name in rest if not name.startswith("GID[")]
+        self.assertEqual(rest, [], said)
+
+    def test_it_is_what_rxe_says(self):
+        result = self.run_program("ibv_devinfo", "-v", options=ROCE)
+        self.assert_silent(result)
+        self.compare(result.out, skip=(*OF_THE_HOST, "GID"))
+        gids = re.findall(r"GID\[ *(\d+)\]:\s+(\S+), (.*)", result.out)
+        self.assertTrue(gids)
+        self.assertEqual([int(index) for index, _, _ in gids], list(range(len(gids))))
+        self.assertEqual({kind for _, _, kind in gids}, {"RoCE v2"})
+
+    def test_on_the_same_interface_no_line_is_left_out(self):
+        self.need_networks()
+        with interfaces() as name:
+            result = self.run_program("ibv_devinfo", "-v", options=ROCE, prefix=within(name))
+            loopback = r"(?m)^\s*GID\[  [67]\]:\s+::(1|ffff:127\.0\.0\.1), RoCE v2\n"
+            self.assertEqual(len(re.findall(loopback, result.out)), 2, result.out)
+            text = re.sub(loopback, "", result.out)
+            second = r"(?m)^\s*GID\[  [45]\]:\s+(.*), RoCE v2\n"
+            self.assertEqual(re.findall(second, text),
+                             ["fe80::5054:ff:fe51:7702", "::ffff:10.0.3.15"], "the next interface")
+            self.compare(re.sub(second, "", text))
+
+    def test_nonsense_is_one_line(self):
+        """Not one for each library that reads it."""
+        for words in (("ibv_devinfo",), ("ls", "/sys/class/infiniband")):
+            result = self.run_program(*words, env={"IWARP_AS": "infiniband"})
+            self.assertLessEqual(result.err.count("\n"), 1, str(result))
+        result = self.run_program("ibv_devinfo", env={"IWARP_AS": "infiniband"})
+        self.assertRegex(result.err, r"^iwarp: IWARP_AS=infiniband is not iwarp or roce; .*\n$")
+        self.assertIn("iWARP (1)", result.out)
+
+
+@contextlib.contextmanager
+def interfaces():
+    """A network with the two interfaces of the machine that the listing is from."""
+    with namespaces(1) as (name,):
+        without_detection(name)
+        for number in (0, 1):
+            end, mac = f"eth{number}", f"52:54:00:51:77:0{number + 1}"
+            ip("link", "add", end, "address", mac, "netns", name, "type", "veth", "peer", "name",
+               f"peer{number}", "netns", name)
+            ip("-n", name, "link", "set", f"peer{number}", "addrgenmode", "none")
+        for address in ("10.0.2.15/24", "10.0.2.16/24", "fd00::15/64"):
+            ip("-n", name, "address", "add", address, "dev", "eth0")
+        ip("-n", name, "address", "add", "10.0.3.15/24", "dev", "eth1")
+        for number in (0, 1):
+            ip("-n", name, "link", "set", f"peer{number}", "up")
+            ip("-n", name, "link", "set", f"eth{number}", "up")
+        for number in (0, 1):
+            await_link_local(name, f"eth{number}")
+        yield name
+
+
+@tried("perftest, rping, ibv_rc_pingpong", "perftest rdmacm-utils ibverbs-utils",
+       "the eight tools with rdma_cm and without, by GID, between personas", personas=("roce",))
+class Programs(PerftestCase):
+    def test_rping(self):
+        for words in ((), ("-q",), ("-P",)):
+            with self.subTest(words=words):
+                port = free_port()
+                where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
+                own = tuple(word for word in words if word == "-q")
+                if "-P" in words:
+                    self.persistent(where, port)
+                else:
+                    self.pair(("rping", "-s", *own, *where), ("rping", "-c", *own, *where), port,
+                              options=ROCE)
+
+    def persistent(self, where, port):
+        with Program("rping", "-s", "-P", *where, options=ROCE) as server:
+            server.listens(port)
+            for _ in range(3):
+                self.run_program("rping", "-c", *where, options=ROCE)
+
+    def test_between_personas(self):
+        """Frames are the same, so each talks to the other."""
+        for server, client in (("roce", "iwarp"), ("iwarp", "roce")):
+            port = free_port()
+            where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
+            with self.subTest(server=server):
+                self.pair(("rping", "-s", *where), ("rping", "-c", *where), port,
+                          server_how={"options": ("--as", server)},
+                          client_how={"options": ("--as", client)})
+
+    def test_perftest_over_rdma_cm(self):
+        self.each("", "-R", options=ROCE)
+
+    def test_perftest_without_rdma_cm(self):
+        self.each("", options=ROCE)
+
+    def test_pingpong_by_gid(self):
+        for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
+            with self.subTest(program=program):
+                port = free_port()
+                call = (program, "-c", "-g", 0, "-p", port)
+                self.pair(call, (*call, "127.0.0.1"), port, options=ROCE)
+
+    def test_pingpong_by_lid_is_refused_as_on_roce(self):
+        """The port has no LID, and RoCE wants a global route."""
+        port = free_port()
+        call = ("ibv_rc_pingpong", "-p", port)
+        one, two = self.pair(call, (*call, "127.0.0.1"), port, options=ROCE, statuses=(1,))
+        self.assertIn("Failed to modify QP to RTR", one.err + two.err)
+
+
+@contextlib.contextmanager
+def two_hosts():
+    """Two networks joined by a cable, whose addresses can be used at once."""
+    with namespaces(2) as names:
+        for name in names:
+            without_detection(name)
+        ip("link", "add", "veth0", "netns", names[0], "type", "veth", "peer", "name", "veth0",
+           "netns", names[1])
+        for number, name in enumerate(names, 1):
+            ip("-n", name, "address", "add", f"10.99.7.{number}/24", "dev", "veth0")
+            ip("-n", name, "address", "add", f"fd99:7::{number}/64", "dev", "veth0")
+            ip("-n", name, "link", "set", "veth0", "up")
+        for name in names:
+            await_link_local(name, "veth0")
+        yield names
+
+
+def without_detection(name):
+    """No duplicates are looked for, so an IPv6 address of an interface made now is one at once."""
+    path = "/proc/sys/net/ipv6/conf/default/accept_dad"
+    subprocess.run(["ip", "netns", "exec", name, "sh", "-c", f"echo 0 > {path}"], check=True,
+                   timeout=60)
+
+
+def await_link_local(name, interface):
+    """The kernel makes the address when it finds the link up, which it does on its own time."""
+    end = time.monotonic() + TIMEOUT
+    while not subprocess.run(["ip", "-n", name, "-6", "address", "show", "dev", interface, "scope",
+                              "link"], capture_output=True, check=True, timeout=60).stdout:
+        if time.monotonic() > end:
+            raise AssertionError(f"{interface} has no link-local address")
+        time.sleep(0.01)
+
+
+class TwoHosts(Networks, PerftestCase):
+    """Queue pairs that programs connect by GID and number, without any option but the persona."""
+
+    def test_pingpong_by_each_gid(self):
+        """The first one is a link-local address, which leads nowhere without its interface."""
+        self.need_networks()
+        with two_hosts() as names:
+            server = {"prefix": within(names[0])}
+            listing = self.run_program("ibv_devinfo", "-v", options=ROCE, **server)
+            gids = re.findall(r"GID\[ *(\d+)\]:\s+(\S+),", listing.out)
+            self.assertEqual(len(gids), 5, listing.out)  # with lo's two
+            self.assertRegex(gids[0][1], "^fe80::")
+            for index, gid in gids[:3]:
+                for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
+                    with self.subTest(gid=gid, program=program):
+                        port = free_port()
+                        call = (program, "-c", "-g", index, "-p", port)
+                        self.pair(call, (*call, "10.99.7.1"), port, options=ROCE,
+                                  server_how=server, client_how={"prefix": within(names[1])})
+
+    def test_perftest(self):
+        self.need_networks()
+        with two_hosts() as names:
+            for tool in TOOLS:
+                with self.subTest(tool=tool):
+                    self.measure(tool, "-x", 1, host="10.99.7.1", options=ROCE,
+                                 server_how={"prefix": within(names[0])},
+                                 client_how={"prefix": within(names[1])})
+
+    def test_it_can_be_kept_to_this_host(self):
+        self.need_networks()
+        with two_hosts() as names:
+            port = free_port()
+            call = ("ibv_rc_pingpong", "-g", 1, "-p", port)
+            server, client = self.pair(call, (*call, "10.99.7.1"), port, statuses=range(256),
+                                       options=(*ROCE, "--oob", "loopback"),
+                                       server_how={"prefix": within(names[0])},
+                                       client_how={"prefix": within(names[1])})
+            self.assertRegex(client.err + server.err, "(?m)^iwarp: .*IWARP_OOB=on")
+            self.assertNotEqual((server.status, client.status), (0, 0))
+
+
+if __name__ == "__main__":
+    main("ibv_devinfo", "rping", "ibv_rc_pingpong", "ibv_srq_pingpong", *TOOLS)

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device below /sys and /dev, as programs see it that look by hand: those of the system, one in
+Python, UCX. (In C: presence/look.cpp.) And that nothing of it stays behind."""
+import contextlib
+import errno
+import glob
+import ipaddress
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import support
+from support import Case, Program, main
+
+LOOK = pathlib.Path(__file__).resolve().parent / "presence/look.py"
+CONFINED = LOOK.parent / "confined.py"
+TRUE_NAME = "/sys/devices/platform/iwarp/infiniband/iwarp0"
+# Per persona: node_type, type of a GID.
+FACTS = {"iwarp": ("4: RNIC", "IB/RoCE v1"), "roce": ("1: CA", "RoCE v2")}
+
+
+class Looking(Case):
+    def see(self, *words, persona="roce", **how):
+        result = self.run_program(*words, options=("--as", persona), **how)
+        self.assert_silent(result)
+        return result.out
+
+    def test_usual_commands(self):
+        for persona, (node_type, gid_type) in FACTS.items():
+            with self.subTest(persona=persona):
+                device = "/sys/class/infiniband/iwarp0"
+                self.assertEqual(self.see("ls", "/sys/class/infiniband", persona=persona),
+                                 "iwarp0\n")
+                self.assertEqual(self.see("ls", "/dev/infiniband", persona=persona),
+                                 "rdma_cm\nuverbs0\n")
+                self.assertEqual(self.see("cat", f"{device}/node_type", persona=persona),
+                                 f"{node_type}\n")
+                self.assertEqual(self.see("cat", f"{device}/ports/1/gid_attrs/types/0",
+                                          persona=persona), f"{gid_type}\n")
+                self.assertEqual(self.see("readlink", "-f", device, persona=persona),
+                                 f"{TRUE_NAME}\n")
+                self.assertEqual(self.see("stat", "-c", "%F %t:%T %U", "/dev/infiniband/uverbs0",
+                                          persona=persona), "character special file e7:c0 root\n")
+                listed = self.see("ls", "-lR", device + "/", persona=persona)
+                self.assertRegex(listed, r"(?m)^-r--r--r-- 1 root root 4096 .* node_guid$")
+                self.assertRegex(listed, r"(?m)^lrwxrwxrwx .* device -> \.\./\.\./\.\./iwarp$")
+                found = self.see("find", "/dev/infiniband", "-type", "c", persona=persona)
+                self.assertEqual(len(found.splitlines()), 2, found)
+
+    def test_shells(self):
+        said = self.see("sh", "-c", "test -c /dev/infiniband/uverbs0 && cd /sys/class/infiniband "
+                        "&& /bin/pwd && ls && cat iwarp0/../iwarp0/fw_ver >/dev/null && "
+                        "cd iwarp0/device/net && cat */address && cd ../../.. && /bin/pwd")
+        lines = said.splitlines()
+        self.assertEqual(lines[:2], ["/sys/class/infiniband", "iwarp0"])
+        self.assertRegex(lines[2], "^([0-9a-f]{2}:){5}[0-9a-f]{2}$")
+        self.assertEqual(lines[3], "/sys/class/infiniband")
+        said = self.run_program("sh", "-c", "echo x > /sys/class/infiniband/x; "
+                                "rm /dev/infiniband/uverbs0; mkdir /sys/class/infiniband/y; "
+                                "cd /dev/infiniband && touch z; ls", options=("--as", "roce"))
+        self.assertEqual(said.out, "rdma_cm\nuverbs0\n")
+        self.assertEqual(len(re.findall("(?i)permission denied", said.err)), 4, str(said))
+
+    def test_python(self):
+        port = self.see("ibv_devinfo", "-v")
+        seen = json.loads(self.see(sys.executable, LOOK))
+        self.assertEqual((seen["devices"], seen["nodes"]), (["iwarp0"], ["rdma_cm", "uverbs0"]))
+        self.assertRegex(seen["interfaces"][0], r"^/sys/class/infiniband/iwarp0/device/net/\w+$")
+        self.assertEqual((seen["real"], seen["link"]),
+                         (TRUE_NAME, "../../devices/platform/iwarp/infiniband/iwarp0"))
+        self.assertEqual(seen["resolved"], "/sys/devices/platform/iwarp")
+        self.assertEqual([seen[what] for what in ("character", "opened", "access")], [True] * 3)
+        self.assertEqual((seen["number"], seen["type"]), ([231, 192], "RoCE v2\n"))
+        self.assertEqual((seen["create"], seen["mkdir"]), (errno.EACCES, errno.EACCES))
+        self.assertGreater(seen["walked"], 15)
+        self.assertEqual(seen["within"],
+                         [TRUE_NAME + "/ports", ["1"], "4: ACTIVE\n", TRUE_NAME])
+        # The same GID as the API's, in sysfs' own form.
+        self.assertRegex(seen["gid"], r"^([0-9a-f]{4}:){7}[0-9a-f]{4}$")
+        self.assertIn(f"GID[  0]:\t\t{printed(seen['gid'])}, RoCE v2", port)
+
+    def test_the_guid_is_that_of_the_api(self):
+        for persona in FACTS:
+            guid = self.see("cat", "/sys/class/infiniband/iwarp0/node_guid", persona=persona)
+            said = self.see("ibv_devinfo", persona=persona)
+            self.assertIn(f"node_guid:\t\t\t{guid}", said)
+
+    def test_it_can_be_switched_off(self):
+        if pathlib.Path("/sys/class/infiniband").exists():
+            self.skipTest("this machine has RDMA devices of its own")
+        self.run_program("ls", "/sys/class/infiniband", options=("--presence", "off"),
+                         statuses=(2,))
+
+    def test_everything_else_is_as_it_was(self):
+        script = "ls /sys/class /sys/class/misc /sys/bus; cat /proc/sys/kernel/ostype; pwd; ls -id /"
+        self.assertEqual(self.see("sh", "-c", script),
+                         self.run_program("sh", "-c", script, plain=True).out)
+
+    def test_without_sysfs(self):
+        """As in a chroot into which nobody has mounted it."""
+        alone = ("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh")
+        if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("only root can take it away, and only where mounts are permitted")
+        self.assertEqual(self.see("sh", "-c", "ls /sys/class/infiniband /sys; cat "
+                                  "/sys/class/infiniband/iwarp0/node_type", prefix=alone),
+                         "/sys:\n\n/sys/class/infiniband:\niwarp0\n1: CA\n")
+
+    def test_ucx_sees_the_device(self):
+        if shutil.which("ucx_info") is None:
+            self.skipTest("not installed: ucx_info; apt-get install ucx-utils")
+        said = self.run_program("ucx_info", "-d", options=("--as", "roce", "--quiet")).out
+        self.assertRegex(said, r"Transport: rc_verbs\n#\s+Device: iwarp0:1\n")
+
+
+def printed(gid):
+    """As ibv_devinfo prints an address."""
+    address = ipaddress.IPv6Address(gid)
+    return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else address.compressed
+
+
+class Staying(Case):
+    """The folder behind it is there as long as somebody needs it."""
+
+    def setUp(self):
+        super().setUp()
+        base = self.scratch / "base"
+        base.mkdir()
+        before = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = str(base)  # for the programs; nobody else's folders are there
+        self.addCleanup(os.environ.update if before else os.environ.pop,
+                        *([{"TMPDIR": before}] if before else ["TMPDIR"]))
+
+    def folders(self):
+        return sorted(glob.glob(f"{self.scratch}/base/*"))
+
+    def test_nothing_is_made_for_who_does_not_look(self):
+        with Program("sh", "-c", "echo started; exec sleep 60") as sleeper:
+            sleeper.says("started")
+            self.assertEqual(self.folders(), [])
+
+    def test_it_goes_with_the_last_one(self):
+        looks = "test -e /dev/infiniband/uverbs0 && echo looked"
+        for last in ("cat", "exec cat", "exit"):
+            self.run_program("sh", "-c", f"{looks}; {last} </dev/null")
+            self.assertEqual(self.folders(), [], last)
+        with Program("sh", "-c", f"{looks}; read x < {self.fifo()}") as one:
+            one.says("looked")
+            self.assertEqual(len(self.folders()), 1)
+            self.run_program("ls", "/sys/class/infiniband")
+            self.assertEqual(len(self.folders()), 1, "shared, and still in use")
+            pathlib.Path(self.fifo()).write_text("go on\n")
+            one.wait()
+        self.assertEqual(self.folders(), [])
+
+    def test_what_a_killed_process_left_the_next_one_removes(self):
+        with Program("sh", "-c", f"ls /dev/infiniband; cd /dev/infiniband; read x < {self.fifo()}",
+                     options=("--as", "iwarp")) as one:
+            one.says("uverbs0")
+            one.wait_until(self.folders, "a folder")
+            one.signal(signal.SIGKILL)
+            one.process.wait()
+        self.assertEqual(len(self.folders()), 1)
+        self.run_program("ls", "/dev/infiniband", options=("--as", "roce"))
+        self.assertEqual(self.folders(), [])
+
+    def test_what_only_has_a_similar_name_is_left_alone(self):
+        """Neither removed, nor taken for the root of the made-up files by who works in it."""
+        folders = [self.scratch / "base" / f"iwarp-{os.getuid()}{end}"
+                   for end in ("", "-backup", "-0123456789abcde", "-0123456789abcdef0")]
+        for folder in folders:
+            (folder / "sys").mkdir(parents=True)
+            (folder / "file").write_text("mine\n")
+            said = self.run_program("sh", "-c", "ls /dev/infiniband; cat file; cat sys/../file; "
+                                    "echo more >made; /bin/pwd", cwd=folder)
+            self.assertEqual(said.out, f"rdma_cm\nuverbs0\nmine\nmine\n{folder}\n")
+            self.assertEqual((folder / "made").read_text(), "more\n")
+        self.assertEqual(self.folders(), sorted(map(str, folders)))
+
+    def test_many_at_once(self):
+        with contextlib.ExitStack() as stack:
+            programs = [stack.enter_context(
+                Program("sh", "-c", "for i in 1 2 3 4 5 6 7 8; do cat "
+                        "/sys/class/infiniband/iwarp0/ports/1/state; done")) for _ in range(8)]
+            for program in programs:
+                self.assertEqual(self.check(program.wait()).out, "4: ACTIVE\n" * 8)
+        self.assertEqual(self.folders(), [])
+
+    def test_a_folder_of_somebody_elses_is_not_taken(self):
+        """Whoever puts one there in advance is not believed."""
+        if os.getuid() != 0:
+            self.skipTest("only root can put one there as somebody else")
+        with Program("sh", "-c", f"cd /dev/infiniband; ls; read x < {self.fifo()}") as one:
+            one.says("uverbs0")
+            planted = pathlib.Path(self.folders()[0])
+            pathlib.Path(self.fifo()).write_text("go on\n")
+            one.wait()
+        (planted / "dev/infiniband").mkdir(parents=True)
+        os.chown(planted, 65534, 65534)
+        self.assertEqual(self.run_program("ls", "/dev/infiniband").out, "rdma_cm\nuverbs0\n")
+        self.assertEqual(self.folders(), [str(planted)])
+
+    def fifo(self):
+        path = self.scratch / "fifo"
+        if not path.exists():
+            os.mkfifo(path)
+        return str(path)
+
+
+class WithoutRights(Case):
+    """As nobody, who can gain no rights: no root, no mount, no namespace."""
+
+    def test_it_is_there(self):
+        if os.getuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("only root can become nobody; everybody else is tested by the other cases")
+        scratch = pathlib.Path(tempfile.mkdtemp(prefix="iwarp-test-"))
+        self.addCleanup(shutil.rmtree, scratch)
+        scratch.chmod(0o755)
+        built = pathlib.Path(support.IWARP).resolve()
+        (scratch / "bin").mkdir()
+        shutil.copy(built, scratch / "bin/iwarp")
+        shutil.copytree(built.parent.parent / "lib/iwarp", scratch / "lib/iwarp")
+        before = support.IWARP
+        self.addCleanup(setattr, support, "IWARP", before)
+        support.IWARP = str(scratch / "bin/iwarp")
+        nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+                  "--bounding-set=-all")
+        said = self.run_program("stat", "-c", "%F %a %U", "/dev/infiniband/uverbs0", prefix=nobody,
+                                cwd="/").out
+        self.assertEqual(said, "character special file 666 root\n")
+        refused = self.run_program("sh", "-c", "cd /sys/class/infiniband; touch x; mkdir x; ls",
+                                   prefix=nobody, cwd="/")
+        self.assertEqual(refused.out, "iwarp0\n")
+        self.assertEqual(refused.err.count("Permission denied"), 2, str(refused))
+
+    def test_behind_a_filter_without_namespaces(self):
+        """Where no node can be made either, a file stands for it."""
+        if platform.machine() != "x86_64":
+            self.skipTest("the filter is for x86-64")
+        confined = (sys.executable, CONFINED, "--")
+        self.run_program("unshare", "-Ur", "true", prefix=confined, plain=True, statuses=(1,))
+        said = self.run_program("sh", "-c", "stat -c '%F %t:%T' /dev/infiniband/uverbs0; test -c "
+                                "/dev/infiniband/rdma_cm && cat /sys/class/infiniband/*/node_type",
+                                prefix=confined, options=("--as", "roce")).out
+        self.assertEqual(said, "character special file e7:c0\n1: CA\n")
+        found = self.run_program("find", "/sys/class/infiniband", "/dev/infiniband", "-type", "c",
+                                 prefix=confined).out
+        self.assertEqual(sorted(found.split()), [f"/dev/infiniband/{name}"
+                                                 for name in ("rdma_cm", "uverbs0")])
+        seen = json.loads(self.run_program(sys.executable, LOOK, prefix=confined,
+                                           options=("--as", "roce")).out)
+        self.assertEqual((seen["opened"], seen["kinds"]), (True, {"uverbs0": True, "rdma_cm": True}))
+
+
+if __name__ == "__main__":
+    main("ibv_devinfo")

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""librpma: the operations of programs for persistent memory, by programs/rpma_operations.cpp, which is
+built where librpma's headers are. Debian's fio has no engine for it."""
+import os
+import pathlib
+
+from hosts import own_address
+from support import Case, free_port, main, skip_all
+from tried import tried
+
+PROGRAM = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
+                       "rpma_operations")
+
+
+@tried("librpma", "librpma0", "write, flush, read, atomic write, write with immediate data, send",
+       personas=("iwarp", "roce"))
+class Rpma(Case):
+    def test_each_operation(self):
+        where = (own_address(), free_port())
+        server, client = self.pair((PROGRAM, "server", *where), (PROGRAM, "client", *where),
+                                   where[1])
+        self.assert_silent(server, client)
+        self.assertEqual((server.out, client.out),
+                         ("server: all payload right\n", "client: all payload right\n"))
+
+
+if __name__ == "__main__":
+    if not PROGRAM.exists():
+        skip_all("librpma was not there when this was built; apt-get install librpma-dev")
+    main("ip")

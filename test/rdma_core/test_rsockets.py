@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rsockets: rdma-core's programs for them, and programs that know sockets only, whose sockets
+librspreload.so makes rsockets. What was transferred is compared."""
+import glob
+import os
+import pathlib
+import tempfile
+import unittest
+
+from support import SANITIZER, Case, Program, free_port, main
+from tried import tried
+
+PRELOAD = next(iter(sorted(glob.glob("/usr/lib/*/rsocket/librspreload.so.1"))), None)
+
+
+class Streams(Case):
+    """rstream and riostream: `-T v` compares every octet with a pattern."""
+
+    def transfer(self, program, *words, server=("-b", "127.0.0.1"), client=("-s", "127.0.0.1"), **how):
+        port = free_port()
+        results = self.pair((program, "-p", port, *words, *server),
+                            (program, "-p", port, *words, *client), port, **how)
+        for result in results:
+            self.assertRegex(result.out, r"(?m)^custom .*s +[\d.]+ +[\d.]+$", str(result))
+        return results
+
+
+@tried("rstream", "rdmacm-utils", "streams: as they come, with rpoll, blocking; data verified",
+       personas=("iwarp", "roce"))
+class Rstream(Streams):
+    def stream(self, *words, **how):
+        self.assert_silent(*self.transfer("rstream", "-T", "v", *words, **how))
+
+    def test_sizes(self):
+        self.stream("-S", 64, "-C", 10, "-I", 20)
+        self.stream("-S", 1 << 20, "-C", 2, "-I", 2)
+
+    def test_rpoll(self):
+        self.stream("-T", "a", "-S", 100000, "-C", 10, "-I", 2)
+
+    def test_blocking(self):
+        self.stream("-T", "b", "-S", 70000, "-C", 10, "-I", 2)
+
+    def test_options_and_addresses(self):
+        self.stream("-B", 3000, "-i", 0, "-k", 5, "-S", 40000, "-C", 10, "-I", 1,
+                    server=("-b", "::1"), client=("-s", "::1"))
+        self.stream("-T", "r", "-i", 512, "-S", 500, "-C", 10, "-I", 1,
+                    client=("-s", "127.0.0.1", "-b", "127.0.0.9"))
+
+
+@tried("riostream", "rdmacm-utils", "direct writes into the peer's memory; data verified",
+       personas=("iwarp", "roce"))
+class Riostream(Streams):
+    def test_sizes_and_ways_to_wait(self):
+        for words in (("-S", 100, "-I", 20), ("-T", "a", "-S", 300000, "-C", 3, "-I", 2)):
+            with self.subTest(words=words):
+                self.assert_silent(*self.transfer("riostream", "-T", "v", *words))
+
+
+@tried("rcopy", "rdmacm-utils", "a file, compared", personas=("iwarp", "roce"))
+class Rcopy(Case):
+    def test_a_file(self):
+        source, copy = self.scratch / "source", self.scratch / "copy"
+        source.write_bytes(os.urandom(3_000_001))
+        port = free_port()
+        with Program("rcopy", "-p", port) as server:
+            server.listens(port)
+            client = self.run_program("rcopy", source, f"127.0.0.1:{copy}", "-p", port)
+            self.assert_silent(client, server.result())
+        self.assertEqual(source.read_bytes(), copy.read_bytes())
+
+    def test_a_server_that_is_not_there(self):
+        result = self.run_program("rcopy", __file__, f"127.0.0.1:{self.scratch}/x", "-p",
+                                  free_port(), statuses=range(1, 256))
+        self.assertIn("Connection refused", result.out + result.err)
+
+
+@tried("curl, openssl", "curl openssl librdmacm1", "HTTPS over rsockets, by librspreload.so",
+       personas=("iwarp", "roce"))
+@unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
+@unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
+class Preloaded(Case):
+    """In front of them `iwarp run` puts its libraries, and keeps what LD_PRELOAD has."""
+    env = {"LD_PRELOAD": PRELOAD or ""}
+
+    def setUp(self):
+        super().setUp()
+        # `iwarp run` takes a working folder /tmp/iwarp-* for one of its own.
+        folder = tempfile.TemporaryDirectory(prefix="rsockets-")
+        self.addCleanup(folder.cleanup)
+        self.scratch = pathlib.Path(folder.name)
+
+    def test_a_file_by_https(self):
+        key, certificate = self.scratch / "key", self.scratch / "certificate"
+        self.run_program("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                         "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate,
+                         "-days", 2, "-subj", "/CN=127.0.0.1", "-addext",
+                         "subjectAltName=IP:127.0.0.1", plain=True)
+        (self.scratch / "file").write_bytes(os.urandom(2_000_003))
+        port = free_port()
+        how = {"env": self.env, "cwd": self.scratch, "options": ("--log", "connections")}
+        with Program("openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", certificate,
+                     "-key", key, "-WWW", **how) as server:
+            server.listens(port)
+            client = self.run_program("curl", "-sS", "--cacert", certificate, "-o", "got",
+                                      f"https://127.0.0.1:{port}/file", **how)
+            for result in (client, server.result()):
+                self.assertRegex(result.err, r"(?m)^iwarp: connected with 127\.0\.0\.1:")
+        self.assertEqual((self.scratch / "file").read_bytes(), (self.scratch / "got").read_bytes())
+
+
+@unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
+@unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
+class PreloadedFork(Streams):
+    """A server that forks for each connection: the child connects again, on the number that the
+    parent's TCP socket has, so that RDMA ports need an offset."""
+
+    def test_rstream_with_plain_sockets(self):
+        env = {"LD_PRELOAD": PRELOAD, "RDMAV_FORK_SAFE": "1"}
+        server, client = self.transfer(
+            "rstream", "-T", "v", "-T", "b", "-T", "f", "-S", 5000, "-C", 10, env=env,
+            options=("--log", "connections", "--port-offset", 71))
+        for result in (server, client):
+            self.assertRegex(result.err, r"(?m)^iwarp: connected with 127\.0\.0\.1:", str(result))
+
+
+if __name__ == "__main__":
+    main("rstream", "riostream", "rcopy", "openssl", "curl")

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS below programs that know nothing of it: what passes, who is refused and what is said then, and
+what is not done in the clear instead."""
+import contextlib
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from credentials import Authority
+from hosts import joined, own_address, why_no_namespaces, within
+from perftest import PerftestCase
+from support import Case, Program, free_port, main, skip_all
+from wire import Capture, Relay
+
+HOSTS = ("10.99.9.1", "10.99.9.2")
+NO_HOSTS = why_no_namespaces()
+CLIENT_HELLO = (b"\x16\x03", 1)  # a handshake record, and its first message
+SERVER_HELLO = (b"\x16\x03", 2)
+MPA = b"MPA ID Re"  # of a Request and a Reply
+RPING = b"rdma-ping-"
+PINGPONG = b"\x7b" * 64
+
+scratch = tempfile.TemporaryDirectory(prefix="iwarp-test-")
+folder = pathlib.Path(scratch.name)
+
+
+def make_credentials():
+    ours = Authority(folder, "ours")
+    for name in ("server", "client"):
+        ours.issue(name, *(f"IP:{address}" for address in {"127.0.0.1", own_address(), *HOSTS}))
+    others = Authority(folder, "others")
+    others.issue("stranger", "IP:127.0.0.1")
+    (folder / "keys").write_text("lab:" + "5a" * 32 + "\n")
+    return ours, others
+
+
+def begins(octets):
+    """As CLIENT_HELLO says it."""
+    return bytes(octets[:2]), octets[5]
+
+
+class Tls(Case):
+    def own(self, name):
+        return OURS.own(name)
+
+    def both(self, **more):
+        return {"server_how": {"options": (*self.own("server"), *more.get("server", ()))},
+                "client_how": {"options": (*self.own("client"), *more.get("client", ()))}}
+
+    def rping(self, *words, port, client_port=None, server=(), client=(), count=3):
+        call = ("-a", "127.0.0.1", "-C", count, "-V", *words)
+        return self.pair(("rping", "-s", "-p", port, *call),
+                         ("rping", "-c", "-p", client_port or port, *call), port,
+                         server_how={"options": server}, client_how={"options": client})
+
+
+class Programs(Tls, PerftestCase):
+    def test_rping_and_what_passes(self):
+        for options in (((), ()), (self.own("server"), self.own("client")),
+                        (("--tls-psk", folder / "keys"),) * 2):
+            with self.subTest(options=options):
+                port = free_port()
+                with Relay(port) as relay:
+                    self.assert_silent(*self.rping(
+                        port=port, client_port=relay.port, server=options[0], client=options[1]))
+                passed = relay.there + relay.back
+                if not options[0]:
+                    self.assertIn(RPING, passed)
+                    self.assertIn(MPA, passed)
+                    continue
+                self.assertEqual(begins(relay.there), CLIENT_HELLO)
+                self.assertEqual(begins(relay.back), SERVER_HELLO)
+                self.assertNotIn(RPING, passed)
+                self.assertNotIn(MPA, passed)
+
+    def test_rping_with_queue_pairs_of_its_own(self):
+        self.assert_silent(*self.rping("-q", port=free_port(), server=self.own("server"),
+                                       client=self.own("client")))
+
+    def test_perftest_with_and_without_rdma_cm(self):
+        for tool in ("ib_write_bw", "ib_send_lat"):
+            for words in (("-R",), ()):
+                with self.subTest(tool=tool, words=words):
+                    self.measure(tool, *words, iterations=100, **self.both())
+
+    def test_the_environment_alone(self):
+        files = {"IWARP_TLS_CERT": "server.pem", "IWARP_TLS_KEY": "server.key",
+                 "IWARP_TLS_CA": "ours.pem"}
+        env = {name: str(folder / file) for name, file in files.items()}
+        port = free_port()
+        call = ("-a", "127.0.0.1", "-p", port, "-C", 1)
+        self.pair(("rping", "-s", *call), ("rping", "-c", *call), port, server_how={"env": env},
+                  client_how={"options": self.own("client")})
+        off = dict(env, IWARP_TLS="off")
+        self.pair(("rping", "-s", *call), ("rping", "-c", *call), port, server_how={"env": off})
+
+
+@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+class Pingpong(Tls):
+    def play(self, *options):
+        """What passed on the cable, but what the program says over TCP by itself."""
+        port = free_port()
+        call = ("ibv_rc_pingpong", "-p", port, "-g", 0, "-n", 20, "-c")
+        options = [("--as", "roce", *own) for own in options]
+        with joined([(f"{address}/24",) for address in HOSTS]) as names, \
+                Capture(names[0], "veth0") as capture:
+            how = [{"prefix": within(name), "options": own} for name, own in zip(names, options)]
+            results = self.pair(call, (*call, HOSTS[0]), port, server_how=how[0], client_how=how[1])
+            self.assert_silent(*results)
+            return [octets for ports, octets in capture.streams().items() if port not in ports]
+
+    def test_what_passes(self):
+        plain = b"".join(self.play((), ()))
+        self.assertIn(PINGPONG, plain)
+        self.assertIn(MPA, plain)
+        streams = self.play(self.own("server"), self.own("client"))
+        hellos = {begins(octets) for octets in streams}
+        self.assertEqual(hellos, {CLIENT_HELLO, SERVER_HELLO})
+        for octets in streams:
+            self.assertNotIn(PINGPONG, octets)
+            self.assertNotIn(MPA, octets)
+
+
+class Refused(Tls):
+    CALL = ("rping", "-a", "127.0.0.1", "-V", "-C", 1)
+
+    @contextlib.contextmanager
+    def server(self, *options):
+        self.port = free_port()
+        with Program(*self.CALL, "-s", "-p", self.port, options=options) as server:
+            yield server.listens(self.port)
+
+    def assert_refused(self, options, pattern):
+        """With a line that says why, and only one."""
+        # rping's threads both call exit(), which a sanitizer takes for an error.
+        result = self.run_program("ucmatose", "-s", "127.0.0.1", "-p", self.port, "-c", 1, "-C", 1,
+                                  options=options, statuses=range(1, 256))
+        lines = [line for line in result.err.splitlines() if line.startswith("iwarp")]
+        self.assertEqual(len(lines), 1, str(result))
+        self.assertRegex(lines[0], rf"^iwarp: .*127\.0\.0\.1:{self.port}.*: {pattern}$", str(result))
+        self.assertIn("RDMA_CM_EVENT_CONNECT_ERROR", result.out + result.err)
+
+    def test_who_does_not_prove_who_it_is(self):
+        with self.server(*self.own("server")) as server:
+            self.assert_refused((), "the peer speaks TLS, which was not asked for here")
+            self.assert_refused(("--tls-ca", OURS.file),
+                                "the peer refused in TLS: certificate required")
+            self.assert_refused(OTHERS.own("stranger"), "the peer's certificate is not taken: .*")
+            self.assert_refused((*OTHERS.own("stranger")[:4], "--tls-ca", OURS.file),
+                                "the peer refused in TLS: unknown ca")
+            self.assert_refused((*self.own("client"), "--tls-peer", "elsewhere"),
+                                "the peer's certificate is not taken: hostname mismatch")
+            # It has not noticed any of them.
+            self.check(self.run_program(*self.CALL, "-c", "-p", self.port,
+                                        options=self.own("client")))
+            said = self.check(server.wait()).err
+        for why in ("the peer does not speak TLS, which is wanted here",
+                    "TLS handshake: peer did not return a certificate",
+                    "the peer refused in TLS: unknown ca"):
+            self.assertRegex(said, rf"(?m)^iwarp: 127\.0\.0\.1:\d+ is refused: {why}$")
+
+    def test_a_server_without_it(self):
+        with self.server() as server:
+            self.assert_refused(self.own("client"), "the peer went away in the TLS handshake; it "
+                                                    "may not speak TLS")
+            self.check(self.run_program(*self.CALL, "-c", "-p", self.port))
+            said = self.check(server.wait()).err
+        # Once, though that client tries again for a moment.
+        self.assertEqual(said.count("is refused: the peer speaks TLS, which was not asked for here"),
+                         1, said)
+
+    def test_queue_pairs_without_rdma_cm(self):
+        """They do not find each other, and the program is told when it sends."""
+        port = free_port()
+        call = ("ibv_rc_pingpong", "-p", port, "-n", 1)
+        for server, client, why in (
+                (self.own("server"), (), "the peer speaks TLS, which was not asked for here"),
+                (self.own("server"), OTHERS.own("stranger"), "the peer's certificate is not taken"),
+        ):
+            with self.subTest(client=client), Program(*call, options=server) as one:
+                one.listens(port)
+                result = self.run_program(*call, "127.0.0.1", options=client, statuses=(1,))
+                self.assertRegex(result.err, rf"iwarp: queue pair \w+ does not find its peer: .*{why}")
+                # Either may be the first to connect.
+                one.says(r"(?m)^iwarp: .* (is refused|does not find its peer): ")
+
+
+class NotInTheClear(Tls):
+    def test_datagrams(self):
+        options = ("--as", "roce", *self.own("server"))
+        result = self.run_program("ibv_ud_pingpong", "-g", 0, "-p", free_port(), options=options,
+                                  statuses=(1,))
+        self.assertIn("Couldn't create QP", result.err)
+        self.assertIn("iwarp: a queue pair of type UD is not supported: TLS is wanted, and "
+                      "protects connections only\n", result.err)
+        result = self.run_program("udaddy", "-b", "127.0.0.1", options=options,
+                                  statuses=range(1, 256))
+        self.assertIn("iwarp: rdma_create_id() for datagrams is not supported: TLS is wanted",
+                      result.err)
+
+    def assert_not_opened(self, why, *options, **env):
+        for call in (("ibv_devinfo",), ("rping", "-s", "-a", "127.0.0.1", "-p", free_port())):
+            with self.subTest(call=call):
+                result = self.run_program(*call, options=options, env=env,
+                                          statuses=range(1, 256), timeout=5)
+                self.assertRegex(result.err, rf"(?m)^iwarp: TLS is wanted, and cannot be had: {why}$")
+                self.assertEqual(result.err.count("iwarp: "), 1, str(result))
+
+    def test_a_device_that_is_not_opened(self):
+        server = self.own("server")
+        self.assert_not_opened("/none: No such file or directory", "--tls-ca", "/none")
+        self.assert_not_opened(".*/client.key: key values mismatch", *server[:3],
+                               folder / "client.key")
+        self.assert_not_opened("TLS takes certificates or a shared key, not both", *server,
+                               "--tls-psk", folder / "keys")
+        self.assert_not_opened("a TLS certificate and its key go together", *server[:2])
+        self.assert_not_opened("IWARP_TLS=perhaps is not on or off", IWARP_TLS="perhaps")
+
+    def test_who_listens_needs_a_certificate(self):
+        result = self.run_program("rping", "-s", "-a", "127.0.0.1", "-p", free_port(),
+                                  options=("--tls",), statuses=range(1, 256))
+        self.assertRegex(result.err, r"(?m)^iwarp: TLS is wanted, and cannot be had: who listens "
+                                     "with TLS needs a certificate with its key, or a shared key$")
+
+
+if __name__ == "__main__":
+    if shutil.which("openssl") is None:
+        skip_all("openssl(1) is not installed")
+    with scratch:
+        OURS, OTHERS = make_credentials()
+        main("rping", "udaddy", "ibv_devinfo", "ibv_rc_pingpong", "ibv_ud_pingpong", "ib_write_bw",
+             "ib_send_lat")

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""UCX's own transports without UCP: rc_verbs and ud_verbs are listed for a RoCE device, and every
+test of uct that the transport can do runs over it. Then UCP, which finds the other end by ud_verbs
+and sends by rc_verbs. UCX does not show an iWARP device at all, and its rc_verbs offers swap on no
+device that has only the atomics of the verbs."""
+import re
+import subprocess
+import unittest
+
+from hosts import joined, why_no_namespaces, within
+from support import LONG, Case, free_port, main
+from tried import tried
+
+HOSTS = ("10.99.8.1", "10.99.8.2")
+NO_HOSTS = why_no_namespaces()
+# Test, layout of the data, octets. Get by zcopy begins at 65, a short put ends at 64.
+RC_RUNS = (
+    ("am_lat", "short", 8), ("am_lat", "bcopy", 4096), ("am_lat", "zcopy", 4096),
+    ("am_bw", "short", 32), ("am_bw", "bcopy", 8000), ("am_bw", "zcopy", 8000),
+    ("put_lat", "short", 8), ("put_lat", "bcopy", 4096), ("put_lat", "zcopy", 65536),
+    ("put_bw", "short", 64), ("put_bw", "bcopy", 8000), ("put_bw", "zcopy", 1 << 20),
+    ("get", "bcopy", 8), ("get", "zcopy", 65), ("get", "zcopy", 1 << 20),
+    ("add_lat", "short", 8), ("add_mr", "short", 8), ("fadd", "short", 8), ("cswap", "short", 8),
+)
+# UCX has active messages only over datagrams, of less than 1024 octets on an Ethernet.
+UD_RUNS = (
+    ("am_lat", "short", 8), ("am_lat", "shortiov", 8), ("am_lat", "bcopy", 900),
+    ("am_lat", "zcopy", 900),
+    ("am_bw", "short", 32), ("am_bw", "bcopy", 900), ("am_bw", "zcopy", 900),
+)
+# Small, in several pieces, and by rendezvous.
+UCP_RUNS = (
+    ("tag_lat", 8), ("tag_bw", 4096), ("tag_bw", 1 << 17), ("tag_sync_lat", 8), ("stream_bw", 4096),
+    ("ucp_am_bw", 1 << 17), ("ucp_put_bw", 1 << 16), ("ucp_get", 1 << 16), ("ucp_fadd", 8),
+    ("ucp_cswap", 8))
+ITERATIONS = 10000 if LONG else 100
+# Both ends are on one machine, where UCX would use memory.
+NETWORK = {"UCX_TLS": "^sm", "UCX_NET_DEVICES": "iwarp0:1"}
+
+
+class UcxCase(Case):
+    @classmethod
+    def setUpClass(cls):
+        """Where it was built with MPI, it is one of MPI's unless told."""
+        usage = subprocess.run(["ucx_perftest", "-h"], capture_output=True, text=True, timeout=60)
+        cls.alone = ("-P", 0) if "-P <0|1>" in usage.stdout + usage.stderr else ()
+
+    def measure(self, test, size, *words, host="127.0.0.1", **how):
+        port = free_port()
+        call = ("ucx_perftest", "-p", port, "-t", test, "-s", size, "-n", ITERATIONS, "-w", 10,
+                "-f", *words, *self.alone)
+        _, client = self.pair(call, (*call, host), port, **how)
+        self.assertNotRegex(client.out + client.err, "ERROR|WARN", str(client))
+        count = re.search(r"(?m)^(?:Final:)?\s*(\d+)(?:\s+[\d.]+)+\s*$", client.out)
+        self.assertIsNotNone(count, str(client))
+        self.assertEqual(int(count[1]), ITERATIONS, str(client))
+        return client
+
+
+@tried("UCX", "ucx-utils", "ucx_info lists rc_verbs; ucx_perftest's uct tests of am, put, get and "
+       "atomics over it", personas=("roce",))
+class Ucx(UcxCase):
+    def test_rc_verbs_is_listed(self):
+        said = self.run_program("ucx_info", "-d").out
+        self.assertRegex(said, r"(?m)^# +Transport: rc_verbs\n# +Device: iwarp0:1$")
+        for operation in ("atomic_add", "atomic_fadd", "atomic_cswap"):
+            self.assertRegex(said, rf"(?m)^# +{operation}: 64 bit$")
+
+    def test_each_of_uct(self):
+        for test, layout, size in RC_RUNS:
+            with self.subTest(test=test, layout=layout, size=size):
+                self.measure(test, size, "-d", "iwarp0:1", "-x", "rc_verbs", "-D", layout)
+
+
+@tried("UCX, UD", "ucx-utils", "ucx_info lists ud_verbs; ucx_perftest's uct tests of am over "
+       "it, IPv4 and IPv6", personas=("roce",))
+class UcxDatagrams(UcxCase):
+    WORDS = ("-d", "iwarp0:1", "-x", "ud_verbs")
+
+    def test_ud_verbs_is_listed(self):
+        said = self.run_program("ucx_info", "-d").out
+        self.assertRegex(said, r"(?m)^# +Transport: ud_verbs\n# +Device: iwarp0:1$")
+
+    def test_each_of_uct(self):
+        for test, layout, size in UD_RUNS:
+            with self.subTest(test=test, layout=layout, size=size):
+                self.measure(test, size, *self.WORDS, "-D", layout)
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_over_ipv6(self):
+        with joined([("2001:db8::1/64",), ("2001:db8::2/64",)]) as names:
+            self.measure("am_bw", 900, *self.WORDS, "-D", "bcopy", "-6", host="2001:db8::1",
+                         server_how={"prefix": within(names[0])},
+                         client_how={"prefix": within(names[1])})
+
+
+@tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics with the "
+       "transports that UCX chooses, on one host and on two", personas=("roce",))
+class Ucp(UcxCase):
+    def play(self, runs, **how):
+        for test, size in runs:
+            with self.subTest(test=test, size=size):
+                self.measure(test, size, env=NETWORK, **how)
+
+    def test_on_one_host(self):
+        self.play(UCP_RUNS[:3])
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_on_two_hosts(self):
+        with joined([(f"{address}/24",) for address in HOSTS]) as names:
+            self.play(UCP_RUNS, host=HOSTS[0], server_how={"prefix": within(names[0])},
+                      client_how={"prefix": within(names[1])})
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_which_transports_it_chooses(self):
+        with joined([(f"{address}/24",) for address in HOSTS]) as names:
+            said = self.measure("tag_lat", 8, env={**NETWORK, "UCX_LOG_LEVEL": "info"}, host=HOSTS[0],
+                                server_how={"prefix": within(names[0])},
+                                client_how={"prefix": within(names[1])}).out
+        self.assertRegex(said, r"ep_cfg.*tag\(rc_verbs/iwarp0:1")
+
+
+if __name__ == "__main__":
+    main("ucx_info", "ucx_perftest")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What passes between two programs, octet for octet: through a relay of TCP, or on an interface of a
+network namespace (root)."""
+import collections
+import contextlib
+import ctypes
+import os
+import socket
+import struct
+import threading
+
+IPV4 = 0x0800
+TCP = 6
+NEW_NETWORK = 0x40000000  # CLONE_NEWNET
+ROOM = 64 << 20
+
+
+class Relay:
+    """Between a client that connects to `port` of loopback and a server on another."""
+
+    def __init__(self, to):
+        self._to = to
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.there, self.back = bytearray(), bytearray()
+        self._threads = [threading.Thread(target=self._run)]
+        self._threads[0].start()
+
+    def _run(self):
+        with contextlib.suppress(OSError):  # shut down
+            client, _ = self._listener.accept()
+            server = socket.create_connection(("127.0.0.1", self._to))
+            self._threads.append(threading.Thread(target=copy, args=(server, client, self.back)))
+            self._threads[1].start()
+            copy(client, server, self.there)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._threads[0].join()
+        self._threads[-1].join()
+        self._listener.close()
+
+
+def copy(source, sink, record):
+    with contextlib.suppress(OSError):
+        while octets := source.recv(1 << 16):
+            record += octets
+            sink.sendall(octets)
+    with contextlib.suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
+
+
+class Capture:
+    """The streams of TCP over IPv4 on an interface of a namespace."""
+
+    def __init__(self, namespace, interface):
+        opener = threading.Thread(target=self._open, args=(namespace, interface))
+        opener.start()  # Only that thread goes to the namespace; its socket stays there.
+        opener.join()
+
+    def _open(self, namespace, interface):
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open(f"/run/netns/{namespace}") as place:
+            if libc.setns(place.fileno(), NEW_NETWORK) != 0:
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(IPV4))
+        self._socket.setsockopt(socket.SOL_SOCKET, 33, ROOM)  # SO_RCVBUFFORCE
+        self._socket.bind((interface, IPV4))
+        self._socket.setblocking(False)
+
+    def streams(self):
+        """What was sent so far, by (source port, destination port), in the order of its coming."""
+        out = collections.defaultdict(bytearray)
+        with contextlib.suppress(BlockingIOError):
+            while packet := self._socket.recv(1 << 17):
+                size = struct.unpack_from(">H", packet, 2)[0]
+                head = packet[0] % 16 * 4
+                if packet[9] != TCP:
+                    continue
+                data = head + packet[head + 12] // 16 * 4
+                out[struct.unpack_from(">HH", packet, head)] += packet[data:size]
+        return {ports: bytes(octets) for ports, octets in out.items() if octets}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
