@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// One posted request as the oracle remembers it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "blocks.hpp"
+#include "iwarp/verbs/work_completion.hpp"
+#include "plan.hpp"
+
+namespace iwarp::chaos {
+
+/// An octet that the network changed where no CRC could tell: both values are right.
+struct Taint {
+  std::size_t at;
+  std::byte mask;
+};
+
+/// A window or fast region, and what it shows of its owner's target.
+struct Opened {
+  enum class State : std::uint8_t { kClosed, kOpening, kOpen, kClosing };
+  verbs::Region* region = nullptr;
+  bool is_window = true;
+  State state = State::kClosed;
+  std::size_t at = 0;
+  std::size_t size = 0;
+  bool contains(std::size_t from, std::size_t n) const {
+    return from >= at && from + n <= at + size;
+  }
+  /// The TO of that octet of the target.
+  std::uint64_t to(std::size_t octet) const { return region->to_base + (octet - at); }
+};
+
+/// Of RFC 7306: only where both ends know it.
+constexpr bool needs_agreement(Act act) {
+  return act == Act::kFetchAdd || act == Act::kCmpSwap || act == Act::kImmediate ||
+         act == Act::kWriteImmediate || act == Act::kSendImmediate;
+}
+
+struct Op {
+  Act act = Act::kSend;
+  bool is_signaled = true;
+  bool is_solicited = false;
+  Block* local = nullptr;  ///< of the source, or the sink; null: inline, or none
+  std::size_t local_at = 0;
+  std::vector<std::byte> payload;  ///< as sent; of a Read what it has to bring
+  Block* target = nullptr;         ///< the peer's, for Writes, Reads and atomics
+  std::size_t target_at = 0;
+  bool is_word = false;       ///< of the target: in the zone of words
+  std::uint64_t operand = 0;  ///< of atomics
+  std::uint64_t compare = 0;
+  std::uint64_t old_word = 0;
+  std::uint64_t new_word = 0;
+  Opened* through = nullptr;  ///< the STag that it names is this one's
+  Opened* ends = nullptr;
+  Opened* opens = nullptr;
+  verbs::Region* sink_alias = nullptr;
+  Stag stag;  ///< that it invalidates
+  std::uint64_t immediate = 0;
+  bool is_refused = false;      ///< wrong on purpose: it never takes effect as a whole
+  bool is_local_error = false;  ///< nor does it leave
+  bool is_late = false;         ///< posted when nothing was sent any more
+  std::uint64_t pushed = 0;     ///< octets that had left when it was posted
+  std::vector<Taint> taints;
+  std::optional<verbs::WcStatus> status;  ///< once its completion came
+  bool is_over = false;                   ///< completed, or done without a completion
+
+  bool is_read() const { return act == Act::kRead || act == Act::kReadInvalidate; }
+  bool is_atomic() const { return act == Act::kFetchAdd || act == Act::kCmpSwap; }
+  bool is_write() const { return act == Act::kWrite || act == Act::kWriteImmediate; }
+  bool takes_receive() const {
+    return act == Act::kSend || act == Act::kSendInvalidate || act == Act::kSendImmediate ||
+           act == Act::kImmediate || act == Act::kWriteImmediate;
+  }
+  bool carries_payload() const {
+    return is_write() || act == Act::kSend || act == Act::kSendInvalidate ||
+           act == Act::kSendImmediate;
+  }
+  bool is_local() const { return act == Act::kOpen || act == Act::kLocalInvalidate; }
+  bool overlaps(const Block* block, std::size_t at, std::size_t n) const {
+    return target == block && at < target_at + payload.size() && target_at < at + n;
+  }
+};
+
+}  // namespace iwarp::chaos

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one seed does, as data: the links with their connections one after the other, and the steps
+// of the programs at both ends. Any step may be left out, the others keep their meaning: so a
+// failing plan can be shrunk.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "iwarp/verbs/connection_options.hpp"
+
+namespace iwarp::chaos {
+
+enum class Act : std::uint8_t {
+  kSend,
+  kSendInvalidate,
+  kSendImmediate,
+  kImmediate,
+  kWrite,
+  kWriteImmediate,
+  kRead,
+  kReadInvalidate,
+  kFetchAdd,
+  kCmpSwap,
+  kOpen,             ///< binds a window to a part of the own target, or registers it
+  kLocalInvalidate,  ///< what kOpen opened
+  kReceive,          ///< posts `size` receives
+  kDeregister,       ///< memory goes away, whoever uses it
+  kConnect,
+  kDisconnect,
+  kTerminate,
+  kAbort,
+  kPass,  ///< `size` turns of the links
+};
+
+/// What a program does wrong on purpose.
+enum class Wrong : std::uint8_t { kNothing, kRemoteKey, kBounds, kLocalKey, kTooLong };
+
+struct Step {
+  Act act = Act::kPass;
+  std::uint8_t link = 0;
+  std::uint8_t side = 0;  ///< 0: the initiator
+  std::uint32_t size = 0;
+  std::uint32_t place = 0;  ///< a number that picks where
+  std::uint64_t value = 0;  ///< operands, Immediates, patterns
+  bool is_signaled = true;
+  bool is_solicited = false;
+  bool is_fenced = false;
+  bool is_inline = false;
+  std::uint8_t pieces = 1;
+  Wrong wrong = Wrong::kNothing;
+};
+
+/// What the network does to one direction, at that octet behind the startup frame.
+struct Wreck {
+  enum class Kind : std::uint8_t { kNone, kReset, kFlip, kHalfClose };
+  Kind kind = Kind::kNone;
+  std::uint8_t from = 0;  ///< the side that sends
+  std::uint32_t at = 0;
+  std::uint8_t bit = 0;
+};
+
+struct Stall {
+  std::uint32_t at = UINT32_MAX;
+  std::uint32_t turns = 0;
+};
+
+/// One connection, from startup to its end.
+struct Session {
+  std::array<verbs::ConnectionOptions, 2> options;
+  std::uint16_t ird = 16;  ///< what the responder accepts with
+  std::uint16_t ord = 16;
+  bool reject = false;
+  std::uint32_t private_data = 0;  ///< octets
+  std::uint32_t max_segment = 1000;
+  std::uint32_t max_delay = 0;  ///< turns
+  std::array<Stall, 2> stalls;
+  Wreck wreck;
+  std::uint32_t time_limit = 0;  ///< milliseconds; 0: TCP's
+};
+
+struct LinkPlan {
+  std::vector<Session> sessions;  ///< kConnect takes one
+  std::uint32_t max_send_wr = 32;
+  std::uint32_t max_recv_wr = 32;
+  bool signal_all = false;
+  std::array<bool, 2> shared_receives{};
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  std::vector<LinkPlan> links;
+  std::vector<Step> steps;
+  std::uint32_t receive_size = 1024;
+  bool polls_lazily = false;
+  bool one_queue = false;  ///< one completion queue for everything at an end
+};
+
+Plan make_plan(std::uint64_t seed);
+
+}  // namespace iwarp::chaos

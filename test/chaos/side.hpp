@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host, the end of a link on it, and what the oracle knows of that end.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "iwarp/verbs/connection.hpp"
+#include "iwarp/verbs/queue_pair.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
+#include "random.hpp"
+#include "target.hpp"
+
+namespace iwarp::chaos {
+
+using verbs::TimePoint;
+
+struct Receive {
+  std::uint64_t id = 0;
+  Block* block = nullptr;
+  std::size_t at = 0;
+  std::size_t size = 0;
+};
+
+struct Host {
+  explicit Host(std::uint32_t seed, bool one_queue);
+  Random random;
+  verbs::StagTable stags;
+  Blocks blocks;
+  verbs::CompletionQueue cq;
+  verbs::CompletionQueue second_cq;
+  verbs::CompletionQueue& recv_cq;
+  verbs::SharedReceiveQueue srq;
+  std::map<std::uint64_t, Receive> shared;  ///< posted to `srq`
+  Block* inbox = nullptr;                   ///< theirs
+  std::uint64_t next_receive = 0;
+};
+
+/// Does what a queue pair asks of whoever drives it.
+class Driver final : public verbs::QpDriver {
+ public:
+  explicit Driver(const TimePoint& now) : now_(now) {}
+  bool posted(verbs::Doorbell) override { return false; }
+  void receive_posted() override { connection->resume(now_); }
+  void resume_soon() override { resume_due = true; }
+  void break_pins(Stag stag) override { to_break.push_back(stag); }
+  void disconnect() override { connection->disconnect(now_); }
+  void terminate() override;
+  void abort() override { connection->abort(now_); }
+
+  std::unique_ptr<verbs::Connection> connection;
+  bool resume_due = false;
+  std::vector<Stag> to_break;
+
+ private:
+  const TimePoint& now_;
+};
+
+/// One end of a link.
+struct Side {
+  Host* host = nullptr;
+  std::shared_ptr<Driver> driver;
+  std::unique_ptr<verbs::QueuePair> qp;
+  bool signal_all = false;
+  bool has_srq = false;
+  Block* out = nullptr;
+  Block* sink = nullptr;
+  Block* inbox = nullptr;
+  Target target;
+  std::array<Opened, 3> opened;
+
+  // Requests
+  Ops ops;
+  std::size_t first = 0;         ///< of this connection
+  std::size_t over = 0;          ///< those in front are completed, or passed over
+  std::size_t reaped = 0;        ///< those in front have given their places back
+  std::size_t placed = 0;        ///< those in front took effect at the peer
+  std::size_t next_message = 0;  ///< the first whose receive has not been seen
+  std::size_t limit = SIZE_MAX;  ///< from here on none may take effect
+  bool has_failed = false;       ///< one did; what follows is flushed
+  bool has_error = false;        ///< it told why; no second one may
+
+  // Receives of its own queue
+  std::deque<Receive> receives;
+  bool receives_flushed = false;
+
+  bool is_established = false;
+  std::size_t closes = 0;  ///< kLlpCloseComplete
+  verbs::Connection* connection() const { return driver->connection.get(); }
+  verbs::QpState state() const { return qp->state(); }
+  bool is_idle() const { return over == ops.size() || qp->query().send_outstanding == 0; }
+  /// It has asked for something on this connection that goes over the wire.
+  bool has_spoken() const;
+  /// All that it sent and that takes a receive has arrived.
+  bool has_received_all() const;
+};
+
+}  // namespace iwarp::chaos

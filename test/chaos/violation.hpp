@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run found wrong, and what it tells while it runs.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace iwarp::chaos {
+
+/// `rule` stays the same while a plan is shrunk, `detail` need not.
+struct Violation {
+  std::string rule;
+  std::string detail;
+};
+
+/// The detail is put together only where it is needed: most runs break no rule.
+template <typename... Args>
+void require(bool holds, const char* rule, fmt::format_string<Args...> format, Args&&... args) {
+  if (!holds) throw Violation{rule, fmt::format(format, std::forward<Args>(args)...)};
+}
+
+/// What happened, line by line; kept only where it will be printed.
+class Story {
+ public:
+  explicit Story(std::vector<std::string>* lines) : lines_(lines) {}
+  template <typename... Args>
+  void tell(fmt::format_string<Args...> format, Args&&... args) const {
+    if (lines_ != nullptr) lines_->push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  std::vector<std::string>* lines_;
+};
+
+}  // namespace iwarp::chaos

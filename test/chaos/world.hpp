@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two hosts, the links between them, and time.
+#pragma once
+
+#include <string>
+
+#include "side.hpp"
+#include "violation.hpp"
+#include "wire.hpp"
+
+namespace iwarp::chaos {
+
+struct Link {
+  std::uint8_t number = 0;
+  const LinkPlan* plan = nullptr;
+  const Session* session = nullptr;  ///< nullptr: not connected
+  std::array<Side, 2> sides;
+  std::array<Wire, 2> wires;  ///< by the side that sends
+  bool is_reset = false;
+  bool is_told_of_reset = false;
+  bool lacks_receive = false;
+  /// Why this connection may end otherwise than in order; empty: it may not.
+  std::string cause;
+  bool closes = false;      ///< an end asked for an orderly close
+  bool is_damaged = false;  ///< a bit was flipped under a CRC
+  std::uint64_t connections = 0;
+
+  verbs::QpNum qp_num() const { return number + 1U; }  // 0 is nobody's
+  void blame(const std::string& why) {
+    if (cause.empty()) cause = why;
+  }
+  Side& peer_of(const Side& side) { return &side == sides.data() ? sides[1] : sides[0]; }
+  bool is_acknowledged(const Side& side) const;
+};
+
+struct World {
+  World(const Plan& plan, Story story);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // links.cpp: octets and time
+  void connect(Link& link, const Session& session);
+  /// One turn of every link; false: nothing moved.
+  bool turn();
+  /// Both ends learn that TCP is gone.
+  void cut(Link& link);
+  /// Notes what about this request, begun or about to begin, may end the connection.
+  void judge(Link& link, Side& side, std::size_t index);
+  /// More messages are under way to `side` than it has receives.
+  std::size_t lacking_receives(Link& link, Side& side);
+
+  // completions.cpp: what the queues say, and whether it is so
+  void poll();
+  /// Those in front of `end` are done without a completion.
+  void pass_over(Link& link, Side& side, std::size_t end);
+
+  const Plan& plan;
+  Story story;
+  TimePoint now{};
+  std::uint64_t turns = 0;
+  std::array<Host, 2> hosts;
+  std::vector<std::unique_ptr<Link>> links;
+  std::uint64_t completed = 0;    ///< requests and receives
+  std::uint64_t undisturbed = 0;  ///< connections without a cause to end
+
+ private:
+  void make_side(Link& link, std::size_t which);
+  bool pump(Link& link);
+  void receive(Link& link, std::size_t which);
+  bool transmit(Link& link, std::size_t from);
+  void put(Link& link, std::size_t from, bytes::View piece);
+  void flip(Link& link, std::size_t from, bytes::View piece, std::size_t at, std::byte mask);
+  bool deliver(Link& link, std::size_t to);
+  void sent_completion(Link& link, Side& side, const verbs::WorkCompletion& wc);
+  void receive_completion(Link& link, Side& side, const verbs::WorkCompletion& wc);
+  void received(Link& link, Side& side, const verbs::WorkCompletion& wc, const Receive& receive);
+  void succeeded(Link& link, Side& side, std::size_t index, const verbs::WorkCompletion& wc);
+  void place(Link& link, Side& side, std::size_t end);
+  void finish(Side& side, Op& op);
+};
+
+}  // namespace iwarp::chaos

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same through the C interface: two ids on one event channel, and one queue each.
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "scenario.hpp"
+
+namespace failing {
+namespace {
+
+constexpr std::size_t kSize = 50'000;
+
+struct Failed {
+  std::string why;
+};
+
+void need(int result, const char* what) {
+  if (result != 0) throw Failed{std::string(what) + ": " + std::strerror(errno)};
+}
+template <typename T>
+T* need(T* object, const char* what) {
+  if (object == nullptr) throw Failed{std::string(what) + ": " + std::strerror(errno)};
+  return object;
+}
+
+struct End {
+  ~End() {
+    if (id != nullptr && id->qp != nullptr) rdma_destroy_qp(id);
+    if (mr != nullptr) ibv_dereg_mr(mr);
+    if (cq != nullptr) ibv_destroy_cq(cq);
+    if (pd != nullptr) ibv_dealloc_pd(pd);
+    if (id != nullptr) rdma_destroy_id(id);
+  }
+  void equip() {
+    pd = need(ibv_alloc_pd(id->verbs), "ibv_alloc_pd");
+    cq = need(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0), "ibv_create_cq");
+    mr = need(ibv_reg_mr(pd, buffer.data(), buffer.size(), IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+    ibv_qp_init_attr wanted{};
+    wanted.send_cq = wanted.recv_cq = cq;
+    wanted.cap = {.max_send_wr = 4,
+                  .max_recv_wr = 4,
+                  .max_send_sge = 1,
+                  .max_recv_sge = 1,
+                  .max_inline_data = 0};
+    wanted.qp_type = IBV_QPT_RC;
+    wanted.sq_sig_all = 1;
+    need(rdma_create_qp(id, pd, &wanted), "rdma_create_qp");
+  }
+  ibv_sge sge() const {
+    return {.addr = reinterpret_cast<std::uintptr_t>(buffer.data()),
+            .length = static_cast<std::uint32_t>(buffer.size()),
+            .lkey = mr->lkey};
+  }
+  void post_recv() {
+    ibv_sge one = sge();
+    ibv_recv_wr wr{};
+    wr.sg_list = &one;
+    wr.num_sge = 1;
+    ibv_recv_wr* bad = nullptr;
+    const int code = ibv_post_recv(id->qp, &wr, &bad);
+    if (code != 0) throw Failed{std::string("ibv_post_recv: ") + std::strerror(code)};
+  }
+  void post_send() {
+    ibv_sge one = sge();
+    ibv_send_wr wr{};
+    wr.sg_list = &one;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_SEND;
+    ibv_send_wr* bad = nullptr;
+    const int code = ibv_post_send(id->qp, &wr, &bad);
+    if (code != 0) throw Failed{std::string("ibv_post_send: ") + std::strerror(code)};
+  }
+  void look() {
+    if (cq == nullptr) return;
+    ibv_wc wc{};
+    while (ibv_poll_cq(cq, 1, &wc) == 1) ++(wc.status == IBV_WC_SUCCESS ? succeeded : broken);
+  }
+
+  rdma_cm_id* id = nullptr;
+  ibv_pd* pd = nullptr;
+  ibv_cq* cq = nullptr;
+  ibv_mr* mr = nullptr;
+  std::vector<unsigned char> buffer = std::vector<unsigned char>(kSize);
+  unsigned succeeded = 0;
+  unsigned broken = 0;
+  bool established = false;
+  bool over = false;
+};
+
+class Session {
+ public:
+  ~Session() {
+    if (listener_ != nullptr) rdma_destroy_id(listener_);
+  }
+
+  std::string run() {
+    for (std::size_t i = 0; i < kSize; ++i) a_.buffer[i] = static_cast<unsigned char>(i * 7 + 3);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const address = reinterpret_cast<sockaddr*>(&at);
+    channel_.made = need(rdma_create_event_channel(), "rdma_create_event_channel");
+    need(rdma_create_id(channel_.made, &listener_, nullptr, RDMA_PS_TCP), "rdma_create_id");
+    need(rdma_bind_addr(listener_, address), "rdma_bind_addr");
+    need(rdma_listen(listener_, 4), "rdma_listen");
+    at.sin_port = rdma_get_src_port(listener_);
+    need(rdma_create_id(channel_.made, &a_.id, nullptr, RDMA_PS_TCP), "rdma_create_id");
+    need(rdma_resolve_addr(a_.id, nullptr, address, 1000), "rdma_resolve_addr");
+    await(RDMA_CM_EVENT_ADDR_RESOLVED);
+    need(rdma_resolve_route(a_.id, 1000), "rdma_resolve_route");
+    await(RDMA_CM_EVENT_ROUTE_RESOLVED);
+    a_.equip();
+    rdma_conn_param how{};
+    how.responder_resources = how.initiator_depth = 1;
+    need(rdma_connect(a_.id, &how), "rdma_connect");
+    while (!(a_.established && b_.established)) {
+      if (a_.over || b_.over) return ended();
+      take_event();
+    }
+    a_.post_send();
+    while (a_.succeeded == 0 || b_.succeeded == 0) {
+      a_.look();
+      b_.look();
+      if (a_.broken != 0 || b_.broken != 0 || overflowed()) return ended();
+    }
+    if (a_.buffer != b_.buffer) violation = "wrong octets";
+    need(rdma_disconnect(a_.id), "rdma_disconnect");
+    while (!a_.over || !b_.over) take_event();
+    return error_;
+  }
+
+  std::string violation;
+
+ private:
+  std::string ended() {
+    if (a_.established) (void)rdma_disconnect(a_.id);
+    if (b_.established) (void)rdma_disconnect(b_.id);
+    while ((a_.established && !a_.over) || (b_.established && !b_.over)) take_event();
+    return error_.empty() ? "the connection ended" : error_;
+  }
+
+  // A completion queue says that completions are lost.
+  bool overflowed() const {
+    pollfd told{.fd = a_.id->verbs->async_fd, .events = POLLIN, .revents = 0};
+    if (::poll(&told, 1, 0) <= 0) return false;
+    ibv_async_event event{};
+    if (ibv_get_async_event(a_.id->verbs, &event) != 0) return false;
+    ibv_ack_async_event(&event);
+    return event.event_type == IBV_EVENT_CQ_ERR;
+  }
+
+  void await(rdma_cm_event_type type) {
+    rdma_cm_event* const event = next();
+    const auto came = event->event;
+    rdma_ack_cm_event(event);
+    if (came != type) throw Failed{std::string(rdma_event_str(came))};
+  }
+
+  rdma_cm_event* next() const {
+    rdma_cm_event* event = nullptr;
+    while (rdma_get_cm_event(channel_.made, &event) != 0) {
+      if (errno != EINTR) need(-1, "rdma_get_cm_event");
+    }
+    return event;
+  }
+
+  void take_event() {
+    rdma_cm_event* const event = next();
+    const auto type = event->event;
+    rdma_cm_id* const id = event->id;
+    rdma_ack_cm_event(event);
+    if (type == RDMA_CM_EVENT_CONNECT_REQUEST) return accept(id);
+    End& end = id == a_.id ? a_ : b_;
+    if (type == RDMA_CM_EVENT_TIMEWAIT_EXIT) return;
+    if (type == RDMA_CM_EVENT_ESTABLISHED) {
+      if (end.established) violation = "established twice";
+      end.established = true;
+      return;
+    }
+    if (end.over) violation = "ended twice";
+    end.over = true;
+    if (type != RDMA_CM_EVENT_DISCONNECTED) note(rdma_event_str(type));
+  }
+
+  void accept(rdma_cm_id* id) {
+    b_.id = id;
+    try {
+      b_.equip();
+      b_.post_recv();
+      rdma_conn_param how{};
+      how.responder_resources = how.initiator_depth = 1;
+      need(rdma_accept(id, &how), "rdma_accept");
+    } catch (const Failed& failed) {
+      note(failed.why);
+      (void)rdma_reject(id, nullptr, 0);
+    }
+  }
+
+  void note(const std::string& error) {
+    if (error_.empty()) error_ = error;
+  }
+
+  struct Channel {
+    ~Channel() {
+      if (made != nullptr) rdma_destroy_event_channel(made);
+    }
+    rdma_event_channel* made = nullptr;
+  };
+
+  Channel channel_;
+  rdma_cm_id* listener_ = nullptr;
+  End a_;
+  End b_;
+  std::string error_;
+};
+
+}  // namespace
+
+Outcome drop_in() {
+  Outcome out;
+  try {
+    Session session;
+    try {
+      out.error = session.run();
+    } catch (const Failed& failed) {
+      out.error = failed.why;
+    }
+    out.violation = session.violation;
+  } catch (const std::bad_alloc&) {
+    out.error = "no memory";
+  }
+  return out;
+}
+
+}  // namespace failing

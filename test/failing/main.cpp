@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs each scenario once to count its calls, then once for each call and way to fail, in a process
+// of its own, and judges: it ends by itself; it says what went wrong, or everything is right; no
+// descriptor is left over; and the same process can do it all again.
+//
+//   failing [--all] [--most N] [--kind NAME] [--scenario NAME] [--jobs N]
+//   failing --one SCENARIO KIND NTH WAY      in this process, for a debugger
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "calls.hpp"
+#include "scenario.hpp"
+
+namespace failing {
+namespace {
+
+constexpr unsigned kLimit = 20;  // seconds; only a defect reaches it
+
+enum class Verdict : std::uint8_t { kRight, kHeard, kMissed, kWrong };
+
+// What a child says of itself.
+struct Report {
+  Verdict verdict = Verdict::kWrong;
+  std::array<unsigned long, kKinds> counts{};
+  std::array<char, 200> text{};
+
+  void say(const std::string& what) { std::snprintf(text.data(), text.size(), "%s", what.c_str()); }
+};
+
+struct Trial {
+  Scenario scenario;
+  Plan plan;
+};
+
+std::string describe(const Trial& trial) {
+  const auto& [kind, nth, way] = trial.plan;
+  const std::string how = way.code == kOneOctet ? "one octet" : std::strerror(way.code);
+  return std::string(trial.scenario.name) + " " + std::string(name_of(kind)) + " " +
+         std::to_string(nth) + " (" + how +
+         (way.in_a_row > 1 ? ", " + std::to_string(way.in_a_row) + " in a row)" : ")");
+}
+
+std::size_t descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// Once more without a failure. Empty: as it should be.
+std::string again(const Scenario& scenario) {
+  const auto outcome = scenario.run();
+  if (!outcome.violation.empty()) return "then, without a failure: " + outcome.violation;
+  if (!outcome.error.empty()) return "then, without a failure: " + outcome.error;
+  return {};
+}
+
+void judge(const Trial& trial, Report& report) {
+  const auto before = descriptors();
+  begin(trial.plan);
+  const auto outcome = trial.scenario.run();
+  end();
+  report.counts = counts();
+  if (!outcome.violation.empty()) return report.say(outcome.violation);
+  const bool fired = failed() != 0;
+  if (!outcome.error.empty() && (!fired || trial.plan.way.is_harmless)) {
+    return report.say("without need: " + outcome.error);
+  }
+  if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
+  // Event channels that are destroyed stay for a while, the last eight.
+  for (int i = 0; i < 9 && trial.scenario.run == drop_in; ++i) (void)trial.scenario.run();
+  const auto kept = trial.scenario.run == drop_in ? descriptors() : before;
+  if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
+  // A thread that looks a name up ends by itself.
+  for (int i = 0; i < 200 && descriptors() != kept; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  if (descriptors() != kept) {
+    return report.say("descriptors: " + std::to_string(kept) + " before, " +
+                      std::to_string(descriptors()) + " after");
+  }
+  report.say(outcome.error);
+  report.verdict = !outcome.error.empty() ? Verdict::kHeard
+                   : fired                ? Verdict::kRight
+                                          : Verdict::kMissed;
+}
+
+class Runner {
+ public:
+  explicit Runner(unsigned jobs) : slots_(jobs) {
+    void* const shared = ::mmap(nullptr, jobs * sizeof(Report), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) std::abort();
+    reports_ = static_cast<Report*>(shared);
+    for (Slot& slot : slots_) {
+      slot.said = ::memfd_create("standard error", MFD_CLOEXEC);
+      if (slot.said < 0) std::abort();
+      ::fcntl(slot.said, F_SETFL, O_APPEND);
+    }
+  }
+
+  void start(const Trial& trial) {
+    if (running_ == slots_.size()) take_one();
+    std::size_t at = 0;
+    while (slots_[at].pid != 0) ++at;
+    reports_[at] = {};
+    if (::ftruncate(slots_[at].said, 0) != 0) std::abort();
+    std::fflush(nullptr);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::alarm(kLimit);
+      if (::dup2(slots_[at].said, STDERR_FILENO) < 0) std::abort();
+      judge(trial, reports_[at]);
+      std::_Exit(0);
+    }
+    slots_[at].pid = pid;
+    slots_[at].trial = trial;
+    ++running_;
+  }
+
+  void finish() {
+    while (running_ != 0) take_one();
+  }
+
+  std::map<Verdict, unsigned> sums;
+  std::array<unsigned long, kKinds> last_counts{};
+
+ private:
+  struct Slot {
+    pid_t pid = 0;
+    Trial trial;
+    int said = -1;  ///< its standard error
+  };
+
+  void take_one() {
+    int status = 0;
+    const pid_t pid = ::wait(&status);
+    const auto slot = std::ranges::find(slots_, pid, &Slot::pid);
+    if (pid <= 0 || slot == slots_.end()) std::abort();
+    const Report& report = reports_[slot - slots_.begin()];
+    std::string text = report.text.data();
+    auto verdict = report.verdict;
+    if (WIFSIGNALED(status)) {
+      verdict = Verdict::kWrong;
+      text = WTERMSIG(status) == SIGALRM ? "hangs"
+                                         : "ends by signal " + std::to_string(WTERMSIG(status));
+    } else if (WEXITSTATUS(status) != 0) {
+      verdict = Verdict::kWrong;
+      text = "ends with status " + std::to_string(WEXITSTATUS(status));
+    }
+    ++sums[verdict];
+    if (verdict == Verdict::kWrong) {
+      std::array<char, 8192> said{};
+      const auto size = std::max<ssize_t>(::pread(slot->said, said.data(), said.size(), 0), 0);
+      std::printf("WRONG %s: %s\n%.*s", describe(slot->trial).c_str(), text.c_str(),
+                  static_cast<int>(size), said.data());
+    }
+    last_counts = report.counts;
+    slot->pid = 0;
+    --running_;
+  }
+
+  std::vector<Slot> slots_;
+  Report* reports_ = nullptr;
+  std::size_t running_ = 0;
+};
+
+constexpr unsigned long kEach = 1000;  // A poller makes many more calls than differ.
+
+struct Options {
+  unsigned long most = 4;  ///< calls of a kind that fail, one after the other, in one way
+  unsigned jobs = 2;
+  std::string kind;
+  std::string scenario;
+};
+
+void run_scenario(const Scenario& scenario, const Options& options, Runner& runner) {
+  runner.start({.scenario = scenario, .plan = {}});
+  runner.finish();
+  const auto counts = runner.last_counts;
+  for (std::size_t k = 0; k < kKinds; ++k) {
+    const auto kind = static_cast<Kind>(k);
+    if (counts[k] == 0 || (!options.kind.empty() && options.kind != name_of(kind))) continue;
+    const auto ways = ways_of(kind);
+    for (std::size_t w = 0; w < ways.size(); ++w) {
+      const auto most = ways[w].in_a_row > 100 ? std::min(3UL, counts[k]) : counts[k];
+      const auto stride = (most + options.most - 1) / options.most;
+      for (auto nth = 1 + w % stride; nth <= most; nth += stride) {
+        runner.start({.scenario = scenario, .plan = {.kind = kind, .nth = nth, .way = ways[w]}});
+      }
+    }
+  }
+  runner.finish();
+}
+
+int one(char** arguments) {
+  for (const auto& scenario : scenarios()) {
+    if (scenario.name != arguments[0]) continue;
+    for (std::size_t k = 0; k < kKinds; ++k) {
+      const auto kind = static_cast<Kind>(k);
+      if (name_of(kind) != arguments[1]) continue;
+      Report report;
+      const auto way = ways_of(kind)[std::strtoul(arguments[3], nullptr, 10)];
+      judge({.scenario = scenario,
+             .plan = {.kind = kind, .nth = std::strtoul(arguments[2], nullptr, 10), .way = way}},
+            report);
+      std::printf("%d %s\n", static_cast<int>(report.verdict), report.text.data());
+      return report.verdict == Verdict::kWrong ? 1 : 0;
+    }
+  }
+  return 2;
+}
+
+int all(const Options& options) {
+  Runner runner(options.jobs);
+  for (const auto& scenario : scenarios()) {
+    if (options.scenario.empty() || options.scenario == scenario.name) {
+      run_scenario(scenario, options, runner);
+    }
+  }
+  auto& sums = runner.sums;
+  std::printf(
+      "%u failures: %u made no difference, %u were heard of, %u were not reached, "
+      "%u went wrong\n",
+      sums[Verdict::kRight] + sums[Verdict::kHeard] + sums[Verdict::kWrong], sums[Verdict::kRight],
+      sums[Verdict::kHeard], sums[Verdict::kMissed], sums[Verdict::kWrong]);
+  return sums[Verdict::kWrong] == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace failing
+
+int main(int argc, char** argv) {
+  using namespace failing;  // NOLINT(google-build-using-namespace)
+  if (argc == 6 && std::string_view(argv[1]) == "--one") return one(argv + 2);
+  Options options;
+  const char* const everything = std::getenv("IWARP_LONG");
+  if (everything != nullptr && *everything != '\0') options.most = kEach;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--all") {
+      options.most = kEach;
+    } else if (i + 1 < argc && name == "--most") {
+      options.most = std::max(1UL, std::strtoul(argv[++i], nullptr, 10));
+    } else if (i + 1 < argc && name == "--jobs") {
+      options.jobs = static_cast<unsigned>(std::max(1UL, std::strtoul(argv[++i], nullptr, 10)));
+    } else if (i + 1 < argc && name == "--kind") {
+      options.kind = argv[++i];
+    } else if (i + 1 < argc && name == "--scenario") {
+      options.scenario = argv[++i];
+    } else {
+      std::fprintf(stderr, "failing: what is %s?\n", argv[i]);
+      return 2;
+    }
+  }
+  return all(options);
+}

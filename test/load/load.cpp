@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the runs do.
+#include "load.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "ends.hpp"
+
+namespace iwarp::load {
+namespace {
+
+using std::chrono::milliseconds;
+using Seconds = std::chrono::duration<double>;
+
+/// The passive end, in a process of its own.
+class Server {
+ public:
+  explicit Server(std::size_t slots) {
+    void* const memory =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::runtime_error("no shared memory");
+    shared_ = new (memory) Shared;
+    pid_ = fork();
+    if (pid_ < 0) throw std::runtime_error("no process");
+    if (pid_ == 0) {
+      try {
+        serve(*shared_, slots);
+        _exit(0);
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "passive end: {}\n", error.what());
+        _exit(1);
+      }
+    }
+    while (shared_->port == 0) pause();
+  }
+  ~Server() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  Shared& shared() { return *shared_; }
+  /// A sample that was begun after this call.
+  Usage sample() {
+    const auto before = shared_->samples.load();
+    while (shared_->samples < before + 2) pause();
+    return {.memory = shared_->memory, .descriptors = shared_->descriptors};
+  }
+  void stop() {
+    shared_->stop = true;
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = -1;
+    if (status != 0) throw std::runtime_error("the passive end failed");
+  }
+
+ private:
+  void pause() {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      throw std::runtime_error("the passive end has ended");
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  Shared* shared_ = nullptr;
+  pid_t pid_ = -1;
+};
+
+// Made once for all connections, or just being closed.
+constexpr std::size_t kDescriptorSlack = 8;
+
+double kib(std::size_t octets) { return static_cast<double>(octets) / 1024; }
+
+void connect_all(Client& client, std::size_t n, std::size_t at_once) {
+  for (std::size_t i = 0; i < n; ++i) {
+    client.connect();
+    while (client.connecting() >= at_once) client.take_events(std::chrono::seconds(30));
+  }
+  client.settle();
+  if (client.failed() != 0)
+    throw std::runtime_error(fmt::format("{} of {} were not connected", client.failed(), n));
+}
+
+void close_all(Client& client) {
+  for (auto* connection : client.established()) client.close(*connection);
+}
+
+// What is under way ends; nothing new begins.
+void come_to_rest(Client& client, Latencies& latencies) {
+  client.rest();
+  unsigned quiet = 0;
+  while (quiet < 10)
+    quiet = client.take_completions(latencies, milliseconds(20)) == 0 ? quiet + 1 : 0;
+}
+
+void per_connection(const char* end, const Usage& before, const Usage& now, std::size_t n) {
+  fmt::print("{:<10}{:>10.1f} MiB{:>14.2f} KiB{:>14.2f}\n", end, kib(now.memory) / 1024,
+             (kib(now.memory) - kib(before.memory)) / static_cast<double>(n),
+             (static_cast<double>(now.descriptors) - static_cast<double>(before.descriptors)) /
+                 static_cast<double>(n));
+}
+
+}  // namespace
+
+int hold(const Options& o) {
+  raise_descriptors(o.connections + 1024);
+  Server server(o.active);
+  Client client(server.shared(), o.active);
+  // What the first connection brings about and the last one leaves is no leak.
+  connect_all(client, 1, 1);
+  close_all(client);
+  while (server.shared().open != 0) std::this_thread::sleep_for(milliseconds(10));
+  const auto active_before = usage();
+  const auto passive_before = server.sample();
+  const auto tcp_before = tcp_memory();
+  const auto start = Clock::now();
+  connect_all(client, o.connections, o.at_once);
+  const Seconds took = Clock::now() - start;
+  fmt::print("{} connections in {:.1f} s, {:.0f} a second\n\n", o.connections, took.count(),
+             static_cast<double>(o.connections) / took.count());
+  fmt::print("{:<10}{:>14}{:>18}{:>14}\n", "idle", "in use", "a connection", "descriptors");
+  per_connection("active", active_before, usage(), o.connections);
+  per_connection("passive", passive_before, server.sample(), o.connections);
+  fmt::print("{:<10}{:>14}{:>14.2f} KiB\n\n", "TCP", "",
+             (kib(tcp_memory()) - kib(tcp_before)) / static_cast<double>(o.connections));
+
+  auto working = client.established();
+  working.resize(std::min(working.size(), o.active));
+  for (auto* connection : working) client.work(*connection);
+  Latencies latencies;
+  const auto begun = Clock::now();
+  const Seconds wanted(o.seconds);
+  while (Clock::now() - begun < wanted) client.take_completions(latencies, milliseconds(50));
+  const Seconds worked = Clock::now() - begun;
+  fmt::print(
+      "{} of them at work for {:.1f} s: {:.0f} operations a second, p50 {:.0f} us, p99 {:.0f} "
+      "us\n\n",
+      working.size(), worked.count(), static_cast<double>(latencies.count()) / worked.count(),
+      latencies.quantile(0.5).count(), latencies.quantile(0.99).count());
+  fmt::print("{:<10}{:>14}{:>18}{:>14}\n", "at work", "in use", "a connection", "descriptors");
+  per_connection("active", active_before, usage(), o.connections);
+  per_connection("passive", passive_before, server.sample(), o.connections);
+  come_to_rest(client, latencies);
+
+  const auto closing = Clock::now();
+  close_all(client);
+  while (server.shared().open != 0) std::this_thread::sleep_for(milliseconds(10));
+  const Seconds closed = Clock::now() - closing;
+  const auto active_after = usage();
+  const auto passive_after = server.sample();
+  server.stop();
+  const bool given_back =
+      active_after.descriptors <= active_before.descriptors + kDescriptorSlack &&
+      passive_after.descriptors <= passive_before.descriptors + kDescriptorSlack;
+  fmt::print(
+      "\nclosed in {:.1f} s; descriptors before and after: active {} and {}, passive {} and {}; "
+      "in use still: active {:.1f} MiB, passive {:.1f} MiB\n",
+      closed.count(), active_before.descriptors, active_after.descriptors,
+      passive_before.descriptors, passive_after.descriptors, kib(active_after.memory) / 1024,
+      kib(passive_after.memory) / 1024);
+  if (!given_back) fmt::print("DESCRIPTORS ARE LEFT OPEN\n");
+  return given_back ? 0 : 1;
+}
+
+int rate(const Options& o) {
+  raise_descriptors(16'384);
+  Server server(1);
+  Client client(server.shared(), 1);
+  Latencies latencies;
+  client.on_connected = [&](Connection& connection, bool established) {
+    if (!established) return;
+    latencies.add(Clock::now() - connection.since);
+    client.close(connection);
+  };
+  const auto start = Clock::now();
+  const auto own = processor_time();
+  const auto theirs = server.shared().processor_ms.load();
+  const Seconds wanted(o.seconds);
+  while (Clock::now() - start < wanted) {
+    while (client.connecting() < o.at_once) client.connect();
+    client.take_events(milliseconds(50));
+  }
+  client.settle();
+  const Seconds took = Clock::now() - start;
+  const double used = (processor_time() - own).count();
+  server.sample();
+  const double passive = static_cast<double>(server.shared().processor_ms - theirs) / 1000;
+  const auto n = static_cast<double>(latencies.count());
+  fmt::print(
+      "{:.0f} connections in {:.1f} s, each closed once established, {} under way at a time\n"
+      "{:.0f} a second; {} failed; p50 {:.1f} ms, p99 {:.1f} ms\n"
+      "processor time of one: active end {:.0f} us, passive end {:.0f} us: "
+      "{:.0f} a second for each processor\n",
+      n, took.count(), o.at_once, n / took.count(), client.failed(),
+      latencies.quantile(0.5).count() / 1000, latencies.quantile(0.99).count() / 1000,
+      used / n * 1e6, passive / n * 1e6, n / (used + passive));
+  while (server.shared().open != 0) std::this_thread::sleep_for(milliseconds(10));
+  server.stop();
+  return client.failed() == 0 ? 0 : 1;
+}
+
+namespace {
+
+// Soak
+// ---------------------------------------------------------------------------------------------
+
+struct Sample {
+  Usage active;
+  Usage passive;
+  double p99 = 0;
+};
+
+// The largest of the last third is no more than a little above the largest of the first third.
+template <typename Value>
+bool flat(const std::vector<Sample>& samples, std::size_t slack, Value value) {
+  const auto third = samples.size() / 3;
+  const auto largest = [&](auto from, auto to) {
+    std::size_t out = 0;
+    for (auto it = from; it != to; ++it) out = std::max(out, value(*it));
+    return out;
+  };
+  const auto first = largest(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(third));
+  const auto last = largest(samples.end() - static_cast<std::ptrdiff_t>(third), samples.end());
+  return last <= first + first / 20 + slack;
+}
+
+// A new connection in place of an old one, memory registered and taken away.
+void churn(Client& client, std::vector<std::byte>& scratch, std::size_t turn) {
+  client.connect();
+  auto region = must(client.rnic->register_memory(
+      *client.pd, std::span(scratch).first(4096 * (1 + turn % 16)), verbs::Access::kRemoteRead));
+  must(region.deregister());
+}
+
+void print_head() {
+  fmt::print("{:>8}{:>12}{:>10}{:>10}{:>10}{:>14}{:>14}{:>8}{:>8}{:>12}\n", "s", "operations", "MB",
+             "p50 us", "p99 us", "active MiB", "passive MiB", "fds", "fds", "reconnects");
+}
+
+void print(const Sample& s, const Latencies& latencies, double seconds, std::uint64_t octets,
+           std::size_t reconnects) {
+  fmt::print("{:>8.0f}{:>12}{:>10.1f}{:>10.0f}{:>10.0f}{:>14.2f}{:>14.2f}{:>8}{:>8}{:>12}\n",
+             seconds, latencies.count(), static_cast<double>(octets) / 1e6,
+             latencies.quantile(0.5).count(), s.p99, kib(s.active.memory) / 1024,
+             kib(s.passive.memory) / 1024, s.active.descriptors, s.passive.descriptors, reconnects);
+  std::fflush(stdout);
+}
+
+// The median p99 of some samples, in us.
+double middle(std::span<const Sample> samples) {
+  std::vector<double> values;
+  for (const Sample& s : samples) values.push_back(s.p99);
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+bool judge(const std::vector<Sample>& samples) {
+  constexpr std::size_t kMemorySlack = std::size_t{2} << 20;
+  const bool memory =
+      flat(samples, kMemorySlack, [](const Sample& s) { return s.active.memory; }) &&
+      flat(samples, kMemorySlack, [](const Sample& s) { return s.passive.memory; });
+  const bool descriptors =
+      flat(samples, kDescriptorSlack, [](const Sample& s) { return s.active.descriptors; }) &&
+      flat(samples, kDescriptorSlack, [](const Sample& s) { return s.passive.descriptors; });
+  const auto third = samples.size() / 3;
+  fmt::print("memory {}, descriptors {}; p99 of the first third {:.0f} us, of the last {:.0f} us\n",
+             memory ? "flat" : "GROWS", descriptors ? "flat" : "GROW",
+             middle(std::span(samples).first(third)), middle(std::span(samples).last(third)));
+  return memory && descriptors;
+}
+
+// One connection gives way to a new one, while none is being connected.
+void reconnect(Client& client, std::vector<std::byte>& scratch, std::size_t turn) {
+  if (client.connecting() != 0) return;
+  auto* const old = client.any_established(turn);
+  if (old == nullptr) return;
+  client.close(*old);
+  churn(client, scratch, turn);
+}
+
+}  // namespace
+
+int soak(const Options& o) {
+  raise_descriptors(o.connections + 4096);
+  Server server(2 * o.connections);
+  Client client(server.shared(), 2 * o.connections);
+  connect_all(client, o.connections, o.at_once);
+  for (auto* connection : client.established()) client.work(*connection);
+  std::vector<std::byte> scratch(std::size_t{16} * 4096);
+  std::size_t reconnects = 0;
+  client.on_connected = [&](Connection& connection, bool established) {
+    if (established) client.work(connection);
+    ++reconnects;
+  };
+  print_head();
+  std::vector<Sample> samples;
+  Latencies latencies;
+  const auto start = Clock::now();
+  auto next_reconnect = start;
+  std::uint64_t octets = 0;
+  std::size_t operations = 0;
+  for (std::size_t turn = 0; samples.size() < o.samples;) {
+    const auto now = Clock::now();
+    const double elapsed = Seconds(now - start).count();
+    if (o.pace != 0 && static_cast<double>(operations) > o.pace * elapsed) {
+      std::this_thread::sleep_for(milliseconds(2));
+    } else {
+      operations += client.take_completions(latencies, milliseconds(20));
+    }
+    client.take_events(milliseconds(0));
+    if (now >= next_reconnect) {
+      next_reconnect = now + milliseconds(20);
+      reconnect(client, scratch, turn++);
+    }
+    if (elapsed < o.seconds * static_cast<double>(samples.size() + 1) / o.samples) continue;
+    samples.push_back({usage(),
+                       {server.shared().memory, server.shared().descriptors},
+                       latencies.quantile(0.99).count()});
+    print(samples.back(), latencies, elapsed, client.octets() - octets, reconnects);
+    octets = client.octets();
+    latencies.clear();
+  }
+  come_to_rest(client, latencies);
+  const bool is_flat = judge(samples);
+  if (client.failed() != 0) fmt::print("{} FAILED TO CONNECT\n", client.failed());
+  close_all(client);
+  server.stop();
+  return is_flat && client.failed() == 0 ? 0 : 1;
+}
+
+}  // namespace iwarp::load
