@@ -80,6 +80,32 @@ TEST_CASE("a new file replaces an old one at once") {
   CHECK(scratch.entries() == 1);
 }
 
+TEST_CASE("a file hands its permissions on to what replaces it; nothing else is replaced") {
+  const Scratch scratch;
+  const auto mode = [&](const std::string& name) {
+    return fs::status(scratch.path() / name).permissions();
+  };
+  const mode_t before = umask(022);
+  const auto replace = [&](const std::string& name) {
+    NewFile(scratch.directory(), 0).commit(name);
+  };
+  replace("new");
+  CHECK(mode("new") == fs::perms{0644});
+  for (const unsigned permissions : {0600U, 0664U, 0755U}) {
+    fs::permissions(scratch.path() / "new", fs::perms{permissions});
+    replace("new");
+    CHECK(mode("new") == fs::perms{permissions});
+  }
+  umask(before);
+  fs::create_symlink("new", scratch.path() / "link");
+  REQUIRE(mkfifo((scratch.path() / "fifo").c_str(), 0600) == 0);
+  for (const char* name : {"link", "fifo"}) {
+    CHECK_THROWS_AS(check_replaceable(scratch.directory(), name), Error);
+    CHECK_THROWS_AS(replace(name), Error);
+  }
+  CHECK(scratch.entries() == 3);
+}
+
 TEST_CASE("a file that is not committed leaves nothing") {
   const Scratch scratch;
   {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that breaks the rules of the file protocol: hostile_client HOST:PORT ATTACK [NAME].
 // Prints what the server answered: "refused: REASON", "gone: REASON", or what it should not have
-// said. The server must refuse, and live on.
+// said. The server must refuse, and go on.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -13,6 +13,8 @@ namespace {
 
 using namespace iwarp::apps;
 namespace verbs = iwarp::verbs;
+
+constexpr auto kTimeout = std::chrono::seconds(30);
 
 class Attacker {
  public:
@@ -35,6 +37,8 @@ class Attacker {
     } else if (attack == "too-long") {
       const std::string text(500, 'x');
       client_.session().send_inline(std::as_bytes(std::span(text)));
+    } else if (attack == "flood") {
+      flood();
     } else if (attack == "out-of-turn") {
       messages.send(Finish{});
     } else {
@@ -75,6 +79,20 @@ class Attacker {
     messages.expect<Piece>();
     messages.send(Finish{});
     listen();
+  }
+
+  /// As many Reads as there can be, of nothing, for which no right is needed; without end.
+  void flood() {
+    auto& session = client_.session();
+    constexpr int kAtATime = 32;
+    const auto post = [&session] {
+      session.post_send({.opcode = verbs::WrOpcode::kRead, .flags = verbs::SendFlags::kSignaled});
+    };
+    for (int i = 0; i < kAtATime; ++i) post();
+    session.wait(kTimeout);
+    std::puts("flooding");
+    std::fflush(stdout);
+    for (;; post()) session.wait(kTimeout);
   }
 
   void listen() {

@@ -35,6 +35,7 @@ TEST_CASE("without options: revision 2, CRC, no markers, no RTR, frames from the
   CHECK(options.max_ulpdu == 0);
   CHECK(options.placement == verbs::Placement::kVerified);
   CHECK(options.startup.extensions);
+  CHECK(options.completions == verbs::Completions::kSent);
   CHECK(options.first_fpdu_delay == verbs::Duration::zero());
   CHECK(options.gather_delay == std::chrono::microseconds(50));
 }
@@ -51,6 +52,7 @@ TEST_CASE("each option reaches the connection") {
   CHECK(parse({"--placement", "direct"}).placement == verbs::Placement::kDirect);
   CHECK(parse({"--mpa-rev", "2-only"}).startup.revision == 2);
   CHECK_FALSE(parse({"--extensions", "off"}).startup.extensions);
+  CHECK(parse({"--completions", "acked"}).completions == verbs::Completions::kAcknowledged);
   CHECK(parse({"--first-fpdu-delay", "100"}).first_fpdu_delay == std::chrono::milliseconds(100));
   CHECK(parse({"--gather-delay", "0"}).gather_delay == verbs::Duration::zero());
 }

@@ -12,10 +12,11 @@ import time
 import unittest
 
 IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
-PATIENCE = 60  # seconds for any one command; sanitizer builds are slow
+SANITIZER = os.environ.get("IWARP_SANITIZE", "")
+TIMEOUT = 60  # seconds for any one command; sanitizer builds are slow
 
 
-def run(*arguments, timeout=PATIENCE, **options):
+def run(*arguments, timeout=TIMEOUT, **options):
     """A command to its end. The result has returncode, stdout and stderr."""
     return subprocess.run([IWARP, *map(str, arguments)], capture_output=True, text=True,
                           timeout=timeout, **options)
@@ -26,7 +27,7 @@ def start(*arguments, **options):
                             stderr=subprocess.PIPE, text=True, **options)
 
 
-def wait_until(condition, what, timeout=PATIENCE):
+def wait_until(condition, what, timeout=TIMEOUT):
     end = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > end:
@@ -64,7 +65,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            out, err = self.process.communicate(timeout=PATIENCE)
+            out, err = self.process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -72,7 +73,7 @@ class Server:
 
     def kill(self):
         self.process.kill()
-        self.process.communicate(timeout=PATIENCE)
+        self.process.communicate(timeout=TIMEOUT)
 
     def __enter__(self):
         return self

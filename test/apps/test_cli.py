@@ -8,10 +8,10 @@ import subprocess
 import threading
 import time
 
-from support import IWARP, PATIENCE, Case, Server, main, run, start
+from support import IWARP, TIMEOUT, Case, Server, main, run, start
 
 CONNECTION_OPTIONS = ("--mpa-rev", "--crc", "--markers", "--rtr", "--fpdu", "--placement",
-                      "--extensions", "--first-fpdu-delay", "--gather-delay", "--congestion", "--trace")
+                      "--extensions", "--completions", "--first-fpdu-delay", "--gather-delay", "--congestion", "--trace")
 
 class OldServer:
     """Closes each connection when its Request has come, as those do that know no revision 2."""
@@ -19,7 +19,7 @@ class OldServer:
     def __enter__(self):
         self.revisions = []
         self.socket = socket.create_server(("127.0.0.1", 0))
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(TIMEOUT)
         self.port = self.socket.getsockname()[1]
         self.thread = threading.Thread(target=self.serve)
         self.thread.start()
@@ -153,7 +153,7 @@ class Output(Case):
                       ("perf", "--self", "write-bw", "--duration", "0.05", "--json")):
             with self.subTest(words=words), open("/dev/full", "w", encoding="ascii") as full:
                 done = subprocess.run([IWARP, *words], stdout=full, stderr=subprocess.PIPE,
-                                      text=True, timeout=PATIENCE, check=False)
+                                      text=True, timeout=TIMEOUT, check=False)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertIn("cannot write standard output: no space left on device", done.stderr)
 
@@ -207,7 +207,7 @@ class Failures(Case):
                     peer, _ = server.accept()
                     begin = time.monotonic()
                     client.send_signal(signal.SIGINT)
-                    _, error = client.communicate(timeout=PATIENCE)
+                    _, error = client.communicate(timeout=TIMEOUT)
                     peer.close()
                     self.assertEqual((client.returncode, error),
                                      (1, f"iwarp {words[0]}: interrupted\n"))

@@ -2,11 +2,13 @@
 """serve, get and put: content, many clients, and that whatever goes wrong leaves no debris."""
 import filecmp
 import os
+import pathlib
 import resource
 import signal
 import subprocess
+import threading
 
-from support import (Case, PATIENCE, Server, main, octets_written, processes, run, start,
+from support import (Case, TIMEOUT, Server, main, octets_written, processes, run, start,
                      wait_until)
 
 MIB = 1 << 20
@@ -53,6 +55,50 @@ class Content(Case):
                 self.assert_ok(run("get", server.url("f"), self.out))
                 self.assertTrue(filecmp.cmp(source, self.out / "f", shallow=False))
 
+    def test_what_is_replaced_hands_on_its_permissions_and_links_stay(self):
+        source = self.file("f", MIB + 7)
+        kept = self.out / "kept"
+        with Server("serve", self.dir) as server:
+            self.assert_ok(run("put", source, server.url()))
+            kept.write_text("old")
+            kept.chmod(0o600)
+            (self.out / "link").symlink_to("kept")
+            (self.out / "dangling").symlink_to("new")
+            for name in ("link", "dangling"):
+                self.assert_ok(run("get", server.url("f"), self.out / name))
+                self.assertTrue((self.out / name).is_symlink())
+                self.assertTrue(filecmp.cmp(source, self.out / name, shallow=False))
+            self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
+            (self.dir / "f").chmod(0o600)
+            self.assert_ok(run("put", source, server.url()))
+            self.assertEqual((self.dir / "f").stat().st_mode & 0o777, 0o600)
+
+    def test_what_is_no_regular_file_is_written_to(self):
+        source = self.file("f", MIB + 7)
+        fifo = self.out / "fifo"
+        os.mkfifo(fifo)
+        with Server("serve", self.dir) as server:
+            self.assert_ok(run("put", source, server.url()))
+            self.assert_fails(run("get", server.url("f"), fifo), 1, "nobody reads from it$")
+            with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
+                held = os.open(fifo, os.O_RDWR)  # until the reader is there, too
+                result = []
+                worker = threading.Thread(target=lambda: result.append(
+                    run("get", "-q", server.url("f"), fifo)))
+                worker.start()
+                read = reader.stdout.read(source.stat().st_size)
+                worker.join()
+                os.close(held)
+                self.assert_ok(result[0])
+                self.assertEqual(read, source.read_bytes())
+            self.assertTrue(fifo.is_fifo())
+            null = self.out / "null"
+            null.symlink_to("/dev/null")
+            self.assert_ok(run("get", server.url("f"), null))
+            self.assertTrue(null.is_symlink() and pathlib.Path("/dev/null").is_char_device())
+            os.rename(fifo, self.dir / "pipe")
+            self.assert_fails(run("put", source, server.url("pipe")), 1, "not a regular file$")
+
     def test_eight_clients_at_once(self):
         sources = [self.file(f"f{i}", 5 * MIB + i) for i in range(8)]
         with Server("serve", self.dir) as server:
@@ -60,7 +106,7 @@ class Content(Case):
                              [("get", server.url(s.name), self.out) for s in sources]):
                 with processes(commands) as clients:
                     for client in clients:
-                        self.assertEqual(client.wait(PATIENCE), 0, client.stderr.read())
+                        self.assertEqual(client.wait(TIMEOUT), 0, client.stderr.read())
             for source in sources:
                 self.assertTrue(filecmp.cmp(source, self.out / source.name, shallow=False))
 
@@ -166,7 +212,7 @@ class Killed(Case):
             client = start("put", self.big, server.url())
             self.in_the_middle(server.process, client)
             server.kill()
-            _, err = client.communicate(timeout=PATIENCE)
+            _, err = client.communicate(timeout=TIMEOUT)
         self.assertEqual(client.returncode, 1)
         self.assertRegex(err, r"^iwarp put: .*\n$")
         with Server("serve", self.dir):  # removes what a file system without O_TMPFILE keeps
@@ -189,7 +235,7 @@ class Killed(Case):
             client = start("get", server.url("big"), self.out)
             self.in_the_middle(client, client)
             server.kill()
-            _, err = client.communicate(timeout=PATIENCE)
+            _, err = client.communicate(timeout=TIMEOUT)
         self.assertEqual(client.returncode, 1)
         self.assertRegex(err, r"^iwarp get: .*\n$")
         self.assertEqual(self.names(self.out), [])
@@ -199,7 +245,7 @@ class Killed(Case):
             client = start("put", self.big, server.url())
             self.in_the_middle(server.process, client)
             client.send_signal(signal.SIGINT)
-            _, err = client.communicate(timeout=PATIENCE)
+            _, err = client.communicate(timeout=TIMEOUT)
             self.assertEqual((client.returncode, err), (1, "iwarp put: interrupted\n"))
             wait_until(lambda: self.names(self.dir) == [], "the debris to go")
 
@@ -208,7 +254,7 @@ class Killed(Case):
             wait_until(lambda: octets_written(server.pid) > written + 32 * MIB, "octets on disk")
             status, _ = server.stop()
             self.assertEqual(status, 0)
-            _, err = client.communicate(timeout=PATIENCE)
+            _, err = client.communicate(timeout=TIMEOUT)
             self.assertEqual((client.returncode, err),
                              (1, "iwarp put: the server is shutting down\n"))
         self.assertEqual(self.names(self.dir), [])
@@ -219,7 +265,7 @@ class Killed(Case):
             client = start("get", server.url("big"), self.out)
             self.in_the_middle(client, client)
             client.send_signal(signal.SIGINT)
-            _, err = client.communicate(timeout=PATIENCE)
+            _, err = client.communicate(timeout=TIMEOUT)
             self.assertEqual((client.returncode, err), (1, "iwarp get: interrupted\n"))
             line = server.process.stdout.readline()
             self.assertRegex(line, r"^127.0.0.1:\d+: get big: the client was interrupted$")
@@ -230,7 +276,7 @@ class Killed(Case):
             client = start("put", self.big, server.url())
             self.in_the_middle(server.process, client)
             os.truncate(self.big, 0)
-            _, err = client.communicate(timeout=PATIENCE)
+            _, err = client.communicate(timeout=TIMEOUT)
             self.assertEqual(client.returncode, 1)
             self.assertRegex(err, r"^iwarp put: .*\n$")
             wait_until(lambda: self.names(self.dir) == [], "the debris to go")

@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that break the rules: the server refuses, keeps its directory clean, and lives on."""
+import contextlib
 import os
+import pathlib
+import re
+import resource
+import signal
 import socket
 import subprocess
+import unittest
 
-from support import Case, PATIENCE, Server, main, run
+from support import Case, TIMEOUT, SANITIZER, Server, main, run, start, wait_until
 
 CLIENT = os.environ.get("HOSTILE_CLIENT", "build/release/test/apps/test_hostile_client")
+
+
+def established(port):
+    """A connection of a client that sends a good Request and then nothing."""
+    out = socket.create_connection(("127.0.0.1", port), TIMEOUT)
+    out.sendall(b"MPA ID Req Frame" + bytes((0x40, 1, 0, 0)))
+    return out
 
 
 class Hostile(Case):
@@ -15,7 +28,7 @@ class Hostile(Case):
         (self.scratch / "secret").write_text("secret")
         (self.dir / "good").write_text("good")
         self.server = Server("serve", self.dir)
-        self.addCleanup(self.server.__exit__)
+        self.addCleanup(lambda: self.server.__exit__())
         self.addCleanup(self.check_server)
 
     def check_server(self):
@@ -28,7 +41,7 @@ class Hostile(Case):
 
     def attack(self, *arguments):
         result = subprocess.run([CLIENT, self.server.address, *arguments], capture_output=True,
-                                text=True, timeout=PATIENCE, check=True)
+                                text=True, timeout=TIMEOUT, check=True)
         return result.stdout.strip()
 
     def test_names_cannot_leave_the_directory(self):
@@ -38,6 +51,21 @@ class Hostile(Case):
                 with self.subTest(verb=verb, name=name):
                     self.assertRegex(self.attack(verb, name),
                                      "^refused: .*not a name this server takes$")
+
+    def test_no_name_reaches_the_log_or_a_terminal_raw(self):
+        # What a terminal takes for commands: CSI in one octet, and in UTF-8.
+        names = (b"\x9b2J", "\u009b2J".encode(), b"\xff\xfe", "r\u00e9sum\u00e9".encode())
+        for name in names:
+            for verb in ("get", "put"):
+                subprocess.run([CLIENT.encode(), self.server.address.encode(), verb.encode(), name],
+                               stdout=subprocess.DEVNULL, timeout=TIMEOUT, check=True)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.fsencode(self.dir) + b"/" + name)
+        self.server.process.send_signal(signal.SIGTERM)
+        log = self.server.process.stdout.buffer.read()
+        self.assertEqual(log.count(b"\n"), 2 * len(names))
+        self.assertTrue(log.isascii(), log)
+        self.server = Server("serve", self.dir)
 
     def test_broken_rules_of_the_protocol(self):
         for attack, answer in (
@@ -55,9 +83,76 @@ class Hostile(Case):
             with self.subTest(attack=attack):
                 self.assertRegex(self.attack(attack), answer)
 
+    def test_a_client_that_floods_keeps_nobody_from_reading(self):
+        """[SEC-24] [SEC-25] [SEC-36] [SEC-37]: it fills its own queues only."""
+        with subprocess.Popen([CLIENT, self.server.address, "flood"], stdout=subprocess.PIPE,
+                              text=True) as client:
+            try:
+                self.assertEqual(client.stdout.readline(), "flooding\n")
+                for _ in range(3):
+                    self.assert_ok(run("get", "-q", self.server.url("good"), self.out))
+                    self.assert_ok(run("put", "-q", self.dir / "good", self.server.url("good")))
+                self.assertIsNone(client.poll())
+            finally:
+                client.kill()
+
+    def test_no_client_reaches_what_another_was_shown(self):
+        """[SEC-8] [SEC-9] [SEC-20] [SEC-27]: buffers and STags are of one stream each."""
+        with Server("ping", "--server") as server:
+            for case in ("ddp/stag/other-connection", "ddp/stag/read-other-connection",
+                         "ddp/stag/earlier-connection"):
+                out = self.assert_ok(run("conform", server.address, "--only", case))
+                self.assertIn("1 passed, 0 failed", out)
+
+    def test_clients_that_say_nothing_give_way(self):
+        with contextlib.ExitStack() as stack:
+            for arguments, client in ((("ping", "--server"), self.ping),
+                                      (("serve", self.dir), self.get)):
+                server = stack.enter_context(Server(*arguments, "--max-clients", 4))
+                for _ in range(8):
+                    stack.enter_context(established(server.port))
+                # Who has just come may yet speak: so not at once, but soon.
+                wait_until(lambda run=client, to=server: run(to).returncode == 0, "a place")
+                self.assertEqual(server.stop()[0], 0)
+
+    def ping(self, server):
+        return run("ping", server.address, "-q")
+
+    def get(self, server):
+        return run("get", "-q", server.url("good"), self.out)
+
+    @unittest.skipIf(SANITIZER, "a sanitizer needs more address space itself")
+    def test_a_client_without_a_thread_is_refused_and_the_server_stays(self):
+        with Server("ping", "--server") as server:
+            size = int(re.search(r"VmSize:\s+(\d+) kB",
+                                 pathlib.Path(f"/proc/{server.pid}/status").read_text())[1])
+            before = resource.prlimit(server.pid, resource.RLIMIT_AS)
+            # No room for the stack of one more thread.
+            resource.prlimit(server.pid, resource.RLIMIT_AS, ((size + 2048) * 1024, before[1]))
+            self.assert_fails(self.ping(server), 1, "busy: no thread to be had$")
+            resource.prlimit(server.pid, resource.RLIMIT_AS, before)
+            self.assert_ok(self.ping(server))
+
+    def test_a_name_server_that_does_not_answer_does_not_keep_who_wants_to_stop(self):
+        begun = self.scratch / "begun"
+        environment = dict(os.environ, LD_PRELOAD=os.environ["SLOW_NAMES"], SLOW_NAMES_BEGUN=begun,
+                           ASAN_OPTIONS="verify_asan_link_order=0")
+        source = self.dir / "good"
+        for command in (("ping", "slow.invalid"), ("get", "iwarp://slow.invalid/good", self.out),
+                        ("put", source, "iwarp://slow.invalid/x"),
+                        ("perf", "slow.invalid", "write-bw"), ("conform", "slow.invalid")):
+            with self.subTest(command=command[0]):
+                client = start(*command, env=environment)
+                wait_until(begun.exists, "the look-up")
+                begun.unlink()
+                client.send_signal(signal.SIGINT)
+                out, err = client.communicate(timeout=TIMEOUT)
+                self.assertEqual(client.returncode, 1)
+                self.assertIn("interrupted", out + err)
+
     def test_connections_that_are_no_iwarp(self):
         for octets in (b"", b"GET / HTTP/1.0\r\n\r\n", os.urandom(4096), b"MPA ID Req Frame"):
-            with socket.create_connection(("127.0.0.1", self.server.port), PATIENCE) as raw:
+            with socket.create_connection(("127.0.0.1", self.server.port), TIMEOUT) as raw:
                 raw.sendall(octets)
 
 

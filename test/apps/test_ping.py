@@ -2,7 +2,7 @@
 """iwarp ping against its own server: data, many clients, bad clients, orderly ends."""
 import signal
 
-from support import Case, PATIENCE, Server, main, processes, run, start
+from support import Case, TIMEOUT, Server, main, processes, run, start
 
 
 class Ping(Case):
@@ -46,7 +46,7 @@ class Ping(Case):
             ping = ("ping", server.address, "--count", 200, "--verify", "-q")
             with processes([ping] * 8) as clients:
                 for client in clients:
-                    self.assertEqual(client.wait(PATIENCE), 0, client.stderr.read())
+                    self.assertEqual(client.wait(TIMEOUT), 0, client.stderr.read())
             status, log = server.stop()
             self.assertEqual((status, log), (0, ""))
 
@@ -64,7 +64,7 @@ class Ping(Case):
             endless = start("ping", server.address, "--count", 0)
             endless.stdout.readline()
             endless.send_signal(signal.SIGINT)
-            out, err = endless.communicate(timeout=PATIENCE)
+            out, err = endless.communicate(timeout=TIMEOUT)
             self.assertEqual((endless.returncode, err), (0, ""))
             self.assertRegex(out, r"\d+ pings of 64 octets: ")
 
@@ -81,7 +81,7 @@ class Ping(Case):
             endless = start("ping", server.address, "--count", 0, "-q")
             self.assert_ok(run("ping", server.address, "--count", 1))
             server.kill()
-            out, err = endless.communicate(timeout=PATIENCE)
+            out, err = endless.communicate(timeout=TIMEOUT)
             self.assertEqual(endless.returncode, 1, out)
             self.assertRegex(err, r"^iwarp ping: .*\n$")
 

@@ -16,7 +16,7 @@
 #include <stdexcept>
 
 #include "iwarp/iwarp.hpp"
-#include "socket_ops.hpp"
+#include "iwarp/net/socket_ops.hpp"
 
 namespace net = iwarp::net;
 namespace verbs = iwarp::verbs;
@@ -81,9 +81,9 @@ class Pair {
     server_ = must(rnic_->create_qp(*pd_, {.send_cq = cqs_[1].get(), .recv_cq = cqs_[1].get()}));
     const auto listener = must(rnic_->listen({.host = "127.0.0.1"}, {}, *requests_));
     must(rnic_->connect(*client_, listener->local(), {}, *outcomes_));
-    constexpr auto kPatience = std::chrono::seconds(60);
-    must(iwarp::next_event(*requests_, kPatience).request->accept(*server_));
-    (void)iwarp::next_event(*outcomes_, kPatience);
+    constexpr auto kTimeout = std::chrono::seconds(60);
+    must(iwarp::next_event(*requests_, kTimeout).request->accept(*server_));
+    (void)iwarp::next_event(*outcomes_, kTimeout);
     // The responder may not send before the initiator has.
     post_receive();
     send();

@@ -10,11 +10,13 @@ import re
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IWARP = os.environ.get("IWARP", str(ROOT / "build/release/apps/iwarp"))
-PATIENCE = 120  # seconds
+AS_ROCE = (IWARP, "run", "--quiet", "--as", "roce")
+TIMEOUT = 120  # seconds
 
 
 class Missing(Exception):
@@ -24,12 +26,30 @@ class Missing(Exception):
 def output(*command, env=None):
     try:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                              timeout=PATIENCE, env=os.environ | (env or {}))
+                              timeout=TIMEOUT, env=os.environ | (env or {}))
     except subprocess.TimeoutExpired as error:
         raise Missing(f"{command[0]} has not ended") from error
     if done.returncode != 0:
         raise Missing(f"{command[0]} failed: {(done.stderr or done.stdout).strip()[-200:]}")
     return done.stdout
+
+
+def built(name):
+    """A program of this folder."""
+    path = pathlib.Path(IWARP).parents[1] / "test/bench" / name
+    if not os.access(path, os.X_OK):
+        raise Missing(f"{path} is not built")
+    return path
+
+
+def raw_tls(size, seconds):
+    """OpenSSL alone over a socket of its own."""
+    return json.loads(output(built("bench_tls_stream"), size, seconds))
+
+
+def raw_udp(test, size, seconds):
+    """The kernel's UDP alone: "pingpong" or "rate"."""
+    return json.loads(output(built("bench_udp"), test, size, seconds))
 
 
 def need(program):
@@ -71,6 +91,12 @@ def server(port, *command, env=None):
         process.wait()
 
 
+def iwarp_over_tls(test, *options, seconds):
+    with tempfile.NamedTemporaryFile("w") as keys:
+        print("lab:" + "5a" * 32, file=keys, flush=True)
+        return iwarp(test, *options, "--tls-psk", keys.name, seconds=seconds)
+
+
 def iwarp(test, *options, seconds, server="--self", prefix=()):
     """`server`: its address. `prefix`: the words of a command that runs the client."""
     if not os.access(IWARP, os.X_OK):
@@ -100,25 +126,50 @@ def in_time(measure, size, seconds):
     return out
 
 
-def ucx(test, size, seconds):
-    """A test of ucx_perftest over UCX's tcp transport."""
+UCX_TCP = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+
+
+def ucx_perftest(words, test, size, seconds, env=None):
+    """`words`: what runs ucx_perftest, with the options that tests have in common."""
     need("ucx_perftest")
-    env = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
     def measure(iterations):
         port = free_port()
-        with server(port, "ucx_perftest", "-p", port, env=env):
-            text = output("ucx_perftest", "127.0.0.1", "-p", port, "-t", test, "-s", size, "-n",
-                          iterations, "-w", iterations // 10, env=env)
+        with server(port, *words, "-p", port, env=env):
+            text = output(*words, "127.0.0.1", "-p", port, "-t", test, "-s", size, "-n", iterations,
+                          "-w", iterations // 10, env=env)
         final = re.search(r"^Final:(.*)$", text, re.MULTILINE)
         if not final:
             raise Missing("ucx_perftest says nothing")
-        words = final[1].split()  # iterations, 50 %, average, overall; MB/s twice; msg/s twice
-        rate = float(words[7])
+        columns = final[1].split()  # iterations, 50 %, average, overall; MB/s twice; msg/s twice
+        rate = float(columns[7])
         return {"bytes_per_second": rate * size, "messages_per_second": rate,
-                "latency": float(words[1]), "seconds": iterations / rate}
+                "latency": float(columns[1]), "seconds": iterations / rate}
 
     return in_time(measure, size, seconds)
+
+
+def ucx(test, size, seconds):
+    """A test of ucp over UCX's tcp transport."""
+    return ucx_perftest(("ucx_perftest",), test, size, seconds, UCX_TCP)
+
+
+def ucx_over_verbs(test, size, seconds):
+    """A test of ucp over the transports that UCX chooses of what this stack's device offers."""
+    return ucx_perftest((*AS_ROCE, "ucx_perftest"), test, size, seconds,
+                        {"UCX_TLS": "^sm", "UCX_NET_DEVICES": "iwarp0:1",
+                         "UCX_WARN_UNUSED_ENV_VARS": "n"})
+
+
+def uct_over_tcp(test, layout, size, seconds):
+    """A test of uct, UCX's layer of transports, over its tcp."""
+    return ucx_perftest(("ucx_perftest", "-d", "lo", "-x", "tcp", "-D", layout), test, size, seconds)
+
+
+def uct_over_verbs(test, layout, size, seconds):
+    """The same over its rc_verbs on this stack, which it finds as an adapter for RoCE."""
+    return ucx_perftest((*AS_ROCE, "ucx_perftest", "-d", "iwarp0:1", "-x", "rc_verbs", "-D", layout),
+                        test, size, seconds)
 
 
 def libfabric(size, seconds):
@@ -139,12 +190,38 @@ def libfabric(size, seconds):
     return in_time(measure, size, seconds)
 
 
-def ib_write_bw(seconds):
+def perftest_over_ud(program, size, *options):
+    """One of perftest's programs over queue pairs of type UD; the words of its line of results."""
+    need(program)
+    port = free_port()
+    words = (*AS_ROCE, program, "-c", "UD", "-s", size, "-x", 1, "-p", port, *options)
+    with server(port, *words):
+        text = output(*words, "127.0.0.1")
+    line = re.search(rf"^ *{size} +\d+ .*$", text, re.MULTILINE)
+    if not line:
+        raise Missing(f"{program} says nothing")
+    return line[0].split()
+
+
+def ud_latency(size, seconds):
+    """size, iterations, minimum, maximum, typical, average, deviation, 99 %, 99.9 %"""
+    words = perftest_over_ud("ib_send_lat", size, "-n", max(1000, int(seconds * 100000)))
+    return {"latency": float(words[4])}
+
+
+def ud_rate(size, seconds):
+    """size, iterations, peak and average of MB/s, millions of messages a second. By time, for what
+    gets lost is never counted."""
+    words = perftest_over_ud("ib_send_bw", size, "-l", 32, "-D", max(2, round(seconds)))
+    return {"messages_per_second": float(words[4]) * 1e6}
+
+
+def ib_write_bw(seconds, qps=1):
     """perftest's program on this stack."""
     need("ib_write_bw")
     port = free_port()
-    words = (IWARP, "run", "--quiet", "ib_write_bw", "-R", "-s", 65536, "-t", 16, "-D",
-             max(2, round(seconds)), "-p", port)
+    words = (IWARP, "run", "--quiet", "ib_write_bw", "-R", "-s", 65536, "-t", 16, "-q", qps,
+             "-D", max(2, round(seconds)), "-p", port)
     with server(port, *words):
         text = output(*words, "127.0.0.1")
     line = re.search(r"^ *65536 +\d+ +[\d.]+\s+([\d.]+)\s", text, re.MULTILINE)

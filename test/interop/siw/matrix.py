@@ -107,7 +107,7 @@ class Bench:
         self.guest, self.report = guest, report
         self.iwarp, self.ours = environment_path("IWARP"), environment_path("SIW_MATRIX")
         # The first FPDU of a client is sometimes left lying by a stock responder.
-        self.patience = ["--first-fpdu-delay", 100] if guest.variant == "stock" else []
+        self.first_fpdu_options = ["--first-fpdu-delay", 100] if guest.variant == "stock" else []
         self.partner = guest.start(f"verbs_partner listen {GUEST_ADDRESS} 7600", 3000)
         if not self.partner.output.wait_for("listening"):
             raise RuntimeError(f"verbs_partner does not listen: {self.partner.output.lines}")
@@ -118,7 +118,7 @@ class Bench:
 
     def we_connect(self, port, *options, limit=120):
         address = f"127.0.0.1:{self.guest.ports[port]}"
-        return run_here(self.ours, "connect", address, *self.patience, *options, limit=limit)
+        return run_here(self.ours, "connect", address, *self.first_fpdu_options, *options, limit=limit)
 
     def partner_connects(self, port, *arguments, limit=120):
         words = " ".join(map(str, arguments))
@@ -183,7 +183,7 @@ def rping(bench):
         server = bench.guest.start(f"rping -s -C {count} -v -S {size}", limit)
         time.sleep(1)  # rping says nothing when it listens
         status, _, error = run_here(
-            bench.iwarp, "ping", f"127.0.0.1:{bench.guest.ports[7174]}", *bench.patience, "--count",
+            bench.iwarp, "ping", f"127.0.0.1:{bench.guest.ports[7174]}", *bench.first_fpdu_options, "--count",
             count, "--size", size, "--verify", "-q", limit=limit)
         _, lines = server.result()
         seen = sum(1 for line in lines if shown.search(line))

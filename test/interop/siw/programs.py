@@ -21,6 +21,7 @@ RPING_PORT, OTHER_PORT = 7174, 7600
 # rping has no smaller ones: its text alone is longer. The largest is 64 KiB less its last octet.
 SIZES = (26, 64, 512, 1024, 1460, 4096, 16384, 65535) if LONG else (64, 65535)
 PING = re.compile("ping data: rdma-ping-")
+STREAM_SIZES = (64, 65536)
 BANDWIDTH = ("ib_write_bw", "ib_read_bw", "ib_send_bw")
 LATENCY = ("ib_write_lat", "ib_read_lat", "ib_send_lat")
 PERFTEST = BANDWIDTH + LATENCY if LONG else BANDWIDTH
@@ -128,6 +129,32 @@ def rping(bench, size, count):
                  verdict(count, [pings(lines), pings(theirs)], lines + theirs))
 
 
+def rstream(bench, size):
+    """rsockets, with the data verified."""
+    options = ["-S", size, "-C", 200, "-T", "v"]
+    words = " ".join(map(str, options))
+    limit = 60
+    server = bench.guest.start(f"rstream -p {OTHER_PORT} {words}", limit)
+    bench.await_listener_there(OTHER_PORT)
+    client = bench.here("rstream", "-s", "127.0.0.1", "-p", bench.guest.ports[OTHER_PORT], *options)
+    ours = client.result(limit)
+    bench.report("rstream here, its server in the guest", f"200 times {size} octets, verified",
+                 stream_fault(ours, server.result()))
+
+    server = bench.here("rstream", "-b", "127.0.0.1", "-p", OURS_PORT, *options)
+    server.listens(OURS_PORT)
+    theirs = bench.guest.run(f"rstream -s {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}", limit)
+    bench.report("rstream in the guest, its server here", f"200 times {size} octets, verified",
+                 stream_fault(server.result(limit), theirs))
+
+
+def stream_fault(ours, theirs):
+    for name, (status, lines) in (("ours", ours), ("the guest's", theirs)):
+        if status != 0 or not any("custom" in line for line in lines):
+            return f"{name} ended with {status}: {[line for line in lines if line.strip()][-3:]}"
+    return ""
+
+
 def has_figures(lines, size):
     """The row of figures that a run ends with."""
     return any(re.match(rf"\s*{size}\s+\d+\s+[\d.]+", line) for line in lines)
@@ -177,6 +204,8 @@ def run():
             rping(bench, size, ITERATIONS)
         for program in PERFTEST:
             perftest(bench, program)
+        for size in STREAM_SIZES:
+            rstream(bench, size)
         if re.search(r"kernel BUG|Kernel panic|Oops", guest.log()):
             bench.report("guest", "alive", "its kernel has crashed")
     print(f"programs: {bench.passed} passed, {bench.known} known, {bench.failed} failed")
@@ -188,7 +217,7 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     need_guest()
-    for program in ("rping", *PERFTEST):
+    for program in ("rping", "rstream", *PERFTEST):
         if shutil.which(program) is None:
             print(f"fail\t{program} is not installed (rdmacm-utils, perftest); "
                   "IWARP_NO_GUEST=1 skips these tests")

@@ -61,7 +61,7 @@ void say(Link& link, const Control& control) {
   link.send_control(octets);
 }
 
-Control hear(Link& link) {
+Control receive(Link& link) {
   const auto in = link.receive().octets;
   if (in.size() != kControlSize) {
     throw std::runtime_error("a Send of " + std::to_string(in.size()) +
@@ -81,8 +81,8 @@ Control hear(Link& link) {
   return control;
 }
 
-Control hear(Link& link, Step step) {
-  const auto control = hear(link);
+Control receive(Link& link, Step step) {
+  const auto control = receive(link);
   if (control.step != step) throw std::runtime_error("the peer is at another step");
   return control;
 }
@@ -172,7 +172,7 @@ std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   const auto place = link.advertise();
   say(link, {.step = Step::kReady, .place = place});
   auto found = take_sends(link, cell.kind, cell.size, cell.seed, place.stag);
-  const auto done = hear(link, Step::kDone);
+  const auto done = receive(link, Step::kDone);
   const bool written = cell.kind == Kind::kWrite || cell.kind == Kind::kMixed;
   if (written && found == Found::kFine && !placed(link.target(), cell.size, cell.seed, kBlank)) {
     found = Found::kOctets;
@@ -183,10 +183,10 @@ std::pair<Found, Found> be_other(Link& link, const Control& cell) {
 
 /// M's part of a cell; the same result.
 std::pair<Found, Found> be_mover(Link& link, const Control& cell) {
-  const auto ready = hear(link, Step::kReady);
+  const auto ready = receive(link, Step::kReady);
   const auto found = move(link, cell.kind, cell.size, cell.seed, ready.place);
   say(link, {.step = Step::kDone, .found = found});
-  return {found, hear(link, Step::kResult).found};
+  return {found, receive(link, Step::kResult).found};
 }
 
 std::optional<Kind> kind_named(const std::string& name) {
@@ -213,10 +213,10 @@ void provoke(Link& link, Ending ending) {
     // Killed by a Send with Invalidate first, in a cell of its own.
     const Control cell{.kind = Kind::kSendInvalidate, .flags = kClientMoves, .size = 16, .seed = 1};
     say(link, cell);
-    place = hear(link, Step::kReady).place;
+    place = receive(link, Step::kReady).place;
     move(link, cell.kind, cell.size, cell.seed, place);
     say(link, {.step = Step::kDone});
-    hear(link, Step::kResult);
+    receive(link, Step::kResult);
   }
   say(link, {.step = Step::kBye, .flags = kBadEnding});
   if (ending == Ending::kReadUnknownStag) {
@@ -281,7 +281,7 @@ bool lead(Link& link, const std::vector<Cell>& cells, Ending ending, const Repor
 
 void follow(Link& link) {
   for (;;) {
-    const auto control = hear(link);
+    const auto control = receive(link);
     if (control.step == Step::kBye) {
       if ((control.flags & kBadEnding) != 0) link.wait_end();
       return;

@@ -111,7 +111,7 @@ boot_once() {
   # event_idx: with it the emulated card sometimes loses a notification under load, and then nothing
   # moves on eth0 any more, not even a ping.
   : >"$state/console.log"
-  # `timeout` is the dead man's switch: no guest outlives its life.
+  # `timeout` ends the guest after its time limit, whatever happens here.
   setsid timeout -k 5 "$life" "$qemu" "$@" </dev/null >"$state/qemu.log" 2>&1 9>&- &
   echo $! >"$state/pid"
   local n=0

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "command_line/parse.hpp"
+#include "common/log.hpp"
 #include "common/options.hpp"
 #include "common/server.hpp"
 #include "common/session.hpp"
@@ -25,7 +26,7 @@ using verbs::SendFlags;
 using verbs::WcOpcode;
 using verbs::WrOpcode;
 
-constexpr Timeout kPatience = 30s;
+constexpr Timeout kTimeout = 30s;
 
 struct Options {
   CommonOptions common;
@@ -122,7 +123,7 @@ class SessionLink final : public Link {
     session_.post_recv(slot, buffer(slot).first(kMaxSize), local_.stag());
   }
   void progress() {
-    const auto wc = session_.wait(kPatience);
+    const auto wc = session_.wait(kTimeout);
     if (wc.opcode == WcOpcode::kRead) read_done_ = true;
     if (wc.opcode == WcOpcode::kRecv) arrived_.push_back(wc);
   }
@@ -149,7 +150,7 @@ class Exchange {
     const auto sge = buffer_.sge(options_.size);
     for (unsigned i = 0; i < options_.messages; ++i) session_.post_send({.sgl = {&sge, 1}});
     for (unsigned got = 0; got < options_.messages; ++got) {
-      const auto wc = session_.wait(kPatience);
+      const auto wc = session_.wait(kTimeout);
       if (wc.byte_len == options_.size) continue;
       throw Error(fmt::format("{} octets came instead of {}", wc.byte_len, options_.size));
     }
@@ -205,13 +206,15 @@ void follow_connection(const Options& options, net::Rnic& rnic, net::ConnectRequ
   }
   session.await_close();
   const auto ended = session.qp().query();
-  if (ended.terminate_sent || ended.terminate_received) log_line("end " + end_reason(session.qp()));
+  if (ended.terminate_sent || ended.terminate_received) {
+    log_info("terminated", "end " + end_reason(session.qp()));
+  }
 }
 
 int run_listen(const Options& options) {
   const ServerOptions server{.listen = address_argument(options.address, 0)};
   run_server("siw_matrix", server, options.common,
-             [&](net::Rnic& rnic, net::ConnectRequest& request) {
+             [&](net::Rnic& rnic, net::ConnectRequest& request, ClientSlot&) {
                follow_connection(options, rnic, request);
              });
   return 0;

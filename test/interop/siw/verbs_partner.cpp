@@ -23,7 +23,7 @@ namespace {
 
 using namespace iwarp::interop;
 
-constexpr int kPatience = 30'000;  // ms for any one thing
+constexpr int kTimeout = 30'000;  // ms for any one thing
 constexpr std::uint8_t kReads = 16;
 constexpr std::uint64_t kReadId = 100;     // wr_id of Reads
 constexpr std::uint64_t kControlId = 101;  // and of control messages; receives have their slot
@@ -52,12 +52,12 @@ bool readable(int fd, int timeout) {
 int first_readable(int one, int other) {
   std::array<pollfd, 2> on{pollfd{.fd = one, .events = POLLIN, .revents = 0},
                            pollfd{.fd = other, .events = POLLIN, .revents = 0}};
-  if (poll(on.data(), on.size(), kPatience) <= 0) return -1;
+  if (poll(on.data(), on.size(), kTimeout) <= 0) return -1;
   return (on[0].revents & POLLIN) != 0 ? one : other;
 }
 
 /// The next connection event; its identifier where a new one comes with it.
-rdma_cm_id* expect(rdma_event_channel* channel, rdma_cm_event_type type, int timeout = kPatience) {
+rdma_cm_id* expect(rdma_event_channel* channel, rdma_cm_event_type type, int timeout = kTimeout) {
   if (!readable(channel->fd, timeout)) fail("no connection event in time");
   rdma_cm_event* event = nullptr;
   check(rdma_get_cm_event(channel, &event), "rdma_get_cm_event");

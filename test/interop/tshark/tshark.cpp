@@ -59,7 +59,7 @@ TEST_CASE("tshark reads a short life without markers and with them, over IPv4 an
     for (const bool markers : {false, true}) {
       CAPTURE(ends.near.host);
       CAPTURE(markers);
-      const auto script = short_life({markers, markers, true});
+      const auto script = short_session({markers, markers, true});
       const auto report = report_on(ends, script);
       CHECK(report.packets == 3 + script.sent.size() + 3);
       CHECK(report.requests == 1);
@@ -75,11 +75,11 @@ TEST_CASE("tshark reads a short life without markers and with them, over IPv4 an
 // tshark 4.0 dissects nothing in the direction without markers when the other one has them.
 TEST_CASE("tshark reads the marked direction of a connection that has markers one way [MPA-70]") {
   using Opcodes = std::vector<std::string>;
-  const auto near_marked = report_on(kV4, short_life({false, true, true}));
+  const auto near_marked = report_on(kV4, short_session({false, true, true}));
   CHECK(near_marked.opcodes == Opcodes{"0x00", "0x00", "0x00", "0x00", "0x01", "0x04", "0x00"});
   CHECK(near_marked.good_crcs == 7);
   check_flawless(near_marked);
-  const auto far_marked = report_on(kV4, short_life({true, false, true}));
+  const auto far_marked = report_on(kV4, short_session({true, false, true}));
   CHECK(far_marked.opcodes == Opcodes{"0x03", "0x02", "0x07"});
   CHECK(far_marked.good_crcs == 3);
   check_flawless(far_marked);
@@ -103,7 +103,7 @@ TEST_CASE("tshark reads FPDUs of every size up to the largest") {
 }
 
 TEST_CASE("tshark tells a bad CRC from a good one: the oracle is awake") {
-  auto script = short_life({});
+  auto script = short_session({});
   script.sent[4].octets[99] ^= std::byte{1};
   const auto report = report_on(kV4, script);
   CHECK(report.good_crcs == 9);
@@ -114,8 +114,8 @@ TEST_CASE("tshark tells connections in one file apart") {
   const TemporaryFile path;
   const auto file = CaptureFile::create(path.path(), kClock);
   REQUIRE(file.has_value());
-  write(*file, kV4, short_life({}));
-  write(*file, kV6, short_life({true, true, true}));
+  write(*file, kV4, short_session({}));
+  write(*file, kV6, short_session({true, true, true}));
   const auto report = ask_tshark(path.path());
   CHECK(report.requests == 2);
   CHECK(report.fpdus == 20);

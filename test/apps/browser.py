@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Headless Chromium for the tests that look at pages: chromium, node, and playwright-core, which npm
+brings into the build tree. Says loudly what is missing, and skips."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from support import skip_all
+
+BUILD = pathlib.Path(os.environ["IWARP_BUILD"])
+PLAYWRIGHT = "playwright-core@1.49.1"
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def playwright_module():
+    """Where the module is; None: it is not here and cannot be had."""
+    home = BUILD / "playwright"
+    module = home / "node_modules/playwright-core/index.js"
+    npm = shutil.which("npm")
+    if not module.exists() and npm:
+        home.mkdir(exist_ok=True)
+        subprocess.run([npm, "install", "--prefix", home, "--no-save", "--ignore-scripts",
+                        "--no-audit", "--no-fund", PLAYWRIGHT],
+                       capture_output=True, timeout=180, check=False)
+    return module if module.exists() else None
+
+
+def browser_or_skip(what):
+    """The first arguments of a script that drives the browser."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not chromium:
+        skip_all(f"no chromium: nobody looks at {what}")
+    if not shutil.which("node"):
+        skip_all(f"no node: nobody looks at {what}")
+    module = playwright_module()
+    if module is None:
+        skip_all(f"npm cannot bring {PLAYWRIGHT}: nobody looks at {what}")
+    return module, chromium
+
+
+def look(script, browser, page, pictures, *arguments):
+    """Runs test/apps/SCRIPT on the page; pictures stay in that folder of the build tree."""
+    folder = BUILD / pictures
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as home:
+        return subprocess.run(["node", HERE / script, *browser, page, folder, *arguments],
+                              capture_output=True, text=True, timeout=300,
+                              env={**os.environ, "HOME": home})

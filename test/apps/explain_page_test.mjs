@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a page of iwarp explain in headless Chromium and steps through it: which octets light up, what
+// is told of them, what the keyboard does, what folds; light, dark, narrow and on paper. Nothing may be
+// fetched and the console stays quiet. Saves screenshots.
+// Usage: node explain_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR demo|errors|rping|many
+import { pathToFileURL } from 'node:url';
+import path from 'node:path';
+import { misplaced, unreadable } from './page_checks.mjs';
+
+const [modulePath, executablePath, page, screenshots, kind] = process.argv.slice(2);
+const playwright = (await import(pathToFileURL(modulePath))).default;
+
+const PAPER = 680; // A4 less its margins, in CSS pixels
+const MOST_ROWS = 120; // in the document at once, however many there are
+const problems = [];
+const browser = await playwright.chromium.launch({ executablePath,
+  args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
+
+async function open(options) {
+  const view = await browser.newPage(options);
+  view.setDefaultTimeout(120000); // beside other tests it is slow
+  view.on('console', (message) => problems.push(`console: ${message.text()}`));
+  view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
+  view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  view.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith('data:') && url !== pathToFileURL(page).href) problems.push(`fetches ${url}`);
+  });
+  await view.goto(pathToFileURL(page).href);
+  await view.waitForSelector('.row');
+  return view;
+}
+
+const shoot = (view, name) => view.screenshot({ path: path.join(screenshots, `${kind}-${name}.png`) });
+const same = (what, found, wanted) => {
+  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
+  if (a !== b) problems.push(`${what}: ${a}, not ${b}`);
+};
+const has = (what, text, part) => {
+  if (!text.includes(part)) problems.push(`${what}: "${text}" without "${part}"`);
+};
+const litOctets = (view) => view.locator('.octet.lit').evaluateAll((cells) =>
+  cells.filter((cell) => cell.dataset.at !== undefined).map((cell) => Number(cell.dataset.at)));
+const told = (view) => view.locator('#field').innerText();
+const range = (begin, size) => Array.from({ length: size }, (_, i) => begin + i);
+const frame = async (view, number) => {
+  await view.focus('#rows');
+  await view.keyboard.press('Home');
+  for (let i = 1; i < number; i += 1) await view.keyboard.press('ArrowDown');
+};
+const heading = (view) => view.locator('.message h2').innerText();
+
+const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
+
+async function demo(view) {
+  // The RDMA Write: its TO, pointed at in the grid.
+  await frame(view, 5);
+  has('frame 5', await heading(view), '5 · RDMA Write');
+  await view.hover('.octet[data-at="10"]');
+  same('the octets of TO', await litOctets(view), range(8, 8));
+  has('TO', await told(view), 'DDP · RFC 5041 4.2 · octets 8 to 15');
+  same('its row', await view.locator('.fields button.lit span').allInnerTexts(), ['TO']);
+  has('memory', await view.locator('.memory .now').first().innerText(), 'Frame 5 places 64 octets at 0x');
+  await shoot(view, 'light');
+
+  // One octet, several fields of bits.
+  await view.hover('.octet[data-at="2"]');
+  same('bits', await view.locator('.bits small').allInnerTexts(), ['T', 'L', 'Rsvd', 'DV']);
+  // In the list: the CRC.
+  await view.hover('.fields li button:has-text("CRC")');
+  same('the octets of the CRC', await litOctets(view), range(80, 4));
+
+  // Layers fold one by one, by key and by click.
+  await view.focus('#rows');
+  await view.keyboard.press('3');
+  same('octets of DDP, folded', await view.locator('.octet.layer-ddp[data-at]').count(), 0);
+  same('the fold', await view.locator('.folded').allInnerTexts(), ['▸ DDP, 1 octet', '▸ DDP, 12 octets']);
+  same('said', await view.locator('.fold.layer-ddp').getAttribute('aria-expanded'), 'false');
+  same('octets of RDMAP', await view.locator('.octet.layer-rdmap[data-at]').count(), 1);
+  await shoot(view, 'folded');
+  await view.click('.fold.layer-ddp');
+  same('octets of DDP, unfolded', await view.locator('.octet.layer-ddp[data-at]').count(), 13);
+
+  // From field to field by keyboard.
+  await view.mouse.move(0, 0);
+  await view.focus('#octets');
+  await view.keyboard.press('Home');
+  same('the first field', await litOctets(view), [0, 1]);
+  await view.keyboard.press('End');
+  same('the last field', await litOctets(view), range(80, 4));
+  same('the frame stays', (await heading(view)).slice(0, 1), '5');
+
+  // A marker and a pad are woven in; the marker splits nothing here but stands first.
+  await frame(view, 4);
+  await view.hover('.octet[data-at="2"]');
+  has('a marker', await told(view), 'FPDUPTR');
+  same('marker octets', await view.locator('.octet.layer-marker[data-at]').count(), 4);
+
+  // The next error, and what joins it.
+  await view.focus('#rows');
+  await view.keyboard.press('Home');
+  await view.keyboard.press('n');
+  has('the error', await view.locator('.violations').innerText(), 'DDP-73');
+  same('what breaks the rule', await view.locator('.octet.bad[data-at]').count(), 4);
+  await view.focus('#rows');
+  await view.keyboard.press('n');
+  has('the Terminate', await heading(view), 'Terminate');
+  same('edges', await view.locator('td.changed').count(), 4);
+  await shoot(view, 'terminate');
+  await view.keyboard.press('r');
+  has('its cause', await heading(view), 'RDMA Write');
+  has('memory that was refused', await view.locator('.memory .now').first().innerText(), 'Refused: frame 11');
+  await view.keyboard.press('End');
+  has('the end', await heading(view), 'Closed: fin');
+}
+
+async function errors(view) {
+  await view.selectOption('select >> nth=0', '2');
+  await frame(view, 3);
+  has('an MSN', await view.locator('.violations').innerText(), 'DDP-32');
+  same('what breaks the rule', await view.locator('.octet.bad[data-at]').evaluateAll((cells) =>
+    cells.map((cell) => Number(cell.dataset.at))), range(12, 4));
+  await view.getByLabel('errors only').check();
+  same('rows with errors', await view.locator('.row').count(), 2);
+  await view.getByLabel('errors only').uncheck();
+  await view.selectOption('select >> nth=1', 'startup');
+  same('startup frames', await view.locator('.row').count(), 2);
+}
+
+async function rping(view) {
+  await frame(view, 6);
+  has('joined', await view.locator('.row.joined').innerText(), 'its request');
+  await view.hover('.fields li button:has-text("Payload")');
+  has('the payload', await told(view), 'octets 16 to 1451');
+  await view.focus('#rows');
+  await view.keyboard.press('r');
+  has('the request', await heading(view), 'RDMA Read Request');
+  has('memory', await view.locator('.memory .now').first().innerText(), 'asks to read 3000 octets');
+}
+
+async function many(view) {
+  const rows = await view.locator('.row').count();
+  if (rows > MOST_ROWS) problems.push(`${rows} rows are in the document`);
+  await view.focus('#rows');
+  await view.keyboard.press('End');
+  has('the last', await heading(view), 'Closed');
+  await view.keyboard.press('ArrowUp');
+  has('the last frame', await heading(view), '10002 · Send #10000');
+  const chosen = view.locator('.row.selected');
+  same('of so many', [await chosen.getAttribute('aria-posinset'), await chosen.getAttribute('aria-setsize')], ['10002', '10003']);
+  for (let i = 0; i < 50; i += 1) await view.keyboard.press('PageUp');
+  has('stepped', await heading(view), '9502 · ');
+  const behind = await view.locator('.row').count();
+  if (behind > MOST_ROWS) problems.push(`${behind} rows are in the document`);
+  has('text of the wire', (await view.locator('.line .text').allInnerTexts()).join(''), '</script><img src=x');
+  same('elements of the wire', await view.locator('img').count(), 0);
+}
+
+try {
+  const desk = await open({ viewport: { width: 1500, height: 950 }, colorScheme: 'light' });
+  await { demo, errors, rping, many }[kind](desk);
+  note('light', await unreadable(desk));
+  note('wide', await misplaced(desk));
+  await desk.emulateMedia({ colorScheme: 'dark' });
+  note('dark', await unreadable(desk));
+  await shoot(desk, 'dark');
+  await desk.click('button:has-text("Colours")');
+  same('chosen light', await desk.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+  if (kind === 'demo') {
+    await desk.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    note('paper', await unreadable(desk));
+    same('paper', await desk.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+    await desk.setViewportSize({ width: PAPER, height: 900 });
+    await desk.waitForFunction(() => document.querySelectorAll('.row').length === 12);
+    const [diagram, message] = await desk.evaluate(() => [
+      [...document.querySelectorAll('.row')].pop().getBoundingClientRect().bottom,
+      document.querySelector('.message').getBoundingClientRect().top]);
+    if (message < diagram) problems.push(`paper: the message at ${message} covers the diagram that ends at ${diagram}`);
+    await desk.screenshot({ path: path.join(screenshots, `${kind}-paper.png`), fullPage: true });
+    same('rows on paper', await desk.locator('.row').count(), 12);
+    await desk.pdf({ path: path.join(screenshots, `${kind}.pdf`), format: 'A4', printBackground: true });
+  }
+  const phone = await open({ viewport: { width: 400, height: 800 }, colorScheme: 'dark' });
+  await frame(phone, 5);
+  note('phone', await misplaced(phone));
+  note('phone', await unreadable(phone));
+  await phone.screenshot({ path: path.join(screenshots, `${kind}-phone.png`), fullPage: true });
+} finally {
+  await browser.close();
+}
+for (const problem of problems) console.log(problem);
+console.log(`${kind}: ${problems.length} problems`);
+process.exit(problems.length === 0 ? 0 : 1);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file server that attacks the one client that comes: hostile_server ATTACK. Prints the port that
+// it listens on, then how it ended: "gone: REASON", or "done" when nothing stopped it. Where an
+// attack reads what it must not, "read: OCTETS" says that octets of the client came.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/error.hpp"
+#include "transfer/message_stream.hpp"
+
+namespace {
+
+using namespace iwarp::apps;
+namespace net = iwarp::net;
+namespace verbs = iwarp::verbs;
+using verbs::SendFlags;
+using verbs::WrOpcode;
+
+constexpr auto kLimit = std::chrono::seconds(30);
+constexpr std::uint32_t kSize = 100'000;
+constexpr std::byte kTrue{'A'};
+constexpr std::byte kFalse{'B'};
+constexpr std::byte kUntouched{0x5C};
+
+class Attacker {
+ public:
+  explicit Attacker(net::Rnic& rnic)
+      : session_(rnic),
+        messages_(session_, kLimit),
+        memory_(session_, kSize + 1, verbs::Access::kLocalWrite) {}
+
+  void serve(net::ConnectRequest& request) {
+    session_.accept(request);
+    messages_.next();  // what the client asks for
+    messages_.send(Ready{kSize});
+    window_ = messages_.expect<Window>();
+  }
+
+  // What is done with the client's window. `off` moves where, `more` how much.
+  void write(std::byte what, std::uint64_t off = 0, std::uint32_t size = kSize) {
+    std::ranges::fill(memory_.octets(), what);
+    run(WrOpcode::kWrite, off, size, window_.memory.stag);
+  }
+  void read(std::uint64_t off = 0, std::uint32_t size = kSize) {
+    std::ranges::fill(memory_.octets(), kUntouched);
+    try {
+      run(WrOpcode::kRead, off, size, window_.memory.stag);
+    } catch (const PeerGone&) {
+      tell_what_came();
+      throw;
+    }
+    tell_what_came();
+  }
+  void add() { run(WrOpcode::kFetchAdd, (8 - window_.memory.to % 8) % 8, 8, window_.memory.stag); }
+  void guess() { run(WrOpcode::kWrite, 0, kSize, verbs::Stag{window_.memory.stag.value ^ 1}); }
+
+  // The piece is the client's from here on; by a Send that takes no right away, as a well-meaning
+  // server would do in the same breath.
+  void say_piece() { messages_.send(Piece{0}); }
+  void say_done() {
+    const std::vector<std::byte> octets(kSize, kTrue);
+    Sha256 sha;
+    sha.update(octets);
+    messages_.send(Done{sha.finish()});
+  }
+  void await_finish() { messages_.expect<Finish>(); }
+  void keep_writing(std::byte what) {
+    for (;;) write(what);
+  }
+
+ private:
+  void run(WrOpcode opcode, std::uint64_t off, std::uint32_t size, verbs::Stag stag) {
+    const auto sge = memory_.sge(size);
+    session_.post_send({.wr_id = 1,
+                        .opcode = opcode,
+                        .flags = SendFlags::kSignaled,
+                        .sgl = {&sge, 1},
+                        .remote = {.rkey = stag, .to = window_.memory.to + off},
+                        .atomic = {.add_or_swap = 1}});
+    // A Write is done before its target has judged it: only a Read says how that went.
+    while (session_.wait(kLimit).opcode == verbs::WcOpcode::kRecv) {
+    }
+  }
+  void tell_what_came() {
+    const auto is_untouched = [](std::byte octet) { return octet == kUntouched; };
+    const auto octets = memory_.octets();
+    const auto came =
+        octets.size() - static_cast<std::size_t>(std::ranges::count_if(octets, is_untouched));
+    if (came != 0) std::printf("read: %zu\n", came);
+  }
+
+  Session session_;
+  MessageStream messages_;
+  Buffer memory_;
+  Window window_;
+};
+
+struct Attack {
+  std::string_view name;
+  void (*run)(Attacker& a);
+};
+
+constexpr std::uint64_t kBefore = ~std::uint64_t{0};
+
+constexpr std::array kAttacks{
+    // Against get, whose windows are to be written.
+    Attack{"read", [](Attacker& a) { a.read(); }},
+    Attack{"add", [](Attacker& a) { a.add(); }},
+    Attack{"guess", [](Attacker& a) { a.guess(); }},
+    Attack{"write-before", [](Attacker& a) { a.write(kTrue, kBefore, 1); }},
+    Attack{"write-behind", [](Attacker& a) { a.write(kTrue, 0, kSize + 1); }},
+    Attack{"write-after-piece",
+           [](Attacker& a) {
+             a.write(kTrue);
+             a.say_piece();
+             a.write(kFalse);
+             a.say_done();
+             a.keep_writing(kFalse);
+           }},
+    Attack{"write-after-done",
+           [](Attacker& a) {
+             a.write(kTrue);
+             a.say_piece();
+             a.say_done();
+             a.keep_writing(kFalse);
+           }},
+    // Against put, whose windows are to be read.
+    Attack{"write", [](Attacker& a) { a.write(kFalse); }},
+    Attack{"read-before", [](Attacker& a) { a.read(kBefore, 1); }},
+    Attack{"read-behind", [](Attacker& a) { a.read(0, kSize + 1); }},
+    Attack{"read-after-piece",
+           [](Attacker& a) {
+             a.say_piece();
+             a.await_finish();  // The client is done with the window, and says so.
+             a.read();
+           }},
+};
+
+void attack(const Attack& how) {
+  const auto rnic = open_rnic();
+  const auto events = check(rnic->create_cm_channel(), "no channel");
+  const auto listener = check(rnic->listen({"127.0.0.1", 0}, {}, *events), "cannot listen");
+  std::printf("%u\n", static_cast<unsigned>(listener->local().port));
+  std::fflush(stdout);
+  const auto event = events->wait(kLimit);
+  if (!event || event->request == nullptr) throw Error("nobody came");
+  Attacker attacker(*rnic);
+  try {
+    attacker.serve(*event->request);
+    how.run(attacker);
+    attacker.await_finish();  // No answer is due: this waits for the end of the stream.
+    std::puts("done");
+  } catch (const PeerGone& error) {
+    std::printf("gone: %s\n", error.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "";
+  const auto* const how = std::ranges::find(kAttacks, name, &Attack::name);
+  if (how == kAttacks.end()) return kExitUsage;
+  try {
+    attack(*how);
+  } catch (const Error& error) {
+    std::printf("error: %s\n", error.what());
+  }
+  return 0;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the whole tour of iwarp lab in headless Chromium; steps forwards and back; points at fields;
+// makes each fault; saves the session and replays it. Nothing may be fetched and the console stays
+// quiet. Leaves screenshots, and what the page saved, in a folder.
+// Usage: node lab_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM LAB.html FOLDER
+import { pathToFileURL } from 'node:url';
+import path from 'node:path';
+import { misplaced, unreadable } from './page_checks.mjs';
+
+const [modulePath, executablePath, page, folder] = process.argv.slice(2);
+const playwright = (await import(pathToFileURL(modulePath))).default;
+
+const problems = [];
+const browser = await playwright.chromium.launch({ executablePath,
+  args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
+
+async function open(options, url = pathToFileURL(page).href, ready = 'body[data-ready="true"]') {
+  const view = await browser.newPage(options);
+  view.setDefaultTimeout(60000); // beside other tests it is slow
+  view.on('console', (message) => problems.push(`console: ${message.text()}`));
+  view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
+  view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  view.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && request.url() !== url.split('#')[0]) problems.push(`fetches ${request.url()}`);
+  });
+  await view.goto(url);
+  await view.waitForSelector(ready);
+  return view;
+}
+
+const shoot = (view, name) => view.screenshot({ path: path.join(folder, `lab-${name}.png`) });
+const same = (what, found, wanted) => {
+  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
+  if (a !== b) problems.push(`${what}: ${a}, not ${b}`);
+};
+const has = (what, text, part) => {
+  if (!text.includes(part)) problems.push(`${what}: "${text}" without "${part}"`);
+};
+const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
+const range = (begin, size) => Array.from({ length: size }, (_, i) => begin + i);
+const litOctets = (view) => view.locator('.octet.lit').evaluateAll((cells) =>
+  cells.filter((cell) => cell.dataset.at !== undefined).map((cell) => Number(cell.dataset.at)));
+const told = (view) => view.locator('#field').innerText();
+const heading = (view) => view.locator('.message h2').innerText();
+const due = (view) => view.locator('.due').innerText();
+const fact = async (view, end, name) => {
+  const place = view.locator(`[data-end=${end}] [data-fact=${name}]`);
+  return (await place.count()) === 0 ? 'none' : place.innerText();
+};
+const memory = (view, end, name) => view.locator(`[data-end=${end}] [data-memory=${name}] pre`).innerText();
+const log = (view) => view.locator('.log ol').innerText();
+const script = (view) => view.evaluate(() => window.location.hash);
+const next = (view) => view.click('[data-next]');
+const forward = (view, step) => view.click(`[data-forward=${step}]`);
+const back = (view, step) => view.click(`[data-back=${step}]`);
+async function run(view) {
+  while (await view.locator('[data-forward=operation]').isEnabled()) await forward(view, 'operation');
+}
+const PLACED = 'RDMA places octets where the sen';
+
+async function exchange(view) {
+  await view.click('[data-stop="0"]');
+  same('idle', await fact(view, 'near', 'qp'), 'Idle');
+  await next(view);
+  has('the Request', await heading(view), '1 · MPA Request');
+  has('in flight', await view.locator('.row.selected').innerText(), 'in flight');
+  same('its key', await litOctets(view), range(0, 16));
+  await next(view);
+  same('connected', [await fact(view, 'near', 'qp'), await fact(view, 'far', 'qp')], ['RTS', 'RTS']);
+  await next(view);
+  await next(view);
+  same('a Receive was used up', await fact(view, 'far', 'receives'), '3');
+  await next(view);
+  has('the advert', await heading(view), 'Send #2, 16 octets');
+  await next(view);
+  has('told', await log(view), 'Receive, request 0: success, 16 octets');
+  await shoot(view, '1-stag-exchange');
+}
+
+async function write(view) {
+  await next(view);
+  same('tagged', await litOctets(view), range(4, 4));
+  await next(view);
+  has('all but one', await due(view), '1 of 84 octets from initiator');
+  same('octets ahead', await view.locator('.octet.ahead').count(), 1);
+  const before = await memory(view, 'far', 'window');
+  if (before.includes(PLACED)) problems.push('placed before the CRC was seen');
+  await shoot(view, '2-write');
+  // Forwards and back, by each kind of step.
+  await forward(view, 'octet');
+  has('placed', await memory(view, 'far', 'window'), PLACED);
+  await back(view, 'octet');
+  if ((await memory(view, 'far', 'window')).includes(PLACED)) problems.push('it was not taken back');
+  await forward(view, 'segment');
+  has('placed again', await memory(view, 'far', 'window'), PLACED);
+  await back(view, 'segment');
+  has('the whole segment', await due(view), '84 of 84 octets');
+  await back(view, 'operation');
+  same('not posted', await due(view), 'Nothing is in flight.');
+  await forward(view, 'operation');
+  has('placed at last', await memory(view, 'far', 'window'), PLACED);
+  await view.keyboard.press('O');
+  await view.keyboard.press('o');
+  has('by keys', await memory(view, 'far', 'window'), PLACED);
+  // Point at a field, in the grid and in the list.
+  await view.hover('.octet[data-at="10"]');
+  same('the octets of TO', await litOctets(view), range(8, 8));
+  has('TO', await told(view), 'octets 8 to 15');
+  await view.hover('.fields li button:has-text("CRC")');
+  same('the octets of the CRC', await litOctets(view), range(80, 4));
+  await next(view);
+  has('only the initiator is told', await log(view), 'RDMA Write, request 5: success');
+}
+
+async function read(view) {
+  await next(view);
+  has('a request', await heading(view), 'RDMA Read Request');
+  has('the source', await told(view), 'Source');
+  await next(view);
+  has('a response', await heading(view), 'RDMA Read Response');
+  await shoot(view, '3-read');
+  await next(view);
+  has('completed', await log(view), 'RDMA Read, request 5: success, 64 octets');
+  await view.click('[data-end=near] [data-memory=sink] summary');
+  has('in the sink', await memory(view, 'near', 'sink'), "The responder's window.");
+}
+
+async function invalidate(view) {
+  await next(view);
+  same('the STag in the header', await litOctets(view), range(4, 4));
+  await next(view);
+  has('the window', await view.locator('[data-end=far] [data-memory=window] summary').innerText(), 'invalid');
+  has('said', await log(view), 'is invalid');
+  await shoot(view, '4-invalidate');
+}
+
+async function errors(view) {
+  await next(view);
+  await next(view);
+  same('bounds', await fact(view, 'far', 'terminate-sent'), '1/1/01 base or bounds violation');
+  await shoot(view, '5-protection');
+  await next(view);
+  same('both gave up', [await fact(view, 'near', 'qp'), await fact(view, 'far', 'qp')], ['Error', 'Error']);
+  await next(view);
+  has('damaged', await view.locator('.violations').innerText(), 'CRC');
+  has('the field', await told(view), 'CRC');
+  await shoot(view, '6-crc');
+  await next(view);
+  has('MPA', await fact(view, 'far', 'terminate-sent'), '2/0/02');
+  await next(view);
+  has('received', await fact(view, 'near', 'terminate-received'), '2/0/02');
+}
+
+async function markers(view) {
+  await next(view);
+  has('a marker', await told(view), 'FPDUPTR');
+  await view.locator('.octet.layer-marker[data-at]').first().waitFor()  // the list has to scroll there
+    .catch(() => problems.push('no marker is in sight'));
+  await shoot(view, '7-markers');
+  await next(view);
+  has('placed', await memory(view, 'far', 'window'), PLACED);
+  await next(view);
+  same('the end of the tour', await view.locator('[data-next]').isDisabled(), true);
+}
+
+/** A new session with those settings, connected; the initiator has spoken. */
+async function begin(view, settings = {}) {
+  if (!(await view.locator('select[name=revision]').isVisible())) await view.click('summary:has-text("New session")');
+  for (const [name, value] of Object.entries(settings)) await view.selectOption(`select[name=${name}]`, value);
+  await view.click('button:has-text("Begin anew")');
+  await view.check('text=initiator >> input');
+  await view.fill('input[name=length]', '64');
+  await view.selectOption('select[name=target]', '');
+  await view.click('[data-act=connect]');
+  await run(view);
+}
+const act = (view, verb) => view.click(`[data-act=${verb}]`);
+
+async function faults(view) {
+  const wanted = { 'write stag': '1/1/00', 'write bounds': '1/1/01', 'write rights': '1/1/02',
+    'read stag': '0/1/00', 'read bounds': '0/1/01', 'read rights': '0/1/02' };
+  for (const [what, code] of Object.entries(wanted)) {
+    const [verb, target] = what.split(' ');
+    await begin(view, { receives: '4' });
+    await view.selectOption('select[name=target]', target);
+    await act(view, verb);
+    await run(view);
+    has(what, await fact(view, 'far', 'terminate-sent'), code);
+    has(what, await fact(view, 'near', 'terminate-received'), code);
+  }
+  await begin(view, { receives: '0' });
+  await act(view, 'send');
+  await run(view);
+  has('no Receive', await fact(view, 'far', 'terminate-sent'), '1/2/02');
+  // A bit of an octet that is pointed out.
+  for (const crc of ['both', 'none']) {
+    await begin(view, { receives: '4', crc });
+    await act(view, 'send');
+    await run(view);
+    await act(view, 'write');
+    same('nothing to flip yet', await view.locator('[data-act=flip]').isDisabled(), true);
+    await view.click('.octet[data-at="20"]');
+    await view.selectOption('select[name=bit]', '2');
+    await act(view, 'flip');
+    await run(view);
+    has(`a flipped bit, CRC ${crc}`, await fact(view, 'far', 'terminate-sent'), crc === 'both' ? '2/0/02' : 'none');
+    has(`in memory, CRC ${crc}`, await memory(view, 'far', 'window'), crc === 'both' ? '····' : 'RDMA');
+  }
+  has('damage goes unnoticed', await memory(view, 'far', 'window'), 'RDMAplaces'.slice(0, 4));
+  await begin(view, { crc: 'both' });
+  await act(view, 'write');
+  await forward(view, 'octet');
+  await act(view, 'cut');
+  has('cut', await due(view), 'The link is cut.');
+  has('lost', await view.locator('.row.selected').innerText(), 'lost behind octet 1');
+  same('both noticed', [await fact(view, 'near', 'qp'), await fact(view, 'far', 'qp')], ['Error', 'Error']);
+  await shoot(view, 'cut');
+  await act(view, 'tell');
+  await act(view, 'connect').catch(() => {});
+}
+
+async function settings(view) {
+  await begin(view, { revision: '1', markers: 'b', ulpdu: '128' });
+  has('revision 1', await view.locator('.row').first().innerText(), 'MPA Request rev 1');
+  await view.fill('input[name=length]', '300');
+  await act(view, 'write');
+  await run(view);
+  same('segments', (await view.locator('.row .says').allInnerTexts()).filter((text) => text.includes('RDMA Write')).length, 3);
+  await begin(view, { revision: '2', markers: 'none', ulpdu: '0', rtr: 'read' });
+  has('an RTR', await view.locator('.rows').innerText(), 'RDMA Read Request');
+}
+
+async function save(view) {
+  await begin(view, { rtr: 'none' });
+  await act(view, 'send');
+  await run(view);
+  await act(view, 'write');
+  await forward(view, 'octet');
+  for (const [what, name] of [['pcap', 'lab.pcap'], ['page', 'lab-session.html']]) {
+    const [download] = await Promise.all([view.waitForEvent('download'), view.click(`[data-save=${what}]`)]);
+    same('its name', download.suggestedFilename(), name);
+    await download.saveAs(path.join(folder, name));
+  }
+  await view.click('[data-save=link]');
+  const link = await view.locator('.save output a').getAttribute('href');
+  const other = await open({ viewport: { width: 1600, height: 950 } }, link);
+  same('replayed', await script(other), await script(view));
+  same('its log', await log(other), await log(view));
+  same('its place', await due(other), await due(view));
+  await other.close();
+  const saved = path.join(folder, 'lab-session.html');
+  const explained = await open({ viewport: { width: 1400, height: 900 } }, pathToFileURL(saved).href, '.row');
+  same('rows of the saved page', await explained.locator('.row').count(), 5);
+  await explained.close();
+}
+
+async function hostile() {
+  const base = pathToFileURL(page).href;
+  for (const words of ['<img src=x onerror=alert(1)>', 'write.a.9.9.moon', '1+'.repeat(140000), '%']) {
+    const view = await open({ viewport: { width: 1200, height: 800 } }, `${base}#${words}`);
+    same('refused', await view.locator('.trouble').count(), 1);
+    same('elements of the link', await view.locator('img').count(), 0);
+    await view.close();
+  }
+}
+
+try {
+  const desk = await open({ viewport: { width: 1600, height: 950 }, colorScheme: 'light', acceptDownloads: true });
+  for (const stop of [exchange, write, read, invalidate, errors, markers]) await stop(desk);
+  note('light', await unreadable(desk));
+  note('wide', await misplaced(desk));
+  await desk.emulateMedia({ colorScheme: 'dark' });
+  note('dark', await unreadable(desk));
+  await shoot(desk, 'dark');
+  await desk.emulateMedia({ colorScheme: 'light' });
+  for (const part of [faults, settings, save, hostile]) await part(desk);
+  const phone = await open({ viewport: { width: 400, height: 800 }, colorScheme: 'dark' });
+  await phone.click('[data-stop="1"]');
+  note('phone', await misplaced(phone));
+  note('phone', await unreadable(phone));
+  await phone.screenshot({ path: path.join(folder, 'lab-phone.png'), fullPage: true });
+} catch (error) {
+  problems.push(`stopped: ${error.stack}`);
+} finally {
+  await browser.close();
+}
+for (const problem of problems) console.log(problem);
+console.log(`lab: ${problems.length} problems`);
+process.exit(problems.length === 0 ? 0 : 1);

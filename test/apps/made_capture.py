@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures of MPA connections, made here: Ethernet, IPv4, TCP, startup without CRC, Sends."""
+import struct
+
+NEAR, FAR = (bytes([192, 0, 2, 1]), 40000), (bytes([192, 0, 2, 2]), 7174)
+
+
+def _packet(source, target, seq, payload, at):
+    tcp = struct.pack(">HHIIBBHHH", source[1], target[1], seq, 0, 5 << 4, 0x18, 65535, 0, 0)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp) + len(payload), 0, 0x4000, 64, 6, 0)
+    packet = bytes(12) + b"\x08\x00" + ip + source[0] + target[0] + tcp + payload
+    return struct.pack("<4I", 1700000000 + at // 1000, at % 1000 * 1000, len(packet), len(packet)) + packet
+
+
+def send_frame(msn, payload):
+    """An FPDU with a Send that is the whole of its message; its CRC is not used."""
+    ulpdu = b"\x41\x43" + struct.pack(">4I", 0, 0, msn, 0) + payload
+    pad = -(2 + len(ulpdu)) % 4
+    return struct.pack(">H", len(ulpdu)) + ulpdu + bytes(pad + 4)
+
+
+def sends(payloads, private_data=b""):
+    """A capture in which the end that connects sends each of the payloads, a millisecond apart."""
+    length = struct.pack(">H", len(private_data))
+    request = b"MPA ID Req Frame\x00\x01" + length + private_data
+    reply = b"MPA ID Rep Frame\x00\x01\x00\x00"
+    packets = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1),
+               _packet(NEAR, FAR, 1, request, 0), _packet(FAR, NEAR, 1, reply, 1)]
+    seq = 1 + len(request)
+    for i, payload in enumerate(payloads):
+        frame = send_frame(i + 1, payload)
+        packets.append(_packet(NEAR, FAR, seq, frame, 2 + i))
+        seq += len(frame)
+    return b"".join(packets)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds for every page with frames, in a browser: texts can be read, and nothing sticks out.
+
+const TEXT_CONTRAST = 4.5; // WCAG 2
+
+/** Texts that are too near to what is behind them, one line each. */
+export const unreadable = (view) => view.evaluate((least) => {
+  const numbers = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
+  const luminance = (colour) => {
+    const [r, g, b] = numbers(colour).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      const [, , , alpha = 1] = numbers(colour);
+      if (alpha > 0.5) return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const out = new Set();
+  for (const element of document.querySelectorAll('#page *')) {
+    const direct = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
+    if (!direct || !element.checkVisibility() || element.closest('.hidden, select')) continue;
+    const style = getComputedStyle(element);
+    const [ink, ground] = [luminance(element.closest('svg') ? style.fill : style.color), luminance(behind(element))];
+    const contrast = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+    if (contrast < least) out.add(`${element.tagName}.${element.className}: a contrast of ${contrast.toFixed(1)}`);
+  }
+  return [...out];
+}, TEXT_CONTRAST);
+
+/** What sticks out of the page, and buttons without a name. */
+export const misplaced = (view) => view.evaluate(() => {
+  const out = [];
+  const room = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > room) out.push(`the page is ${document.documentElement.scrollWidth} wide where there are ${room}`);
+  for (const octet of document.querySelectorAll('.octet[data-at]')) {
+    const [cell, box] = [octet.getBoundingClientRect(), octet.closest('.lines').getBoundingClientRect()];
+    if (cell.right > box.right + 1) { out.push(`octet ${octet.dataset.at} is cut off`); break; }
+  }
+  for (const button of document.querySelectorAll('button')) if (!button.textContent.trim()) out.push('a button without a name');
+  return out;
+});

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// To be preloaded: a name server that does not answer. "slow.invalid" is looked up for good, which
+// is told by a file whose name is in SLOW_NAMES_BEGUN.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints,
+                           addrinfo** found) {
+  if (name != nullptr && std::string_view(name) == "slow.invalid") {
+    close(open(std::getenv("SLOW_NAMES_BEGUN"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    for (;;) pause();
+  }
+  using Real = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
+  static const auto kReal = reinterpret_cast<Real>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  return kReal(name, service, hints, found);
+}

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has a name is whole: after kill -9 of either side at any moment, on disks that are full or
+fail, and after a power cut at any point. Short: 24 kills; with IWARP_LONG=1 500."""
+import contextlib
+import errno
+import itertools
+import os
+import random
+import signal
+import threading
+import time
+
+from support import Case, TIMEOUT, Server, main, run, start
+
+MIB = 1 << 20
+SIZE = 6 * MIB + 5
+KILLS = 500 if os.environ.get("IWARP_LONG") == "1" else 24
+SEED = int(os.environ.get("IWARP_SEED", "1"))
+
+
+def content(version):
+    """Octets that differ from those of every other version in every block."""
+    block = version.to_bytes(8, "little") * 512
+    return (block * (SIZE // len(block) + 1))[:SIZE]
+
+
+def disk(fail, log):
+    """An environment in which these (call, n, errno) fail and all others are recorded."""
+    return dict(os.environ, LD_PRELOAD=os.environ["DISK"], DISK_LOG=str(log),
+                DISK_FAIL=",".join(f"{call}:{n}:{code}" for call, n, code in fail),
+                ASAN_OPTIONS="verify_asan_link_order=0")
+
+
+class Watcher:
+    """Reads a file by its name over and over: it shall be whole each time."""
+
+    def __init__(self, path, may_be):
+        self.path, self.may_be = path, may_be
+        self.torn, self.looks, self.over = [], 0, threading.Event()
+        self.thread = threading.Thread(target=self.look_until_over)
+
+    def look(self):
+        with contextlib.suppress(FileNotFoundError):
+            octets = self.path.read_bytes()
+            self.looks += 1
+            if octets not in self.may_be:
+                self.torn.append((len(octets), octets[:8]))
+
+    def look_until_over(self):
+        while not self.over.is_set():
+            self.look()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+        self.look()
+
+
+class Kills(Case):
+    def transfer(self, verb, server):
+        """Starts one, and names the process that writes and the file that it writes."""
+        if verb == "put":
+            return start("put", "-q", self.scratch / "new", server.url("f")), self.dir / "f"
+        return start("get", "-q", server.url("g"), self.out / "g"), self.out / "g"
+
+    def duration(self, verb, server):
+        begun = time.monotonic()
+        client, _ = self.transfer(verb, server)
+        client.communicate(timeout=TIMEOUT)
+        self.assertEqual(client.returncode, 0)
+        return time.monotonic() - begun
+
+    def test_a_kill_at_any_moment(self):
+        print(f"seed {SEED}")
+        chance = random.Random(SEED)
+        versions = [content(0), content(1)]
+        for path, version in ((self.dir / "f", 0), (self.out / "g", 0), (self.dir / "g", 1)):
+            path.write_bytes(versions[version])
+        (self.scratch / "new").write_bytes(versions[1])
+        done, looks, server = 0, 0, Server("serve", self.dir)
+        longest = {verb: self.duration(verb, server) for verb in ("put", "get")}
+        for i, (verb, victim) in zip(range(KILLS), itertools.cycle(
+                itertools.product(("put", "get"), ("client", "server")))):
+            target = (self.dir / "f") if verb == "put" else (self.out / "g")
+            target.write_bytes(versions[0])
+            with Watcher(target, versions) as watcher:
+                client, _ = self.transfer(verb, server)
+                with contextlib.suppress(Exception):
+                    client.wait(chance.uniform(0, longest[verb]))
+                process = client if victim == "client" else server.process
+                process.send_signal(signal.SIGKILL)
+                client.communicate(timeout=TIMEOUT)
+                done += client.returncode == 0
+                if victim == "server":
+                    server.kill()
+                    server = Server("serve", self.dir)
+            with self.subTest(kill=i, verb=verb, victim=victim):
+                self.assertEqual(watcher.torn, [])
+                if client.returncode == 0:
+                    self.assertEqual(target.read_bytes(), versions[1])
+            looks += watcher.looks
+        self.assertEqual([n for n in self.names(self.dir) if not n.startswith(".iwarp-")],
+                         ["f", "g"])
+        server.stop()
+        with Server("serve", self.dir):
+            self.assertEqual(self.names(self.dir), ["f", "g"])
+        print(f"{KILLS} kills, {KILLS - done} of them before the end; looked {looks} times")
+
+
+class Disk(Case):
+    """Either side has it."""
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.scratch / "log"
+        self.new = self.scratch / "new"
+        self.new.write_bytes(content(1))
+
+    def each_side(self, fail, old):
+        """(what the command said, the file) where the server writes, and where the client does."""
+        for folder in (self.dir, self.out):
+            for name in self.names(folder):
+                (folder / name).unlink()
+            if old:
+                (folder / "f").write_bytes(content(0))
+        environment = disk(fail, self.log)
+        with Server("serve", self.dir, env=environment) as server:
+            yield run("put", self.new, server.url("f")), self.dir / "f"
+        (self.dir / "g").write_bytes(content(1))
+        with Server("serve", self.dir) as server:
+            yield run("get", server.url("g"), self.out / "f", env=environment), self.out / "f"
+
+
+class Failures(Disk):
+    """What was there before stays until the new one is whole."""
+
+    def check_refused(self, fail, pattern, after=0):
+        for old in (True, False):
+            for result, path in self.each_side(fail, old):
+                with self.subTest(fail=fail, path=path, old=old):
+                    self.assert_fails(result, 1, pattern)
+                    if after or old:
+                        self.assertEqual(path.read_bytes(), content(after))
+                    names = [n for n in self.names(path.parent) if n != "g"]
+                    self.assertEqual(names, ["f"] if after or old else [])
+
+    def test_a_full_disk(self):
+        for fail in ([("fallocate", 1, errno.ENOSPC)],
+                     [("fallocate", 0, errno.EOPNOTSUPP), ("pwrite", 1, errno.ENOSPC)],
+                     [("fallocate", 0, errno.EOPNOTSUPP), ("pwrite", 3, errno.ENOSPC)],
+                     [("fallocate", 0, errno.EOPNOTSUPP), ("fsync", 1, errno.ENOSPC)],
+                     [("linkat", 1, errno.ENOSPC)],
+                     [("tmpfile", 0, errno.EOPNOTSUPP), ("fallocate", 1, errno.ENOSPC)],
+                     [("tmpfile", 0, errno.EOPNOTSUPP), ("renameat", 1, errno.ENOSPC)]):
+            self.check_refused(fail, "(no room|cannot (write|create)).*no space left on device$")
+
+    def test_a_disk_that_fails(self):
+        for fail in ([("pwrite", 2, errno.EIO)], [("fsync", 1, errno.EIO)],
+                     [("tmpfile", 0, errno.EOPNOTSUPP), ("fsync", 1, errno.EIO)]):
+            self.check_refused(fail, "cannot write: input/output error$")
+
+    def test_a_folder_that_does_not_sync_is_told_and_the_file_is_whole(self):
+        self.check_refused([("fsync", 2, errno.EIO)], "cannot write the directory: ", after=1)
+
+
+class PowerCut:
+    """A folder as a log of calls leaves it. What was not synced may be there or not."""
+
+    def __init__(self, old, new):
+        self.old, self.new = old, new
+        self.written = {}  # inode: octets, as far as they are synced
+        self.pending = {}  # inode: [(offset, length)] since then
+        self.names = {"f": "old"} if old is not None else {}
+        self.moves = []  # of names, since the folder was synced
+
+    def take(self, line):
+        call, subject, *rest = line.split()
+        if call == "create":
+            self.written[subject], self.pending[subject] = bytearray(), []
+            if rest[0] != ".":
+                self.moves.append((None, rest[0], subject))
+        elif call == "write":
+            self.pending[subject].append(tuple(map(int, rest)))
+        elif call == "sync" and subject == "folder":
+            self.names, self.moves = self.after(len(self.moves)), []
+        elif call == "sync":
+            for offset, length in self.pending.pop(subject):
+                octets = self.written[subject]
+                octets.extend(bytes(max(0, offset + length - len(octets))))
+                octets[offset:offset + length] = self.new[offset:offset + length]
+            self.pending[subject] = []
+        elif call == "link":
+            self.moves.append((None, rest[0], subject))
+        elif call == "rename":
+            self.moves.append((rest[0], rest[1], subject))
+
+    def after(self, moves):
+        names = dict(self.names)
+        for before, name, inode in self.moves[:moves]:
+            names.pop(before, None)
+            names[name] = inode
+        return names
+
+    def states(self):
+        """What may be under the name: no unsynced write, and any first few unsynced moves."""
+        for moves in range(len(self.moves) + 1):
+            inode = self.after(moves).get("f")
+            if inode is None:
+                yield None
+            else:
+                yield self.old if inode == "old" else bytes(self.written[inode])
+
+
+class PowerCuts(Disk):
+    def states(self, old, lines):
+        """(last call, what is under the name) after each call, and before the first."""
+        folder = PowerCut(content(0) if old else None, content(1))
+        for line in [None, *lines]:
+            if line:
+                folder.take(line)
+            for state in folder.states():
+                yield line, state
+
+    def test_a_cut_at_every_point(self):
+        cuts = 0
+        for old in (True, False):
+            whole = (content(0) if old else None, content(1))
+            for fail in ([], [("tmpfile", 0, errno.EOPNOTSUPP)],
+                         [("fallocate", 0, errno.EOPNOTSUPP)]):
+                for result, path in self.each_side(fail, old):
+                    self.assert_ok(result)
+                    lines = self.log.read_text().splitlines()
+                    self.log.unlink()
+                    for line, state in self.states(old, lines):
+                        cuts += 1
+                        self.assertIn(state, whole, f"cut after {line} of {lines}")
+                    # The command has said that it is done: from now on nothing takes it away.
+                    last = [state for line, state in self.states(old, lines) if line == lines[-1]]
+                    self.assertEqual(last, [content(1)], path)
+                    # Without its sync of the file, or of the folder, this would not be so.
+                    syncs = [line for line in lines if line.startswith("sync")]
+                    self.assertEqual([s == "sync folder" for s in syncs], [False, True], lines)
+                    worse = [line for line in lines if line != syncs[0]]
+                    self.assertFalse(all(s in whole for _, s in self.states(old, worse)))
+        print(f"{cuts} states after a cut")
+
+
+main()

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iwarp explain: captures of siw and of our own, whole and spoiled, files and pipes, text and JSON."""
+import json
+import pathlib
+import random
+import resource
+import struct
+import subprocess
+
+from made_capture import sends
+from support import IWARP, TIMEOUT, SANITIZER, Case, main, run
+
+SIW = pathlib.Path(__file__).resolve().parents[1] / "vectors" / "siw"
+
+
+def records(capture):
+    """The packets of a pcap file, each with its record header."""
+    at = 24
+    while at < len(capture):
+        size = struct.unpack_from("<I", capture, at + 8)[0]
+        yield capture[at:at + 16 + size]
+        at += 16 + size
+
+
+def crc32c(octets):
+    crc = 0xFFFFFFFF
+    for octet in octets:
+        crc ^= octet
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def objects(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class Siw(Case):
+    def explain(self, *arguments):
+        return self.assert_ok(run("explain", *arguments))
+
+    def test_requests_and_responses_are_joined(self):
+        text = self.explain(SIW / "rping-crc-p2p.pcap")
+        self.assertIn("1.6 +0.031827 --> RDMA Read Response #3, 1436 octets from 0 on to "
+                      "STag=0x5e56f600 TO=0x5600128dc6c0; answers frame 5\n", text)
+        self.assertIn("a guess: its STag was told in frame 4, with the address", text)
+        self.assertIn("68 packets, 1 TCP connection, 1 with MPA, 36 frames, 0 violations\n", text)
+
+    def test_terminates_name_their_cause_and_violations_their_rule(self):
+        text = self.explain(SIW / "term-stock.pcap", "--errors")
+        self.assertIn("! [MPA-46] the CRC is wrong: the field says 504682b4\n", text)
+        self.assertIn("! [DDP-32] the first MSN of a queue is not 1: 5 where 1 is due\n", text)
+        self.assertEqual(text.count("because of frame 3"), 3)
+        self.assertEqual(text.count("[RDMAP-15]"), 3)
+        self.assertNotIn("MPA Request", text)
+        self.assertNotIn("RDMAP-15", self.explain(SIW / "term-fixed.pcap"))
+
+    def test_streams_and_operations_are_chosen(self):
+        text = self.explain(SIW / "term-fixed.pcap", "--stream", "2")
+        self.assertIn("connection 2: ", text)
+        self.assertNotIn("connection 1: ", text)
+        text = self.explain(SIW / "rping-stock.pcap", "--op", "read")
+        self.assertEqual(text.count("RDMA Read Re"), 6)
+        self.assertNotIn("Send", text)
+
+    def test_layers_and_octets(self):
+        text = self.explain(SIW / "rdma-client-crc.pcap", "-v")
+        self.assertIn("\n    MPA   FPDU with ULPDU_Length 34, PAD 0, CRC ", text)
+        self.assertIn("\n        RDMAP Send\n", text)
+        self.assertNotIn("00000  4d504120", text)
+        self.assertIn("00000  4d504120 49442052 65712046 72616d65  MPA ID Req Frame\n",
+                      self.explain(SIW / "rdma-client-crc.pcap", "-vv"))
+
+    def test_json_says_the_same(self):
+        said = objects(self.explain(SIW / "term-stock.pcap", "--json", "-vv"))
+        self.assertEqual(said[0], {"type": "capture", "format": "iwarp-explain", "version": 1})
+        frames = [o for o in said if o["type"] == "frame"]
+        self.assertEqual(len(frames), 12)
+        terminate = [f for f in frames if f["connection"] == 3][-1]
+        self.assertEqual(terminate["cause"], 3)
+        self.assertEqual(terminate["rdmap"]["terminate"]["says"], "MSN out of range")
+        self.assertEqual(terminate["violations"][0]["rule"], "RDMAP-15")
+        self.assertEqual(len(terminate["octets"]), 2 * terminate["size"])
+        self.assertEqual(said[-1]["violations"], 5)
+        closed = [o for o in said if o["type"] == "closed"]
+        self.assertEqual([c["how"] for c in closed], ["fin"] * 3)
+
+    def test_a_pipe_and_several_files(self):
+        capture = (SIW / "rping-stock.pcap").read_bytes()
+        done = subprocess.run([IWARP, "explain", "-"], input=capture, capture_output=True,
+                              timeout=TIMEOUT, check=True)
+        whole = self.explain(SIW / "rping-stock.pcap")
+        self.assertEqual(done.stdout.decode(), whole)
+        # As a ring of capture files: each with its own header.
+        packets = list(records(capture))
+        parts = []
+        for number, at in enumerate(range(0, len(packets), 7)):
+            part = self.scratch / f"part{number}"
+            part.write_bytes(capture[:24] + b"".join(packets[at:at + 7]))
+            parts.append(part)
+        self.assertEqual(self.explain(*parts), whole)
+
+    def test_pcapng(self):
+        capture = (SIW / "rping-stock.pcap").read_bytes()
+
+        def block(kind, body):
+            body += bytes(-len(body) % 4)
+            size = len(body) + 12
+            return struct.pack("<II", kind, size) + body + struct.pack("<I", size)
+
+        blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
+                  block(1, struct.pack("<HHI", 1, 0, 0))]
+        for record in records(capture):
+            seconds, fraction, size, wire = struct.unpack_from("<4I", record)
+            micros = seconds * 1000000 + fraction
+            blocks.append(block(6, struct.pack("<5I", 0, micros >> 32, micros & 0xFFFFFFFF, size, wire)
+                                + record[16:]))
+        path = self.scratch / "capture.pcapng"
+        path.write_bytes(b"".join(blocks))
+        self.assertEqual(self.explain(path), self.explain(SIW / "rping-stock.pcap"))
+
+    def test_our_own_capture_with_markers(self):
+        trace = self.scratch / "demo.pcap"
+        self.assert_ok(run("demo", "--markers", "--trace", trace))
+        text = self.explain(trace)
+        self.assertRegex(text, r"Terminate #\d+ 1/1/00 invalid STag .*; because of frame \d+\n")
+        self.assertIn("! [DDP-73] the STag was invalidated and not told again", text)
+
+
+class Spoiled(Case):
+    def test_a_capture_from_the_middle_and_one_side(self):
+        capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
+        packets = list(records(capture))
+        middle = self.scratch / "middle"
+        middle.write_bytes(capture[:24] + b"".join(packets[20:]))
+        text = self.assert_ok(run("explain", middle))
+        self.assertIn("the capture begins in the middle: ", text)
+        self.assertIn(" 0 violations\n", text)
+        side = self.scratch / "side"
+        # Source address 10.0.2.15, 26 octets into the Ethernet packet.
+        side.write_bytes(capture[:24] + b"".join(
+            p for p in packets if p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])))
+        text = self.assert_ok(run("explain", side))
+        self.assertIn("nothing that 10.0.2.2:22806 sent is in the capture", text)
+        self.assertIn("RDMA Read Response", text)
+        self.assertIn("CRCs and markers from 10.0.2.15:36101 are found out by looking\n", text)
+
+    def test_without_crc_headers_in_a_row_tell(self):
+        capture = (SIW / "rping-stock.pcap").read_bytes()
+        packets = list(records(capture))
+        middle = self.scratch / "middle"
+        middle.write_bytes(capture[:24] + b"".join(packets[14:]))
+        self.assertIn(", 18 frames, 0 violations\n", self.assert_ok(run("explain", middle)))
+
+    def test_a_snap_length(self):
+        capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
+        cut = self.scratch / "cut"
+        cut.write_bytes(capture[:24] + b"".join(
+            p[:8] + struct.pack("<I", min(len(p) - 16, 96)) + p[12:16 + 96]
+            for p in records(capture)))
+        text = self.assert_ok(run("explain", cut))
+        self.assertIn("octets were not captured)", text)
+        # Of two FPDUs in a packet, the second begins behind what was captured.
+        self.assertIn(": the octets that say how long it is were not seen\n", text)
+        self.assertIn(", 33 frames, 0 violations\n", text)
+        text = self.assert_ok(run("explain", "-v", cut))
+        self.assertIn("CRC not checked: 1398 octets were not seen\n", text)
+        self.assertIn("one part of an RDMA Write: 1436 octets into ", text)
+
+    def test_clocks_that_are_set_back(self):
+        packets = list(records(sends([b"x"])))
+        behind = struct.pack("<2I", 1699999998, 999999) + packets[-1][8:]
+        path = self.scratch / "back"
+        path.write_bytes(sends([])[:24] + b"".join(packets[:-1]) + behind)
+        text = self.assert_ok(run("explain", path))
+        self.assertIn("1.1 +0.000000 --> MPA Request", text)
+        self.assertIn("1.2 +0.001000 <-- MPA Reply", text)
+        self.assertIn("1.3 -1.000001 --> Send #1, 1 octets", text)
+
+    def test_what_is_no_capture(self):
+        empty = self.scratch / "empty"
+        empty.write_bytes(b"")
+        noise = self.file("noise", 5000)
+        for path in (empty, noise, self.dir, self.scratch / "none"):
+            with self.subTest(path=path):
+                result = run("explain", path)
+                self.assertEqual(result.returncode, 1)
+                self.assertRegex(result.stderr, r"^iwarp explain: cannot read the capture .*\n$")
+        self.assert_fails(run("explain"), 2, "FILE")
+
+    def test_what_was_not_read_is_said_and_the_next_file_is(self):
+        capture = (SIW / "rping-stock.pcap").read_bytes()
+        cut = self.scratch / "cut"
+        cut.write_bytes(capture[:-5])
+        absurd = self.scratch / "absurd"
+        absurd.write_bytes(capture[:24] + struct.pack("<4I", 0, 0, 0xFFFFFFF0, 0xFFFFFFF0) + b"x" * 99)
+        strange = self.scratch / "strange"
+        strange.write_bytes(capture[:20] + struct.pack("<I", 147) + capture[24:])
+        for path, pattern in ((cut, r"nothing behind packet 40 was read: truncated dump file"),
+                              (absurd, r"nothing behind packet 0 was read: "),
+                              (strange, r"nothing was read: its link type 147 is not known")):
+            with self.subTest(path=path):
+                result = run("explain", path, SIW / "rdma-client-crc.pcap")
+                self.assertEqual(result.returncode, 1)
+                self.assertRegex(result.stderr, rf"^iwarp explain: {path}: {pattern}.*\n$")
+                self.assertIn("Send #1, 16 octets", result.stdout)
+
+    def test_noise_in_packets_is_survived_and_printable(self):
+        capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
+        rolls = random.Random(5)
+        for round_ in range(30):
+            spoiled = bytearray(capture)
+            for packet in range(200):
+                spoiled[rolls.randrange(24, len(spoiled))] = rolls.randrange(256)
+            # The lengths of the records stay.
+            at = 24
+            while at < len(capture):
+                size = struct.unpack_from("<I", capture, at + 8)[0]
+                spoiled[at:at + 16] = capture[at:at + 16]
+                at += 16 + size
+            path = self.scratch / "spoiled"
+            path.write_bytes(spoiled)
+            for option in ("-v", "--json"):
+                result = run("explain", "-vv", option, path)
+                self.assert_ok(result)
+                self.assertTrue(all(c == "\n" or " " <= c <= "~" for c in result.stdout))
+                if option == "--json":
+                    objects(result.stdout)
+
+    def test_memory_is_bounded(self):
+        capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
+        packets = list(records(capture))
+        path = self.scratch / "many"
+        # The connection again and again, from other ports.
+        with path.open("wb") as out:
+            out.write(capture[:24])
+            for port in range(2000):
+                for p in packets[:-4]:
+                    outbound = p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])
+                    at = 16 + (34 if outbound else 36)
+                    out.write(p[:at] + struct.pack(">H", 10000 + port) + p[at + 2:])
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        text = self.assert_ok(run("explain", "--op", "terminate", path))
+        self.assertIn("2000 with MPA", text)
+        self.assertIn("set aside: 1488 connections", text)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        # AddressSanitizer keeps what was freed for a while.
+        limit = 100 * 1024 * (3 if "address" in SANITIZER else 1)
+        self.assertLess(max(before, after), limit)
+
+
+class Datagrams(Case):
+    """A packet of UDP as rfc-notes/datagrams.md has it, and one of somebody else's."""
+
+    def capture(self, *payloads):
+        out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+        for n, payload in enumerate(payloads):
+            udp = struct.pack(">HHHH", 40000, 0x1234, 8 + len(payload), 0) + payload
+            ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0,
+                             bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)))
+            out += struct.pack("<IIII", 1, n, len(ip + udp), len(ip + udp)) + ip + udp
+        path = self.scratch / "datagrams.pcap"
+        path.write_bytes(out)
+        return path
+
+    def test_its_fields_are_shown(self):
+        datagram = struct.pack(">BBIIII", 0x41, 0x43, 0, 0, 7, 0)
+        datagram += struct.pack(">IIIII", 1 << 24 | 0x821234, 0x819C40, 0x1A, 0x2B, 0x3C) + b"hello"
+        datagram += struct.pack("<I", crc32c(datagram))
+        damaged = datagram[:40] + b"?" + datagram[41:]
+        path = self.capture(datagram, damaged, b"something else")
+        text = self.assert_ok(run("explain", path))
+        shown = ("10.0.0.1:40000 --> 10.0.0.2:4660 Datagram QPN 0x819c40 -> 0x821234 Q_Key 0x0000001a "
+                 "instance 0x0000002b MSN 7 immediate 0x0000003c, 5 octets")
+        self.assertIn(f"UDP +0.000000 {shown}\n", text)
+        self.assertIn(f"UDP +0.000001 {shown}, CRC wrong\n", text)
+        self.assertIn("2 datagrams over UDP\n", text)
+        self.assertIn("left out: 1 packet without TCP\n", text)
+        self.assertNotIn("MSN 7", self.assert_ok(run("explain", path, "--stream", "1")))
+
+
+if __name__ == "__main__":
+    main()

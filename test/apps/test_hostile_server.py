@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers that use what a client shows them for more than was meant: get and put give away the
+octets in question, for as long as they are in question, and nothing else (RFC 5042)."""
+import os
+import subprocess
+
+from support import TIMEOUT, Case, main, run
+
+SERVER = os.environ.get("HOSTILE_SERVER", "build/release/test/apps/test_hostile_server")
+SIZE = 100_000
+
+
+class HostileServer(Case):
+    def attack(self, attack, command):
+        """What became of the client, and what the server saw."""
+        with subprocess.Popen([SERVER, attack], stdout=subprocess.PIPE, text=True) as server:
+            try:
+                url = f"iwarp://127.0.0.1:{int(server.stdout.readline())}/name"
+                client = run(*command(url))
+                seen = server.communicate(timeout=TIMEOUT)[0]
+            finally:
+                server.kill()
+        self.assertEqual(server.returncode, 0)
+        return client, seen
+
+    def get(self, attack):
+        return self.attack(attack, lambda url: ("get", "-q", url, self.out / "file"))
+
+    def put(self, attack):
+        self.source = self.file("source", SIZE)
+        self.before = self.source.read_bytes()
+        return self.attack(attack, lambda url: ("put", "-q", self.source, url))
+
+    def check_refused(self, outcome, why):
+        client, seen = outcome
+        self.assertEqual(client.returncode, 1, client.stdout + client.stderr)
+        self.assertRegex(seen, f"^gone: .*the peer terminated the stream: {why}")
+        self.assertEqual(self.names(self.out), [])
+
+    def test_a_window_to_be_written_cannot_be_read(self):
+        """[SEC-15] [SEC-18] [SEC-35]: what was in that memory before is nobody's business."""
+        self.check_refused(self.get("read"), "0/1/02")
+
+    def test_a_window_to_be_written_takes_no_atomics(self):
+        """[SEC-18]"""
+        self.check_refused(self.get("add"), "0/1/02")
+
+    def test_a_window_ends_where_the_data_end(self):
+        """[SEC-12] [SEC-17]: to the octet, on both sides, for Writes and Reads."""
+        self.check_refused(self.get("write-before"), "1/1/01")
+        self.check_refused(self.get("write-behind"), "1/1/01")
+        self.check_refused(self.put("read-before"), "0/1/01")
+        self.check_refused(self.put("read-behind"), "0/1/01")
+
+    def test_a_guessed_key_opens_nothing(self):
+        """[SEC-10]"""
+        self.check_refused(self.get("guess"), "1/1/00")
+
+    def test_what_was_checked_does_not_change_any_more(self):
+        """[SEC-13] [SEC-34]: the server says that a window is done, and goes on writing to it."""
+        for attack in ("write-after-piece", "write-after-done"):
+            for _ in range(5):
+                with self.subTest(attack=attack):
+                    client, seen = self.get(attack)
+                    self.assertRegex(seen, "^gone: ")
+                    if client.returncode == 0:
+                        self.assertEqual((self.out / "file").read_bytes(), b"A" * SIZE)
+                        (self.out / "file").unlink()
+                    else:
+                        self.assertEqual(client.returncode, 1, client.stderr)
+                    self.assertEqual(self.names(self.out), [])
+
+    def test_a_window_to_be_read_cannot_be_written(self):
+        """[SEC-18]: and the file that is sent stays as it is."""
+        self.check_refused(self.put("write"), "1/1/02")
+        self.assertEqual(self.source.read_bytes(), self.before)
+
+    def test_a_window_is_open_no_longer_than_it_is_needed(self):
+        """[SEC-16]"""
+        self.check_refused(self.put("read-after-piece"), "0/1/00")
+
+
+main()

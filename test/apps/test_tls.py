@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS between the commands: certificates and shared keys, who is refused, and what is said then. The
+certificates are made by openssl(1)."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from support import Case, Server, main, run
+
+SKIPPED = 77
+NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+
+def openssl(folder, *words):
+    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+def make_credentials(folder):
+    """ca.pem, and NAME.pem with NAME.key for server (127.0.0.1) and client."""
+    openssl(folder, "req", "-x509", *NEW_KEY, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+            "-subj", "/CN=test authority")
+    for name, alternative in (("server", "IP:127.0.0.1"), ("client", "DNS:client")):
+        openssl(folder, "req", *NEW_KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
+                f"/CN={name}")
+        (folder / "extensions").write_text(f"subjectAltName={alternative}\n")
+        openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                "-CAcreateserial", "-days", "2", "-extfile", "extensions", "-out", f"{name}.pem")
+    (folder / "keys").write_text("lab:" + "5a" * 32 + "\n")
+    (folder / "others").write_text("lab:" + "a5" * 32 + "\n")
+
+
+class Tls(Case):
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = pathlib.Path(temporary.name)
+        make_credentials(cls.folder)
+
+    def own(self, name):
+        return ("--tls-cert", self.folder / f"{name}.pem", "--tls-key", self.folder / f"{name}.key",
+                *self.authority())
+
+    def authority(self):
+        return "--tls-ca", self.folder / "ca.pem"
+
+    def key(self, name="keys"):
+        return "--tls-psk", self.folder / name
+
+    def test_files_go_there_and_back(self):
+        served = self.folder / "served"
+        served.mkdir()
+        data = bytes(range(256)) * 5000
+        (self.folder / "data").write_bytes(data)
+        for server, client in ((self.own("server"), self.own("client")), (self.key(), self.key())):
+            with self.subTest(server=server), Server("serve", served, *server) as at:
+                self.assert_ok(run("put", self.folder / "data", at.url("data"), "-q", *client))
+                self.assert_ok(run("get", at.url("data"), self.folder / "back", "-q", *client))
+                self.assertEqual((self.folder / "back").read_bytes(), data)
+
+    def test_ping_and_who_is_refused(self):
+        with Server("ping", "--server", *self.own("server")) as server:
+            ping = ("ping", server.address, "--count", 3, "-q", "--verify")
+            self.assert_ok(run(*ping, *self.own("client")))
+            self.assert_fails(run(*ping), 1, "the peer speaks TLS, which was not asked for here$")
+            self.assert_fails(run(*ping, *self.authority()), 1,
+                              "the peer refused in TLS: certificate required$")
+            self.assert_fails(run(*ping, *self.own("client"), "--tls-peer", "elsewhere"), 1,
+                              "the peer's certificate is not taken: hostname mismatch$")
+            status, log = server.stop()
+            self.assertEqual(status, 0)
+            self.assertIn("is refused: the peer does not speak TLS, which is wanted here", log)
+            self.assertIn("is refused: TLS handshake: peer did not return a certificate", log)
+
+    def test_a_server_without_tls_says_who_came_with_it(self):
+        with Server("ping", "--server") as server:
+            self.assert_fails(run("ping", server.address, *self.own("client")), 1,
+                              "went away in the TLS handshake; it may not speak TLS$")
+            self.assertIn("is refused: the peer speaks TLS, which was not asked for here",
+                          server.stop()[1])
+
+    def test_another_key(self):
+        with Server("ping", "--server", *self.key()) as server:
+            self.assert_ok(run("ping", server.address, "--count", 1, "-q", *self.key()))
+            self.assert_fails(run("ping", server.address, *self.key("others")), 1, "refused in TLS")
+
+    def test_perf(self):
+        short = ("--duration", 0.2, "--warm-up", 0, "--check")
+        self.assert_ok(run("perf", "--self", "write-bw", *short, *self.key()))
+        self.assert_ok(run("perf", "--self", "send-lat", *short, *self.own("server")))
+        self.assert_fails(run("perf", "--self", "tcp-stream", *short, *self.key()), 2,
+                          "--tls: tcp-stream is bare TCP$")
+
+    def test_options_that_do_not_do(self):
+        self.assert_fails(run("ping", "--server", "--tls"), 1,
+                          "who listens with TLS needs a certificate with its key, or a shared key$")
+        self.assert_fails(run("ping", "127.0.0.1", *self.key(), *self.authority()), 1,
+                          "TLS takes certificates or a shared key, not both$")
+        self.assert_fails(run("ping", "127.0.0.1", "--tls-ca", self.folder / "none"), 1, "none: ")
+
+
+if __name__ == "__main__":
+    if shutil.which("openssl") is None:
+        print("SKIPPED: openssl(1) is not installed")
+        sys.exit(SKIPPED)
+    main()

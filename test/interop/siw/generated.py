@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Generated sessions against rping over kernel siw: a report like that of one `iwarp conform
+--generated`, with as many guests as it takes, for sessions may end the guest or its program.
+Usage: generated.py VARIANT REPORT.json [OPTION of iwarp conform --generated]...
+       generated.py --check VARIANT     fails unless the defects that are known are found
+Environment: IWARP SIW_CACHE; IWARP_NO_GUEST=1 to skip."""
+import json
+import pathlib
+import sys
+import tempfile
+
+from guest import GUEST_ADDRESS, Guest, environment_path, need_guest, run_here
+
+MOST_GUESTS = 40
+# Sessions that no written case has, and what siw does in them: rfc-notes/peers.md.
+KNOWN = {
+    "in-read-response/RDMA Read Response/STag=another key": "goes on",
+    "in-read-response/RDMA Read Response/TO=largest": "goes on",
+    "after-send/Terminate/CRC=first bit": "the end without a Terminate",
+    "in-send/Send with Solicited Event/none": "the end without a Terminate",
+    "after-send/RDMA Write/Opcode=7": "the end without a Terminate",
+    "after-send/RDMA Read Request/Size=half the range": "Terminate 0/1/ff",
+}
+
+
+def sessions_of_one_guest(variant, options):
+    """The report of one guest, and the last lines that its program and kernel wrote."""
+    delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
+    with Guest(variant, life=1800) as guest, tempfile.TemporaryDirectory() as scratch:
+        # Sessions that end badly leave descriptors in rping.
+        server = guest.start(f"ulimit -n 65536; rping -s -a {GUEST_ADDRESS} -P", 1780)
+        guest.run("until grep -q :1C06 /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done")
+        report = pathlib.Path(scratch, "report.json")
+        status, _, error = run_here(environment_path("IWARP"), "conform",
+                                    f"127.0.0.1:{guest.ports[7174]}", "--generated", *delay,
+                                    f"--json={report}", *options, limit=1700)
+        if not report.exists():
+            raise RuntimeError(f"iwarp conform ended with {status} and no report: {error}")
+        faults = [line for line in guest.log().splitlines() if "BUG" in line or "Oops" in line]
+        return json.loads(report.read_text()), server.output.lines[-2:] + faults
+
+
+def run(variant, options):
+    """Of all guests together; each begins behind the session that ended the one before."""
+    sessions, after = [], ()
+    for _ in range(MOST_GUESTS):
+        report, words = sessions_of_one_guest(variant, (*options, *after))
+        sessions += report["sessions"]
+        if not report["ended_early"]:
+            return report | {"peer": f"siw {variant}", "sessions": sessions}
+        last = sessions[-1]["id"]
+        print(f"a new guest behind {last}: {report['ended_early']}; {words}", file=sys.stderr)
+        after = ("--after", last)
+    raise RuntimeError(f"{MOST_GUESTS} guests, and no end")
+
+
+def check(variant):
+    only = [word for name in KNOWN for word in ("--only", name)]
+    came = {session["id"]: session for session in run(variant, only)["sessions"]}
+    missed = [f"{name}: came {came[name]['came']}, right {came[name]['right']}"
+              for name, reaction in KNOWN.items()
+              if came[name]["came"] != reaction or came[name]["right"]]
+    print(f"{variant}: {len(KNOWN)} known differences, {len(missed)} not found", *missed, sep="\n")
+    return 1 if missed else 0
+
+
+def main():
+    need_guest()
+    if len(sys.argv) == 3 and sys.argv[1] == "--check":
+        return check(sys.argv[2])
+    if len(sys.argv) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    pathlib.Path(sys.argv[2]).write_text(json.dumps(run(sys.argv[1], sys.argv[3:]), indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tshark and iwarp explain say of the same capture, field by field. TABLE pairs the fields that
+both decode; the lists behind it name those that one of the two has alone, and KNOWN the differences,
+each with who is right in rfc-notes/wireshark.md. A field in none of them is a finding."""
+import json
+import re
+import subprocess
+import xml.etree.ElementTree
+
+# tshark's name: layer and name of explain's.
+TABLE = {
+    "iwarp_mpa.key.req": ("mpa", "Key"),
+    "iwarp_mpa.key.rep": ("mpa", "Key"),
+    "iwarp_mpa.marker_flag": ("mpa", "M"),
+    "iwarp_mpa.crc_flag": ("mpa", "C"),
+    "iwarp_mpa.rej_flag": ("mpa", "R"),
+    "iwarp_mpa.res": ("mpa", "Res"),
+    "iwarp_mpa.rev": ("mpa", "Rev"),
+    "iwarp_mpa.pdlength": ("mpa", "PD_Length"),
+    "iwarp_mpa.privatedata": ("ulp", "Private data"),
+    "iwarp_mpa.marker_res": ("marker", "Marker, reserved"),
+    "iwarp_mpa.marker_fpduptr": ("marker", "FPDUPTR"),
+    "iwarp_mpa.ulpdulength": ("mpa", "ULPDU_Length"),
+    "iwarp_mpa.pad": ("mpa", "PAD"),
+    "iwarp_mpa.crc": ("mpa", "CRC"),
+    "iwarp_mpa.crc_check": ("mpa", "CRC"),
+    "iwarp_ddp.tagged_flag": ("ddp", "T"),
+    "iwarp_ddp.last_flag": ("ddp", "L"),
+    "iwarp_ddp.rsvd": ("ddp", "Rsvd"),
+    "iwarp_ddp.dv": ("ddp", "DV"),
+    "iwarp_ddp.stag": ("ddp", "STag"),
+    "iwarp_ddp.tagged_offset": ("ddp", "TO"),
+    "iwarp_ddp.qn": ("ddp", "QN"),
+    "iwarp_ddp.msn": ("ddp", "MSN"),
+    "iwarp_ddp.mo": ("ddp", "MO"),
+    "iwarp_rdma.version": ("rdmap", "RV"),
+    "iwarp_rdma.rsv": ("rdmap", "Rsv"),
+    "iwarp_rdma.opcode": ("rdmap", "Opcode"),
+    "iwarp_rdma.reserved": ("rdmap", "Invalidate STag (unused)"),
+    "iwarp_rdma.inval_stag": ("rdmap", "Invalidate STag"),
+    "iwarp_rdma.sinkstag": ("rdmap", "Data Sink STag"),
+    "iwarp_rdma.sinkto": ("rdmap", "Data Sink Tagged Offset"),
+    "iwarp_rdma.rdmardsz": ("rdmap", "RDMA Read Message Size"),
+    "iwarp_rdma.srcstag": ("rdmap", "Data Source STag"),
+    "iwarp_rdma.srcto": ("rdmap", "Data Source Tagged Offset"),
+    "iwarp_rdma.term_layer": ("rdmap", "Layer"),
+    "iwarp_rdma.term_etype_rdma": ("rdmap", "EType"),
+    "iwarp_rdma.term_etype_ddp": ("rdmap", "EType"),
+    "iwarp_rdma.term_etype_llp": ("rdmap", "EType"),
+    "iwarp_rdma.term_etype": ("rdmap", "EType"),
+    "iwarp_rdma.term_errcode_rdma": ("rdmap", "Error Code"),
+    "iwarp_rdma.term_errcode_ddp_tagged": ("rdmap", "Error Code"),
+    "iwarp_rdma.term_errcode_ddp_untagged": ("rdmap", "Error Code"),
+    "iwarp_rdma.term_errcode_llp": ("rdmap", "Error Code"),
+    "iwarp_rdma.term_errcode": ("rdmap", "Error Code"),
+    "iwarp_rdma.term_rsvd": ("rdmap", "Reserved"),
+    "iwarp_rdma.term_ddp_seg_len": ("rdmap", "DDP Segment Length"),
+    "iwarp_rdma.term_ddp_h": ("rdmap", "Terminated DDP Header"),
+    "iwarp_rdma.term_rdma_h": ("rdmap", "Terminated RDMA Header"),
+    "iwarp_rdma.atomic.reserved": ("rdmap", "Reserved"),
+    "iwarp_rdma.atomic.opcode": ("rdmap", "AOpCode"),
+    "iwarp_rdma.atomic.request_identifier": ("rdmap", "Request Identifier"),
+    "iwarp_rdma.atomic.remote_stag": ("rdmap", "Remote STag"),
+    "iwarp_rdma.atomic.remote_tagged_offset": ("rdmap", "Remote Tagged Offset"),
+    "iwarp_rdma.atomic.add_data": ("rdmap", "Add or Swap Data"),
+    "iwarp_rdma.atomic.add_mask": ("rdmap", "Add or Swap Mask"),
+    "iwarp_rdma.atomic.swap_data": ("rdmap", "Add or Swap Data"),
+    "iwarp_rdma.atomic.swap_mask": ("rdmap", "Add or Swap Mask"),
+    "iwarp_rdma.atomic.compare_data": ("rdmap", "Compare Data"),
+    "iwarp_rdma.atomic.compare_mask": ("rdmap", "Compare Mask"),
+    "iwarp_rdma.atomic.original_request_identifier": ("rdmap", "Original Request Identifier"),
+    "iwarp_rdma.atomic.original_remote_data_value": ("rdmap", "Original Remote Data Value"),
+}
+
+# Of tshark: branches of its tree, which have no value of their own.
+BRANCHES = {
+    "iwarp_mpa.req", "iwarp_mpa.rep", "iwarp_mpa.fpdu", "iwarp_mpa.markers", "iwarp_ddp",
+    "iwarp_ddp.control_field", "iwarp_ddp.tagged", "iwarp_ddp.untagged", "iwarp_rdma",
+    "iwarp_rdma.control_field", "iwarp_rdma.rr", "iwarp_rdma.terminate", "iwarp_rdma.term_ctrl",
+    "iwarp_rdma.term_hdrct"}
+
+
+# Of tshark, for which explain has no field: why.
+TSHARK_ALONE = {
+    "iwarp_ddp.rsvdulp": "explain gives these octets to RDMAP, whose control field and Invalidate STag they are",
+    "iwarp_rdma.term_hdrct_m": "explain has the three bits as one field",
+    "iwarp_rdma.hdrct_d": "explain has the three bits as one field",
+    "iwarp_rdma.hdrct_r": "explain has the three bits as one field",
+    "iwarp_mpa.rev.not_set1": "a remark: tshark 4.0 knows RFC 5044 only",
+    "iwarp_mpa.res.not_set0": "a remark: tshark 4.0 knows RFC 5044 only",
+    "iwarp_mpa.reject_bit_responder": "a remark: a Reply that rejects",
+}
+
+# Of explain, which tshark 4.0 does not decode.
+EXPLAIN_ALONE = {
+    ("mpa", "S"): "RFC 6581; a part of tshark's reserved bits",
+    ("mpa", "A"): "RFC 6581; a part of tshark's private data",
+    ("mpa", "B"): "RFC 6581; a part of tshark's private data",
+    ("mpa", "IRD"): "RFC 6581; a part of tshark's private data",
+    ("mpa", "C (RTR)"): "RFC 6581; a part of tshark's private data",
+    ("mpa", "D"): "RFC 6581; a part of tshark's private data",
+    ("mpa", "ORD"): "RFC 6581; a part of tshark's private data",
+    ("ulp", "Extensions tag"): "a part of tshark's private data",
+    ("ulp", "Payload"): "tshark hands it to others, or leaves it",
+    ("rdmap", "M, D, R"): "tshark has three fields",
+    ("rdmap", "Immediate Data"): "tshark takes it for payload",
+}
+
+
+class Tshark:
+    """The frames of a capture: {packet: [[(name, number, size), ...], ...]}."""
+
+    # It takes short Sends for NFS's use of RDMA unless that dissector is off.
+    COMMAND = ("tshark", "--disable-protocol", "rpcordma", "-T", "pdml", "-r")
+
+    def __init__(self, path):
+        said = subprocess.run([*self.COMMAND, str(path)], check=True, timeout=120,
+                              capture_output=True, text=True).stdout
+        self.packets = {}
+        for packet in xml.etree.ElementTree.fromstring(said).iter("packet"):
+            number = int(packet.find("proto[@name='frame']/field[@name='frame.number']").get("show"))
+            frames = []
+            for proto in packet:
+                if proto.get("name") == "iwarp_mpa":
+                    frames += self.of_mpa(proto)
+                elif proto.get("name") == "iwarp_ddp_rdmap" and frames:
+                    self.open_ddp(frames).extend(self.leaves(proto))
+            if frames:
+                self.packets[number] = frames
+
+    @staticmethod
+    def leaves(node):
+        for field in node.iter("field"):
+            name = field.get("name")
+            if name.startswith("iwarp_") and name not in BRANCHES:
+                yield name, int(field.get("value") or "0", 16), int(field.get("size"))
+
+    def of_mpa(self, proto):
+        """An FPDU for each of its trees; markers stand beside them."""
+        trees = [t for t in proto if t.get("name") in
+                 ("iwarp_mpa.fpdu", "iwarp_mpa.req", "iwarp_mpa.rep")]
+        frames = [list(self.leaves(tree)) for tree in trees]
+        for markers in proto:
+            if markers.get("name") == "iwarp_mpa.markers" and frames:
+                frames[-1] += self.leaves(markers)
+        return frames
+
+    @staticmethod
+    def open_ddp(frames):
+        """The first that has no DDP header yet."""
+        for frame in frames:
+            names = [name for name, _, _ in frame]
+            if "iwarp_mpa.ulpdulength" in names and "iwarp_ddp.tagged_flag" not in names:
+                return frame
+        return frames[-1]
+
+
+class Explain:
+    """The same of iwarp explain; a field with its layer and name, and the frame beside."""
+
+    def __init__(self, iwarp, path):
+        said = subprocess.run([iwarp, "explain", "--json", "-vv", str(path)], check=True,
+                              timeout=120, capture_output=True, text=True).stdout
+        self.packets, table = {}, []
+        for line in said.splitlines():
+            record = json.loads(line)
+            if record["type"] == "fields":
+                table = [(row["layer"], row["name"]) for row in record["fields"]]
+            elif record["type"] == "frame":
+                fields = [(table[row], value, ranges, bits)
+                          for row, value, ranges, *bits in record["fields"]]
+                self.packets.setdefault(record["packet"], []).append((record, fields))
+
+    @staticmethod
+    def number(record, field):
+        """From the octets and bits that explain says the field has."""
+        _, _, ranges, bits = field
+        octets = bytes.fromhex(record["octets"])
+        raw = b"".join(octets[a:a + n] for a, n in zip(ranges[::2], ranges[1::2]))
+        number = int.from_bytes(raw, "big")
+        if bits:
+            first, count = bits
+            number = number >> (8 * len(raw) - first - count) & (1 << count) - 1
+        return number, len(raw)
+
+    @staticmethod
+    def shown(field):
+        """The number that its text says, or None where it says none."""
+        match = re.match(r"(0x[0-9a-f]+|\d+)(?![\w.])(?! octet)", field[1])
+        return int(match[1], 0) if match else None
+
+
+def compare_frame(theirs, record, ours):
+    """Findings of one frame, and how many fields agree."""
+    findings, agreed, left = [], 0, list(ours)
+    for name, number, size in theirs:
+        if name in TSHARK_ALONE:
+            continue
+        if name not in TABLE:
+            findings.append(f"tshark's {name} is in no table")
+            continue
+        field = next((f for f in left if f[0] == TABLE[name]), None)
+        if field is None:
+            if not known(name, number, None, record):
+                findings.append(f"tshark's {name} = {number:#x}: explain has no {TABLE[name]}")
+            continue
+        left.remove(field)
+        mine, octets = Explain.number(record, field)
+        shown = Explain.shown(field)
+        if known(name, number, field, record):
+            continue
+        if mine != number or (not field[3] and octets != size):
+            findings.append(f"{name}: tshark {number:#x} ({size} octets), explain {mine:#x} ({octets})")
+        elif shown is not None and shown != number and TABLE[name] != ("mpa", "CRC"):
+            findings.append(f"{name}: tshark {number:#x}, explain shows {field[1]}")
+        else:
+            agreed += 1
+    for field in left:
+        if field[0] not in EXPLAIN_ALONE and not known(None, None, field, record):
+            findings.append(f"explain's {field[0]} = {field[1]}: tshark has none")
+    return findings, agreed
+
+
+def known(name, number, field, record):
+    """A difference that rfc-notes/wireshark.md has. `name` is None where tshark has no such field, and
+    `field` where explain has none."""
+    return any(rule(name, number, field, record) for rule in KNOWN)
+
+
+def reserved_bit_s(name, number, field, record):
+    """tshark 4.0 does not know RFC 6581: its reserved bits are five, with S the first of them."""
+    if name != "iwarp_mpa.res" or record["mpa"]["revision"] != 2 or field is None:
+        return False
+    return number & 0xF == Explain.number(record, field)[0]
+
+
+def private_data(name, number, _field, record):
+    """All of it is private data to tshark 4.0: explain takes IRD, ORD and the tag of RFC 7306 out."""
+    private = bytes.fromhex(record["octets"])[20:]
+    return name == "iwarp_mpa.privatedata" and number == int.from_bytes(private, "big")
+
+
+def terminated_headers(name, number, field, record):
+    """tshark 4.0 takes 14 octets for the DDP header that a Terminate echoes; an untagged one has 18."""
+    if field is None or name not in ("iwarp_rdma.term_ddp_h", "iwarp_rdma.term_rdma_h"):
+        return False
+    mine, octets = Explain.number(record, field)
+    if name == "iwarp_rdma.term_ddp_h":
+        return octets == 18 and number == mine >> 32
+    return octets == 28 and number & (1 << 192) - 1 == mine >> 32
+
+
+def swapped_terminate(name, _number, field, record):
+    """siw of little-endian hosts swaps Layer and EType, and turns the bits behind: explain says so
+    (RDMAP-15), and finds the echoes all the same, which tshark takes at their word."""
+    echoes = (("rdmap", "DDP Segment Length"), ("rdmap", "Terminated DDP Header"),
+              ("rdmap", "Terminated RDMA Header"))
+    rules = [violation["rule"] for violation in record.get("violations", ())]
+    return name is None and field[0] in echoes and "RDMAP-15" in rules
+
+
+def reserved_behind_control(name, _number, field, record):
+    """tshark 4.0 shows the 32 bits that Immediates and atomics do not use for other messages only."""
+    return (name is None and field[0] == ("rdmap", "Invalidate STag (unused)")
+            and record["rdmap"]["opcode"] >= 8)
+
+
+def pad_behind_markers(name, _number, field, record):
+    """tshark 4.0 finds PAD of a marked FPDU in the octets with their markers, and so beside it."""
+    if name != "iwarp_mpa.pad" or field is None or "position" not in record["mpa"]:
+        return False
+    return Explain.number(record, field)[0] == 0
+
+
+KNOWN = [pad_behind_markers, private_data, reserved_behind_control, reserved_bit_s,
+         swapped_terminate, terminated_headers]
+
+
+def marked_one_way(record):
+    """tshark 4.0 leaves out the direction without markers where the other has them."""
+    return record["kind"] == "fpdu" and "position" not in record["mpa"]
+
+
+def pairs(theirs, ours):
+    """The frames of a packet two by two; None: one of the two has found frames that the other has not."""
+    if not theirs and all(marked_one_way(record) for record, _ in ours):
+        return []
+    if len(theirs) != len(ours):
+        return None
+    return [(their_fields, record, our_fields)
+            for their_fields, (record, our_fields) in zip(theirs, ours)]

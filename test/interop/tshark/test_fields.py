@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tshark as a second opinion: it and iwarp explain agree on every field that both decode, in captures
+of siw, in sessions of ours with each option, and in a capture of every message there is. What they do
+not agree on is in fields.py and rfc-notes/wireshark.md. Without tshark the test is skipped."""
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import fields
+
+IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
+VECTORS = pathlib.Path(__file__).resolve().parents[2] / "vectors"
+SKIPPED = 77
+TIMEOUT = 120  # seconds; sanitizer builds are slow
+
+SESSIONS = [
+    ("--mpa-rev", "1"), ("--mpa-rev", "1", "--markers"), ("--crc", "off"),
+    ("--crc", "off", "--markers"), ("--markers",), ("--rtr", "write"), ("--rtr", "read"),
+    ("--rtr", "send", "--markers"), ("--extensions", "off"), ("--fpdu", "128", "--size", "3K"),
+    ("--fpdu", "max", "--size", "200K", "--markers")]
+
+NEAR, FAR = (bytes([192, 0, 2, 1]), 40000), (bytes([192, 0, 2, 2]), 7174)
+
+
+def vectors(name):
+    """{name: octets} of a .hex file."""
+    found = {}
+    for line in (VECTORS / f"{name}.hex").read_text().splitlines():
+        if heading := re.match(r"== (\S+) ", line):
+            found[heading[1]] = b""
+        elif line.strip() and not line.startswith("#"):
+            found[list(found)[-1]] += bytes.fromhex(line)
+    return found
+
+
+def packet(number, source, target, seq, payload):
+    tcp = struct.pack(">HHIIBBHHH", source[1], target[1], seq, 0, 5 << 4, 0x18, 65535, 0, 0)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp) + len(payload), 0, 0x4000, 64, 6, 0)
+    whole = bytes(12) + b"\x08\x00" + ip + source[0] + target[0] + tcp + payload
+    return struct.pack("<4I", 1700000000, number, len(whole), len(whole)) + whole
+
+
+def capture(*connections):
+    """Each a list of frames, (from the near end, octets), in a packet each."""
+    out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
+    for port, frames in enumerate(connections, NEAR[1]):
+        near = (NEAR[0], port)
+        seq = {True: 1, False: 1}
+        for from_near, octets in frames:
+            ends = (near, FAR) if from_near else (FAR, near)
+            out.append(packet(len(out), *ends, seq[from_near], octets))
+            seq[from_near] += len(octets)
+    return b"".join(out)
+
+
+def joined(captures):
+    """Captures of one kind as one."""
+    whole = [path.read_bytes() for path in captures]
+    if len({one[:4] + one[20:24] for one in whole}) != 1:
+        raise AssertionError("captures of several kinds")
+    return whole[0][:24] + b"".join(one[24:] for one in whole)
+
+
+class Fields(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.scratch = pathlib.Path(cls.folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def agree(self, capture_octets, frames_at_least):
+        """They do. Returns in how many fields."""
+        path = self.scratch / self._testMethodName
+        path.write_bytes(capture_octets)
+        theirs, ours = fields.Tshark(path), fields.Explain(IWARP, path)
+        frames = agreed = 0
+        for number in sorted(set(theirs.packets) | set(ours.packets)):
+            pairs = fields.pairs(theirs.packets.get(number, []), ours.packets.get(number, []))
+            self.assertIsNotNone(pairs, f"packet {number}: not as many frames")
+            for their_fields, record, our_fields in pairs:
+                findings, same = fields.compare_frame(their_fields, record, our_fields)
+                self.assertEqual(findings, [], f"packet {number}: {record['text']}")
+                frames, agreed = frames + 1, agreed + same
+        self.assertGreaterEqual(frames, frames_at_least)
+        print(f"{self._testMethodName}: {frames} frames, {agreed} fields agree", file=sys.stderr)
+        return agreed
+
+    def test_captures_of_siw(self):
+        self.agree(joined(sorted((VECTORS / "siw").glob("*.pcap"))), 80)
+
+    def test_every_message(self):
+        startup = vectors("startup")
+        messages = {**vectors("messages"), **vectors("extensions"), **vectors("terminates")}
+        frames = [(True, startup["A"]), (False, startup["B"])]
+        frames += [(number % 2 == 0, octets) for number, octets in enumerate(messages.values())]
+        self.agree(capture(frames), len(frames))
+
+    def test_every_startup_frame(self):
+        startup = vectors("startup")
+        # A Reply alone is nothing to tshark.
+        connections = [[(True, octets)] if octets[7:10] == b"Req"
+                       else [(True, startup["A"]), (False, octets)] for octets in startup.values()]
+        self.agree(capture(*connections), len(startup))
+
+    def test_markers_both_ways(self):
+        startup, marked = vectors("startup"), vectors("marked")
+        frames = [(near, octets[:16] + bytes([octets[16] | 0x80]) + octets[17:])
+                  for near, octets in ((True, startup["A"]), (False, startup["B"]))]
+        frames += [(True, marked["Q485"]), (False, marked["P"])]
+        self.assertGreaterEqual(self.agree(capture(frames), 4), 40)
+
+    def test_sessions_of_ours(self):
+        traces = []
+        for options in SESSIONS:
+            traces.append(self.scratch / f"session{len(traces)}.pcap")
+            subprocess.run([IWARP, "demo", "--quiet", *options, "--trace", traces[-1]], check=True,
+                           timeout=TIMEOUT, capture_output=True)
+        self.agree(joined(traces), 100)
+
+    def test_a_difference_is_found(self):
+        path = VECTORS / "siw" / "rping-crc-p2p.pcap"
+        theirs, ours = fields.Tshark(path), fields.Explain(IWARP, path)
+        number = next(n for n, frames in ours.packets.items() if "ddp" in frames[0][0])
+        record, mine = ours.packets[number][0]
+        changed = [(name, value + 1, size) if name == "iwarp_mpa.ulpdulength" else (name, value, size)
+                   for name, value, size in theirs.packets[number][0]]
+        self.assertEqual(len(fields.compare_frame(changed, record, mine)[0]), 1)
+        self.assertEqual(len(fields.compare_frame(changed[1:], record, mine)[0]), 1)
+        strange = [*theirs.packets[number][0], ("iwarp_rdma.new", 1, 1)]
+        self.assertEqual(fields.compare_frame(strange, record, mine)[0],
+                         ["tshark's iwarp_rdma.new is in no table"])
+
+
+if __name__ == "__main__":
+    if not shutil.which("tshark"):
+        print("SKIPPED: tshark is not installed (package tshark), no field was compared")
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=1)
