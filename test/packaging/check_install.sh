@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs a build into an empty prefix, then builds and runs the programs in consumer/ against it as
-# a stranger would: find_package(iwarp) and pkg-config, warnings of his own choice, nothing of this
+# another project would: find_package(iwarp) and pkg-config, warnings of his own choice, nothing of this
 # tree, and no header of Boost.
 # Usage: check_install.sh BUILD_DIR CXX_COMPILER
 set -euo pipefail
@@ -17,7 +17,7 @@ if [ -e "$build/apps/iwarp" ]; then
   cmake --install "$build" --prefix "$scratch/prefix" --component iwarp >/dev/null
 fi
 mv "$scratch/prefix" "$prefix"
-libraries=$(dirname "$(find "$prefix" -name 'libiwarp*' ! -type d | head -n1)")
+libraries=$(dirname "$(find "$prefix" -name 'libiwarp*' ! -type d ! -path '*/iwarp/*' | head -n1)")
 
 cmake -S "$here/consumer" -B "$scratch/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$example" --log-level=NOTICE

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The shared library as an option: built, its symbols held against the list, installed, and used by
-# the same strangers as the static ones.
+# the same projects as the static ones.
 # Usage: check_shared.sh SOURCE_DIR BUILD_DIR CXX_COMPILER BUILD_TYPE WERROR
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

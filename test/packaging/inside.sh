@@ -17,11 +17,16 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# A first use as an ordinary user without any right.
+# A first use as an ordinary user without any right; all three libraries are found.
 first_use() {
-  local iwarp=${1:-iwarp}
+  local iwarp=${1:-iwarp} seen
   as_nobody "$iwarp" info | head -n 3
   as_nobody "$iwarp" demo -q | tail -n 1
+  as_nobody "$iwarp" lab --save /tmp/lab.html
+  as_nobody grep -q WebAssembly /tmp/lab.html
+  seen=$(as_nobody "$iwarp" run --as roce ls /dev/infiniband | tr '\n' ' ')
+  echo "in /dev/infiniband: $seen"
+  [ "$seen" = "rdma_cm uverbs0 " ]
 }
 
 # rping IWARP: server and client, unmodified, on a port of this moment.
@@ -38,7 +43,7 @@ rping() {
   echo "rping: both ends passed"
 }
 
-# consumer FOLDER EXAMPLE: a stranger's programs by CMake, and the example by pkg-config.
+# consumer FOLDER EXAMPLE: another project's programs by CMake, and the example by pkg-config.
 consumer() {
   cmake -S "$1" -B /tmp/consumer -DEXAMPLE="$2" --log-level=NOTICE
   cmake --build /tmp/consumer >/dev/null

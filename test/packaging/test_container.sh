@@ -40,8 +40,9 @@ ENV PATH=/opt/iwarp/bin:/usr/sbin:/usr/bin:/sbin:/bin
 TEXT
 build -f "$scratch/context/Containerfile" -t localhost/layered "$scratch/context"
 
-# What runs in the image: the demo, and rdma-core's rping on both ends.
+# What runs in the image: the demo, ls of the devices, and rdma-core's rping on both ends.
 try='iwarp demo -q | tail -n 1
+[ "$(iwarp run --as roce ls /dev/infiniband | tr "\n" " ")" = "rdma_cm uverbs0 " ]
 iwarp run rping -s -a 127.0.0.1 -p 7471 -C 5 & server=$!
 sleep 2
 iwarp run rping -c -a 127.0.0.1 -p 7471 -C 5 && wait $server && echo "rping: both ends passed"

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs of another Debian release on the release archive: the tests of test/rdma_core, in a chroot
+# of that release with its packages, which is kept. Results go to BUILD_DIR/programs/SUITE, where
+# rfc-notes/programs.py finds what the release's column in README.md says. What is not offered there
+# or lacks RDMA is listed as skipped, with the reason.
+# Usage: test_programs.sh SOURCE_DIR BUILD_DIR SUITE [TEST...]
+set -euo pipefail
+source=$1 build=$2 suite=$3
+shift 3
+source "$source/test/packaging/support.sh"
+
+step "build the archive"
+archive=$("$source/.ci/package" bookworm archive | grep '\.tar\.xz$')
+tar -xf "$archive" -C "$scratch"
+iwarp=$scratch/$(basename "$archive" .tar.xz)/bin/iwarp
+
+step "packages of $suite"
+root=$chroot_cache/$suite-programs
+if [ ! -e "$root.unpacked" ]; then
+  rm -rf --one-file-system "$root"
+  unpack_chroot "$suite" minimal "$root"
+  touch "$root.unpacked"
+fi
+# shellcheck disable=SC2016  # the inner shell expands them
+in_chroot "$root" "$source" -- bash -ec '
+  cd "$1"
+  source apps/setup.sh
+  boost_is_installed() { true; }  # nothing is built in there
+  install_packages python3 libpcap-dev "${verbs_packages[@]}" "${others_packages[@]}"' packages "$source"
+
+tests=("$@")
+if [ ${#tests[@]} = 0 ]; then
+  for file in "$source"/test/rdma_core/test_*.py; do
+    name=${file##*/test_}
+    tests+=("${name%.py}")
+  done
+fi
+results=$build/programs/$suite
+mkdir -p "$results"
+passed=() skipped=() failed=()
+for name in "${tests[@]}"; do
+  step "$name"
+  status=0
+  in_chroot "$root" "$source" "$build" "$scratch" -- /usr/bin/env IWARP="$iwarp" \
+    IWARP_RESULTS="$results" IWARP_PROGRAMS="$build/test/rdma_core/programs" \
+    PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp \
+    sh -c 'mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /dev/shm; cd /tmp; exec timeout 900 "$@"' run \
+    python3 "$source/test/rdma_core/test_$name.py" 2>&1 || status=$?
+  case $status in
+    0) passed+=("$name") ;;
+    77) skipped+=("$name") ;;
+    *) failed+=("$name") ;;
+  esac
+done
+
+step "done: ${#passed[@]} passed"
+echo "skipped: ${skipped[*]:-none}"
+echo "failed: ${failed[*]:-none}"
+[ ${#failed[@]} = 0 ]
