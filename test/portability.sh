@@ -39,13 +39,27 @@ started=$SECONDS
 apps/demo.sh
 echo "== the demo after $((SECONDS - started)) s"
 iwarp=build/release/apps/iwarp
+sleep() { command sleep 5; }  # README.md's second is too short for a machine that does other things
 $iwarp run ibv_devinfo
 $iwarp run ib_write_bw -R & sleep 1
 $iwarp run ib_write_bw -R 127.0.0.1
-wait
+wait $!
+$iwarp run --as roce ibv_rc_pingpong -g 0 & sleep 1
+$iwarp run --as roce ibv_rc_pingpong -g 0 127.0.0.1
+wait $!
+$iwarp run --as roce sh -c 'ls -l /dev/infiniband; cat /sys/class/infiniband/*/node_type'
+mkdir -p inbox
+$iwarp serve inbox --listen 127.0.0.1:7480 & sleep 1
+$iwarp put LICENSE iwarp://127.0.0.1:7480/LICENSE
+$iwarp get iwarp://127.0.0.1:7480/LICENSE copy && cmp LICENSE copy
+kill $!
+$iwarp explain test/vectors/siw/term-stock.pcap
 $iwarp cost predict --preset 100g --size 64K
 $iwarp cost report --preset 2007 --html report.html
 $iwarp perf --self write-bw
+$iwarp perf --self tcp-stream
+$iwarp perf --self send-lat --poll
+echo "== README.md's commands after $((SECONDS - started)) s"
 test/run.sh "$@"
 TEXT
 in_chroot "$root" "$cache" -- /usr/bin/env HOME=/src PATH=/usr/sbin:/usr/bin:/sbin:/bin \

@@ -15,7 +15,7 @@ usage: test/run.sh [--preset NAME] [--label NAME]... [--build-only] [-- CTEST_OP
   -- OPTION...    handed to ctest, for example: -- -R mpa --repeat until-fail:10
 environment:
   IWARP_LONG=1    also the long runs (large files, many clients, long simulations)
-  IWARP_SHORT=1   a third of what is tried against the kernel's siw
+  IWARP_SHORT=1   a third of what is tried against the kernel's siw, half of perftest's options and of the cost pages
   CI=true         warnings are errors
   IWARP_NO_GUEST=1  without the guest that runs the kernel's siw (200 MB of packages, QEMU)
 TEXT
@@ -24,7 +24,8 @@ TEXT
 preset=release
 labels=()
 build_only=
-ctest_options=(-j "$(nproc)")
+# Most tests wait for a guest, a browser or a peer more than they compute.
+ctest_options=(-j "$((2 * $(nproc)))")
 while [ $# -gt 0 ]; do
   case $1 in
     --preset | --label)
@@ -49,6 +50,7 @@ for label in "${labels[@]:-}"; do
   case $label in
     '' | interop) if wants_guest; then packages+=("${interop_packages[@]}"); fi ;;&
     '' | rdma_core | tier[123] | threads*) packages+=("${verbs_packages[@]}") ;;&
+    '' | rdma_core | tier3) packages+=("${others_packages[@]}") ;;&
     '' | apps) packages+=("${page_packages[@]}") ;;&
     # Of the labels in use, these need only a part of the tree.
     threads* | apps | rdma_core) targets+=("label_$label") ;;

@@ -20,10 +20,11 @@ LAYERS = {
     "mpa": ("bytes", "crc32c", "mpa"),
     "ddp": ("bytes", "ddp"),
     "rdmap": ("bytes", "ddp", "rdmap"),
-    "verbs": ("bytes", "mpa", "ddp", "rdmap", "verbs"),
+    "verbs": (*BELOW_VERBS, "verbs"),
     "verbs/trace": (*BELOW_VERBS, "verbs", "trace"),
     "verbs/net": (*BELOW_VERBS, "verbs", "trace", "net"),
-    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "trace", "net", "rdma_core"),
+    "verbs/tls": ("bytes", "verbs", "net", "tls"),
+    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "trace", "net", "tls", "rdma_core"),
     "offload_model": ("verbs", "offload_model"),
 }
 # Folder of apps/ -> the folders whose headers it may include, besides its own. Nobody may know
@@ -40,13 +41,16 @@ APPS = {
     "perf": ("common", "usage", "measure"),
     "conform": ("common",),
     "cost": ("common", "usage", "measure"),
+    "frames": (),
+    "explain": ("common", "frames"),
+    "lab": ("common", "frames"),
     "info": ("common", "transfer"),
 }
 FOR_ALL_APPS = ("command_line", "commands.hpp")
 APPS_TOP = ("main.cpp", "commands.hpp", "examples")
 
 SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # but not what lies below these:
-DRIVERS = ("verbs/net", "verbs/rdma_core")
+DRIVERS = ("verbs/net", "verbs/tls", "verbs/rdma_core")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # Headers that mean sockets, files, threads or real time.
@@ -57,8 +61,8 @@ IO_HEADERS = re.compile(
 # What the objects that connections share need: locks, and to yield. That no thread is made with
 # <thread> is for check_symbols.py to say.
 LOCK_HEADERS = re.compile(r"(thread|mutex|shared_mutex|condition_variable)$")
-FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h|cerrno|arpa/inet\.h|pcap/.*)$")
-CAPTURE_WRITER = re.compile(r"verbs/trace/(src|include/iwarp/trace)/(pcap|capture)\w*\.[ch]pp$")
+FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h|cerrno|unistd\.h|fcntl\.h|arpa/inet\.h|pcap/.*)$")
+CAPTURE_WRITER = re.compile(r"verbs/trace/(src|include/iwarp/trace)/(pcap|capture|qlog_file)\w*\.[ch]pp$")
 
 MAX_LINES = 500
 MAX_PUBLIC_HEADER_LINES = 150

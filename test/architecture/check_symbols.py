@@ -24,7 +24,7 @@ LOCKS = r"pthread_(mutex|cond|rwlock)_\w+|std::(condition_variable|mutex|shared_
 def deny_list(layer, member):
     """The symbols that this member of the layer's archive must not import."""
     denied = [NETWORK, TIME, THREADS, RANDOM]
-    if not (layer == "trace" and re.match(r"(unity_)?(pcap|capture)", member)):
+    if not (layer == "trace" and re.match(r"(unity_)?(pcap|capture|qlog_file)", member)):
         denied.append(FILES)
     if layer not in ("verbs", "trace"):
         denied.append(LOCKS)

@@ -23,7 +23,8 @@ class Tree(unittest.TestCase):
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
         self.root = pathlib.Path(self.directory.name)
-        for script in ("test/architecture/check_sources.py", "rfc-notes/trace.py"):
+        for script in ("test/architecture/check_sources.py", "test/architecture/check_exports.py",
+                       "rfc-notes/trace.py"):
             self.write(script, (REPOSITORY / script).read_text())
 
     def write(self, path, text):
@@ -106,6 +107,62 @@ class SourceRules(Tree):
         self.assert_breaks("heads", "mpa/src/a.cpp", "int a;\n", "no SPDX licence line")
         self.assert_breaks("heads", "mpa/src/b.cpp", HEAD[:HEAD.index("\n")] + "\n\n",
                            "what the file is for")
+
+
+class ExportedNames(Tree):
+    """One name that is done, one that is refused, and headers with two inline functions."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("verbs/rdma_core/exports.def",
+                   "IBVERBS_1.1 impl ibv_one\nIBVERBS_1.1 errno ibv_two why\n")
+        self.write("verbs/rdma_core/README.md",
+                   "<!-- exports:begin -->\n<!-- exports:end -->\n")
+        self.write("test/rdma_core/abi/test_abi.py", 'self.refused("errno")\n')
+        self.write("test/rdma_core/a.cpp", "CHECK(ibv_one() == ibv_three());\nibv_create_wq();\n")
+        self.write("headers/infiniband/verbs.h", "static inline int ibv_three(void)\n"
+                   "static inline int ibv_post_wq_recv(struct ibv_wq *wq)\n")
+        self.write("headers/rdma/rdma_verbs.h", "")
+
+    def check(self, *options):
+        return self.run_script("test/architecture/check_exports.py", self.root / "headers", *options)
+
+    def assert_missed(self, path, text, message):
+        self.check("--update")
+        self.write(path, text)
+        status, output = self.check()
+        self.assertEqual(status, 1, output)
+        self.assertIn(message, output)
+
+    def test_all_are_called(self):
+        self.check("--update")
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        self.assertIn("| 1 |", (self.root / "verbs/rdma_core/README.md").read_text())
+
+    def test_a_name_in_a_comment_or_a_text_is_not_called(self):
+        self.assert_missed("test/rdma_core/a.cpp",
+                           '// ibv_one()\nCHECK("ibv_one()");\nibv_three();\nibv_create_wq();\n',
+                           "ibv_one is done, but no test calls it")
+
+    def test_a_name_asked_of_the_loader_is_called(self):
+        self.check("--update")
+        self.write("test/rdma_core/a.cpp", 'dlvsym(RTLD_DEFAULT, "ibv_one", node.c_str());\n'
+                   "ibv_three();\nibv_create_wq();\n")
+        self.assertEqual(self.check()[0], 0)
+
+    def test_a_kind_of_refusal_without_a_test_is_noticed(self):
+        self.assert_missed("test/rdma_core/abi/test_abi.py", "", "ibv_two is of kind errno")
+
+    def test_an_inline_function_is_called_too(self):
+        self.assert_missed("test/rdma_core/a.cpp", "ibv_one(); ibv_create_wq();\n",
+                           "ibv_three, inline in the headers, is called by no test")
+
+    def test_what_cannot_be_reached_is_refused_at_its_door(self):
+        self.assert_missed("test/rdma_core/a.cpp", "ibv_one(); ibv_three();\n",
+                           "ibv_post_wq_recv cannot be reached, but no test uses ibv_create_wq")
+
+    def test_a_stale_count_is_noticed(self):
+        self.assert_missed("verbs/rdma_core/exports.def", "IBVERBS_1.1 impl ibv_one\n", "is stale")
 
 
 class Traceability(Tree):

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What Markdown asks for, in every file of the project: links lead to a file that is there and to a
+heading of it, the rows of a table have as many cells as its head, fences and comments are closed.
+Links out of the project are not followed."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GENERATED = ("build", "node_modules", ".git")
+LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]*)>?(?:\s+\"[^\"]*\")?\s*\)")
+DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
+CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+DELIMITER = re.compile(r"^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?$")
+
+
+def blank(found):
+    """As many lines and characters, without what would be taken for Markdown."""
+    return re.sub(r"[^\n]", "x", found[0])
+
+
+class Page:
+    """A file without its code: only what is Markdown is left, on the lines where it was."""
+
+    def __init__(self, path):
+        self.path, self.problems = path, []
+        lines, fence = [], None
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            mark = re.match(r"\s*(```+|~~~+)(.*)", line)
+            if mark and fence is None:
+                fence = (mark[1], number)
+            elif mark and fence and mark[1].startswith(fence[0]) and not mark[2].strip():
+                fence = None
+            elif fence is None:
+                lines.append(line)
+                continue
+            lines.append("")
+        if fence:
+            self.problem(fence[1], "a fence that is never closed")
+        self.raw = lines
+        self.lines = CODE.sub(blank, "\n".join(lines)).split("\n")
+        text = "\n".join(self.lines)
+        for found in re.finditer(r"<!--(?!.*?-->)", text, re.DOTALL):
+            self.problem(text.count("\n", 0, found.start()) + 1, "a comment that is never closed")
+        self.text = re.sub(r"<!--.*?-->", blank, text, flags=re.DOTALL)
+
+    def problem(self, line, text):
+        self.problems.append(f"{self.path.relative_to(ROOT)}:{line}: {text}")
+
+    def anchors(self):
+        """The names that a forge gives to the headings; the second of a name gets -1."""
+        out, seen = set(), {}
+        for line, masked in zip(self.raw, self.lines):
+            heading = re.match(r" {0,3}#{1,6} +(.*?)[# ]*$", line)
+            if heading and re.match(r" {0,3}#", masked):
+                text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading[1])
+                name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+                out.add(f"{name}-{seen[name]}" if name in seen else name)
+                seen[name] = seen.get(name, 0) + 1
+        out.update(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", "\n".join(self.raw)))
+        return out
+
+
+def check_links(page, pages):
+    for pattern in (LINK, DEFINITION):
+        for found in pattern.finditer(page.text):
+            line, target = page.text.count("\n", 0, found.start()) + 1, found[1]
+            if re.match(r"(https?|mailto):", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = (page.path.parent / path).resolve() if path else page.path
+            if path.startswith("/") or not file.is_relative_to(ROOT) or not file.exists():
+                page.problem(line, f"no file {path}")
+            elif anchor and file.suffix == ".md" and anchor not in pages[file].anchors():
+                page.problem(line, f"no heading #{anchor} in {file.relative_to(ROOT)}")
+
+
+def cells(line):
+    inner = line.strip().removeprefix("|")
+    if not inner.endswith("\\|"):
+        inner = inner.removesuffix("|")
+    return len(re.split(r"(?<!\\)\|", inner))
+
+
+def is_row(line):
+    return line.lstrip().startswith("|")
+
+
+def check_tables(page):
+    """A bar in code is a cell's end too, as forges have it, so cells are counted in the raw lines."""
+    number = 0
+    while number < len(page.raw):
+        if not is_row(page.lines[number]):
+            number += 1
+            continue
+        first = number
+        while number < len(page.raw) and is_row(page.lines[number]):
+            number += 1
+        if number - first < 2 or not DELIMITER.match(page.lines[first + 1].strip()):
+            page.problem(first + 1, "a table without a head: its second row has to be of dashes")
+            continue
+        wanted = cells(page.raw[first])
+        for row in range(first, number):
+            if not page.raw[row].rstrip().endswith("|"):
+                page.problem(row + 1, "a row of a table that does not end with |")
+            elif cells(page.raw[row]) != wanted:
+                page.problem(row + 1, f"{cells(page.raw[row])} cells in a table of {wanted}")
+        if number < len(page.raw) and page.lines[number].strip() and not page.lines[number].startswith("<!--"):
+            page.problem(number + 1, "text right behind a table becomes a row of it")
+
+
+def main():
+    paths = [path for path in sorted(ROOT.rglob("*.md"))
+             if not set(path.relative_to(ROOT).parts) & set(GENERATED)]
+    pages = {path: Page(path) for path in paths}
+    for page in pages.values():
+        check_links(page, pages)
+        check_tables(page)
+    problems = [problem for page in pages.values() for problem in page.problems]
+    print(*problems, sep="\n", end="\n" * bool(problems))
+    print(f"{len(pages)} files, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of this folder and rfc-notes/figures.py are code too: each gets a small tree that breaks
+its rule, and must say so. In place of the iwarp command stands a script that prints two lines."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+SCRIPTS = ("test/notes/check_links.py", "test/notes/check_answers.py", "rfc-notes/figures.py",
+           "rfc-notes/sessions.py")
+FRAME = ('{"type":"frame","connection":1,"frame":1,"from":"far","time":0,"octets":"00ff",'
+         '"fields":[[0,"255",[1,1]]],"ddp":{"payload":21}}')
+COMMAND = f"""#!/bin/sh
+case "$*" in
+*--json*) echo '{{"type":"fields","fields":[{{"layer":"ddp","name":"TO","why":"why"}}]}}'
+          echo '{FRAME}' ;;
+cost*) echo '<script type="application/json" id="data">{{"bars":[1.5]}}</script>' >"$6" ;;
+*) echo "0x$$ one"; echo two; echo three ;;
+esac
+"""
+
+
+class Tree(unittest.TestCase):
+    """A repository in a temporary directory, with its own copies of the scripts."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name)
+        for script in SCRIPTS:
+            self.write(script, (REPOSITORY / script).read_text())
+        self.write("iwarp", COMMAND)
+        (self.root / "iwarp").chmod(0o755)
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def run_script(self, script, *arguments):
+        done = subprocess.run([sys.executable, self.root / script, *arguments], check=False,
+                              capture_output=True, text=True,
+                              env={**os.environ, "IWARP": str(self.root / "iwarp"),
+                                   "IWARP_BUILD": str(self.root / "build/release")})
+        return done.returncode, done.stdout + done.stderr
+
+    def assert_passes(self, script, *arguments):
+        status, output = self.run_script(script, *arguments)
+        self.assertEqual(status, 0, output)
+
+    def assert_says(self, script, message):
+        status, output = self.run_script(script)
+        self.assertEqual(status, 1, output)
+        self.assertIn(message, output)
+
+
+class Links(Tree):
+    CHECK = "test/notes/check_links.py"
+
+    def test_what_is_right_passes(self):
+        self.write("b.md", "# A `code` title, twice\n\n# A `code` title, twice\n")
+        self.write("a.md", "# Top\n\n[b](b.md#a-code-title-twice-1) [here](#top) [out](https://x.org/y)\n"
+                           "`[not](a link)`\n\n| a | `b\\|c` |\n|---|--:|\n| 1 | [2](b.md) |\n\n"
+                           "```\n| no table\n[no](link.md)\n```\n")
+        self.assert_passes(self.CHECK)
+
+    def test_a_link_to_nothing(self):
+        self.write("a.md", "# Top\n\n[b](c.md)\n")
+        self.assert_says(self.CHECK, "a.md:3: no file c.md")
+
+    def test_a_link_to_no_heading(self):
+        self.write("a.md", "# Top\n\n[b](#bottom)\n")
+        self.assert_says(self.CHECK, "a.md:3: no heading #bottom")
+
+    def test_a_link_out_of_the_project(self):
+        self.write("a.md", "[b](../../etc/passwd)\n")
+        self.assert_says(self.CHECK, "a.md:1: no file")
+
+    def test_a_row_with_a_cell_too_many(self):
+        self.write("a.md", "| a | b |\n|---|---|\n| 1 | 2 | 3 |\n")
+        self.assert_says(self.CHECK, "a.md:3: 3 cells in a table of 2")
+
+    def test_a_row_that_is_not_closed(self):
+        self.write("a.md", "| a | b |\n|---|---|\n| 1 | 2\n")
+        self.assert_says(self.CHECK, "a.md:3: a row of a table that does not end with |")
+
+    def test_a_row_torn_off_its_table(self):
+        self.write("a.md", "| a | b |\n|---|---|\n| 1 | 2 |\n\n| 3 | 4 |\n")
+        self.assert_says(self.CHECK, "a.md:5: a table without a head")
+
+    def test_a_row_that_is_broken_over_two_lines(self):
+        self.write("a.md", "| a | b |\n|---|---|\n| 1 | 2 |\nand 3 |\n")
+        self.assert_says(self.CHECK, "a.md:4: text right behind a table becomes a row of it")
+
+    def test_a_fence_that_is_not_closed(self):
+        self.write("a.md", "```sh\nls\n")
+        self.assert_says(self.CHECK, "a.md:1: a fence that is never closed")
+
+
+class Figures(Tree):
+    CHECK = "rfc-notes/figures.py"
+
+    def figure(self, recipe, body):
+        self.write("README.md", f"<!-- figure: {recipe} -->\n```\n{body}\n```\n<!-- end -->\n")
+
+    def test_a_stale_figure_is_found_and_made_again(self):
+        self.figure("iwarp x | lines 1,3; varies", "0x1 one")
+        self.assert_says(self.CHECK, "README.md:1: stale: iwarp x | lines 1,3; varies")
+        self.assert_passes(self.CHECK, "--update")
+        self.assertIn("one\n...\nthree\n```", (self.root / "README.md").read_text())
+        self.assert_passes(self.CHECK)  # with another process id
+
+    def test_numbers_count_where_nothing_varies(self):
+        self.figure("iwarp x | lines 1", "0x0 one")
+        self.assert_says(self.CHECK, "stale")
+
+    def test_a_figure_that_cannot_be_made(self):
+        self.figure("iwarp x | find four", "four")
+        self.assert_says(self.CHECK, "no line there begins with 'four'")
+
+    def test_a_figure_without_an_end(self):
+        self.write("README.md", "<!-- figure: iwarp x -->\n```\none\n```\n")
+        self.assert_says(self.CHECK, "a figure without an end")
+
+    def test_output_that_nobody_makes(self):
+        self.write("rfc-notes/a.md", "```\nout\n```\n")
+        self.assert_says(self.CHECK, "rfc-notes/a.md:1: output without a figure")
+
+    def test_output_that_says_where_it_is_from(self):
+        self.write("rfc-notes/a.md", "<!-- measured: iwarp perf -->\n```\nout\n```\n\n```text\nx\n```\n")
+        self.assert_passes(self.CHECK)
+
+
+    def test_a_picture_whose_rows_have_changed(self):
+        self.write("rfc-notes/a.md", "<!-- picture: 2007 bars 0 -->\n![bars](bars.png)\n")
+        self.assert_says(self.CHECK, "rfc-notes/a.md: stale: bars.png")
+        _, output = self.run_script(self.CHECK, "--update")
+        self.assertIn("bars.png: first run ctest -R cost_page", output)
+        self.write("build/release/test/report-pictures/2007/bars.png", "drawn")
+        self.assert_passes(self.CHECK, "--update")
+        self.assertEqual((self.root / "rfc-notes/bars.png").read_text(), "drawn")
+        self.assert_passes(self.CHECK)
+
+    def test_a_picture_from_nowhere(self):
+        self.write("README.md", "![bars](bars.png)\n")
+        self.assert_says(self.CHECK, "README.md:1: a picture that does not say where it is from")
+
+
+class Answers(Tree):
+    CHECK = "test/notes/check_answers.py"
+
+    def course(self, solution):
+        self.write("rfc-notes/course/exercises.md", "# E\n\n## 1. One\n\nWhat?\n")
+        self.write("rfc-notes/course/solutions.md", f"# S\n\n{solution}\n")
+
+    def test_a_right_answer(self):
+        self.course("## 1. One\n\n`21`<!-- answer: x.pcap 1 ddp.payload --> "
+                    "`255`<!-- answer: x.pcap 1 field:TO --> `server`<!-- answer: x.pcap 1 from -->")
+        self.assert_passes(self.CHECK)
+
+    def test_a_wrong_answer(self):
+        self.course("## 1. One\n\n`22`<!-- answer: x.pcap 1 ddp.payload -->")
+        self.assert_says(self.CHECK, "the solution says '22', the stack '21'")
+
+    def test_a_question_that_the_frame_does_not_answer(self):
+        self.course("## 1. One\n\n`22`<!-- answer: x.pcap 1 mpa.pad -->")
+        self.assert_says(self.CHECK, "KeyError('mpa')")
+
+    def test_an_exercise_without_a_solution(self):
+        self.course("## 2. Two\n\n`21`<!-- answer: x.pcap 1 ddp.payload -->")
+        self.assert_says(self.CHECK, "no solution: 1. One")
+
+    def test_a_solution_that_is_not_checked(self):
+        self.course("## 1. One\n\n`21`")
+        self.assert_says(self.CHECK, "nothing in the solution is checked")
+
+
+if __name__ == "__main__":
+    unittest.main()
