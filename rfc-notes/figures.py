@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The figures in the Markdown files: what stands between <!-- figure: ... --> and <!-- end -->.
+
+  figures.py            make each again and compare; exit 1 when one is stale
+  figures.py --update   write them
+
+The comment says how a figure is made. FILE is a capture, or FILE.hex#NAME, a frame of test/vectors:
+
+  iwarp ARGUMENT...               what the command prints
+  octets FILE FRAME [brief]       each field of a frame: octets, value, what it is for
+  hex FILE FRAME                  its octets
+  offsets FILE                    where each frame stands in the stream of its sender
+  changes FILE [MACHINE]          the edges of the state machines that its frames take
+  machine NAME                    a table of rfc-notes/fsm as a graph and as a list
+
+and behind |, separated by ;  what is shown of the output of a command
+
+  frames 3-5,7                    these frames of `iwarp explain`
+  lines 1-4,9                     these lines; ... where lines are left out
+  find TEXT -> TEXT               from the first line that begins so to the next that begins so;
+                                  without the arrow that one line
+  varies                          numbers differ from run to run: they are not compared
+
+A picture of `iwarp cost report` is drawn by the test apps.cost_page, in Chromium. In front of it stands
+<!-- picture: PRESET ROWS DIGEST -->, the digest of the rows that it shows: --update copies the
+picture from IWARP_BUILD/.../report-pictures when they have changed.
+
+In README.md and rfc-notes, output that no figure makes has to say so: ```text is drawn or written by
+hand, and <!-- measured: where from --> stands in front of what no run can repeat."""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+
+import sessions
+from sessions import ROOT
+
+FIGURE = re.compile(r"^(?P<begin><!-- figure: (?P<recipe>.+?) -->\n)(?P<body>.*?)(?P<end>^<!-- end -->$)",
+                    re.MULTILINE | re.DOTALL)
+VARIES = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8}\b|\d+\.\d+|\".*\"")
+PICTURE = re.compile(r"<!-- picture: (?P<preset>\S+) (?P<rows>\S+) (?P<digest>\w+) -->\n!\[.*?\]\((?P<path>.+?)\)")
+BUILD = pathlib.Path(os.environ.get("IWARP_BUILD", ROOT / "build/release"))
+GENERATED = ("build", "node_modules", ".git")
+
+
+def markdown():
+    """Every Markdown file of the project."""
+    return sorted(path for path in ROOT.rglob("*.md")
+                  if not set(path.relative_to(ROOT).parts) & set(GENERATED))
+
+
+def fenced(lines, language=""):
+    return "\n".join([f"```{language}", *lines, "```"]) + "\n"
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def numbers(text):
+    out = set()
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        out |= set(range(int(first), int(last or first) + 1))
+    return out
+
+
+# What is made ---------------------------------------------------------------------------------------
+
+def show_lines(lines, wanted):
+    out, left_out = [], False
+    for number, line in enumerate(lines, 1):
+        if number in wanted:
+            out += ["..."] * (left_out and bool(out)) + [line]
+        left_out = number not in wanted
+    return out
+
+
+def find(lines, ends):
+    begin = 0
+    places = []
+    for text in (part.strip() for part in ends.split("->")):
+        begin = next((i for i in range(begin, len(lines)) if lines[i].strip().startswith(text)), None)
+        if begin is None:
+            raise ValueError(f"no line there begins with {text!r}")
+        places.append(begin)
+    return lines[places[0]:places[-1] + 1]
+
+
+def command(arguments, options):
+    """Several `find` and `lines` each give a part."""
+    text = sessions.iwarp(*arguments)
+    lines, parts = text.splitlines(), []
+    for option in options:
+        kind, _, what = option.partition(" ")
+        if kind == "frames":
+            parts.append(sessions.lines_of_frames(text, numbers(what)))
+        elif kind == "lines":
+            parts.append(show_lines(lines, numbers(what)))
+        elif kind == "find":
+            parts.append(find(lines, what))
+        elif kind != "varies":
+            raise ValueError(f"unknown option {option!r}")
+    shown = list(parts[0]) if parts else lines
+    for part in parts[1:]:
+        shown += ["...", *part]
+    return fenced([line.rstrip() for line in shown])
+
+
+def bits_of(octets, first, count):
+    digits = "".join(f"{octet:08b}" for octet in octets)
+    return "." * first + digits[first:first + count] + "." * (len(digits) - first - count)
+
+
+def shown_octets(octets, bits):
+    if bits:
+        return bits_of(octets, *bits)
+    text = octets[:8].hex(" ", 4) if len(octets) > 4 else octets.hex(" ")
+    return text + (" ..." if len(octets) > 8 else "")
+
+
+def octets(arguments):
+    source, frame, *brief = arguments
+    session = sessions.session(source)
+    rows = []
+    for column, value, at, what, bits in session.fields(session.frame(frame)):
+        row = [str(at), f"`{shown_octets(what, bits)}`", column["layer"].upper(),
+               cell(column["name"]), cell(value)]
+        rows.append(row if brief else [*row, cell(column["why"])])
+    head = ["At", "Octets, or bits", "Layer", "Field", "Value"]
+    return "\n" + table(head if brief else [*head, "What it is for"], rows) + "\n"
+
+
+def hex_lines(arguments):
+    source, frame = arguments
+    text = sessions.session(source).frame(frame)["octets"]
+    words = [text[at:at + 8] for at in range(0, len(text), 8)]
+    return fenced([" ".join(words[at:at + 8]) for at in range(0, len(words), 8)])
+
+
+def offsets(arguments):
+    rows = []
+    for (_, number), frame in sessions.session(*arguments).frames.items():
+        end = "client" if frame["from"] == "near" else "server"
+        rows.append([str(number), end, str(frame["offset"]), str(frame["size"]),
+                     cell(frame["text"].split(",")[0])])
+    return "\n" + table(["Frame", "From", "Begins at octet", "Octets", "What"], rows) + "\n"
+
+
+def changes(arguments):
+    source, *machine = arguments
+    session = sessions.session(source)
+    moments = [(str(number), frame) for (_, number), frame in session.frames.items()]
+    rows = []
+    for number, moment in [*moments, *(("close", end) for end in session.closed.values())]:
+        for change in moment.get("changes", ()):
+            if machine and change["machine"] != " ".join(machine):
+                continue
+            end = "client" if change["end"] == "near" else "server"
+            rows.append([number, end, *([] if machine else [change["machine"]]),
+                         change["from"], change["event"], change["to"], change["rule"]])
+    head = ["Frame", "End", *([] if machine else ["Machine"]), "From", "Event", "To", "Rule"]
+    return "\n" + table(head, rows) + "\n"
+
+
+def machine(arguments):
+    """States are named in the order of the table; events that share an edge share an arrow."""
+    lines = (ROOT / f"rfc-notes/fsm/{arguments[0]}.txt").read_text().splitlines()
+    head = (ROOT / f"rfc-notes/fsm/{arguments[0]}.dot").read_text()
+    rows, arrows = [], {}
+    for state, target, event in re.findall(r'^ +(\w+) -> (\w+) \[label="(.*)"\];$', head, re.MULTILINE):
+        line = next(line for line in lines if line.startswith(f"{state} {event} {target}  "))
+        rows.append([state, event, target, line[len(f"{state} {event} {target}  "):]])
+        arrows.setdefault((state, target), []).append(event)
+    graph = ["stateDiagram-v2", f"  [*] --> {rows[0][0]}"]
+    graph += [f"  {state} --> {target}: {', '.join(events)}"
+              for (state, target), events in arrows.items()]
+    return fenced(graph, "mermaid") + "\n" + table(["State", "Event", "Next state", "Rule"], rows) + "\n"
+
+
+KINDS = {"octets": octets, "hex": hex_lines, "offsets": offsets, "changes": changes, "machine": machine}
+
+
+def made(recipe):
+    what, _, options = recipe.partition(" | ")
+    kind, *arguments = shlex.split(what)
+    options = [option.strip() for option in options.split(";") if option.strip()]
+    if kind == "iwarp":
+        return command(arguments, options)
+    if kind not in KINDS or options:
+        raise ValueError(f"no such figure: {recipe}")
+    return KINDS[kind](arguments)
+
+
+def rounded(value):
+    """Three digits: compilers differ in the last ones."""
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return {key: rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def digest_of_rows(preset, rows):
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder, "report.html")
+        sessions.iwarp("cost", "report", "--preset", preset, "--html", str(page))
+        data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(),
+                         re.DOTALL)[1]
+    text = json.dumps(rounded(json.loads(data)[rows]))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def take_picture(path, preset):
+    """From where the test left it; ValueError: it has not run."""
+    made = next(iter(BUILD.rglob(f"report-pictures/{preset}/{path.name}")), None)
+    if made is None:
+        raise ValueError(f"{path.name}: first run ctest -R cost_page")
+    shutil.copyfile(made, path)
+
+
+# What is in the files -------------------------------------------------------------------------------
+
+def same(recipe, new, old):
+    if recipe.endswith("varies"):
+        new, old = (VARIES.sub("#", text) for text in (new, old))
+    return new == old
+
+
+def unmade_output(path, text):
+    """Fences without a language, and pictures, that neither a figure nor a measurement stands behind."""
+    if path.parent != ROOT and "rfc-notes" not in path.relative_to(ROOT).parts:
+        return
+    text = FIGURE.sub(lambda found: "\n" * found[0].count("\n"), text)
+    opened, before = None, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = re.match(r" *```(.*)", line)
+        if fence and opened is None:
+            opened = number
+            if not fence[1] and not before.startswith("<!-- measured: "):
+                yield f"{path.relative_to(ROOT)}:{number}: output without a figure that makes it"
+        elif fence:
+            opened = None
+        elif opened is None and re.match(r"!\[.*\]\(", line):
+            if not re.match(r"<!-- (picture|measured): ", before):
+                yield f"{path.relative_to(ROOT)}:{number}: a picture that does not say where it is from"
+        before = line
+
+
+def check(path, update):
+    """(number of figures, what is wrong with them)"""
+    text, problems = path.read_text(), []
+    where = path.relative_to(ROOT)
+
+    def remake(found):
+        line = text.count("\n", 0, found.start()) + 1
+        try:
+            body = made(found["recipe"])
+        except (ValueError, KeyError, OSError) as error:
+            problems.append(f"{where}:{line}: {error}")
+            return found[0]
+        if same(found["recipe"], body, found["body"]):
+            return found[0]
+        if not update:
+            problems.append(f"{where}:{line}: stale: {found['recipe']}")
+        return found["begin"] + body + found["end"]
+
+    def check_picture(found):
+        try:
+            digest = digest_of_rows(found["preset"], found["rows"])
+        except ValueError as error:  # built without the library that draws
+            print(f"SKIPPED: {found['path']}: {error}")
+            return found[0]
+        if digest == found["digest"]:
+            return found[0]
+        try:
+            if not update:
+                raise ValueError(f"stale: {found['path']}")
+            take_picture(path.parent / found["path"], found["preset"])
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+            return found[0]
+        return found[0].replace(f" {found['digest']} -->", f" {digest} -->")
+
+    updated, count = FIGURE.subn(remake, text)
+    updated = PICTURE.sub(check_picture, updated)
+    if len(re.findall(r"^<!-- figure:", text, re.MULTILINE)) != count:
+        problems.append(f"{where}: a figure without an end")
+    if update and updated != text:
+        path.write_text(updated)
+    return count, problems + list(unmade_output(path, text))
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    if not pathlib.Path(sessions.IWARP).is_file():
+        sys.exit(f"{sessions.IWARP} is not built; IWARP=PATH names another one")
+    total, problems = 0, []
+    for path in markdown():
+        count, wrong = check(path, options.update)
+        total += count
+        problems += wrong
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if problems and not options.update:
+        print("rfc-notes/figures.py --update makes what is stale again", file=sys.stderr)
+    print(f"{total} figures, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions as `iwarp explain` understands them, for what is made of them or compared with them: the
+figures (figures.py) and the answers of the course (test/notes). Nothing here decodes an octet."""
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+IWARP = os.environ.get("IWARP", str(ROOT / "build/release/apps/iwarp"))
+STARTUP = [b"MPA ID %s Frame" % kind + bytes([0x40, 1, 0, 0]) for kind in (b"Req", b"Rep")]
+
+
+def iwarp(*arguments, status=(0, 1)):
+    """What the command prints, run where the paths of the notes begin."""
+    done = subprocess.run([IWARP, *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
+                          timeout=200)
+    if done.returncode not in status:
+        raise ValueError(f"iwarp {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def vectors(path):
+    """{name: octets} of a file in the form of test/vectors."""
+    out, name = {}, None
+    for line in pathlib.Path(path).read_text().splitlines():
+        text = line.split("#")[0]
+        if text.startswith("=="):
+            name = text.split()[1]
+            out[name] = b""
+        elif text.strip():
+            out[name] += bytes.fromhex(text)
+    return out
+
+
+def capture_of(fpdus):
+    """A capture in which two ends agree on CRCs, and the one that connects sends these FPDUs."""
+    near, far = (bytes([192, 0, 2, 1]), 49152), (bytes([192, 0, 2, 2]), 7174)
+    steps = [(near, far, STARTUP[0]), (far, near, STARTUP[1])] + [(near, far, f) for f in fpdus]
+    out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    sent = {near: 1, far: 1}
+    for at, (source, target, payload) in enumerate(steps):
+        tcp = struct.pack(">HHIIBBHHH", source[1], target[1], sent[source], 0, 5 << 4, 0x18, 65535,
+                          0, 0)
+        size = 20 + len(tcp) + len(payload)
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, size, 0, 0, 64, 6, 0, source[0], target[0])
+        packet = bytes(12) + b"\x08\x00" + ip + tcp + payload
+        out += struct.pack("<4I", 1700000000, at * 50, len(packet), len(packet)) + packet
+        sent[source] += len(payload)
+    return out
+
+
+class Session:
+    """All that `iwarp explain` says of a capture; a frame is named as it names it, 1.4 or just 4."""
+
+    def __init__(self, capture):
+        self.columns, self.frames, self.closed = [], {}, {}
+        for line in iwarp("explain", "-vv", "--json", str(capture)).splitlines():
+            item = json.loads(line)
+            if item["type"] == "fields":
+                self.columns = item["fields"]
+            elif item["type"] == "frame":
+                self.frames[item["connection"], item["frame"]] = item
+            elif item["type"] == "closed":
+                self.closed[item["connection"]] = item
+
+    def frame(self, name):
+        connection, _, number = str(name).rpartition(".")
+        key = (int(connection or 1), int(number))
+        if key not in self.frames:
+            raise ValueError(f"there is no frame {name}")
+        return self.frames[key]
+
+    def fields(self, frame):
+        """(row of the table of fields, value, octets, bits or None) in the order of the wire."""
+        octets = bytes.fromhex(frame["octets"])
+        for row, value, places, *bits in frame["fields"]:
+            pieces = [octets[at:at + size] for at, size in zip(places[::2], places[1::2])]
+            yield self.columns[row], value, places[0], b"".join(pieces), tuple(bits) or None
+
+
+def session(source):
+    """The session in a capture, or around one frame: FILE.pcap or FILE.hex#NAME, from the root."""
+    path, _, name = source.partition("#")
+    if not name:
+        return Session(path)
+    return session_of([vectors(ROOT / path)[name]])
+
+
+def session_of(fpdus):
+    with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
+        file.write(capture_of(fpdus))
+        file.flush()
+        return Session(file.name)
+
+
+def lines_of_frames(text, wanted):
+    """Of what `iwarp explain` prints, the parts of these frames."""
+    out, inside = [], False
+    for line in text.splitlines():
+        start = re.match(r"(\d+)\.(\d+) ", line)
+        if start or not line.startswith(" "):
+            inside = bool(start) and int(start[2]) in wanted
+        if inside:
+            out.append(line)
+    return out
