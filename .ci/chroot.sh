@@ -2,6 +2,7 @@
 # Chroots of a Debian release, for building packages and for trying them where nothing else is.
 # Sourced by .ci/package and test/packaging. Takes the mirror from this machine's apt; keeps each
 # chroot as a tar file in $XDG_CACHE_HOME/iwarp, so the second time is quick. Needs root.
+source "${BASH_SOURCE[0]%/*}/../apps/setup.sh"  # lab_packages
 chroot_cache=${XDG_CACHE_HOME:-$HOME/.cache}/iwarp/chroots
 
 # why_no_chroot: what is missing here; nothing when chroots can be made.
@@ -28,7 +29,8 @@ chroot_packages() {
     build)
       packages=cmake,ninja-build,ccache,g++,pkg-config,python3,libssl-dev,libfmt-dev,libcli11-dev
       packages+=,nlohmann-json3-dev,libpcap-dev,doctest-dev,libibverbs-dev,librdmacm-dev
-      packages+=,libjs-vega,$boost,dpkg-dev,file,xz-utils,zstd ;;
+      packages+=,libjs-vega,esbuild,node-react-dom,node-d3-scale,$boost,dpkg-dev,file,xz-utils,zstd
+      packages+=,$(IFS=,; echo "${lab_packages[*]}") ;;
     cross)
       packages=$(chroot_packages "$1" build)
       packages+=,g++-aarch64-linux-gnu,libssl-dev:arm64,qemu-user ;;
@@ -84,6 +86,7 @@ in_chroot() {
   unshare --mount --pid --fork --kill-child --propagation private bash -ec '
     root=$1
     shift
+    mount --bind "$root" "$root"  # a mount point, as a root is
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount -t tmpfs tmpfs "$root/tmp"

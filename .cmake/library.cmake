@@ -38,7 +38,7 @@ else()
   target_compile_features(iwarp_iwarp INTERFACE cxx_std_23)
   target_link_libraries(iwarp_iwarp PRIVATE
     -Wl,--whole-archive ${whole} -Wl,--no-whole-archive
-    OpenSSL::Crypto fmt::fmt Threads::Threads ${CMAKE_DL_LIBS})
+    OpenSSL::SSL OpenSSL::Crypto fmt::fmt Threads::Threads ${CMAKE_DL_LIBS})
   target_link_options(iwarp_iwarp PRIVATE -Wl,--version-script,${PROJECT_BINARY_DIR}/iwarp.map)
   set_target_properties(iwarp_iwarp PROPERTIES OUTPUT_NAME iwarp VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}  # before 1.0 each may differ

@@ -3,7 +3,7 @@
 # libraries, which then run wherever the C library is as new as here. Debian's fmt comes as a shared
 # library or as headers only; the headers, compiled once, are a static one.
 set(OPENSSL_USE_STATIC_LIBS ON)
-find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto SSL)
 
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 mark_as_advanced(FMT_INCLUDE_DIR)

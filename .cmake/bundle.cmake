@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# iwarp_find_bundler(WHY): sets it to what is missing for bundles, empty: nothing is.
+function(iwarp_find_bundler WHY)
+  find_program(IWARP_ESBUILD esbuild)
+  # Scripts are the same for every processor.
+  find_path(IWARP_NODE_MODULES react-dom/package.json PATHS /usr/share/nodejs
+    NO_CMAKE_FIND_ROOT_PATH)
+  if(NOT IWARP_PAGES)
+    set(${WHY} "IWARP_PAGES is off" PARENT_SCOPE)
+  elseif(NOT IWARP_ESBUILD)
+    set(${WHY} "esbuild is missing" PARENT_SCOPE)
+  elseif(NOT IWARP_NODE_MODULES)
+    set(${WHY} "node-react-dom is missing" PARENT_SCOPE)
+  else()
+    set(${WHY} "" PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(iwarp_bundle_flags --bundle --minify --target=es2020 --charset=ascii --legal-comments=inline
+  --log-level=error "--define:process.env.NODE_ENV=\"production\"")
+
+# iwarp_bundle(VARIABLE PAGE MAIN OUT): one script of MAIN and all that it imports, made by esbuild with
+# Debian's libraries for node; node itself is not needed. Where something is missing the variable is
+# empty, and one line says what and which PAGE is left out.
+function(iwarp_bundle VARIABLE PAGE MAIN OUT)
+  set(${VARIABLE} "" PARENT_SCOPE)
+  iwarp_find_bundler(why)
+  if(NOT why)
+    execute_process(
+      COMMAND ${CMAKE_COMMAND} -E env NODE_PATH=${IWARP_NODE_MODULES} ${IWARP_ESBUILD} ${MAIN}
+        ${iwarp_bundle_flags} --outfile=${OUT}
+      RESULT_VARIABLE result ERROR_VARIABLE said)
+    if(NOT result EQUAL 0)
+      if(NOT said MATCHES "Could not resolve \"([a-z][^\"]*)\"")
+        message(FATAL_ERROR "esbuild cannot bundle ${MAIN}:\n${said}")
+      endif()
+      set(why "${CMAKE_MATCH_1} for node is missing")
+    endif()
+  endif()
+  if(why)
+    message(NOTICE "-- ${why}: the page of ${PAGE} is left out")
+    return()
+  endif()
+  file(READ ${OUT} script)
+  if(script MATCHES "</[sS][cC][rR][iI][pP][tT]|<!--")
+    message(FATAL_ERROR "${OUT} cannot stand in a script element")
+  endif()
+  set(${VARIABLE} "${script}" PARENT_SCOPE)
+endfunction()
