@@ -159,11 +159,12 @@ done
 grep -q siw_gso_seg_limit "$t/siw_verbs.c" || die "tunable: no gso_seg_limit in siw_verbs.c"
 build_ko "$t" "$w/tunable.log"
 
-# The fixed variant is the tunable one with four defects of the driver
+# The fixed variant is the tunable one with five defects of the driver
 # repaired (see rfc-notes/siw.md): the Terminate control word laid out as RFC 5040
 # has it, a first FPDU that arrives while siw_accept() is still running noticed,
-# a queued zero-length Read Response no longer sent with stale data, and a
-# trailer that comes in two pieces put together.
+# a queued zero-length Read Response no longer sent with stale data, a trailer
+# that comes in two pieces put together, and one thread at a time transmitting
+# for a queue pair.
 log "build siw-fixed.ko"
 f=$w/siw-fixed; cp -r "$t" "$f"; (cd "$f" && rm -f ./*.o ./.*.cmd ./*.ko ./*.mod* Module.symvers modules.order)
 python3 - "$f" <<'PY' || die "fixed: patching failed"
@@ -206,6 +207,36 @@ old = "skb_copy_bits(skb, srx->skb_offset, tbuf, avail);"
 assert s.count(old) == 1
 s = s.replace(old, "skb_copy_bits(skb, srx->skb_offset,\n"
     "\t\t      tbuf + srx->pad + MPA_CRC_SIZE - srx->fpdu_part_rem, avail);")
+open(p, "w").write(s)
+p = d + "/siw.h"; s = open(p).read()
+old = "\tstruct rw_semaphore state_lock;\n"
+assert s.count(old) == 1
+s = s.replace(old, old + "\tstruct mutex sending;\n").replace(
+    "#include <linux/crc32c.h>\n", "#include <linux/crc32c.h>\n#include <linux/mutex.h>\n")
+open(p, "w").write(s)
+p = d + "/siw_verbs.c"; s = open(p).read()
+old = "\tinit_rwsem(&qp->state_lock);\n"
+assert s.count(old) == 1
+s = s.replace(old, old + "\tmutex_init(&qp->sending);\n")
+open(p, "w").write(s)
+p = d + "/siw_qp_tx.c"; s = open(p).read()
+old = "int siw_qp_sq_process(struct siw_qp *qp)\n{"
+assert s.count(old) == 1
+s = s.replace(old, "static int send_requests(struct siw_qp *qp)\n{")
+old = "static void siw_sq_resume("
+assert s.count(old) == 1
+s = s.replace(old, """int siw_qp_sq_process(struct siw_qp *qp)
+{
+	int rv = 0;
+
+	mutex_lock(&qp->sending);
+	if (tx_wqe(qp)->wr_status != SIW_WR_IDLE)
+		rv = send_requests(qp);
+	mutex_unlock(&qp->sending);
+	return rv;
+}
+
+""" + old)
 open(p, "w").write(s)
 PY
 build_ko "$f" "$w/fixed.log"

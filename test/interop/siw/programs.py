@@ -98,11 +98,13 @@ def pings(lines):
     return sum(1 for line in lines if PING.search(line))
 
 
-def verdict(count, seen, lines):
+def verdict(count, server, client):
     """rping exits with 0 also when the stream was terminated: what counts is what it printed."""
+    seen = [pings(server), pings(client)]
     if seen == [count, count]:
         return ""
-    return f"server and client saw {seen} of {count} pings: {lines[-2:]}"
+    last = [[line[:80] for line in lines[-3:]] for lines in (server, client)]
+    return f"server and client saw {seen} of {count} pings: {last}"
 
 
 def rping(bench, size, count):
@@ -118,7 +120,7 @@ def rping(bench, size, count):
     _, lines = client.result(limit)
     _, theirs = server.result()
     bench.report("rping here, rping -s in the guest", f"{count} pings of {size}",
-                 verdict(count, [pings(theirs), pings(lines)], theirs + lines))
+                 verdict(count, theirs, lines))
 
     server = bench.here("rping", "-s", "-a", "127.0.0.1", "-p", OURS_PORT, *options[2:])
     server.listens(OURS_PORT)
@@ -126,7 +128,7 @@ def rping(bench, size, count):
         f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}", limit)
     _, lines = server.result(limit)
     bench.report("rping in the guest, rping -s here", f"{count} pings of {size}",
-                 verdict(count, [pings(lines), pings(theirs)], lines + theirs))
+                 verdict(count, lines, theirs))
 
 
 def rstream(bench, size):

@@ -19,7 +19,7 @@
 #   -l SECS   the guest is killed after this long, whatever happens (300)
 #   -t SECS   time limit of the command (120); 137 is the status when it hits
 #   -v stock|tunable|fixed   which siw module (stock); tunable has parameters,
-#             fixed = tunable + four defects repaired (see rfc-notes/siw.md)
+#             fixed = tunable + five defects repaired (see rfc-notes/siw.md)
 #   -o a=1,b=2            parameters for tunable or fixed: mpa_crc_required
 #             mpa_crc_strict mpa_version peer_to_peer rtr_type try_gso
 #             gso_seg_limit zcopy_tx siw_tcp_nagle relaxed_ird_negotiation
