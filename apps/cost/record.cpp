@@ -10,6 +10,7 @@
 
 #include "common/error.hpp"
 #include "iwarp/offload_model/json_depth.hpp"
+#include "usage/json_number.hpp"
 #include "usage/observed_json.hpp"
 
 namespace iwarp::apps::cost {
@@ -37,12 +38,12 @@ Record record_from(const Json& json) {
     out.mode = json.at("mode").get<std::string>();
     out.crc = json.at("crc").get<std::string>();
     out.markers = json.at("markers").get<bool>();
-    out.size = json.at("size").get<std::uint64_t>();
-    out.messages = json.at("messages").get<std::uint64_t>();
-    out.fpdu = json.at("fpdu").get<std::uint64_t>();
-    out.read = json.at("read").get<std::uint64_t>();
+    usage::read_number(json, "size", out.size);
+    usage::read_number(json, "messages", out.messages);
+    usage::read_number(json, "fpdu", out.fpdu);
+    usage::read_number(json, "read", out.read);
     out.cpus = json.at("cpus").get<std::string>();
-    out.seconds = json.at("seconds").get<double>();
+    usage::read_number(json, "seconds", out.seconds);
     out.tx = usage::observed_from_json(json.at("sender"));
     out.rx = usage::observed_from_json(json.at("receiver"));
     return out;

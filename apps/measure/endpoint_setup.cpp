@@ -9,12 +9,14 @@
 #include "common/stop.hpp"
 #include "iwarp/bytes/cursor.hpp"
 #include "measure/endpoint.hpp"
+#include "usage/json_number.hpp"
 
 namespace iwarp::apps::measure {
 
 namespace {
 
 using Json = nlohmann::json;
+using usage::whole_number;
 using verbs::Access;
 
 constexpr std::uint64_t kSignalReceives = 4;  // the most that are on their way to either end
@@ -157,9 +159,9 @@ void Endpoint::swap_adverts(Control& control) {
     const auto theirs = control.receive().at("adverts");
     for (auto& lane : lanes_) {
       const auto& advert = theirs.at(lane.index);
-      lane.peer = {.to = advert.at(0).get<std::uint64_t>(),
-                   .stag = verbs::Stag{advert.at(1).get<std::uint32_t>()},
-                   .length = advert.at(2).get<std::uint32_t>()};
+      lane.peer = {.to = whole_number<std::uint64_t>(advert.at(0), "address"),
+                   .stag = verbs::Stag{whole_number<std::uint32_t>(advert.at(1), "STag")},
+                   .length = whole_number<std::uint32_t>(advert.at(2), "length")};
       if (lane.peer.length != length) throw Error("the peer advertised another length of memory");
     }
   } catch (const Json::exception&) {

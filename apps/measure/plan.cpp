@@ -11,11 +11,14 @@
 #include "common/error.hpp"
 #include "common/units.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
+#include "usage/json_number.hpp"
 
 namespace iwarp::apps::measure {
 
 namespace {
 
+using usage::read_number;
+using usage::whole_number;
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxSize = 64 << 20;
@@ -140,8 +143,8 @@ Json counted_json(const Counted& c) {
 
 Counted counted_from(const Json& json) {
   Counted out;
-  json.at("messages").get_to(out.messages);
-  json.at("read").get_to(out.read);
+  read_number(json, "messages", out.messages);
+  read_number(json, "read", out.read);
   json.at("cpus").get_to(out.cpus);
   json.at("crc_kernel").get_to(out.crc_kernel);
   return out;
@@ -171,10 +174,14 @@ CommonOptions connection_from(const Json& json) {
   json.at("placement").get_to(o.placement);
   json.at("extensions").get_to(o.extensions);
   json.at("completions").get_to(o.completions);
-  json.at("first_fpdu_delay_ms").get_to(o.first_fpdu_delay_ms);
-  json.at("gather_delay_us").get_to(o.gather_delay_us);
+  read_number(json, "first_fpdu_delay_ms", o.first_fpdu_delay_ms);
+  read_number(json, "gather_delay_us", o.gather_delay_us);
   json.at("congestion").get_to(o.congestion);
   return o;
+}
+
+std::chrono::milliseconds milliseconds_from(const Json& json, const char* name) {
+  return std::chrono::milliseconds(whole_number<std::uint32_t>(json.at(name), name));
 }
 
 Waiting waiting_from(const std::string& name) {
@@ -256,18 +263,18 @@ Json to_json(const Plan& plan) {
 
 Plan plan_from_json(const Json& json) {
   try {
-    if (json.at("iwarp_perf").get<int>() != kVersion) {
+    if (whole_number<int>(json.at("iwarp_perf"), "iwarp_perf") != kVersion) {
       throw Error("client and server are of different versions of iwarp perf");
     }
     Plan plan;
     plan.test = find_test(json.at("test").get<std::string>());
     if (plan.test == nullptr) throw Error("there is no such test");
-    json.at("size").get_to(plan.size);
-    json.at("depth").get_to(plan.depth);
-    json.at("qps").get_to(plan.qps);
-    json.at("list").get_to(plan.list);
-    plan.duration = std::chrono::milliseconds(json.at("duration_ms").get<std::uint32_t>());
-    plan.warm_up = std::chrono::milliseconds(json.at("warm_up_ms").get<std::uint32_t>());
+    read_number(json, "size", plan.size);
+    read_number(json, "depth", plan.depth);
+    read_number(json, "qps", plan.qps);
+    read_number(json, "list", plan.list);
+    plan.duration = milliseconds_from(json, "duration_ms");
+    plan.warm_up = milliseconds_from(json, "warm_up_ms");
     plan.waiting = waiting_from(json.at("waiting").get<std::string>());
     json.at("check").get_to(plan.check);
     plan.connection = connection_from(json.at("connection"));

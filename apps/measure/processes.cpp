@@ -16,6 +16,7 @@
 #include "common/error.hpp"
 #include "common/stop.hpp"
 #include "measure/control.hpp"
+#include "usage/json_number.hpp"
 #include "usage/observed_json.hpp"
 
 namespace iwarp::apps::measure {
@@ -79,8 +80,8 @@ Measurement result_from(const Plan& plan, const std::string& text) {
   if (json.contains("error")) throw Error(json["error"].get<std::string>());
   Measurement out;
   out.plan = plan;
-  json.at("messages").get_to(out.outcome.messages);
-  json.at("seconds").get_to(out.outcome.seconds);
+  usage::read_number(json, "messages", out.outcome.messages);
+  usage::read_number(json, "seconds", out.outcome.seconds);
   out.client = usage::observed_from_json(json.at("client"));
   out.server = usage::observed_from_json(json.at("server"));
   return out;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "iwarp/verbs/counter_names.hpp"
+#include "usage/json_number.hpp"
 
 namespace iwarp::apps::usage {
 
@@ -23,12 +24,12 @@ nlohmann::json to_json(const Observed& observed) {
 Observed observed_from_json(const nlohmann::json& json) {
   Observed out;
   for (const auto& counter : verbs::counter_names()) {
-    json.at(counter.name).get_to(out.counters.*counter.member);
+    read_number(json, counter.name, out.counters.*counter.member);
   }
-  json.at("segments_sent").get_to(out.segments_sent);
-  json.at("segments_received").get_to(out.segments_received);
-  json.at("context_switches").get_to(out.switches);
-  json.at("cpu_ns").get_to(out.cpu_ns);
+  read_number(json, "segments_sent", out.segments_sent);
+  read_number(json, "segments_received", out.segments_received);
+  read_number(json, "context_switches", out.switches);
+  read_number(json, "cpu_ns", out.cpu_ns);
   return out;
 }
 

@@ -220,8 +220,76 @@ def log_seeds(all_frames):
     yield "explain", "log-deep", b"\xfe\xff" + b"\x1e" + b"[" * 200 + b"]" * 200 + b"\n" + whole[1]
 
 
+def checked(octets, size):
+    """Padded, and with a CRC32c over all in front of it."""
+    octets = octets.ljust(size - 4, b"\0")
+    crc = 0xFFFFFFFF
+    for octet in octets:
+        crc ^= octet
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return octets + struct.pack(">I", crc ^ 0xFFFFFFFF)
+
+
+def side_messages():
+    """By kind, in the order of the target."""
+    numbers = struct.pack(">III", 77, 0x800001, 1)
+    yield 0, "sidr-request", checked(b"iWMQ\1\1\0\5" + numbers + b"hello", 256)
+    yield 0, "sidr-reply", checked(b"iWMQ\1\2\1\0" + numbers, 256)
+    yield 1, "out-of-band", b"iwarpoob" + struct.pack(">IIII", 1, 2, 3, 4)
+    for flags in (0, 1, 2, 3):
+        table = struct.pack(">QII", 4096, 5, 2) + struct.pack(">QII", 8192, 6, 65536)
+        yield 2, f"rsockets-{flags}", struct.pack(">BBHBBBB", 1, flags, 64, 0, 0, 0, 131) + table
+    yield 3, "tables", bytes(range(24))
+    bodies = {1: b"\0\4name", 2: bytes(8) + b"\0\4name", 3: bytes(8), 4: bytes(8 + 16),
+              5: bytes(8), 6: bytes(32), 7: bytes(32), 8: b"\0\3why"}
+    for kind, body in bodies.items():
+        yield 4, f"files-{kind}", b"iWFT\1" + struct.pack(">BH", kind, len(body)) + body
+    yield 5, "metrics", b"GET /metrics HTTP/1.1\r\nHost: localhost:9464\r\n\r\n"
+    yield 5, "metrics-head", b"HEAD / HTTP/1.0\r\nHost: elsewhere.example\r\n\r\n"
+
+
+def json_seeds():
+    """Changes of right ones, and some whole texts."""
+    changes = {
+        0: ({"size": 1, "depth": 1, "qps": 8}, {"waiting": "poll", "check": True},
+            {"test": "read-lat"}, {"connection": {"crc": "off", "fpdu": "max"}},
+            {"counted": {"messages": 9, "cpus": "same"}}, {"duration_ms": -1}, {"size": 1e300},
+            {"connection": None}),
+        1: ({"mode": "iwarp", "size": 4096}, {"sender": {"cpu_ns": 7}}, {"seconds": "1"}),
+        2: ({"name": "here"}, {"title": "\x1b[2J"}, {"link_rate": {"value": -1}}),
+    }
+    for kind, group in changes.items():
+        for number, change in enumerate(group):
+            text = json.dumps(change).encode()
+            yield "json", f"changes-{kind}-{number}", bytes([0x80 | kind]) + text
+        for number, text in enumerate((b"{}", b"[]", b"[" * 300, b'{"a":1e999}', b"\xff")):
+            yield "json", f"text-{kind}-{number}", bytes([kind]) + text
+
+
+def text_seeds():
+    yield "settings", "all", "\n".join((
+        "IWARP_AS=roce", "IWARP_CRC=off", "IWARP_MPA_REV=2-only", "IWARP_RTR=read",
+        "IWARP_FPDU=1500", "IWARP_FIRST_FPDU_DELAY=100", "IWARP_GATHER_DELAY=50",
+        "IWARP_RECEIVE_HOLD=1000", "IWARP_PORT_RANGE=20000-20999", "IWARP_PORT_OFFSET=1000",
+        "IWARP_OOB=loopback", "IWARP_FAULT_SEED=7", "IWARP_LOG=debug")).encode()
+    yield "settings", "wrong", b"IWARP_PORT_RANGE=9-1\nIWARP_CRC=maybe\nIWARP_GATHER_DELAY=-1"
+    yield "fault_plan", "all", "\n".join((
+        "# all sorts", "seed 7", "after 3 completions qp any status WR_FLUSH_ERR",
+        "every 10 sends qp 2 error", "from 5 to 9 registrations fail ENOMEM",
+        "after 200ms port down 50ms", "chance 0.1% datagrams qp each delay 3ms",
+        "after 65536 octets connection 1 reset", "now remove device")).encode()
+    for name in ("file", "folder", "link", "up", "fifo", ".hidden", "../outside", "link/../file",
+                 "up/outside", "a" * 256, "\x1b[2J", ""):
+        yield "file_name", f"name-{len(name)}-{name[:1].encode().hex()}", name.encode()
+
+
 def seeds(vectors):
     yield from datagram_seeds()
+    yield from text_seeds()
+    for kind, name, octets in side_messages():
+        yield "side_messages", name, bytes([kind]) + octets
+    yield from json_seeds()
     yield from capture_seeds(vectors)
     all_frames = {name: frames(vectors / f"{name}.hex") for name in FILES}
     yield from log_seeds(all_frames)

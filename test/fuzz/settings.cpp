@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Target: the environment of a program under `iwarp run`, one NAME=VALUE a line. Properties:
+// a value either counts or is complained of under its name, and what counts is within its limits.
+#include "settings.hpp"
+
+#include <map>
+#include <string>
+
+#include "target.hpp"
+
+namespace iwarp::fuzz {
+namespace {
+
+using namespace rdma_core;  // NOLINT(google-build-using-namespace): the target's only subject
+
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+Variables variables_in(View input) {
+  const std::string_view all(reinterpret_cast<const char*>(input.data()), input.size());
+  Variables out;
+  for (std::size_t begin = 0; begin < all.size();) {
+    const auto end = std::min(all.find('\n', begin), all.size());
+    const auto line = all.substr(begin, end - begin);
+    if (const auto equals = line.find('='); equals != std::string_view::npos) {
+      out[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+    }
+    begin = end + 1;
+  }
+  return out;
+}
+
+void check(const Settings& settings) {
+  using namespace std::chrono_literals;
+  const auto& connection = settings.connection;
+  require(settings.port_offset <= kMaxPortOffset, "the offset of ports leaves room");
+  require(!settings.ports || settings.ports->first <= settings.ports->second, "ports in order");
+  require(connection.first_fpdu_delay >= 0ms && connection.first_fpdu_delay <= 4000ms,
+          "the delay of the first FPDU ends before set-up does");
+  require(connection.gather_delay >= 0us && connection.gather_delay <= 1000us,
+          "gathering waits for a millisecond at most");
+  require(connection.receive_hold >= 0ms && connection.receive_hold <= 1h, "a hold ends");
+  require(settings.congestion.size() < 16, "the name of an algorithm fits the kernel's");
+  require(connection.startup.revision == 1 || connection.startup.revision == 2,
+          "a revision of MPA");
+}
+
+}  // namespace
+
+void run(View input) {
+  const auto variables = variables_in(input);
+  std::size_t complaints = 0;
+  const auto settings = read_settings(
+      [&](const char* name) {
+        const auto found = variables.find(std::string_view(name));
+        return found == variables.end() ? nullptr : found->second.c_str();
+      },
+      [&](const std::string& complaint) {
+        ++complaints;
+        const auto name = complaint.substr(0, complaint.find('='));
+        require(variables.contains(name), "a complaint names the variable that it is about");
+      });
+  require(complaints <= variables.size(), "one complaint for each at most");
+  check(settings);
+}
+
+}  // namespace iwarp::fuzz

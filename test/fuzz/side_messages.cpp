@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Target: the small messages of strangers beside the stack itself: SIDR, the private data of queue
+// pairs without a CM, rsockets, the file protocol, requests for metrics. The first octet says
+// which. Property: what is taken and written again is the same.
+#include <algorithm>
+
+#include "oob_request.hpp"
+#include "scrape.hpp"
+#include "sidr_message.hpp"
+#include "target.hpp"
+#include "transfer/messages.hpp"
+#include "wire.hpp"
+
+namespace iwarp::fuzz {
+namespace {
+
+namespace rs = rdma_core::rsockets;
+
+void sidr(View octets) {
+  const auto message = rdma_core::decode_sidr(octets);
+  if (!message) return;
+  require(message->private_data.size() <= rdma_core::kSidrPrivateData, "private data is bounded");
+  const auto again = rdma_core::decode_sidr(rdma_core::encode(*message));
+  require(again && again->kind == message->kind && again->rejected == message->rejected &&
+              again->id == message->id && again->qp_num == message->qp_num &&
+              again->q_key == message->q_key && again->private_data == message->private_data,
+          "SIDR is written as it was read");
+}
+
+void out_of_band(View octets) {
+  const Octets data(octets.begin(), octets.end());
+  const auto request = rdma_core::decode_oob_request(data);
+  require(!request || rdma_core::encode(*request) == data, "a request is written as it was read");
+}
+
+void greeting(View octets) {
+  const auto one = rs::decode_greeting(octets);
+  if (!one) return require(one.error() != 0, "an error has a number");
+  const auto again = rs::decode_greeting(rs::encode(*one));
+  require(again && *again == *one, "a header of rsockets is written as it was read");
+  require(rs::rounded_mappings(one->mappings) == one->mappings, "and needs no rounding");
+}
+
+void tables(View octets) {
+  if (octets.size() < rs::kMappingSize) return;
+  const auto entry = octets.first<rs::kMappingSize>();
+  const auto target = octets.first<rs::kTargetSize>();
+  for (const auto order : {std::endian::little, std::endian::big}) {
+    require(std::ranges::equal(rs::encode(rs::decode_mapping(entry, order), order), entry),
+            "an entry of mappings is written as it was read");
+    require(std::ranges::equal(rs::encode(rs::decode_target(target, order), order), target),
+            "and one of targets");
+    const auto word = rs::decode_word(octets.first<4>(), order);
+    require(rs::pack(rs::unpack(word)) == word, "and a message");
+  }
+}
+
+void file_protocol(View octets) {
+  if (octets.size() > apps::kMaxMessage) return;  // no receive is larger
+  const auto message = apps::decode_message(octets);
+  if (!message) return require(*message.error() != '\0', "an error says why");
+  if (const auto* refusal = std::get_if<apps::Refusal>(&*message);
+      refusal != nullptr && refusal->reason.size() > apps::kMaxReason) {
+    return;  // is cut when it is written
+  }
+  const auto again = apps::decode_message(apps::encode(*message).view());
+  require(again && *again == *message, "a message of files is written as it was read");
+}
+
+void metrics(View octets) {
+  const std::string_view text(reinterpret_cast<const char*>(octets.data()), octets.size());
+  for (const bool names_host : {false, true}) {
+    bool told = false;
+    const auto answer = net::http_answer(text.substr(0, net::Scrape::kMaxRequest), names_host, [&] {
+      told = true;
+      return std::string("figures\n");
+    });
+    require(answer.empty() || answer.starts_with("HTTP/1.0 "), "an answer is one of HTTP");
+    require(told == answer.starts_with("HTTP/1.0 200 "), "figures are for who asks rightly");
+    require(!answer.empty() || text.size() < net::Scrape::kMaxRequest, "what is full is answered");
+  }
+}
+
+constexpr std::array kKinds{sidr, out_of_band, greeting, tables, file_protocol, metrics};
+
+}  // namespace
+
+void run(View input) {
+  Input in(input);
+  const auto kind = in.u8();
+  if (kind >= kKinds.size()) return;
+  kKinds[kind](in.octets(input.size()));
+}
+
+}  // namespace iwarp::fuzz
