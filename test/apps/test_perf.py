@@ -300,13 +300,15 @@ class Perf(Case):
                                  ('{"iwarp_perf":1}\n', "different versions"),
                                  ('{"iwarp_perf":4,"test":"x"}\n', "there is no such test"),
                                  (plan % ("99999999999", "on", 0), "--size 99999999999"),
-                                 (plan % ("-1", "on", 0), "--size"),
+                                 (plan % ("-1", "on", 0), "size: not a whole number, or out of range"),
+                                 (plan % ("1e300", "on", 0), "size: not a whole number"),
                                  (plan % ("0", "on", 0), "--size 0: takes 1 to 64M"),
                                  (plan % ("64", "on", 5), "counts no messages"),
                                  (plan % ("1073741824", "on", 5), "counts no messages"),
                                  (plan % ("64", "on", -1), "messages"),
                                  ((plan % ("64", "on", 0)).replace("event", "nap"), "no way to wait: nap"),
-                                 (plan % ('"a"', "on", 0), "does not speak as iwarp perf does"),
+                                 (plan % ('"a"', "on", 0), "size: not a whole number"),
+                                 (plan % ("null,\"qps\":[]", "on", 0), "size: not a whole number"),
                                  (plan % ("64", "\\u0001", 0), r"--crc: no value.*: \\?\?")):
                 with self.subTest(line=line[:80]), socket.create_connection(
                         ("127.0.0.1", server.port), timeout=TIMEOUT) as client:
