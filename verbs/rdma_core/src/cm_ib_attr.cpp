@@ -14,7 +14,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint8_t kHops = 64;
-constexpr std::uint8_t kTimeout = 18;  // 4.096 us * 2^18: about a second
+constexpr std::uint8_t kAckTimeout = 18;  // 4.096 us * 2^18: about a second
 constexpr std::uint8_t kRetries = 7;
 constexpr std::uint8_t kMinRnrTimer = 12;  // 0.64 ms
 
@@ -61,7 +61,7 @@ int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {
              IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
       return 0;
     case IBV_QPS_RTS:
-      attr.timeout = kTimeout;
+      attr.timeout = kAckTimeout;
       attr.retry_cnt = attr.rnr_retry = kRetries;
       attr.sq_psn = 0;
       attr.max_rd_atomic = kMaxReads;
