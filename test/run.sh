@@ -72,9 +72,10 @@ if [ "$preset" = tsan ] && setarch "$(uname -m)" -R true 2>/dev/null; then
 fi
 
 report=$PWD/build/$preset/tests.xml
+output=build/$preset/tests.log
 started=$SECONDS
 status=0
-"${run[@]}" ctest --preset "$preset" --output-junit "$report" "${ctest_options[@]}" || status=$?
+"${run[@]}" ctest --preset "$preset" --output-junit "$report" "${ctest_options[@]}" | tee "$output" || status=$?
 
-test/summary.py "$preset" "$report" "$((SECONDS - started))" | tee "build/$preset/summary.txt"
+test/summary.py "$preset" "$report" "$output" "$((SECONDS - started))" | tee "build/$preset/summary.txt"
 exit "$status"
