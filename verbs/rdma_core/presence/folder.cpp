@@ -183,6 +183,7 @@ int make(const std::string& path, const std::vector<Entry>& all) {
   ::chmod(fresh.c_str(), 0755);
   Descriptor fd(::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0 || ::flock(fd.get(), LOCK_SH) != 0) return -1;
+  if (!is_same(fd.get(), fresh)) return -1;  // Somebody swept it before it was held.
   fill(fresh, all);
   if (::rename(fresh.c_str(), path.c_str()) == 0) return fd.release();
   remove_tree(fresh);  // Somebody was quicker.
