@@ -204,7 +204,7 @@ Held acquire() {
   const std::string state = digest(all);
   for (const std::string& base : bases()) {
     const std::string path =
-        base + std::string(kPrefix) + std::to_string(::geteuid()) + "-" + state;
+        base + std::string(kPrefix).append(std::to_string(::geteuid())).append("-").append(state);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       int fd = hold(path);
       if (fd < 0) {
