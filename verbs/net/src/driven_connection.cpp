@@ -177,6 +177,7 @@ void DrivenConnection::run(bool by_worker, std::uint32_t own) {
 
 // There was no memory somewhere in a turn, and nobody knows how far it came: the connection is
 // lost, as far as that is not said already.
+// NOLINTNEXTLINE(bugprone-exception-escape): what is not about memory ends the process
 void DrivenConnection::give_up() noexcept {
   if (active_ == nullptr) return;
   insist([this] {

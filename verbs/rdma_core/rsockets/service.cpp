@@ -180,6 +180,7 @@ void* Service::add_token(std::weak_ptr<RSocket> of) {
     std::erase_if(by_token_, [](const auto& entry) { return entry.second.expired(); });
   }
   by_token_.emplace(next_token_, std::move(of));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a context of the C interface, and nothing to follow
   return reinterpret_cast<void*>(next_token_++);
 }
 

@@ -18,6 +18,7 @@ bool is_free(const ibv_gid& gid) { return is_same(gid, ibv_gid{}); }
 
 void GidTable::arrange(Port& port) {
   std::vector<Row> now;
+  now.reserve(port.gids.size());
   for (std::size_t i = 0; i < port.gids.size(); ++i) {
     now.push_back({port.gids[i], port.interfaces[i]});
   }
