@@ -170,14 +170,27 @@ f=$w/siw-fixed; cp -r "$t" "$f"; (cd "$f" && rm -f ./*.o ./.*.cmd ./*.ko ./*.mod
 python3 - "$f" <<'PY' || die "fixed: patching failed"
 import re, sys
 d = sys.argv[1]
-p = d + "/iwarp.h"; s = open(p).read()
-old = re.search(r"(#if defined\(__LITTLE_ENDIAN_BITFIELD\)\n\t__be32 layer : 4;.*?)(#elif)", s, re.S)
-new = "#if defined(__LITTLE_ENDIAN_BITFIELD)\n" + "".join("\t__be32 %s;\n" % f for f in (
-    "etype : 4", "layer : 4", "ecode : 8", "reserved : 5", "flag_r : 1", "flag_d : 1", "flag_m : 1", "reserved2 : 8"))
-s = s[:old.start(1)] + new + s[old.end(1):]
-open(p, "w").write(s)
-p = d + "/siw_cm.c"; s = open(p).read()
-old = """	siw_cep_set_free(cep);
+
+
+def change(name, old, new):
+    """Puts `new` where `old` stands, which is in one place."""
+    with open(f"{d}/{name}") as file:
+        text = file.read()
+    assert text.count(old) == 1, name
+    with open(f"{d}/{name}", "w") as file:
+        file.write(text.replace(old, new))
+
+
+def behind(name, old, added):
+    change(name, old, old + added)
+
+
+with open(d + "/iwarp.h") as file:
+    header = file.read()
+old = re.search(r"(#if defined\(__LITTLE_ENDIAN_BITFIELD\)\n\t__be32 layer : 4;.*?)(#elif)", header, re.S)
+change("iwarp.h", old[1], "#if defined(__LITTLE_ENDIAN_BITFIELD)\n" + "".join("\t__be32 %s;\n" % f for f in (
+    "etype : 4", "layer : 4", "ecode : 8", "reserved : 5", "flag_r : 1", "flag_d : 1", "flag_m : 1", "reserved2 : 8")))
+accepted = """	siw_cep_set_free(cep);
 
 	return 0;
 
@@ -186,8 +199,7 @@ error_unlock:
 error:
 	siw_destroy_cep_sock(cep);
 """
-assert s.count(old) == 1
-s = s.replace(old, """	{
+change("siw_cm.c", accepted, """	{
 		struct sock *sk = cep->sock->sk;
 
 		lock_sock(sk);
@@ -195,37 +207,18 @@ s = s.replace(old, """	{
 			sk->sk_data_ready(sk);
 		release_sock(sk);
 	}
-""" + old)
-open(p, "w").write(s)
-p = d + "/siw_qp.c"; s = open(p).read()
-old = "\t\twqe->sqe.num_sge = 0;\n"
-assert s.count(old) == 1
-s = s.replace(old, old + "\t\twqe->sqe.sge[0].length = 0;\n")
-open(p, "w").write(s)
-p = d + "/siw_qp_rx.c"; s = open(p).read()
-old = "skb_copy_bits(skb, srx->skb_offset, tbuf, avail);"
-assert s.count(old) == 1
-s = s.replace(old, "skb_copy_bits(skb, srx->skb_offset,\n"
-    "\t\t      tbuf + srx->pad + MPA_CRC_SIZE - srx->fpdu_part_rem, avail);")
-open(p, "w").write(s)
-p = d + "/siw.h"; s = open(p).read()
-old = "\tstruct rw_semaphore state_lock;\n"
-assert s.count(old) == 1
-s = s.replace(old, old + "\tstruct mutex sending;\n").replace(
-    "#include <linux/crc32c.h>\n", "#include <linux/crc32c.h>\n#include <linux/mutex.h>\n")
-open(p, "w").write(s)
-p = d + "/siw_verbs.c"; s = open(p).read()
-old = "\tinit_rwsem(&qp->state_lock);\n"
-assert s.count(old) == 1
-s = s.replace(old, old + "\tmutex_init(&qp->sending);\n")
-open(p, "w").write(s)
-p = d + "/siw_qp_tx.c"; s = open(p).read()
-old = "int siw_qp_sq_process(struct siw_qp *qp)\n{"
-assert s.count(old) == 1
-s = s.replace(old, "static int send_requests(struct siw_qp *qp)\n{")
-old = "static void siw_sq_resume("
-assert s.count(old) == 1
-s = s.replace(old, """int siw_qp_sq_process(struct siw_qp *qp)
+""" + accepted)
+behind("siw_qp.c", "\t\twqe->sqe.num_sge = 0;\n", "\t\twqe->sqe.sge[0].length = 0;\n")
+change("siw_qp_rx.c", "skb_copy_bits(skb, srx->skb_offset, tbuf, avail);",
+       "skb_copy_bits(skb, srx->skb_offset,\n"
+       "\t\t      tbuf + srx->pad + MPA_CRC_SIZE - srx->fpdu_part_rem, avail);")
+behind("siw.h", "#include <linux/crc32c.h>\n", "#include <linux/mutex.h>\n")
+behind("siw.h", "\tstruct rw_semaphore state_lock;\n", "\tstruct mutex sending;\n")
+behind("siw_verbs.c", "\tinit_rwsem(&qp->state_lock);\n", "\tmutex_init(&qp->sending);\n")
+change("siw_qp_tx.c", "int siw_qp_sq_process(struct siw_qp *qp)\n{",
+       "static int send_requests(struct siw_qp *qp)\n{")
+resume = "static void siw_sq_resume("
+change("siw_qp_tx.c", resume, """int siw_qp_sq_process(struct siw_qp *qp)
 {
 	int rv = 0;
 
@@ -236,8 +229,7 @@ s = s.replace(old, """int siw_qp_sq_process(struct siw_qp *qp)
 	return rv;
 }
 
-""" + old)
-open(p, "w").write(s)
+""" + resume)
 PY
 build_ko "$f" "$w/fixed.log"
 
