@@ -52,11 +52,20 @@ Request rtr_request(RtrKind kind) {
   return r;
 }
 
-// Octets of a request that is all header and no payload of the ULP; 0 for the others. [RDMAP-11]
-std::uint32_t header_only_size(Opcode opcode) {
-  if (opcode == Opcode::kReadRequest) return kReadRequestSize;
-  if (opcode == Opcode::kAtomicRequest) return kAtomicRequestSize;
-  return is_immediate(opcode) ? kImmediateSize : 0;
+constexpr std::size_t index_of(Opcode opcode) { return static_cast<std::size_t>(opcode); }
+
+// Octets of the requests that are all header and no payload of the ULP; 0 for the others.
+// [RDMAP-11]
+constexpr auto kHeaderOnlySize = [] {
+  std::array<std::uint8_t, kOpcodes.size()> sizes{};
+  sizes[index_of(Opcode::kReadRequest)] = kReadRequestSize;
+  sizes[index_of(Opcode::kAtomicRequest)] = kAtomicRequestSize;
+  sizes[index_of(Opcode::kImmediate)] = kImmediateSize;
+  sizes[index_of(Opcode::kImmediateSolicited)] = kImmediateSize;
+  return sizes;
+}();
+constexpr std::uint32_t header_only_size(Opcode opcode) {
+  return kHeaderOnlySize[index_of(opcode)];
 }
 
 // What goes to DDP for an operation: which model, queue, control octet and length.
@@ -192,25 +201,32 @@ inline void Stream::start(const Request& request) {
 
 inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   const auto& segment = transmitter_.next(mulpdu);
-  bytes::Writer header(out.header);
-  ddp::encode(segment.header, header);
+  out.header_size = ddp::encode(segment.header, out.header.data());
+  if (header_only_size(request_.opcode) != 0) {
+    request_header(out);
+  } else {
+    bytes::append_slice(out.payload, request_.payload, segment.offset, segment.length);
+  }
+  // Complete at the source only when DDP is done with all of it. [RDMAP-72]
+  if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
+}
+
+// Behind the DDP header.
+void Stream::request_header(OutSegment& out) const {
+  bytes::Writer header(std::span(out.header).subspan(out.header_size));
   if (is_immediate(request_.opcode)) {
     header.u64(request_.immediate);  // [EXT-52]
   } else if (request_.opcode == Opcode::kAtomicRequest) {
     encode(request_.atomic, header);
-  } else if (request_.opcode == Opcode::kReadRequest) {
+  } else {
     encode({.sink_stag = request_.sink_stag,
             .sink_to = request_.sink_to,
             .size = request_.length,
             .source_stag = request_.stag,
             .source_to = request_.to},
            header);
-  } else {
-    bytes::append_slice(out.payload, request_.payload, segment.offset, segment.length);
   }
-  out.header_size = header.size();
-  // Complete at the source only when DDP is done with all of it. [RDMAP-72]
-  if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
+  out.header_size += header.size();
 }
 
 // One at a time, so that a Read or an Atomic finds what all Atomics before it have left.

@@ -84,6 +84,13 @@ class Pair {
     constexpr auto kTimeout = std::chrono::seconds(60);
     must(iwarp::next_event(*requests_, kTimeout).request->accept(*server_));
     (void)iwarp::next_event(*outcomes_, kTimeout);
+    from_ = {out_.data(), kSize, out_region_.stag()};
+    send_ = {.wr_id = 2, .flags = verbs::SendFlags::kSignaled, .sgl = {&from_, 1}};
+    writes_.fill({.wr_id = 3,
+                  .opcode = verbs::WrOpcode::kWrite,
+                  .sgl = {&from_, 1},
+                  .remote = {.rkey = in_region_.stag(), .to = in_region_.to(in_.data())}});
+    writes_.back().flags = verbs::SendFlags::kSignaled;
     // The responder may not send before the initiator has.
     post_receive();
     send();
@@ -102,22 +109,8 @@ class Pair {
     const verbs::Sge into{in_.data(), kSize, in_region_.stag()};
     must(server_->post_recv({.wr_id = 1, .sgl = {&into, 1}}));
   }
-  void send() {
-    const verbs::Sge from{out_.data(), kSize, out_region_.stag()};
-    must(client_->post_send({.wr_id = 2, .flags = verbs::SendFlags::kSignaled, .sgl = {&from, 1}}));
-  }
-  void write_list() {
-    const verbs::Sge from{out_.data(), kSize, out_region_.stag()};
-    std::array<verbs::SendWr, kList> list;
-    for (auto& wr : list) {
-      wr = {.wr_id = 3,
-            .opcode = verbs::WrOpcode::kWrite,
-            .sgl = {&from, 1},
-            .remote = {.rkey = in_region_.stag(), .to = in_region_.to(in_.data())}};
-    }
-    list.back().flags = verbs::SendFlags::kSignaled;
-    must(client_->post_all(list));
-  }
+  void send() { must(client_->post_send(send_)); }
+  void write_list() { must(client_->post_all(writes_)); }
   void poll_empty(verbs::CompletionQueue& cq) {
     verbs::WorkCompletion wc;
     if (cq.poll({&wc, 1}) != 0) throw std::runtime_error("a completion that nobody asked for");
@@ -135,6 +128,9 @@ class Pair {
   std::array<std::byte, kSize> in_{};
   net::Memory out_region_;
   net::Memory in_region_;
+  verbs::Sge from_;
+  verbs::SendWr send_;
+  std::array<verbs::SendWr, kList> writes_;
   net::QpHandle client_;
   net::QpHandle server_;
 };

@@ -17,10 +17,18 @@ bool carries_payload(WrOpcode opcode) {
          opcode == WrOpcode::kSendImmediate;
 }
 
+/// No more than one message of payload.
+constexpr bool is_plain(WrOpcode opcode) {
+  return opcode == WrOpcode::kSend || opcode == WrOpcode::kWrite;
+}
+
+constexpr bool is_atomic(WrOpcode opcode) {
+  return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap;
+}
+
 // What a request of RFC 7306 has to look like.
 std::error_code check_extension(const SendWr& wr) {
-  const bool atomic = wr.opcode == WrOpcode::kFetchAdd || wr.opcode == WrOpcode::kCmpSwap;
-  if (atomic && (wr.sgl.size() != 1 || wr.sgl[0].length != rdmap::kAtomicWord)) {
+  if (is_atomic(wr.opcode) && (wr.sgl.size() != 1 || wr.sgl[0].length != rdmap::kAtomicWord)) {
     return make_error_code(Errc::kAtomicNeedsOneWord);
   }
   if (wr.opcode == WrOpcode::kImmediate && !wr.sgl.empty()) {
@@ -182,6 +190,8 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr) const {
   std::uint64_t total = 0;
   for (const Sge& sge : wr.sgl) total += sge.length;
   if (total > UINT32_MAX) return make_error_code(Errc::kMessageTooLong);  // [DDP-38]
+  const bool is_inline = has(wr.flags, SendFlags::kInline);
+  if (is_plain(wr.opcode) && !is_inline) return {};
   if (const auto error = check_read(wr)) return error;
   if (is_extension(wr.opcode)) {
     // In Idle nobody knows yet what the peer will agree to. [EXT-1]
@@ -190,7 +200,7 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr) const {
     }
     if (const auto error = check_extension(wr)) return error;
   }
-  if (has(wr.flags, SendFlags::kInline)) {
+  if (is_inline) {
     if (!carries_payload(wr.opcode)) return make_error_code(Errc::kInvalidArgument);
     if (total > limits.max_inline) return make_error_code(Errc::kInlineTooLong);
   }
@@ -211,13 +221,14 @@ inline void QueuePair::Impl::enqueue(const SendWr& wr) {
   slot.opcode = wr.opcode;
   slot.flags = wr.flags;
   slot.stage = SendSlot::Stage::kPosted;
+  slot.is_plain = is_plain(wr.opcode) && !has(wr.flags, SendFlags::kFence | SendFlags::kLocalFence);
   slot.status = WcStatus::kSuccess;
   slot.remote = wr.remote;
   slot.invalidate = wr.invalidate;
   slot.immediate = wr.immediate;
   if (wr.opcode == WrOpcode::kFastRegister) slot.registration = wr.registration;
   if (wr.opcode == WrOpcode::kBindWindow) slot.bind = wr.bind;
-  if (slot.is_atomic()) slot.atomic = wr.atomic;
+  if (is_atomic(wr.opcode)) slot.atomic = wr.atomic;
   slot.unsent = is_pair(wr.opcode) ? 2 : 1;
   slot.sgl.clear();
   slot.length = 0;

@@ -80,27 +80,42 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   if (second_due_) return take_second(out);
   // Started in order, one at a time. [VRB-43]
   while (started_ < ring_.posted.load(std::memory_order_acquire)) {
-    const auto sequence = started_;
-    SendSlot& slot = ring_.slot(sequence);
+    SendSlot& slot = ring_.slot(started_);
+    if (slot.is_plain) return start_plain(slot, out);
     if (!may_start(slot, read_credit)) return false;
-    if (kind(slot.opcode).local) {
-      // Takes effect before any later request executes. [VRB-49]
-      const auto done = run_local(slot);
-      if (done == Local::kWait) return false;
-      ++started_;
-      if (done == Local::kFailed) return false;
-      finish(slot);
-      continue;
-    }
+    if (!kind(slot.opcode).local) return start_other(slot, out);
+    // Takes effect before any later request executes. [VRB-49]
+    const auto done = run_local(slot);
+    if (done == Local::kWait) return false;
     ++started_;
-    slot.stage = SendSlot::Stage::kStarted;
-    if (!permitted(slot) || !resolve(slot)) return false;
-    fill_request(slot, out);
-    out.cookie = sequence;
-    out.atomic.id = static_cast<std::uint32_t>(sequence);  // as unique as the slot [EXT-37]
-    return !is_pair(slot.opcode) || make_first(slot, out);
+    if (done == Local::kFailed) return false;
+    finish(slot);
   }
   return false;
+}
+
+inline bool SendQueue::start_plain(SendSlot& slot, rdmap::Request& out) {
+  slot.stage = SendSlot::Stage::kStarted;
+  out.cookie = started_++;
+  out.opcode = message_opcode(slot.opcode, slot.flags);
+  out.length = slot.length;
+  out.stag = slot.remote.rkey;
+  out.to = rdmap::TaggedOffset{slot.remote.to};
+  if (!pin_buffers(slot, Access::kNone)) return false;
+  out.payload.clear();
+  fill_payload(slot, out);
+  return true;
+}
+
+inline bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
+  slot.stage = SendSlot::Stage::kStarted;
+  out.cookie = started_++;
+  if (!permitted(slot)) return false;
+  if (slot.is_answered()) ++reads_under_way_;
+  if (!pin_buffers(slot, slot.is_answered() ? Access::kLocalWrite : Access::kNone)) return false;
+  fill_request(slot, out);
+  out.atomic.id = static_cast<std::uint32_t>(out.cookie);  // as unique as the slot [EXT-37]
+  return !is_pair(slot.opcode) || make_first(slot, out);
 }
 
 bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
@@ -110,7 +125,7 @@ bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
   if (has(slot.flags, SendFlags::kLocalFence) && ring_.retired.load() != started_) {
     return false;
   }
-  // ORD stalls the queue rather than being exceeded; ORD 0 fails in resolve(). [VRB-23]
+  // ORD stalls the queue rather than being exceeded; ORD 0 fails in permitted(). [VRB-23]
   if (slot.is_answered() && qp_.ord != 0) {
     return read_credit && reads_under_way_ < qp_.ord;
   }
@@ -158,15 +173,10 @@ inline bool SendQueue::permitted(SendSlot& slot) {
   return !refused;
 }
 
-// Pins the local buffers of a request until it is finished.
-inline bool SendQueue::resolve(SendSlot& slot) {
-  slot.grants.clear();
-  if (slot.is_answered()) ++reads_under_way_;
+// Until the request is finished.
+inline bool SendQueue::pin_buffers(SendSlot& slot, Access need) {
   if (has(slot.flags, SendFlags::kInline)) return true;
-  const AccessRequest who{.pd = qp_.init.pd,
-                          .qp = qp_.num,
-                          .remote = false,
-                          .need = slot.is_answered() ? Access::kLocalWrite : Access::kNone};
+  const AccessRequest who{.pd = qp_.init.pd, .qp = qp_.num, .remote = false, .need = need};
   for (const Sge& sge : slot.sgl) {
     if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
     Grant& grant = slot.grants.emplace_back();

@@ -67,8 +67,10 @@ class SendQueue {
   bool may_start(const SendSlot& slot, bool read_credit) const;
   Local run_local(SendSlot& slot);
   void wait_for_memory(Stag stag);
+  bool start_plain(SendSlot& slot, rdmap::Request& out);
+  bool start_other(SendSlot& slot, rdmap::Request& out);
   bool permitted(SendSlot& slot);
-  bool resolve(SendSlot& slot);
+  bool pin_buffers(SendSlot& slot, Access need);
   static void fill_request(SendSlot& slot, rdmap::Request& out);
   bool make_first(const SendSlot& slot, rdmap::Request& out);
   bool take_second(rdmap::Request& out);

@@ -42,6 +42,7 @@ struct SendSlot {
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
   Stage stage = Stage::kPosted;
+  bool is_plain = false;  ///< a Send or Write that waits for no other request
   WcStatus status = WcStatus::kSuccess;
   std::uint32_t length = 0;
   SgeList sgl;
@@ -109,15 +110,8 @@ class SendRing {
   /// Makes what the `count` that are posted next need, and room for inline payload if asked. False:
   /// no memory.
   bool prepare(std::size_t count, bool with_inline) {
-    auto sequence = posted.load(std::memory_order_relaxed);
-    for (const auto end = sequence + count; sequence < end;) {
-      const auto index = sequence & mask_;
-      Part& part = parts_[index / kSlots];
-      const bool is_made = part.slots != nullptr && (!with_inline || part.inline_data != nullptr);
-      if (!is_made && !make(part, with_inline)) return false;
-      sequence += kSlots - index % kSlots;
-    }
-    return true;
+    const auto end = posted.load(std::memory_order_relaxed) + count;
+    return end <= prepared_[with_inline] || prepare_parts(end, with_inline);
   }
   /// Where the inline payload of that one goes.
   std::byte* inline_data(std::uint64_t sequence) {
@@ -133,6 +127,18 @@ class SendRing {
     std::unique_ptr<std::byte[]> inline_data;  ///< max_inline octets for each slot
   };
 
+  bool prepare_parts(std::uint64_t end, bool with_inline) {
+    auto sequence = posted.load(std::memory_order_relaxed);
+    while (sequence < end) {
+      const auto index = sequence & mask_;
+      Part& part = parts_[index / kSlots];
+      const bool is_made = part.slots != nullptr && (!with_inline || part.inline_data != nullptr);
+      if (!is_made && !make(part, with_inline)) return false;
+      sequence += kSlots - index % kSlots;
+    }
+    prepared_[with_inline] = sequence;
+    return true;
+  }
   bool make(Part& part, bool with_inline) {
     try {
       if (part.slots == nullptr) part.slots = std::make_unique<std::array<SendSlot, kSlots>>();
@@ -149,6 +155,8 @@ class SendRing {
   const std::size_t max_inline_;
   const std::size_t mask_;  ///< of a sequence, to where it is in the ring: dividing takes longer
   std::vector<Part> parts_;
+  /// What is posted below these has all that prepare() makes: without inline payload, and with.
+  std::array<std::uint64_t, 2> prepared_{};
 };
 
 }  // namespace iwarp::verbs

@@ -20,7 +20,7 @@ class Fault:
 
 DEFRAMER, FRAMER = "mpa/src/deframer.cpp", "mpa/src/framer.cpp"
 STARTUP, STARTUP_FRAME = "mpa/src/startup.cpp", "mpa/src/startup_frame.cpp"
-RECEIVER, TRANSMITTER = "ddp/src/receiver.cpp", "ddp/src/transmitter.cpp"
+RECEIVER, TRANSMITTER = "ddp/src/receiver.cpp", "ddp/include/iwarp/ddp/transmitter.hpp"
 INBOUND, STREAM = "rdmap/src/inbound.cpp", "rdmap/src/stream.cpp"
 TERMINATE = "rdmap/src/terminate.cpp"
 MEMORY, CONNECTION = "verbs/src/memory.cpp", "verbs/src/connection.cpp"

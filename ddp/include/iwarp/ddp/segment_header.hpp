@@ -44,7 +44,9 @@ bool decode(bytes::View ulpdu, SegmentHeader& out);
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);
 inline constexpr Fault kHeaderTooShort{Layer::kDdp, 0, 0x00, "ULPDU shorter than its DDP header"};
 
-/// Writes header.size() octets; reserved bits are zero. [DDP-18] [DDP-22] [DDP-27]
+/// Writes header.size() octets, and says how many; reserved bits are zero. [DDP-18] [DDP-22]
+/// [DDP-27] `at` has room for them.
+std::size_t encode(const SegmentHeader& header, std::byte* at);
 void encode(const SegmentHeader& header, bytes::Writer& out);
 
 /// The header in words.
@@ -96,10 +98,7 @@ inline bool decode(bytes::View ulpdu, SegmentHeader& h) {
   return true;
 }
 
-inline void encode(const SegmentHeader& h, bytes::Writer& out) {
-  const auto octets = out.take(h.size());
-  if (octets.empty()) return;
-  std::byte* const at = octets.data();
+inline std::size_t encode(const SegmentHeader& h, std::byte* at) {
   // Every segment carries a header; the four reserved bits are zero. [DDP-18] [DDP-20] [DDP-36]
   at[0] = static_cast<std::byte>((h.tagged ? wire::kTaggedFlag : 0) |
                                  (h.last ? wire::kLastFlag : 0) | (h.version & wire::kVersionMask));
@@ -113,6 +112,12 @@ inline void encode(const SegmentHeader& h, bytes::Writer& out) {
     bytes::store_be(at + wire::kMsn, h.msn.value);
     bytes::store_be(at + wire::kMo, h.mo);
   }
+  return h.size();
+}
+
+inline void encode(const SegmentHeader& h, bytes::Writer& out) {
+  const auto octets = out.take(h.size());
+  if (!octets.empty()) encode(h, octets.data());
 }
 
 }  // namespace iwarp::ddp

@@ -110,6 +110,7 @@ class Stream : private ddp::Sink {
   bool response_segment(std::size_t mulpdu, OutSegment& out);
   bool read_payload(const ReadRequest& read, const ddp::Segment& segment, OutSegment& out);
   void request_segment(std::size_t mulpdu, OutSegment& out);
+  void request_header(OutSegment& out) const;
   void terminate_segment(OutSegment& out);
   void fail_response(AccessError error, std::uint32_t offset);
   void remember_segment(bytes::View prefix, std::size_t ulpdu_length);
