@@ -98,6 +98,7 @@ bool Connection::step(ConnectionCause cause) {
   assert(next);
   if (!next) return false;
   state_ = *next;
+  if (full_ != nullptr) full_->steady = false;
   return true;
 }
 

@@ -202,30 +202,33 @@ inline void Connection::segment_done() {
 
 std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, TimePoint now) {
   last_transmit_plan_ = {};
-  if (state_ == ConnectionState::kOver) return last_transmit_plan_;
-  startup_out_ = startup_.transmit();
-  if (!startup_out_.empty()) {
-    last_transmit_plan_ = {&startup_out_, 1};
-    return last_transmit_plan_;
-  }
-  if (full_ == nullptr || is_gated() || full_->transmit_from) return last_transmit_plan_;
+  if ((full_ == nullptr || !full_->steady) && !startup_is_over()) return last_transmit_plan_;
   fill_framer(now);
   settle(now);
-  if (discarding()) fill_framer(now);  // the Terminate that settle() may have called for
-  if (state_ == ConnectionState::kOver) return last_transmit_plan_;
+  if (!full_->steady) {
+    if (discarding()) fill_framer(now);  // the Terminate that settle() may have called for
+    if (state_ == ConnectionState::kOver) return last_transmit_plan_;
+  }
   last_transmit_plan_ = full_->framer.plan(limit);
   return last_transmit_plan_;
 }
 
-inline bool Connection::more_to_frame() const {
-  return full_->stream.has_output() ||
-         (full_->port != nullptr && full_->port->send_queue().has_request());
+// False: segments may not leave yet, or not any more; what is left of the start-up is planned.
+bool Connection::startup_is_over() {
+  if (state_ == ConnectionState::kOver) return false;
+  startup_out_ = startup_.transmit();
+  if (!startup_out_.empty()) {
+    last_transmit_plan_ = {&startup_out_, 1};
+    return false;
+  }
+  if (full_ == nullptr || is_gated() || full_->transmit_from) return false;
+  full_->steady = state_ == ConnectionState::kOpen && full_->established;
+  return true;
 }
 
 bool Connection::may_have_output() const {
-  if (state_ != ConnectionState::kOpen || !full_->established) return true;
-  if (!startup_.transmit().empty()) return true;  // the Reply
-  return full_->framer.queued_octets() != 0 || more_to_frame();
+  if (full_ == nullptr || !full_->steady) return true;
+  return full_->framer.queued_octets() != 0 || full_->more_to_frame();
 }
 
 inline void Connection::fill_framer(TimePoint now) {
@@ -243,7 +246,7 @@ inline void Connection::frame_segments(TimePoint now) {
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);
     f.stream.segment_taken();
-    if (!more_to_frame()) return;
+    if (!f.more_to_frame()) return;
   }
 }
 

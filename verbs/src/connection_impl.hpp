@@ -43,6 +43,9 @@ struct Connection::Full {
 
   std::optional<TimePoint> transmit_from;  ///< ConnectionOptions::first_fpdu_delay
   bool established = false;                ///< and told
+  /// As it is nearly all the time: open, established, all of the start-up has left. Found out by
+  /// transmit_plan(), until the next change of the connection's state.
+  bool steady = false;
   std::optional<TimePoint> rtr_until;      ///< responder: agreed on, and not come yet
   bool fin_received = false;
 
@@ -61,6 +64,9 @@ struct Connection::Full {
   };
   Hold hold = Hold::kNone;
   std::optional<TimePoint> hold_until;
+  bool more_to_frame() const {
+    return stream.has_output() || (port != nullptr && port->send_queue().has_request());
+  }
   bool discards() const { return stream.state() != rdmap::StreamState::kRdma; }
   bool is_acknowledged() const { return port != nullptr && port->send_queue().is_acknowledged(); }
   /// A Send or Write of the peer came behind its last Read or atomic.

@@ -198,6 +198,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   void hand_over();
   std::uint32_t drive(std::uint32_t work);
   void control(std::uint32_t work, verbs::TimePoint now);
+  bool look_and_receive(std::uint32_t work);
   bool receive();
   bool take(ssize_t n, std::size_t asked);
   bool finds_nothing();

@@ -60,6 +60,24 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   a.awaited.is_valid = false;
   const bool only_polls = (work & ~(kPoll | kPolled)) == 0 && mode() == DriveMode::kPoller &&
                           !a.write_blocked && !a.turn_over && !held_.load() && a.carrier == nullptr;
+  std::uint32_t left = 0;
+  if (work != kTransmit && look_and_receive(work)) left |= kReceive;
+  // Most polls find nothing, and then nothing else can have changed.
+  if (only_polls && arrivals_.load(std::memory_order_relaxed) == arrived && !a.end_of_stream) {
+    await_same();
+    return 0;
+  }
+  a.turn_over = transmit();
+  if (a.turn_over) left |= kTransmit;
+  finish_turn();
+  if (active_ == nullptr) return 0;
+  if (a.carrier != nullptr && has_unread_input()) left |= kReceive;
+  return left;
+}
+
+// All of a turn that is before sending. True: there may be more to read.
+bool DrivenConnection::look_and_receive(std::uint32_t work) {
+  Active& a = *active_;
   if ((work & kReadable) != 0) a.reading = false;
   if ((work & kWritable) != 0) a.writing = false;
   // Once both ends have sent FIN the wait would be over each time, and there is an end in sight.
@@ -79,19 +97,7 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
   if ((work & kControl) != 0) control(work, mpa::Clock::now());
   // A held stream is not read, and so would not notice.
   if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
-  std::uint32_t left = 0;
-  if ((work & (kReadable | kReceive | kPoll)) != 0 && receive()) left |= kReceive;
-  // Most polls find nothing, and then nothing else can have changed.
-  if (only_polls && arrivals_.load(std::memory_order_relaxed) == arrived && !a.end_of_stream) {
-    await_same();
-    return 0;
-  }
-  a.turn_over = transmit();
-  if (a.turn_over) left |= kTransmit;
-  finish_turn();
-  if (active_ == nullptr) return 0;
-  if (a.carrier != nullptr && has_unread_input()) left |= kReceive;
-  return left;
+  return (work & (kReadable | kReceive | kPoll)) != 0 && receive();
 }
 
 // The next poll may ask for the same again.

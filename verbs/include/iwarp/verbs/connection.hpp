@@ -114,7 +114,7 @@ class Connection {
   void close_when_drained(TimePoint now);
   void close_terminated();
   void extend_close(TimePoint now);
-  bool more_to_frame() const;
+  bool startup_is_over();
   void fill_framer(TimePoint now);
   void frame_segments(TimePoint now);
   void over(ConnectionCause cause, SocketAction action, const mpa::Failure& unestablished = kLost);
