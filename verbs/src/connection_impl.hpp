@@ -46,7 +46,7 @@ struct Connection::Full {
   /// As it is nearly all the time: open, established, all of the start-up has left. Found out by
   /// transmit_plan(), until the next change of the connection's state.
   bool steady = false;
-  std::optional<TimePoint> rtr_until;      ///< responder: agreed on, and not come yet
+  std::optional<TimePoint> rtr_until;  ///< responder: agreed on, and not come yet
   bool fin_received = false;
 
   /// stream.begin() was called for an FPDU still arriving.

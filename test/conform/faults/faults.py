@@ -20,7 +20,7 @@ class Fault:
 
 DEFRAMER, FRAMER = "mpa/src/deframer.cpp", "mpa/src/framer.cpp"
 STARTUP, STARTUP_FRAME = "mpa/src/startup.cpp", "mpa/src/startup_frame.cpp"
-RECEIVER, TRANSMITTER = "ddp/src/receiver.cpp", "ddp/include/iwarp/ddp/transmitter.hpp"
+RECEIVER = "ddp/src/receiver.cpp"
 INBOUND, STREAM = "rdmap/src/inbound.cpp", "rdmap/src/stream.cpp"
 TERMINATE = "rdmap/src/terminate.cpp"
 MEMORY, CONNECTION = "verbs/src/memory.cpp", "verbs/src/connection.cpp"
@@ -125,15 +125,20 @@ FAULTS = (
           "if (arrival.length == 0) return {};",
           'if (arrival.length == 0 && !IWARP_BROKEN("zero-length-checked")) return {};',
           ("ddp/empty/wrong-stag",)),
-    Fault("last-flag-on-every-segment", TRANSMITTER,
-          "  h.last = offset_ == length_;\n  idle_ = h.last;",
-          "  idle_ = h.last = offset_ == length_;\n"
-          '  if (IWARP_BROKEN("last-flag-on-every-segment")) h.last = true;',
+    Fault("last-flag-on-every-segment", STREAM,
+          "  const auto& segment = transmitter_.next(mulpdu);\n  out.header_size",
+          "  auto segment = transmitter_.next(mulpdu);\n"
+          '  if (IWARP_BROKEN("last-flag-on-every-segment")) segment.header.last = true;\n'
+          "  out.header_size",
           ("ddp/tagged/own-segments",)),
-    Fault("msn-from-zero", TRANSMITTER,
-          "    h.msn = msn_[message.qn];",
-          "    h.msn = msn_[message.qn];\n"
-          '    if (IWARP_BROKEN("msn-from-zero")) --h.msn.value;',
+    Fault("msn-from-zero", STREAM,
+          "  if (header_only_size(request_.opcode) != 0) {\n",
+          '  if (IWARP_BROKEN("msn-from-zero")) {\n'
+          "    auto header = segment.header;\n"
+          "    --header.msn.value;\n"
+          "    ddp::encode(header, out.header.data());\n"
+          "  }\n"
+          "  if (header_only_size(request_.opcode) != 0) {\n",
           ("rdmap/operations/own-sends",)),
 
     # RDMAP
