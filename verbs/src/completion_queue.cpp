@@ -3,6 +3,7 @@
 #include "iwarp/verbs/completion_queue.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "iwarp/verbs/errors.hpp"

@@ -3,6 +3,7 @@
 #include "cq_feed.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "driven.hpp"

@@ -7,10 +7,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <system_error>
 
+#include "iwarp/bytes/mutex.hpp"
 #include "iwarp/verbs/reap_count.hpp"
 #include "iwarp/verbs/types.hpp"
 
@@ -97,7 +97,7 @@ class CompletionQueue {
 
   std::atomic<std::size_t> capacity_;
   const std::function<void()> notify_;
-  std::mutex mutex_;
+  bytes::Mutex mutex_;
   std::unique_ptr<Ring> ring_;        ///< grows up to capacity_
   std::atomic<std::size_t> size_{0};  ///< of ring_, for a look without the mutex
   Armed armed_ = Armed::kNo;
