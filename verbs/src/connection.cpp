@@ -50,10 +50,10 @@ class NoUlp final : public rdmap::Ulp {
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest&) override {
     return std::unexpected(AccessError::kStagInvalid);
   }
-  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer&) override {
+  bytes::Check receive_buffer(ddp::UntaggedBuffer&) override {
     return bytes::fault(ddp::kUntaggedNoBuffer);
   }
-  bytes::Result<void> send_received(const rdmap::ReceivedSend&) override { return {}; }
+  bytes::Check send_received(const rdmap::ReceivedSend&) override { return {}; }
   void terminate_received(const rdmap::Terminate&) override {}
 };
 

@@ -156,9 +156,9 @@ void Connection::begin_early() {
   // Not before the first FPDU: were it refused, nothing could be said about it yet. [MPA-93] A
   // trace reads what came, and shall find it in memory of ours.
   if (!permitted || is_gated() || tap_ != nullptr || length < kPlaceAbove) return;
-  const auto arrival = f.stream.begin(f.deframer.prefix(), length);
-  if (!arrival || (*arrival)->hold) return;
-  const auto& [header, payload, target, hold] = **arrival;
+  if (!f.stream.begin(f.deframer.prefix(), length)) return;
+  const auto& [header, payload, target, hold] = f.stream.arrival();
+  if (hold) return;
   f.deframer.place(header.size(), target);
   f.early = Full::Early{.is_write = f.stream.arriving().opcode == rdmap::Opcode::kWrite,
                         .target = target};
@@ -170,9 +170,8 @@ inline bool Connection::take_ulpdu(TimePoint now) {
   // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays its
   // first FPDU need not wait any more: a peer that sends one also receives.
   open_gate();
-  const auto begun = f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length());
-  if (!begun) return true;
-  const ddp::Arrival& arrival = **begun;
+  if (!f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length())) return true;
+  const ddp::Arrival& arrival = f.stream.arrival();
   if (arrival.hold) {
     hold_for_receive(now);
     return false;

@@ -11,7 +11,7 @@
 namespace iwarp::verbs {
 
 using bytes::fault;
-using bytes::Result;
+using bytes::Check;
 
 namespace {
 
@@ -75,7 +75,7 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
 
 // Sends and Immediates ----------------------------------------------------------------------------
 
-Result<void> InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
+Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
   if (!has_receive_) {  // else its Immediate has taken it
     if (!take_receive()) {
       out.ready = false;
@@ -129,7 +129,7 @@ inline bool InboundSide::resolve_receive() {
   return true;
 }
 
-Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) {
+Check InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) {
   receive_grants_.clear();
   octets_placed_ += send.length;
   WorkCompletion wc{.status = WcStatus::kSuccess,

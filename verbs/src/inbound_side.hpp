@@ -29,9 +29,9 @@ class InboundSide {
                                                       std::uint32_t length);
   void release_source() { source_.release(); }
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request);
-  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out);
+  bytes::Check receive_buffer(ddp::UntaggedBuffer& out);
   /// `is_sink`: what it invalidates is where an answer is to go that has not come yet.
-  bytes::Result<void> send_received(const rdmap::ReceivedSend& send, bool is_sink);
+  bytes::Check send_received(const rdmap::ReceivedSend& send, bool is_sink);
 
   /// Wait for a receive instead of failing when none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
