@@ -315,14 +315,9 @@ void Connection::lost(TimePoint now) {
   over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
 
-// The end of a turn: the queue pair and the stream learn what became of each other, and a close
-// proceeds.
-void Connection::settle(TimePoint now) {
-  if (full_ == nullptr || state_ == ConnectionState::kOver) return;
-  Full& f = *full_;
-  if (f.port != nullptr && f.port->end_turn()) {
-    f.stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
-  }
+// The queue pair or the stream learns what became of the other, and a close proceeds.
+void Connection::end_turn(bool failed, TimePoint now) {
+  if (failed) full_->stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
   if (discarding()) stream_ended(now);
   if (state_ != ConnectionState::kOpen) close_progress(now);
 }

@@ -221,6 +221,14 @@ inline bool Connection::more_to_frame() const {
          (full_->port != nullptr && full_->port->send_queue().has_request());
 }
 
+// In state kOpen no deadline begins but with a hold, or with a request that is to be answered.
+bool Connection::is_steady() const {
+  if (state_ != ConnectionState::kOpen || !events_.empty()) return false;
+  if (socket_action_ != SocketAction::kNone) return false;
+  const Full& f = *full_;
+  return f.hold == Full::Hold::kNone && !f.discards() && !(f.is_acknowledged() && answer_due());
+}
+
 bool Connection::may_have_output() const {
   if (state_ != ConnectionState::kOpen || !full_->established) return true;
   if (!startup_.transmit().empty()) return true;  // the Reply

@@ -85,4 +85,11 @@ struct Connection::Full {
   bool terminate_left = false;
 };
 
+/// The end of a turn. Mostly nothing has become of anything.
+inline void Connection::settle(TimePoint now) {
+  if (full_ == nullptr || state_ == ConnectionState::kOver) return;
+  const bool failed = full_->port != nullptr && full_->port->end_turn();
+  if (failed || full_->discards() || state_ != ConnectionState::kOpen) end_turn(failed, now);
+}
+
 }  // namespace iwarp::verbs

@@ -86,12 +86,25 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work) {
     await_same();
     return 0;
   }
-  a.turn_over = transmit();
+  a.turn_over = ((work & kTransmit) != 0 || may_transmit()) && transmit();
   if (a.turn_over) left |= kTransmit;
+  const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0;
+  if (may_move_only && has_only_moved_octets()) return left;
   finish_turn();
   if (active_ == nullptr) return 0;
   if (a.carrier != nullptr && has_unread_input()) left |= kReceive;
   return left;
+}
+
+// False: transmit() would do nothing.
+inline bool DrivenConnection::may_transmit() const {
+  return active_->carrier != nullptr || gathered_.any() || active_->core.may_have_output();
+}
+
+// True: finish_turn() would find everything as it left it.
+inline bool DrivenConnection::has_only_moved_octets() const {
+  const Active& a = *active_;
+  return a.is_settled && !a.turn_over && !a.write_blocked && !a.end_of_stream && a.core.is_steady();
 }
 
 // The next poll may ask for the same again.
