@@ -8,8 +8,8 @@
 
 namespace iwarp::rdmap {
 
-using bytes::fault;
 using bytes::Check;
+using bytes::fault;
 
 namespace {
 
@@ -94,15 +94,16 @@ Check Stream::admit(const ddp::SegmentHeader& h) {
     if (!due) return fault(kUnexpectedOpcode);
   }
   arriving_ = row;
-  // Only a whole Send without payload can be an RTR of the Send kind.
-  const bool empty_send = row->opcode == Opcode::kSend && h.last &&
-                          current_segment_.segment_length == ddp::kUntaggedHeaderSize;
-  rtr_send_expected_ = rtr_send_expected_ && empty_send;
+  if (rtr_send_expected_) {
+    // Only a whole Send without payload can be an RTR of the Send kind.
+    rtr_send_expected_ = row->opcode == Opcode::kSend && h.last &&
+                         current_segment_.segment_length == ddp::kUntaggedHeaderSize;
+  }
   return {};
 }
 
 Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length,
-                                   bytes::Scatter& target) {
+                            bytes::Scatter& target) {
   if (arriving_->opcode == Opcode::kReadResponse) return response_target(h, length, target);
   const auto memory = ulp_.write_target(h.stag, h.to, length);
   if (!memory) return fault(write_fault(memory.error()));
@@ -113,7 +114,7 @@ Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length,
 // Deviation from the verbs draft: a response goes where our own request said, whatever rights its
 // STag has for the peer, and nowhere else. Programs for siw and rdma-core expect that. [VRB-31]
 Check Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
-                                     bytes::Scatter& target) {
+                              bytes::Scatter& target) {
   OutstandingRequest& read = outstanding_.front();
   if (h.stag != read.sink_stag) return fault(ddp::kTaggedInvalidStag);  // [RDMAP-46]
   if (h.to.value != read.sink_to.value + read.received) return fault(ddp::kTaggedBounds);
@@ -124,10 +125,9 @@ Check Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
 }
 
 Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedBuffer& buffer) {
+  if (h.qn == kSendQueue) return send_buffer(buffer);
   const bytes::Span request(request_octets_);
   switch (h.qn) {
-    case kSendQueue:
-      return send_buffer(buffer);
     case kReadRequestQueue:
       // IRD buffers, one per request not yet answered. [RDMAP-31] [RDMAP-43] [RDMAP-84] [EXT-25]
       // [EXT-34]

@@ -14,12 +14,8 @@ namespace {
 constexpr std::size_t kPlaceAbove = 4096;
 constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
 
-// Copies the octets of `pieces` behind the first `skip` to `target`, in order.
-void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
-                  const bytes::Scatter& target) {
-  if (pieces.size() == 1 && target.size() == 1) {  // nearly always
-    return bytes::place_copy(target.front(), pieces.front().subspan(skip));
-  }
+[[gnu::noinline]] void scatter_pieces(std::span<const bytes::View> pieces, std::size_t skip,
+                                      const bytes::Scatter& target) {
   auto sink = target.begin();
   std::size_t at = 0;
   for (bytes::View piece : pieces) {
@@ -36,6 +32,16 @@ void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
         at = 0;
       }
     }
+  }
+}
+
+// Copies the octets of `pieces` behind the first `skip` to `target`, in order.
+inline void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
+                         const bytes::Scatter& target) {
+  if (pieces.size() == 1 && target.size() == 1) {  // nearly always
+    bytes::place_copy(target.front(), pieces.front().subspan(skip));
+  } else {
+    scatter_pieces(pieces, skip, target);
   }
 }
 
@@ -191,10 +197,10 @@ inline void Connection::segment_done() {
   f.deframer.consume();
   if (f.is_acknowledged())
     f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
-  if (full_->port != nullptr && !full_->port->inbound().finish_invalidate()) {
-    full_->hold = Full::Hold::kForMemory;
+  if (f.port != nullptr && !f.port->inbound().finish_invalidate()) {
+    f.hold = Full::Hold::kForMemory;
   }
-  establish();
+  if (!f.established) establish();
 }
 
 // Outbound ----------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@
 
 namespace iwarp::verbs {
 
-using bytes::fault;
 using bytes::Check;
+using bytes::fault;
 
 namespace {
 
@@ -157,8 +157,7 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) 
   return {};
 }
 
-bool InboundSide::finish_invalidate() {
-  if (!invalidating_) return true;
+bool InboundSide::try_invalidate() {
   WorkCompletion wc = *invalidating_;
   // The STag is invalid since the Send came; its memory may still be pinned by others. [SEC-14]
   const auto done =

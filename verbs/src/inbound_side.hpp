@@ -37,7 +37,7 @@ class InboundSide {
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
   /// A Send with Invalidate whose memory somebody else still had in use: completes its receive if
   /// that is over. False: not yet; nothing more may be received meanwhile.
-  bool finish_invalidate();
+  bool finish_invalidate() { return !invalidating_ || try_invalidate(); }
   /// A Send has begun to arrive whose last segment has not.
   bool is_mid_message() const { return has_receive_; }
   /// Completes the receive under way, if there is one.
@@ -58,6 +58,7 @@ class InboundSide {
   bool take_receive();
   bool take_shared();
   bool resolve_receive();
+  bool try_invalidate();
   void complete_receive(WorkCompletion& wc);
 
   QpShared& qp_;

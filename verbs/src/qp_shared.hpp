@@ -68,9 +68,8 @@ struct QpShared {
   }
   void deliver(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
                CompletionQueue::Reaped reaped) {
-    const bool known = cq.overflowed();
     if (cq.push(wc, notify, reaped)) return;
-    if (on_event && !known) {
+    if (on_event && cq.take_overflow()) {
       on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
     }
     local_failure = true;  // This queue pair is lost, others are not. [RDMAP-117] [SEC-29]
