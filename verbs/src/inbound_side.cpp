@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -76,18 +77,19 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
 // Sends and Immediates ----------------------------------------------------------------------------
 
 Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
-  if (!has_receive_) {  // else its Immediate has taken it
-    if (!take_receive()) {
-      out.ready = false;
-      if (hold_on_empty_) return {};
-      return fault(ddp::kUntaggedNoBuffer);
-    }
-    if (!resolve_receive()) {
-      fail_receive(WcStatus::kLocalProtection);
-      return fault(ddp::kDdpCatastrophic);
-    }
+  if (has_receive_) {  // Its Immediate has taken it.
+    for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
+    return {};
   }
-  for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
+  if (!take_receive()) {
+    out.ready = false;
+    if (hold_on_empty_) return {};
+    return fault(ddp::kUntaggedNoBuffer);
+  }
+  if (!resolve_receive(out.pieces)) {
+    fail_receive(WcStatus::kLocalProtection);
+    return fault(ddp::kDdpCatastrophic);
+  }
   return {};
 }
 
@@ -114,17 +116,18 @@ bool InboundSide::take_shared() {
   return taken;
 }
 
-inline bool InboundSide::resolve_receive() {
+inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
   const AccessRequest who{.pd = qp_.init.srq != nullptr ? qp_.init.srq->pd() : qp_.init.pd,
                           .qp = qp_.num,
                           .remote = false,
                           .need = Access::kLocalWrite};
-  receive_grants_.clear();
+  assert(receive_grants_.empty());  // since the receive before was completed
   for (const Sge& sge : receive_.sgl) {
     if (sge.length == 0) continue;
     Grant& grant = receive_grants_.emplace_back();
     const auto at = virtual_address(sge.address);
     if (!qp_.stags.acquire(who, sge.lkey, at, sge.length, grant)) return false;
+    out.push_back(grant.memory());
   }
   return true;
 }

@@ -57,7 +57,7 @@ class InboundSide {
                                            std::uint32_t length, Grant& out) const;
   bool take_receive();
   bool take_shared();
-  bool resolve_receive();
+  bool resolve_receive(bytes::Scatter& out);
   bool try_invalidate();
   void complete_receive(WorkCompletion& wc);
 

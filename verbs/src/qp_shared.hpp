@@ -58,8 +58,12 @@ struct QpShared {
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped) {
     completions.fetch_add(1, std::memory_order_relaxed);
-    if (!gate.lets_pass(wc.status) && gate.hold({cq, wc, notify, reaped})) return;
+    if (!gate.lets_pass(wc.status)) [[unlikely]]
+      return push_gated({cq, wc, notify, reaped});
     deliver(cq, wc, notify, reaped);
+  }
+  [[gnu::noinline]] void push_gated(const CompletionGate::Held& held) {
+    if (!gate.hold(held)) deliver(held.cq, held.wc, held.notify, held.reaped);
   }
   void announce(Announce what) {
     gate.set(what, [this](const CompletionGate::Held& held) {
@@ -68,7 +72,10 @@ struct QpShared {
   }
   void deliver(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
                CompletionQueue::Reaped reaped) {
-    if (cq.push(wc, notify, reaped)) return;
+    if (!cq.push(wc, notify, reaped)) [[unlikely]]
+      lost(cq);
+  }
+  [[gnu::noinline]] void lost(CompletionQueue& cq) {
     if (on_event && cq.take_overflow()) {
       on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
     }

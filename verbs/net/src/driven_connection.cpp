@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <utility>
 
 #include "driven_active.hpp"
 #include "gather_timer.hpp"
+#include "iwarp/net/socket_ops.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "lingering_close.hpp"
 #include "sockets.hpp"
@@ -148,6 +150,16 @@ void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
   if (lock_.enter(work)) run(by_worker, 0);
 }
 
+// What the last poll asked for in vain. False: octets came, or the end did, and they were taken.
+inline bool DrivenConnection::finds_nothing() {
+  Active& a = *active_;
+  ++a.receive_calls;
+  const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+  take(n, a.awaited.octets);
+  return false;
+}
+
 // Holds the lock on entry, not on return. `own`: what the caller has made to be done under the
 // lock.
 void DrivenConnection::run(bool by_worker, std::uint32_t own) {
@@ -155,7 +167,11 @@ void DrivenConnection::run(bool by_worker, std::uint32_t own) {
     const auto work = lock_.take() | std::exchange(own, 0U);
     std::uint32_t left = 0;
     try {
-      if (active_ != nullptr) left = drive(work);
+      if (active_ != nullptr) {
+        const auto arrived = arrivals_.load(std::memory_order_relaxed);
+        const bool in_vain = work == kPoll && active_->awaited.is_valid && finds_nothing();
+        if (!in_vain) left = drive(work, arrived);
+      }
     } catch (const std::bad_alloc&) {
       give_up();
     }

@@ -196,7 +196,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   bool locked(Function function);
   void give_up() noexcept;
   void hand_over();
-  std::uint32_t drive(std::uint32_t work);
+  std::uint32_t drive(std::uint32_t work, std::uint32_t arrived);
   void control(std::uint32_t work, verbs::TimePoint now);
   bool receive();
   bool take(ssize_t n, std::size_t asked);

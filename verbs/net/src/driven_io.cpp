@@ -52,11 +52,10 @@ bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 
 }  // namespace
 
-// One turn. Returns the work for which the time did not suffice.
-std::uint32_t DrivenConnection::drive(std::uint32_t work) {
+// One turn. Returns the work for which the time did not suffice. `arrived`: what arrivals_ was
+// before it.
+std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived) {
   Active& a = *active_;
-  const auto arrived = arrivals_.load(std::memory_order_relaxed);
-  if (work == kPoll && a.awaited.is_valid && finds_nothing()) return 0;
   a.awaited.is_valid = false;
   const bool only_polls = (work & ~(kPoll | kPolled)) == 0 && mode() == DriveMode::kPoller &&
                           !a.write_blocked && !a.turn_over && !held_.load() && a.carrier == nullptr;
@@ -117,16 +116,6 @@ void DrivenConnection::await_same() {
   awaited.message.msg_iov = awaited.pieces.data();
   awaited.message.msg_iovlen = count;
   awaited.is_valid = true;
-}
-
-// False: octets came, or the end did, and they were taken.
-bool DrivenConnection::finds_nothing() {
-  Active& a = *active_;
-  ++a.receive_calls;
-  const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
-  if (n < 0 && would_block(errno)) return true;
-  take(n, a.awaited.octets);
-  return false;
 }
 
 // True: there may be more to read.
