@@ -117,16 +117,12 @@ bool InboundSide::take_shared() {
 }
 
 inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
-  const AccessRequest who{.pd = qp_.init.srq != nullptr ? qp_.init.srq->pd() : qp_.init.pd,
-                          .qp = qp_.num,
-                          .remote = false,
-                          .need = Access::kLocalWrite};
   assert(receive_grants_.empty());  // since the receive before was completed
   for (const Sge& sge : receive_.sgl) {
     if (sge.length == 0) continue;
     Grant& grant = receive_grants_.emplace_back();
     const auto at = virtual_address(sge.address);
-    if (!qp_.stags.acquire(who, sge.lkey, at, sge.length, grant)) return false;
+    if (!qp_.stags.acquire(to_receive_, sge.lkey, at, sge.length, grant)) return false;
     out.push_back(grant.memory());
   }
   return true;

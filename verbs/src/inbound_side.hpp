@@ -15,7 +15,11 @@ class InboundSide {
  public:
   explicit InboundSide(QpShared& qp)
       : qp_(qp),
-        rq_(qp.init.srq != nullptr ? 1 : qp.init.limits.max_recv_wr, qp.init.limits.max_recv_sge) {}
+        rq_(qp.init.srq != nullptr ? 1 : qp.init.limits.max_recv_wr, qp.init.limits.max_recv_sge),
+        to_receive_{.pd = qp.init.srq != nullptr ? qp.init.srq->pd() : qp.init.pd,
+                    .qp = qp.num,
+                    .remote = false,
+                    .need = Access::kLocalWrite} {}
 
   ReceiveQueue& receive_queue() { return rq_; }
   /// Of shared receives.
@@ -63,6 +67,7 @@ class InboundSide {
 
   QpShared& qp_;
   ReceiveQueue rq_;
+  const AccessRequest to_receive_;
   PostedReceive receive_;  ///< taken for the Send that arrives now, if there is one
   bool has_receive_ = false;
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;

@@ -57,8 +57,7 @@ bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived) {
   Active& a = *active_;
   a.awaited.is_valid = false;
-  const bool only_polls = (work & ~(kPoll | kPolled)) == 0 && mode() == DriveMode::kPoller &&
-                          !a.write_blocked && !a.turn_over && !held_.load() && a.carrier == nullptr;
+  const bool had_more = a.write_blocked || a.turn_over;
   if ((work & kReadable) != 0) a.reading = false;
   if ((work & kWritable) != 0) a.writing = false;
   // Once both ends have sent FIN the wait would be over each time, and there is an end in sight.
@@ -81,7 +80,9 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived)
   std::uint32_t left = 0;
   if ((work & (kReadable | kReceive | kPoll)) != 0 && receive()) left |= kReceive;
   // Most polls find nothing, and then nothing else can have changed.
-  if (only_polls && arrivals_.load(std::memory_order_relaxed) == arrived && !a.end_of_stream) {
+  const bool came = arrivals_.load(std::memory_order_relaxed) != arrived || a.end_of_stream;
+  if (work == kPoll && !came && !had_more && mode() == DriveMode::kPoller && !held_.load() &&
+      a.carrier == nullptr) {
     await_same();
     return 0;
   }
