@@ -81,7 +81,7 @@ class ScriptedSink final : public Sink {
     return {};
   }
   bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
-                                    bytes::Scatter& target) override {
+                             bytes::Scatter& target) override {
     log.push_back(fmt::format("target {:08x} {:x} {}", header.stag.value, header.to.value, length));
     if (refuse_target) return bytes::fault(*refuse_target);
     target = bytes::slice(tagged_memory, header.to.value, length);
@@ -132,9 +132,9 @@ struct Bench {
   }
 };
 
-/// The fault of a result, or nullopt.
-template <typename T>
-std::optional<Fault> fault_of(const bytes::Result<T>& result) {
+/// The fault of a bytes::Result or bytes::Check, or nullopt.
+template <typename Outcome>
+std::optional<Fault> fault_of(const Outcome& result) {
   if (result) return std::nullopt;
   return result.error();
 }
