@@ -8,7 +8,7 @@
 namespace iwarp::ddp {
 
 using bytes::fault;
-using bytes::Result;
+using bytes::Check;
 
 namespace {
 
@@ -16,7 +16,7 @@ constexpr std::size_t kMaxMessage = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-Result<const Arrival*> Receiver::begin(bytes::View prefix, std::size_t ulpdu_length) {
+Check Receiver::begin(bytes::View prefix, std::size_t ulpdu_length) {
   if (fault_) return fault(*fault_);  // [DDP-81]
   SegmentHeader& header = current_.header;
   if (!decode(prefix, header)) return latch(kHeaderTooShort);
@@ -25,10 +25,10 @@ Result<const Arrival*> Receiver::begin(bytes::View prefix, std::size_t ulpdu_len
   current_.hold = false;
   const auto judged = header.tagged ? begin_tagged() : begin_untagged();
   if (!judged) return latch(judged.error());
-  return &current_;
+  return {};
 }
 
-inline Result<void> Receiver::begin_tagged() {
+inline Check Receiver::begin_tagged() {
   Arrival& arrival = current_;
   const SegmentHeader& h = arrival.header;
   if (h.version != kDdpVersion) return fault(kTaggedVersion);
@@ -38,7 +38,7 @@ inline Result<void> Receiver::begin_tagged() {
   return sink_.tagged_target(h, arrival.length, arrival.target);
 }
 
-inline Result<void> Receiver::begin_untagged() {
+inline Check Receiver::begin_untagged() {
   Arrival& arrival = current_;
   const SegmentHeader& h = arrival.header;
   if (h.version != kDdpVersion) return fault(kUntaggedVersion);
@@ -61,7 +61,7 @@ inline Result<void> Receiver::begin_untagged() {
   return {};
 }
 
-inline Result<void> Receiver::open(Queue& queue) {
+inline Check Receiver::open(Queue& queue) {
   queue.buffer.pieces.clear();
   queue.buffer.ready = true;
   const auto asked = sink_.untagged_buffer(current_.header, queue.buffer);
@@ -71,7 +71,7 @@ inline Result<void> Receiver::open(Queue& queue) {
   return asked;
 }
 
-Result<void> Receiver::end() {
+Check Receiver::end() {
   if (fault_) return fault(*fault_);
   const SegmentHeader& h = current_.header;
   std::uint32_t length = current_.length;

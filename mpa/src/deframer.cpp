@@ -45,7 +45,7 @@ struct Deframer::State {
         capacity(std::max(o.stage, kMaxWireSize)),
         stage(std::make_unique_for_overwrite<std::byte[]>(capacity)),
         plan(max_plan(o.markers ? kMaxMarkers : 0)),
-        ulpdu((o.markers ? kMaxMarkers : 0) + 1),
+        pieces((o.markers ? kMaxMarkers : 0) + 1),
         position(o.position) {}
 
   View staged() const { return {stage.get() + begin, end - begin}; }
@@ -79,15 +79,14 @@ struct Deframer::State {
   std::vector<Span> plan;     ///< never resized after construction
   std::size_t plan_size = 0;  ///< 0: to be made anew
   bool planned_ahead = false;
-  std::vector<View> ulpdu;  ///< never resized after construction
-  std::size_t ulpdu_pieces = 0;
+  std::vector<View> pieces;  ///< of the ULPDU; never resized after construction
 
   std::uint64_t position;  ///< stream position where the FPDU at the front begins [MPA-32]
   Phase phase = Phase::kFront;
   FpduLayout fpdu;
   bool partial_given = false;
   std::size_t want_prefix = 0;
-  View prefix;
+  InHand in_hand;
   std::array<std::byte, kMaxPrefix> prefix_copy;
   Placement placement;
 
@@ -99,7 +98,8 @@ struct Deframer::State {
   DeframerCounters counters;
 };
 
-Deframer::Deframer(const DeframerOptions& options) : state_(std::make_unique<State>(options)) {
+Deframer::Deframer(const DeframerOptions& options)
+    : state_(std::make_unique<State>(options)), in_hand_(&state_->in_hand) {
   assert(options.position % 4 == 0);
 }
 Deframer::~Deframer() = default;
@@ -169,12 +169,6 @@ bytes::Result<Step> Deframer::next(std::size_t want_prefix) {
   return Step::kPartial;
 }
 
-std::size_t Deframer::ulpdu_length() const { return state_->fpdu.ulpdu_length(); }
-View Deframer::prefix() const { return state_->prefix; }
-std::span<const View> Deframer::ulpdu() const {
-  return {state_->ulpdu.data(), state_->ulpdu_pieces};
-}
-
 void Deframer::place(std::size_t header_size, const bytes::Scatter& target) {
   State& s = *state_;
   assert(s.phase == Phase::kStaging && s.partial_given);
@@ -211,8 +205,6 @@ void Deframer::consume() {
   s.wire_size_before = std::exchange(s.last_wire_size, s.fpdu.wire_size());
   s.phase = Phase::kFront;
   s.partial_given = false;
-  s.ulpdu_pieces = 0;
-  s.prefix = {};
   s.plan_size = 0;
   s.read_length();
 }
@@ -236,18 +228,16 @@ inline void Deframer::State::read_length() {
   if (phase != Phase::kFront || end - begin < front) return;
   const auto length = bytes::load_be<std::uint16_t>(stage.get() + begin + front - kLengthFieldSize);
   fpdu = FpduLayout(position, options.markers, length);
+  in_hand.ulpdu_length = length;
   phase = Phase::kStaging;
 }
 
 inline bool Deframer::State::complete() const {
-  switch (phase) {
-    case Phase::kFront:
-      return false;
-    case Phase::kPlacing:
-      return placement.missing() == 0 && end - begin >= trailer_size();
-    default:
-      return end - begin >= fpdu.wire_size();
+  if (phase == Phase::kFront) return false;
+  if (phase == Phase::kPlacing) {
+    return placement.missing() == 0 && end - begin >= trailer_size();
   }
+  return end - begin >= fpdu.wire_size();
 }
 
 inline void Deframer::State::add(Span piece) {
@@ -370,17 +360,19 @@ bool Deframer::State::markers_agree(MarkerAt marker_at) const {
 /// [MPA-33] [MPA-34] [DDP-4]
 inline void Deframer::State::hand_out() {
   if (fpdu.marker_count() != 0) return gather_ulpdu();
-  ulpdu[0] = {stage.get() + begin + kLengthFieldSize, fpdu.ulpdu_length()};
-  ulpdu_pieces = 1;
-  prefix = ulpdu[0].first(std::min(want_prefix, fpdu.ulpdu_length()));
+  const View whole(stage.get() + begin + kLengthFieldSize, in_hand.ulpdu_length);
+  pieces[0] = whole;
+  in_hand.ulpdu = {pieces.data(), 1};
+  in_hand.prefix = whole.first(std::min(want_prefix, whole.size()));
 }
 
 void Deframer::State::gather_ulpdu() {
-  ulpdu_pieces = 0;
+  std::size_t count = 0;
   const std::size_t length = fpdu.ulpdu_length();
-  fpdu.walk(fpdu.end_of(0), fpdu.end_of(length), [this](const FpduLayout::Run& run) {
-    if (!run.marker) ulpdu[ulpdu_pieces++] = {stage.get() + begin + run.offset, run.size};
+  fpdu.walk(fpdu.end_of(0), fpdu.end_of(length), [this, &count](const FpduLayout::Run& run) {
+    if (!run.marker) pieces[count++] = {stage.get() + begin + run.offset, run.size};
   });
+  in_hand.ulpdu = {pieces.data(), count};
   set_prefix();
 }
 
@@ -390,7 +382,7 @@ void Deframer::State::set_prefix() {
   const std::size_t to = fpdu.end_of(size);
   const std::byte* first = stage.get() + begin;
   if (to - from == size) {
-    prefix = {first + from, size};
+    in_hand.prefix = {first + from, size};
     return;
   }
   // A marker stands inside: make it contiguous.
@@ -400,7 +392,7 @@ void Deframer::State::set_prefix() {
     std::memcpy(prefix_copy.data() + filled, first + run.offset, run.size);
     filled += run.size;
   });
-  prefix = {prefix_copy.data(), size};
+  in_hand.prefix = {prefix_copy.data(), size};
 }
 
 }  // namespace iwarp::mpa

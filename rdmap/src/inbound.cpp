@@ -8,8 +8,8 @@
 
 namespace iwarp::rdmap {
 
+using bytes::Check;
 using bytes::fault;
-using bytes::Result;
 
 namespace {
 
@@ -42,15 +42,15 @@ constexpr auto kUnexpectedBeforeItsSend = static_cast<std::uint16_t>(
 
 }  // namespace
 
-Result<const ddp::Arrival*> Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
+Check Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
   remember_segment(prefix, ulpdu_length);
-  const auto arrival = receiver_.begin(prefix, ulpdu_length);
+  const auto begun = receiver_.begin(prefix, ulpdu_length);
   // DDP only reports; a Terminate can still be sent. [DDP-62] [DDP-64] [DDP-82] [RDMAP-96] [EXT-62]
-  if (!arrival) terminate(arrival.error(), true);
-  return arrival;
+  if (!begun) terminate(begun.error(), true);
+  return begun;
 }
 
-Result<void> Stream::end() {
+Check Stream::end() {
   if (state_ != StreamState::kRdma) {
     // It ended while the payload was on its way; the segment is dropped. [DDP-8] [RDMAP-89]
     cancel();
@@ -77,7 +77,7 @@ inline void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_lengt
   }
 }
 
-Result<void> Stream::admit(const ddp::SegmentHeader& h) {
+Check Stream::admit(const ddp::SegmentHeader& h) {
   // [RDMAP-98] [EXT-64]
   if ((h.rsvd_ulp & kVersionMask) != kVersion) return fault(kVersionInvalid);
   // Opcodes above B are nobody's, those above 7 only for who agreed to them. [RDMAP-97] [REG-4]
@@ -94,15 +94,16 @@ Result<void> Stream::admit(const ddp::SegmentHeader& h) {
     if (!due) return fault(kUnexpectedOpcode);
   }
   arriving_ = row;
-  // Only a whole Send without payload can be an RTR of the Send kind.
-  const bool empty_send = row->opcode == Opcode::kSend && h.last &&
-                          current_segment_.segment_length == ddp::kUntaggedHeaderSize;
-  rtr_send_expected_ = rtr_send_expected_ && empty_send;
+  if (rtr_send_expected_) {
+    // Only a whole Send without payload can be an RTR of the Send kind.
+    rtr_send_expected_ = row->opcode == Opcode::kSend && h.last &&
+                         current_segment_.segment_length == ddp::kUntaggedHeaderSize;
+  }
   return {};
 }
 
-Result<void> Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length,
-                                   bytes::Scatter& target) {
+Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length,
+                            bytes::Scatter& target) {
   if (arriving_->opcode == Opcode::kReadResponse) return response_target(h, length, target);
   const auto memory = ulp_.write_target(h.stag, h.to, length);
   if (!memory) return fault(write_fault(memory.error()));
@@ -112,8 +113,8 @@ Result<void> Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t le
 
 // Deviation from the verbs draft: a response goes where our own request said, whatever rights its
 // STag has for the peer, and nowhere else. Programs for siw and rdma-core expect that. [VRB-31]
-Result<void> Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
-                                     bytes::Scatter& target) {
+Check Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
+                              bytes::Scatter& target) {
   OutstandingRequest& read = outstanding_.front();
   if (h.stag != read.sink_stag) return fault(ddp::kTaggedInvalidStag);  // [RDMAP-46]
   if (h.to.value != read.sink_to.value + read.received) return fault(ddp::kTaggedBounds);
@@ -123,11 +124,10 @@ Result<void> Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t 
   return {};
 }
 
-Result<void> Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedBuffer& buffer) {
+Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedBuffer& buffer) {
+  if (h.qn == kSendQueue) return send_buffer(buffer);
   const bytes::Span request(request_octets_);
   switch (h.qn) {
-    case kSendQueue:
-      return send_buffer(buffer);
     case kReadRequestQueue:
       // IRD buffers, one per request not yet answered. [RDMAP-31] [RDMAP-43] [RDMAP-84] [EXT-25]
       // [EXT-34]
@@ -148,7 +148,7 @@ Result<void> Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
   }
 }
 
-inline Result<void> Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
+inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
   if (rtr_send_expected_) return {};               // It is empty, and nobody's. [EMPA-38]
   const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses what does not fit. [RDMAP-51]
   if (!asked || !buffer.ready) return asked;
@@ -158,7 +158,7 @@ inline Result<void> Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
   return {};
 }
 
-Result<void> Stream::deliver(const ddp::Delivery& delivery) {
+Check Stream::deliver(const ddp::Delivery& delivery) {
   switch (arriving_->opcode) {
     case Opcode::kWrite:
       return {};  // A valid Write is never shown to the ULP of the sink. [RDMAP-24]
@@ -177,7 +177,7 @@ Result<void> Stream::deliver(const ddp::Delivery& delivery) {
   }
 }
 
-inline Result<void> Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row) {
+inline Check Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row) {
   if (rtr_send_expected_) {
     rtr_send_expected_ = false;
     return {};
@@ -200,7 +200,7 @@ inline Result<void> Stream::deliver_send(const ddp::Delivery& delivery, const Op
 }
 
 // Exactly eight octets: DDP has refused more, that is its buffer. [EXT-54]
-Result<void> Stream::deliver_immediate(std::uint32_t length, const OpcodeInfo& row) {
+Check Stream::deliver_immediate(std::uint32_t length, const OpcodeInfo& row) {
   if (length != kImmediateSize) {
     return fault({Layer::kRdma, 2, 0xFF, "Immediate Data shorter than 8 octets"});
   }
@@ -219,7 +219,7 @@ void Stream::forget_announced() {
   unexpected_ = 0;
 }
 
-Result<void> Stream::deliver_read_request(const ddp::Delivery& delivery) {
+Check Stream::deliver_read_request(const ddp::Delivery& delivery) {
   if (delivery.length != kReadRequestSize) {
     return fault({Layer::kRdma, 2, 0xFF, "Read Request shorter than its header"});
   }
@@ -233,7 +233,7 @@ Result<void> Stream::deliver_read_request(const ddp::Delivery& delivery) {
   return {};
 }
 
-Result<void> Stream::deliver_read_response() {
+Check Stream::deliver_read_response() {
   const OutstandingRequest done = outstanding_.front();
   if (done.received != done.length) {
     return fault({Layer::kDdp, 1, 0x01, "Read Response shorter than asked for"});  // [RDMAP-46]
@@ -246,14 +246,14 @@ Result<void> Stream::deliver_read_response() {
 // Only the request's own octets are checked here. Its target is checked when its turn comes: all
 // that was sent before it has been delivered then, and what was sent after it may have been.
 // [EXT-26] [EXT-30] [EXT-43] [EXT-44] [EXT-45] [EXT-46] [EXT-58] [EXT-59]
-Result<void> Stream::deliver_atomic_request(const ddp::Delivery& delivery) {
+Check Stream::deliver_atomic_request(const ddp::Delivery& delivery) {
   const auto request = decode_atomic_request(bytes::View(request_octets_).first(delivery.length));
   if (!request) return fault(request.error());
   inbound_.push({.request = *request, .msn = delivery.header.msn});
   return {};
 }
 
-Result<void> Stream::deliver_atomic_response(const ddp::Delivery& delivery) {
+Check Stream::deliver_atomic_response(const ddp::Delivery& delivery) {
   const auto response =
       decode_atomic_response(bytes::View(response_octets_).first(delivery.length));
   if (!response) return fault({Layer::kRdma, 2, 0xFF, "Atomic Response shorter than its header"});
@@ -266,7 +266,7 @@ Result<void> Stream::deliver_atomic_response(const ddp::Delivery& delivery) {
   return {};
 }
 
-Result<void> Stream::deliver_terminate(const ddp::Delivery& delivery) {
+Check Stream::deliver_terminate(const ddp::Delivery& delivery) {
   auto terminate = decode_terminate(bytes::View(terminate_octets_).first(delivery.length));
   if (!terminate) {
     return fault({Layer::kRdma, 2, 0xFF, "Terminate shorter than its control field"});

@@ -56,7 +56,7 @@ class ArenaUlp final : public Ulp {
     bytes::store_be(memory->data(), apply(request, original));
     return original;
   }
-  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
+  bytes::Check receive_buffer(ddp::UntaggedBuffer& out) override {
     calls_after_end |= ended;
     out.ready = taken || !receives.empty();
     if (!out.ready && hold) return {};
@@ -70,7 +70,7 @@ class ArenaUlp final : public Ulp {
     out.pieces = {taken->first(half), taken->subspan(half)};
     return {};
   }
-  bytes::Result<void> send_received(const ReceivedSend& send) override {
+  bytes::Check send_received(const ReceivedSend& send) override {
     calls_after_end |= ended;
     if (send.invalidate && send.invalidated.value != 1) return bytes::fault(kCannotInvalidate);
     taken.reset();
@@ -174,7 +174,7 @@ class Harness {
       require(stream_.own_terminate()->fault == begun.error(), "the Terminate names the fault");
       return;
     }
-    const ddp::Arrival& arrival = **begun;
+    const ddp::Arrival& arrival = stream_.arrival();
     if (arrival.hold) return;
     require(bytes::total_size(arrival.target) == arrival.length, "all payload has a place");
     auto from = ulpdu.begin() + static_cast<std::ptrdiff_t>(arrival.header.size());
@@ -183,7 +183,7 @@ class Harness {
       from += static_cast<std::ptrdiff_t>(piece.size());
     }
     const auto done = stream_.end();
-    require(done.has_value() || stream_.state() == StreamState::kTerminating,
+    require(done || stream_.state() == StreamState::kTerminating,
             "a fault ends the stream");
   }
 

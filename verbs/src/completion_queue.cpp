@@ -3,6 +3,7 @@
 #include "iwarp/verbs/completion_queue.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "iwarp/verbs/errors.hpp"
@@ -94,8 +95,7 @@ bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Re
   bool fire = false;
   {
     const std::lock_guard lock(mutex_);
-    const bool lost = overflowed_.load(std::memory_order_relaxed);
-    if (lost || ring_->size() == capacity() || !make_room(*ring_)) {
+    if (overflowed() || ring_->size() == capacity() || !make_room(*ring_)) {
       overflowed_.store(true, std::memory_order_relaxed);
       return false;
     }

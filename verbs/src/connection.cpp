@@ -50,10 +50,10 @@ class NoUlp final : public rdmap::Ulp {
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest&) override {
     return std::unexpected(AccessError::kStagInvalid);
   }
-  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer&) override {
+  bytes::Check receive_buffer(ddp::UntaggedBuffer&) override {
     return bytes::fault(ddp::kUntaggedNoBuffer);
   }
-  bytes::Result<void> send_received(const rdmap::ReceivedSend&) override { return {}; }
+  bytes::Check send_received(const rdmap::ReceivedSend&) override { return {}; }
   void terminate_received(const rdmap::Terminate&) override {}
 };
 
@@ -98,7 +98,7 @@ bool Connection::step(ConnectionCause cause) {
   assert(next);
   if (!next) return false;
   state_ = *next;
-  if (full_ != nullptr) full_->steady = false;
+  if (full_ != nullptr) full_->is_set_up = false;
   return true;
 }
 
@@ -212,14 +212,10 @@ void Connection::establish() {
   events_.push_back({.type = ConnectionEvent::Type::kEstablished, .failure = {}});
 }
 
-bool Connection::is_gated() const {
-  return state_ == ConnectionState::kGated || state_ == ConnectionState::kGatedClosing;
-}
-
 void Connection::open_gate() {
   full_->transmit_from.reset();
   full_->rtr_until.reset();
-  if (is_gated()) step(ConnectionCause::kGateOpened);
+  if (is_gated(state_)) step(ConnectionCause::kGateOpened);
 }
 
 void Connection::set_emss(std::size_t octets) {
@@ -316,14 +312,9 @@ void Connection::lost(TimePoint now) {
   over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
 
-// The end of a turn: the queue pair and the stream learn what became of each other, and a close
-// proceeds.
-void Connection::settle(TimePoint now) {
-  if (full_ == nullptr || state_ == ConnectionState::kOver) return;
-  Full& f = *full_;
-  if (f.port != nullptr && f.port->end_turn()) {
-    f.stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
-  }
+// The queue pair or the stream learns what became of the other, and a close proceeds.
+void Connection::end_turn(bool failed, TimePoint now) {
+  if (failed) full_->stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
   if (discarding()) stream_ended(now);
   if (state_ != ConnectionState::kOpen) close_progress(now);
 }
@@ -334,7 +325,7 @@ void Connection::stream_ended(TimePoint now) {
   Full& f = *full_;
   const bool half_closed = state_ == ConnectionState::kHalfClosed;
   // A responder that may not transmit yet cannot say why it ends. [MPA-93]
-  const bool mute = is_gated() && !f.transmit_from;
+  const bool mute = is_gated(state_) && !f.transmit_from;
   step(ConnectionCause::kStreamEnded);
   f.hold = Full::Hold::kNone;
   f.hold_until.reset();

@@ -14,12 +14,8 @@ namespace {
 constexpr std::size_t kPlaceAbove = 4096;
 constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
 
-// Copies the octets of `pieces` behind the first `skip` to `target`, in order.
-void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
-                  const bytes::Scatter& target) {
-  if (pieces.size() == 1 && target.size() == 1) {  // nearly always
-    return bytes::place_copy(target.front(), pieces.front().subspan(skip));
-  }
+[[gnu::noinline]] void scatter_pieces(std::span<const bytes::View> pieces, std::size_t skip,
+                                      const bytes::Scatter& target) {
   auto sink = target.begin();
   std::size_t at = 0;
   for (bytes::View piece : pieces) {
@@ -36,6 +32,16 @@ void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
         at = 0;
       }
     }
+  }
+}
+
+// Copies the octets of `pieces` behind the first `skip` to `target`, in order.
+inline void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
+                         const bytes::Scatter& target) {
+  if (pieces.size() == 1 && target.size() == 1) {  // nearly always
+    bytes::place_copy(target.front(), pieces.front().subspan(skip));
+  } else {
+    scatter_pieces(pieces, skip, target);
   }
 }
 
@@ -155,10 +161,10 @@ void Connection::begin_early() {
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
   // Not before the first FPDU: were it refused, nothing could be said about it yet. [MPA-93] A
   // trace reads what came, and shall find it in memory of ours.
-  if (!permitted || is_gated() || tap_ != nullptr || length < kPlaceAbove) return;
-  const auto arrival = f.stream.begin(f.deframer.prefix(), length);
-  if (!arrival || (*arrival)->hold) return;
-  const auto& [header, payload, target, hold] = **arrival;
+  if (!permitted || is_gated(state_) || tap_ != nullptr || length < kPlaceAbove) return;
+  if (!f.stream.begin(f.deframer.prefix(), length)) return;
+  const auto& [header, payload, target, hold] = f.stream.arrival();
+  if (hold) return;
   f.deframer.place(header.size(), target);
   f.early = Full::Early{.is_write = f.stream.arriving().opcode == rdmap::Opcode::kWrite,
                         .target = target};
@@ -170,9 +176,8 @@ inline bool Connection::take_ulpdu(TimePoint now) {
   // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays its
   // first FPDU need not wait any more: a peer that sends one also receives.
   open_gate();
-  const auto begun = f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length());
-  if (!begun) return true;
-  const ddp::Arrival& arrival = **begun;
+  if (!f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length())) return true;
+  const ddp::Arrival& arrival = f.stream.arrival();
   if (arrival.hold) {
     hold_for_receive(now);
     return false;
@@ -192,20 +197,20 @@ inline void Connection::segment_done() {
   f.deframer.consume();
   if (f.is_acknowledged())
     f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
-  if (full_->port != nullptr && !full_->port->inbound().finish_invalidate()) {
-    full_->hold = Full::Hold::kForMemory;
+  if (f.port != nullptr && !f.port->inbound().finish_invalidate()) {
+    f.hold = Full::Hold::kForMemory;
   }
-  establish();
+  if (!f.established) establish();
 }
 
 // Outbound ----------------------------------------------------------------------------------------
 
 std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, TimePoint now) {
   last_transmit_plan_ = {};
-  if ((full_ == nullptr || !full_->steady) && !startup_is_over()) return last_transmit_plan_;
+  if ((full_ == nullptr || !full_->is_set_up) && !startup_is_over()) return last_transmit_plan_;
   fill_framer(now);
   settle(now);
-  if (!full_->steady) {
+  if (!full_->is_set_up) {
     if (discarding()) fill_framer(now);  // the Terminate that settle() may have called for
     if (state_ == ConnectionState::kOver) return last_transmit_plan_;
   }
@@ -221,13 +226,21 @@ bool Connection::startup_is_over() {
     last_transmit_plan_ = {&startup_out_, 1};
     return false;
   }
-  if (full_ == nullptr || is_gated() || full_->transmit_from) return false;
-  full_->steady = state_ == ConnectionState::kOpen && full_->established;
+  if (full_ == nullptr || is_gated(state_) || full_->transmit_from) return false;
+  full_->is_set_up = state_ == ConnectionState::kOpen && full_->established;
   return true;
 }
 
+// In state kOpen no deadline begins but with a hold, or with a request that is to be answered.
+bool Connection::is_steady() const {
+  if (state_ != ConnectionState::kOpen || !events_.empty()) return false;
+  if (socket_action_ != SocketAction::kNone) return false;
+  const Full& f = *full_;
+  return f.hold == Full::Hold::kNone && !f.discards() && !(f.is_acknowledged() && answer_due());
+}
+
 bool Connection::may_have_output() const {
-  if (full_ == nullptr || !full_->steady) return true;
+  if (full_ == nullptr || !full_->is_set_up) return true;
   return full_->framer.queued_octets() != 0 || full_->more_to_frame();
 }
 

@@ -24,6 +24,9 @@ enum class ConnectionState : std::uint8_t {
   kOver,          ///< TCP is to be closed, or reset
 };
 std::string_view to_string(ConnectionState state);
+constexpr bool is_gated(ConnectionState state) {
+  return state == ConnectionState::kGated || state == ConnectionState::kGatedClosing;
+}
 
 enum class ConnectionCause : std::uint8_t {
   kFullOperation,   ///< MPA is in full operation

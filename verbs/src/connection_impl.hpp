@@ -4,6 +4,7 @@
 
 #include "connection_fsm.hpp"
 #include "iwarp/mpa/deframer.hpp"
+#include "iwarp/mpa/framer.hpp"
 #include "iwarp/rdmap/stream.hpp"
 #include "iwarp/verbs/connection.hpp"
 #include "stream_port.hpp"
@@ -43,9 +44,9 @@ struct Connection::Full {
 
   std::optional<TimePoint> transmit_from;  ///< ConnectionOptions::first_fpdu_delay
   bool established = false;                ///< and told
-  /// As it is nearly all the time: open, established, all of the start-up has left. Found out by
-  /// transmit_plan(), until the next change of the connection's state.
-  bool steady = false;
+  /// Open, established, and all of the start-up has left. Found out by transmit_plan(), until the
+  /// next change of the connection's state.
+  bool is_set_up = false;
   std::optional<TimePoint> rtr_until;  ///< responder: agreed on, and not come yet
   bool fin_received = false;
 
@@ -90,5 +91,12 @@ struct Connection::Full {
   std::uint64_t pins_broken = 0;
   bool terminate_left = false;
 };
+
+/// The end of a turn. Mostly nothing has become of anything.
+inline void Connection::settle(TimePoint now) {
+  if (full_ == nullptr || state_ == ConnectionState::kOver) return;
+  const bool failed = full_->port != nullptr && full_->port->end_turn();
+  if (failed || full_->discards() || state_ != ConnectionState::kOpen) end_turn(failed, now);
+}
 
 }  // namespace iwarp::verbs

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::verbs {
 
+using bytes::Check;
 using bytes::fault;
-using bytes::Result;
 
 namespace {
 
@@ -75,19 +76,20 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
 
 // Sends and Immediates ----------------------------------------------------------------------------
 
-Result<void> InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
-  if (!has_receive_) {  // else its Immediate has taken it
-    if (!take_receive()) {
-      out.ready = false;
-      if (hold_on_empty_) return {};
-      return fault(ddp::kUntaggedNoBuffer);
-    }
-    if (!resolve_receive()) {
-      fail_receive(WcStatus::kLocalProtection);
-      return fault(ddp::kDdpCatastrophic);
-    }
+Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
+  if (has_receive_) {  // Its Immediate has taken it.
+    for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
+    return {};
   }
-  for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
+  if (!take_receive()) {
+    out.ready = false;
+    if (hold_on_empty_) return {};
+    return fault(ddp::kUntaggedNoBuffer);
+  }
+  if (!resolve_receive(out.pieces)) {
+    fail_receive(WcStatus::kLocalProtection);
+    return fault(ddp::kDdpCatastrophic);
+  }
   return {};
 }
 
@@ -114,22 +116,19 @@ bool InboundSide::take_shared() {
   return taken;
 }
 
-inline bool InboundSide::resolve_receive() {
-  const AccessRequest who{.pd = qp_.init.srq != nullptr ? qp_.init.srq->pd() : qp_.init.pd,
-                          .qp = qp_.num,
-                          .remote = false,
-                          .need = Access::kLocalWrite};
-  receive_grants_.clear();
+inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
+  assert(receive_grants_.empty());  // since the receive before was completed
   for (const Sge& sge : receive_.sgl) {
     if (sge.length == 0) continue;
     Grant& grant = receive_grants_.emplace_back();
     const auto at = virtual_address(sge.address);
-    if (!qp_.stags.acquire(who, sge.lkey, at, sge.length, grant)) return false;
+    if (!qp_.stags.acquire(to_receive_, sge.lkey, at, sge.length, grant)) return false;
+    out.push_back(grant.memory());
   }
   return true;
 }
 
-Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) {
+Check InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) {
   receive_grants_.clear();
   octets_placed_ += send.length;
   WorkCompletion wc{.status = WcStatus::kSuccess,
@@ -157,8 +156,7 @@ Result<void> InboundSide::send_received(const rdmap::ReceivedSend& send, bool is
   return {};
 }
 
-bool InboundSide::finish_invalidate() {
-  if (!invalidating_) return true;
+bool InboundSide::try_invalidate() {
   WorkCompletion wc = *invalidating_;
   // The STag is invalid since the Send came; its memory may still be pinned by others. [SEC-14]
   const auto done =

@@ -15,7 +15,11 @@ class InboundSide {
  public:
   explicit InboundSide(QpShared& qp)
       : qp_(qp),
-        rq_(qp.init.srq != nullptr ? 1 : qp.init.limits.max_recv_wr, qp.init.limits.max_recv_sge) {}
+        rq_(qp.init.srq != nullptr ? 1 : qp.init.limits.max_recv_wr, qp.init.limits.max_recv_sge),
+        to_receive_{.pd = qp.init.srq != nullptr ? qp.init.srq->pd() : qp.init.pd,
+                    .qp = qp.num,
+                    .remote = false,
+                    .need = Access::kLocalWrite} {}
 
   ReceiveQueue& receive_queue() { return rq_; }
   /// Of shared receives.
@@ -29,15 +33,15 @@ class InboundSide {
                                                       std::uint32_t length);
   void release_source() { source_.release(); }
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request);
-  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out);
+  bytes::Check receive_buffer(ddp::UntaggedBuffer& out);
   /// `is_sink`: what it invalidates is where an answer is to go that has not come yet.
-  bytes::Result<void> send_received(const rdmap::ReceivedSend& send, bool is_sink);
+  bytes::Check send_received(const rdmap::ReceivedSend& send, bool is_sink);
 
   /// Wait for a receive instead of failing when none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
   /// A Send with Invalidate whose memory somebody else still had in use: completes its receive if
   /// that is over. False: not yet; nothing more may be received meanwhile.
-  bool finish_invalidate();
+  bool finish_invalidate() { return !invalidating_ || try_invalidate(); }
   /// A Send has begun to arrive whose last segment has not.
   bool is_mid_message() const { return has_receive_; }
   /// Completes the receive under way, if there is one.
@@ -57,11 +61,13 @@ class InboundSide {
                                            std::uint32_t length, Grant& out) const;
   bool take_receive();
   bool take_shared();
-  bool resolve_receive();
+  bool resolve_receive(bytes::Scatter& out);
+  bool try_invalidate();
   void complete_receive(WorkCompletion& wc);
 
   QpShared& qp_;
   ReceiveQueue rq_;
+  const AccessRequest to_receive_;
   PostedReceive receive_;  ///< taken for the Send that arrives now, if there is one
   bool has_receive_ = false;
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;

@@ -96,7 +96,7 @@ std::expected<std::uint64_t, AccessError> ObservedUlp::atomic(const rdmap::Atomi
   return original;
 }
 
-bytes::Result<void> ObservedUlp::send_received(const rdmap::ReceivedSend& send) {
+bytes::Check ObservedUlp::send_received(const rdmap::ReceivedSend& send) {
   // Before the completion that it leads to.
   if (send.length != 0)
     observer_->see(MemoryUsed{.use = MemoryUse::kReceive, .length = send.length});

@@ -33,10 +33,10 @@ class ObservedUlp final : public rdmap::Ulp {
                                                       std::uint32_t length) override;
   void release_source() override { ulp_.release_source(); }
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request) override;
-  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
+  bytes::Check receive_buffer(ddp::UntaggedBuffer& out) override {
     return ulp_.receive_buffer(out);
   }
-  bytes::Result<void> send_received(const rdmap::ReceivedSend& send) override;
+  bytes::Check send_received(const rdmap::ReceivedSend& send) override;
   void terminate_received(const rdmap::Terminate& terminate) override {
     ulp_.terminate_received(terminate);
   }

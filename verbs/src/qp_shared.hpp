@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "completion_gate.hpp"
+#include "iwarp/bytes/mutex.hpp"
 #include "iwarp/mpa/startup_types.hpp"
 #include "iwarp/verbs/memory.hpp"
 #include "iwarp/verbs/qp_driver.hpp"
@@ -27,7 +28,7 @@ struct QpShared {
   std::atomic<bool> local_failure{false};
   CompletionGate gate;
 
-  mutable std::mutex post;           ///< posting, and what follows
+  mutable bytes::Mutex post;         ///< posting, and what follows
   std::shared_ptr<QpDriver> driver;  ///< while connected
   std::uint16_t ird = 0;
   bool extensions = false;      ///< of the connection, present or last
@@ -58,8 +59,12 @@ struct QpShared {
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped) {
     completions.fetch_add(1, std::memory_order_relaxed);
-    if (!gate.lets_pass(wc.status) && gate.hold({cq, wc, notify, reaped})) return;
+    if (!gate.lets_pass(wc.status)) [[unlikely]]
+      return push_gated({cq, wc, notify, reaped});
     deliver(cq, wc, notify, reaped);
+  }
+  [[gnu::noinline]] void push_gated(const CompletionGate::Held& held) {
+    if (!gate.hold(held)) deliver(held.cq, held.wc, held.notify, held.reaped);
   }
   void announce(Announce what) {
     gate.set(what, [this](const CompletionGate::Held& held) {
@@ -68,9 +73,11 @@ struct QpShared {
   }
   void deliver(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
                CompletionQueue::Reaped reaped) {
-    const bool known = cq.overflowed();
-    if (cq.push(wc, notify, reaped)) return;
-    if (on_event && !known) {
+    if (!cq.push(wc, notify, reaped)) [[unlikely]]
+      lost(cq);
+  }
+  [[gnu::noinline]] void lost(CompletionQueue& cq) {
+    if (on_event && cq.take_overflow()) {
       on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
     }
     local_failure = true;  // This queue pair is lost, others are not. [RDMAP-117] [SEC-29]

@@ -3,6 +3,7 @@
 #include "iwarp/verbs/receive_queue.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "make_room.hpp"
 

@@ -104,10 +104,10 @@ class StreamPort final : private rdmap::Ulp {
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request) override {
     return inbound_.atomic(request);
   }
-  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
+  bytes::Check receive_buffer(ddp::UntaggedBuffer& out) override {
     return inbound_.receive_buffer(out);
   }
-  bytes::Result<void> send_received(const rdmap::ReceivedSend& send) override {
+  bytes::Check send_received(const rdmap::ReceivedSend& send) override {
     const bool is_sink = send.invalidate && send_.awaits_answer_into(send.invalidated);
     return inbound_.send_received(send, is_sink);
   }

@@ -55,4 +55,12 @@ TEST_CASE("a Result holds a value or a Fault") {
   CHECK(bad.error() == Fault{Layer::kDdp, 1, 0, ""});
 }
 
+TEST_CASE("a check holds a fault or none") {
+  const iwarp::bytes::Check good;
+  const iwarp::bytes::Check bad = iwarp::bytes::fault({Layer::kDdp, 1, 0, "no"});
+  CHECK(good);
+  REQUIRE_FALSE(bad);
+  CHECK(bad.error() == Fault{Layer::kDdp, 1, 0, ""});
+}
+
 }  // namespace

@@ -75,25 +75,25 @@ class ScriptedSink final : public Sink {
   };
   std::vector<Delivered> deliveries;
 
-  bytes::Result<void> admit(const SegmentHeader&) override {
+  bytes::Check admit(const SegmentHeader&) override {
     log.emplace_back("admit");
     if (refuse_admission) return bytes::fault(*refuse_admission);
     return {};
   }
-  bytes::Result<void> tagged_target(const SegmentHeader& header, std::uint32_t length,
-                                    bytes::Scatter& target) override {
+  bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
+                             bytes::Scatter& target) override {
     log.push_back(fmt::format("target {:08x} {:x} {}", header.stag.value, header.to.value, length));
     if (refuse_target) return bytes::fault(*refuse_target);
     target = bytes::slice(tagged_memory, header.to.value, length);
     return {};
   }
-  bytes::Result<void> untagged_buffer(const SegmentHeader& first, UntaggedBuffer& out) override {
+  bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& out) override {
     log.push_back(fmt::format("buffer {} {}", first.qn, first.msn.value));
     if (refuse_buffer) return bytes::fault(*refuse_buffer);
     out = {.pieces = buffer, .ready = buffer_ready};
     return {};
   }
-  bytes::Result<void> deliver(const Delivery& delivery) override {
+  bytes::Check deliver(const Delivery& delivery) override {
     log.push_back(fmt::format("deliver {}", delivery.length));
     if (refuse_delivery) return bytes::fault(*refuse_delivery);
     deliveries.push_back({delivery.header, delivery.length});
@@ -108,7 +108,7 @@ struct Bench {
   ScriptedSink sink;
   Receiver receiver{sink};
 
-  bytes::Result<void> feed(const Octets& octets) {
+  bytes::Check feed(const Octets& octets) {
     const auto arrival = begin(octets);
     if (!arrival) return bytes::fault(arrival.error());
     REQUIRE_FALSE(arrival->hold);
@@ -119,7 +119,7 @@ struct Bench {
     const auto prefix = std::min(octets.size(), kUntaggedHeaderSize);
     const auto begun = receiver.begin(bytes::View(octets).first(prefix), octets.size());
     if (!begun) return bytes::fault(begun.error());
-    return **begun;
+    return receiver.arrival();
   }
   static void place(const Octets& octets, const Arrival& arrival) {
     REQUIRE(bytes::total_size(arrival.target) == arrival.length);
@@ -132,9 +132,9 @@ struct Bench {
   }
 };
 
-/// The fault of a result, or nullopt.
-template <typename T>
-std::optional<Fault> fault_of(const bytes::Result<T>& result) {
+/// The fault of a bytes::Result or bytes::Check, or nullopt.
+template <typename Outcome>
+std::optional<Fault> fault_of(const Outcome& result) {
   if (result) return std::nullopt;
   return result.error();
 }

@@ -100,9 +100,8 @@ TEST_CASE("without a receive an Immediate is 1/2/02, or waits where Sends wait [
   Bench held({.extensions = true});
   held.ulp.hold_sends = true;
   const auto octets = immediate(1, 8);
-  const auto arrival = held.stream.begin(bytes::View(octets).first(18), octets.size());
-  REQUIRE(arrival);
-  CHECK((*arrival)->hold);
+  REQUIRE(held.stream.begin(bytes::View(octets).first(18), octets.size()));
+  CHECK(held.stream.arrival().hold);
   held.ulp.receives = {bytes::Span{}};  // a receive need not have a buffer for it
   CHECK_FALSE(held.feed(octets));
   CHECK(held.ulp.received.size() == 1);

@@ -163,9 +163,8 @@ TEST_CASE("an announcement without a receive is 1/2/02, or waits where Sends wai
   Together held(true, 0);
   held.ulp.hold_sends = true;
   const auto octets = announcement();
-  const auto arrival = held.stream.begin(bytes::View(octets).first(18), octets.size());
-  REQUIRE(arrival);
-  CHECK((*arrival)->hold);
+  REQUIRE(held.stream.begin(bytes::View(octets).first(18), octets.size()));
+  CHECK(held.stream.arrival().hold);
   held.ulp.receives = {held.ulp.memory(0, 16)};  // one is enough for both
   CHECK_FALSE(held.feed(octets));
   CHECK_FALSE(held.feed(segment(send_header(2), pattern(5))));

@@ -171,7 +171,7 @@ class ScriptedUlp final : public Ulp {
     return original;
   }
 
-  bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) override {
+  bytes::Check receive_buffer(ddp::UntaggedBuffer& out) override {
     log.emplace_back(taken ? "receive again" : "receive");
     out.ready = taken || !receives.empty();
     if (!out.ready && hold_sends) return {};
@@ -184,7 +184,7 @@ class ScriptedUlp final : public Ulp {
     out.pieces = {*taken};
     return {};
   }
-  bytes::Result<void> send_received(const ReceivedSend& send) override {
+  bytes::Check send_received(const ReceivedSend& send) override {
     if (send.invalidate && refuse_invalidate) return bytes::fault(kCannotInvalidate);
     log.push_back(fmt::format("send {}", send.length));
     taken.reset();
@@ -224,7 +224,7 @@ struct Bench {
     const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
     const auto begun = stream.begin(ulpdu.first(prefix), ulpdu.size());
     if (!begun) return begun.error();
-    const ddp::Arrival& arrival = **begun;
+    const ddp::Arrival& arrival = stream.arrival();
     REQUIRE_FALSE(arrival.hold);
     REQUIRE(bytes::total_size(arrival.target) == arrival.length);
     auto from = ulpdu.subspan(arrival.header.size()).begin();

@@ -3,6 +3,7 @@
 #include "cq_feed.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "driven.hpp"
@@ -34,10 +35,20 @@ constexpr std::size_t kFew = 16;
 
 }  // namespace
 
+inline void CqFeed::poll_all(bool frequent) {
+  bool any_ended = false;
+  for (const auto& connection : connections_) {
+    connection->poll(frequent);
+    any_ended |= connection->ended();
+  }
+  if (any_ended) forget_ended();
+}
+
 void CqFeed::make_progress() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
   // Another thread polls this queue, and drives.
-  if (!lock || connections_.empty()) return;
+  if (!mutex_.try_lock()) return;
+  const std::lock_guard lock(mutex_, std::adopt_lock);
+  if (connections_.empty()) return;
   if (queue_->take_waiting_posts()) flush_posts();
   if (spare_polls_ != 0) {
     --spare_polls_;
@@ -45,7 +56,8 @@ void CqFeed::make_progress() {
   }
   // Who polls all the time does not need the time all the time.
   const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
-  const bool look = ++polls_ % kPollsPerLook == 0 || !polling || armed_;
+  const bool look =
+      ++polls_ % kPollsPerLook == 0 || !polling || armed_.load(std::memory_order_relaxed);
   const bool frequent = look ? polled_often() : true;
   if (frequent && !polling) begin(DriveMode::kPoller);
   if (!frequent || connections_.size() == 1) {
@@ -64,15 +76,6 @@ void CqFeed::make_progress() {
 
 void CqFeed::flush_posts() {
   for (const auto& connection : connections_) connection->flush_posts();
-}
-
-void CqFeed::poll_all(bool frequent) {
-  bool any_ended = false;
-  for (const auto& connection : connections_) {
-    connection->poll(frequent);
-    any_ended |= connection->ended();
-  }
-  if (any_ended) forget_ended();
 }
 
 bool CqFeed::polled_often() {

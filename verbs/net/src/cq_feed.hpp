@@ -9,10 +9,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "drive_mode.hpp"
+#include "iwarp/bytes/mutex.hpp"
 #include "iwarp/verbs/completion_queue.hpp"
 #include "socket_set.hpp"
 #include "worker.hpp"
@@ -73,7 +73,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void forget_ended();
 
   verbs::CompletionQueue* queue_ = nullptr;
-  std::mutex mutex_;  ///< before the lock of a connection, which is only tried under it
+  bytes::Mutex mutex_;  ///< before the lock of a connection, which is only tried under it
   std::vector<std::shared_ptr<Driven>> connections_;
   std::size_t forget_at_ = 0;       ///< so many of them: look who has ended
   std::shared_ptr<SocketSet> set_;  ///< with their sockets, from its first use on

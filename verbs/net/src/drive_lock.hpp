@@ -17,31 +17,41 @@ class DriveLock {
   }
   /// Waits for the lock.
   void lock() {
+    waiting_.fetch_add(1);
     for (;;) {
-      const auto before = word_.fetch_or(kHeld, std::memory_order_acq_rel);
-      if ((before & kHeld) == 0) return;
+      const auto before = word_.fetch_or(kHeld);
+      if ((before & kHeld) == 0) break;
       word_.wait(before | kHeld, std::memory_order_relaxed);
     }
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
   }
   /// Holder: takes the work left so far.
   std::uint32_t take() { return word_.exchange(kHeld, std::memory_order_acq_rel) & ~kHeld; }
   /// Holder: lets go. False: there is new work, the caller still holds the lock.
   bool leave() {
     auto expected = kHeld;
-    if (!word_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) return false;
-    word_.notify_all();
+    if (!word_.compare_exchange_strong(expected, 0)) return false;
+    wake();
     return true;
   }
   /// Holder: lets go and leaves `work` and what is there for the next one to enter.
   void leave_with(std::uint32_t work) {
     word_.fetch_or(work, std::memory_order_relaxed);
-    word_.fetch_and(~kHeld, std::memory_order_acq_rel);
-    word_.notify_all();
+    word_.fetch_and(~kHeld);
+    wake();
   }
 
  private:
   static constexpr std::uint32_t kHeld = 1U << 31;
+
+  // Who waits is counted before it finds the lock taken, and the lock is let go before this looks:
+  // in the one order of these four (seq_cst), one of the two sees the other.
+  void wake() {
+    if (waiting_.load() != 0) word_.notify_all();
+  }
+
   std::atomic<std::uint32_t> word_{0};
+  std::atomic<std::uint32_t> waiting_{0};  ///< in lock()
 };
 
 }  // namespace iwarp::net

@@ -47,6 +47,7 @@ struct DrivenConnection::Active {
   bool watching = false;       ///< the same, for a reset while the stream is held
   bool write_blocked = false;  ///< the socket buffer is full
   bool turn_over = false;      ///< the turn ended with more to send
+  bool is_settled = false;     ///< not driven by the worker, and only octets are waited for
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
@@ -66,7 +67,10 @@ bool DrivenConnection::locked(Function function) {
   lock_.lock();
   bool whole = true;
   try {
-    if (active_ != nullptr) function(*active_);
+    if (active_ != nullptr) {
+      active_->is_settled = false;
+      function(*active_);
+    }
   } catch (const std::bad_alloc&) {
     whole = false;
     give_up();

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <utility>
 
 #include "driven_active.hpp"
 #include "gather_timer.hpp"
+#include "iwarp/net/socket_ops.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "lingering_close.hpp"
 #include "sockets.hpp"
@@ -148,6 +150,16 @@ void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
   if (lock_.enter(work)) run(by_worker, 0);
 }
 
+// What the last poll asked for in vain. False: octets came, or the end did, and they were taken.
+inline bool DrivenConnection::finds_nothing() {
+  Active& a = *active_;
+  ++a.receive_calls;
+  const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+  take(n, a.awaited.octets);
+  return false;
+}
+
 // Holds the lock on entry, not on return. `own`: what the caller has made to be done under the
 // lock.
 void DrivenConnection::run(bool by_worker, std::uint32_t own) {
@@ -155,7 +167,11 @@ void DrivenConnection::run(bool by_worker, std::uint32_t own) {
     const auto work = lock_.take() | std::exchange(own, 0U);
     std::uint32_t left = 0;
     try {
-      if (active_ != nullptr) left = drive(work);
+      if (active_ != nullptr) {
+        const auto arrived = arrivals_.load(std::memory_order_relaxed);
+        const bool in_vain = work == kPoll && active_->awaited.is_valid && finds_nothing();
+        if (!in_vain) left = drive(work, arrived);
+      }
     } catch (const std::bad_alloc&) {
       give_up();
     }
@@ -339,8 +355,10 @@ void DrivenConnection::finish(Close how) {
 // False: the reactor does not take the socket, and it is lost.
 bool DrivenConnection::arm() {
   Active& a = *active_;
-  arm_timer();
-  update_watched();
+  const bool untimed = !arm_timer();
+  const bool plain = update_watched();
+  a.is_settled = mode() != DriveMode::kWorker && untimed && plain && !a.shutdown_wanted &&
+                 !a.write_blocked && !a.turn_over && a.carrier == nullptr;
   if (mode() != DriveMode::kWorker) return true;
   if (!a.readiness.is_open()) {
     boost::system::error_code failed;
@@ -356,8 +374,9 @@ bool DrivenConnection::arm() {
   return true;
 }
 
-// What sets that have the socket wait for; what it cannot tell is left to the worker.
-inline void DrivenConnection::update_watched() {
+// What sets that have the socket wait for; what it cannot tell is left to the worker. True: for
+// octets, and sets take it.
+inline bool DrivenConnection::update_watched() {
   Active& a = *active_;
   const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&
                      (a.carrier == nullptr || !has_unread_input());
@@ -365,9 +384,10 @@ inline void DrivenConnection::update_watched() {
   change(is_blocked_, a.write_blocked);
   if (mode() == DriveMode::kSleeper && !plain) change_mode(DriveCause::kNotReadable);
   const bool more = a.write_blocked || a.turn_over;
-  if (watched_.watch(plain, more && mode() != DriveMode::kWorker)) return;
+  if (watched_.watch(plain, more && mode() != DriveMode::kWorker)) return plain;
   unwatched_.store(true, std::memory_order_relaxed);
   if (mode() == DriveMode::kSleeper) change_mode(DriveCause::kNotReadable);
+  return false;
 }
 
 void DrivenConnection::wait_for(bool write) {
@@ -388,17 +408,19 @@ void DrivenConnection::watch_held() {
 }
 
 // A timer that will be early is left alone, and set anew when it is over: a deadline is moved, or
-// falls away, far more often than it is reached.
-inline void DrivenConnection::arm_timer() {
+// falls away, far more often than it is reached. False: nothing is to be waited for.
+inline bool DrivenConnection::arm_timer() {
   Active& a = *active_;
   auto at = a.core.timeout();
   if (a.linger_until) at = at ? std::min(*at, *a.linger_until) : *a.linger_until;
-  if (!at || (a.timer_at && *a.timer_at <= *at)) return;
+  if (!at) return false;
+  if (a.timer_at && *a.timer_at <= *at) return true;
   a.timer_at = at;
   a.timer.expires_at(*at);
   a.timer.async_wait([self = shared()](const boost::system::error_code& cancelled) {
     if (!cancelled) self->kick(kTimer, true);
   });
+  return true;
 }
 
 void DrivenConnection::change_mode(std::uint32_t work) {
@@ -416,6 +438,7 @@ void DrivenConnection::change_mode(DriveCause cause) {
   assert(next && "not in the table of who drives");
   if (!next || *next == mode()) return;
   mode_.store(*next, std::memory_order_relaxed);
+  active_->is_settled = false;
   if (*next != DriveMode::kWorker && active_->readiness.is_open()) active_->readiness.release();
 }
 

@@ -196,7 +196,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   bool locked(Function function);
   void give_up() noexcept;
   void hand_over();
-  std::uint32_t drive(std::uint32_t work);
+  std::uint32_t drive(std::uint32_t work, std::uint32_t arrived);
   void control(std::uint32_t work, verbs::TimePoint now);
   bool look_and_receive(std::uint32_t work);
   bool receive();
@@ -214,12 +214,14 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   bool lift_hold();
   bool has_unread_input() const;
   bool arm();
-  void arm_timer();
+  bool arm_timer();
+  bool has_only_moved_octets() const;
+  bool may_transmit() const;
   bool serve(bool readable, bool room, std::uint32_t slept);
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
   void change_mode(std::uint32_t work);
   void change_mode(DriveCause cause);
-  void update_watched();
+  bool update_watched();
   void wait_for(bool write);
   void watch_held();
   void finish(Close how);

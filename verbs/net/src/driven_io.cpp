@@ -52,23 +52,25 @@ bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 
 }  // namespace
 
-// One turn. Returns the work for which the time did not suffice.
-std::uint32_t DrivenConnection::drive(std::uint32_t work) {
+// One turn. Returns the work for which the time did not suffice. `arrived`: what arrivals_ was
+// before it.
+std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived) {
   Active& a = *active_;
-  const auto arrived = arrivals_.load(std::memory_order_relaxed);
-  if (work == kPoll && a.awaited.is_valid && finds_nothing()) return 0;
   a.awaited.is_valid = false;
-  const bool only_polls = (work & ~(kPoll | kPolled)) == 0 && mode() == DriveMode::kPoller &&
-                          !a.write_blocked && !a.turn_over && !held_.load() && a.carrier == nullptr;
+  const bool had_more = a.write_blocked || a.turn_over;
   std::uint32_t left = 0;
   if (work != kTransmit && look_and_receive(work)) left |= kReceive;
   // Most polls find nothing, and then nothing else can have changed.
-  if (only_polls && arrivals_.load(std::memory_order_relaxed) == arrived && !a.end_of_stream) {
+  const bool came = arrivals_.load(std::memory_order_relaxed) != arrived || a.end_of_stream;
+  if (work == kPoll && !came && !had_more && mode() == DriveMode::kPoller && !held_.load() &&
+      a.carrier == nullptr) {
     await_same();
     return 0;
   }
-  a.turn_over = transmit();
+  a.turn_over = ((work & kTransmit) != 0 || may_transmit()) && transmit();
   if (a.turn_over) left |= kTransmit;
+  const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0;
+  if (may_move_only && has_only_moved_octets()) return left;
   finish_turn();
   if (active_ == nullptr) return 0;
   if (a.carrier != nullptr && has_unread_input()) left |= kReceive;
@@ -100,6 +102,17 @@ bool DrivenConnection::look_and_receive(std::uint32_t work) {
   return (work & (kReadable | kReceive | kPoll)) != 0 && receive();
 }
 
+// False: transmit() would do nothing.
+inline bool DrivenConnection::may_transmit() const {
+  return active_->carrier != nullptr || gathered_.any() || active_->core.may_have_output();
+}
+
+// True: finish_turn() would find everything as it left it.
+inline bool DrivenConnection::has_only_moved_octets() const {
+  const Active& a = *active_;
+  return a.is_settled && !a.turn_over && !a.write_blocked && !a.end_of_stream && a.core.is_steady();
+}
+
 // The next poll may ask for the same again.
 void DrivenConnection::await_same() {
   Active::Awaited& awaited = active_->awaited;
@@ -110,16 +123,6 @@ void DrivenConnection::await_same() {
   awaited.message.msg_iov = awaited.pieces.data();
   awaited.message.msg_iovlen = count;
   awaited.is_valid = true;
-}
-
-// False: octets came, or the end did, and they were taken.
-bool DrivenConnection::finds_nothing() {
-  Active& a = *active_;
-  ++a.receive_calls;
-  const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
-  if (n < 0 && would_block(errno)) return true;
-  take(n, a.awaited.octets);
-  return false;
 }
 
 // True: there may be more to read.

@@ -32,17 +32,17 @@ class Sink {
  public:
   /// May a segment with this header come now? Judges what is the ULP's: RsvdULP above all. Called
   /// once per segment, before any other call.
-  virtual bytes::Result<void> admit(const SegmentHeader& header) = 0;
+  virtual bytes::Check admit(const SegmentHeader& header) = 0;
   /// Where the `length` > 0 octets of a tagged segment go, into the empty `target`; their total is
   /// `length`. Judges STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75]
   /// [DDP-76] [DDP-77]
-  virtual bytes::Result<void> tagged_target(const SegmentHeader& header, std::uint32_t length,
+  virtual bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
                                             bytes::Scatter& target) = 0;
   /// The buffer for the message that starts with this segment, into the empty `buffer`. [DDP-68]
-  virtual bytes::Result<void> untagged_buffer(const SegmentHeader& first,
+  virtual bytes::Check untagged_buffer(const SegmentHeader& first,
                                               UntaggedBuffer& buffer) = 0;
   /// A message is complete. In the order sent, each exactly once. [DDP-50] [DDP-51] [DDP-52]
-  virtual bytes::Result<void> deliver(const Delivery& delivery) = 0;
+  virtual bytes::Check deliver(const Delivery& delivery) = 0;
 
  protected:
   ~Sink() = default;
@@ -62,12 +62,14 @@ class Receiver {
 
   /// A segment of `ulpdu_length` octets, as the lower layer counts it [DDP-7], has begun; `prefix`
   /// holds at least its DDP header (all of the ULPDU if that is shorter). All checks are made here,
-  /// before an octet is placed. [DDP-78] What it gives is valid until the next call.
-  bytes::Result<const Arrival*> begin(bytes::View prefix, std::size_t ulpdu_length);
+  /// before an octet is placed. [DDP-78] Without Fault, arrival() says where the payload goes.
+  bytes::Check begin(bytes::View prefix, std::size_t ulpdu_length);
   /// The payload of the segment is in its target. Delivers the message when it was the last one.
-  bytes::Result<void> end();
+  bytes::Check end();
 
-  /// Header of the segment last begun: what a Terminate echoes. [DDP-80]
+  /// The segment last begun, until the next begin().
+  const Arrival& arrival() const { return current_; }
+  /// Its header: what a Terminate echoes. [DDP-80]
   const SegmentHeader& current() const { return current_.header; }
 
   /// The MSN that the next message on the queue must have; settable for tests of the wrap.
@@ -83,9 +85,9 @@ class Receiver {
     UntaggedBuffer buffer;
   };
 
-  bytes::Result<void> begin_tagged();
-  bytes::Result<void> begin_untagged();
-  bytes::Result<void> open(Queue& queue);
+  bytes::Check begin_tagged();
+  bytes::Check begin_untagged();
+  bytes::Check open(Queue& queue);
   std::unexpected<Fault> latch(const Fault& fault);
 
   Sink& sink_;

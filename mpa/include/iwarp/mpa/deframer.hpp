@@ -75,14 +75,14 @@ class Deframer {
   bytes::Result<Step> next(std::size_t want_prefix);
 
   /// After kUlpdu, kPartial and kPlaced: ULPDU_Length of the FPDU in hand.
-  std::size_t ulpdu_length() const;
+  std::size_t ulpdu_length() const { return in_hand_->ulpdu_length; }
   /// The first min(want_prefix, ulpdu_length) octets of the ULPDU, contiguous. After kPartial:
   /// unverified, valid until the next non-const call. After kUlpdu: verified, valid until
   /// consume().
-  bytes::View prefix() const;
+  bytes::View prefix() const { return in_hand_->prefix; }
   /// After kUlpdu: the whole ULPDU in pieces (one unless markers are interleaved), in order.
   /// Valid until consume().
-  std::span<const bytes::View> ulpdu() const;
+  std::span<const bytes::View> ulpdu() const { return in_hand_->ulpdu; }
 
   /// Once after kPartial and before kUlpdu: payload behind the first `header_size` octets of the
   /// ULPDU goes to `target` (total: ulpdu_length() - header_size). What is already staged is copied
@@ -105,8 +105,15 @@ class Deframer {
   const DeframerCounters& counters() const;
 
  private:
+  /// What is known of the FPDU in hand.
+  struct InHand {
+    std::size_t ulpdu_length = 0;
+    bytes::View prefix;
+    std::span<const bytes::View> ulpdu;
+  };
   struct State;
   std::unique_ptr<State> state_;
+  const InHand* in_hand_;  ///< in *state_
 };
 
 }  // namespace iwarp::mpa

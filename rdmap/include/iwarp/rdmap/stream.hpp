@@ -27,10 +27,12 @@ class Stream : private ddp::Sink {
   // Inbound ------------------------------------------------------------------------------------
   /// A segment has begun: see ddp::Receiver::begin(). A Fault has already made the stream
   /// kTerminating; poll next_segment(). Only in state kRdma.
-  bytes::Result<const ddp::Arrival*> begin(bytes::View prefix, std::size_t ulpdu_length);
+  bytes::Check begin(bytes::View prefix, std::size_t ulpdu_length);
+  /// Where the payload of the segment last begun goes, after a begin() without Fault.
+  const ddp::Arrival& arrival() const { return receiver_.arrival(); }
   /// Its payload is in place. May call the Ulp and may queue a response. When the stream has ended
   /// since begin(), the segment counts no more and nothing happens.
-  bytes::Result<void> end();
+  bytes::Check end();
   /// The message of the segment last begun, after a begin() without Fault.
   const OpcodeInfo& arriving() const { return *arriving_; }
   /// Instead of end(): the payload will not come whole (its CRC was wrong, the connection is gone).
@@ -80,24 +82,24 @@ class Stream : private ddp::Sink {
 
  private:
   // ddp::Sink
-  bytes::Result<void> admit(const ddp::SegmentHeader& header) override;
-  bytes::Result<void> tagged_target(const ddp::SegmentHeader& header, std::uint32_t length,
+  bytes::Check admit(const ddp::SegmentHeader& header) override;
+  bytes::Check tagged_target(const ddp::SegmentHeader& header, std::uint32_t length,
                                     bytes::Scatter& target) override;
-  bytes::Result<void> untagged_buffer(const ddp::SegmentHeader& first,
+  bytes::Check untagged_buffer(const ddp::SegmentHeader& first,
                                       ddp::UntaggedBuffer& buffer) override;
-  bytes::Result<void> deliver(const ddp::Delivery& delivery) override;
+  bytes::Check deliver(const ddp::Delivery& delivery) override;
 
-  bytes::Result<void> response_target(const ddp::SegmentHeader& header, std::uint32_t length,
+  bytes::Check response_target(const ddp::SegmentHeader& header, std::uint32_t length,
                                       bytes::Scatter& target);
-  bytes::Result<void> send_buffer(ddp::UntaggedBuffer& buffer);
-  bytes::Result<void> deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row);
-  bytes::Result<void> deliver_read_request(const ddp::Delivery& delivery);
-  bytes::Result<void> deliver_read_response();
-  bytes::Result<void> deliver_atomic_request(const ddp::Delivery& delivery);
-  bytes::Result<void> deliver_atomic_response(const ddp::Delivery& delivery);
-  bytes::Result<void> deliver_immediate(std::uint32_t length, const OpcodeInfo& row);
+  bytes::Check send_buffer(ddp::UntaggedBuffer& buffer);
+  bytes::Check deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row);
+  bytes::Check deliver_read_request(const ddp::Delivery& delivery);
+  bytes::Check deliver_read_response();
+  bytes::Check deliver_atomic_request(const ddp::Delivery& delivery);
+  bytes::Check deliver_atomic_response(const ddp::Delivery& delivery);
+  bytes::Check deliver_immediate(std::uint32_t length, const OpcodeInfo& row);
   void forget_announced();
-  bytes::Result<void> deliver_terminate(const ddp::Delivery& delivery);
+  bytes::Check deliver_terminate(const ddp::Delivery& delivery);
 
   void step(StreamEvent event);
   bool start_something();

@@ -84,11 +84,11 @@ class Ulp {
   /// The receive buffer for the Send that begins, into the empty `out`. An Immediate takes one as
   /// well, and leaves the memory behind it alone. Asked again before send_received(), for the Send
   /// that an Immediate announced, it is the same one. [RDMAP-49] [EXT-50]
-  virtual bytes::Result<void> receive_buffer(ddp::UntaggedBuffer& out) = 0;
+  virtual bytes::Check receive_buffer(ddp::UntaggedBuffer& out) = 0;
   /// The Send is in the buffer last given out, or the Immediate has come. Invalidates first, if
   /// asked to, then completes. A Fault: the STag cannot be invalidated; the receive is not
   /// completed. [RDMAP-58] [RDMAP-67]
-  virtual bytes::Result<void> send_received(const ReceivedSend& send) = 0;
+  virtual bytes::Check send_received(const ReceivedSend& send) = 0;
   /// The peer has ended the stream. [RDMAP-62]
   virtual void terminate_received(const Terminate& terminate) = 0;
 

@@ -7,10 +7,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <system_error>
 
+#include "iwarp/bytes/mutex.hpp"
 #include "iwarp/verbs/reap_count.hpp"
 #include "iwarp/verbs/types.hpp"
 
@@ -67,6 +67,8 @@ class CompletionQueue {
   };
   /// False: overflow; the caller's queue pair is in error.
   bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
+  /// After an overflow: true for who asks first, and tells of it.
+  bool take_overflow() { return !overflow_told_.exchange(true); }
   /// The queue pair is going away: its completions stay, their Reaped does not.
   void forget(const ReapCount* counter);
   /// Takes the completions of requests of that queue pair that failed out; they count as reaped.
@@ -97,11 +99,12 @@ class CompletionQueue {
 
   std::atomic<std::size_t> capacity_;
   const std::function<void()> notify_;
-  std::mutex mutex_;
+  bytes::Mutex mutex_;
   std::unique_ptr<Ring> ring_;        ///< grows up to capacity_
   std::atomic<std::size_t> size_{0};  ///< of ring_, for a look without the mutex
   Armed armed_ = Armed::kNo;
   std::atomic<bool> overflowed_{false};
+  std::atomic<bool> overflow_told_{false};
   std::atomic<std::uint32_t> attached_{0};
   std::atomic<std::uint32_t> emptied_{0};
   std::atomic<bool> posts_wait_{false};

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "iwarp/mpa/framer.hpp"
+#include "iwarp/mpa/fpdu.hpp"
 #include "iwarp/verbs/connection_event.hpp"
 #include "iwarp/verbs/connection_options.hpp"
 #include "iwarp/verbs/counters.hpp"
@@ -72,6 +72,7 @@ class Connection {
   // Poll ----------------------------------------------------------------------------------------
   std::optional<ConnectionEvent> event();
   SocketAction socket_action();  ///< to be done once transmit_plan() is empty
+  bool is_steady() const;  ///< false: octets may have brought an event(), an action, a timeout()
   /// All that was begun has left: a FIN now leaves the peer with whole messages. Not in set-up.
   bool at_rest() const;
   bool awaits_ack_request(TimePoint now);  ///< as it ends: ConnectionOptions::ack_request_wait
@@ -81,8 +82,7 @@ class Connection {
   void handle_timeout(TimePoint now);
   const mpa::Startup& startup() const { return startup_; }
   mpa::Mulpdu mulpdu() const { return mulpdu_; }
-  /// After a rejection: what was received behind the Reply, the ULP's own. Nothing more is read.
-  bytes::View read_ahead() const { return read_ahead_; }
+  bytes::View read_ahead() const { return read_ahead_; }  ///< rejected: what is behind the Reply
   QueuePair* qp() const { return qp_; }
   Counters counters() const;  ///< of all layers; system calls are the driver's
   Incidents incidents() const;
@@ -97,7 +97,6 @@ class Connection {
   void refuse_full_operation(const mpa::Failure& failure, TimePoint now);
   void establish();
   void tell_states();
-  bool is_gated() const;
   void open_gate();
   void run_inbound(TimePoint now, std::size_t filled = 0);
   void take_fpdus(TimePoint now);
@@ -109,6 +108,7 @@ class Connection {
   void hold_for_receive(TimePoint now);
   void segment_done();
   void settle(TimePoint now);
+  void end_turn(bool failed, TimePoint now);
   void stream_ended(TimePoint now);
   void close_progress(TimePoint now);
   void close_when_drained(TimePoint now);

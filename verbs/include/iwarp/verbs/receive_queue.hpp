@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "iwarp/bytes/mutex.hpp"
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/verbs/errors.hpp"
 #include "iwarp/verbs/reap_count.hpp"
@@ -54,7 +54,7 @@ class ReceiveQueue {
 
   const std::size_t max_wr_;
   const std::size_t max_sge_;
-  mutable std::mutex mutex_;
+  mutable bytes::Mutex mutex_;
   std::unique_ptr<Ring> ring_;  ///< grows up to max_wr_
   std::uint64_t posted_ = 0;
   std::uint64_t taken_ = 0;

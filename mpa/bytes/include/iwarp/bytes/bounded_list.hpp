@@ -30,11 +30,9 @@ class BoundedList {
   BoundedList(Iterator first, Iterator last) {
     for (; first != last; ++first) push_back(*first);
   }
-  BoundedList(const BoundedList& o) : size_(o.size_) { std::copy_n(o.items_, size_, items_); }
+  BoundedList(const BoundedList& o) { copy(o); }
   BoundedList& operator=(const BoundedList& o) {
-    if (this == &o) return *this;
-    size_ = o.size_;
-    std::copy_n(o.items_, size_, items_);
+    if (this != &o) copy(o);
     return *this;
   }
 
@@ -63,6 +61,15 @@ class BoundedList {
   void clear() { size_ = 0; }
 
  private:
+  void copy(const BoundedList& o) {
+    size_ = o.size_;
+    if (size_ == 1) {  // most often; less than a call
+      items_[0] = o.items_[0];
+    } else {
+      std::copy_n(o.items_, size_, items_);
+    }
+  }
+
   std::size_t size_ = 0;
   union {  // what is not in use has no value
     T items_[kCapacity];

@@ -35,4 +35,18 @@ using Result = std::expected<T, Fault>;
 /// Shorthand: `return fault(mpa::kCrcMismatch);`
 constexpr std::unexpected<Fault> fault(Fault f) { return std::unexpected<Fault>(f); }
 
+/// What a Result<void> would be, but returned in registers: the checks of every segment give one.
+class [[nodiscard]] Check {
+ public:
+  constexpr Check() = default;  ///< nothing is wrong
+  // NOLINTNEXTLINE(google-explicit-constructor): as std::expected has it
+  constexpr Check(const std::unexpected<Fault>& wrong) : fault_(wrong.error()) {}
+
+  constexpr explicit operator bool() const { return fault_.why == nullptr; }
+  constexpr const Fault& error() const { return fault_; }
+
+ private:
+  Fault fault_{.why = nullptr};  ///< every Fault has a reason
+};
+
 }  // namespace iwarp::bytes

@@ -35,6 +35,9 @@ constexpr std::size_t total_size(const Pieces& pieces) {
 /// must lie inside.
 template <typename Pieces>
 void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
+  if (length != 0 && pieces.size() == 1) {  // nearly always
+    return out.push_back(pieces.front().subspan(offset, length));
+  }
   for (const auto& piece : pieces) {
     if (length == 0) break;
     if (offset >= piece.size()) {

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// In place of mpa/bytes' own: a page has one thread.
+#pragma once
+
+#include <mutex>
+
+namespace iwarp::bytes {
+
+using Mutex = std::mutex;
+
+}  // namespace iwarp::bytes
