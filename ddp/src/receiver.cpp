@@ -7,8 +7,8 @@
 
 namespace iwarp::ddp {
 
-using bytes::fault;
 using bytes::Check;
+using bytes::fault;
 
 namespace {
 

@@ -183,8 +183,7 @@ class Harness {
       from += static_cast<std::ptrdiff_t>(piece.size());
     }
     const auto done = stream_.end();
-    require(done || stream_.state() == StreamState::kTerminating,
-            "a fault ends the stream");
+    require(done || stream_.state() == StreamState::kTerminating, "a fault ends the stream");
   }
 
   void outbound(std::size_t mulpdu, int count) {

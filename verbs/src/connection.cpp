@@ -312,13 +312,6 @@ void Connection::lost(TimePoint now) {
   over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
 
-// The queue pair or the stream learns what became of the other, and a close proceeds.
-void Connection::end_turn(bool failed, TimePoint now) {
-  if (failed) full_->stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
-  if (discarding()) stream_ended(now);
-  if (state_ != ConnectionState::kOpen) close_progress(now);
-}
-
 // Once, before a Terminate is framed.
 void Connection::stream_ended(TimePoint now) {
   if (state_ >= ConnectionState::kTerminating) return;

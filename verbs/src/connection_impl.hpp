@@ -5,6 +5,7 @@
 #include "connection_fsm.hpp"
 #include "iwarp/mpa/deframer.hpp"
 #include "iwarp/mpa/framer.hpp"
+#include "iwarp/rdmap/faults.hpp"
 #include "iwarp/rdmap/stream.hpp"
 #include "iwarp/verbs/connection.hpp"
 #include "stream_port.hpp"
@@ -92,11 +93,16 @@ struct Connection::Full {
   bool terminate_left = false;
 };
 
-/// The end of a turn. Mostly nothing has become of anything.
+/// The end of a turn: the queue pair and the stream learn what became of each other, and a close
+/// proceeds. Inline: mostly nothing has become of anything.
 inline void Connection::settle(TimePoint now) {
   if (full_ == nullptr || state_ == ConnectionState::kOver) return;
-  const bool failed = full_->port != nullptr && full_->port->end_turn();
-  if (failed || full_->discards() || state_ != ConnectionState::kOpen) end_turn(failed, now);
+  Full& f = *full_;
+  if (f.port != nullptr && f.port->end_turn()) {
+    f.stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
+  }
+  if (f.discards()) stream_ended(now);
+  if (state_ != ConnectionState::kOpen) close_progress(now);
 }
 
 }  // namespace iwarp::verbs

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
+#include <atomic>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -33,17 +33,20 @@ TEST_CASE("a mutex admits one at a time") {
 TEST_CASE("all who sleep on a mutex come to it") {
   Mutex mutex;
   int counted = 0;
+  std::atomic<int> came{0};
   std::vector<std::jthread> threads;
   {
     const std::lock_guard lock(mutex);
     CHECK_FALSE(mutex.try_lock());
     for (int t = 0; t < 3; ++t) {
       threads.emplace_back([&] {
+        ++came;
         const std::lock_guard mine(mutex);
         ++counted;
       });
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // longer than anybody spins
+    while (came != 3) std::this_thread::yield();
+    for (int i = 0; i < 10000; ++i) std::this_thread::yield();  // longer than anybody spins
   }
   threads.clear();
   CHECK_EQ(counted, 3);

@@ -37,10 +37,9 @@ class Sink {
   /// `length`. Judges STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75]
   /// [DDP-76] [DDP-77]
   virtual bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
-                                            bytes::Scatter& target) = 0;
+                                     bytes::Scatter& target) = 0;
   /// The buffer for the message that starts with this segment, into the empty `buffer`. [DDP-68]
-  virtual bytes::Check untagged_buffer(const SegmentHeader& first,
-                                              UntaggedBuffer& buffer) = 0;
+  virtual bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& buffer) = 0;
   /// A message is complete. In the order sent, each exactly once. [DDP-50] [DDP-51] [DDP-52]
   virtual bytes::Check deliver(const Delivery& delivery) = 0;
 

@@ -84,13 +84,13 @@ class Stream : private ddp::Sink {
   // ddp::Sink
   bytes::Check admit(const ddp::SegmentHeader& header) override;
   bytes::Check tagged_target(const ddp::SegmentHeader& header, std::uint32_t length,
-                                    bytes::Scatter& target) override;
+                             bytes::Scatter& target) override;
   bytes::Check untagged_buffer(const ddp::SegmentHeader& first,
-                                      ddp::UntaggedBuffer& buffer) override;
+                               ddp::UntaggedBuffer& buffer) override;
   bytes::Check deliver(const ddp::Delivery& delivery) override;
 
   bytes::Check response_target(const ddp::SegmentHeader& header, std::uint32_t length,
-                                      bytes::Scatter& target);
+                               bytes::Scatter& target);
   bytes::Check send_buffer(ddp::UntaggedBuffer& buffer);
   bytes::Check deliver_send(const ddp::Delivery& delivery, const OpcodeInfo& row);
   bytes::Check deliver_read_request(const ddp::Delivery& delivery);

@@ -72,9 +72,8 @@ class Connection {
   // Poll ----------------------------------------------------------------------------------------
   std::optional<ConnectionEvent> event();
   SocketAction socket_action();  ///< to be done once transmit_plan() is empty
-  bool is_steady() const;  ///< false: octets may have brought an event(), an action, a timeout()
-  /// All that was begun has left: a FIN now leaves the peer with whole messages. Not in set-up.
-  bool at_rest() const;
+  bool is_steady() const;  ///< true: that octets moved has brought no event, action or timeout
+  bool at_rest() const;    ///< all begun has left: a FIN now leaves whole messages. Not in set-up
   bool awaits_ack_request(TimePoint now);  ///< as it ends: ConnectionOptions::ack_request_wait
   bool awaits_peer() const;                ///< responder: set-up waits for its Request, or its RTR
   std::optional<TimePoint> timeout() const;
@@ -108,7 +107,6 @@ class Connection {
   void hold_for_receive(TimePoint now);
   void segment_done();
   void settle(TimePoint now);
-  void end_turn(bool failed, TimePoint now);
   void stream_ended(TimePoint now);
   void close_progress(TimePoint now);
   void close_when_drained(TimePoint now);
