@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "iwarp/mpa/framer.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "sim_pair.hpp"
 #include "target.hpp"
