@@ -13,7 +13,7 @@ using iwarp::bytes::Mutex;
 
 TEST_CASE("a mutex admits one at a time") {
   constexpr int kThreads = 4;
-  constexpr int kEach = 20000;
+  constexpr int kEach = 2000;
   Mutex mutex;
   int counted = 0;  // guarded by it
   {
@@ -46,7 +46,7 @@ TEST_CASE("all who sleep on a mutex come to it") {
       });
     }
     while (came != 3) std::this_thread::yield();
-    for (int i = 0; i < 10000; ++i) std::this_thread::yield();  // longer than anybody spins
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // longer than anybody spins
   }
   threads.clear();
   CHECK_EQ(counted, 3);
