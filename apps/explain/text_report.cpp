@@ -156,9 +156,7 @@ void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
 void TextReport::datagram(const trace::SeenDatagram& seen, const trace::PacketMark& mark) {
   start(mark);
   violations_ += seen.has_right_crc ? 0 : 1;
-  const bool is_wanted = filter_.connection == 0 && filter_.operation.empty() &&
-                         (!filter_.errors || !seen.has_right_crc);
-  if (!is_wanted) return;
+  if (!filter_.wants(seen)) return;
   auto text = fmt::format("UDP {} {} --> {} {}", time(mark), to_string(seen.source),
                           to_string(seen.destination), verbs::describe_datagram(seen.octets));
   out_((seen.has_right_crc ? text : red(std::move(text))) + "\n");
@@ -225,7 +223,8 @@ void TextReport::summary(const trace::Connections::Counts& counts) {
   out_(fmt::format("{}{}, {} with MPA, {}, {}\n", read,
                    counted(counts.connections, "TCP connection"), counts.mpa,
                    counted(frames_, "frame"), counted(violations_, "violation")));
-  if (counts.datagrams != 0) out_(counted(counts.datagrams, "datagram") + " over UDP\n");
+  const auto datagrams = counts.datagrams + counts.logged_datagrams;
+  if (datagrams != 0) out_(counted(datagrams, "datagram") + " over UDP\n");
   constexpr std::array kLeftOut{
       std::pair{PacketKind::kOther, "without TCP"},
       std::pair{PacketKind::kFragment, "that are fragments of IP, which are not put together"},

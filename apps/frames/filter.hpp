@@ -21,6 +21,9 @@ struct Filter {
   }
   bool wants(const trace::ConnectionInfo& info, const trace::Explained& frame) const;
   bool wants(const trace::ConnectionInfo& info, const verbs::LocalEvent& event) const;
+  bool wants(const trace::SeenDatagram& seen) const {
+    return connection == 0 && operation.empty() && (!errors || !seen.has_right_crc);
+  }
   /// Octets in which no frame was found.
   bool wants_skipped(const trace::ConnectionInfo& info) const {
     return wants(info) && operation.empty();

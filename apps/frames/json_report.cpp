@@ -168,6 +168,26 @@ void JsonReport::local(const ConnectionInfo& info, Side end, const verbs::LocalE
   write(line(out));
 }
 
+void JsonReport::datagram(const trace::SeenDatagram& seen, const trace::PacketMark& mark) {
+  violations_ += seen.has_right_crc ? 0 : 1;
+  if (!filter_.wants(seen) || is_full()) return;
+  const auto& header = seen.datagram.header;
+  Json out{{"type", "datagram"},
+           {"time", mark.nanoseconds},
+           {"packet", mark.packet},
+           {"after", after(mark)},
+           {"source", to_string(seen.source)},
+           {"destination", to_string(seen.destination)},
+           {"source_qpn", header.source},
+           {"destination_qpn", header.destination},
+           {"msn", header.msn},
+           {"size", seen.datagram.payload.size()},
+           {"text", verbs::describe_datagram(seen.octets)}};
+  if (!seen.has_right_crc) out["error"] = true;
+  if (options_.octets) add_octets(out, seen.octets, options_.max_octets);
+  write(line(out));
+}
+
 void JsonReport::summary(const trace::Connections::Counts& counts) {
   const auto& p = counts.packets;
   write(line(
@@ -178,6 +198,7 @@ void JsonReport::summary(const trace::Connections::Counts& counts) {
        {"mpa_connections", counts.mpa},
        {"set_aside", counts.set_aside},
        {"records", counts.records},
+       {"datagrams", counts.datagrams + counts.logged_datagrams},
        {"frames", frames_},
        {"left_out", left_out_},
        {"violations", violations_}}));

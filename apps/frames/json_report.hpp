@@ -36,6 +36,7 @@ class JsonReport final : public trace::ConnectionListener {
               const trace::PacketMark& mark) override;
   void local(const trace::ConnectionInfo& info, trace::Side end, const verbs::LocalEvent& event,
              const trace::PacketMark& mark) override;
+  void datagram(const trace::SeenDatagram& seen, const trace::PacketMark& mark) override;
   void summary(const trace::Connections::Counts& counts);
 
   /// Frames that max_size left out.

@@ -175,32 +175,45 @@ int digit(char c) {
 
 }  // namespace
 
-std::optional<LoggedOctets> octets_of(const json& data) {
-  Members m(data);
-  LoggedOctets out{.offset = m.number("offset"), .octets = {}};
+std::optional<std::vector<std::byte>> raw_octets_of(const json& data) {
   const auto raw = data.find("raw");
-  if (!m.good() || raw == data.end() || !raw->is_object()) return std::nullopt;
+  if (raw == data.end() || !raw->is_object()) return std::nullopt;
   Members of_raw(*raw);
   const auto length = of_raw.number("length");
   const auto hex = of_raw.text("data");
   if (!of_raw.good() || length > kMaxOctets || hex.size() != 2 * length) return std::nullopt;
-  out.octets.reserve(static_cast<std::size_t>(length));
+  std::vector<std::byte> out;
+  out.reserve(static_cast<std::size_t>(length));
   for (std::size_t i = 0; i < hex.size(); i += 2) {
     const int high = digit(hex[i]);
     const int low = digit(hex[i + 1]);
     if (high < 0 || low < 0) return std::nullopt;
-    out.octets.push_back(static_cast<std::byte>(high * 16 + low));
+    out.push_back(static_cast<std::byte>(high * 16 + low));
   }
   return out;
 }
 
-std::optional<trace::LoggedConnections::Ends> ends_of(const json& data) {
+std::optional<LoggedOctets> octets_of(const json& data) {
+  Members m(data);
+  const auto offset = m.number("offset");
+  auto octets = raw_octets_of(data);
+  if (!m.good() || !octets) return std::nullopt;
+  return LoggedOctets{.offset = offset, .octets = std::move(*octets)};
+}
+
+std::optional<trace::LoggedConnections::Ends> datagram_ends_of(const json& data) {
   const auto local = end_of(data, "local");
   const auto remote = end_of(data, "remote");
+  if (!local || !remote) return std::nullopt;
+  return trace::LoggedConnections::Ends{.local = *local, .remote = *remote};
+}
+
+std::optional<trace::LoggedConnections::Ends> ends_of(const json& data) {
+  auto out = datagram_ends_of(data);
   const auto opened = data.find("opened_by");
-  if (!local || !remote || opened == data.end()) return std::nullopt;
-  return trace::LoggedConnections::Ends{
-      .local = *local, .remote = *remote, .opened_locally = *opened == "local"};
+  if (!out || opened == data.end()) return std::nullopt;
+  out->opened_locally = *opened == "local";
+  return out;
 }
 
 std::optional<LocalEvent> local_event(std::string_view name, const json& data) {

@@ -19,6 +19,8 @@ struct LoggedOctets {
 };
 std::optional<LoggedOctets> octets_of(const nlohmann::json& data);
 std::optional<trace::LoggedConnections::Ends> ends_of(const nlohmann::json& data);
+std::optional<std::vector<std::byte>> raw_octets_of(const nlohmann::json& data);
+std::optional<trace::LoggedConnections::Ends> datagram_ends_of(const nlohmann::json& data);
 /// `name`: without the name space.
 std::optional<verbs::LocalEvent> local_event(std::string_view name, const nlohmann::json& data);
 

@@ -202,6 +202,12 @@ const char* QlogReader::known_event(std::string_view name, const std::string& gr
     if (!octets) return "its octets cannot be read";
     return connections_.octets(group, name == "frame_sent", octets->offset, octets->octets, mark_);
   }
+  if (name == "datagram_sent" || name == "datagram_received") {
+    const auto ends = datagram_ends_of(data);
+    const auto octets = raw_octets_of(data);
+    if (!ends || !octets) return "its ends or its octets cannot be read";
+    return connections_.datagram(name == "datagram_sent", *ends, *octets, mark_);
+  }
   if (name == "connection_started") {
     const auto ends = ends_of(data);
     return ends ? connections_.started(group, *ends, mark_) : "its ends cannot be read";

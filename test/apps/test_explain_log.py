@@ -223,6 +223,9 @@ class Foreign(Case):
                ("frame_sent", {**frame, "raw": {"length": 2**40, "data": ""}}),
                ("frame_sent", {**frame, "raw": {"length": 2, "data": "01zz"}}),
                ("frame_sent", {**frame, "raw": {"length": 2, "data": "010"}}),
+               ("datagram_sent", {}), ("datagram_received", {**STARTED["data"]}),
+               ("datagram_sent", {**STARTED["data"], "raw": {"length": 2, "data": "0102"}}),
+               ("datagram_sent", {"local": 1, "remote": {}, "raw": frame["raw"]}),
                ("connection_started", {**STARTED["data"], "local": {"ip": "<b>", "port": 1}}),
                ("connection_started", {**STARTED["data"], "local": {"ip": "192.0.2.1", "port": 70000}})]
         out, said = self.explain(text_of([HEADER, STARTED] + [event(f"iwarp:{n}", d) for n, d in odd]), 1)

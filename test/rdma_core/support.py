@@ -24,7 +24,8 @@ TIMEOUT = 30 * (3 if SANITIZER else 1)  # seconds for any one program
 
 PACKAGES = {
     "rdmacm-utils": ("rping", "ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient",
-                     "rdma_xserver", "udaddy", "mckey", "rstream", "riostream", "rcopy"),
+                     "rdma_xserver", "udaddy", "mckey", "rstream", "riostream", "rcopy",
+                     "udpong"),
     "ibverbs-utils": ("ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_srq_pingpong",
                       "ibv_ud_pingpong", "ibv_uc_pingpong", "ibv_xsrq_pingpong"),
     "perftest": ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw",

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unittest
 
+import test_ucx
 from support import IWARP, SANITIZER, Case, Program, free_port, main, skip_all
 
 CARELESS = pathlib.Path(os.environ.get("IWARP_CARELESS", "build/release/test/rdma_core/careless/careless"))
@@ -163,6 +164,35 @@ class Others(Case):
                     results = (self.check(server.wait()), client)
                 for result in results:
                     self.assertEqual(said(result), [], result)
+
+
+@unittest.skipUnless(shutil.which("ucx_perftest"), "ucx_perftest is missing: apt-get install ucx-utils")
+class OfUcx(test_ucx.UcxCase):
+    """What rfc-notes/careful.md says of it, which depends on its version, and nothing else."""
+    HOW = {"options": ("--careful", "--as", "roce")}
+
+    def pair(self, *words, **how):
+        self.results = super().pair(*words, **how)
+        return self.results
+
+    def told(self, *words, **how):
+        self.measure(*words, **how, **self.HOW)
+        return {check for result in self.results for check, _ in said(result)}
+
+    def test_streams_alone(self):
+        for test, layout, size in (("put_bw", "zcopy", 65536), ("get", "zcopy", 65536), ("am_lat", "bcopy", 4096)):
+            with self.subTest(test=test):
+                self.assertEqual(self.told(test, size, "-d", "iwarp0:1", "-x", "rc_verbs", "-D", layout), set())
+
+    def test_packets_that_the_peer_has_acknowledged(self):
+        told = self.told("am_bw", 900, "-d", "iwarp0:1", "-x", "ud_verbs", "-D", "bcopy")
+        self.assertLessEqual(told, {"send-changed", "receive-written"})
+
+    def test_ucp(self):
+        for test, size in test_ucx.UCP_RUNS:
+            with self.subTest(test=test, size=size):
+                told = self.told(test, size, env=test_ucx.NETWORK)
+                self.assertLessEqual(told, {"send-changed", "receive-written"})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Programs that use queue pairs of type UD, on one host and in two network namespaces. On one host
 they use loopback, whose MTU is that of the largest datagrams. And many datagrams by way of a relay
 that does what networks do (programs/datagrams.cpp, programs/relay.py)."""
+import json
 import os
 import pathlib
 import re
@@ -10,7 +11,7 @@ import unittest
 
 from hosts import joined, own_address, why_no_namespaces, within
 from perftest import PerftestCase
-from support import LONG, TIMEOUT, SANITIZER, Case, Program, free_port, main
+from support import IWARP, LONG, TIMEOUT, SANITIZER, Case, Program, free_port, main
 from tried import tried
 
 HOSTS = ("10.99.8.1", "10.99.8.2")
@@ -70,6 +71,47 @@ class UdPingpong(Case):
         addresses = [(f"{host}/24", f"2001:db8::{n}/64") for n, host in enumerate(HOSTS, 1)]
         with joined(addresses) as names:
             self.play(HOSTS[0], gid=1, **apart(names))
+
+
+class Traced(Case):
+    """`--trace`: both ends have every datagram, sent and received, as a capture and as a log."""
+
+    def setUp(self):
+        super().setUp()
+        os.environ["IWARP_AS"] = "roce"
+        self.addCleanup(os.environ.pop, "IWARP_AS")
+
+    def explained(self, trace):
+        text = self.run_program(IWARP, "explain", trace, plain=True)
+        model = self.run_program(IWARP, "explain", "--json", trace, plain=True)
+        objects = [json.loads(line) for line in model.out.splitlines()]
+        return text.out, [each for each in objects if each["type"] == "datagram"], objects[-1]
+
+    def test_both_ends_tell_of_each_datagram(self):
+        for suffix in ("pcap", "qlog"):
+            with self.subTest(suffix):
+                self.play(suffix)
+
+    def play(self, suffix):
+        port, host = free_port(), own_address()
+        call = ("ibv_ud_pingpong", "-p", port, "-s", 300, "-n", 50, "-c", "-g", 0)
+        traces = [self.scratch / f"{name}.{suffix}" for name in ("server", "client")]
+        how = [{"options": ("--trace", trace)} for trace in traces]
+        self.assert_silent(*self.pair(call, (*call, host), port, server_how=how[0],
+                                      client_how=how[1]))
+        seen = []
+        for trace in traces:
+            text, datagrams, summary = self.explained(trace)
+            self.assertIn("100 datagrams over UDP\n", text)
+            self.assertNotIn("left out", text)
+            self.assertEqual(text.count(", 300 octets\n"), 100)
+            self.assertEqual((len(datagrams), summary["datagrams"], summary["violations"]),
+                             (100, 100, 0))
+            self.assertEqual({each["size"] for each in datagrams}, {300})
+            seen.append({(each["source"], each["destination"], each["source_qpn"], each["msn"])
+                         for each in datagrams})
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(len(seen[0]), 100)
 
 
 @tried("perftest, UD", "perftest", "ib_send_lat and ib_send_bw with `-c UD`, in lists, and by rdma_cm",

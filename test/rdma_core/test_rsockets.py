@@ -7,9 +7,12 @@ import pathlib
 import tempfile
 import unittest
 
+from hosts import joined, why_no_namespaces, within
 from support import SANITIZER, Case, Program, free_port, main
 from tried import tried
 
+NO_HOSTS = why_no_namespaces()
+HOSTS = ("10.99.9.1", "2001:db8:9::1"), ("10.99.9.2", "2001:db8:9::2")
 PRELOAD = next(iter(sorted(glob.glob("/usr/lib/*/rsocket/librspreload.so.1"))), None)
 
 
@@ -75,6 +78,43 @@ class Rcopy(Case):
         self.assertIn("Connection refused", result.out + result.err)
 
 
+@tried("udpong", "rdmacm-utils", "datagrams of all its sizes on two hosts: echoed and one way, as they "
+       "come, with rpoll, blocking; IPv4 and IPv6", personas=("roce",))
+@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+class Udpong(Case):
+    """It compares the number of each echo, and tells how many came of those that are not echoed."""
+    SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536)
+    COUNT = 50
+
+    def has_address(self, server, port):
+        """An address of UDP; what it prints comes too late."""
+        tables = (pathlib.Path(f"/proc/{server.process.pid}/net/{name}") for name in ("udp", "udp6"))
+        return any(f":{port:04X} " in table.read_text() for table in tables)
+
+    def play(self, names, host, clients, *words):
+        port = free_port()
+        with Program("udpong", "-b", host, "-p", port, *words, prefix=within(names[0])) as server:
+            server.wait_until(lambda: self.has_address(server, port), "binding its port")
+            for client in clients:
+                with self.subTest(server=words, client=client):
+                    result = self.run_program("udpong", "-s", host, "-p", port, "-C", self.COUNT,
+                                              *client, *words, prefix=within(names[1]))
+                    self.assert_silent(result)
+                    self.assertRegex(result.out, r"(?m)^custom +[\d.]+k? +[\d.]+ .* +[\d.]+$")
+                    if "e" in client:
+                        self.assertRegex(result.out, rf"(?m)^custom +[\d.]+k? +{2 * self.COUNT} ")
+            server.signal(15)
+            self.assert_silent(self.check(server.wait(), (-15,)))
+
+    def test_sizes_and_ways_to_wait(self):
+        sizes = [("-S", size, *echo) for size in self.SIZES for echo in ((), ("-T", "e"))]
+        with joined([(f"{v4}/24", f"{v6}/64") for v4, v6 in HOSTS]) as names:
+            self.play(names, HOSTS[0][0], sizes)
+            self.play(names, HOSTS[0][0], sizes[::5], "-T", "a")
+            self.play(names, HOSTS[0][0], sizes[::5], "-T", "b")
+            self.play(names, HOSTS[0][1], sizes[::5])
+
+
 @tried("curl, openssl", "curl openssl librdmacm1", "HTTPS over rsockets, by librspreload.so",
        personas=("iwarp", "roce"))
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
@@ -125,4 +165,4 @@ class PreloadedFork(Streams):
 
 
 if __name__ == "__main__":
-    main("rstream", "riostream", "rcopy", "openssl", "curl")
+    main("rstream", "riostream", "rcopy", "udpong", "openssl", "curl")

@@ -86,6 +86,11 @@ TEST_CASE("what there is not is refused, and so are values that are too short") 
   CHECK(errno == EINVAL);
 }
 
+TEST_CASE("an RNIC has no datagrams") {
+  CHECK(rsocket(AF_INET, SOCK_DGRAM, 0) == -1);
+  CHECK(errno == ENOTSUP);
+}
+
 TEST_CASE("an idle connection is kept alive by Writes that the peer does not see") {
   const Pair pair;
   set_number(pair.client, IPPROTO_TCP, TCP_KEEPIDLE, 1);

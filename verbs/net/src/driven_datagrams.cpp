@@ -74,8 +74,9 @@ struct DrivenDatagrams::Door {
 };
 
 DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
-                                 verbs::StagTable& stags, DatagramSocket socket)
-    : worker_(worker), core_(init, stags) {
+                                 verbs::StagTable& stags, DatagramSocket socket,
+                                 std::shared_ptr<verbs::DatagramTap> tap)
+    : worker_(worker), core_(init, stags), tap_(std::move(tap)) {
   socket.ask_for_room(kReceiveRoom);
   doors_.push_back(std::make_unique<Door>(worker, std::move(socket), IpAddress{}, *this));
 }
@@ -85,8 +86,10 @@ DrivenDatagrams::~DrivenDatagrams() = default;
 std::shared_ptr<DrivenDatagrams> DrivenDatagrams::make(Worker& worker,
                                                        const verbs::DatagramQpInit& init,
                                                        verbs::StagTable& stags,
-                                                       DatagramSocket socket) {
-  return std::make_shared<DrivenDatagrams>(Private{}, worker, init, stags, std::move(socket));
+                                                       DatagramSocket socket,
+                                                       std::shared_ptr<verbs::DatagramTap> tap) {
+  return std::make_shared<DrivenDatagrams>(Private{}, worker, init, stags, std::move(socket),
+                                           std::move(tap));
 }
 
 // The program -------------------------------------------------------------------------------------
@@ -237,6 +240,7 @@ void DrivenDatagrams::transmit() {
     for (std::size_t done = 0; done != batch.size();) {
       ++core_.counters().send_calls;
       const auto n = socket.send(std::span(sendings).subspan(done, batch.size() - done));
+      if (tap_ != nullptr) tell_sent(std::span(sendings).subspan(done, n));
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
       if (n != 0) continue;
@@ -249,6 +253,34 @@ void DrivenDatagrams::transmit() {
       core_.sent(batch[done++], false);
     }
   }
+}
+
+// As long as the program's memory is held.
+void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
+  const auto now = mpa::Clock::now();
+  std::vector<std::byte> octets;
+  for (const auto& one : sent) {
+    octets.clear();
+    for (const iovec& part : one.pieces) {
+      const auto* const from = static_cast<const std::byte*>(part.iov_base);
+      octets.insert(octets.end(), from, from + part.iov_len);
+    }
+    tap_->datagram(true,
+                   {.own = one.path.own,
+                    .own_port = doors_.front()->socket.port(),
+                    .peer = one.path.peer,
+                    .peer_port = one.port},
+                   octets, now);
+  }
+}
+
+void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Received& one) {
+  tap_->datagram(false,
+                 {.own = one.path.own,
+                  .own_port = door.socket.port(),
+                  .peer = one.path.peer,
+                  .peer_port = one.port},
+                 one.room.first(one.size), mpa::Clock::now());
 }
 
 // What has come so far is for what the queue pair was before.
@@ -287,6 +319,7 @@ bool DrivenDatagrams::receive(Door& door) {
     ++core_.counters().receive_calls;
     for (std::size_t i = 0; i != n; ++i) {
       const auto& one = came[i];
+      if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
       const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
       // Of no octets it is malformed, and is counted so.
       core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);

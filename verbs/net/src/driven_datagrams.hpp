@@ -14,6 +14,7 @@
 #include "driven.hpp"
 #include "iwarp/net/datagram_socket.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"
+#include "iwarp/verbs/datagram_tap.hpp"
 #include "socket_set.hpp"
 #include "worker.hpp"
 
@@ -24,10 +25,12 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
 
  public:
   DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
-                  verbs::StagTable& stags, DatagramSocket socket);
+                  verbs::StagTable& stags, DatagramSocket socket,
+                  std::shared_ptr<verbs::DatagramTap> tap);
   ~DrivenDatagrams() override;
   static std::shared_ptr<DrivenDatagrams> make(Worker& worker, const verbs::DatagramQpInit& init,
-                                               verbs::StagTable& stags, DatagramSocket socket);
+                                               verbs::StagTable& stags, DatagramSocket socket,
+                                               std::shared_ptr<verbs::DatagramTap> tap);
 
   // For the program.
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
@@ -76,6 +79,8 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   void run(std::uint32_t own);
   void drive(std::uint32_t work);
   void transmit();
+  void tell_sent(std::span<const DatagramSocket::Sending> sent);
+  void tell_received(const Door& door, const DatagramSocket::Received& one);
   void drain();
   void receive();
   bool receive(Door& door);
@@ -85,6 +90,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
 
   Worker& worker_;
   verbs::DatagramQueuePair core_;
+  const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null: nobody looks
   DriveLock lock_;
   std::atomic<DriveMode> mode_{DriveMode::kWorker};
   std::atomic<bool> held_{false};  ///< no receive is posted, so nothing is read

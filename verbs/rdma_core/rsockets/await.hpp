@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a thread waits for an RSocket: it looks for a moment, and then sleeps.
+// How a thread waits for a Socket: it looks for a moment, and then sleeps.
 #pragma once
 
 #include <cerrno>
 #include <chrono>
-#include <optional>
 
-#include "rsocket.hpp"
+#include "socket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 
@@ -15,15 +14,15 @@ inline constexpr auto kLooking = std::chrono::microseconds(10);
 
 /// Until one of the descriptors is readable, which may be -1, or the deadline. An errno: EINTR when
 /// a signal handler wants calls to be interrupted.
-int sleep_on(int first, int second, std::optional<std::chrono::steady_clock::time_point> deadline);
+int sleep_on(int first, int second, Socket::Deadline deadline);
 
 template <typename Ready>
-int RSocket::await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready) {
+int Socket::await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready) {
   using Clock = std::chrono::steady_clock;
   progress();
   if (ready()) return 0;
   if (nonblocking) return EAGAIN;
-  for (const auto until = Clock::now() + kLooking; endpoint_ != nullptr && Clock::now() < until;) {
+  for (const auto until = Clock::now() + kLooking; fd() >= 0 && Clock::now() < until;) {
     lock.unlock();
     lock.lock();
     if (closed_) return EBADF;
@@ -32,7 +31,7 @@ int RSocket::await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready)
   }
   Waiter waiter;
   while (true) {
-    if (endpoint_ != nullptr) endpoint_->arm();
+    arm();
     progress();
     if (ready()) return 0;
     if (deadline && Clock::now() >= *deadline) return EAGAIN;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "errno_table.hpp"
+#include "persona.hpp"
 #include "refusal.hpp"
 #include "service.hpp"
 
@@ -19,13 +20,19 @@ int make(int family, int type, int protocol) {
   constexpr int kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
   const int kind = type & ~kFlags;
   const bool stream = kind == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP);
-  if ((family != AF_INET && family != AF_INET6) || !stream) {
-    if (kind == SOCK_DGRAM) refuse("rsocket() for datagrams", "iWARP has connections only");
+  const bool datagrams = kind == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP);
+  if ((family != AF_INET && family != AF_INET6) || (!stream && !datagrams)) {
+    return minus_one(ENOTSUP);
+  }
+  if (const char* const why = why_no_datagrams(); datagrams && why != nullptr) {
+    refuse("rsocket() for datagrams", why);
     return minus_one(ENOTSUP);
   }
   std::expected<int, int> made = std::unexpected(ENOMEM);
   const int code = guarded([&] {
-    made = Service::get().make(family, type & kFlags);
+    Service& service = Service::get();
+    made = stream ? service.make_stream(family, type & kFlags)
+                  : service.make_datagrams(family, type & kFlags);
     return made ? 0 : made.error();
   });
   return code == 0 ? *made : minus_one(code);
@@ -45,7 +52,7 @@ int with(int number, Use use) {
 template <typename Use>
 ssize_t counted(int number, Use use) {
   ssize_t out = 0;
-  const int code = with(number, [&](RSocket& socket) {
+  const int code = with(number, [&](Socket& socket) {
     const auto result = use(socket);
     if (!result) return result.error();
     out = static_cast<ssize_t>(*result);
@@ -54,12 +61,20 @@ ssize_t counted(int number, Use use) {
   return code == 0 ? out : -1;
 }
 
-ssize_t receive(int number, std::span<const iovec> into, int flags) {
-  return counted(number, [&](RSocket& socket) { return socket.receive(into, flags); });
+ssize_t receive(int number, std::span<const iovec> into, int flags, Arrival* arrival = nullptr) {
+  return counted(number, [&](Socket& socket) { return socket.receive(into, flags, arrival); });
 }
 
-ssize_t send(int number, std::span<const iovec> from, int flags) {
-  return counted(number, [&](RSocket& socket) { return socket.send(from, flags); });
+ssize_t send(int number, std::span<const iovec> from, int flags, const sockaddr* to = nullptr,
+             socklen_t length = 0) {
+  return counted(number, [&](Socket& socket) { return socket.send(from, flags, to, length); });
+}
+
+/// Where the kernel would put the sender.
+void copy_sender(const Arrival& arrival, sockaddr* out, socklen_t* length) {
+  if (out == nullptr || length == nullptr) return;
+  const auto& sender = reinterpret_cast<const sockaddr&>(arrival.sender);
+  if (sender.sa_family != AF_UNSPEC) copy_address(sender, out, length);
 }
 
 iovec piece(const void* buffer, std::size_t length) {
@@ -83,8 +98,8 @@ extern "C" {
 
 int rsocket(int domain, int type, int protocol) { return rsockets::make(domain, type, protocol); }
 
-int rbind(int number, const sockaddr* address, socklen_t /*length*/) {
-  return rsockets::with(number, [&](auto& socket) { return socket.bind(address); });
+int rbind(int number, const sockaddr* address, socklen_t length) {
+  return rsockets::with(number, [&](auto& socket) { return socket.bind(address, length); });
 }
 
 int rlisten(int number, int backlog) {
@@ -96,7 +111,7 @@ int raccept(int number, sockaddr* address, socklen_t* length) {
   const int code = rsockets::with(number, [&](auto& socket) {
     auto accepted = socket.accept();
     if (!accepted) return accepted.error();
-    if (address != nullptr && length != nullptr) (*accepted)->peer_address(address, length);
+    if (address != nullptr && length != nullptr) (void)(*accepted)->peer_address(address, length);
     out = rsockets::Service::get().adopt(std::move(*accepted));
     return 0;
   });
@@ -123,19 +138,24 @@ ssize_t rrecv(int number, void* buffer, size_t length, int flags) {
 
 ssize_t rrecvfrom(int number, void* buffer, size_t length, int flags, sockaddr* address,
                   socklen_t* address_length) {
-  const ssize_t count = rrecv(number, buffer, length, flags);
-  if (count > 0 && address != nullptr) rgetpeername(number, address, address_length);
+  const iovec into = rsockets::piece(buffer, length);
+  rsockets::Arrival arrival;
+  const ssize_t count = rsockets::receive(number, {&into, 1}, flags, &arrival);
+  if (count >= 0) rsockets::copy_sender(arrival, address, address_length);
   return count;
 }
 
-// There is never anything beside the stream.
+// There is never anything beside the data.
 ssize_t rrecvmsg(int number, msghdr* message, int flags) {
   const auto into = rsockets::list(message->msg_iov, message->msg_iovlen);
   if (!into) return -1;
-  const ssize_t count = rsockets::receive(number, *into, flags);
+  rsockets::Arrival arrival;
+  const ssize_t count = rsockets::receive(number, *into, flags, &arrival);
   if (count < 0) return -1;
+  auto* const sender = static_cast<sockaddr*>(message->msg_name);
+  rsockets::copy_sender(arrival, sender, &message->msg_namelen);
   message->msg_controllen = 0;
-  message->msg_flags = 0;
+  message->msg_flags = arrival.cut ? MSG_TRUNC : 0;
   return count;
 }
 
@@ -153,14 +173,19 @@ ssize_t rsend(int number, const void* buffer, size_t length, int flags) {
 
 ssize_t rsendto(int number, const void* buffer, size_t length, int flags, const sockaddr* address,
                 socklen_t address_length) {
-  if (address != nullptr || address_length != 0) return minus_one(EISCONN);
-  return rsend(number, buffer, length, flags);
+  const iovec from = rsockets::piece(buffer, length);
+  return rsockets::counted(number, [&](auto& socket) -> rsockets::Socket::Result {
+    const bool names = address != nullptr || address_length != 0;
+    if (names && !socket.names_peers()) return std::unexpected(EISCONN);
+    return socket.send({&from, 1}, flags, address, address_length);
+  });
 }
 
 ssize_t rsendmsg(int number, const msghdr* message, int flags) {
   if (message->msg_control != nullptr && message->msg_controllen != 0) return minus_one(ENOTSUP);
   const auto from = rsockets::list(message->msg_iov, message->msg_iovlen);
-  return from ? rsockets::send(number, *from, flags) : -1;
+  const auto* const to = static_cast<const sockaddr*>(message->msg_name);
+  return from ? rsockets::send(number, *from, flags, to, message->msg_namelen) : -1;
 }
 
 ssize_t rwrite(int number, const void* buffer, size_t length) {
@@ -173,17 +198,12 @@ ssize_t rwritev(int number, const iovec* pieces, int count) {
 }
 
 int rgetpeername(int number, sockaddr* address, socklen_t* length) {
-  return rsockets::with(number, [&](auto& socket) {
-    socket.peer_address(address, length);
-    return 0;
-  });
+  return rsockets::with(number, [&](auto& socket) { return socket.peer_address(address, length); });
 }
 
 int rgetsockname(int number, sockaddr* address, socklen_t* length) {
-  return rsockets::with(number, [&](auto& socket) {
-    socket.local_address(address, length);
-    return 0;
-  });
+  return rsockets::with(number,
+                        [&](auto& socket) { return socket.local_address(address, length); });
 }
 
 int rsetsockopt(int number, int level, int name, const void* value, socklen_t length) {

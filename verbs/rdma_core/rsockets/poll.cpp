@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The rsockets among what is polled; null: an ordinary descriptor.
-using Sockets = std::vector<std::shared_ptr<RSocket>>;
+using Sockets = std::vector<std::shared_ptr<Socket>>;
 
 Sockets sockets_of(std::span<const pollfd> asked) {
   Sockets out;

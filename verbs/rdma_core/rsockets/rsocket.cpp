@@ -24,25 +24,19 @@ constexpr auto kDrainTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-RSocket::RSocket(int number, rdma_cm_id* id, int family) : number_(number), id_(id) {
+RSocket::RSocket(int number, rdma_cm_id* id, int family) : Socket(number), id_(id) {
   options_.family = family;
   id_->route.addr.src_addr.sa_family = static_cast<sa_family_t>(family);
 }
 
 RSocket::RSocket(int number, rdma_cm_id* id, const std::shared_ptr<RSocket>& listener)
-    : number_(number), id_(id), phase_(Phase::kOpening), listener_(listener) {
+    : Socket(number), id_(id), phase_(Phase::kOpening), listener_(listener) {
   const Lock lock(listener->mutex_);
   options_ = listener->options_;
   options_.error = 0;
 }
 
 RSocket::~RSocket() { close(); }
-
-void RSocket::wake(const Waiter* except) {
-  for (Waiter* const waiter : waiters_) {
-    if (waiter != except) waiter->wake();
-  }
-}
 
 void RSocket::fail(int code) {
   if (!is_connected()) return;
@@ -82,28 +76,15 @@ void RSocket::progress() {
   if (got.anything) wake();
 }
 
-RSocket::Deadline RSocket::deadline(std::chrono::microseconds limit) const {
-  if (limit.count() == 0) return std::nullopt;
-  return std::chrono::steady_clock::now() + limit;
+void RSocket::arm() {
+  if (endpoint_ != nullptr) endpoint_->arm();
 }
 
-bool RSocket::is_nonblocking(int flags) const {
-  return (options_.status_flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0;
+int RSocket::fd() const {
+  return endpoint_ != nullptr && endpoint_->started() ? endpoint_->fd() : -1;
 }
 
-int RSocket::sleep(Lock& lock, Waiter& waiter, Deadline deadline) {
-  const bool has_channel = endpoint_ != nullptr && endpoint_->started();
-  waiters_.push_back(&waiter);
-  const int fd = has_channel ? endpoint_->fd() : -1;
-  lock.unlock();
-  const int code = sleep_on(waiter.fd(), fd, deadline);
-  lock.lock();
-  std::erase(waiters_, &waiter);
-  waiter.reset();
-  // Who takes an event leaves nobody armed, so that others have to look after themselves.
-  if (!closed_ && endpoint_ != nullptr && endpoint_->take_events()) wake();
-  return code;
-}
+bool RSocket::take_events() { return endpoint_ != nullptr && endpoint_->take_events(); }
 
 void RSocket::open_endpoint() { endpoint_ = std::make_unique<Endpoint>(id_, options_.sizes); }
 
@@ -114,7 +95,7 @@ int RSocket::greet(std::span<const std::byte> data) {
   return 0;
 }
 
-int RSocket::bind(const sockaddr* address) {
+int RSocket::bind(const sockaddr* address, socklen_t /*length*/) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;
   if (rdma_bind_addr(id_, const_cast<sockaddr*>(address)) != 0) return errno;
@@ -135,7 +116,7 @@ int RSocket::listen(int backlog) {
   return 0;
 }
 
-std::expected<std::shared_ptr<RSocket>, int> RSocket::accept() {
+std::expected<std::shared_ptr<Socket>, int> RSocket::accept() {
   Lock lock(mutex_);
   if (closed_) return std::unexpected(EBADF);
   if (phase_ != Phase::kListening) return std::unexpected(EINVAL);

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: what rdma_cm tells, and waiting for it with others.
-#include <fcntl.h>
+// RSocket: what rdma_cm tells, and what is to be said of it.
 #include <poll.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 
-#include "await.hpp"
 #include "errno_table.hpp"
-#include "interruption.hpp"
 #include "rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
@@ -40,21 +35,6 @@ int error_of(rdma_cm_event_type type, int status) {
 }
 
 }  // namespace
-
-int sleep_on(int first, int second, std::optional<std::chrono::steady_clock::time_point> deadline) {
-  using Milliseconds = std::chrono::milliseconds;
-  std::array<pollfd, 2> waiting{pollfd{.fd = first, .events = POLLIN, .revents = 0},
-                                pollfd{.fd = second, .events = POLLIN, .revents = 0}};
-  int timeout = -1;
-  if (deadline) {
-    const auto left =
-        std::chrono::ceil<Milliseconds>(*deadline - std::chrono::steady_clock::now()).count();
-    timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, INT32_MAX));
-  }
-  if (::poll(waiting.data(), waiting.size(), timeout) >= 0) return 0;
-  if (errno != EINTR) return errno;
-  return has_interrupting_handler() ? EINTR : 0;
-}
 
 void RSocket::happened(rdma_cm_event_type type, int status, std::span<const std::byte> data) {
   const Lock lock(mutex_);
@@ -108,8 +88,7 @@ int RSocket::answer(const rdma_conn_param& request, std::span<const std::byte> d
   return rdma_accept(id_, &param) == 0 ? 0 : errno;
 }
 
-std::optional<std::chrono::steady_clock::time_point> RSocket::keep_alive(
-    std::chrono::steady_clock::time_point now) {
+RSocket::Deadline RSocket::keep_alive(Time now) {
   const Lock lock(mutex_);
   if (closed_ || options_.keep_alive == 0 || !is_connected()) return std::nullopt;
   const std::chrono::seconds period(options_.keep_alive_seconds);
@@ -147,29 +126,6 @@ short RSocket::state(short wanted) {
       break;
   }
   return static_cast<short>(out);
-}
-
-short RSocket::events(short wanted) {
-  const Lock lock(mutex_);
-  if (closed_) return POLLNVAL;
-  progress();
-  return state(wanted);
-}
-
-std::optional<int> RSocket::begin_waiting(Waiter& waiter, short wanted) {
-  const Lock lock(mutex_);
-  if (closed_) return std::nullopt;
-  if (endpoint_ != nullptr) endpoint_->arm();
-  progress();
-  if (state(wanted) != 0) return std::nullopt;
-  waiters_.push_back(&waiter);
-  return endpoint_ != nullptr && endpoint_->started() ? endpoint_->fd() : -1;
-}
-
-void RSocket::end_waiting(Waiter& waiter) {
-  const Lock lock(mutex_);
-  std::erase(waiters_, &waiter);
-  if (!closed_ && endpoint_ != nullptr && endpoint_->take_events()) wake();
 }
 
 }  // namespace iwarp::rdma_core::rsockets

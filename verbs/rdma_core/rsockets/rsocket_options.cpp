@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: options, addresses and flags. ENOTSUP for what there is no such thing of, as rsockets
+// RSocket: options and addresses. ENOTSUP for what there is no such thing of, as rsockets
 // says it.
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <rdma/rsocket.h>
@@ -9,11 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <limits>
 #include <utility>
 
-#include "cm_address.hpp"
 #include "rsocket.hpp"
 #include "service.hpp"
 
@@ -49,80 +45,20 @@ const Kept* kept(int level, int name) {
   return it != kKept.end() ? &*it : nullptr;
 }
 
-template <typename T>
-bool read_value(T& to, const void* value, socklen_t length) {
-  if (value == nullptr || length < sizeof to) return false;
-  std::memcpy(&to, value, sizeof to);
-  return true;
-}
-
-template <typename T>
-int write_value(const T& from, void* value, socklen_t* length) {
-  *length = std::min<socklen_t>(*length, sizeof from);
-  std::memcpy(value, &from, *length);
-  return 0;
-}
-
-template <typename T>
-T limited(int value) {
-  return static_cast<T>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max()));
-}
-
-int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length) {
-  timeval time{};
-  if (!read_value(time, value, length)) return EINVAL;
-  if (time.tv_usec < 0 || time.tv_usec >= 1'000'000) return EDOM;
-  limit = std::chrono::seconds(std::max<time_t>(time.tv_sec, 0)) +
-          std::chrono::microseconds(time.tv_usec);
-  return 0;
-}
-
-timeval timeval_of(std::chrono::microseconds limit) {
-  return {.tv_sec = limit.count() / 1'000'000, .tv_usec = limit.count() % 1'000'000};
-}
-
-// Twice as much is used, as in the kernel: one half is filled while the other is read.
-int set_buffer(std::uint32_t& ring, int value) {
-  constexpr int kMost = 1 << 28;
-  ring = static_cast<std::uint32_t>(std::clamp(value, 2048, kMost)) * 2;
-  return 0;
-}
-
-int set_of_rdma(Sizes& sizes, int name, int value) {
-  switch (name) {
-    case RDMA_SQSIZE:
-      sizes.send_requests = limited<std::uint16_t>(value);
-      return 0;
-    case RDMA_RQSIZE:
-      sizes.receives = limited<std::uint16_t>(value);
-      return 0;
-    case RDMA_INLINE:
-      sizes.inline_octets = limited<std::uint16_t>(value);
-      return 0;
-    case RDMA_IOMAPSIZE:
-      sizes.mappings = rounded_mappings(limited<std::uint32_t>(value));
-      return 0;
-    default:
-      return ENOTSUP;
-  }
-}
-
-void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length) {
-  const socklen_t size = from.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-  if (*length != 0) std::memcpy(out, &from, std::min(*length, size));
-  *length = size;
-}
-
 }  // namespace
 
-void RSocket::local_address(sockaddr* out, socklen_t* length) {
+int RSocket::local_address(sockaddr* out, socklen_t* length) {
   const Lock lock(mutex_);
-  if (!closed_) copy_address(*rdma_get_local_addr(id_), out, length);
+  if (closed_) return EBADF;
+  copy_address(*rdma_get_local_addr(id_), out, length);
+  return 0;
 }
 
-void RSocket::peer_address(sockaddr* out, socklen_t* length) {
+int RSocket::peer_address(sockaddr* out, socklen_t* length) {
   const Lock lock(mutex_);
-  if (!closed_) copy_address(*rdma_get_peer_addr(id_), out, length);
+  if (closed_) return EBADF;
+  copy_address(*rdma_get_peer_addr(id_), out, length);
+  return 0;
 }
 
 int RSocket::set_option(int level, int name, const void* value, socklen_t length) {
@@ -147,10 +83,12 @@ int RSocket::set_option(int level, int name, const void* value, socklen_t length
   if (!read_value(number, value, length)) return EINVAL;
   if (level == SOL_RDMA) return early ? set_of_rdma(options_.sizes, name, number) : EINVAL;
   if (level == SOL_SOCKET && name == SO_RCVBUF) {
-    return endpoint_ != nullptr ? 0 : set_buffer(options_.sizes.receive_ring, number);
+    if (endpoint_ == nullptr) set_buffer(options_.sizes.receive_ring, number);
+    return 0;
   }
   if (level == SOL_SOCKET && name == SO_SNDBUF) {
-    return endpoint_ != nullptr ? 0 : set_buffer(options_.sizes.send_ring, number);
+    if (endpoint_ == nullptr) set_buffer(options_.sizes.send_ring, number);
+    return 0;
   }
   const Kept* const option = kept(level, name);
   if (option == nullptr) return ENOTSUP;
@@ -185,18 +123,8 @@ int RSocket::get_option(int level, int name, void* value, socklen_t* length) {
   }
   const Sizes& sizes = options_.sizes;
   if (level == SOL_RDMA) {
-    switch (name) {
-      case RDMA_SQSIZE:
-        return number(sizes.send_requests);
-      case RDMA_RQSIZE:
-        return number(sizes.receives);
-      case RDMA_INLINE:
-        return number(sizes.inline_octets);
-      case RDMA_IOMAPSIZE:
-        return number(sizes.mappings);
-      default:
-        return ENOTSUP;
-    }
+    const auto size = size_of_rdma(sizes, name);
+    return size ? number(*size) : size.error();
   }
   if (level == IPPROTO_TCP && name == TCP_INFO) {
     tcp_info info{};
@@ -228,25 +156,6 @@ int RSocket::get_option(int level, int name, void* value, socklen_t* length) {
       return number(phase_ == Phase::kListening ? 1 : 0);
     default:
       return ENOTSUP;
-  }
-}
-
-std::expected<int, int> RSocket::control(int command, int argument) {
-  const Lock lock(mutex_);
-  if (closed_) return std::unexpected(EBADF);
-  switch (command) {
-    case F_GETFL:
-      return options_.status_flags;
-    case F_SETFL:
-      options_.status_flags = argument;
-      return 0;
-    case F_GETFD:
-      return options_.descriptor_flags;
-    case F_SETFD:
-      options_.descriptor_flags = argument;
-      return 0;
-    default:
-      return std::unexpected(ENOTSUP);
   }
 }
 

@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "datagram_rsocket.hpp"
 #include "errno_table.hpp"
 #include "refusal.hpp"
 
@@ -66,7 +67,7 @@ Service& Service::get() {
 
 // Their objects are not touched: a lock of theirs may be held for ever.
 void Service::abandon_in_child() {
-  for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<RSocket>(std::move(socket));
+  for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<Socket>(std::move(socket));
   for (auto& socket : answered_) (void)new std::shared_ptr<RSocket>(std::move(socket));
   answered_.clear();
   by_token_.clear();
@@ -184,7 +185,7 @@ void* Service::add_token(std::weak_ptr<RSocket> of) {
   return reinterpret_cast<void*>(next_token_++);
 }
 
-std::expected<int, int> Service::make(int family, int type_flags) {
+std::expected<int, int> Service::make_stream(int family, int type_flags) {
   {
     const std::lock_guard lock(mutex_);
     start();
@@ -199,12 +200,22 @@ std::expected<int, int> Service::make(int family, int type_flags) {
   }
   auto socket = std::make_shared<RSocket>(number, id, family);
   id->context = add_token(socket);
+  return adopt_new(std::move(socket), type_flags);
+}
+
+std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
+  net::UniqueFd number(reserve_number());
+  if (!number) return std::unexpected(errno);
+  return adopt_new(std::make_shared<DatagramRSocket>(std::move(number), family), type_flags);
+}
+
+int Service::adopt_new(std::shared_ptr<Socket> socket, int type_flags) {
   if ((type_flags & SOCK_NONBLOCK) != 0) (void)socket->control(F_SETFL, O_NONBLOCK);
   if ((type_flags & SOCK_CLOEXEC) != 0) (void)socket->control(F_SETFD, FD_CLOEXEC);
   return adopt(std::move(socket));
 }
 
-std::shared_ptr<RSocket> Service::find(int number) {
+std::shared_ptr<Socket> Service::find(int number) {
   const std::lock_guard lock(mutex_);
   const auto it = by_number_.find(number);
   return it != by_number_.end() ? it->second : nullptr;
@@ -215,15 +226,15 @@ bool Service::has_any() {
   return !by_number_.empty();
 }
 
-int Service::adopt(std::shared_ptr<RSocket> accepted) {
+int Service::adopt(std::shared_ptr<Socket> socket) {
   const std::lock_guard lock(mutex_);
-  const int number = accepted->number();
-  by_number_[number] = std::move(accepted);
+  const int number = socket->number();
+  by_number_[number] = std::move(socket);
   return number;
 }
 
 int Service::close(int number) {
-  std::shared_ptr<RSocket> socket;
+  std::shared_ptr<Socket> socket;
   {
     const std::lock_guard lock(mutex_);
     const auto it = by_number_.find(number);
@@ -242,7 +253,7 @@ void Service::look_again() {
 
 // Until when there is nothing to do, in milliseconds; -1: for ever.
 int Service::keep_alive() {
-  std::vector<std::shared_ptr<RSocket>> all;
+  std::vector<std::shared_ptr<Socket>> all;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [number, socket] : by_number_) {

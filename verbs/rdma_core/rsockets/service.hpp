@@ -23,12 +23,13 @@ class Service {
   static Service& get();
 
   /// The number of a new rsocket, else an errno.
-  std::expected<int, int> make(int family, int type_flags);
+  std::expected<int, int> make_stream(int family, int type_flags);
+  std::expected<int, int> make_datagrams(int family, int type_flags);
   /// Null: none of that number, or one of the parent's.
-  std::shared_ptr<RSocket> find(int number);
+  std::shared_ptr<Socket> find(int number);
   bool has_any();
-  /// From a listener; the number.
-  int adopt(std::shared_ptr<RSocket> accepted);
+  /// From now on it is found; its number.
+  int adopt(std::shared_ptr<Socket> socket);
   /// An errno.
   int close(int number);
   /// The thread asks everybody again when to keep alive.
@@ -51,9 +52,10 @@ class Service {
   void* add_token(std::weak_ptr<RSocket> of);
   void abandon_in_child();
   int keep_alive();
+  int adopt_new(std::shared_ptr<Socket> socket, int type_flags);
 
   std::mutex mutex_;
-  std::unordered_map<int, std::shared_ptr<RSocket>> by_number_;  ///< null: the parent's
+  std::unordered_map<int, std::shared_ptr<Socket>> by_number_;  ///< null: the parent's
   /// What ids have as their context: a number that is not used twice.
   std::unordered_map<std::uintptr_t, std::weak_ptr<RSocket>> by_token_;
   /// Between their request and their listener's queue.

@@ -4,54 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "await.hpp"
+#include "cm_address.hpp"
+#include "pieces.hpp"
+#include "rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
-namespace {
-
-std::size_t total(std::span<const iovec> pieces) {
-  std::size_t out = 0;
-  for (const iovec& piece : pieces) out += piece.iov_len;
-  return out;
-}
-
-/// Goes through the memory of a list from its beginning.
-class Cursor {
- public:
-  explicit Cursor(std::span<const iovec> pieces) : pieces_(pieces) {}
-
-  /// The next octets in one piece; empty at the end.
-  std::span<std::byte> piece() {
-    while (!pieces_.empty() && at_ == pieces_.front().iov_len) {
-      pieces_ = pieces_.subspan(1);
-      at_ = 0;
-    }
-    if (pieces_.empty()) return {};
-    auto* const base = static_cast<std::byte*>(pieces_.front().iov_base);
-    return {base + at_, pieces_.front().iov_len - at_};
-  }
-  void advance(std::size_t count) { at_ += count; }
-
-  void copy_to(std::span<std::byte> to) {
-    while (!to.empty()) {
-      const auto from = piece();
-      const std::size_t count = std::min(from.size(), to.size());
-      std::memcpy(to.data(), from.data(), count);
-      advance(count);
-      to = to.subspan(count);
-    }
-  }
-
- private:
-  std::span<const iovec> pieces_;
-  std::size_t at_ = 0;
-};
-
-}  // namespace
-
 // 0 when it is, or was, connected.
 int RSocket::await_open(Lock& lock, int flags) {
   if (closed_) return EBADF;
@@ -64,13 +24,17 @@ int RSocket::await_open(Lock& lock, int flags) {
   return was_connected ? 0 : ENOTCONN;
 }
 
-RSocket::Result RSocket::receive(std::span<const iovec> into, int flags) {
+RSocket::Result RSocket::receive(Pieces into, int flags, Arrival* arrival) {
   Lock lock(mutex_);
   if (const int code = await_open(lock, flags)) return std::unexpected(code);
-  return receive_locked(lock, into, flags);
+  const auto got = receive_locked(lock, into, flags);
+  if (arrival != nullptr && got && *got > 0) {
+    arrival->sender = copy_of(*rdma_get_peer_addr(id_));
+  }
+  return got;
 }
 
-RSocket::Result RSocket::receive_locked(Lock& lock, std::span<const iovec> into, int flags) {
+RSocket::Result RSocket::receive_locked(Lock& lock, Pieces into, int flags) {
   const std::size_t wanted = total(into);
   const bool peeks = (flags & MSG_PEEK) != 0;
   const auto until = deadline(options_.receive_limit);
@@ -97,7 +61,8 @@ RSocket::Result RSocket::receive_locked(Lock& lock, std::span<const iovec> into,
   return done;
 }
 
-RSocket::Result RSocket::send(std::span<const iovec> from, int flags) {
+RSocket::Result RSocket::send(Pieces from, int flags, const sockaddr* /*to*/,
+                              socklen_t /*length*/) {
   Lock lock(mutex_);
   if (const int code = await_open(lock, flags)) return std::unexpected(code);
   return send_locked(lock, from, flags);
@@ -109,7 +74,7 @@ int RSocket::why_not_write() const {
   return phase_ == Phase::kFailed ? failure_ : ECONNRESET;
 }
 
-RSocket::Result RSocket::send_locked(Lock& lock, std::span<const iovec> from, int flags) {
+RSocket::Result RSocket::send_locked(Lock& lock, Pieces from, int flags) {
   const std::size_t wanted = total(from);
   const auto until = deadline(options_.send_limit);
   Cursor cursor(from);

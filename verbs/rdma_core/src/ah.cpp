@@ -113,6 +113,8 @@ ibv_gid to_gid(const verbs::IpAddress& ip) {
   return out;
 }
 
+ibv_gid sender_of(const ibv_grh& grh) { return ends_of(grh).peer; }
+
 }  // namespace iwarp::rdma_core
 
 using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half

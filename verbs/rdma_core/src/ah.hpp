@@ -17,5 +17,7 @@ struct Ah {
 
 verbs::IpAddress to_ip(const ibv_gid& gid);
 ibv_gid to_gid(const verbs::IpAddress& ip);
+/// From where the datagram came that has these 40 octets in front.
+ibv_gid sender_of(const ibv_grh& grh);
 
 }  // namespace iwarp::rdma_core

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of IWARP_TRACE is opened with the first connection and shared by all.
+// The file of IWARP_TRACE is opened with the first connection, or queue pair of datagrams, and
+// shared by all.
 #include "connection_options.hpp"
 
 #include <unistd.h>
@@ -19,13 +20,13 @@ constexpr std::chrono::milliseconds kRetryRefusedFor{250};
 
 trace::Endpoint endpoint(const net::Address& address) { return {address.host, address.port}; }
 
-net::TapFactory open_trace() {
-  if (settings().trace.empty()) return {};
+const trace::TraceFile* open_trace() {
+  if (settings().trace.empty()) return nullptr;
   const trace::CaptureClock clock{std::chrono::system_clock::now(), mpa::Clock::now()};
   auto created = trace::TraceFile::create(settings().trace, clock, mpa::Clock::now);
   if (!created) {
     std::fputs(("iwarp: no trace: " + created.error() + "\n").c_str(), stderr);
-    return {};
+    return nullptr;
   }
   // Never destroyed, as what uses it.
   static const auto* const kFile = new trace::TraceFile(*created);
@@ -34,15 +35,21 @@ net::TapFactory open_trace() {
       std::fputs(("iwarp: the trace is cut short: " + error + "\n").c_str(), stderr);
     }
   });
-  return [](const net::Address& local, const net::Address& peer, bool outgoing) {
-    return kFile->tap({endpoint(local), endpoint(peer), outgoing});
-  };
+  return kFile;
 }
 
-const net::TapFactory& tap() {
-  // Never destroyed: connections end when the process does.
-  static const auto* const kTap = new net::TapFactory(open_trace());
-  return *kTap;
+/// Null: there is no trace.
+const trace::TraceFile* trace_file() {
+  static const trace::TraceFile* const kOpened = open_trace();
+  return kOpened;
+}
+
+net::TapFactory tap() {
+  const auto* const file = trace_file();
+  if (file == nullptr) return {};
+  return [file](const net::Address& local, const net::Address& peer, bool outgoing) {
+    return file->tap({endpoint(local), endpoint(peer), outgoing});
+  };
 }
 
 }  // namespace
@@ -66,6 +73,11 @@ net::ListenOptions listen_options() {
   out.carrier = Core::get().carriers().listening();
   out.refused = log_refused_peers();
   return out;
+}
+
+std::shared_ptr<verbs::DatagramTap> datagram_tap() {
+  const auto* const file = trace_file();
+  return file != nullptr ? file->datagram_tap() : nullptr;
 }
 
 net::PortRange port_range() {

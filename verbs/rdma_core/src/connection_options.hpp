@@ -4,6 +4,7 @@
 
 #include "iwarp/net/bound_socket.hpp"
 #include "iwarp/net/connection_manager.hpp"
+#include "iwarp/verbs/datagram_tap.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -13,6 +14,8 @@ net::ConnectOptions connect_options();
 /// Throws std::system_error, which was said, where TLS is wanted and nothing to listen with is
 /// there.
 net::ListenOptions listen_options();
+/// For one queue pair of datagrams; null: nobody looks.
+std::shared_ptr<verbs::DatagramTap> datagram_tap();
 /// For port 0.
 net::PortRange port_range();
 

@@ -91,7 +91,8 @@ std::unique_ptr<net::DatagramQp> make_datagram_core(Pd& pd, const Qp& qp) {
                           .max_inline = cap.max_inline_data},
                .signal_all = qp.signal_all,
                .max_payload = max_datagram()},
-      .ports = port_range()};
+      .ports = port_range(),
+      .tap = datagram_tap()};
   auto core = pd.context.core.rnic().create_datagram_qp(*pd.core, options);
   if (!core) throw std::system_error(core.error());
   return std::move(*core);

@@ -118,6 +118,21 @@ const char* LoggedConnections::local(std::string_view group, const verbs::LocalE
   return nullptr;
 }
 
+const char* LoggedConnections::datagram(bool outbound, const Ends& ends, bytes::View octets,
+                                        const PacketMark& mark) {
+  const auto datagram = verbs::decode_datagram(octets);
+  if (!datagram) return "its octets are no datagram of this stack";
+  last_ = mark;
+  ++counts_.logged_datagrams;
+  listener_.datagram({.source = outbound ? ends.local : ends.remote,
+                      .destination = outbound ? ends.remote : ends.local,
+                      .datagram = *datagram,
+                      .has_right_crc = verbs::has_right_crc(octets),
+                      .octets = octets},
+                     mark);
+  return nullptr;
+}
+
 /// `otherwise`: how, if its ends did not close it.
 void LoggedConnections::close(Flow& flow, Closing otherwise) {
   flow.mark = last_;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "iwarp/trace/datagram_taps.hpp"
 #include "iwarp/trace/qlog_tap.hpp"
 
 namespace iwarp::trace {
@@ -31,6 +32,11 @@ std::expected<TraceFile, std::string> TraceFile::create(const std::string& path,
 std::unique_ptr<verbs::WireTap> TraceFile::tap(const CaptureEnds& ends) const {
   if (log_ != nullptr) return std::make_unique<QlogTap>(log_, ends);
   return std::make_unique<CaptureTap>(capture_, ends);
+}
+
+std::shared_ptr<verbs::DatagramTap> TraceFile::datagram_tap() const {
+  if (log_ != nullptr) return std::make_shared<QlogDatagrams>(log_);
+  return std::make_shared<CaptureDatagrams>(capture_);
 }
 
 std::string TraceFile::error() const { return log_ != nullptr ? log_->error() : capture_->error(); }

@@ -7,6 +7,7 @@
 
 #include "iwarp/net/bound_socket.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"
+#include "iwarp/verbs/datagram_tap.hpp"
 
 namespace iwarp::net {
 
@@ -16,6 +17,7 @@ class Rnic;
 struct DatagramQpOptions {
   verbs::DatagramQpInit init;  ///< Rnic::create_datagram_qp() fills in num, pd and instance
   PortRange ports;
+  std::shared_ptr<verbs::DatagramTap> tap;  ///< null: nobody looks
 };
 
 class DatagramQp {

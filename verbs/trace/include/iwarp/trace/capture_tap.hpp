@@ -12,6 +12,7 @@
 
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/trace/endpoint.hpp"
+#include "iwarp/trace/packet.hpp"
 #include "iwarp/trace/packet_sink.hpp"
 #include "iwarp/trace/stream_decoder.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
@@ -40,25 +41,20 @@ class CaptureTap final : public verbs::WireTap {
   static constexpr std::size_t kMaxSegment = 65483;
 
  private:
-  struct Address {
-    bool v6 = false;
-    std::array<std::byte, 16> octets{};  ///< the first 4 for IPv4
-  };
   struct End {
-    Address address;
+    IpAddress address;
     std::uint16_t port = 0;
     std::uint32_t next = 0;  ///< sequence number of its next octet
     bool finished = false;   ///< sent FIN or RST
   };
 
-  static Address parse(const std::string& host, std::byte stand_in);
-  static void agree_on_family(Address& a, Address& b);
+  static IpAddress parse(const std::string& host, std::byte stand_in);
+  static void agree_on_family(IpAddress& a, IpAddress& b);
 
   End& end(Side side) { return ends_[static_cast<std::size_t>(side)]; }
   void open();
   void data(const Frame& frame);
   void segment(Side from, std::uint8_t flags, bytes::View payload);
-  void put_ip_header(bytes::Writer& out, const End& from, const End& to, std::size_t tcp_size);
   void put_tcp_header(bytes::Writer& out, const End& from, const End& to, std::uint8_t flags);
 
   std::shared_ptr<PacketSink> file_;

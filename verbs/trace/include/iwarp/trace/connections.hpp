@@ -99,6 +99,7 @@ class Connections {
     std::uint64_t set_aside = 0;             ///< of those, for want of room
     std::uint64_t records = 0;               ///< of logs, beside the packets
     std::uint64_t datagrams = 0;             ///< of this stack, among the packets without TCP
+    std::uint64_t logged_datagrams = 0;      ///< of logs
   };
   const Counts& counts() const { return counts_; }
   /// For whoever finds more connections elsewhere.

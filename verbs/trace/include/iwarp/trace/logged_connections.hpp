@@ -40,6 +40,8 @@ class LoggedConnections {
   /// Nothing of it follows.
   const char* ended(std::string_view group, const PacketMark& mark);
   const char* local(std::string_view group, const verbs::LocalEvent& event, const PacketMark& mark);
+  /// Of a queue pair of datagrams, which has neither beginning nor end.
+  const char* datagram(bool outbound, const Ends& ends, bytes::View octets, const PacketMark& mark);
   /// The file has ended: all connections are closed, and groups mean others in the next.
   void finish();
 

@@ -9,6 +9,7 @@
 
 #include "iwarp/trace/capture_tap.hpp"
 #include "iwarp/trace/qlog_file.hpp"
+#include "iwarp/verbs/datagram_tap.hpp"
 
 namespace iwarp::trace {
 
@@ -20,6 +21,8 @@ class TraceFile {
 
   /// For one connection; keeps the file open.
   std::unique_ptr<verbs::WireTap> tap(const CaptureEnds& ends) const;
+  /// For one queue pair of datagrams; the same.
+  std::shared_ptr<verbs::DatagramTap> datagram_tap() const;
   /// Empty while all went well, else one line: the trace ends where it happened.
   std::string error() const;
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datagram rsockets as programs use them: what is one message stays one, whichever way it goes.
+#include <fcntl.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include "datagram_sockets.hpp"
+
+namespace {
+
+using namespace rsockets_test;
+
+std::string text_of(std::size_t size, unsigned seed) {
+  const auto octets = pattern(size, seed);
+  return {octets.begin(), octets.end()};
+}
+
+bool same_place(const sockaddr_in& a, const sockaddr_in& b) {
+  return a.sin_addr.s_addr == b.sin_addr.s_addr && a.sin_port == b.sin_port;
+}
+
+TEST_CASE("messages keep their bounds and say who sent them") {
+  const DatagramPair pair;
+  const auto client_place = place_of(pair.client);
+  for (const std::size_t size : {0, 1, 64, 1000, 1016, 1017, 1500, 2032}) {
+    CAPTURE(size);
+    const auto text = text_of(size, static_cast<unsigned>(size));
+    REQUIRE(rsend(pair.client.get(), text.data(), size, 0) == static_cast<ssize_t>(size));
+    const auto got = receive_from(pair.server);
+    REQUIRE(got);
+    CHECK(got->text == text);
+    CHECK(same_place(got->from, client_place));
+    send_to(pair.server, got->from, text);
+    const auto back = receive_from(pair.client);
+    REQUIRE(back);
+    CHECK(back->text == text);
+    CHECK(same_place(back->from, place_of(pair.server)));
+  }
+}
+
+TEST_CASE("many in a row, by lists of memory") {
+  const DatagramPair pair;
+  for (unsigned i = 0; i < 40; ++i) {
+    auto text = text_of(100 + i, i);
+    std::array pieces{iovec{text.data(), 10}, iovec{nullptr, 0},
+                      iovec{text.data() + 10, text.size() - 10}};
+    REQUIRE(rwritev(pair.client.get(), pieces.data(), pieces.size()) ==
+            static_cast<ssize_t>(text.size()));
+  }
+  for (unsigned i = 0; i < 40; ++i) {
+    std::string text(100 + i, '\0');
+    std::array pieces{iovec{text.data(), 50}, iovec{text.data() + 50, text.size() - 50}};
+    REQUIRE(rreadv(pair.server.get(), pieces.data(), pieces.size()) ==
+            static_cast<ssize_t>(text.size()));
+    CHECK(text == text_of(100 + i, i));
+  }
+}
+
+TEST_CASE("what does not fit into the buffer is cut off, and a look leaves it there") {
+  const DatagramPair pair;
+  for (int i = 0; i < 3; ++i) REQUIRE(rsend(pair.client.get(), "abcdef", 6, 0) == 6);
+  REQUIRE(rsend(pair.client.get(), "next", 4, 0) == 4);
+  REQUIRE(await(pair.server, POLLIN) == POLLIN);
+  std::array<char, 4> in{};
+  CHECK(rrecv(pair.server.get(), in.data(), in.size(), MSG_PEEK) == 4);
+  CHECK(rrecv(pair.server.get(), in.data(), in.size(), 0) == 4);
+  CHECK(std::string_view(in.data(), in.size()) == "abcd");
+  CHECK(rrecv(pair.server.get(), in.data(), in.size(), MSG_TRUNC) == 6);
+  iovec piece{in.data(), in.size()};
+  sockaddr_in from{};
+  msghdr message{};
+  message.msg_name = &from;
+  message.msg_namelen = sizeof from;
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  CHECK(rrecvmsg(pair.server.get(), &message, 0) == 4);
+  CHECK((message.msg_flags & MSG_TRUNC) != 0);
+  CHECK(same_place(from, place_of(pair.client)));
+  CHECK(receive_text(pair.server) == "next");
+}
+
+TEST_CASE("two send to one, and a connected one hears its peer only") {
+  const DatagramPair pair;
+  const Socket other = bound_socket();
+  send_to(other, place_of(pair.server), "other");
+  const auto got = receive_from(pair.server);
+  REQUIRE(got);
+  CHECK(got->text == "other");
+  send_to(pair.server, got->from, "to the other");
+  CHECK(receive_from(other)->text == "to the other");
+  send_to(other, place_of(pair.client), "stranger");
+  send_to(pair.server, place_of(pair.client), "peer");
+  CHECK(receive_from(pair.client)->text == "peer");
+  CHECK_FALSE(receive_from(pair.client, 20));
+}
+
+TEST_CASE("a message that is too long, and one to nobody") {
+  const DatagramPair pair;
+  const std::string text(2033, 'x');
+  CHECK(rsend(pair.client.get(), text.data(), text.size(), 0) == -1);
+  CHECK(errno == EMSGSIZE);
+  CHECK(rsend(pair.server.get(), "x", 1, 0) == -1);
+  CHECK(errno == EDESTADDRREQ);
+  sockaddr_in6 other{};
+  other.sin6_family = AF_INET6;
+  CHECK(rsendto(pair.server.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&other),
+                sizeof other) == -1);
+  CHECK(errno == EAFNOSUPPORT);
+}
+
+TEST_CASE("who does not wait gets EAGAIN, and rpoll() says when there is something") {
+  const DatagramPair pair;
+  REQUIRE(rfcntl(pair.server.get(), F_SETFL, O_NONBLOCK) == 0);
+  std::array<char, 10> in{};
+  CHECK(rrecv(pair.server.get(), in.data(), in.size(), 0) == -1);
+  CHECK(errno == EAGAIN);
+  CHECK(rrecv(pair.client.get(), in.data(), in.size(), MSG_DONTWAIT) == -1);
+  CHECK(errno == EAGAIN);
+  CHECK(await(pair.server, POLLIN | POLLOUT, 0) == POLLOUT);
+  CHECK(await(pair.server, POLLIN, 5) == 0);
+  timeval soon{.tv_sec = 0, .tv_usec = 2000};
+  REQUIRE(rsetsockopt(pair.client.get(), SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon) == 0);
+  CHECK(rrecv(pair.client.get(), in.data(), in.size(), 0) == -1);
+  CHECK(errno == EAGAIN);
+  std::jthread sender([&] { CHECK(rsend(pair.client.get(), "late", 4, 0) == 4); });
+  CHECK(await(pair.server, POLLIN) == POLLIN);
+  CHECK(receive_text(pair.server) == "late");
+}
+
+TEST_CASE("a thread that waits is woken by a message, first by UDP and then by the queue pair") {
+  const Socket server = bound_socket();
+  const Socket client = datagram_socket();
+  std::jthread echo([&] {
+    for (int i = 0; i < 20; ++i) {
+      std::array<char, 100> in{};
+      sockaddr_in from{};
+      socklen_t size = sizeof from;
+      const ssize_t count = rrecvfrom(server.get(), in.data(), in.size(), 0,
+                                      reinterpret_cast<sockaddr*>(&from), &size);
+      REQUIRE(count > 0);
+      send_to(server, from, {in.data(), static_cast<std::size_t>(count)});
+    }
+  });
+  connect(client, place_of(server));
+  for (int i = 0; i < 20; ++i) {
+    const auto text = std::to_string(i);
+    REQUIRE(rsend(client.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+    CHECK(receive_text(client) == text);
+  }
+}
+
+TEST_CASE("a loopback address, which has no device, is reached by UDP alone") {
+  const Socket server = datagram_socket();
+  const auto any_port = loopback(0);
+  REQUIRE(rbind(server.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
+  const Socket client = datagram_socket();
+  connect(client, place_of(server));
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(rsend(client.get(), "x", 1, 0) == 1);
+    const auto got = receive_from(server);
+    REQUIRE(got);
+    send_to(server, got->from, "y");
+    CHECK(receive_from(client)->text == "y");
+  }
+}
+
+TEST_CASE("IPv6, or IPv4 by a socket of IPv6, has the address in the family of the socket") {
+  const Socket server(rsocket(AF_INET6, SOCK_DGRAM, 0));
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  REQUIRE(rbind(server.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0);
+  socklen_t size = sizeof any;
+  REQUIRE(rgetsockname(server.get(), reinterpret_cast<sockaddr*>(&any), &size) == 0);
+  const Socket client = datagram_socket();
+  connect(client, own_place(ntohs(any.sin6_port)));
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(rsend(client.get(), "four", 4, 0) == 4);
+    std::array<char, 10> in{};
+    sockaddr_in6 from{};
+    size = sizeof from;
+    CHECK(rrecvfrom(server.get(), in.data(), in.size(), 0, reinterpret_cast<sockaddr*>(&from),
+                    &size) == 4);
+    CHECK(from.sin6_family == AF_INET6);
+    CHECK(IN6_IS_ADDR_V4MAPPED(&from.sin6_addr));
+    CHECK(rsendto(server.get(), "back", 4, 0, reinterpret_cast<const sockaddr*>(&from), size) == 4);
+    CHECK(receive_text(client) == "back");
+  }
+}
+
+TEST_CASE("options, and what datagrams do not have") {
+  const Socket socket = datagram_socket();
+  CHECK(get_number(socket, SOL_SOCKET, SO_TYPE) == SOCK_DGRAM);
+  set_number(socket, SOL_SOCKET, SO_RCVBUF, 10'000);
+  CHECK(get_number(socket, SOL_SOCKET, SO_RCVBUF) == 20'000);
+  set_number(socket, SOL_RDMA, RDMA_RQSIZE, 100);
+  set_number(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  const auto any_port = own_place();
+  REQUIRE(rbind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
+  CHECK(get_number(socket, SOL_RDMA, RDMA_RQSIZE) == 9);  // of 2048 octets each
+  CHECK(rlisten(socket.get(), 1) == -1);
+  CHECK(errno == EOPNOTSUPP);
+  CHECK(raccept(socket.get(), nullptr, nullptr) == -1);
+  CHECK(errno == EOPNOTSUPP);
+  sockaddr_in peer{};
+  socklen_t size = sizeof peer;
+  CHECK(rgetpeername(socket.get(), reinterpret_cast<sockaddr*>(&peer), &size) == -1);
+  CHECK(errno == ENOTCONN);
+  CHECK(rsocket(AF_INET, SOCK_DGRAM, IPPROTO_TCP) == -1);
+  CHECK(errno == ENOTSUP);
+}
+
+TEST_CASE("a receiver that takes nothing loses messages, and goes on") {
+  const DatagramPair pair;
+  for (int i = 0; i < 3000; ++i) REQUIRE(rsend(pair.client.get(), "flood", 5, 0) == 5);
+  while (const auto got = receive_from(pair.server, 50)) CHECK(got->text == "flood");
+  REQUIRE(rsend(pair.client.get(), "last", 4, 0) == 4);
+  CHECK(receive_from(pair.server)->text == "last");
+}
+
+TEST_CASE("nobody there is no error, and somebody may come") {
+  auto at = place_of(bound_socket());
+  const Socket client = datagram_socket();
+  connect(client, at);
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(rsend(client.get(), "lost", 4, 0) == 4);
+    CHECK(await(client, POLLIN, 2) == 0);
+  }
+  const Socket server = datagram_socket();
+  REQUIRE(rbind(server.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+  REQUIRE(rsend(client.get(), "found", 5, 0) == 5);
+  CHECK(receive_from(server)->text == "found");
+}
+
+TEST_CASE("rclose() ends a wait") {
+  Socket socket = bound_socket();
+  std::jthread waiter([number = socket.get()] {
+    std::array<char, 1> in{};
+    CHECK(rrecv(number, in.data(), in.size(), 0) == -1);
+    CHECK(errno == EBADF);
+  });
+  CHECK(await(socket, POLLIN, 20) == 0);
+  REQUIRE(rclose(socket.release()) == 0);
+}
+
+}  // namespace

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// What anybody may send to a datagram rsocket, by a UDP socket and a queue pair made by hand: what
+// makes no sense is dropped, nobody gets more octets than they sent, and what is kept has an end.
+#include <rdma/rdma_cma.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "datagram_sockets.hpp"
+#include "datagram_wire.hpp"
+#include "peers.hpp"
+
+namespace {
+
+namespace wire = iwarp::rdma_core::rsockets;
+using namespace rsockets_test;
+using Octets = std::vector<std::byte>;
+
+Octets octets_of(const std::string& text) {
+  const auto all = std::as_bytes(std::span(text));
+  return {all.begin(), all.end()};
+}
+
+template <typename Header>
+Octets message(const Header& header, const std::string& text = {}) {
+  Octets out(28);
+  out.resize(encode(header, std::span(out)));
+  const auto payload = octets_of(text);
+  out.insert(out.end(), payload.begin(), payload.end());
+  return out;
+}
+
+wire::Place place(const sockaddr_in& address) {
+  return wire::place_of(reinterpret_cast<const sockaddr&>(address));
+}
+
+/// Speaks UDP itself.
+class Stranger {
+ public:
+  Stranger() : fd_(::socket(AF_INET, SOCK_DGRAM, 0)) {
+    auto any_port = own_place();
+    socklen_t size = sizeof place;
+    REQUIRE(::bind(fd_, reinterpret_cast<const sockaddr*>(&any_port), size) == 0);
+    REQUIRE(::getsockname(fd_, reinterpret_cast<sockaddr*>(&place), &size) == 0);
+    const timeval soon{.tv_sec = 0, .tv_usec = 100'000};
+    REQUIRE(::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon) == 0);
+  }
+  ~Stranger() { ::close(fd_); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+  wire::UdpHeader header(wire::UdpKind kind, std::uint32_t queue_pair = 77) const {
+    return {wire::Version::kIpv4, kind, queue_pair, ::place(place)};
+  }
+  void send(const Socket& to, const Octets& octets) const {
+    const auto address = place_of(to);
+    REQUIRE(::sendto(fd_, octets.data(), octets.size(), 0,
+                     reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0);
+  }
+  /// Empty: nothing came.
+  Octets receive() const {
+    Octets out(4096);
+    const ssize_t count = ::recv(fd_, out.data(), out.size(), 0);
+    out.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return out;
+  }
+
+  sockaddr_in place{};
+
+ private:
+  int fd_;
+};
+
+TEST_CASE("headers are what rdma-core's are") {
+  const wire::Place sender{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 1, 2, 3}, 0x1234};
+  CHECK(message(wire::UdpHeader{wire::Version::kIpv4, wire::UdpKind::kControl, 0x0A0B0C, sender}) ==
+        octets_of(std::string("UUUU\4\7\20\0\0\12\13\14\12\1\2\3", 16)));
+  CHECK(message(wire::QpHeader{wire::Version::kIpv4, sender}) ==
+        octets_of(std::string("\4\10\x12\x34\12\1\2\3", 8)));
+  const auto six = message(wire::QpHeader{wire::Version::kIpv6, sender}, "x");
+  CHECK(six.size() == 25);
+  const auto decoded = wire::decode_qp(six);
+  REQUIRE(decoded);
+  CHECK(decoded->header.sender == sender);
+  CHECK(decoded->payload.size() == 1);
+  for (std::size_t size = 0; size < 24; ++size) {
+    CHECK_FALSE(wire::decode_qp(std::span(six).first(size)));
+  }
+}
+
+TEST_CASE("an honest stranger is told the queue pair, once, in no more octets than it sent") {
+  const Socket socket = bound_socket();
+  const Stranger stranger;
+  const auto hello = message(stranger.header(wire::UdpKind::kData));
+  for (int i = 0; i < 3; ++i) stranger.send(socket, hello);
+  for (int i = 0; i < 3; ++i) CHECK(receive_from(socket)->text.empty());
+  const auto answer = stranger.receive();
+  REQUIRE(answer.size() == hello.size());
+  const auto decoded = wire::decode_udp(answer);
+  REQUIRE(decoded);
+  CHECK(decoded->header.kind == wire::UdpKind::kControl);
+  CHECK(decoded->header.sender.ip == ::place(own_place()).ip);
+  CHECK(stranger.receive().empty());
+}
+
+TEST_CASE("malformed messages by UDP are dropped, and nobody is answered") {
+  const Socket socket = bound_socket();
+  const Stranger stranger;
+  const auto good = message(stranger.header(wire::UdpKind::kData), "good");
+  for (std::size_t size = 0; size < 16; ++size) {
+    stranger.send(socket, {good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)});
+  }
+  for (const auto& [at, value] : {std::pair{0, 0x54}, {4, 6}, {4, 5}, {5, 1}, {6, 15}, {6, 255}}) {
+    auto bad = good;
+    bad[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
+    stranger.send(socket, bad);
+  }
+  stranger.send(socket, message(stranger.header(wire::UdpKind::kData, 1)));
+  stranger.send(socket, message(stranger.header(wire::UdpKind::kData), std::string(2033, 'x')));
+  CHECK_FALSE(receive_from(socket, 20));
+  CHECK(stranger.receive().empty());
+  stranger.send(socket, good);
+  CHECK(receive_from(socket)->text == "good");
+}
+
+TEST_CASE("a queue pair that was not asked for changes nothing") {
+  const DatagramPair pair;
+  const Stranger stranger;
+  stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl)));
+  CHECK_FALSE(receive_from(pair.server, 20));
+  CHECK(stranger.receive().empty());
+  // Its queue pair is not known, so this goes by UDP. The answer is heeded.
+  const std::string_view text = "by UDP";
+  send_to(pair.server, stranger.place, text);
+  CHECK(stranger.receive().size() == 16 + text.size());
+  const Stranger queue_pair;  // whose port is in its number
+  const std::uint32_t number = 0x800000 | ntohs(queue_pair.place.sin_port);
+  stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl, number)));
+  CHECK_FALSE(receive_from(pair.server, 20));
+  send_to(pair.server, stranger.place, "to the queue pair");
+  CHECK(stranger.receive().empty());
+  const wire::QpHeader header{wire::Version::kIpv4, ::place(place_of(pair.server))};
+  const auto sent = message(header, "to the queue pair");
+  const auto got = queue_pair.receive();
+  CHECK_FALSE(std::ranges::search(got, sent).empty());
+}
+
+TEST_CASE("a flood of strangers leaves peers that the program sends to as they are") {
+  wire::Peers peers;
+  const auto at = [](unsigned n) {
+    return wire::Place{{10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, static_cast<std::uint8_t>(n >> 16)},
+                       static_cast<std::uint16_t>(n)};
+  };
+  peers.want(at(0), 0, wire::Version::kIpv6).asked = true;
+  const wire::UdpHeader header{wire::Version::kIpv6, wire::UdpKind::kControl, 9, at(0)};
+  for (unsigned n = 1; n < 100'000; ++n) {
+    auto data = header;
+    data.kind = wire::UdpKind::kData;
+    peers.learn(at(n), 0, data);
+  }
+  CHECK(peers.size() == 1 + wire::Peers::kMostStrangers);
+  CHECK(peers.find(at(1)) == nullptr);
+  CHECK_FALSE(peers.take_answer(at(1), header));
+  CHECK(peers.take_answer(at(0), header));
+  CHECK_FALSE(peers.take_answer(at(0), header));
+  CHECK(peers.find(at(0))->queue_pair == 9);
+  for (unsigned n = 200'000; n < 210'000; ++n) peers.want(at(n), 0, wire::Version::kIpv4);
+  CHECK(peers.size() == wire::Peers::kMostWanted + wire::Peers::kMostStrangers);
+}
+
+/// A queue pair of datagrams made by hand, which sends only.
+class RawQueuePair {
+ public:
+  RawQueuePair() {
+    ibv_context** const list = rdma_get_devices(nullptr);
+    context_ = list[0];
+    rdma_free_devices(list);
+    pd_ = ibv_alloc_pd(context_);
+    cq_ = ibv_create_cq(context_, 16, nullptr, nullptr, 0);
+    ibv_qp_init_attr attr{};
+    attr.send_cq = attr.recv_cq = cq_;
+    attr.qp_type = IBV_QPT_UD;
+    attr.cap = {16, 1, 1, 1, 256};
+    qp_ = ibv_create_qp(pd_, &attr);
+    REQUIRE(qp_ != nullptr);
+    ibv_qp_attr to{};
+    to.port_num = 1;
+    to.qkey = RDMA_UDP_QKEY;
+    for (const auto& [state, mask] :
+         {std::pair{IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
+          {IBV_QPS_RTR, 0},
+          {IBV_QPS_RTS, static_cast<int>(IBV_QP_SQ_PSN)}}) {
+      to.qp_state = state;
+      REQUIRE(ibv_modify_qp(qp_, &to, IBV_QP_STATE | mask) == 0);
+    }
+    ibv_ah_attr way{};
+    way.is_global = 1;
+    way.port_num = 1;
+    const auto own = ::place(own_place());
+    std::copy(own.ip.begin(), own.ip.end(), way.grh.dgid.raw);
+    ibv_gid gid{};
+    for (; ibv_query_gid(context_, 1, way.grh.sgid_index, &gid) == 0; ++way.grh.sgid_index) {
+      if (std::equal(own.ip.begin(), own.ip.end(), gid.raw)) break;
+    }
+    ah_ = ibv_create_ah(pd_, &way);
+    REQUIRE(ah_ != nullptr);
+  }
+  ~RawQueuePair() {
+    ibv_destroy_ah(ah_);
+    ibv_destroy_qp(qp_);
+    ibv_destroy_cq(cq_);
+    ibv_dealloc_pd(pd_);
+  }
+  RawQueuePair(const RawQueuePair&) = delete;
+  RawQueuePair& operator=(const RawQueuePair&) = delete;
+
+  void send(std::uint32_t to, const Octets& octets) const {
+    ibv_sge sge{reinterpret_cast<std::uint64_t>(octets.data()),
+                static_cast<std::uint32_t>(octets.size()), 0};
+    ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+    wr.send_flags = IBV_SEND_INLINE;
+    wr.wr.ud = {ah_, to, RDMA_UDP_QKEY};
+    ibv_send_wr* bad = nullptr;
+    REQUIRE(ibv_post_send(qp_, &wr, &bad) == 0);
+  }
+
+ private:
+  ibv_context* context_ = nullptr;
+  ibv_pd* pd_ = nullptr;
+  ibv_cq* cq_ = nullptr;
+  ibv_qp* qp_ = nullptr;
+  ibv_ah* ah_ = nullptr;
+};
+
+TEST_CASE("what comes by the queue pair has to be from where it says") {
+  const Socket socket = bound_socket();
+  const Stranger stranger;
+  stranger.send(socket, message(stranger.header(wire::UdpKind::kData)));
+  CHECK(receive_from(socket));
+  const auto answer = wire::decode_udp(stranger.receive());
+  REQUIRE(answer);
+  const RawQueuePair raw;
+  const auto send = [&](const Octets& octets) { raw.send(answer->header.queue_pair, octets); };
+  wire::Place sender = ::place(own_place(9));
+  const auto good = message(wire::QpHeader{wire::Version::kIpv4, sender}, "good");
+  for (std::size_t size = 0; size < 8; ++size) {
+    send({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)});
+  }
+  auto bad = good;
+  bad[1] = std::byte{200};
+  send(bad);
+  sender.ip[15] ^= 1;
+  send(message(wire::QpHeader{wire::Version::kIpv4, sender}, "forged"));
+  send(good);
+  const auto got = receive_from(socket);
+  REQUIRE(got);
+  CHECK(got->text == "good");
+  CHECK(ntohs(got->from.sin_port) == 9);
+  CHECK_FALSE(receive_from(socket, 20));
+}
+
+}  // namespace
