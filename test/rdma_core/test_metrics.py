@@ -76,7 +76,7 @@ class Figures(Case):
             self.assertFalse(path.exists())
 
     def test_the_child_of_a_fork_has_a_place_of_its_own(self):
-        result = self.run_program(sys.executable, "-c", FORKING, self.scratch,
+        result = self.run_program(sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, self.scratch,
                                   options=("--metrics", f"unix:{self.scratch}/%p"))
         self.assertEqual(result.err, "")
         lines = {line.split()[0]: line.split()[1:] for line in result.out.splitlines()}

@@ -12,15 +12,16 @@ import unittest
 from hosts import joined, need_namespaces, within
 from support import IWARP, LONG, Case, main, skip_all
 from tried import tried
+import ucx
 
 ADDRESSES = ("10.99.8.1", "10.99.8.2")
 PAYLOAD = pathlib.Path(__file__).parent / "programs/mpi_payload.py"
 MPICH_PAYLOAD = pathlib.Path(__file__).parent / "programs/mpich_payload.c"
 ROUNDS = 20 if LONG else 2
 COMPONENTS = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": "verbs;ofi_rxm"}
-# Without the memory that both hosts really share. UCX finds peers by datagrams.
+# UCX finds peers by datagrams.
 UCX = {"pml": "ucx", "osc": "ucx"}
-UCX_ENV = {"UCX_TLS": "^sm", "UCX_NET_DEVICES": "iwarp0:1"}
+UCX_ENV = ucx.environment()
 # Windows over messages; Open MPI picks nothing by itself when its ranks have two hosts.
 WINDOWS = {"osc": "pt2pt"}
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

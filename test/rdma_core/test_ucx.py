@@ -10,6 +10,7 @@ import unittest
 from hosts import joined, why_no_namespaces, within
 from support import LONG, Case, free_port, main
 from tried import tried
+import ucx
 
 HOSTS = ("10.99.8.1", "10.99.8.2")
 NO_HOSTS = why_no_namespaces()
@@ -34,8 +35,7 @@ UCP_RUNS = (
     ("ucp_am_bw", 1 << 17), ("ucp_put_bw", 1 << 16), ("ucp_get", 1 << 16), ("ucp_fadd", 8),
     ("ucp_cswap", 8))
 ITERATIONS = 10000 if LONG else 100
-# Both ends are on one machine, where UCX would use memory.
-NETWORK = {"UCX_TLS": "^sm", "UCX_NET_DEVICES": "iwarp0:1"}
+NETWORK = ucx.environment()
 
 
 class UcxCase(Case):
@@ -117,7 +117,7 @@ class Ucp(UcxCase):
             said = self.measure("tag_lat", 8, env={**NETWORK, "UCX_LOG_LEVEL": "info"}, host=HOSTS[0],
                                 server_how={"prefix": within(names[0])},
                                 client_how={"prefix": within(names[1])}).out
-        self.assertRegex(said, r"ep_cfg.*tag\(rc_verbs/iwarp0:1")
+        self.assertRegex(said, r"cfg.*tag\(rc_verbs/iwarp0:1")
 
 
 if __name__ == "__main__":
