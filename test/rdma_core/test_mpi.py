@@ -105,7 +105,7 @@ class OpenMpiWindows(OpenMpiOnTwoHosts):
 
 
 @tried("Open MPI over UCX", "openmpi-bin libucx0", "4 ranks on two hosts by `pml ucx` and `osc ucx`, with "
-       "the transports that UCX chooses", personas=("roce",))
+       "the transports that UCX chooses; from UCX 1.16 on with `UCX_FENCE_MODE=weak`", personas=("roce",))
 class OpenMpiOverUcx(OpenMpiOnTwoHosts):
     components = UCX
     exports = UCX_ENV

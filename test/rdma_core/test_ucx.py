@@ -95,7 +95,8 @@ class UcxDatagrams(UcxCase):
 
 
 @tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics with the "
-       "transports that UCX chooses, on one host and on two", personas=("roce",))
+       "transports that UCX chooses, on one host and on two; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
+       personas=("roce",))
 class Ucp(UcxCase):
     def play(self, runs, **how):
         for test, size in runs:
