@@ -124,6 +124,22 @@ TEST_CASE("what came before the peer left is seen before DISCONNECTED, what is f
   CHECK(is_readable(meeting.server_channel->fd));
 }
 
+TEST_CASE("the state in ibv_qp is what the program made it, until it asks") {
+  Meeting meeting;
+  meeting.establish();
+  ibv_qp* const qp = meeting.server.id->qp;
+  REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
+  CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
+  CHECK_EQ(qp->state, IBV_QPS_RTS);
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  REQUIRE(ibv_query_qp(qp, &attr, IBV_QP_CAP, &init) == 0);
+  CHECK_EQ(qp->state, IBV_QPS_RTS);
+  REQUIRE(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0);
+  CHECK_EQ(attr.qp_state, IBV_QPS_ERR);
+  CHECK_EQ(qp->state, IBV_QPS_ERR);
+}
+
 TEST_CASE("who gives a queue pair up need not read events to see its requests flushed") {
   Meeting meeting;
   meeting.accept();

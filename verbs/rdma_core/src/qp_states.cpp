@@ -252,10 +252,12 @@ void qp_connected(Qp& qp) {
   abort(qp);  // The program has given it up meanwhile.
 }
 
+// What programs see in ibv_qp stays as they left it, as with adapters: UCX posts to no other queue
+// pair than one that is in RTS by that.
 void qp_disconnected(Qp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
-    set_state(qp, IBV_QPS_ERR);
+    qp.state.store(IBV_QPS_ERR);
   }
   abort(qp);
   tell_last_wqe(qp);
@@ -291,7 +293,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   });
 }
 
-int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int, ibv_qp_init_attr* init_attr) {
+int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init_attr) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     if (!self.context.core.alive()) return EIO;
@@ -301,6 +303,7 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int, ibv_qp_init_attr* init_attr
     *attr = self.attributes;
     attr->qp_state = is_ud ? state_of_datagrams(self) : reported(self.state.load());
     attr->cur_qp_state = attr->qp_state;
+    if ((mask & IBV_QP_STATE) != 0) qp->state = self.state.load();
     attr->cap = self.cap;
     attr->port_num = kPort;
     if (attr->path_mtu == 0) attr->path_mtu = IBV_MTU_1024;
