@@ -4,6 +4,7 @@ two hosts. What starts them reaches a host by a command, which here enters that 
 its name. What the ranks do and compare is in programs/mpi_payload.py, by way of mpi4py, and for MPICH in
 programs/mpich_payload.c."""
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -104,9 +105,7 @@ class OpenMpiWindows(OpenMpiOnTwoHosts):
         self.run_parts("windows")
 
 
-@tried("Open MPI over UCX", "openmpi-bin libucx0", "4 ranks on two hosts by `pml ucx` and `osc ucx`, with "
-       "the transports that UCX chooses; from UCX 1.16 on with `UCX_FENCE_MODE=weak`", personas=("roce",))
-class OpenMpiOverUcx(OpenMpiOnTwoHosts):
+class OpenMpiByUcx(OpenMpiOnTwoHosts):
     components = UCX
     exports = UCX_ENV
 
@@ -117,10 +116,21 @@ class OpenMpiOverUcx(OpenMpiOnTwoHosts):
         if "MCA pml: ucx" not in listed:
             self.skipTest("this Open MPI is built without UCX")
 
+
+@tried("Open MPI over UCX", "openmpi-bin libucx0", "4 ranks on two hosts by `pml ucx`: ping-pong, allreduce, alltoall, "
+       "with the transports that UCX chooses; from UCX 1.16 on with `UCX_FENCE_MODE=weak`", personas=("roce",))
+class OpenMpiOverUcx(OpenMpiByUcx):
     def test_messages(self):
         self.run_parts("ping_pong", "allreduce", "alltoall")
 
+
+@tried("Open MPI over UCX", "openmpi-bin libucx0", "windows of the same ranks by `osc ucx`; Open MPI 5's lacks "
+       "after a fence what was put before it, over UCX's tcp as well", personas=("roce",))
+class OpenMpiWindowsOverUcx(OpenMpiByUcx):
     def test_windows(self):
+        said = subprocess.run(["ompi_info", "--version"], capture_output=True, text=True, timeout=60).stdout
+        if re.search(r"v5\.", said):
+            self.skipTest("osc ucx of Open MPI 5 lacks after a fence what was put before it, over UCX's tcp as well")
         self.run_parts("windows")
 
 
