@@ -247,6 +247,13 @@ def side_messages():
         yield 4, f"files-{kind}", b"iWFT\1" + struct.pack(">BH", kind, len(body)) + body
     yield 5, "metrics", b"GET /metrics HTTP/1.1\r\nHost: localhost:9464\r\n\r\n"
     yield 5, "metrics-head", b"HEAD / HTTP/1.0\r\nHost: elsewhere.example\r\n\r\n"
+    for version, address in ((4, bytes((192, 0, 2, 1))), (6, bytes(range(16)))):
+        for kind in (0, 7):
+            header = struct.pack(">IBBBBI", 0x55555555, version, kind, 12 + len(address), 0, 0x123456)
+            yield 6, f"datagram-udp-{version}-{kind}", header + address + b"hello"
+        flow = bytes(4) if version == 6 else b""
+        header = struct.pack(">BBH", version, 4 + len(flow + address), 4242)
+        yield 6, f"datagram-qp-{version}", header + flow + address + b"hello"
 
 
 def json_seeds():

@@ -4,6 +4,7 @@
 // which. Property: what is taken and written again is the same.
 #include <algorithm>
 
+#include "datagram_wire.hpp"
 #include "oob_request.hpp"
 #include "scrape.hpp"
 #include "sidr_message.hpp"
@@ -55,6 +56,23 @@ void tables(View octets) {
   }
 }
 
+// Of a datagram rsocket, by UDP and between queue pairs.
+void datagram_headers(View octets) {
+  const auto check = [&](const auto decode) {
+    const auto first = decode(octets);
+    if (!first) return;
+    std::array<std::byte, rs::udp_header_size(rs::Version::kIpv6)> again{};
+    const auto size = rs::encode(first->header, again);
+    require(size + first->payload.size() == octets.size(), "header and payload are all there is");
+    const auto second = decode(View(again).first(size));
+    require(second && second->payload.empty(), "a header is written as it was read");
+    require(second->header.version == first->header.version, "with its version");
+    require(second->header.sender == first->header.sender, "and its sender");
+  };
+  check(rs::decode_udp);
+  check(rs::decode_qp);
+}
+
 void file_protocol(View octets) {
   if (octets.size() > apps::kMaxMessage) return;  // no receive is larger
   const auto message = apps::decode_message(octets);
@@ -81,7 +99,8 @@ void metrics(View octets) {
   }
 }
 
-constexpr std::array kKinds{sidr, out_of_band, greeting, tables, file_protocol, metrics};
+constexpr std::array kKinds{sidr,          out_of_band, greeting,        tables,
+                            file_protocol, metrics,     datagram_headers};
 
 }  // namespace
 
