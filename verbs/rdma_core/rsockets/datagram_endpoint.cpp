@@ -34,9 +34,10 @@ Pointer* made(Pointer* pointer) {
 // As rsockets has it: so many messages as the buffers hold at their largest.
 Sizes& for_datagrams(Sizes& sizes) {
   const auto requests = [](std::uint16_t wanted, std::uint32_t& ring) {
-    const std::uint32_t room = std::max<std::uint32_t>(ring / kMaxDatagram, 1);
+    constexpr std::uint32_t kLargest = kMaxDatagram;
+    const std::uint32_t room = std::max(ring / kLargest, 1U);
     const auto out = std::clamp<std::uint32_t>(wanted, 1, std::min<std::uint32_t>(room, kMaxWr));
-    ring = out * kMaxDatagram;
+    ring = out * kLargest;
     return static_cast<std::uint16_t>(out);
   };
   sizes.send_requests = requests(sizes.send_requests, sizes.send_ring);
