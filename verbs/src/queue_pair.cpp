@@ -306,20 +306,14 @@ std::error_code QueuePair::terminate() {
 }
 
 std::error_code QueuePair::abort() {
-  if (const auto driver = impl_->qp.current_driver()) {
-    driver->abort();
-  } else {
-    impl_->port.event(QpEvent::kLowerLayerLost);
-  }
+  if (impl_->port.end_unconnected(false)) return {};
+  if (const auto driver = impl_->qp.current_driver()) driver->abort();
   return {};
 }
 
 std::error_code QueuePair::give_up() {
-  if (impl_->qp.current_driver() != nullptr || state() != QpState::kIdle) {
-    return make_error_code(Errc::kWrongState);
-  }
-  impl_->port.nobody_came();
-  return {};
+  if (impl_->port.end_unconnected(true)) return {};
+  return make_error_code(Errc::kWrongState);
 }
 
 std::error_code QueuePair::reset() {

@@ -71,9 +71,29 @@ void StreamPort::event(QpEvent event) {
     qp_.async(next == QpState::kIdle ? AsyncEventType::kLlpCloseComplete
                                      : AsyncEventType::kBadClose);  // [VRB-17] [VRB-18]
   }
-  if (qp_.init.srq != nullptr && next == QpState::kError && before != QpState::kError) {
-    qp_.async(AsyncEventType::kLastReceive);  // The one it held was flushed above.
+  tell_last_receive(before);
+}
+
+bool StreamPort::end_unconnected(bool unanswered) {
+  QpState before{};
+  {
+    const std::lock_guard lock(qp_.post);
+    before = state();
+    if (qp_.driver != nullptr || (unanswered && before != QpState::kIdle)) return false;
+    const auto next = bytes::step(kQpEdges, before, QpEvent::kLowerLayerLost);
+    assert(next);
+    if (unanswered) send_.peer_gone();  // In Idle nobody flushes.
+    qp_.state.store(next.value_or(before), std::memory_order_release);
   }
+  flush_posted();
+  tell_last_receive(before);
+  return true;
+}
+
+// Behind a flush, so also of the receive that was held.
+void StreamPort::tell_last_receive(QpState before) const {
+  if (qp_.init.srq == nullptr || state() != QpState::kError || before == QpState::kError) return;
+  qp_.async(AsyncEventType::kLastReceive);
 }
 
 void StreamPort::terminate_sent(const rdmap::Terminate& terminate) {

@@ -41,11 +41,9 @@ class StreamPort final : private rdmap::Ulp {
   void peer_gone() {
     if (send_.is_acknowledged() && state() == QpState::kRts) send_.peer_gone();
   }
-  /// It was never connected, and will not be.
-  void nobody_came() {
-    send_.peer_gone();
-    event(QpEvent::kLowerLayerLost);
-  }
+  /// Without a connection: kLowerLayerLost. Whoever connects it at the same time either was first,
+  /// and this returns false, or finds it in Error. `unanswered`: it is Idle, and nobody came.
+  bool end_unconnected(bool unanswered);
   /// The peer owes an answer, and for so long without a sign of it the queue pair waits.
   std::optional<mpa::Duration> answer_limit() const;
   /// How long a Send waits for a receive, where the consumer has said so; see PeerTimeouts.
@@ -114,6 +112,7 @@ class StreamPort final : private rdmap::Ulp {
   void terminate_received(const rdmap::Terminate& terminate) override;
 
   void flush();
+  void tell_last_receive(QpState before) const;
   bool open(QpDriver& driver, const Terms& terms);
 
   QpShared& qp_;

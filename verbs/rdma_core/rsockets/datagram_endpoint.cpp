@@ -102,7 +102,8 @@ void DatagramEndpoint::make_queue(const Sizes& sizes) {
   qp_ = made(ibv_create_qp(pd_, &attr));
   max_inline_ = attr.cap.max_inline_data;
   const auto registered = [&](const Pages& pages) {
-    return made(ibv_reg_mr(pd_, pages.data(), pages.size(), IBV_ACCESS_LOCAL_WRITE));
+    constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
+    return made(ibv_reg_mr(pd_, pages.data(), pages.size(), kAccess));
   };
   send_mr_ = registered(send_memory_);
   receive_mr_ = registered(receive_memory_);
