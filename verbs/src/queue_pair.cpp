@@ -17,13 +17,9 @@ bool carries_payload(WrOpcode opcode) {
          opcode == WrOpcode::kSendImmediate;
 }
 
-/// No more than one message of payload.
+/// One message of payload, and nothing else.
 constexpr bool is_plain(WrOpcode opcode) {
   return opcode == WrOpcode::kSend || opcode == WrOpcode::kWrite;
-}
-
-constexpr bool is_atomic(WrOpcode opcode) {
-  return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap;
 }
 
 // What a request of RFC 7306 has to look like.

@@ -30,6 +30,10 @@ constexpr bool is_pair(WrOpcode opcode) {
   return opcode == WrOpcode::kWriteImmediate || opcode == WrOpcode::kSendImmediate;
 }
 
+constexpr bool is_atomic(WrOpcode opcode) {
+  return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap;
+}
+
 struct SendSlot {
   enum class Stage : std::uint8_t {
     kPosted,
@@ -58,7 +62,7 @@ struct SendSlot {
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;
 
   bool is_read() const { return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate; }
-  bool is_atomic() const { return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap; }
+  bool is_atomic() const { return verbs::is_atomic(opcode); }
   bool is_write() const {
     return opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate;
   }
