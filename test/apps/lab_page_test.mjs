@@ -122,6 +122,7 @@ async function read(view) {
   await next(view);
   has('completed', await log(view), 'RDMA Read, request 5: success, 64 octets');
   await view.click('[data-end=near] [data-memory=sink] summary');
+  await view.locator('[data-end=near] [data-memory=sink] pre div').first().waitFor();  // it has its lines once it is open
   has('in the sink', await memory(view, 'near', 'sink'), "The responder's window.");
 }
 
