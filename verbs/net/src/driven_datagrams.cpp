@@ -24,8 +24,14 @@ constexpr std::size_t kMaxGroups = 32;
 
 /// What one thread needs to drive, whichever queue pair it is.
 struct Scratch {
+  Scratch() {
+    for (std::size_t i = 0; i != kBatch; ++i) came[i].room = octets[i];
+  }
+
   std::array<OutgoingDatagram, kBatch> outgoing;
+  std::array<DatagramSocket::Sending, kBatch> sendings;
   std::array<iovec, kBatch * kPieces> pieces;
+  std::array<DatagramSocket::Received, kBatch> came;
   std::array<std::array<std::byte, verbs::kMaxDatagram>, kBatch> octets;
 };
 
@@ -220,27 +226,26 @@ void DrivenDatagrams::run(std::uint32_t own) {
 
 void DrivenDatagrams::drive(std::uint32_t work) {
   if ((work & kTransmit) != 0) transmit();
-  if ((work & kReceive) != 0) receive();
+  if ((work & kReceive) != 0 && !receive()) work |= kArm;
   if ((work & kResume) != 0) held_.store(false);
-  if ((work & (kReceive | kArm | kResume)) != 0 || write_blocked_) arm();
+  if ((work & (kArm | kResume)) != 0 || write_blocked_) arm();
 }
 
 void DrivenDatagrams::transmit() {
   auto& s = scratch();
-  std::array<DatagramSocket::Sending, kBatch> sendings;
   const DatagramSocket& socket = doors_.front()->socket;
   while (!write_blocked_) {
     const auto batch = core_.prepare(s.outgoing);
     if (batch.empty()) return;
     std::span<iovec> room(s.pieces);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      sendings[i] = gather(batch[i], room);
-      room = room.subspan(sendings[i].pieces.size());
+      s.sendings[i] = gather(batch[i], room);
+      room = room.subspan(s.sendings[i].pieces.size());
     }
     for (std::size_t done = 0; done != batch.size();) {
       ++core_.counters().send_calls;
-      const auto n = socket.send(std::span(sendings).subspan(done, batch.size() - done));
-      if (tap_ != nullptr) tell_sent(std::span(sendings).subspan(done, n));
+      const auto n = socket.send(std::span(s.sendings).subspan(done, batch.size() - done));
+      if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
       if (n != 0) continue;
@@ -285,38 +290,38 @@ void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Rece
 
 // What has come so far is for what the queue pair was before.
 void DrivenDatagrams::drain() {
-  std::array<DatagramSocket::Received, kBatch> came;
-  for (std::size_t i = 0; i != kBatch; ++i) came[i].room = scratch().octets[i];
+  auto& came = scratch().came;
   for (const auto& door : doors_) {
     for (int round = 0; round != kDrained && door->socket.receive(came) == kBatch; ++round) {
     }
   }
 }
 
-void DrivenDatagrams::receive() {
-  if (!core_.takes_datagrams() || !core_.deliver_waiting()) return;
-  for (const auto& door : doors_) {
-    if (!receive(*door)) continue;
+// True: a poller found nothing, and would have had a receive for it, so all is as it was.
+bool DrivenDatagrams::receive() {
+  if (!core_.takes_datagrams() || !core_.deliver_waiting()) return false;
+  bool any = false;
+  for (const auto& door : doors_) any |= receive(*door);
+  if (any) {
     arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  return !any && mode() == DriveMode::kPoller && is_plain() && core_.receives() != 0;
 }
 
 // True: something came. To ask for more than there is costs a second look of the kernel's.
 bool DrivenDatagrams::receive(Door& door) {
-  auto& s = scratch();
-  const bool is_group = door.group != IpAddress{};
-  std::array<DatagramSocket::Received, kBatch> came;
+  auto& came = scratch().came;
   bool any = false;
   const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A poller comes again at once.
   for (int round = 0; round != turns; ++round) {
     const auto room = std::min({core_.receives(), kBatch, door.expected});
     if (room == 0) break;  // What has come waits for a receive.
-    for (std::size_t i = 0; i != room; ++i) came[i].room = s.octets[i];
     const auto n = door.socket.receive(std::span(came).first(room));
     door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
     if (n == 0) break;
     any = true;
     ++core_.counters().receive_calls;
+    const bool is_group = door.group != IpAddress{};
     for (std::size_t i = 0; i != n; ++i) {
       const auto& one = came[i];
       if (tap_ != nullptr && !one.is_cut) tell_received(door, one);

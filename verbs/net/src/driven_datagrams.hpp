@@ -82,7 +82,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   void tell_sent(std::span<const DatagramSocket::Sending> sent);
   void tell_received(const Door& door, const DatagramSocket::Received& one);
   void drain();
-  void receive();
+  bool receive();
   bool receive(Door& door);
   void arm();
   void wait_for(Door& door, bool write);
