@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 
 #include "iwarp/verbs/errors.hpp"
@@ -173,10 +174,7 @@ void DrivenDatagrams::end() {
 
 // Driving -----------------------------------------------------------------------------------------
 
-void DrivenDatagrams::poll(bool frequent) {
-  if (frequent) mode_.store(DriveMode::kPoller, std::memory_order_relaxed);
-  kick(kReceive);
-}
+void DrivenDatagrams::poll(bool frequent) { kick(frequent ? kReceive | kPolled : kReceive); }
 
 bool DrivenDatagrams::polled(bool readable, bool /*room*/) {
   const auto before = arrivals_.load(std::memory_order_relaxed);
@@ -184,15 +182,9 @@ bool DrivenDatagrams::polled(bool readable, bool /*room*/) {
   return arrivals_.load(std::memory_order_relaxed) != before;
 }
 
-void DrivenDatagrams::sleep_on() {
-  mode_.store(DriveMode::kSleeper, std::memory_order_relaxed);
-  kick(kArm);
-}
+void DrivenDatagrams::sleep_on() { kick(kSleptOn); }
 
-void DrivenDatagrams::let_go() {
-  mode_.store(DriveMode::kWorker, std::memory_order_relaxed);
-  kick(kReceive);
-}
+void DrivenDatagrams::let_go() { kick(kReceive | kLetGo); }
 
 void DrivenDatagrams::join(std::shared_ptr<SocketSet> set) {
   lock_.lock();
@@ -225,10 +217,21 @@ void DrivenDatagrams::run(std::uint32_t own) {
 }
 
 void DrivenDatagrams::drive(std::uint32_t work) {
+  if ((work & (kPolled | kSleptOn | kLetGo)) != 0 && change_mode(work)) work |= kArm;
   if ((work & kTransmit) != 0) transmit();
   if ((work & kReceive) != 0 && !receive()) work |= kArm;
   if ((work & kResume) != 0) held_.store(false);
   if ((work & (kArm | kResume)) != 0 || write_blocked_) arm();
+}
+
+// True: others drive it now.
+bool DrivenDatagrams::change_mode(std::uint32_t work) {
+  const auto cause = (work & kLetGo) != 0     ? DriveCause::kLetGo
+                     : (work & kSleptOn) != 0 ? DriveCause::kSleptOn
+                                              : DriveCause::kPolled;
+  const auto next = bytes::step(kDriveEdges, mode(), cause);
+  assert(next && "not in the table of who drives");
+  return next && mode_.exchange(*next, std::memory_order_relaxed) != *next;
 }
 
 void DrivenDatagrams::transmit() {
@@ -347,8 +350,12 @@ void DrivenDatagrams::arm() {
   const bool reads = core_.takes_datagrams() && !held_.load(std::memory_order_relaxed);
   for (const auto& door : doors_) {
     (void)door->watched.watch(reads, false);
-    const bool waits = reads && mode() == DriveMode::kWorker && !door->reading;
-    if (waits) wait_for(*door, false);
+    if (mode() != DriveMode::kWorker && !write_blocked_) {
+      // The reactor would wake the worker for every datagram, whether one waits for it or not.
+      if (door->readiness.is_open()) door->readiness.release();
+    } else if (mode() == DriveMode::kWorker && reads && !door->reading) {
+      wait_for(*door, false);
+    }
   }
   if (write_blocked_ && !doors_.front()->writing) wait_for(*doors_.front(), true);
 }
@@ -364,18 +371,21 @@ void DrivenDatagrams::wait_for(Door& door, bool write) {
   door.readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
                             [self = shared_from_this(), this, door = &door,
                              write](const boost::system::error_code& cancelled) {
-                              if (cancelled) return;  // The door is gone.
                               lock_.lock();
-                              const auto is_same = [door](const auto& own) {
-                                return own.get() == door;
-                              };
-                              if (std::ranges::any_of(doors_, is_same)) {
-                                (write ? door->writing : door->reading) = false;
-                              }
-                              if (write) write_blocked_ = false;
-                              const bool serves = mode() == DriveMode::kWorker;
-                              run(write ? kTransmit : serves ? kReceive : 0U);
+                              run(waited(door, write, cancelled.failed()));
                             });
+}
+
+// What is to be done then. A wait that was cancelled still says that it is over.
+std::uint32_t DrivenDatagrams::waited(const Door* door, bool write, bool cancelled) {
+  const auto at = std::ranges::find(doors_, door, &std::unique_ptr<Door>::get);
+  if (at == doors_.end()) return 0;  // The door is gone.
+  (write ? (*at)->writing : (*at)->reading) = false;
+  if (write) {
+    write_blocked_ = false;
+    return kTransmit | kArm;
+  }
+  return cancelled || mode() != DriveMode::kWorker ? kArm : kReceive;
 }
 
 }  // namespace iwarp::net

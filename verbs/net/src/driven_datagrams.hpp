@@ -72,12 +72,16 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
     kReceive = 1 << 1,
     kArm = 1 << 2,
     kResume = 1 << 3,  ///< there may be a receive again
+    kPolled = 1 << 4,  ///< these three as DriveCause has them
+    kSleptOn = 1 << 5,
+    kLetGo = 1 << 6,
   };
   struct Door;  ///< a socket and who waits for it
 
   void kick(std::uint32_t work);
   void run(std::uint32_t own);
   void drive(std::uint32_t work);
+  bool change_mode(std::uint32_t work);
   void transmit();
   void tell_sent(std::span<const DatagramSocket::Sending> sent);
   void tell_received(const Door& door, const DatagramSocket::Received& one);
@@ -86,6 +90,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   bool receive(Door& door);
   void arm();
   void wait_for(Door& door, bool write);
+  std::uint32_t waited(const Door* door, bool write, bool cancelled);
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
 
   Worker& worker_;
