@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel's UDP alone does between two processes on loopback that spin. A benchmark, not a
-// test: test/bench/run compares it with queue pairs of type UD.
+// What the kernel's UDP alone does between two processes that spin, from an IPv4 address of this
+// machine to itself. A benchmark, not a test: test/bench/run compares it with queue pairs of type
+// UD, whose addresses are those of interfaces.
 //
-//   bench_udp pingpong SIZE SECONDS   prints {"latency": us}, the median of half there and back
-//   bench_udp rate SIZE SECONDS       prints {"messages_per_second": N}: what sendmmsg() takes in
-//                                     batches of 32, while the other process empties its socket
+//   bench_udp pingpong ADDRESS SIZE SECONDS   prints {"latency": us}, the median of half there and
+//                                             back
+//   bench_udp rate ADDRESS SIZE SECONDS       prints {"messages_per_second": N}: what sendmmsg()
+//                                             takes in batches of 32, while the other process
+//                                             empties its socket
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -35,12 +38,9 @@ struct End {
   sockaddr_in at;
 };
 
-End make_end() {
+End make_end(in_addr address) {
   End out{.socket = socket(AF_INET, SOCK_DGRAM, 0),
-          .at = {.sin_family = AF_INET,
-                 .sin_port = 0,
-                 .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)},
-                 .sin_zero = {}}};
+          .at = {.sin_family = AF_INET, .sin_port = 0, .sin_addr = address, .sin_zero = {}}};
   socklen_t length = sizeof out.at;
   if (bind(out.socket, reinterpret_cast<sockaddr*>(&out.at), length) != 0) die("bind");
   getsockname(out.socket, reinterpret_cast<sockaddr*>(&out.at), &length);
@@ -118,15 +118,16 @@ void print_rate(int socket, std::size_t size, std::chrono::duration<double> time
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view test = argc == 4 ? argv[1] : "";
-  if (test != "pingpong" && test != "rate") {
-    std::fputs("usage: bench_udp pingpong|rate SIZE SECONDS\n", stderr);
+  const std::string_view test = argc == 5 ? argv[1] : "";
+  in_addr address{};
+  if ((test != "pingpong" && test != "rate") || inet_pton(AF_INET, argv[2], &address) != 1) {
+    std::fputs("usage: bench_udp pingpong|rate ADDRESS SIZE SECONDS\n", stderr);
     return 2;
   }
-  const auto size = static_cast<std::size_t>(std::atol(argv[2]));
-  const std::chrono::duration<double> time(std::atof(argv[3]));
-  const End here = make_end();
-  const End there = make_end();
+  const auto size = static_cast<std::size_t>(std::atol(argv[3]));
+  const std::chrono::duration<double> time(std::atof(argv[4]));
+  const End here = make_end(address);
+  const End there = make_end(address);
   connect_to(here, there);
   connect_to(there, here);
   std::vector<char> message(size);
