@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp run: starts an unmodified RDMA program with this stack's libibverbs.so.1 and librdmacm.so.1
 // in front of the system's, by LD_PRELOAD, and hands it the options as IWARP_* variables. Sets only
-// what the command line says, so that variables from outside go through. Then it is gone: the
-// program takes its place, and its exit status is the program's.
+// what the command line says, and what other libraries need to know of this stack unless they were
+// told, so that variables from outside go through. Then it is gone: the program takes its place,
+// and its exit status is the program's.
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -153,6 +154,19 @@ void add_tls(const cli::Given& given, const TlsArguments& tls, Environment& out)
   if (given.has("--tls") || out.size() != before) out.push_back({"IWARP_TLS", "on"});
 }
 
+/// Large messages as Writes, which leave from where they are; what answers a Read is copied first.
+constexpr const char* kUcxScheme = "UCX_RNDV_SCHEME";
+constexpr const char* kUcxByWrites = "put_zcopy";
+
+/// UCX knows the device as an adapter for RoCE only.
+void add_ucx(const cli::Given& given, const std::string& persona, Environment& out) {
+  const char* const outside = std::getenv("IWARP_AS");
+  const bool is_roce = given.has("--as")
+                           ? persona == "roce"
+                           : outside != nullptr && outside == std::string_view("roce");
+  if (is_roce && std::getenv(kUcxScheme) == nullptr) out.push_back({kUcxScheme, kUcxByWrites});
+}
+
 /// What the options mean to the libraries; only those that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
   Environment out{{"LD_PRELOAD", preload_list(options.careful)}};
@@ -189,6 +203,7 @@ Environment environment(const cli::Given& given, const RunOptions& options) {
   add("--log", "IWARP_LOG", options.log);
   add("--quiet", "IWARP_LOG", "off");
   add("--log-format", "IWARP_LOG_FORMAT", options.log_format);
+  add_ucx(given, options.persona, out);
   return out;
 }
 
@@ -360,7 +375,10 @@ cli::Command run_command() {
       "behind\n"
       "CMD belongs to CMD. Each option is a variable for our libraries (--crc off: "
       "IWARP_CRC=off);\n"
-      "variables that are set already, and have no option here, stay. --env prints lines without\n"
+      "variables that are set already, and have no option here, stay. With --as roce UCX is told "
+      "to\n"
+      "move large messages by RDMA Writes, unless UCX_RNDV_SCHEME is set. --env prints lines "
+      "without\n"
       "quotes, as docker's --env-file wants them, and export where no value has a space:\n"
       "export $(iwarp run --env). In the name of --trace, %p becomes the process id. Which ports "
       "are\n"
