@@ -17,9 +17,12 @@ constexpr auto kNever = std::chrono::hours(1);
 
 /// A connected pair; `a` posts Writes of 64 octets that may wait for `delay`.
 struct Gathering : Pair {
-  explicit Gathering(verbs::Duration delay) : Pair(1 << 16) {
+  explicit Gathering(verbs::Duration delay,
+                     verbs::Completions completions = verbs::Completions::kSent)
+      : Pair(1 << 16) {
     ConnectOptions options;
     options.connection.gather_delay = delay;
+    options.connection.completions = completions;
     connect(options);
   }
   void post(int count, std::size_t size = 64) {
@@ -132,4 +135,46 @@ TEST_CASE("without a delay each request leaves at once") {
   const auto before = pair.send_calls();
   pair.post(10);
   CHECK_EQ(pair.send_calls(), before + 10);
+}
+
+TEST_CASE("a question for acknowledgement leaves with the request that follows an answer") {
+  Gathering pair(kNever, verbs::Completions::kAcknowledged);
+  constexpr std::uint64_t kPosts = 40;
+  constexpr auto kMost = kPosts + 1;  // Nothing follows the last answer.
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  // A poller that was kept from polling for too long is no poller any more: then once again.
+  for (std::uint64_t calls = kMost + 1; calls > kMost;) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+    for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
+    const auto before = pair.send_calls();
+    pair.post(1);
+    pair.post(1);
+    for (std::uint64_t i = 2; i != kPosts; ++i) {
+      (void)pair.a.spin();
+      pair.post(1);
+    }
+    (void)pair.a.spin();
+    (void)pair.a.spin();
+    calls = pair.send_calls() - before;
+  }
+}
+
+TEST_CASE("it leaves with the next poll where no request follows") {
+  Gathering pair(kNever, verbs::Completions::kAcknowledged);
+  for (int i = 0; i < 200; ++i) {
+    pair.post(2);
+    CHECK_EQ(to_string(pair.a.spin().status), to_string(verbs::WcStatus::kSuccess));
+    CHECK_EQ(to_string(pair.a.spin().status), to_string(verbs::WcStatus::kSuccess));
+  }
+}
+
+TEST_CASE("it leaves in time where nobody polls any more") {
+  Gathering pair(kNever, verbs::Completions::kAcknowledged);
+  const auto before = pair.arrived();
+  for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
+  pair.post(1);
+  CHECK_FALSE(pair.poll_once());
+  pair.post(1);  // behind the question about the first
+  (void)pair.a.spin();
+  pair.await_arrival(before + 4);
 }

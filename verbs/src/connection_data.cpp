@@ -244,6 +244,14 @@ bool Connection::may_have_output() const {
   return full_->framer.queued_octets() != 0 || full_->more_to_frame();
 }
 
+bool Connection::only_asks() const {
+  if (full_ == nullptr || !full_->is_set_up || full_->port == nullptr) return false;
+  return full_->framer.queued_octets() == 0 && !full_->stream.has_output() &&
+         full_->port->send_queue().only_asks();
+}
+
+void Connection::let_posts_wait() const { full_->port->let_posts_wait(); }
+
 inline void Connection::fill_framer(TimePoint now) {
   if (!bytes::guarded([&] { frame_segments(now); })) memory_gone(bytes::touching.address);
 }

@@ -50,6 +50,11 @@ class SendQueue {
     return started_ != ring_.posted.load(std::memory_order_acquire) || waits_for_memory_ ||
            second_due_.has_value() || acks_.is_due();
   }
+  /// All that it has to start is a Read that asks for an acknowledgement.
+  bool only_asks() const {
+    return acks_.is_due() && started_ == ring_.posted.load(std::memory_order_acquire) &&
+           !waits_for_memory_ && !second_due_;
+  }
   /// Completes all that is posted: what had failed with its error, the rest as flushed.
   void flush();
   /// The peer's Terminate is about one of them: that one fails with it.

@@ -54,6 +54,11 @@ class StreamPort final : private rdmap::Ulp {
     if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
     return qp_.local_failure.load(std::memory_order_relaxed) && qp_.local_failure.exchange(false);
   }
+  /// What is to leave may leave with the consumer's next poll.
+  void let_posts_wait() {
+    qp_.init.send_cq->let_posts_wait();
+    qp_.init.recv_cq->let_posts_wait();
+  }
   /// Flushes what was posted, if the queue pair is in a state that flushes.
   void flush_posted();
   /// The region became invalid. Lets go of it where its octets are not needed any more; true: they

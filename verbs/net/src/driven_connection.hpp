@@ -217,6 +217,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   bool arm_timer();
   bool has_only_moved_octets() const;
   bool may_transmit() const;
+  bool asks_later();
   bool serve(bool readable, bool room, std::uint32_t slept);
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
   void change_mode(std::uint32_t work);

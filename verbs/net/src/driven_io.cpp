@@ -67,7 +67,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived)
     await_same();
     return 0;
   }
-  a.turn_over = ((work & kTransmit) != 0 || may_transmit()) && transmit();
+  const bool later = work == kPoll && came && asks_later();
+  a.turn_over = !later && ((work & kTransmit) != 0 || may_transmit()) && transmit();
   if (a.turn_over) left |= kTransmit;
   const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0;
   if (may_move_only && has_only_moved_octets()) return left;
@@ -105,6 +106,17 @@ bool DrivenConnection::look_and_receive(std::uint32_t work) {
 // False: transmit() would do nothing.
 inline bool DrivenConnection::may_transmit() const {
   return active_->carrier != nullptr || gathered_.any() || active_->core.may_have_output();
+}
+
+// True: all that would leave is a question how far the peer has come, and the poll has brought what
+// the consumer may answer with a request: that takes the question along. Else the next poll does.
+bool DrivenConnection::asks_later() {
+  Active& a = *active_;
+  if (mode() != DriveMode::kPoller || a.carrier != nullptr || !gathered_.is_on()) return false;
+  if (!a.core.only_asks()) return false;
+  if (!gathered_.any() && !gathered_.hold_back(GatheredPosts::Clock::now())) return false;
+  a.core.let_posts_wait();
+  return true;
 }
 
 // True: finish_turn() would find everything as it left it.
