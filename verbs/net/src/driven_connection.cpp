@@ -150,14 +150,13 @@ void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
   if (lock_.enter(work)) run(by_worker, 0);
 }
 
-// What the last poll asked for in vain. False: octets came, or the end did, and they were taken.
-inline bool DrivenConnection::finds_nothing() {
+// Asks the socket for what the last poll asked for in vain.
+inline DrivenConnection::Look DrivenConnection::look_again() {
   Active& a = *active_;
   ++a.receive_calls;
   const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
-  take(n, a.awaited.octets);
-  return false;
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Look::kNothing;
+  return take(n, a.awaited.octets) ? Look::kMayHaveMore : Look::kEmptied;
 }
 
 // Holds the lock on entry, not on return. `own`: what the caller has made to be done under the
@@ -169,8 +168,9 @@ void DrivenConnection::run(bool by_worker, std::uint32_t own) {
     try {
       if (active_ != nullptr) {
         const auto arrived = arrivals_.load(std::memory_order_relaxed);
-        const bool in_vain = work == kPoll && active_->awaited.is_valid && finds_nothing();
-        if (!in_vain) left = drive(work, arrived);
+        const bool again = work == kPoll && active_->awaited.is_valid;
+        const Look look = again ? look_again() : Look::kMayHaveMore;
+        if (look != Look::kNothing) left = drive(work, arrived, look);
       }
     } catch (const std::bad_alloc&) {
       give_up();

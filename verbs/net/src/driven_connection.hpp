@@ -190,18 +190,25 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
     kReset,
   };
 
+  /// What a turn knows of the socket when it begins, or what came of a call.
+  enum class Look : std::uint8_t {
+    kNothing,      ///< there was nothing
+    kEmptied,      ///< what there was, the end included, has been taken
+    kMayHaveMore,
+  };
+
   void kick(std::uint32_t work, bool by_worker = false);
   void run(bool by_worker, std::uint32_t own);
   template <typename Function>
   bool locked(Function function);
   void give_up() noexcept;
   void hand_over();
-  std::uint32_t drive(std::uint32_t work, std::uint32_t arrived);
+  std::uint32_t drive(std::uint32_t work, std::uint32_t arrived, Look look);
   void control(std::uint32_t work, verbs::TimePoint now);
-  bool look_and_receive(std::uint32_t work);
+  bool look_and_receive(std::uint32_t work, Look look);
   bool receive();
   bool take(ssize_t n, std::size_t asked);
-  bool finds_nothing();
+  Look look_again();
   bool flush_carrier();
   bool close_carrier();
   void leave_carrier(Close how);

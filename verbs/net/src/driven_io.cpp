@@ -53,13 +53,13 @@ bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 }  // namespace
 
 // One turn. Returns the work for which the time did not suffice. `arrived`: what arrivals_ was
-// before it.
-std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived) {
+// before it; `look`: what is known of the socket since then.
+std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived, Look look) {
   Active& a = *active_;
   a.awaited.is_valid = false;
   const bool had_more = a.write_blocked || a.turn_over;
   std::uint32_t left = 0;
-  if (work != kTransmit && look_and_receive(work)) left |= kReceive;
+  if (work != kTransmit && look_and_receive(work, look)) left |= kReceive;
   // Most polls find nothing, and then nothing else can have changed.
   const bool came = arrivals_.load(std::memory_order_relaxed) != arrived || a.end_of_stream;
   if (work == kPoll && !came && !had_more && mode() == DriveMode::kPoller && !held_.load() &&
@@ -79,7 +79,7 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived)
 }
 
 // All of a turn that is before sending. True: there may be more to read.
-bool DrivenConnection::look_and_receive(std::uint32_t work) {
+bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   Active& a = *active_;
   if ((work & kReadable) != 0) a.reading = false;
   if ((work & kWritable) != 0) a.writing = false;
@@ -100,7 +100,8 @@ bool DrivenConnection::look_and_receive(std::uint32_t work) {
   if ((work & kControl) != 0) control(work, mpa::Clock::now());
   // A held stream is not read, and so would not notice.
   if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
-  return (work & (kReadable | kReceive | kPoll)) != 0 && receive();
+  const bool asked = (work & (kReadable | kReceive | kPoll)) != 0;
+  return asked && look == Look::kMayHaveMore && receive();
 }
 
 // False: transmit() would do nothing.
