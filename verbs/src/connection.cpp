@@ -244,9 +244,9 @@ void Connection::disconnect(TimePoint now) {
 }
 
 // A close waits for what was posted before it as long as octets move.
-void Connection::extend_close(TimePoint now) {
+void Connection::extend_close(const Now& now) {
   if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
-    close_deadline_ = now + options_.close_timeout;
+    close_deadline_ = TimePoint(now) + options_.close_timeout;
   }
 }
 

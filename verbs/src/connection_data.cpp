@@ -86,7 +86,7 @@ bool Connection::takes_octets() const {
   return full_ == nullptr || discarding() || full_->hold == Full::Hold::kNone;
 }
 
-void Connection::received(std::size_t n, TimePoint now) {
+void Connection::received(std::size_t n, const Now& now) {
   if (tap_ != nullptr) {
     auto left = n;
     for (const auto& piece : last_receive_plan_) {
@@ -100,7 +100,7 @@ void Connection::received(std::size_t n, TimePoint now) {
     return;
   }
   if (full_->discards()) return;  // Later segments are dropped silently. [DDP-81] [MPA-113]
-  full_->peer_seen = now;
+  full_->note_peer_seen(now);
   extend_close(now);
   run_inbound(now, n);
 }
@@ -115,7 +115,7 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
   run_inbound(now);
 }
 
-void Connection::run_inbound(TimePoint now, std::size_t filled) {
+void Connection::run_inbound(const Now& now, std::size_t filled) {
   const auto work = [&] {
     if (filled != 0) full_->deframer.filled(filled);
     take_fpdus(now);
@@ -125,7 +125,7 @@ void Connection::run_inbound(TimePoint now, std::size_t filled) {
 }
 
 // In stream order, so a Send or a Read finds every Write before it in place. [VRB-44] [VRB-45]
-inline void Connection::take_fpdus(TimePoint now) {
+inline void Connection::take_fpdus(const Now& now) {
   Full& f = *full_;
   while (!f.discards() && f.hold == Full::Hold::kNone) {
     const auto step = f.deframer.next(rdmap::Stream::kPrefix);
@@ -171,7 +171,7 @@ void Connection::begin_early() {
 }
 
 // A whole ULPDU, verified, in the stage. False: the stream is held.
-inline bool Connection::take_ulpdu(TimePoint now) {
+inline bool Connection::take_ulpdu(const Now& now) {
   Full& f = *full_;
   // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays its
   // first FPDU need not wait any more: a peer that sends one also receives.
@@ -205,7 +205,7 @@ inline void Connection::segment_done() {
 
 // Outbound ----------------------------------------------------------------------------------------
 
-std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, TimePoint now) {
+std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, const Now& now) {
   last_transmit_plan_ = {};
   if ((full_ == nullptr || !full_->is_set_up) && !startup_is_over()) return last_transmit_plan_;
   fill_framer(now);
@@ -246,17 +246,17 @@ bool Connection::may_have_output() const {
 
 bool Connection::only_asks() const {
   if (full_ == nullptr || !full_->is_set_up || full_->port == nullptr) return false;
-  return full_->framer.queued_octets() == 0 && !full_->stream.has_output() &&
-         full_->port->send_queue().only_asks();
+  return full_->port->send_queue().only_asks() && full_->framer.queued_octets() == 0 &&
+         !full_->stream.has_output();
 }
 
 void Connection::let_posts_wait() const { full_->port->let_posts_wait(); }
 
-inline void Connection::fill_framer(TimePoint now) {
+inline void Connection::fill_framer(const Now& now) {
   if (!bytes::guarded([&] { frame_segments(now); })) memory_gone(bytes::touching.address);
 }
 
-inline void Connection::frame_segments(TimePoint now) {
+inline void Connection::frame_segments(const Now& now) {
   Full& f = *full_;
   while (f.framer.queued_octets() < options_.transmit_batch &&
          f.framer.room(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy)) {
@@ -271,7 +271,7 @@ inline void Connection::frame_segments(TimePoint now) {
   }
 }
 
-void Connection::transmitted(std::size_t n, TimePoint now) {
+void Connection::transmitted(std::size_t n, const Now& now) {
   if (tap_ != nullptr) {
     auto left = n;
     for (const auto& piece : last_transmit_plan_) {
@@ -287,7 +287,7 @@ void Connection::transmitted(std::size_t n, TimePoint now) {
   }
   if (full_ == nullptr) return;
   full_->framer.sent(n);
-  full_->peer_seen = now;
+  full_->note_peer_seen(now);
   while (const auto token = full_->framer.pop_sent()) full_->stream.sent(*token);
   extend_close(now);
   settle(now);

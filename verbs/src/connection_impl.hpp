@@ -83,6 +83,9 @@ struct Connection::Full {
   /// The peer may still ask what became of it: see ConnectionOptions::ack_request_wait.
   bool awaits_ack_request(TimePoint now, Duration limit);
   TimePoint peer_seen;  ///< when the peer last sent, or acknowledged, an octet
+  void note_peer_seen(const Now& now) {
+    if (is_acknowledged()) peer_seen = now;  // Only then is an answer waited for.
+  }
   std::uint64_t octets_copied = 0;
 
   // For incidents().
@@ -95,7 +98,7 @@ struct Connection::Full {
 
 /// The end of a turn: the queue pair and the stream learn what became of each other, and a close
 /// proceeds. Inline: mostly nothing has become of anything.
-inline void Connection::settle(TimePoint now) {
+inline void Connection::settle(const Now& now) {
   if (full_ == nullptr || state_ == ConnectionState::kOver) return;
   Full& f = *full_;
   if (f.port != nullptr && f.port->end_turn()) {

@@ -113,8 +113,8 @@ inline bool DrivenConnection::may_transmit() const {
 // the consumer may answer with a request: that takes the question along. Else the next poll does.
 bool DrivenConnection::asks_later() {
   Active& a = *active_;
-  if (mode() != DriveMode::kPoller || a.carrier != nullptr || !gathered_.is_on()) return false;
-  if (!a.core.only_asks()) return false;
+  if (!a.core.only_asks() || mode() != DriveMode::kPoller) return false;
+  if (a.carrier != nullptr || !gathered_.is_on()) return false;
   if (!gathered_.any() && !gathered_.hold_back(GatheredPosts::Clock::now())) return false;
   a.core.let_posts_wait();
   return true;
@@ -177,7 +177,7 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const auto size = static_cast<std::size_t>(n);
   a.octets_received += size;
-  a.core.received(size, mpa::Clock::now());
+  a.core.received(size, verbs::Now(mpa::Clock::now));
   return size == asked;  // Less empties the socket; more makes it readable again.
 }
 
@@ -189,7 +189,7 @@ bool DrivenConnection::transmit() {
   gathered_.leave();  // also where the socket is full: they go when there is room
   if (carrier != nullptr && !flush_carrier()) return false;
   for (std::size_t done = 0; !a.write_blocked && a.core.may_have_output();) {
-    const auto now = mpa::Clock::now();
+    const verbs::Now now(mpa::Clock::now);
     const auto plan = a.core.transmit_plan(kPieces, now);
     if (plan.empty()) return false;
     if (done >= kTurn) return true;

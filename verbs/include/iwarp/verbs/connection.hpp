@@ -50,13 +50,13 @@ class Connection {
   /// Where the next octets go, until the next non-const call; empty: read nothing now.
   std::span<const bytes::Span> receive_plan();
   bool takes_octets() const;  ///< receive_plan() is not empty
-  void received(std::size_t n, TimePoint now);
+  void received(std::size_t n, const Now& now);
   /// The next octets to send, in at most `limit` pieces; empty: nothing.
-  std::span<const bytes::View> transmit_plan(std::size_t limit, TimePoint now);
+  std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now);
   bool may_have_output() const;  ///< false: transmit_plan() would be empty. Cheaper than to ask it
   bool only_asks() const;        ///< all of it asks the peer for an acknowledgement, which can wait
   void let_posts_wait() const;   ///< for the consumer's next poll
-  void transmitted(std::size_t n, TimePoint now);
+  void transmitted(std::size_t n, const Now& now);
   void peer_closed(TimePoint now);      ///< FIN
   void lost(TimePoint now);             ///< reset, or any error of the socket
   void send_faulted(TimePoint now);     ///< EFAULT: memory of transmit_plan() is not there
@@ -99,24 +99,24 @@ class Connection {
   void establish();
   void tell_states();
   void open_gate();
-  void run_inbound(TimePoint now, std::size_t filled = 0);
-  void take_fpdus(TimePoint now);
+  void run_inbound(const Now& now, std::size_t filled = 0);
+  void take_fpdus(const Now& now);
   void memory_gone(const std::byte* address);
   void inbound_fault(const bytes::Fault& fault);
   void begin_early();
   void break_early(bytes::View memory);
-  bool take_ulpdu(TimePoint now);
+  bool take_ulpdu(const Now& now);
   void hold_for_receive(TimePoint now);
   void segment_done();
-  void settle(TimePoint now);
+  void settle(const Now& now);
   void stream_ended(TimePoint now);
   void close_progress(TimePoint now);
   void close_when_drained(TimePoint now);
   void close_terminated();
-  void extend_close(TimePoint now);
+  void extend_close(const Now& now);
   bool startup_is_over();
-  void fill_framer(TimePoint now);
-  void frame_segments(TimePoint now);
+  void fill_framer(const Now& now);
+  void frame_segments(const Now& now);
   void over(ConnectionCause cause, SocketAction action, const mpa::Failure& unestablished = kLost);
   bool discarding() const;
   bool is_rejected() const;

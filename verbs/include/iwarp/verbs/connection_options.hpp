@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "iwarp/mpa/startup.hpp"
+#include "iwarp/verbs/now.hpp"
 
 namespace iwarp::verbs {
 
