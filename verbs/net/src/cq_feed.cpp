@@ -38,7 +38,8 @@ constexpr std::size_t kFew = 16;
 inline void CqFeed::poll_all(bool frequent) {
   bool any_ended = false;
   for (const auto& connection : connections_) {
-    connection->poll(frequent);
+    // Who does not poll all the time may not come again.
+    if (!frequent || connection->asks_for(this)) connection->poll(frequent);
     any_ended |= connection->ended();
   }
   if (any_ended) forget_ended();

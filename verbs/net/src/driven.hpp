@@ -35,11 +35,23 @@ class Driven {
   /// Posts that wait to leave together: the program polls, or is about to sleep.
   virtual void flush_posts() = 0;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
+  /// Of two queues that are polled in turns, both empty, one asks the socket for both. False: the
+  /// other has just done so.
+  bool asks_for(const void* queue) {
+    const void* const last = asked_for_.load(std::memory_order_relaxed);
+    const bool is_others = last != nullptr && last != queue;
+    const void* const next = is_others ? nullptr : queue;
+    if (last != next) asked_for_.store(next, std::memory_order_relaxed);
+    return !is_others;
+  }
 
  protected:
   ~Driven() = default;
 
   std::atomic<bool> ended_{false};
+
+ private:
+  std::atomic<const void*> asked_for_{nullptr};
 };
 
 }  // namespace iwarp::net
