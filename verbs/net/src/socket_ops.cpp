@@ -11,7 +11,8 @@ namespace {
 
 std::atomic<const SocketOps*> replaced{nullptr};
 
-// The calls for one piece are the cheaper ones: the kernel fetches no lists from the process.
+// The calls for one piece, or one datagram, are the cheaper ones: the kernel fetches no lists from
+// the process.
 ssize_t send_message(int fd, const msghdr* message, int flags) {
   if (message->msg_iovlen != 1) return ::sendmsg(fd, message, flags);
   return ::send(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
@@ -22,8 +23,21 @@ ssize_t receive_message(int fd, msghdr* message, int flags) {
   return ::recv(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
 }
 
+// What ::sendmsg() or ::recvmsg() returned, as the calls for several have it.
+int one_datagram(ssize_t octets, mmsghdr& message) {
+  if (octets < 0) return -1;
+  message.msg_len = static_cast<unsigned>(octets);
+  return 1;
+}
+
+int send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
+  if (count != 1) return ::sendmmsg(fd, messages, count, flags);
+  return one_datagram(::sendmsg(fd, &messages->msg_hdr, flags), *messages);
+}
+
 int receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
-  return ::recvmmsg(fd, messages, count, flags, nullptr);
+  if (count != 1) return ::recvmmsg(fd, messages, count, flags, nullptr);
+  return one_datagram(::recvmsg(fd, &messages->msg_hdr, flags), *messages);
 }
 
 }  // namespace
@@ -34,7 +48,7 @@ const SocketOps& kernel_socket_ops() {
                                      .accept = ::accept4,
                                      .send = send_message,
                                      .receive = receive_message,
-                                     .send_datagrams = ::sendmmsg,
+                                     .send_datagrams = send_datagrams,
                                      .receive_datagrams = receive_datagrams};
   return kKernel;
 }
