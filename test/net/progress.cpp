@@ -2,6 +2,7 @@
 // Who makes progress: pollers, sleepers, and the worker that takes over from one to the other.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <ostream>
 #include <thread>
@@ -157,6 +158,60 @@ TEST_CASE("a request is accepted on a queue that is polled all the time") {
     expect(*server.cm, CmEvent::Type::kEstablished);
   }
   stop = true;
+}
+
+// The machine may take the processor away, and then the worker comes in between: the least counts.
+TEST_CASE("a poll that finds a message asks the socket once") {
+  Pair pair;
+  pair.connect();
+  std::uint64_t fewest = UINT64_MAX;
+  for (int i = 0; i < 50; ++i) {
+    poll_empty(pair.b, 200);
+    pair.b.post_recv(0, 64);
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+    const auto before = pair.rnic->counters(*pair.b.qp).receive_calls;
+    std::uint64_t polls = 1;
+    for (verbs::WorkCompletion wc; pair.b.cq->poll(std::span(&wc, 1)) == 0;) ++polls;
+    const auto calls = pair.rnic->counters(*pair.b.qp).receive_calls - before;
+    if (polls == 1) fewest = std::min(fewest, calls);
+    pair.a.expect_success();
+  }
+  CHECK_LE(fewest, 1);
+}
+
+TEST_CASE("of two queues of a connection that are polled in turns one asks the socket") {
+  auto rnic = open_rnic();
+  End a(*rnic);
+  End b(*rnic);
+  const auto sends = must(rnic->create_cq(64));
+  b.qp = must(rnic->create_qp(*b.pd, {.send_cq = sends.get(), .recv_cq = b.cq.get()}));
+  const auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *b.cm));
+  REQUIRE_FALSE(rnic->connect(*a.qp, listener->local(), {}, *a.cm));
+  REQUIRE_FALSE(expect(*b.cm, CmEvent::Type::kConnectRequest).request->accept(*b.qp));
+  expect(*a.cm, CmEvent::Type::kEstablished);
+  expect(*b.cm, CmEvent::Type::kEstablished);
+  const auto calls_of = [&](auto polls) {
+    constexpr int kRounds = 100;
+    const auto before = rnic->counters(*b.qp).receive_calls;
+    for (int i = 0; i < kRounds; ++i) polls();
+    return rnic->counters(*b.qp).receive_calls - before;
+  };
+  verbs::WorkCompletion wc;
+  const auto poll_sends = [&] { REQUIRE_EQ(sends->poll(std::span(&wc, 1)), 0); };
+  std::uint64_t in_turns = UINT64_MAX;
+  std::uint64_t alone = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto both = [&] {
+      poll_empty(b, 1);
+      poll_sends();
+    };
+    (void)calls_of(both);  // so that it counts as a poller
+    in_turns = std::min(in_turns, calls_of(both));
+    alone = std::max(alone, calls_of(poll_sends));
+  }
+  CHECK_LE(in_turns, 101);
+  CHECK_GE(alone, 99);
+  b.qp.reset();
 }
 
 TEST_CASE("requests posted together are one system call") {
