@@ -160,23 +160,25 @@ TEST_CASE("a request is accepted on a queue that is polled all the time") {
   stop = true;
 }
 
-// The machine may take the processor away, and then the worker comes in between: the least counts.
+// The machine may take the processor away, and then the worker comes in between: what is usual
+// counts.
 TEST_CASE("a poll that finds a message asks the socket once") {
   Pair pair;
   pair.connect();
-  std::uint64_t fewest = UINT64_MAX;
-  for (int i = 0; i < 50; ++i) {
-    poll_empty(pair.b, 200);
+  constexpr int kInVain = 200;
+  std::vector<std::uint64_t> calls;
+  for (int i = 0; i < 101; ++i) {
+    const auto before = pair.rnic->counters(*pair.b.qp).receive_calls;
+    poll_empty(pair.b, kInVain);
     pair.b.post_recv(0, 64);
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
-    const auto before = pair.rnic->counters(*pair.b.qp).receive_calls;
-    std::uint64_t polls = 1;
-    for (verbs::WorkCompletion wc; pair.b.cq->poll(std::span(&wc, 1)) == 0;) ++polls;
-    const auto calls = pair.rnic->counters(*pair.b.qp).receive_calls - before;
-    if (polls == 1) fewest = std::min(fewest, calls);
+    pair.b.spin();  // Loopback has it there at once.
+    calls.push_back(pair.rnic->counters(*pair.b.qp).receive_calls - before);
     pair.a.expect_success();
   }
-  CHECK_LE(fewest, 1);
+  const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
+  std::ranges::nth_element(calls, middle);
+  CHECK_LE(*middle, kInVain + 1);
 }
 
 TEST_CASE("of two queues of a connection that are polled in turns one asks the socket") {
