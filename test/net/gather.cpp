@@ -173,8 +173,8 @@ TEST_CASE("it leaves in time where nobody polls any more") {
   const auto before = pair.arrived();
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   pair.post(1);
-  CHECK_FALSE(pair.poll_once());
-  pair.post(1);  // behind the question about the first
-  (void)pair.a.spin();
+  const bool answered = pair.poll_once();  // if the peer's worker is as fast as this
+  pair.post(1);                            // else behind the question about the first
+  if (!answered) (void)pair.a.spin();
   pair.await_arrival(before + 4);
 }
