@@ -329,13 +329,14 @@ TEST_CASE("the drive lock loses no work and admits one at a time") {
   DriveLock lock;
   std::atomic<int> left[kThreads] = {};
   int done = 0;  // guarded by the lock
-  const auto run = [&] {
-    do {
-      const auto work = lock.take();
+  const auto run = [&](std::uint32_t work) {
+    for (;;) {
       for (int t = 0; t < kThreads; ++t) {
         if ((work & (1U << t)) != 0) done += left[t].exchange(0);
       }
-    } while (!lock.leave());
+      if (lock.leave()) return;
+      work = lock.take();
+    }
   };
   {
     std::vector<std::jthread> threads;
@@ -343,10 +344,10 @@ TEST_CASE("the drive lock loses no work and admits one at a time") {
       threads.emplace_back([&, t] {
         for (int i = 0; i < kEach; ++i) {
           ++left[t];
-          if (lock.enter(1U << t)) run();
+          if (const auto all = lock.enter(1U << t)) run(*all);
           if (i % 100 == 0) {
             lock.lock();
-            run();
+            run(lock.take());
           }
         }
       });
@@ -354,5 +355,5 @@ TEST_CASE("the drive lock loses no work and admits one at a time") {
   }
   lock.lock();
   CHECK_EQ(done, kThreads * kEach);
-  run();
+  run(lock.take());
 }

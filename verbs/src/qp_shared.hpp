@@ -58,7 +58,8 @@ struct QpShared {
   }
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped) {
-    completions.fetch_add(1, std::memory_order_relaxed);
+    // By one at a time: who holds the connection's lock, or flushes.
+    completions.store(completions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!gate.lets_pass(wc.status)) [[unlikely]]
       return push_gated({cq, wc, notify, reaped});
     deliver(cq, wc, notify, reaped);

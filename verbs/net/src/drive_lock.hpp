@@ -6,16 +6,25 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 namespace iwarp::net {
 
 class DriveLock {
  public:
-  /// Adds `work`. True: the caller holds the lock now and has to do it; false: the holder will.
-  bool enter(std::uint32_t work) {
-    return (word_.fetch_or(work | kHeld, std::memory_order_acq_rel) & kHeld) == 0;
+  /// The caller holds the lock now and has this to do, `work` and what others left; nullopt: the
+  /// holder will do it.
+  std::optional<std::uint32_t> enter(std::uint32_t work) {
+    std::uint32_t free = 0;  // mostly, and nothing is left
+    if (word_.compare_exchange_strong(free, kHeld, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+      return work;
+    }
+    const auto before = word_.fetch_or(work | kHeld, std::memory_order_acq_rel);
+    if ((before & kHeld) != 0) return std::nullopt;
+    return take();
   }
-  /// Waits for the lock.
+  /// Waits for the lock; then take() has what others left.
   void lock() {
     waiting_.fetch_add(1);
     for (;;) {

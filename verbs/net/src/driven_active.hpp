@@ -75,7 +75,7 @@ bool DrivenConnection::locked(Function function) {
     whole = false;
     give_up();
   }
-  run(false, kTransmit);
+  run(false, lock_.take() | kTransmit);
   return whole;
 }
 

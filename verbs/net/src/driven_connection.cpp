@@ -135,19 +135,19 @@ void DrivenConnection::end_if_unproven() {
 
 void DrivenConnection::sync() {
   lock_.lock();
-  run(false, kTransmit);
+  run(false, lock_.take() | kTransmit);
 }
 
 void DrivenConnection::send_events_to(CmChannel& channel) {
   lock_.lock();
   if (active_ != nullptr && active_->client != nullptr) active_->client->send_to(channel);
-  run(false, kTransmit);
+  run(false, lock_.take() | kTransmit);
 }
 
 // Driving -----------------------------------------------------------------------------------------
 
 void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
-  if (lock_.enter(work)) run(by_worker, 0);
+  if (const auto all = lock_.enter(work)) run(by_worker, *all);
 }
 
 // Asks the socket for what the last poll asked for in vain.
@@ -159,11 +159,9 @@ inline DrivenConnection::Look DrivenConnection::look_again() {
   return take(n, a.awaited.octets) ? Look::kMayHaveMore : Look::kEmptied;
 }
 
-// Holds the lock on entry, not on return. `own`: what the caller has made to be done under the
-// lock.
-void DrivenConnection::run(bool by_worker, std::uint32_t own) {
-  for (int round = 0;; ++round) {
-    const auto work = lock_.take() | std::exchange(own, 0U);
+// Holds the lock on entry, not on return. `work`: all that is to be done so far.
+void DrivenConnection::run(bool by_worker, std::uint32_t work) {
+  for (int round = 0;; ++round, work = lock_.take()) {
     std::uint32_t left = 0;
     try {
       if (active_ != nullptr) {

@@ -192,13 +192,13 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
 
   /// What a turn knows of the socket when it begins, or what came of a call.
   enum class Look : std::uint8_t {
-    kNothing,      ///< there was nothing
-    kEmptied,      ///< what there was, the end included, has been taken
+    kNothing,  ///< there was nothing
+    kEmptied,  ///< what there was, the end included, has been taken
     kMayHaveMore,
   };
 
   void kick(std::uint32_t work, bool by_worker = false);
-  void run(bool by_worker, std::uint32_t own);
+  void run(bool by_worker, std::uint32_t work);
   template <typename Function>
   bool locked(Function function);
   void give_up() noexcept;

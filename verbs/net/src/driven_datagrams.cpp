@@ -124,7 +124,7 @@ void DrivenDatagrams::set_state(verbs::DatagramState state) {
   lock_.lock();
   core_.set_state(state);
   if (state == verbs::DatagramState::kReset) drain();
-  run(kArm);
+  run(lock_.take() | kArm);
 }
 
 std::error_code DrivenDatagrams::attach(const IpAddress& group, unsigned interface) {
@@ -145,7 +145,7 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group, unsigned interfa
     for (const auto& set : sets_) (void)door.watched.join(set);
     core_.join(group);
   }
-  run(kArm | kReceive);
+  run(lock_.take() | kArm | kReceive);
   return error;
 }
 
@@ -153,14 +153,14 @@ std::error_code DrivenDatagrams::detach(const IpAddress& group) {
   lock_.lock();
   core_.leave(group);
   const auto gone = std::erase_if(doors_, [&](const auto& door) { return door->group == group; });
-  run(kArm);
+  run(lock_.take() | kArm);
   return gone != 0 ? std::error_code{} : make_error_code(verbs::Errc::kInvalidArgument);
 }
 
 verbs::DatagramCounters DrivenDatagrams::counters() {
   lock_.lock();
   const auto out = core_.counters();
-  run(0);
+  run(lock_.take());
   return out;
 }
 
@@ -169,7 +169,7 @@ void DrivenDatagrams::end() {
   doors_.clear();
   sets_.clear();
   ended_.store(true, std::memory_order_release);
-  run(0);
+  run(lock_.take());
 }
 
 // Driving -----------------------------------------------------------------------------------------
@@ -190,14 +190,14 @@ void DrivenDatagrams::join(std::shared_ptr<SocketSet> set) {
   lock_.lock();
   for (const auto& door : doors_) (void)door->watched.join(set);
   sets_.push_back(std::move(set));
-  run(0);
+  run(lock_.take());
 }
 
 void DrivenDatagrams::leave(const SocketSet* set) {
   lock_.lock();
   for (const auto& door : doors_) door->watched.leave(set);
   std::erase_if(sets_, [set](const auto& own) { return own.get() == set; });
-  run(0);
+  run(lock_.take());
 }
 
 void DrivenDatagrams::resume_soon() {
@@ -205,15 +205,15 @@ void DrivenDatagrams::resume_soon() {
 }
 
 void DrivenDatagrams::kick(std::uint32_t work) {
-  if (lock_.enter(work)) run(0);
+  if (const auto all = lock_.enter(work)) run(*all);
 }
 
-// Holds the lock on entry, not on return.
-void DrivenDatagrams::run(std::uint32_t own) {
-  do {
-    const auto work = lock_.take() | std::exchange(own, 0U);
+// Holds the lock on entry, not on return. `work`: all that is to be done so far.
+void DrivenDatagrams::run(std::uint32_t work) {
+  for (;; work = lock_.take()) {
     if (!doors_.empty()) drive(work);
-  } while (!lock_.leave());
+    if (lock_.leave()) return;
+  }
 }
 
 void DrivenDatagrams::drive(std::uint32_t work) {
@@ -372,7 +372,7 @@ void DrivenDatagrams::wait_for(Door& door, bool write) {
                             [self = shared_from_this(), this, door = &door,
                              write](const boost::system::error_code& cancelled) {
                               lock_.lock();
-                              run(waited(door, write, cancelled.failed()));
+                              run(lock_.take() | waited(door, write, cancelled.failed()));
                             });
 }
 

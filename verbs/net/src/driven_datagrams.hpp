@@ -79,7 +79,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   struct Door;  ///< a socket and who waits for it
 
   void kick(std::uint32_t work);
-  void run(std::uint32_t own);
+  void run(std::uint32_t work);
   void drive(std::uint32_t work);
   bool change_mode(std::uint32_t work);
   void transmit();

@@ -18,7 +18,7 @@ SetupFailure reason_of(const mpa::Failure& failure, bool by_carrier) {
 verbs::Counters DrivenConnection::counters() {
   lock_.lock();
   const auto out = active_ != nullptr ? count() : final_;
-  run(false, kTransmit);
+  run(false, lock_.take() | kTransmit);
   return out;
 }
 
@@ -34,7 +34,7 @@ std::optional<ConnectionStatistics> DrivenConnection::statistics() {
            .counters = open ? count() : final_,
            .incidents = open ? active_->core.incidents() : final_incidents_};
   }
-  run(false, kTransmit);
+  run(false, lock_.take() | kTransmit);
   return out;
 }
 

@@ -50,7 +50,7 @@ bool DrivenConnection::peer_waits() {
   const bool out = active_ != nullptr && !active_->end_of_stream &&
                    active_->core.startup().state() == mpa::StartupState::kAwaitDecision &&
                    !is_closed(active_->socket.get());
-  run(false, kTransmit);
+  run(false, lock_.take() | kTransmit);
   return out;
 }
 
