@@ -187,7 +187,8 @@ inline bool Connection::take_ulpdu(TimePoint now) {
   bytes::end_touch();
   f.octets_copied += arrival.length;
   f.hold_until.reset();
-  if (f.stream.arriving().opcode == rdmap::Opcode::kTerminate) (void)f.release_sources();
+  const bool ends_stream = f.stream.arriving().opcode == rdmap::Opcode::kTerminate;
+  if (ends_stream && arrival.header.last) (void)f.release_sources();
   if (f.stream.end()) segment_done();
   return true;
 }
