@@ -56,8 +56,7 @@ void CqFeed::make_progress() {
   }
   // Who polls all the time does not need the time all the time.
   const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
-  const bool look =
-      ++polls_ % kPollsPerLook == 0 || !polling || armed_.load(std::memory_order_relaxed);
+  const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
   const bool frequent = look ? polled_often() : true;
   if (frequent && !polling) begin(DriveMode::kPoller);
   if (!frequent || connections_.size() == 1) {
@@ -81,7 +80,7 @@ void CqFeed::flush_posts() {
 bool CqFeed::polled_often() {
   const auto now = Clock::now();
   last_look_ = now;
-  if (armed_.load(std::memory_order_relaxed)) return false;
+  if (queue_->is_armed()) return false;
   if (mode_.load(std::memory_order_relaxed) != DriveMode::kWorker) return true;
   if (now - window_ > kWindow) {
     polls_ = 1;
@@ -91,7 +90,6 @@ bool CqFeed::polled_often() {
 }
 
 void CqFeed::armed() {
-  armed_.store(true, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   if (queue_->take_waiting_posts()) flush_posts();
   if (mode_.load(std::memory_order_relaxed) == DriveMode::kPoller) let_go();

@@ -51,8 +51,6 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   /// Has the consumer look, if the queue is armed.
   void call_consumer() { queue_->call_consumer(); }
 
-  /// The queue has called its consumer: it is no longer armed.
-  void notified() { armed_.store(false, std::memory_order_relaxed); }
   void add(std::shared_ptr<Driven> connection);
   /// The queue is going away.
   void stop();
@@ -79,7 +77,6 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   std::shared_ptr<SocketSet> set_;  ///< with their sockets, from its first use on
   std::atomic<DriveMode> mode_{DriveMode::kWorker};
   SleepDescriptor* sleeper_ = nullptr;  ///< kSleeper: who
-  std::atomic<bool> armed_{false};
   Clock::time_point window_;
   Clock::time_point last_look_;  ///< of a poll or of who slept
   unsigned polls_ = 0;
