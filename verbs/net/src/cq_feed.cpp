@@ -3,6 +3,7 @@
 #include "cq_feed.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <mutex>
 #include <utility>
 
@@ -58,7 +59,7 @@ void CqFeed::make_progress() {
   const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
   const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
   const bool frequent = look ? polled_often() : true;
-  if (frequent && !polling) begin(DriveMode::kPoller);
+  if (frequent && !polling) begin(DriveCause::kPolled);
   if (!frequent || connections_.size() == 1) {
     if (connections_.size() <= kMostPolled) poll_all(frequent);
     return;
@@ -104,7 +105,7 @@ bool CqFeed::begin_sleeping(SleepDescriptor& sleeper) {
   sleeper_ = &sleeper;
   last_look_ = Clock::now();
   spare_polls_ = kSparePolls;
-  begin(DriveMode::kSleeper);
+  begin(DriveCause::kSleptOn);
   return true;
 }
 
@@ -180,10 +181,19 @@ bool CqFeed::has_set() {
   return true;
 }
 
-void CqFeed::begin(DriveMode mode) {
-  const bool watched = mode_.exchange(mode, std::memory_order_relaxed) != DriveMode::kWorker;
+// The mode before.
+DriveMode CqFeed::step(DriveCause cause) {
+  const DriveMode before = mode_.load(std::memory_order_relaxed);
+  const auto next = bytes::step(kDriveEdges, before, cause);
+  assert(next && "not in the table of who drives");
+  mode_.store(next.value_or(before), std::memory_order_relaxed);
+  return before;
+}
+
+void CqFeed::begin(DriveCause cause) {
+  const bool watched = step(cause) != DriveMode::kWorker;
   for (const auto& connection : connections_) {
-    if (mode == DriveMode::kSleeper) {
+    if (cause == DriveCause::kSleptOn) {
       connection->sleep_on();
     } else {
       connection->poll(true);
@@ -196,7 +206,7 @@ void CqFeed::begin(DriveMode mode) {
 }
 
 void CqFeed::let_go() {
-  if (mode_.exchange(DriveMode::kWorker, std::memory_order_relaxed) == DriveMode::kSleeper) {
+  if (step(DriveCause::kLetGo) == DriveMode::kSleeper) {
     std::exchange(sleeper_, nullptr)->unwatch(*set_);
   }
   polls_ = spare_polls_ = 0;
