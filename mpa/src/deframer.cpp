@@ -217,10 +217,9 @@ bool Deframer::at_boundary() const {
 std::size_t Deframer::staged_octets() const { return state_->end - state_->begin; }
 const DeframerCounters& Deframer::counters() const { return state_->counters; }
 
-/// Octets up to and with ULPDU_Length. A leading marker belongs to the FPDU behind it. [MPA-29]
+/// Octets up to and with ULPDU_Length.
 inline std::size_t Deframer::State::front_size() const {
-  const bool marker = options.markers && to_next_marker(position) == 0;
-  return kLengthFieldSize + (marker ? kMarkerSize : 0);
+  return leading_marker_size(position, options.markers) + kLengthFieldSize;
 }
 
 inline void Deframer::State::read_length() {

@@ -29,13 +29,13 @@ constexpr std::array<std::byte, kCrcSize> kZeros{};
 
 /// Ring octets besides header and payload: length field, PAD, CRC, markers.
 constexpr std::size_t overhead(std::size_t ulpdu, bool markers) {
-  const auto marks = markers ? fpdu_size(ulpdu) / (kMarkerInterval - kMarkerSize) + 1 : 0;
+  const auto marks = markers ? max_markers(ulpdu) : 0;
   return fpdu_size(ulpdu) - ulpdu + kMarkerSize * marks;
 }
 /// Pieces that one FPDU adds at most: each source piece, a cut and a marker for each marker, head
 /// and trailer, and the cut where the ring wraps.
 constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
-  const auto marks = markers ? fpdu_size(ulpdu) / (kMarkerInterval - kMarkerSize) + 1 : 0;
+  const auto marks = markers ? max_markers(ulpdu) : 0;
   return bytes::kMaxSge + 2 * marks + 3;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 
 #include "iwarp/mpa/faults.hpp"
 
@@ -87,8 +88,11 @@ Startup::Startup(Role role, const StartupOptions& options)
 bool Startup::request(bytes::View private_data, TimePoint now) {
   // Rev 2 with S or Rev 1 without. [MPA-75] [EMPA-4] [EMPA-5] [EMPA-47]
   const bool enhanced = options_.revision == kEnhanced;
-  if (role_ != Role::kInitiator || private_data.size() > private_data_limit(enhanced)) return false;
-  if (!enter(StartupEvent::kSendRequest)) return false;
+  if (role_ != Role::kInitiator || state_ != StartupState::kIdle ||
+      private_data.size() > private_data_limit(enhanced)) {
+    return false;
+  }
+  enter(StartupEvent::kSendRequest);
   EnhancedWord word;
   if (options_.rtr != Rtr::kNone) {
     set_kinds(word, options_.rtr_supported);  // [EMPA-30] [EMPA-31]; else all zero [EMPA-40]
@@ -108,7 +112,8 @@ bool Startup::request(bytes::View private_data, TimePoint now) {
 }
 
 void Startup::listen(TimePoint now) {
-  if (role_ != Role::kResponder || !enter(StartupEvent::kListen)) return;
+  if (role_ != Role::kResponder || state_ != StartupState::kIdle) return;
+  enter(StartupEvent::kListen);
   deadline_ = now + options_.timeout;
 }
 
@@ -140,6 +145,7 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
 
 void Startup::closed(TimePoint now) {
   handle_timeout(now);
+  if (is_final(state_)) return;
   // A responder without RFC 6581 closes on an enhanced Request and says nothing. [EMPA-50]
   const bool unanswered = state_ == StartupState::kAwaitReply && in_.empty();
   const bool asked = options_.revision == kEnhanced && out_sent_ == out_.size();
@@ -175,7 +181,8 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
          .revision = offer_->revision,
          .private_data = {}},
         word, private_data, said);
-  return enter(StartupEvent::kAccept);  // [MPA-87] [MPA-88]
+  enter(StartupEvent::kAccept);  // [MPA-87] [MPA-88]
+  return true;
 }
 
 bool Startup::reject(bytes::View private_data) {
@@ -184,7 +191,8 @@ bool Startup::reject(bytes::View private_data) {
     return false;
   }
   reject_with(options_.ord, private_data);
-  return enter(StartupEvent::kReject);
+  enter(StartupEvent::kReject);
+  return true;
 }
 
 // A responder has nothing to say before the ULP accepts or rejects a valid Request. [MPA-83]
@@ -208,18 +216,15 @@ const std::optional<PeerOffer>& Startup::peer_offer() const { return offer_; }
 const Negotiated& Startup::negotiated() const { return negotiated_; }
 const std::optional<Failure>& Startup::failure() const { return failure_; }
 
-bool Startup::enter(StartupEvent event) {
+void Startup::enter(StartupEvent event) {
   const auto next = bytes::step(kStartupEdges, state_, event);
-  if (!next) return false;
-  state_ = *next;
-  const bool over = state_ == StartupState::kFullOperation || state_ == StartupState::kRejected ||
-                    state_ == StartupState::kFailed;
-  if (over) deadline_.reset();
-  return true;
+  assert(next);  // What is not an edge is a fault of ours.
+  state_ = next.value_or(state_);
+  if (is_final(state_)) deadline_.reset();
 }
 
 void Startup::fail(StartupEvent event, const Fault& fault, bool retry_plain) {
-  if (!enter(event)) return;
+  enter(event);
   failure_ = Failure{
       .fault = fault, .timed_out = event == StartupEvent::kTimeout, .retry_plain = retry_plain};
 }

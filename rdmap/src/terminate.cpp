@@ -116,6 +116,48 @@ TerminatedSegment read_segment(bytes::Reader& in, std::uint8_t flags) {
   return s;
 }
 
+// The DDP header that came back.
+std::optional<ddp::SegmentHeader> echo(const Terminate& t) {
+  if (!t.segment) return std::nullopt;
+  const auto octets = bytes::View(t.segment->ddp_header).first(t.segment->ddp_header_size);
+  const auto header = ddp::decode_segment_header(octets);
+  return header ? std::optional(*header) : std::nullopt;
+}
+
+std::uint32_t payload_length(std::size_t segment, std::size_t header) {
+  return static_cast<std::uint32_t>(segment - std::min(segment, header));
+}
+
+Subject::Kind kind_of(Opcode opcode, const Fault& fault) {
+  switch (opcode) {
+    case Opcode::kWrite:
+      return Subject::Kind::kWrite;
+    case Opcode::kReadRequest:
+      return Subject::Kind::kRequest;
+    case Opcode::kAtomicRequest:
+      return fault.layer == Layer::kRdma ? Subject::Kind::kAtomic : Subject::Kind::kRequest;
+    case Opcode::kSend:
+    case Opcode::kSendInvalidate:
+    case Opcode::kSendSolicited:
+    case Opcode::kSendSolicitedInvalidate:
+      return Subject::Kind::kSend;
+    case Opcode::kImmediate:
+    case Opcode::kImmediateSolicited:
+      return Subject::Kind::kImmediate;
+    case Opcode::kReadResponse:
+    case Opcode::kAtomicResponse:
+    case Opcode::kTerminate:
+      break;
+  }
+  return Subject::Kind::kUnknown;
+}
+
+Subject::Kind kind_by_model(const Fault& fault) {
+  if (fault.type == ddp::kTaggedInvalidStag.type) return Subject::Kind::kWrite;
+  if (fault.type == ddp::kUntaggedQn.type) return Subject::Kind::kSend;
+  return Subject::Kind::kUnknown;
+}
+
 }  // namespace
 
 const char* explain(Layer layer, std::uint8_t type, std::uint8_t code) {
@@ -129,8 +171,7 @@ Terminate make_terminate(const Fault& fault, const std::optional<TerminatedSegme
   // header only for protection errors, and then only a Read Request has one. [RDMAP-17]
   const bool local = fault.layer == Layer::kRdma && fault.type == 0;
   if (local || fault.layer == Layer::kMpa) t.segment.reset();
-  const bool protection = fault.layer == Layer::kRdma && fault.type == 1;
-  if (t.segment && !protection) t.segment->rdma_header_size = 0;
+  if (t.segment && !is_protection_error(fault)) t.segment->rdma_header_size = 0;
   return t;
 }
 
@@ -169,16 +210,22 @@ std::optional<Terminate> decode_terminate(bytes::View payload) {
 }
 
 Subject subject_of(const Terminate& t) {
-  if (!t.segment) return Subject::kUnknown;
-  if (t.segment->rdma_header_size != 0) return Subject::kRead;
-  const bytes::View octets(t.segment->ddp_header);
-  const auto header = ddp::decode_segment_header(octets.first(t.segment->ddp_header_size));
-  const auto* row = header ? find_opcode(*header) : nullptr;
-  if (row == nullptr) return Subject::kUnknown;
-  const bool ours = t.fault.layer == Layer::kRdma;
-  if (ours && row->opcode == Opcode::kAtomicRequest) return Subject::kAtomic;
-  const bool send = !row->tagged && row->qn == kSendQueue && !is_immediate(row->opcode);
-  return send ? Subject::kSend : Subject::kUnknown;
+  Subject out;
+  const auto header = echo(t);
+  const auto* const row = header ? find_opcode(*header) : nullptr;
+  const bool is_whole = row != nullptr && row->tagged == header->tagged && row->qn == header->qn;
+  if (is_whole) {
+    out.kind = kind_of(row->opcode, t.fault);
+    out.segment = {.last = header->last,
+                   .length = payload_length(t.segment->segment_length, header->size()),
+                   .msn = header->msn,
+                   .stag = header->stag,
+                   .to = header->to};
+  } else if (!header && t.fault.layer == Layer::kDdp) {
+    out.kind = kind_by_model(t.fault);
+  }
+  if (t.segment && t.segment->rdma_header_size != 0) out.kind = Subject::Kind::kRead;
+  return out;
 }
 
 std::string describe_terminate(bytes::View payload) {
@@ -187,8 +234,7 @@ std::string describe_terminate(bytes::View payload) {
   auto text = fmt::format("Terminate {}", bytes::to_string(t->fault));
   if (!t->segment) return text;
   text += fmt::format(" segment length={}", t->segment->segment_length);
-  const auto octets = bytes::View(t->segment->ddp_header).first(t->segment->ddp_header_size);
-  if (const auto header = ddp::decode_segment_header(octets)) {
+  if (const auto header = echo(*t)) {
     text += fmt::format(" of [{}]", ddp::describe_header(*header));
   }
   if (t->segment->rdma_header_size != 0) text += " with Read Request header";

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the sources must hold to: who may include whom, how long a file may be, how it begins, and
-what must not be left in it. The tables below say the rules; `check_sources.py RULE` checks one."""
+"""What the sources must hold to: who may include whom, how long a file may be, how it begins,
+where it is named, and what must not be left in it. The tables below say the rules;
+`check_sources.py RULE` checks one."""
+import fnmatch
 import os
 import pathlib
 import re
@@ -187,9 +189,29 @@ def check_heads():
             yield f"{path}: no #pragma once"
 
 
+def named_in(readme):
+    """The words of what it shows as code or links to; `cm_*` names many."""
+    shown = re.findall(r"`[^`\n]*`|\]\([^)\n]*\)", readme)
+    return {word for text in shown for word in re.findall(r"\w[\w*]*", text)}
+
+
+def check_readmes():
+    """A layer's README names every source of it, whatever else it says of them."""
+    for layer in LAYERS:
+        folders = [layer, *(str(folder) for folder in pathlib.PurePath(layer).parents)]
+        readmes = [folder for folder in folders if (ROOT / folder / "README.md").is_file()]
+        readme = f"{readmes[0]}/README.md" if readmes else "README.md"
+        names = named_in((ROOT / readme).read_text()) if readmes else set()
+        sources = {pathlib.PurePath(path).stem
+                   for path, _ in files(CODE, (f"{layer}/src", f"{layer}/include"))}
+        for source in sorted(sources):
+            if not any(fnmatch.fnmatchcase(source, name) for name in names):
+                yield f"{readme}: does not name {source} of {layer}"
+
+
 def main():
     rules = {"includes": check_includes, "apps": check_apps, "sizes": check_sizes, "leftovers": check_leftovers,
-             "heads": check_heads}
+             "heads": check_heads, "readmes": check_readmes}
     if len(sys.argv) != 2 or sys.argv[1] not in rules:
         print(f"usage: check_sources.py {'|'.join(rules)}", file=sys.stderr)
         return 2

@@ -45,7 +45,7 @@ class SourceRules(Tree):
         self.assertIn(message, output)
 
     def test_an_empty_tree_keeps_every_rule(self):
-        for rule in ("includes", "apps", "sizes", "leftovers", "heads"):
+        for rule in ("includes", "apps", "sizes", "leftovers", "heads", "readmes"):
             status, output = self.run_script("test/architecture/check_sources.py", rule)
             self.assertEqual(status, 0, output)
 
@@ -107,6 +107,21 @@ class SourceRules(Tree):
         self.assert_breaks("heads", "mpa/src/a.cpp", "int a;\n", "no SPDX licence line")
         self.assert_breaks("heads", "mpa/src/b.cpp", HEAD[:HEAD.index("\n")] + "\n\n",
                            "what the file is for")
+
+
+    def test_a_readme_names_the_sources_of_its_layer(self):
+        self.write("ddp/README.md", "The `receiver` and [one](src/two.cpp), `cm_*`, but three.\n")
+        for name in ("receiver", "two", "cm_id"):
+            self.write(f"ddp/src/{name}.cpp", HEAD)
+        self.assertEqual(self.run_script("test/architecture/check_sources.py", "readmes")[0], 0)
+        self.assert_breaks("readmes", "ddp/include/iwarp/ddp/three.hpp", HEAD,
+                           "ddp/README.md: does not name three of ddp")
+
+    def test_a_layer_without_a_readme_is_named_in_the_one_above(self):
+        self.write("mpa/README.md", "Built on `view`.\n")
+        self.write("mpa/bytes/src/view.cpp", HEAD)
+        self.assert_breaks("readmes", "mpa/bytes/src/hex.cpp", HEAD,
+                           "mpa/README.md: does not name hex of mpa/bytes")
 
 
 class ExportedNames(Tree):

@@ -36,7 +36,9 @@ void run(View input) {
   require(region.has_value(), "memory is registered");
   DatagramQueuePair qp({.num = 0x800001, .pd = 1, .send_cq = &queue, .recv_cq = &queue}, stags);
   qp.set_q_key(1);
-  qp.set_state(DatagramState::kReady);
+  for (const auto state : {DatagramState::kInit, DatagramState::kReceiving}) {
+    require(!qp.set_state(state), "the queue pair takes datagrams");
+  }
   const bool signs = in.flag();
   while (!in.empty()) {
     Octets octets = in.octets(in.u8() | 1U);

@@ -58,12 +58,12 @@ TEST_CASE("while somebody polls, the kernel wakes no worker for a datagram") {
       *pd, {.init = {.send_cq = cq.get(), .recv_cq = cq.get()}, .ports = {}, .tap = nullptr}));
   std::vector<std::byte> room(1024);
   const auto memory = must(rnic->register_memory(*pd, std::span(room), verbs::Access::kLocalWrite));
-  qp->set_state(verbs::DatagramState::kInit);
+  REQUIRE(!qp->set_state(verbs::DatagramState::kInit));
   const verbs::Sge sge{.address = room.data(),
                        .length = static_cast<std::uint32_t>(room.size()),
                        .lkey = memory.stag()};
   REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&sge, 1)}));
-  qp->set_state(verbs::DatagramState::kReceiving);
+  REQUIRE(!qp->set_state(verbs::DatagramState::kReceiving));
   CHECK(comes_true([] { return watched_datagram_sockets() == 1; }));
   for (int round = 0; round != 3; ++round) {
     CHECK(comes_true([&] {

@@ -4,49 +4,32 @@
 #include <algorithm>
 #include <array>
 
-#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/rdmap/faults.hpp"
 #include "send_queue.hpp"
 
 namespace iwarp::verbs {
 namespace {
 
-using bytes::Layer;
-
-// What a Terminate makes of the request that it names. A row without a code is for all others.
+// What a Terminate makes of the request that it names, protection errors of RDMAP apart.
 struct Verdict {
-  Layer layer;
-  std::uint8_t type;
-  int code;
+  bytes::Fault fault;
   WcStatus status;
 };
-constexpr int kAnyCode = -1;
 constexpr std::array kVerdicts{
-    Verdict{Layer::kRdma, 1, kAnyCode, WcStatus::kRemoteAccess},
-    Verdict{Layer::kDdp, 1, 0x00, WcStatus::kRemoteAccess},
-    Verdict{Layer::kDdp, 1, 0x01, WcStatus::kRemoteAccess},
-    Verdict{Layer::kDdp, 1, 0x02, WcStatus::kRemoteAccess},
-    Verdict{Layer::kDdp, 1, 0x03, WcStatus::kRemoteAccess},
-    Verdict{Layer::kDdp, 2, 0x02, WcStatus::kRnrRetryExceeded},
-    Verdict{Layer::kDdp, 2, 0x05, WcStatus::kRemoteInvalidRequest},
+    Verdict{ddp::kTaggedInvalidStag, WcStatus::kRemoteAccess},
+    Verdict{ddp::kTaggedBounds, WcStatus::kRemoteAccess},
+    Verdict{ddp::kTaggedNotAssociated, WcStatus::kRemoteAccess},
+    Verdict{ddp::kTaggedWrap, WcStatus::kRemoteAccess},
+    Verdict{ddp::kUntaggedNoBuffer, WcStatus::kRnrRetryExceeded},
+    Verdict{ddp::kUntaggedTooLong, WcStatus::kRemoteInvalidRequest},
 };
 
 WcStatus verdict(const bytes::Fault& fault) {
+  if (rdmap::is_protection_error(fault)) return WcStatus::kRemoteAccess;
   for (const Verdict& v : kVerdicts) {
-    if (v.layer == fault.layer && v.type == fault.type &&
-        (v.code == kAnyCode || v.code == fault.code)) {
-      return v.status;
-    }
+    if (v.fault == fault) return v.status;
   }
   return WcStatus::kRemoteOperation;
-}
-
-/// The header of the segment that the Terminate is about.
-std::optional<ddp::SegmentHeader> echo(const rdmap::Terminate& terminate) {
-  if (!terminate.segment) return std::nullopt;
-  const auto size = terminate.segment->ddp_header_size;
-  const auto header =
-      ddp::decode_segment_header(bytes::View(terminate.segment->ddp_header).first(size));
-  return header ? std::optional(*header) : std::nullopt;
 }
 
 }  // namespace
@@ -194,50 +177,53 @@ void SendQueue::blame_oldest(WcStatus status) {
 }
 
 const Acknowledgements::Own* SendQueue::own_read(const rdmap::Terminate& terminate) const {
-  const auto header = echo(terminate);
-  if (!header || header->tagged || header->qn != rdmap::kReadRequestQueue) return nullptr;
+  using Kind = rdmap::Subject::Kind;
+  const auto subject = rdmap::subject_of(terminate);
+  const bool is_read = subject.kind == Kind::kRead || subject.kind == Kind::kRequest;
+  if (!is_read || !subject.segment) return nullptr;
+  const auto msn = subject.segment->msn.value;
   const auto* const end = acks_.own.data() + acks_.under_way;
-  const auto* const found = std::find_if(
-      acks_.own.data(), end, [&header](const auto& own) { return own.msn == header->msn.value; });
+  const auto* const found =
+      std::find_if(acks_.own.data(), end, [msn](const auto& own) { return own.msn == msn; });
   return found != end ? found : nullptr;
 }
 
 // By the echo; without one, the oldest of the kind that the error is about.
 std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& terminate) {
+  using Kind = rdmap::Subject::Kind;
   const auto subject = rdmap::subject_of(terminate);
-  if (subject == rdmap::Subject::kRead) return oldest([](const auto& s) { return s.is_read(); });
-  if (subject == rdmap::Subject::kAtomic) {
-    return oldest([](const auto& s) { return s.is_atomic(); });
+  switch (subject.kind) {
+    case Kind::kRead:
+      return oldest([](const auto& s) { return s.is_read(); });
+    case Kind::kAtomic:
+      return oldest([](const auto& s) { return s.is_atomic(); });
+    case Kind::kWrite:
+      if (subject.segment) return oldest_write(*subject.segment);
+      return oldest([](const auto& s) { return s.is_write(); });
+    case Kind::kSend:
+    case Kind::kImmediate:
+      if (subject.segment) return send_with(subject.segment->msn);
+      return oldest([](const auto& s) { return s.is_send(); });
+    case Kind::kRequest:
+    case Kind::kUnknown:
+      break;
   }
-  if (const auto header = echo(terminate)) {
-    const auto* const row = rdmap::find_opcode(*header);
-    if (row == nullptr || row->tagged != header->tagged) return std::nullopt;
-    if (row->opcode == rdmap::Opcode::kWrite) {
-      return oldest_write(*header, terminate.segment->segment_length - header->size());
-    }
-    return !row->tagged && header->qn == rdmap::kSendQueue ? send_with(header->msn) : std::nullopt;
-  }
-  const auto& fault = terminate.fault;
-  if (fault.layer != Layer::kDdp) return std::nullopt;
-  if (fault.type == 1) return oldest([](const auto& s) { return s.is_write(); });
-  if (fault.type == 2) return oldest([](const auto& s) { return s.is_send(); });
   return std::nullopt;
 }
 
 // Several Writes may go to one place: the segment has to fit as well, and the last one has to end
 // where the Write does. Peers that do not say how long it was name the oldest Write of that place.
-std::optional<std::uint64_t> SendQueue::oldest_write(const ddp::SegmentHeader& header,
-                                                     std::size_t length) {
-  const auto offset = [&header](const SendSlot& slot) {
-    return header.to.value - slot.remote.to;  // huge: in front of it
+std::optional<std::uint64_t> SendQueue::oldest_write(const rdmap::Subject::Segment& segment) {
+  const auto offset = [&segment](const SendSlot& slot) {
+    return segment.to.value - slot.remote.to;  // huge: in front of it
   };
   const auto begins_inside = [&](const SendSlot& slot) {
-    return slot.is_write() && slot.remote.rkey == header.stag && offset(slot) < slot.length;
+    return slot.is_write() && slot.remote.rkey == segment.stag && offset(slot) < slot.length;
   };
   const auto fits = [&](const SendSlot& slot) {
     if (!begins_inside(slot)) return false;
     const auto rest = slot.length - offset(slot);
-    return header.last ? length == rest : length < rest;
+    return segment.last ? segment.length == rest : segment.length < rest;
   };
   const auto exact = oldest(fits);
   return exact ? exact : oldest(begins_inside);

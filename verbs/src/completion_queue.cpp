@@ -112,7 +112,7 @@ bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Re
 void CompletionQueue::call_consumer() {
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(armed_, Armed::kNo) == Armed::kNo) return;
+    if (armed_.exchange(Armed::kNo) == Armed::kNo) return;
   }
   if (notify_) notify_();
 }

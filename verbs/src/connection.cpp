@@ -314,7 +314,7 @@ void Connection::lost(TimePoint now) {
 
 // Once, before a Terminate is framed.
 void Connection::stream_ended(TimePoint now) {
-  if (state_ >= ConnectionState::kTerminating) return;
+  if (has_ended(state_)) return;
   Full& f = *full_;
   const bool half_closed = state_ == ConnectionState::kHalfClosed;
   // A responder that may not transmit yet cannot say why it ends. [MPA-93]

@@ -45,15 +45,14 @@ inline void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
   }
 }
 
-constexpr unsigned bit(rdmap::Opcode message) { return 1U << static_cast<unsigned>(message); }
-constexpr unsigned kQuestions =
-    bit(rdmap::Opcode::kReadRequest) | bit(rdmap::Opcode::kAtomicRequest);
-constexpr unsigned kAnswers =
-    bit(rdmap::Opcode::kReadResponse) | bit(rdmap::Opcode::kAtomicResponse);
+constexpr unsigned kQuestions = rdmap::opcode_bit(rdmap::Opcode::kReadRequest) |
+                                rdmap::opcode_bit(rdmap::Opcode::kAtomicRequest);
+constexpr unsigned kAnswers = rdmap::opcode_bit(rdmap::Opcode::kReadResponse) |
+                              rdmap::opcode_bit(rdmap::Opcode::kAtomicResponse);
 
 /// Behind a message: the peer has not asked yet what became of it, or of one before.
 constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
-  return (bit(message) & (kQuestions | (before ? 0U : kAnswers))) == 0;
+  return (rdmap::opcode_bit(message) & (kQuestions | (before ? 0U : kAnswers))) == 0;
 }
 
 }  // namespace
@@ -187,7 +186,8 @@ inline bool Connection::take_ulpdu(const Now& now) {
   bytes::end_touch();
   f.octets_copied += arrival.length;
   f.hold_until.reset();
-  if (f.stream.arriving().opcode == rdmap::Opcode::kTerminate) (void)f.release_sources();
+  const bool ends_stream = f.stream.arriving().opcode == rdmap::Opcode::kTerminate;
+  if (ends_stream && arrival.header.last) (void)f.release_sources();
   if (f.stream.end()) segment_done();
   return true;
 }

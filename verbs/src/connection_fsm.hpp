@@ -27,6 +27,11 @@ std::string_view to_string(ConnectionState state);
 constexpr bool is_gated(ConnectionState state) {
   return state == ConnectionState::kGated || state == ConnectionState::kGatedClosing;
 }
+/// The stream is over, whatever of it is still to leave.
+constexpr bool has_ended(ConnectionState state) {
+  return state == ConnectionState::kTerminating || state == ConnectionState::kTerminated ||
+         state == ConnectionState::kOver;
+}
 
 enum class ConnectionCause : std::uint8_t {
   kFullOperation,   ///< MPA is in full operation

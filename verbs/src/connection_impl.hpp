@@ -96,12 +96,13 @@ struct Connection::Full {
   bool terminate_left = false;
 };
 
-/// The end of a turn: the queue pair and the stream learn what became of each other, and a close
-/// proceeds. Inline: mostly nothing has become of anything.
+/// Behind each call that may have changed the stream or the queue pair, so several times in a turn
+/// of the driver: they learn what became of each other, and a close proceeds. Inline: mostly
+/// nothing has become of anything.
 inline void Connection::settle(const Now& now) {
   if (full_ == nullptr || state_ == ConnectionState::kOver) return;
   Full& f = *full_;
-  if (f.port != nullptr && f.port->end_turn()) {
+  if (f.port != nullptr && f.port->settle()) {
     f.stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
   }
   if (f.discards()) stream_ended(now);

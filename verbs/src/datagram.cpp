@@ -14,16 +14,14 @@
 namespace iwarp::verbs {
 namespace {
 
-constexpr std::uint8_t kRdmapVersion = 0x40;
-constexpr std::uint8_t kSend = kRdmapVersion | static_cast<std::uint8_t>(rdmap::Opcode::kSend);
-constexpr std::uint8_t kSendSolicited =
-    kRdmapVersion | static_cast<std::uint8_t>(rdmap::Opcode::kSendSolicited);
+constexpr std::uint8_t kSend = rdmap::control_octet(rdmap::Opcode::kSend);
+constexpr std::uint8_t kSendSolicited = rdmap::control_octet(rdmap::Opcode::kSendSolicited);
 constexpr std::uint32_t kImmediateFlag = 1U << 24;  // above the destination's 24 bits
 constexpr std::uint32_t kQpMask = 0xFFFFFF;
 
 bool is_whole_send(const ddp::SegmentHeader& segment) {
   return !segment.tagged && segment.last && segment.version == ddp::kDdpVersion &&
-         segment.rsvd_ulp_rest == 0 && segment.qn == 0 && segment.mo == 0 &&
+         segment.rsvd_ulp_rest == 0 && segment.qn == rdmap::kSendQueue && segment.mo == 0 &&
          (segment.rsvd_ulp == kSend || segment.rsvd_ulp == kSendSolicited);
 }
 
@@ -35,6 +33,7 @@ DatagramHeaderOctets encode(const DatagramHeader& header) {
   ddp::SegmentHeader segment;
   segment.last = true;
   segment.rsvd_ulp = header.solicited ? kSendSolicited : kSend;
+  segment.qn = rdmap::kSendQueue;
   segment.msn = ddp::Msn{header.msn};
   ddp::encode(segment, writer);
   writer.u32((header.immediate ? kImmediateFlag : 0) | (header.destination & kQpMask));

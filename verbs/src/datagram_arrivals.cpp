@@ -174,7 +174,7 @@ void DatagramQueuePair::complete_receive(const WorkCompletion& wc) {
   const bool tell = wc.solicited || wc.status != WcStatus::kSuccess;
   CompletionQueue::Reaped reaped;
   if (init_.srq == nullptr) reaped = {&receives_.reaped(), receives_.taken()};
-  if (!init_.recv_cq->push(wc, tell, reaped)) state_ = DatagramState::kError;
+  if (!init_.recv_cq->push(wc, tell, reaped)) overflowed();
 }
 
 }  // namespace iwarp::verbs

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <new>
 #include <utility>
 
@@ -20,6 +21,22 @@ std::size_t length_of(const SgeList& sgl) {
   std::size_t total = 0;
   for (const Sge& sge : sgl) total += sge.length;
   return total;
+}
+
+DatagramCause cause_of(DatagramState asked) {
+  switch (asked) {
+    case DatagramState::kReset:
+      return DatagramCause::kResetAsked;
+    case DatagramState::kInit:
+      return DatagramCause::kInitAsked;
+    case DatagramState::kReceiving:
+      return DatagramCause::kReceivingAsked;
+    case DatagramState::kReady:
+      return DatagramCause::kReadyAsked;
+    case DatagramState::kError:
+      break;
+  }
+  return DatagramCause::kErrorAsked;
 }
 
 }  // namespace
@@ -246,20 +263,36 @@ void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus
                           .qp_num = init_.num};
   const bool is_error = status != WcStatus::kSuccess;
   const CompletionQueue::Reaped reaped{&reaped_, datagram.sequence + 1};
-  if (!init_.send_cq->push(wc, is_error, reaped)) state_ = DatagramState::kError;
+  if (!init_.send_cq->push(wc, is_error, reaped)) overflowed();
 }
 
 // States ------------------------------------------------------------------------------------------
 
-void DatagramQueuePair::set_state(DatagramState state) {
-  state_.store(state, std::memory_order_release);
+// False: the table does not have it. Several threads may flush, and find a queue full.
+bool DatagramQueuePair::step(DatagramCause cause) {
+  auto before = state_.load(std::memory_order_acquire);
+  for (;;) {
+    const auto next = bytes::step(kDatagramEdges, before, cause);
+    if (!next) return false;
+    if (state_.compare_exchange_weak(before, *next, std::memory_order_acq_rel)) return true;
+  }
+}
+
+void DatagramQueuePair::overflowed() {
+  const bool stepped = step(DatagramCause::kOverflow);
+  assert(stepped);
+  (void)stepped;
+}
+
+std::error_code DatagramQueuePair::set_state(DatagramState state) {
+  if (!step(cause_of(state))) return make_error_code(Errc::kWrongState);
   if (state == DatagramState::kReady) send_failed_ = false;
   if (state == DatagramState::kError) {
     std::array<OutgoingDatagram, 1> none;
     (void)prepare(none);
     flush_receives(true);
   }
-  if (state != DatagramState::kReset) return;
+  if (state != DatagramState::kReset) return {};
   flush_receives(false);
   init_.send_cq->forget(&reaped_);
   init_.recv_cq->forget(&receives_.reaped());
@@ -273,6 +306,7 @@ void DatagramQueuePair::set_state(DatagramState state) {
   send_failed_ = false;
   arrivals_.clear();
   waiting_.clear();
+  return {};
 }
 
 void DatagramQueuePair::flush_receives(bool announced) {

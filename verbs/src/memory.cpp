@@ -287,12 +287,11 @@ StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool 
 }
 
 Grant StagTable::hold_invalid(Stag stag) const {
+  const std::lock_guard lock(mutex_);
   Region* const region = find(stag);
-  if (region == nullptr) return {};
+  if (region == nullptr || region->valid.load() || region->dying) return {};
   region->pins.fetch_add(1);
-  Grant out(region, {region->address, static_cast<std::size_t>(region->length)});
-  if (region->valid.load()) out.release();
-  return out;
+  return {region, {region->address, static_cast<std::size_t>(region->length)}};
 }
 
 void StagTable::invalidate_windows_of(QpNum qp) {

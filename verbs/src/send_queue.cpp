@@ -365,7 +365,7 @@ namespace {
 // An atomic is refused as a fault of the stream when its target is not aligned. [EXT-10] [EXT-17]
 WcStatus status_after(const rdmap::Terminate& terminate, bool atomic) {
   const auto& fault = terminate.fault;
-  if (fault.layer == bytes::Layer::kRdma && fault.type == 1) return WcStatus::kRemoteAccess;
+  if (rdmap::is_protection_error(fault)) return WcStatus::kRemoteAccess;
   if (atomic && fault == rdmap::kStreamCatastrophic) return WcStatus::kRemoteInvalidRequest;
   return WcStatus::kRemoteOperation;
 }
@@ -375,9 +375,9 @@ WcStatus status_after(const rdmap::Terminate& terminate, bool atomic) {
 // Responses come in order: an error about a Read is the oldest unfinished Read's, one about an
 // atomic the oldest atomic's. [VRB-54] [EXT-61]
 void SendQueue::blame(const rdmap::Terminate& terminate) {
-  const auto subject = rdmap::subject_of(terminate);
-  const bool read = subject == rdmap::Subject::kRead;
-  const bool atomic = subject == rdmap::Subject::kAtomic;
+  const auto kind = rdmap::subject_of(terminate).kind;
+  const bool read = kind == rdmap::Subject::Kind::kRead;
+  const bool atomic = kind == rdmap::Subject::Kind::kAtomic;
   for (auto s = ring_.retired.load(); s < started_; ++s) {
     SendSlot& slot = ring_.slot(s);
     if (!(read && slot.is_read()) && !(atomic && slot.is_atomic())) continue;

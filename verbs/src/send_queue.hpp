@@ -101,7 +101,7 @@ class SendQueue {
   void blame_oldest(WcStatus status);
   const Acknowledgements::Own* own_read(const rdmap::Terminate& terminate) const;
   std::optional<std::uint64_t> named_by(const rdmap::Terminate& terminate);
-  std::optional<std::uint64_t> oldest_write(const ddp::SegmentHeader& header, std::size_t length);
+  std::optional<std::uint64_t> oldest_write(const rdmap::Subject::Segment& segment);
   std::optional<std::uint64_t> send_with(ddp::Msn msn);
   template <typename Predicate>
   std::optional<std::uint64_t> oldest(Predicate is_it);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamPort: all that a Connection and its RDMAP stream see of a queue pair. The stream asks it
 // for requests, receives and memory (rdmap::Ulp); the connection opens it, tells it what becomes of
-// the stream, and ends each turn with it. Owns the moves of the queue pair's state. Under the
-// connection's lock, or without a connection.
+// the stream, and settles with it. Owns the moves of the queue pair's state. Under the connection's
+// lock, or without a connection.
 #pragma once
 
 #include "inbound_side.hpp"
@@ -48,9 +48,9 @@ class StreamPort final : private rdmap::Ulp {
   std::optional<mpa::Duration> answer_limit() const;
   /// How long a Send waits for a receive, where the consumer has said so; see PeerTimeouts.
   std::optional<mpa::Duration> receive_hold() const;
-  /// The end of a turn: flushes what was posted since the queue pair left RTS. True: a request
-  /// could not be executed for a reason of ours, so the stream has to end; said once.
-  bool end_turn() {
+  /// Of Connection::settle(): flushes what was posted since the queue pair left RTS. True: a
+  /// request could not be executed for a reason of ours, so the stream has to end; said once.
+  bool settle() {
     if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
     return qp_.local_failure.load(std::memory_order_relaxed) && qp_.local_failure.exchange(false);
   }

@@ -29,6 +29,8 @@ class Pair {
     }
   }
 
+  Startup& initiator() { return initiator_; }
+  Startup& responder() { return responder_; }
   const Startup& initiator() const { return initiator_; }
   const Startup& responder() const { return responder_; }
 
@@ -219,6 +221,28 @@ TEST_CASE("two responders wait for each other until the deadline [MPA-99]") {
   end.handle_timeout(*end.timeout());
   check_failed(end, kTcpLost);
   CHECK(end.failure()->timed_out);
+}
+
+TEST_CASE("what ends a startup, or begins one, means nothing once it is over") {
+  for (const bool accept : {true, false}) {
+    CAPTURE(accept);
+    Pair pair({}, {}, 1);
+    pair.run(accept);
+    for (Startup* end : {&pair.initiator(), &pair.responder()}) {
+      const auto state = end->state();
+      CHECK(state == (accept ? StartupState::kFullOperation : StartupState::kRejected));
+      const auto late = kStart + StartupOptions{}.timeout;
+      CHECK_FALSE(end->timeout());
+      end->handle_timeout(late);
+      end->closed(late);
+      end->listen(late);
+      CHECK_FALSE(end->request({}, late));
+      CHECK_FALSE(end->accept({}, 1, 1));
+      CHECK_FALSE(end->reject({}));
+      CHECK(end->state() == state);
+      CHECK_FALSE(end->failure());
+    }
+  }
 }
 
 }  // namespace

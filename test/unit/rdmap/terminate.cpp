@@ -168,6 +168,76 @@ TEST_CASE("an echo cut off anywhere gives what is there, less than a control wor
   }
 }
 
+// The echo of a segment with 10 octets of payload.
+Terminate about(const Fault& fault, const ddp::SegmentHeader& header) {
+  TerminatedSegment s;
+  s.segment_length = static_cast<std::uint16_t>(header.size() + 10);
+  s.ddp_header_size = header.size();
+  ddp::encode(header, s.ddp_header.data());
+  return {.fault = fault, .segment = s};
+}
+
+ddp::SegmentHeader header_of(Opcode opcode) {
+  return {.tagged = info(opcode).tagged,
+          .last = true,
+          .rsvd_ulp = control_octet(opcode),
+          .stag = Stag{0x1200},
+          .to = TaggedOffset{0x5000},
+          .qn = info(opcode).qn,
+          .msn = Msn{7}};
+}
+
+TEST_CASE("the echo of a Terminate tells the message that it is about [EXT-61]") {
+  using Kind = Subject::Kind;
+  struct Row {
+    Opcode opcode;
+    Kind of_rdmap;
+    Kind of_ddp;
+  };
+  for (const Row& row : {Row{Opcode::kWrite, Kind::kWrite, Kind::kWrite},
+                         Row{Opcode::kSend, Kind::kSend, Kind::kSend},
+                         Row{Opcode::kSendSolicitedInvalidate, Kind::kSend, Kind::kSend},
+                         Row{Opcode::kImmediate, Kind::kImmediate, Kind::kImmediate},
+                         Row{Opcode::kReadRequest, Kind::kRequest, Kind::kRequest},
+                         Row{Opcode::kAtomicRequest, Kind::kAtomic, Kind::kRequest},
+                         Row{Opcode::kReadResponse, Kind::kUnknown, Kind::kUnknown},
+                         Row{Opcode::kTerminate, Kind::kUnknown, Kind::kUnknown}}) {
+    CAPTURE(info(row.opcode).name);
+    CHECK(subject_of(about(kStreamCatastrophic, header_of(row.opcode))).kind == row.of_rdmap);
+    const auto subject = subject_of(about(ddp::kUntaggedNoBuffer, header_of(row.opcode)));
+    CHECK(subject.kind == row.of_ddp);
+    REQUIRE(subject.segment);
+    CHECK(subject.segment->last);
+    CHECK(subject.segment->length == 10);
+    if (info(row.opcode).tagged) {
+      CHECK(subject.segment->stag == Stag{0x1200});
+      CHECK(subject.segment->to == TaggedOffset{0x5000});
+    } else {
+      CHECK(subject.segment->msn == Msn{7});
+    }
+  }
+  const auto read = subject_of({.fault = kBounds, .segment = remembered("G", true)});
+  CHECK(read.kind == Kind::kRead);
+  CHECK(read.segment);
+}
+
+TEST_CASE("without an echo DDP's error tells the kind, and one that is nobody's tells nothing") {
+  using Kind = Subject::Kind;
+  CHECK(subject_of({.fault = ddp::kTaggedBounds, .segment = {}}).kind == Kind::kWrite);
+  CHECK(subject_of({.fault = ddp::kUntaggedTooLong, .segment = {}}).kind == Kind::kSend);
+  CHECK(subject_of({.fault = ddp::kDdpCatastrophic, .segment = {}}).kind == Kind::kUnknown);
+  CHECK(subject_of({.fault = kBounds, .segment = {}}).kind == Kind::kUnknown);
+  for (auto wrong : {header_of(Opcode::kSend), header_of(Opcode::kWrite)}) {
+    wrong.tagged ? wrong.rsvd_ulp = control_octet(Opcode::kSend) : wrong.qn = kTerminateQueue;
+    const auto subject = subject_of(about(ddp::kUntaggedTooLong, wrong));
+    CHECK(subject.kind == Kind::kUnknown);
+    CHECK_FALSE(subject.segment);
+  }
+  auto short_one = about(ddp::kTaggedBounds, header_of(Opcode::kWrite));
+  short_one.segment->segment_length = 0;  // as some peers have it
+  CHECK(subject_of(short_one).segment->length == 0);
+}
+
 TEST_CASE(
     "every assigned triplet has an explanation, others have none [RDMAP-16, REG-1, REG-2, REG-3]") {
   CHECK(std::string(explain(Layer::kRdma, 1, 0x09)) == "STag cannot be invalidated");

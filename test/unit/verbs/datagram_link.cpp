@@ -45,7 +45,10 @@ struct Host {
             .instance = 1000 + index},
            stags) {
     qp.set_q_key(index);
-    qp.set_state(DatagramState::kReady);
+    for (const auto state :
+         {DatagramState::kInit, DatagramState::kReceiving, DatagramState::kReady}) {
+      REQUIRE(!qp.set_state(state));
+    }
     for (std::uint32_t slot = 0; slot != kSlots; ++slot) post(slot);
   }
   IpAddress ip() const {

@@ -67,9 +67,12 @@ struct End {
             .max_payload = max_payload},
            stags) {
     qp.set_q_key(kKey);
+    bring_up();
+  }
+  void bring_up() {
     for (const auto state :
          {DatagramState::kInit, DatagramState::kReceiving, DatagramState::kReady}) {
-      qp.set_state(state);
+      REQUIRE(!qp.set_state(state));
     }
   }
   Stag lkey() const { return Stag{region->stag.load()}; }
@@ -132,9 +135,8 @@ TEST_CASE("of a datagram cut at any octet, or with any bit turned, nothing is de
     REQUIRE(!end.receive(0));
     end.qp.arrived(bytes::View(octets).first(size), kFromThere);
     CHECK(end.came().empty());
-    end.qp.set_state(DatagramState::kInit);
-    end.qp.set_state(DatagramState::kReset);
-    end.qp.set_state(DatagramState::kReady);
+    REQUIRE(!end.qp.set_state(DatagramState::kReset));
+    end.bring_up();
   }
   REQUIRE(!end.receive(0));
   for (std::size_t bit = 0; bit != 8 * octets.size(); ++bit) {
@@ -217,7 +219,8 @@ TEST_CASE("each wrong address has its count, and costs no receive") {
   CHECK(end.dropped(DatagramDrop::kRepeated) == 1);
   arrives([](auto& head) { head.msn = 2; });
   CHECK(end.dropped(DatagramDrop::kNoReceive) == 1);
-  end.qp.set_state(DatagramState::kInit);
+  REQUIRE(!end.qp.set_state(DatagramState::kReset));
+  REQUIRE(!end.qp.set_state(DatagramState::kInit));
   arrives([](auto& head) { head.msn = 3; });
   CHECK(end.dropped(DatagramDrop::kNotReceiving) == 1);
 }
@@ -253,7 +256,7 @@ TEST_CASE("for whom another took the receive of a shared queue waits for the nex
   const auto lost = end.dropped(DatagramDrop::kNoReceive);
   CHECK(lost > 0);  // No peer fills our memory.
   CHECK(lost < 100);
-  end.qp.set_state(DatagramState::kReset);
+  REQUIRE(!end.qp.set_state(DatagramState::kReset));
   CHECK(end.qp.deliver_waiting());
 }
 
@@ -327,7 +330,7 @@ TEST_CASE("a request that cannot be sent fails, and those behind it are flushed 
     CHECK(done[1].status == (too_long ? WcStatus::kLocalLength : WcStatus::kLocalProtection));
     CHECK(done[2].status == WcStatus::kWrFlush);
     CHECK(end.qp.send_failed());
-    end.qp.set_state(DatagramState::kReady);
+    REQUIRE(!end.qp.set_state(DatagramState::kReady));
     REQUIRE(!end.send(end.piece(0, 8)));
     CHECK(leaves(end).size() == kDatagramOverhead + 8);
   }
@@ -352,11 +355,16 @@ TEST_CASE("in error everything is flushed, and a reset forgets it") {
   End end;
   REQUIRE(!end.receive());
   REQUIRE(!end.send(end.piece(0, 1)));
-  end.qp.set_state(DatagramState::kError);
+  REQUIRE(!end.qp.set_state(DatagramState::kError));
+  for (const auto state :
+       {DatagramState::kInit, DatagramState::kReceiving, DatagramState::kReady}) {
+    CHECK(end.qp.set_state(state) == Errc::kWrongState);
+  }
+  CHECK(end.qp.state() == DatagramState::kError);
   const auto came = end.came();
   REQUIRE(came.size() == 1);
   CHECK(came[0].status == WcStatus::kWrFlush);
-  end.qp.set_state(DatagramState::kReset);
+  REQUIRE(!end.qp.set_state(DatagramState::kReset));
   std::array<WorkCompletion, 4> done;
   CHECK(end.sends.poll(done) == 0);
   CHECK(end.receive() == Errc::kWrongState);

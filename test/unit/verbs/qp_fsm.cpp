@@ -8,6 +8,7 @@
 #include <set>
 
 #include "connection_fsm.hpp"
+#include "iwarp/verbs/datagram_fsm.hpp"
 #include "iwarp/verbs/errors.hpp"
 
 namespace iwarp::verbs {
@@ -42,6 +43,21 @@ TEST_CASE("the connection machine is the one in rfc-notes/fsm") {
   const auto wrong = iwarp::test::fsm_snapshot("connection", kConnectionEdges, kConnectionStates,
                                                kConnectionCauses);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE("the machine of a queue pair of datagrams is the one in rfc-notes/fsm") {
+  const auto wrong =
+      iwarp::test::fsm_snapshot("datagram_qp", kDatagramEdges, kDatagramStates, kDatagramCauses);
+  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE("from every state datagrams can be reset, end in error, and survive a full queue") {
+  using enum DatagramCause;
+  for (const auto state : kDatagramStates) {
+    CHECK(bytes::step(kDatagramEdges, state, kResetAsked) == DatagramState::kReset);
+    CHECK(bytes::step(kDatagramEdges, state, kErrorAsked) == DatagramState::kError);
+    CHECK(bytes::step(kDatagramEdges, state, kOverflow).has_value());
+  }
 }
 
 TEST_CASE("a connection can be lost in every state but the last, which nothing leaves") {

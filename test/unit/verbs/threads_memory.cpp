@@ -94,5 +94,44 @@ TEST_CASE(
   peer.join();
 }
 
+TEST_CASE("what is held because it is invalid stays invalid, and as it was, while it is held") {
+  Table table;
+  Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
+  std::array<std::byte, 64> small{};
+  std::array<std::byte, 128> large{};
+  std::atomic<bool> stop{false};
+  std::atomic<int> held{0};
+  std::atomic<int> changed{0};
+  const auto hold = [&] {
+    while (!stop.load()) {
+      const auto grant = table.hold_invalid(stag_of(region));
+      if (grant.region() == nullptr) continue;
+      held.fetch_add(1);
+      const auto memory = grant.memory();
+      const bool is_torn = (memory.data() == small.data() && memory.size() != small.size()) ||
+                           (memory.data() == large.data() && memory.size() != large.size());
+      bool is_valid = false;
+      for (int look = 0; look < 50; ++look) is_valid |= region->valid.load();
+      if (is_torn || is_valid) changed.fetch_add(1);
+    }
+  };
+  std::thread holder(hold);
+  for (int round = 0; round < 20 * kRounds || held.load() == 0; ++round) {
+    const bytes::Span memory = round % 2 == 0 ? bytes::Span(small) : bytes::Span(large);
+    const Registration what{.stag = stag_of(region),
+                            .key = static_cast<std::uint8_t>(round),
+                            .address = memory.data(),
+                            .length = memory.size(),
+                            .access = kAllRights};
+    while (table.fast_register(kPd, what) == Errc::kBusy) {
+    }
+    while (table.invalidate(kPd, kQp, stag_of(region), false) == StagTable::Invalidated::kPinned) {
+    }
+  }
+  stop.store(true);
+  holder.join();
+  CHECK(changed.load() == 0);
+}
+
 }  // namespace
 }  // namespace iwarp::verbs

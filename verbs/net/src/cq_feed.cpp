@@ -3,6 +3,7 @@
 #include "cq_feed.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <mutex>
 #include <utility>
 
@@ -57,10 +58,9 @@ void CqFeed::make_progress() {
   }
   // Who polls all the time does not need the time all the time.
   const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
-  const bool look =
-      ++polls_ % kPollsPerLook == 0 || !polling || armed_.load(std::memory_order_relaxed);
+  const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
   const bool frequent = look ? polled_often() : true;
-  if (frequent && !polling) begin(DriveMode::kPoller);
+  if (frequent && !polling) begin(DriveCause::kPolled);
   if (!frequent || connections_.size() == 1) {
     if (connections_.size() <= kMostPolled) poll_all(frequent);
     return;
@@ -82,7 +82,7 @@ void CqFeed::flush_posts() {
 bool CqFeed::polled_often() {
   const auto now = Clock::now();
   last_look_ = now;
-  if (armed_.load(std::memory_order_relaxed)) return false;
+  if (queue_->is_armed()) return false;
   if (mode_.load(std::memory_order_relaxed) != DriveMode::kWorker) return true;
   if (now - window_ > kWindow) {
     polls_ = 1;
@@ -92,7 +92,6 @@ bool CqFeed::polled_often() {
 }
 
 void CqFeed::armed() {
-  armed_.store(true, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   if (queue_->take_waiting_posts()) flush_posts();
   if (mode_.load(std::memory_order_relaxed) == DriveMode::kPoller) let_go();
@@ -107,7 +106,7 @@ bool CqFeed::begin_sleeping(SleepDescriptor& sleeper) {
   sleeper_ = &sleeper;
   last_look_ = Clock::now();
   spare_polls_ = kSparePolls;
-  begin(DriveMode::kSleeper);
+  begin(DriveCause::kSleptOn);
   return true;
 }
 
@@ -183,10 +182,19 @@ bool CqFeed::has_set() {
   return true;
 }
 
-void CqFeed::begin(DriveMode mode) {
-  const bool watched = mode_.exchange(mode, std::memory_order_relaxed) != DriveMode::kWorker;
+// The mode before.
+DriveMode CqFeed::step(DriveCause cause) {
+  const DriveMode before = mode_.load(std::memory_order_relaxed);
+  const auto next = bytes::step(kDriveEdges, before, cause);
+  assert(next && "not in the table of who drives");
+  mode_.store(next.value_or(before), std::memory_order_relaxed);
+  return before;
+}
+
+void CqFeed::begin(DriveCause cause) {
+  const bool watched = step(cause) != DriveMode::kWorker;
   for (const auto& connection : connections_) {
-    if (mode == DriveMode::kSleeper) {
+    if (cause == DriveCause::kSleptOn) {
       connection->sleep_on();
     } else {
       connection->poll(true);
@@ -199,7 +207,7 @@ void CqFeed::begin(DriveMode mode) {
 }
 
 void CqFeed::let_go() {
-  if (mode_.exchange(DriveMode::kWorker, std::memory_order_relaxed) == DriveMode::kSleeper) {
+  if (step(DriveCause::kLetGo) == DriveMode::kSleeper) {
     std::exchange(sleeper_, nullptr)->unwatch(*set_);
   }
   polls_ = spare_polls_ = 0;

@@ -51,8 +51,6 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   /// Has the consumer look, if the queue is armed.
   void call_consumer() { queue_->call_consumer(); }
 
-  /// The queue has called its consumer: it is no longer armed.
-  void notified() { armed_.store(false, std::memory_order_relaxed); }
   void add(std::shared_ptr<Driven> connection);
   /// The queue is going away.
   void stop();
@@ -65,7 +63,8 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   bool serve_ready(bool slept);
   bool has_set();
   bool polled_often();
-  void begin(DriveMode mode);
+  DriveMode step(DriveCause cause);
+  void begin(DriveCause cause);
   void let_go();
   void watch();
   void tick();
@@ -75,11 +74,10 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   verbs::CompletionQueue* queue_ = nullptr;
   bytes::Mutex mutex_;  ///< before the lock of a connection, which is only tried under it
   std::vector<std::shared_ptr<Driven>> connections_;
-  std::size_t forget_at_ = 0;       ///< so many of them: look who has ended
-  std::shared_ptr<SocketSet> set_;  ///< with their sockets, from its first use on
-  std::atomic<DriveMode> mode_{DriveMode::kWorker};
-  SleepDescriptor* sleeper_ = nullptr;  ///< kSleeper: who
-  std::atomic<bool> armed_{false};
+  std::size_t forget_at_ = 0;                        ///< so many of them: look who has ended
+  std::shared_ptr<SocketSet> set_;                   ///< with their sockets, from its first use on
+  std::atomic<DriveMode> mode_{DriveMode::kWorker};  ///< what it asks its connections for
+  SleepDescriptor* sleeper_ = nullptr;               ///< kSleeper: who
   Clock::time_point window_;
   Clock::time_point last_look_;  ///< of a poll or of who slept
   unsigned polls_ = 0;

@@ -81,7 +81,9 @@ DatagramQp::~DatagramQp() {  // NOLINT(bugprone-exception-escape)
 verbs::QpNum DatagramQp::num() const { return driven_->core().init().num; }
 verbs::DatagramState DatagramQp::state() const { return driven_->core().state(); }
 bool DatagramQp::send_failed() const { return driven_->core().send_failed(); }
-void DatagramQp::set_state(verbs::DatagramState state) { driven_->set_state(state); }
+std::error_code DatagramQp::set_state(verbs::DatagramState state) {
+  return driven_->set_state(state);
+}
 void DatagramQp::set_q_key(std::uint32_t q_key) { driven_->core().set_q_key(q_key); }
 verbs::DatagramCounters DatagramQp::counters() const { return driven_->counters(); }
 

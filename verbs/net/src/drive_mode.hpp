@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who reads the socket of a connection when nothing is posted, as a table. Data only; the holder of
 // the connection's DriveLock alone changes it, and anybody may ask. Posting is everybody's right in
-// each of them.
+// each of them. A CqFeed keeps a mode by the same table, which is what it asks its connections for;
+// each connection decides.
 #pragma once
 
 #include <array>

@@ -57,8 +57,7 @@ bool DrivenConnection::posted(verbs::Doorbell doorbell) {
                      gathered_.hold_back(GatheredPosts::Clock::now());
   if (!waits) {
     kick(kTransmit);
-  } else if (!in_gather_timer_.load(std::memory_order_relaxed) &&
-             !in_gather_timer_.exchange(true)) {
+  } else if (!in_gather_timer_.load() && !in_gather_timer_.exchange(true)) {
     worker_.gather_timer().add(shared());
   }
   return waits;

@@ -120,11 +120,12 @@ std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
   return error;
 }
 
-void DrivenDatagrams::set_state(verbs::DatagramState state) {
+std::error_code DrivenDatagrams::set_state(verbs::DatagramState state) {
   lock_.lock();
-  core_.set_state(state);
-  if (state == verbs::DatagramState::kReset) drain();
+  const auto error = core_.set_state(state);
+  if (!error && state == verbs::DatagramState::kReset) drain();
   run(lock_.take() | kArm);
+  return error;
 }
 
 std::error_code DrivenDatagrams::attach(const IpAddress& group, unsigned interface) {

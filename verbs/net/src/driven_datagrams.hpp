@@ -36,7 +36,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
   std::error_code post_recv(const verbs::RecvWr& wr);
-  void set_state(verbs::DatagramState state);
+  std::error_code set_state(verbs::DatagramState state);
   std::error_code attach(const IpAddress& group, unsigned interface);
   std::error_code detach(const IpAddress& group);
   verbs::DatagramQueuePair& core() { return core_; }

@@ -21,10 +21,10 @@ class GatheredPosts {
   bool hold_back(Clock::time_point now) {
     if (now >= due()) return false;
     if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
-    return count_.fetch_add(1, std::memory_order_acq_rel) + 1 < kBatch;
+    return count_.fetch_add(1) + 1 < kBatch;
   }
   bool is_on() const { return longest_.count() != 0; }
-  bool any() const { return count_.load(std::memory_order_acquire) != 0; }
+  bool any() const { return count_.load() != 0; }
   /// When those that wait have to leave.
   Clock::time_point due() const {
     const Clock::duration left_at(left_at_.load(std::memory_order_relaxed));
@@ -48,6 +48,8 @@ class GatheredPosts {
   static constexpr std::uint32_t kBatch = 16;
 
   const Clock::duration longest_;
+  /// In one order with what says that a timer looks after them: whoever posts counts first and
+  /// looks for the timer then, the timer leaves first and looks at the count then.
   std::atomic<std::uint32_t> count_{0};
   std::atomic<bool> used_{false};
   std::atomic<Clock::rep> left_at_{0};  ///< when octets were last given to TCP

@@ -165,8 +165,7 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
   return with_resources([&]() -> Expected<CqHandle> {
     auto feed = std::make_shared<CqFeed>(impl_->pick_worker());
     auto self = std::make_shared<CompletionQueue*>(nullptr);
-    auto cq = std::make_unique<CompletionQueue>(capacity, [feed, notify = std::move(notify), self] {
-      feed->notified();
+    auto cq = std::make_unique<CompletionQueue>(capacity, [notify = std::move(notify), self] {
       if (notify) notify(**self);
     });
     *self = cq.get();

@@ -48,7 +48,7 @@ int change_datagram_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_recovery = from == IBV_QPS_SQE;
   if (from != attr.qp_state && !is_recovery && (mask & row->mask) != row->mask) return EINVAL;
   if ((mask & IBV_QP_QKEY) != 0) qp.datagrams->set_q_key(attr.qkey);
-  qp.datagrams->set_state(row->state);
+  if (qp.datagrams->set_state(row->state)) return EINVAL;
   qp.state = attr.qp_state;
   qp.abi.qp_base.state = attr.qp_state;
   if (attr.qp_state == IBV_QPS_RESET) {

@@ -26,7 +26,7 @@ constexpr std::uint64_t kWorkPerOctet = 32;
 constexpr std::uint64_t kFreeWork = 512 * 1024;
 
 std::size_t lead_of(const std::optional<std::uint64_t>& position) {
-  return position && mpa::to_next_marker(*position) == 0 ? mpa::kMarkerSize : 0;
+  return mpa::leading_marker_size(position.value_or(0), position.has_value());
 }
 
 /// As every sender writes them: reserved bits zero, an opcode in the model that it belongs to.

@@ -261,8 +261,7 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
               .position = d.position,
               .marked = d.format->marked,
               .guessed = d.format->guessed};
-  const std::size_t lead =
-      frame.marked && mpa::to_next_marker(d.position) == 0 ? mpa::kMarkerSize : 0;
+  const std::size_t lead = mpa::leading_marker_size(d.position, frame.marked);
   if (in.size() < lead + mpa::kLengthFieldSize) return false;
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
   if (seen < std::min(in.size(), lead + mpa::kLengthFieldSize + 2)) return lose(side, kNotSeen);

@@ -10,7 +10,7 @@
 
 #include "iwarp/bytes/hex.hpp"
 #include "iwarp/ddp/segment_header.hpp"
-#include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/mpa/layout.hpp"
 #include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/describe.hpp"
 #include "iwarp/rdmap/message_header.hpp"
@@ -152,9 +152,9 @@ void show_startup(Lines& lines, const Frame& frame, const PrinterOptions& option
 View show_fpdu(Lines& lines, const Frame& frame, const PrinterOptions& options) {
   const bool bad = frame.crc == CrcVerdict::kBad || !frame.markers_agree;
   lines.layer("MPA", fpdu_line(frame), bad);
-  const bool leads = frame.marked && frame.position % mpa::kMarkerInterval == 0;
   if (options.header_octets) {
-    const auto front = mpa::kLengthFieldSize + (leads ? mpa::kMarkerSize : 0);
+    const auto front =
+        mpa::leading_marker_size(frame.position, frame.marked) + mpa::kLengthFieldSize;
     lines.detail(fmt::format("{} ... {}", bytes::to_hex(frame.octets.first(front)),
                              bytes::to_hex(frame.octets.last(mpa::kCrcSize))));
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transmitter: cuts one DDP message at a time into segments (RFC 5041 section 5.2).
-// Numbers the messages of each queue and writes the headers. It does not queue messages, does not
-// copy payload, and takes MULPDU as a plain number: DDP does not depend on what lies below it.
+// Numbers the messages of each queue and fills in the headers. It does not encode them, does not
+// queue messages, does not copy payload, and takes MULPDU as a plain number: DDP does not depend on
+// what lies below it.
 #pragma once
 
 #include <algorithm>

@@ -14,14 +14,23 @@ namespace iwarp::mpa {
 
 /// The largest value of ULPDU_Length that a peer can write; RFC 5044 allows fewer.
 inline constexpr std::size_t kMaxLengthField = 65535;
-/// Markers in an FPDU of that length, at most, and its size with them.
-inline constexpr std::size_t kMaxMarkers =
-    fpdu_size(kMaxLengthField) / (kMarkerInterval - kMarkerSize) + 1;
+/// Markers in an FPDU with a ULPDU of this length, at most.
+constexpr std::size_t max_markers(std::size_t ulpdu_length) {
+  return fpdu_size(ulpdu_length) / (kMarkerInterval - kMarkerSize) + 1;
+}
+/// In the largest, and its size with them.
+inline constexpr std::size_t kMaxMarkers = max_markers(kMaxLengthField);
 inline constexpr std::size_t kMaxWireSize = fpdu_size(kMaxLengthField) + kMarkerSize * kMaxMarkers;
 
 /// Octets between `position` and the next marker position; 0 when a marker is due now. [MPA-25]
 constexpr std::size_t to_next_marker(std::uint64_t position) {
   return static_cast<std::size_t>(-position % kMarkerInterval);
+}
+
+/// Octets of the marker directly before ULPDU_Length of the FPDU that begins at `position`: it
+/// belongs to that FPDU. 0: there is none. [MPA-29]
+constexpr std::size_t leading_marker_size(std::uint64_t position, bool markers) {
+  return markers && to_next_marker(position) == 0 ? kMarkerSize : 0;
 }
 
 class FpduLayout {
@@ -43,7 +52,7 @@ class FpduLayout {
   std::size_t marker_offset(std::size_t index) const {
     return first_marker_ + kMarkerInterval * index;
   }
-  /// A marker directly before ULPDU_Length belongs to this FPDU. [MPA-29]
+  /// leading_marker_size() of its beginning.
   std::size_t length_offset() const {
     return marker_count_ != 0 && first_marker_ == 0 ? kMarkerSize : 0;
   }

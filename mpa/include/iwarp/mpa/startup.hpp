@@ -63,7 +63,7 @@ class Startup {
   const std::optional<Failure>& failure() const;
 
  private:
-  bool enter(StartupEvent event);
+  void enter(StartupEvent event);
   void fail(StartupEvent event, const Fault& fault, bool retry_plain = false);
   std::size_t collect(FrameKind kind, bytes::View octets);
   void on_request(const StartupFrame& frame);

@@ -21,6 +21,11 @@ enum class StartupState : std::uint8_t {
   kFailed,    ///< close the TCP connection; failure() says why
 };
 
+constexpr bool is_final(StartupState state) {
+  return state == StartupState::kFullOperation || state == StartupState::kRejected ||
+         state == StartupState::kFailed;
+}
+
 enum class StartupEvent : std::uint8_t {
   kSendRequest,     ///< initiator: the ULP connects
   kListen,          ///< responder: the TCP connection is there

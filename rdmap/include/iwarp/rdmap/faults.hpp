@@ -24,4 +24,9 @@ inline constexpr Fault kStreamCatastrophic{Layer::kRdma, 2, 0x07,
 inline constexpr Fault kGlobalCatastrophic{Layer::kRdma, 2, 0x08, "catastrophic error, global"};
 inline constexpr Fault kOperationUnspecified{Layer::kRdma, 2, 0xFF, "unspecified error"};
 
+/// A Remote Protection Error, whatever its code.
+constexpr bool is_protection_error(const Fault& fault) {
+  return fault.layer == Layer::kRdma && fault.type == kInvalidStag.type;
+}
+
 }  // namespace iwarp::rdmap

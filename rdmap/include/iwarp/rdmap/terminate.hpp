@@ -11,6 +11,7 @@
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/bytes/fault.hpp"
 #include "iwarp/bytes/view.hpp"
+#include "iwarp/ddp/types.hpp"
 
 namespace iwarp::rdmap {
 
@@ -49,11 +50,28 @@ void encode(const Terminate& terminate, bytes::Writer& out);
 /// read that way.
 std::optional<Terminate> decode_terminate(bytes::View payload);
 
-/// What kind of message a Terminate is about, as its echo tells. RDMAP's own errors say so of
-/// requests: a Read Request comes back with its RDMA header, an Atomic Request with DDP's alone.
-/// Requests, responses and Immediates have buffers of their own, so a Send is known by its queue
-/// and opcode. [EXT-61]
-enum class Subject : std::uint8_t { kUnknown, kSend, kRead, kAtomic };
+/// The message that a Terminate is about, as its echo tells. [EXT-61]
+struct Subject {
+  enum class Kind : std::uint8_t {
+    kUnknown,  ///< nothing came back, or what nobody asks about
+    kWrite,
+    kSend,  ///< of any kind
+    kImmediate,
+    kRequest,  ///< of a Read or an atomic, and DDP's error
+    kRead,     ///< its Request: RDMAP sends the RDMA header back
+    kAtomic,   ///< its Request: DDP's header alone, and RDMAP's error
+  };
+  Kind kind = Kind::kUnknown;
+  /// Which of them. Without it DDP's error has told the kind: tagged or untagged.
+  struct Segment {
+    bool last = false;
+    std::uint32_t length = 0;  ///< of its payload; peers may not say
+    ddp::Msn msn;              ///< untagged
+    ddp::Stag stag;            ///< tagged
+    ddp::TaggedOffset to;      ///< tagged
+  };
+  std::optional<Segment> segment;
+};
 Subject subject_of(const Terminate& terminate);
 
 /// The explanation the tables give for a triplet; "unknown error" when they have none.

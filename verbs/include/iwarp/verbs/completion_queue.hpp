@@ -84,6 +84,8 @@ class CompletionQueue {
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
   void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }
   // For Progress.
+  /// The consumer is to be called.
+  bool is_armed() const { return armed_.load(std::memory_order_relaxed) != Armed::kNo; }
   bool take_waiting_posts() {
     return posts_wait_.load(std::memory_order_relaxed) && posts_wait_.exchange(false);
   }
@@ -100,9 +102,9 @@ class CompletionQueue {
   std::atomic<std::size_t> capacity_;
   const std::function<void()> notify_;
   bytes::Mutex mutex_;
-  std::unique_ptr<Ring> ring_;        ///< grows up to capacity_
-  std::atomic<std::size_t> size_{0};  ///< of ring_, for a look without the mutex
-  Armed armed_ = Armed::kNo;
+  std::unique_ptr<Ring> ring_;            ///< grows up to capacity_
+  std::atomic<std::size_t> size_{0};      ///< of ring_, for a look without the mutex
+  std::atomic<Armed> armed_{Armed::kNo};  ///< changed under the mutex
   std::atomic<bool> overflowed_{false};
   std::atomic<bool> overflow_told_{false};
   std::atomic<std::uint32_t> attached_{0};

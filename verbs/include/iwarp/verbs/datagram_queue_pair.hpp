@@ -11,6 +11,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "iwarp/verbs/datagram_types.hpp"
@@ -58,7 +59,8 @@ class DatagramQueuePair {
   std::size_t receives() const;
 
   // The driver's.
-  void set_state(DatagramState state);
+  /// Errc::kWrongState: not from the present one, see kDatagramEdges.
+  std::error_code set_state(DatagramState state);
   void join(const IpAddress& group);
   void leave(const IpAddress& group);
   /// The oldest that are posted; those that cannot be sent complete.
@@ -90,6 +92,8 @@ class DatagramQueuePair {
   WcStatus place(const PostedReceive& receive, const Datagram& datagram, const DatagramPath& path);
   void complete_receive(const WorkCompletion& wc);
   void flush_receives(bool announced);
+  bool step(DatagramCause cause);
+  void overflowed();
 
   const DatagramQpInit init_;
   bool has_left_ = false;

@@ -8,6 +8,7 @@
 
 #include "iwarp/verbs/arrivals.hpp"
 #include "iwarp/verbs/datagram.hpp"
+#include "iwarp/verbs/datagram_fsm.hpp"
 #include "iwarp/verbs/region.hpp"
 #include "iwarp/verbs/types.hpp"
 
@@ -36,14 +37,6 @@ struct DatagramWr {
   std::span<const Sge> sgl;
   std::optional<std::uint32_t> immediate;
   DatagramTarget to;
-};
-
-enum class DatagramState : std::uint8_t {
-  kReset,      ///< nothing can be posted
-  kInit,       ///< takes receives
-  kReceiving,  ///< and datagrams
-  kReady,      ///< and sends
-  kError,      ///< everything is flushed
 };
 
 /// Why a datagram was not delivered.

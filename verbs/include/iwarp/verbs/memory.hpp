@@ -86,8 +86,8 @@ class StagTable {
   /// refused. [RDMAP-58] [RDMAP-113] [VRB-34]
   Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, Waiter waiter = nullptr);
 
-  /// Pins the entry of an STag, whatever its key, if it is invalid: it stays so meanwhile. Else a
-  /// Grant of nothing.
+  /// Pins the entry of an STag, whatever its key, if it is invalid: it stays so meanwhile, and as
+  /// it is. Else, and while destroy() ends it, a Grant of nothing.
   Grant hold_invalid(Stag stag) const;
 
   /// Windows bound to this QP become invalid with it. [VRB-4]

@@ -32,7 +32,8 @@ class DatagramQp {
   verbs::DatagramState state() const;
   /// A request has failed, and what is posted is flushed until the state is set to kReady.
   bool send_failed() const;
-  void set_state(verbs::DatagramState state);
+  /// Errc::kWrongState: not from the present one, see verbs::kDatagramEdges.
+  std::error_code set_state(verbs::DatagramState state);
   void set_q_key(std::uint32_t q_key);
   /// In order until one is refused; `posted` says how many were not. One system call for up to 16.
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);

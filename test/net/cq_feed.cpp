@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A feed alone, with a connection that only notes how it is driven.
+#include "cq_feed.hpp"
+
+#include <doctest/doctest.h>
+
+#include "driven.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+
+namespace {
+
+class NotedDriven final : public Driven {
+ public:
+  void poll(bool frequent) override { is_polled_often |= frequent; }
+  bool polled(bool, bool) override { return false; }
+  void sleep_on() override {}
+  bool ready(bool, bool) override { return false; }
+  void let_go() override {}
+  void join(std::shared_ptr<SocketSet>) override {}
+  void leave(const SocketSet*) override {}
+  bool is_plain() const override { return true; }
+  bool is_blocked() const override { return false; }
+  void flush_posts() override {}
+
+  bool is_polled_often = false;
+};
+
+/// A queue with its feed, and a completion that comes while the queue is being armed.
+struct Fed final : verbs::Progress {
+  Fed() {
+    feed->feeds(queue);
+    feed->add(driven);
+    queue.set_progress(this);
+  }
+  ~Fed() { feed->stop(); }
+  void make_progress() override { feed->make_progress(); }
+  void armed() override {
+    queue.push({}, false, {});
+    feed->armed();
+  }
+
+  Worker worker{std::chrono::microseconds(0)};
+  std::shared_ptr<CqFeed> feed = std::make_shared<CqFeed>(worker);
+  std::shared_ptr<NotedDriven> driven = std::make_shared<NotedDriven>();
+  verbs::CompletionQueue queue{16, nullptr};
+};
+
+}  // namespace
+
+TEST_CASE("a completion that comes while the queue is being armed leaves its feed unarmed") {
+  Fed fed;
+  fed.queue.arm(verbs::Notify::kNext);
+  verbs::WorkCompletion wc;
+  REQUIRE(fed.queue.poll(std::span(&wc, 1)) == 1);
+  for (int i = 0; i < 100'000 && !fed.driven->is_polled_often; ++i) {
+    fed.queue.poll(std::span(&wc, 1));
+  }
+  CHECK(fed.driven->is_polled_often);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of the states of a queue pair of datagrams and of what moves them, for the checked table in
+// rfc-notes/fsm.
+#include "iwarp/verbs/datagram_fsm.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr std::array<std::string_view, kDatagramStates.size()> kStateNames{
+    "Reset", "Init", "Receiving", "Ready", "Error"};
+constexpr std::array<std::string_view, kDatagramCauses.size()> kCauseNames{
+    "InitAsked", "ReceivingAsked", "ReadyAsked", "ErrorAsked", "ResetAsked", "Overflow"};
+
+}  // namespace
+
+std::string_view to_string(DatagramState state) {
+  return kStateNames.at(static_cast<std::size_t>(state));
+}
+
+std::string_view to_string(DatagramCause cause) {
+  return kCauseNames.at(static_cast<std::size_t>(cause));
+}
+
+}  // namespace iwarp::verbs
