@@ -125,6 +125,30 @@ TEST_CASE("malformed messages by UDP are dropped, and nobody is answered") {
   CHECK(receive_from(socket)->text == "good");
 }
 
+TEST_CASE("who claims IPv6 in a header over IPv4 is spoken to as IPv4, in no more than there is") {
+  const Socket socket = bound_socket();
+  const Stranger stranger;
+  const std::string longest(wire::kMaxDatagram - 16, 'x');
+  auto six = stranger.header(wire::UdpKind::kData);
+  six.version = wire::Version::kIpv6;
+  stranger.send(socket, message(six));
+  stranger.send(socket, message(stranger.header(wire::UdpKind::kData), longest));
+  stranger.send(socket, message(six));
+  for (const std::size_t size : {std::size_t{0}, longest.size(), std::size_t{0}}) {
+    const auto got = receive_from(socket);
+    REQUIRE(got);
+    CHECK(got->text.size() == size);
+  }
+  CHECK(stranger.receive().size() == 16);
+  send_to(socket, stranger.place, longest);
+  const auto echo = stranger.receive();
+  REQUIRE(echo.size() == wire::kMaxDatagram);
+  const auto decoded = wire::decode_udp(echo);
+  REQUIRE(decoded);
+  CHECK(decoded->header.version == wire::Version::kIpv4);
+  CHECK(decoded->payload.size() == longest.size());
+}
+
 TEST_CASE("a queue pair that was not asked for changes nothing") {
   const DatagramPair pair;
   const Stranger stranger;
