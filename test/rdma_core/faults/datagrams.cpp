@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datagrams that are lost or delayed when asked: what the receiver gets, and that the sender is not
-// told. As RoCE, which is read once per process.
+// told; and what is told of what else fails. As RoCE, which is read once per process.
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -170,4 +170,54 @@ TEST_CASE("a datagram for which the kernel has no room at first is counted once"
   from.send_list(to, {1, 2, 3, 4, 5});
   CHECK_EQ(refused.load(), 0);
   CHECK_EQ(sorted(to.take(3)), Numbers{1, 3, 5});
+}
+
+TEST_CASE("of datagrams that are built call by call all fail, or none") {
+  const Ud from;
+  const Ud to;
+  to.post_receives();
+  rule("after 3 sends " + from.named() + " fail ENOMEM");
+  CHECK_EQ(from.build(to, {1}), 0);
+  CHECK_EQ(from.build(to, {2, 3, 4}), ENOMEM);
+  CHECK_EQ(from.build(to, {5}), 0);
+  CHECK_EQ(success(from.sent).wr_id, 1);
+  CHECK_EQ(success(from.sent).wr_id, 5);
+  CHECK_EQ(sorted(to.take(2)), Numbers{1, 5});
+}
+
+TEST_CASE("a completion with a status takes its queue pair to error, and a reset forgives") {
+  const Ud from;
+  const Ud to;
+  from.post_receives();
+  rule("after 2 completions " + from.named() + " status RETRY_EXC_ERR");
+  CHECK_EQ(from.send(to, 1), IBV_WC_SUCCESS);
+  CHECK_EQ(from.send(to, 2), IBV_WC_RETRY_EXC_ERR);
+  CHECK_EQ(from.state(), IBV_QPS_ERR);
+  for (std::size_t i = 0; i != kReceives; ++i) {
+    CHECK_EQ(next(from.received).status, IBV_WC_WR_FLUSH_ERR);
+  }
+  CHECK_EQ(from.send(to, 3), IBV_WC_WR_FLUSH_ERR);
+  ibv_qp_attr attr{.qp_state = IBV_QPS_RESET};
+  REQUIRE_EQ(ibv_modify_qp(from.qp, &attr, IBV_QP_STATE), 0);
+  from.bring_up();
+  to.post_receives();
+  CHECK_EQ(from.send(to, 4), IBV_WC_SUCCESS);
+  CHECK_EQ(sorted(to.take(3)), Numbers{1, 2, 4});  // The second one left.
+}
+
+TEST_CASE("a queue pair of datagrams goes to error when it is asked to, which is told") {
+  Ud ud;
+  ud.post_receives();
+  rule("now " + ud.named() + " error");
+  ud.told(IBV_EVENT_QP_FATAL);
+  CHECK_EQ(ud.state(), IBV_QPS_ERR);
+  CHECK_EQ(next(ud.received).status, IBV_WC_WR_FLUSH_ERR);
+  CHECK_EQ(ud.send(ud, 1), IBV_WC_WR_FLUSH_ERR);
+  SUBCASE("and is destroyed behind its event") {}
+  SUBCASE("and with an event that nobody has taken") {
+    rule("now " + ud.named() + " error");
+    REQUIRE(readable(ud.context->async_fd, kLimit));
+  }
+  ud.end();
+  CHECK_FALSE(readable(ud.context->async_fd));
 }

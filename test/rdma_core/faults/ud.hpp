@@ -34,19 +34,17 @@ struct Ud {
         received(must(ibv_create_cq(context, kReceives, nullptr, nullptr, 0))),
         memory(kSlot * kReceives),
         mr(must(ibv_reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE))) {
-    ibv_qp_init_attr init{.send_cq = sent,
-                          .recv_cq = received,
-                          .cap = {16, kReceives, 1, 1, sizeof(Number)},
-                          .qp_type = IBV_QPT_UD,
-                          .sq_sig_all = 1};
-    qp = must(ibv_create_qp(pd, &init));
+    ibv_qp_init_attr_ex init{.send_cq = sent,
+                             .recv_cq = received,
+                             .cap = {16, kReceives, 1, 1, sizeof(Number)},
+                             .qp_type = IBV_QPT_UD,
+                             .sq_sig_all = 1,
+                             .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+                             .pd = pd,
+                             .send_ops_flags = IBV_QP_EX_WITH_SEND};
+    qp = must(ibv_create_qp_ex(context, &init));
     ordinal = ++made;
-    ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
-    REQUIRE_EQ(
-        ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), 0);
-    attr.qp_state = IBV_QPS_RTR;
-    REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-    to_rts();
+    bring_up();
     ibv_ah_attr here{.is_global = 1, .port_num = 1};
     REQUIRE_EQ(ibv_query_gid(context, 1, 0, &here.grh.dgid), 0);
     home = must(ibv_create_ah(pd, &here));
@@ -64,6 +62,20 @@ struct Ud {
   Ud& operator=(const Ud&) = delete;
   void end() {
     if (ibv_qp* const ending = std::exchange(qp, nullptr)) CHECK_EQ(ibv_destroy_qp(ending), 0);
+  }
+  void bring_up() const {
+    ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
+    REQUIRE_EQ(
+        ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), 0);
+    attr.qp_state = IBV_QPS_RTR;
+    REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+    to_rts();
+  }
+  ibv_qp_state state() const {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    REQUIRE_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+    return attr.qp_state;
   }
   void to_rts() const {
     ibv_qp_attr attr{.qp_state = IBV_QPS_RTS};
@@ -90,6 +102,19 @@ struct Ud {
     const ibv_wc wc = next(sent);
     CHECK_EQ(wc.wr_id, number);
     return wc.status;
+  }
+  /// As calls that build it; what the last of them says.
+  int build(const Ud& to, const Numbers& numbers) const {
+    ibv_qp_ex* const builder = ibv_qp_to_qp_ex(qp);
+    ibv_wr_start(builder);
+    for (Number number : numbers) {
+      builder->wr_id = number;
+      builder->wr_flags = 0;
+      ibv_wr_send(builder);
+      ibv_wr_set_inline_data(builder, &number, sizeof number);
+      ibv_wr_set_ud_addr(builder, home, to.qp->qp_num, kKey);
+    }
+    return ibv_wr_complete(builder);
   }
   /// In one list.
   void send_list(const Ud& to, Numbers numbers) const {

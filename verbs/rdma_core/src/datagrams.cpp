@@ -41,6 +41,12 @@ constexpr std::array kStates{
 constexpr int kAllowed =
     IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_SQ_PSN;
 
+void put_in_state(Qp& qp, DatagramState in_core, ibv_qp_state state) {
+  qp.datagrams->set_state(in_core);
+  qp.state = state;
+  qp.abi.qp_base.state = state;
+}
+
 int change_datagram_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const ibv_qp_state from = state_of_datagrams(qp);
   const auto row = std::ranges::find(kStates, attr.qp_state, &DatagramStep::to);
@@ -48,9 +54,7 @@ int change_datagram_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_recovery = from == IBV_QPS_SQE;
   if (from != attr.qp_state && !is_recovery && (mask & row->mask) != row->mask) return EINVAL;
   if ((mask & IBV_QP_QKEY) != 0) qp.datagrams->set_q_key(attr.qkey);
-  qp.datagrams->set_state(row->state);
-  qp.state = attr.qp_state;
-  qp.abi.qp_base.state = attr.qp_state;
+  put_in_state(qp, row->state, attr.qp_state);
   if (attr.qp_state == IBV_QPS_RESET) {
     qp.attributes = {};
     fault::reset(qp);
@@ -113,6 +117,11 @@ int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask) {
   return 0;
 }
 
+void fail_datagrams(Qp& qp) {
+  const std::lock_guard lock(qp.mutex);
+  put_in_state(qp, DatagramState::kError, IBV_QPS_ERR);
+}
+
 ibv_qp_state state_of_datagrams(const Qp& qp) {
   if (qp.datagrams->state() == DatagramState::kError) return IBV_QPS_ERR;
   return qp.datagrams->send_failed() ? IBV_QPS_SQE : qp.state.load();
@@ -150,6 +159,7 @@ int post_datagrams(Qp& qp, ibv_send_wr*& wr) {
 }
 
 int post_all_datagrams(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
+  if (const int code = fault::posted(qp, wrs.size())) return code;
   return to_errno(qp.datagrams->post_all(wrs));
 }
 
