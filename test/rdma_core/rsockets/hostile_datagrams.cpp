@@ -171,6 +171,36 @@ TEST_CASE("a queue pair that was not asked for changes nothing") {
   CHECK_FALSE(std::ranges::search(got, sent).empty());
 }
 
+TEST_CASE(
+    "data that names another queue pair of a known peer has the peer asked, and changes nothing") {
+  const Socket socket = bound_socket();
+  const Stranger peer;
+  const Stranger own;  // whose ports are in their numbers
+  const Stranger forged;
+  const auto number = [](const Stranger& of) { return 0x800000 | ntohs(of.place.sin_port); };
+  const auto data_from = [&](const Stranger& queue_pair) {
+    peer.send(socket, message(peer.header(wire::UdpKind::kData, number(queue_pair))));
+    REQUIRE(receive_from(socket));
+  };
+  data_from(own);
+  CHECK(peer.receive().size() == 16);
+  send_to(socket, peer.place, "to the queue pair");
+  CHECK_FALSE(own.receive().empty());
+  // Twice, as the second one finds no queue pair.
+  data_from(forged);
+  data_from(forged);
+  send_to(socket, peer.place, "which one?");
+  CHECK(forged.receive().empty());
+  Octets asked;
+  do asked = peer.receive();
+  while (asked.size() == 16);
+  CHECK(asked.size() == 26);
+  peer.send(socket, message(peer.header(wire::UdpKind::kControl, number(own))));
+  CHECK_FALSE(receive_from(socket, 20));
+  send_to(socket, peer.place, "to the queue pair");
+  CHECK_FALSE(own.receive().empty());
+}
+
 TEST_CASE("a flood of strangers leaves peers that the program sends to as they are") {
   wire::Peers peers;
   const auto at = [](unsigned n) {
