@@ -14,6 +14,7 @@ from support import IWARP, SANITIZER, Case, Program, free_port, main, skip_all
 
 CARELESS = pathlib.Path(os.environ.get("IWARP_CARELESS", "build/release/test/rdma_core/careless/careless"))
 CAREFUL = {"options": ("--careful",)}
+CAREFUL_ROCE = {"options": ("--careful", "--as", "roce")}
 FREED = "freed-while-registered"
 FREED_BUFFERS = pathlib.Path(__file__).parent / "programs/freed_buffers.py"
 
@@ -37,6 +38,11 @@ def python_with_mpi_over_ucx():
     return None, "mpi4py is missing; apt-get install python3-mpi4py"
 
 
+def how(name):
+    """Datagrams are there as RoCE only."""
+    return CAREFUL_ROCE if name.startswith("datagram") else CAREFUL
+
+
 def said(result):
     return re.findall(r"(?m)^iwarp: careful: ([\w-]+): (.*)$", result.err)
 
@@ -44,23 +50,23 @@ def said(result):
 class Wrong(Case):
     def test_each_is_noticed_where_it_is_wrong(self):
         noticed = [entry for entry in programs() if len(entry) == 2]
-        self.assertGreaterEqual(len(noticed), 40)
+        self.assertGreaterEqual(len(noticed), 47)
         for name, check in noticed:
             if check == FREED and SANITIZER:
                 continue
             with self.subTest(name):
-                result = self.run_program(CARELESS, name, **CAREFUL)
+                result = self.run_program(CARELESS, name, **how(name))
                 self.assertEqual({found for found, _ in said(result)}, {check}, result)
                 self.assertRegex(said(result)[0][1], rf"; at careless\+0x[0-9a-f]+ \({name}\)")
 
     def test_what_is_right_is_told_nothing(self):
         proper = [name for name, *check in programs() if not check]
-        self.assertGreaterEqual(len(proper), 8)
+        self.assertGreaterEqual(len(proper), 10)
         for name in proper:
             if name == "proper_memory" and SANITIZER:
                 continue  # Its realloc() moves what it cuts short.
             with self.subTest(name):
-                self.assert_silent(self.run_program(CARELESS, name, **CAREFUL))
+                self.assert_silent(self.run_program(CARELESS, name, **how(name)))
 
     def test_nothing_is_said_unasked(self):
         self.assert_silent(self.run_program(CARELESS, "never_signalled"))
@@ -169,7 +175,7 @@ class Others(Case):
 @unittest.skipUnless(shutil.which("ucx_perftest"), "ucx_perftest is missing: apt-get install ucx-utils")
 class OfUcx(test_ucx.UcxCase):
     """What rfc-notes/careful.md says of it, which depends on its version, and nothing else."""
-    HOW = {"options": ("--careful", "--as", "roce")}
+    HOW = CAREFUL_ROCE
 
     def pair(self, *words, **how):
         self.results = super().pair(*words, **how)

@@ -118,7 +118,8 @@ class OpenMpiByUcx(OpenMpiOnTwoHosts):
 
 
 @tried("Open MPI over UCX", "openmpi-bin libucx0", "4 ranks on two hosts by `pml ucx`: ping-pong, allreduce, alltoall, "
-       "with the transports that UCX chooses; from UCX 1.16 on with `UCX_FENCE_MODE=weak`", personas=("roce",))
+       "with the transports that UCX chooses but shared memory; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
+       personas=("roce",))
 class OpenMpiOverUcx(OpenMpiByUcx):
     def test_messages(self):
         self.run_parts("ping_pong", "allreduce", "alltoall")
@@ -135,7 +136,7 @@ class OpenMpiWindowsOverUcx(OpenMpiByUcx):
 
 
 @tried("MPICH over UCX", "mpich libucx0", "4 ranks on two hosts, ping-pong, allreduce, alltoall and windows, with "
-       "the transports that UCX chooses", personas=("roce",))
+       "the transports that UCX chooses but shared memory", personas=("roce",))
 class Mpich(OnTwoHosts):
     def launch(self, enter, *words):
         out = ["mpiexec.mpich", "-n", 4, "-hosts", ",".join(f"{host}:2" for host in ADDRESSES),

@@ -3,6 +3,7 @@
 test of uct that the transport can do runs over it. Then UCP, which finds the other end by ud_verbs
 and sends by rc_verbs. UCX does not show an iWARP device at all, and its rc_verbs offers swap on no
 device that has only the atomics of the verbs."""
+import contextlib
 import re
 import subprocess
 import unittest
@@ -36,6 +37,8 @@ UCP_RUNS = (
     ("ucp_cswap", 8))
 ITERATIONS = 10000 if LONG else 100
 NETWORK = ucx.environment()
+# Processes that share no memory, as UCX finds out by their namespaces.
+APART = ("unshare", "--ipc", "--pid", "--fork", "--kill-child")
 
 
 class UcxCase(Case):
@@ -94,31 +97,50 @@ class UcxDatagrams(UcxCase):
                          client_how={"prefix": within(names[1])})
 
 
-@tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics with the "
-       "transports that UCX chooses, on one host and on two; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
+@tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics on two hosts: with the "
+       "transports that UCX chooses of all (`UCX_TLS` unset), with all but shared memory, with `UCX_TLS=ud_verbs`, with "
+       "`UCX_TLS=rc_v`; of tag on one host without shared memory; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
        personas=("roce",))
 class Ucp(UcxCase):
-    def play(self, runs, **how):
+    def play(self, runs, env=NETWORK, **how):
         for test, size in runs:
             with self.subTest(test=test, size=size):
-                self.measure(test, size, env=NETWORK, **how)
+                self.measure(test, size, env=env, **how)
+
+    @contextlib.contextmanager
+    def two_hosts(self, *apart):
+        with joined([(f"{address}/24",) for address in HOSTS]) as names:
+            yield {"host": HOSTS[0], "server_how": {"prefix": within(names[0], *apart)},
+                   "client_how": {"prefix": within(names[1], *apart)}}
+
+    def on_two_hosts(self, transports, chosen, *apart):
+        """`chosen`: what UCX says that it sends tagged messages by."""
+        env = ucx.environment(transports)
+        with self.two_hosts(*apart) as how:
+            said = self.measure("tag_lat", 8, env={**env, "UCX_LOG_LEVEL": "info"}, **how).out
+            self.assertRegex(said, rf"cfg.*tag\({chosen}/iwarp0:1")
+            self.play(UCP_RUNS, env, **how)
 
     def test_on_one_host(self):
         self.play(UCP_RUNS[:3])
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
-    def test_on_two_hosts(self):
-        with joined([(f"{address}/24",) for address in HOSTS]) as names:
-            self.play(UCP_RUNS, host=HOSTS[0], server_how={"prefix": within(names[0])},
-                      client_how={"prefix": within(names[1])})
+    def test_without_shared_memory(self):
+        self.on_two_hosts("^sm", "rc_verbs")
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
-    def test_which_transports_it_chooses(self):
-        with joined([(f"{address}/24",) for address in HOSTS]) as names:
-            said = self.measure("tag_lat", 8, env={**NETWORK, "UCX_LOG_LEVEL": "info"}, host=HOSTS[0],
-                                server_how={"prefix": within(names[0])},
-                                client_how={"prefix": within(names[1])}).out
-        self.assertRegex(said, r"cfg.*tag\(rc_verbs/iwarp0:1")
+    def test_what_it_chooses_of_all(self):
+        self.on_two_hosts(None, "rc_verbs", *APART)
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_datagrams_alone(self):
+        self.on_two_hosts("ud_verbs", "ud_verbs")
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    def test_connections_that_datagrams_make(self):
+        """rc_v is rc_verbs, and ud_verbs to find the other end. With rc_verbs alone UCX says of any
+        device that there is no auxiliary transport."""
+        self.on_two_hosts("rc_v", "rc_verbs")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 #include "iwarp/verbs/arrivals.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace iwarp::verbs {
 
@@ -9,24 +11,52 @@ namespace iwarp::verbs {
 struct Arrivals::SenderWindow {
   DatagramSender sender;
   std::uint32_t newest = 0;    ///< the largest number taken
-  std::uint64_t used = 0;      ///< when; 0: nobody
+  std::uint64_t used = 0;      ///< when
   std::bitset<kWindow> taken;  ///< by number modulo kWindow
 };
 
 struct Arrivals::Table {
-  std::array<std::array<SenderWindow, kWays>, kSets> sets;
+  using Index = std::uint16_t;
+
+  SenderWindow* find(const DatagramSender& sender);
+  SenderWindow& enter(const DatagramSender& sender);
+  auto place_of(const DatagramSender& sender) {
+    return std::ranges::lower_bound(
+        ordered(), sender, {},
+        [this](Index at) -> const DatagramSender& { return windows[at].sender; });
+  }
+  std::span<Index> ordered() { return std::span(by_sender).first(count); }
+
+  std::array<SenderWindow, kSenders> windows;
+  std::array<Index, kSenders> by_sender;  ///< the first `count`: of windows, by their senders
+  std::size_t count = 0;
 };
 
-namespace {
-
-std::size_t set_of(const DatagramSender& sender) {
-  constexpr std::uint32_t kOdd = 0x9E3779B1;
-  std::uint32_t hash = sender.qp ^ sender.instance;
-  for (const std::uint8_t octet : sender.ip) hash = (hash ^ octet) * kOdd;
-  return (hash >> 16) % Arrivals::kSets;
+Arrivals::SenderWindow* Arrivals::Table::find(const DatagramSender& sender) {
+  const auto at = place_of(sender);
+  if (at == ordered().end() || windows[*at].sender != sender) return nullptr;
+  return &windows[*at];
 }
 
-}  // namespace
+// Of one that is not there: in a free window, or in that of who was silent longest.
+Arrivals::SenderWindow& Arrivals::Table::enter(const DatagramSender& sender) {
+  auto index = static_cast<Index>(count);
+  if (count == kSenders) {
+    const auto oldest = std::ranges::min_element(windows, {}, &SenderWindow::used);
+    index = static_cast<Index>(oldest - windows.begin());
+    const auto gone = place_of(oldest->sender);
+    std::move(gone + 1, ordered().end(), gone);
+    --count;
+  }
+  const auto at = place_of(sender);
+  const auto behind = ordered().end();
+  ++count;
+  std::move_backward(at, behind, behind + 1);
+  *at = index;
+  SenderWindow& window = windows[index] = {};
+  window.sender = sender;
+  return window;
+}
 
 Arrivals::Arrivals() = default;
 Arrivals::~Arrivals() = default;
@@ -39,15 +69,11 @@ void Arrivals::clear() {
 Arrivals::SenderWindow& Arrivals::find(const DatagramSender& sender, std::uint32_t msn) {
   if (last_ != nullptr && last_->sender == sender) return *last_;
   if (table_ == nullptr) table_ = std::make_unique<Table>();
-  auto& ways = table_->sets[set_of(sender)];
-  const auto known = std::ranges::find_if(ways, [&](const SenderWindow& window) {
-    return window.used != 0 && window.sender == sender;
-  });
-  if (known != ways.end()) return *known;
-  SenderWindow& oldest = *std::ranges::min_element(ways, {}, &SenderWindow::used);
+  if (SenderWindow* const known = table_->find(sender)) return *known;
+  SenderWindow& entered = table_->enter(sender);
   // Nothing in front of the first one is known to have been taken.
-  oldest = {.sender = sender, .newest = msn - 1, .used = 0, .taken = {}};
-  return oldest;
+  entered.newest = msn - 1;
+  return entered;
 }
 
 bool Arrivals::take(const DatagramSender& sender, std::uint32_t msn) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "datagrams.hpp"
 #include "ends.hpp"
 #include "memory.hpp"
 
@@ -318,6 +319,13 @@ constexpr std::array kPrograms{
     CARELESS(posted_too_early, "posted-too-early"),
     CARELESS(atomic_misaligned, "atomic-misaligned"),
     CARELESS(destroyed_in_use, "destroyed-in-use"),
+    CARELESS(datagram_changed, "send-changed"),
+    CARELESS(datagram_built_changed, "send-changed"),
+    CARELESS(datagram_status_ignored, "status-ignored"),
+    CARELESS(datagram_deregistered_while_sent, "deregistered-in-use"),
+    CARELESS(datagram_deregistered_while_received, "deregistered-in-use"),
+    CARELESS(datagram_freed, "freed-while-registered"),
+    CARELESS(datagram_destroyed_in_use, "destroyed-in-use"),
     CARELESS(proper, ""),
     CARELESS(proper_memory, ""),
     CARELESS(proper_neighbours, ""),
@@ -326,6 +334,8 @@ constexpr std::array kPrograms{
     CARELESS(proper_child, ""),
     CARELESS(proper_threads, ""),
     CARELESS(proper_end, ""),
+    CARELESS(datagrams_proper, ""),
+    CARELESS(datagrams_proper_again, ""),
     Program{"too_many_regions", too_many_regions, nullptr},
 };
 

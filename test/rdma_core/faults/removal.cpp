@@ -2,12 +2,27 @@
 // Connections that the network resets, the socket's manners, and a device that goes away.
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
+#include <sys/syscall.h>
+
+#include <atomic>
 
 #include "rules.hpp"
 #include "support.hpp"
 
 using namespace data;
 using faults::rule;
+
+/// So many calls from now on find no descriptor.
+static std::atomic<int> refused{0};
+
+/// In front of the C library's.
+extern "C" int accept4(int fd, sockaddr* address, socklen_t* length, int flags) {
+  if (refused.load() != 0 && refused.fetch_sub(1) > 0) {
+    errno = EMFILE;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_accept4, fd, address, length, flags));
+}
 
 TEST_CASE("a connection that is reset is lost at both ends") {
   Pair pair;
@@ -39,6 +54,16 @@ TEST_CASE("the socket answers nonsense and goes on") {
   for (int i = 0; i < 20; ++i) many.push_back(std::make_unique<faults::Socket>());
   CHECK_EQ(many.back()->say("after 100000000 sends error\n"), "ok");
   CHECK(faults::Socket().say("list\n") != "");
+}
+
+TEST_CASE("a process without descriptors looks for one now and then, and then listens") {
+  const End end;
+  constexpr int kTimes = 5;
+  refused = kTimes;
+  const auto from = std::chrono::steady_clock::now();
+  CHECK_EQ(faults::Socket().say("after 100000000 sends error\n"), "ok");
+  CHECK_LE(refused.load(), 0);
+  CHECK_GE(std::chrono::steady_clock::now() - from, kTimes * 10ms);
 }
 
 TEST_CASE("a device that is removed tells everybody, refuses what is new, and can be let go of") {

@@ -283,6 +283,23 @@ TEST_CASE("a group is heard from joining it to leaving it") {
   CHECK(ibv_detach_mcast(a.qp.get(), &to, 0) == EINVAL);
 }
 
+TEST_CASE("what is no group, or was not joined, cannot be left, and the queue pair goes on") {
+  const Datagrams a;
+  ibv_ah_attr home = way_home(a.context.get());
+  const ibv_gid none{};
+  const ibv_gid never_joined = group();
+  for (const ibv_gid& gid : {none, home.grh.dgid, never_joined}) {
+    CHECK(ibv_detach_mcast(a.qp.get(), &gid, 0) == EINVAL);
+  }
+  const Buffer out(a.pd.get(), "still here");
+  const Buffer in(a.pd.get(), 64);
+  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  REQUIRE(a.receive(in, 1) == 0);
+  REQUIRE(a.send(ah.get(), a.qp->qp_num, out.sge()) == 0);
+  CHECK(End::done(a.cq).opcode == IBV_WC_SEND);
+  CHECK(End::done(a.cq).byte_len == kGrh + 10);
+}
+
 TEST_CASE("UC is told less than RC, and has no request that is answered") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
@@ -410,6 +427,15 @@ TEST_CASE("an id joins a group, and its event says how to send there") {
   expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
   CHECK(rdma_leave_multicast(id.get(), to.get()) == 0);
   CHECK(rdma_join_multicast(id.get(), from.get(), nullptr) == -1);
+  CHECK(errno == EINVAL);
+  const Id without_queue_pair = datagram_id(channel);
+  for (rdma_cm_id* const leaving : {id.get(), without_queue_pair.get()}) {
+    for (const char* const no_group : {"::", "0.0.0.0", "192.0.2.1"}) {
+      CHECK(rdma_leave_multicast(leaving, Address(no_group).get()) == -1);
+      CHECK(errno == EINVAL);
+    }
+  }
+  CHECK(rdma_leave_multicast(id.get(), to.get()) == -1);
   CHECK(errno == EINVAL);
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <thread>
 
 #include "datagram_sockets.hpp"
@@ -187,6 +188,30 @@ TEST_CASE("IPv6, or IPv4 by a socket of IPv6, has the address in the family of t
     CHECK(rsendto(server.get(), "back", 4, 0, reinterpret_cast<const sockaddr*>(&from), size) == 4);
     CHECK(receive_text(client) == "back");
   }
+}
+
+TEST_CASE("IPv4 answers a socket of IPv6 with messages as long as any") {
+  const Socket server = bound_socket();
+  const Socket client(rsocket(AF_INET6, SOCK_DGRAM, 0));
+  const auto at = place_of(server);
+  sockaddr_in6 mapped{.sin6_family = AF_INET6, .sin6_port = at.sin_port};
+  mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xFF;
+  std::memcpy(&mapped.sin6_addr.s6_addr[12], &at.sin_addr, sizeof at.sin_addr);
+  REQUIRE(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&mapped), sizeof mapped) == 0);
+  for (const std::size_t size : {2020, 2021, 2032}) {
+    CAPTURE(size);
+    REQUIRE(rsend(client.get(), "give", 4, 0) == 4);
+    const auto got = receive_from(server);
+    REQUIRE(got);
+    CHECK(got->text == "give");
+    const auto text = text_of(size, static_cast<unsigned>(size));
+    send_to(server, got->from, text);
+    REQUIRE(await(client, POLLIN) == POLLIN);
+    CHECK(receive_text(client, 4096) == text);
+  }
+  const std::string text(2021, 'x');
+  CHECK(rsend(client.get(), text.data(), text.size(), 0) == -1);
+  CHECK(errno == EMSGSIZE);
 }
 
 TEST_CASE("options, and what datagrams do not have") {

@@ -125,6 +125,30 @@ TEST_CASE("malformed messages by UDP are dropped, and nobody is answered") {
   CHECK(receive_from(socket)->text == "good");
 }
 
+TEST_CASE("who claims IPv6 in a header over IPv4 is spoken to as IPv4, in no more than there is") {
+  const Socket socket = bound_socket();
+  const Stranger stranger;
+  const std::string longest(wire::kMaxDatagram - 16, 'x');
+  auto six = stranger.header(wire::UdpKind::kData);
+  six.version = wire::Version::kIpv6;
+  stranger.send(socket, message(six));
+  stranger.send(socket, message(stranger.header(wire::UdpKind::kData), longest));
+  stranger.send(socket, message(six));
+  for (const std::size_t size : {std::size_t{0}, longest.size(), std::size_t{0}}) {
+    const auto got = receive_from(socket);
+    REQUIRE(got);
+    CHECK(got->text.size() == size);
+  }
+  CHECK(stranger.receive().size() == 16);
+  send_to(socket, stranger.place, longest);
+  const auto echo = stranger.receive();
+  REQUIRE(echo.size() == wire::kMaxDatagram);
+  const auto decoded = wire::decode_udp(echo);
+  REQUIRE(decoded);
+  CHECK(decoded->header.version == wire::Version::kIpv4);
+  CHECK(decoded->payload.size() == longest.size());
+}
+
 TEST_CASE("a queue pair that was not asked for changes nothing") {
   const DatagramPair pair;
   const Stranger stranger;
@@ -145,6 +169,36 @@ TEST_CASE("a queue pair that was not asked for changes nothing") {
   const auto sent = message(header, "to the queue pair");
   const auto got = queue_pair.receive();
   CHECK_FALSE(std::ranges::search(got, sent).empty());
+}
+
+TEST_CASE(
+    "data that names another queue pair of a known peer has the peer asked, and changes nothing") {
+  const Socket socket = bound_socket();
+  const Stranger peer;
+  const Stranger own;  // whose ports are in their numbers
+  const Stranger forged;
+  const auto number = [](const Stranger& of) { return 0x800000 | ntohs(of.place.sin_port); };
+  const auto data_from = [&](const Stranger& queue_pair) {
+    peer.send(socket, message(peer.header(wire::UdpKind::kData, number(queue_pair))));
+    REQUIRE(receive_from(socket));
+  };
+  data_from(own);
+  CHECK(peer.receive().size() == 16);
+  send_to(socket, peer.place, "to the queue pair");
+  CHECK_FALSE(own.receive().empty());
+  // Twice, as the second one finds no queue pair.
+  data_from(forged);
+  data_from(forged);
+  send_to(socket, peer.place, "which one?");
+  CHECK(forged.receive().empty());
+  Octets asked;
+  do asked = peer.receive();
+  while (asked.size() == 16);
+  CHECK(asked.size() == 26);
+  peer.send(socket, message(peer.header(wire::UdpKind::kControl, number(own))));
+  CHECK_FALSE(receive_from(socket, 20));
+  send_to(socket, peer.place, "to the queue pair");
+  CHECK_FALSE(own.receive().empty());
 }
 
 TEST_CASE("a flood of strangers leaves peers that the program sends to as they are") {

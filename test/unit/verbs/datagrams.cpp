@@ -391,6 +391,26 @@ TEST_CASE("of each sender a number is taken once, in any order, and not when it 
   }
 }
 
+TEST_CASE("256 senders are known at a time, and nothing of theirs is taken twice") {
+  constexpr std::uint32_t kSenders = 256;
+  Arrivals arrivals;
+  std::uint32_t msn = 1;
+  const auto of = [](std::uint32_t n) {
+    return DatagramSender{.ip = kThere, .qp = 0x800000 | n, .instance = n * 0x9E3779B1};
+  };
+  for (std::uint32_t n = 0; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
+  for (std::uint32_t n = 0; n != kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
+  ++msn;
+  CHECK(arrivals.take(of(0), msn));
+  for (std::uint32_t n = 1; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
+  CHECK_FALSE(arrivals.take(of(0), msn));
+  // One more takes the place of who was silent longest, and of nobody else.
+  CHECK(arrivals.take(of(kSenders), msn));
+  for (std::uint32_t n = 2; n <= kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
+  CHECK_FALSE(arrivals.take(of(0), msn));
+  CHECK(arrivals.take(of(1), msn));
+}
+
 TEST_CASE("more senders than are known push out those that were silent longest") {
   Arrivals arrivals;
   for (std::uint32_t i = 0; i != 20000; ++i) {

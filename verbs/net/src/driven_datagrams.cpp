@@ -129,6 +129,7 @@ std::error_code DrivenDatagrams::set_state(verbs::DatagramState state) {
 }
 
 std::error_code DrivenDatagrams::attach(const IpAddress& group, unsigned interface) {
+  if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
   auto socket =
       DatagramSocket::open_at(group, interface, verbs::datagram_port(verbs::kMulticastQp));
   if (!socket) return socket.error();
@@ -151,6 +152,7 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group, unsigned interfa
 }
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {
+  if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
   lock_.lock();
   core_.leave(group);
   const auto gone = std::erase_if(doors_, [&](const auto& door) { return door->group == group; });

@@ -65,6 +65,8 @@ class DatagramRSocket final : public Socket {
   std::expected<Target, int> target_of(const sockaddr* to, socklen_t length) const;
   bool take_udp();
   void take_udp_message(std::span<const std::byte> octets, const sockaddr& from);
+  /// What headers to this peer are.
+  Version spoken_to(const Peer& peer) const;
   void answer(Peer& peer, std::size_t received);
   bool take_queue_pair();
   void watch_udp(bool wanted);

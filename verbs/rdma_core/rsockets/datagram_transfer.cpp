@@ -108,11 +108,16 @@ void DatagramRSocket::take_udp_message(std::span<const std::byte> octets, const 
   ++by_udp_;
 }
 
+// Over IPv4 a peer may say 6, as an AF_INET6 socket does; what is said back has room for 4 alone.
+Version DatagramRSocket::spoken_to(const Peer& peer) const {
+  return own_version_ == Version::kIpv4 ? Version::kIpv4 : peer.version;
+}
+
 void DatagramRSocket::answer(Peer& peer, std::size_t received) {
   if (!Peers::is_to_be_answered(peer, received, std::chrono::steady_clock::now())) return;
   find_own(peer);
   std::array<std::byte, udp_header_size(Version::kIpv6)> octets;
-  const std::size_t length = encode(UdpHeader{.version = peer.version,
+  const std::size_t length = encode(UdpHeader{.version = spoken_to(peer),
                                               .kind = UdpKind::kControl,
                                               .queue_pair = endpoint_->queue_pair(),
                                               .sender = peer.own},
@@ -208,7 +213,7 @@ Socket::Result DatagramRSocket::send(Pieces from, int flags, const sockaddr* to,
   if (code != 0) return std::unexpected(code);
   Peer& peer = peers_.want(target->place, target->scope, own_version_);
   find_own(peer);
-  const bool fits = qp_header_size(peer.version) + octets <= endpoint_->max_message();
+  const bool fits = qp_header_size(spoken_to(peer)) + octets <= endpoint_->max_message();
   if (peer.queue_pair && fits) {
     if (!std::exchange(peer.looked_for_way, true)) peer.way = endpoint_->way(peer.own, peer.place);
     if (peer.way != nullptr) return send_by_queue_pair(peer, from, octets);
@@ -219,7 +224,8 @@ Socket::Result DatagramRSocket::send(Pieces from, int flags, const sockaddr* to,
 
 Socket::Result DatagramRSocket::send_by_queue_pair(Peer& peer, Pieces from, std::size_t length) {
   const auto memory = endpoint_->send_memory();
-  const std::size_t header = encode(QpHeader{.version = peer.version, .sender = peer.own}, memory);
+  const std::size_t header =
+      encode(QpHeader{.version = spoken_to(peer), .sender = peer.own}, memory);
   Cursor(from).copy_to(memory.subspan(header, length));
   if (const int code = endpoint_->send(header + length, peer)) return std::unexpected(code);
   return length;
@@ -229,12 +235,13 @@ Socket::Result DatagramRSocket::send_by_udp(Lock& lock, const Target& to, Pieces
   const auto until = deadline(options_.send_limit);
   const Peer& peer = *peers_.find(to.place);
   std::array<std::byte, kMaxDatagram> octets;
-  const std::size_t header = encode(UdpHeader{.version = peer.version,
+  const std::size_t header = encode(UdpHeader{.version = spoken_to(peer),
                                               .kind = UdpKind::kData,
                                               .queue_pair = endpoint_->queue_pair(),
                                               .sender = peer.own},
                                     octets);
   const std::size_t length = total(from);
+  if (length > octets.size() - header) return std::unexpected(EMSGSIZE);
   const auto all = std::span(octets).first(header + length);
   Cursor(from).copy_to(all.subspan(header));
   const auto address = address_of(to.place, options_.family, to.scope);

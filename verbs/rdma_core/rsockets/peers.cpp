@@ -51,7 +51,11 @@ Peer& Peers::want(const Place& place, std::uint32_t scope, Version version) {
 Peer& Peers::learn(const Place& place, std::uint32_t scope, const UdpHeader& header) {
   Peer& peer = enter(place, false).peer;
   peer.scope = scope;
-  set_queue_pair(peer, header);
+  // Anybody can send it in the peer's name.
+  const bool is_other = peer.queue_pair && *peer.queue_pair != header.queue_pair;
+  peer.doubted = peer.doubted || is_other;
+  if (is_other) peer.queue_pair.reset();
+  if (!peer.queue_pair && !peer.doubted) set_queue_pair(peer, header);
   if (strangers_.size() > kMostStrangers) {
     known_.erase(strangers_.back());
     strangers_.pop_back();
@@ -63,7 +67,7 @@ bool Peers::take_answer(const Place& place, const UdpHeader& header) {
   Peer* const peer = find(place);
   if (peer == nullptr || !peer->asked) return false;
   set_queue_pair(*peer, header);
-  peer->asked = false;
+  peer->asked = peer->doubted = false;
   return true;
 }
 

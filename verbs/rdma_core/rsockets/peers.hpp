@@ -27,6 +27,7 @@ struct Peer {
   std::uint32_t scope = 0;
   Version version{};  ///< that it speaks
   std::optional<std::uint32_t> queue_pair;
+  bool doubted = false;  ///< data named another one than it had; only its answer is believed
   bool asked = false;    ///< it was sent a message by UDP, so that it may say its queue pair
   bool has_own = false;  ///< what follows was looked for
   Place own;             ///< from where
@@ -46,7 +47,8 @@ class Peers {
   Peer* find(const Place& place);
   /// Whom the program sends to. Good until the next call.
   Peer& want(const Place& place, std::uint32_t scope, Version version);
-  /// Who sent data by UDP. Good until the next call.
+  /// Who sent data by UDP. If another queue pair was known, none is until it answers. Good until
+  /// the next call.
   Peer& learn(const Place& place, std::uint32_t scope, const UdpHeader& header);
   /// Whether this control message was asked for; then its queue pair is known.
   bool take_answer(const Place& place, const UdpHeader& header);

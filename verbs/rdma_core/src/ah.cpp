@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "errno_table.hpp"
+#include "handles.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "oob_address.hpp"
@@ -124,6 +125,7 @@ extern "C" {
 ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   return guarded_pointer<ibv_ah>([&]() -> ibv_ah* {
     if (const int code = refuse_on_rnic("ibv_create_ah")) fail(code);
+    Pd& domain = Pd::of(known(pd));
     auto ah = std::make_unique<Ah>();
     ah->path = path_of(*attr);
     if (handles().fetch_add(1) >= kMaxAh) {
@@ -132,17 +134,22 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     }
     ah->abi.context = pd->context;
     ah->abi.pd = pd;
-    ++Pd::of(pd).users;
+    ah->abi.handle = add_handle(&ah->abi);
+    ++domain.users;
     return &ah.release()->abi;
   });
 }
 
 int ibv_destroy_ah(ibv_ah* ah) {
-  if (const int code = refuse_on_rnic("ibv_destroy_ah")) return code;
-  --Pd::of(ah->pd).users;
-  --handles();
-  delete &Ah::of(ah);
-  return 0;
+  return guarded_call([&] {
+    if (const int code = refuse_on_rnic("ibv_destroy_ah")) return code;
+    Ah& self = Ah::of(known(ah));
+    remove_handle(ah);
+    --Pd::of(ah->pd).users;
+    --handles();
+    delete &self;
+    return 0;
+  });
 }
 
 int ibv_init_ah_from_wc(ibv_context*, std::uint8_t port, ibv_wc* wc, ibv_grh* grh,
@@ -155,9 +162,11 @@ int ibv_init_ah_from_wc(ibv_context*, std::uint8_t port, ibv_wc* wc, ibv_grh* gr
 }
 
 ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, std::uint8_t port) {
-  ibv_ah_attr attr{};
-  if (ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) != 0) return nullptr;
-  return ibv_create_ah(pd, &attr);
+  return guarded_pointer<ibv_ah>([&]() -> ibv_ah* {
+    ibv_ah_attr attr{};
+    if (ibv_init_ah_from_wc(known(pd)->context, port, wc, grh, &attr) != 0) return nullptr;
+    return ibv_create_ah(pd, &attr);
+  });
 }
 
 }  // extern "C"

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core.hpp"
+#include "datagrams.hpp"
 #include "objects.hpp"
 #include "refusal.hpp"
 
@@ -105,6 +106,15 @@ std::vector<Piece> pieces_of(const ibv_sge* list, int count) {
   return out;
 }
 
+std::vector<Piece> pieces_of(std::span<const verbs::Sge> list) {
+  std::vector<Piece> out;
+  out.reserve(list.size());
+  for (const verbs::Sge& sge : list) {
+    out.push_back({reinterpret_cast<std::uintptr_t>(sge.address), sge.length, sge.lkey.value});
+  }
+  return out;
+}
+
 SendRequest request_of(const Qp& qp, const ibv_send_wr& wr) {
   const auto has = [&](unsigned flag) { return (wr.send_flags & flag) != 0; };
   return {.wr_id = wr.wr_id,
@@ -118,16 +128,29 @@ SendRequest request_of(const Qp& qp, const ibv_send_wr& wr) {
 
 SendRequest request_of(const Qp& qp, const verbs::SendWr& wr) {
   using verbs::SendFlags;
-  SendRequest out{.wr_id = wr.wr_id,
-                  .kind = kind_of(wr.opcode),
-                  .is_signalled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
-                  .is_inline = has(wr.flags, SendFlags::kInline),
-                  .is_fenced = has(wr.flags, SendFlags::kFence),
-                  .remote = wr.remote.to};
-  for (const verbs::Sge& sge : wr.sgl) {
-    out.pieces.push_back(
-        {reinterpret_cast<std::uintptr_t>(sge.address), sge.length, sge.lkey.value});
-  }
+  return {.wr_id = wr.wr_id,
+          .kind = kind_of(wr.opcode),
+          .is_signalled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
+          .is_inline = has(wr.flags, SendFlags::kInline),
+          .is_fenced = has(wr.flags, SendFlags::kFence),
+          .remote = wr.remote.to,
+          .pieces = pieces_of(wr.sgl)};
+}
+
+SendRequest request_of(const Qp& qp, const verbs::DatagramWr& wr) {
+  using verbs::SendFlags;
+  return {.wr_id = wr.wr_id,
+          .kind = Kind::kSource,
+          .is_signalled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
+          .is_inline = has(wr.flags, SendFlags::kInline),
+          .is_fenced = has(wr.flags, SendFlags::kFence),
+          .pieces = pieces_of(wr.sgl)};
+}
+
+template <typename Wr>
+std::vector<SendRequest> requests_of(const Qp& qp, std::span<const Wr> wrs) {
+  std::vector<SendRequest> out;
+  for (const Wr& wr : wrs) out.push_back(request_of(qp, wr));
   return out;
 }
 
@@ -140,8 +163,8 @@ std::size_t length_of(const Wr* wr) {
 
 bool is_ready(Core& core, std::uint32_t num) {
   bool out = false;
-  core.with_qp(num, [&out](const Qp& qp) {
-    const auto state = qp.state.load();
+  core.with_any_qp(num, [&out](const Qp& qp) {
+    const auto state = qp.datagrams != nullptr ? state_of_datagrams(qp) : qp.state.load();
     out = state == IBV_QPS_RTS || state == IBV_QPS_RTR || state == IBV_QPS_SQD;
   });
   return out;
@@ -246,10 +269,10 @@ void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
   ledger_.sends(qp.abi.qp_base.qp_num, requests, call_site);
 }
 
-void Checker::sends(Qp& qp, std::span<const verbs::SendWr> wrs) {
-  std::vector<SendRequest> requests;
-  for (const verbs::SendWr& wr : wrs) requests.push_back(request_of(qp, wr));
-  sends(qp, requests);
+void Checker::sends(Qp& qp, std::span<const verbs::SendWr> wrs) { sends(qp, requests_of(qp, wrs)); }
+
+void Checker::sends(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
+  sends(qp, requests_of(qp, wrs));
 }
 
 void Checker::not_sent(Qp& qp, std::size_t count) {

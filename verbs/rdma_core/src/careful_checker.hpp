@@ -17,6 +17,7 @@
 
 #include "careful_freed.hpp"
 #include "careful_ledger.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::rdma_core {
@@ -58,8 +59,8 @@ class Checker {
   int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
   int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
   /// Requests built call by call: `post` posts all or none.
-  template <typename Post>
-  int post_all(Qp& qp, std::span<const verbs::SendWr> wrs, Post post) {
+  template <typename Wr, typename Post>
+  int post_all(Qp& qp, std::span<const Wr> wrs, Post post) {
     const auto lock = enter();
     sends(qp, wrs);
     const int code = post();
@@ -90,6 +91,7 @@ class Checker {
   static void end_of_present();
   static void end_with_main_thread();
   void sends(Qp& qp, std::span<const verbs::SendWr> wrs);
+  void sends(Qp& qp, std::span<const verbs::DatagramWr> wrs);
   void sends(Qp& qp, std::span<const SendRequest> requests);
   void not_sent(Qp& qp, std::size_t count);
   template <typename Post>
@@ -115,6 +117,8 @@ void made(Qp& qp);
 /// In the functions that connections end by: what was done until then was done to those there are.
 void before_a_change();
 void reset(Qp& qp);
+/// From SQE to RTS: what fails of what was posted before is the program's no more.
+void recovered(Qp& qp);
 void gone(Qp& qp);
 void gone(Srq& srq);
 void gone(Cq& cq);

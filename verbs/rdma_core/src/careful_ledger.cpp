@@ -241,6 +241,13 @@ void Ledger::stopped_qp(std::uint32_t num) {
   qp.has_failed = false;
 }
 
+void Ledger::recovered_qp(std::uint32_t num) {
+  const auto it = qps_.find(num);
+  if (it == qps_.end()) return;
+  it->second.has_failed = false;
+  for (Under& under : it->second.sends) under.is_made_good = true;
+}
+
 void Ledger::gone_qp(std::uint32_t num, Site site) {
   const auto it = qps_.find(num);
   if (it == qps_.end()) return;
@@ -431,8 +438,8 @@ void Ledger::completed(const Completed& of, Site site) {
   const auto it = qps_.find(of.qp);
   if (it == qps_.end()) return;
   QueuePair& qp = it->second;
-  if (!of.is_success) qp.has_failed = true;
   if (of.is_receive) {
+    qp.has_failed = qp.has_failed || !of.is_success;
     const void* const queue = qp.facts.srq != nullptr ? qp.facts.srq : queue_of(of.qp);
     auto& posted = receives_[queue];
     const auto receive = std::ranges::find(posted, of.wr_id, &Receive::wr_id);
@@ -448,6 +455,8 @@ void Ledger::completed(const Completed& of, Site site) {
     return under.request.wr_id == of.wr_id && (under.request.is_signalled || !of.is_success);
   };
   const auto last = std::ranges::find_if(qp.sends, is_it);
+  const bool is_made_good = last != qp.sends.end() && last->is_made_good;
+  qp.has_failed = qp.has_failed || (!of.is_success && !is_made_good);
   if (last == qp.sends.end()) return;
   const std::deque<Under> done(std::make_move_iterator(qp.sends.begin()),
                                std::make_move_iterator(last + 1));

@@ -109,6 +109,8 @@ class Ledger {
   void made_qp(std::uint32_t qp, const QpFacts& facts);
   /// To error or reset: nothing of it is under way any more.
   void stopped_qp(std::uint32_t qp);
+  /// What has failed, or still fails of what is under way, was made good.
+  void recovered_qp(std::uint32_t qp);
   void gone_qp(std::uint32_t qp, Site site);
 
   /// Before it is posted; `is_ready`: in RTS.
@@ -148,6 +150,7 @@ class Ledger {
     SendRequest request;
     std::vector<Buffer> buffers;
     Site site;
+    bool is_made_good = false;  ///< that it fails, if it does
   };
   struct Receive {
     std::uint64_t wr_id;

@@ -120,6 +120,10 @@ void reset(Qp& qp) {
   tell(qp.context.core, [&](Ledger& ledger) { ledger.stopped_qp(qp.abi.qp_base.qp_num); });
 }
 
+void recovered(Qp& qp) {
+  tell(qp.context.core, [&](Ledger& ledger) { ledger.recovered_qp(qp.abi.qp_base.qp_num); });
+}
+
 void before_a_change() {
   if (const Core* const core = Core::existing()) tell(*core, [](Ledger&) {});
 }

@@ -48,10 +48,12 @@ int join_group(CmId& id, const sockaddr* address, void* context) {
 int leave_group(CmId& id, const sockaddr* address) {
   if (!is_datagram(id)) return refuse_for_connections();
   if (!is_ip(address)) return EINVAL;
+  const auto group = to_ip(gid_of(*address));
+  if (!net::is_multicast(group)) return EINVAL;
   if (id.abi.qp == nullptr || !id.alive()) return 0;
   auto& qp = Qp::of(id.abi.qp);
   if (qp.datagrams == nullptr) return EINVAL;
-  return to_errno(qp.datagrams->detach(to_ip(gid_of(*address))));
+  return to_errno(qp.datagrams->detach(group));
 }
 
 }  // namespace

@@ -154,12 +154,12 @@ void Core::dispatch() {
 
 void Core::add(Qp& qp) {
   const std::lock_guard lock(qps_mutex_);
-  qps_[qp.abi.qp_base.qp_num] = &qp;
+  (qp.datagrams != nullptr ? datagrams_ : qps_)[qp.abi.qp_base.qp_num] = &qp;
 }
 
 void Core::remove(const Qp& qp) {
   const std::lock_guard lock(qps_mutex_);
-  qps_.erase(qp.abi.qp_base.qp_num);
+  (qp.datagrams != nullptr ? datagrams_ : qps_).erase(qp.abi.qp_base.qp_num);
 }
 
 void Core::add(const void* core_object, void* object) {

@@ -56,14 +56,18 @@ class Core {
   // Queue pairs by number, for events and for rdma_conn_param::qp_num.
   void add(Qp& qp);
   void remove(const Qp& qp);
-  /// Calls `use` with the queue pair, which cannot be destroyed meanwhile. False: there is none.
+  /// Calls `use` with the queue pair, which cannot be destroyed meanwhile. False: there is none, or
+  /// it is one of datagrams.
   template <typename Function>
   bool with_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
-    const auto it = qps_.find(num);
-    if (it == qps_.end()) return false;
-    use(*it->second);
-    return true;
+    return use_of(qps_, num, use);
+  }
+  /// The same, of datagrams as well.
+  template <typename Function>
+  bool with_any_qp(verbs::QpNum num, Function use) {
+    const std::lock_guard lock(qps_mutex_);
+    return use_of(qps_, num, use) || use_of(datagrams_, num, use);
   }
 
   // Completion and shared receive queues by what the core calls them, for events.
@@ -87,6 +91,16 @@ class Core {
   Core& operator=(const Core&) = delete;
 
  private:
+  using Qps = std::unordered_map<verbs::QpNum, Qp*>;
+
+  template <typename Function>
+  static bool use_of(const Qps& qps, verbs::QpNum num, Function& use) {
+    const auto it = qps.find(num);
+    if (it == qps.end()) return false;
+    use(*it->second);
+    return true;
+  }
+
   Core(std::optional<fault::Plan> faults, TlsCarriers carriers);
   ~Core();
   static Core* make();
@@ -99,9 +113,10 @@ class Core {
   std::unique_ptr<net::MetricsServer> metrics_;
   std::optional<net::MetricsServer::Watch> watch_;
   net::CmChannel cm_channel_;
-  std::mutex dispatching_;  ///< before all others
-  std::mutex qps_mutex_;    ///< before the locks of the CM and of event queues
-  std::unordered_map<verbs::QpNum, Qp*> qps_;
+  std::mutex dispatching_;    ///< before all others
+  std::mutex qps_mutex_;      ///< before the locks of the CM and of event queues
+  Qps qps_;                   ///< of connections
+  Qps datagrams_;             ///< of type UD
   std::mutex objects_mutex_;  ///< before those of event queues
   std::unordered_map<const void*, void*> objects_;
   std::unique_ptr<fault::Injector> injector_;

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "ah.hpp"
+#include "careful_checker.hpp"
 #include "connection_options.hpp"
 #include "errno_table.hpp"
 #include "fault_ops.hpp"
@@ -41,6 +42,13 @@ constexpr std::array kStates{
 constexpr int kAllowed =
     IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_SQ_PSN;
 
+std::error_code put_in_state(Qp& qp, DatagramState in_core, ibv_qp_state state) {
+  if (const auto error = qp.datagrams->set_state(in_core)) return error;
+  qp.state = state;
+  qp.abi.qp_base.state = state;
+  return {};
+}
+
 int change_datagram_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const ibv_qp_state from = state_of_datagrams(qp);
   const auto row = std::ranges::find(kStates, attr.qp_state, &DatagramStep::to);
@@ -48,13 +56,29 @@ int change_datagram_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_recovery = from == IBV_QPS_SQE;
   if (from != attr.qp_state && !is_recovery && (mask & row->mask) != row->mask) return EINVAL;
   if ((mask & IBV_QP_QKEY) != 0) qp.datagrams->set_q_key(attr.qkey);
-  if (qp.datagrams->set_state(row->state)) return EINVAL;
-  qp.state = attr.qp_state;
-  qp.abi.qp_base.state = attr.qp_state;
-  if (attr.qp_state == IBV_QPS_RESET) {
-    qp.attributes = {};
+  if (put_in_state(qp, row->state, attr.qp_state)) return EINVAL;
+  if (attr.qp_state == IBV_QPS_RESET) qp.attributes = {};
+  return 0;
+}
+
+// Not under its mutex: who looks at it may wait for that, and have theirs.
+void tell_begun_anew(Qp& qp, ibv_qp_state from, ibv_qp_state to) {
+  if (to == IBV_QPS_RESET) {
     fault::reset(qp);
+    careful::reset(qp);
   }
+  if (from == IBV_QPS_SQE && to == IBV_QPS_RTS) careful::recovered(qp);
+}
+
+int modify(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  const std::lock_guard lock(qp.mutex);
+  if ((mask & IBV_QP_STATE) != 0) {
+    if (const int code = change_datagram_state(qp, attr, mask)) return code;
+  } else if ((mask & IBV_QP_QKEY) != 0) {
+    qp.datagrams->set_q_key(attr.qkey);
+  }
+  if ((mask & IBV_QP_QKEY) != 0) qp.attributes.qkey = attr.qkey;
+  if ((mask & IBV_QP_SQ_PSN) != 0) qp.attributes.sq_psn = attr.sq_psn;
   return 0;
 }
 
@@ -99,18 +123,18 @@ std::unique_ptr<net::DatagramQp> make_datagram_core(Pd& pd, const Qp& qp) {
 }
 
 int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask) {
-  const std::lock_guard lock(qp.mutex);
   const bool port = (mask & IBV_QP_PORT) != 0 && attr.port_num != kOnlyPort;
   const bool key = (mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0;
   if ((mask & ~kAllowed) != 0 || port || key) return EINVAL;
-  if ((mask & IBV_QP_STATE) != 0) {
-    if (const int code = change_datagram_state(qp, attr, mask)) return code;
-  } else if ((mask & IBV_QP_QKEY) != 0) {
-    qp.datagrams->set_q_key(attr.qkey);
-  }
-  if ((mask & IBV_QP_QKEY) != 0) qp.attributes.qkey = attr.qkey;
-  if ((mask & IBV_QP_SQ_PSN) != 0) qp.attributes.sq_psn = attr.sq_psn;
+  const ibv_qp_state from = state_of_datagrams(qp);
+  if (const int code = modify(qp, attr, mask)) return code;
+  if ((mask & IBV_QP_STATE) != 0) tell_begun_anew(qp, from, attr.qp_state);
   return 0;
+}
+
+void fail_datagrams(Qp& qp) {
+  const std::lock_guard lock(qp.mutex);
+  (void)put_in_state(qp, DatagramState::kError, IBV_QPS_ERR);  // from every state
 }
 
 ibv_qp_state state_of_datagrams(const Qp& qp) {
@@ -150,7 +174,12 @@ int post_datagrams(Qp& qp, ibv_send_wr*& wr) {
 }
 
 int post_all_datagrams(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
-  return to_errno(qp.datagrams->post_all(wrs));
+  const auto post = [&] {
+    if (const int code = fault::posted(qp, wrs.size())) return code;
+    return to_errno(qp.datagrams->post_all(wrs));
+  };
+  if (auto* const checker = qp.context.core.checker()) return checker->post_all(qp, wrs, post);
+  return post();
 }
 
 }  // namespace iwarp::rdma_core

@@ -9,6 +9,8 @@ namespace iwarp::rdma_core {
 
 std::unique_ptr<net::DatagramQp> make_datagram_core(Pd& pd, const Qp& qp);
 int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask);
+/// To the error state, as by modify_datagrams().
+void fail_datagrams(Qp& qp);
 /// What ibv_query_qp() says of its state.
 ibv_qp_state state_of_datagrams(const Qp& qp);
 /// As post_send() in ops.hpp.

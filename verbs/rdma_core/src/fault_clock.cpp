@@ -25,6 +25,7 @@ namespace iwarp::rdma_core::fault {
 namespace {
 
 constexpr std::size_t kMaxClients = 4;
+constexpr Book::Time kUntilNextAccept = std::chrono::milliseconds(100);
 
 /// The process that made the socket takes its name away; the child of a fork has no part in it.
 void unlink_at_exit() {
@@ -81,11 +82,14 @@ void Clock::open_socket() {
 
 void Clock::run() {
   for (;;) {
-    const auto next = injector_.run();
+    auto next = injector_.run();
+    const bool accepts = injector_.now() >= accepts_from_;
+    if (!accepts) next = std::min(next.value_or(accepts_from_), accepts_from_);
     const auto wait =
         next ? to_timespec(std::max(*next - injector_.now(), Book::Time(0))) : timespec{};
-    std::vector<pollfd> waiting{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
-                                {.fd = listener_.get(), .events = POLLIN, .revents = 0}};
+    std::vector<pollfd> waiting{
+        {.fd = wake_.get(), .events = POLLIN, .revents = 0},
+        {.fd = accepts ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
     for (const Client& client : clients_) {
       waiting.push_back({.fd = client.socket.get(), .events = POLLIN, .revents = 0});
     }
@@ -101,7 +105,11 @@ void Clock::run() {
 
 void Clock::accept() {
   net::UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (!socket) return;
+  if (!socket) {
+    // Whoever waits does so until there is a descriptor, and this thread has other things to do.
+    accepts_from_ = injector_.now() + kUntilNextAccept;
+    return;
+  }
   if (!is_user(socket.get())) return log_refusal("the fault socket: another user was refused");
   if (clients_.size() == kMaxClients) clients_.erase(clients_.begin());
   clients_.push_back({std::move(socket), {}});

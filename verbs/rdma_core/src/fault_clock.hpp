@@ -5,6 +5,7 @@
 // is at the other end; four of his connections at a time, lines of 512 octets.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,7 @@ class Clock {
   net::UniqueFd wake_;
   net::UniqueFd listener_;
   std::vector<Client> clients_;
+  std::chrono::nanoseconds accepts_from_{0};  ///< not before, as there was no descriptor
 };
 
 }  // namespace iwarp::rdma_core::fault

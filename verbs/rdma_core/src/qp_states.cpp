@@ -207,6 +207,10 @@ ibv_qp_state reported(ibv_qp_state state) {
 }  // namespace
 
 int to_error(Qp& qp) {
+  if (qp.datagrams != nullptr) {
+    fail_datagrams(qp);
+    return 0;
+  }
   {
     const std::lock_guard lock(qp.mutex);
     set_state(qp, IBV_QPS_ERR);

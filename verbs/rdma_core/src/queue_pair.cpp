@@ -135,15 +135,14 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   qp->srq = attr.srq != nullptr ? &Srq::of(known(attr.srq)) : nullptr;
   qp->signal_all = attr.sq_sig_all != 0;
   qp->cap = granted(attr.cap, attr.srq != nullptr);
-  const bool is_ud = attr.qp_type == IBV_QPT_UD;
-  if (is_ud) {
+  if (attr.qp_type == IBV_QPT_UD) {
     qp->datagrams = make_datagram_core(pd, *qp);
   } else {
     qp->core = make_core(pd, *qp);
   }
   fill_handle(*qp, attr);
   if (builders) enable_builders(*qp);
-  if (!is_ud) pd.context.core.add(*qp);
+  pd.context.core.add(*qp);
   count_users(*qp, 1);
   fault::made(*qp);
   careful::made(*qp);
@@ -200,6 +199,26 @@ bool settle_events(Qp& qp) {
   return wait_for_acks(abi.mutex, abi.cond, abi.events_completed, expected);
 }
 
+// What is not known by its number any more; both as settle_events().
+bool destroy_connection(Qp& qp) {
+  const auto num = qp.abi.qp_base.qp_num;
+  fault::gone(qp);
+  forget_qp(num);
+  const bool settled = settle_events(qp);
+  qp.to_itself.reset();
+  qp.core.reset();
+  qp.context.core.await_dispatcher();
+  qp.context.core.out_of_band().release_number(num);
+  return settled;
+}
+
+bool destroy_datagrams(Qp& qp) {
+  const bool settled = settle_events(qp);
+  qp.datagrams.reset();
+  fault::gone(qp);  // Behind the last that it sends.
+  return settled;
+}
+
 }  // namespace
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
@@ -244,23 +263,14 @@ int ibv_destroy_qp(ibv_qp* qp) {
     Qp& self = Qp::of(known(qp));
     remove_handle(&self);
     bool settled = true;
-    if (self.context.core.alive()) careful::gone(self);
-    if (self.datagrams != nullptr) {
-      if (!self.context.core.alive()) (void)self.datagrams.release();
-      self.datagrams.reset();
-      if (self.context.core.alive()) fault::gone(self);
-    } else if (self.context.core.alive()) {
+    if (self.context.core.alive()) {
+      careful::gone(self);
       self.context.core.remove(self);
-      fault::gone(self);
-      forget_qp(qp->qp_num);
-      settled = settle_events(self);
-      self.to_itself.reset();
-      self.core.reset();
-      self.context.core.await_dispatcher();
-      self.context.core.out_of_band().release_number(qp->qp_num);
+      settled = self.datagrams != nullptr ? destroy_datagrams(self) : destroy_connection(self);
     } else {
-      (void)self.to_itself.release();  // The parent's, both.
+      (void)self.to_itself.release();  // The parent's, all of them.
       (void)self.core.release();
+      (void)self.datagrams.release();
     }
     count_users(self, -1);
     if (settled) delete &self;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrivals: which datagrams of which senders a queue pair has taken, so that none is delivered
 // twice, however often a network, or somebody on it, repeats it. Of a sender the last kWindow
-// numbers are known, older ones count as taken; of senders the last that were heard in their set.
-// One thread at a time. No memory before the first datagram.
+// numbers are known, older ones count as taken; of senders the kSenders that were heard last. One
+// thread at a time. No memory before the first datagram, and none after it.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -25,14 +26,13 @@ struct DatagramSender {
   IpAddress ip{};
   std::uint32_t qp = 0;
   std::uint32_t instance = 0;
-  bool operator==(const DatagramSender&) const = default;
+  auto operator<=>(const DatagramSender&) const = default;
 };
 
 class Arrivals {
  public:
   static constexpr std::uint32_t kWindow = 512;
-  static constexpr std::size_t kSets = 64;
-  static constexpr std::size_t kWays = 4;
+  static constexpr std::size_t kSenders = 256;
 
   Arrivals();
   ~Arrivals();

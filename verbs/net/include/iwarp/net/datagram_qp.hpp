@@ -40,7 +40,9 @@ class DatagramQp {
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
   std::error_code post_recv(const verbs::RecvWr& wr);
   /// What is sent to that group, on `interface` (0: as routes have it), is received, too.
+  /// Errc::kInvalidArgument: it is no group.
   std::error_code attach(const verbs::IpAddress& group, unsigned interface);
+  /// Errc::kInvalidArgument: it is no group, or was not attached.
   std::error_code detach(const verbs::IpAddress& group);
   verbs::DatagramCounters counters() const;
 

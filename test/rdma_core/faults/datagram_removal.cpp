@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that goes away, to a program of datagrams.
+#include "ud.hpp"
+
+using namespace faults;
+
+[[maybe_unused]] static const int kSet = setenv("IWARP_AS", "roce", 1);
+
+TEST_CASE("a device that is removed flushes what datagrams have posted, and refuses more") {
+  const Ud ud;
+  ud.post_receives();
+  rule("now remove device");
+  ud.told(IBV_EVENT_DEVICE_FATAL);
+  for (std::size_t i = 0; i != kReceives; ++i) {
+    CHECK_EQ(next(ud.received).status, IBV_WC_WR_FLUSH_ERR);
+  }
+  CHECK_EQ(ud.build(ud, {1}), EIO);
+  ibv_send_wr wr{};
+  ibv_send_wr* bad = nullptr;
+  CHECK_EQ(ibv_post_send(ud.qp, &wr, &bad), EIO);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Address handles as objects: what is none is refused before it is followed. In the program of
+// datagrams.cpp, as RoCE.
+#include <cerrno>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+struct Way {
+  Way() {
+    attr.is_global = 1;
+    attr.port_num = 1;
+    REQUIRE(ibv_query_gid(context.get(), 1, 0, &attr.grh.dgid) == 0);
+  }
+  Context context = open_device();
+  Pd pd{ibv_alloc_pd(context.get())};
+  ibv_ah_attr attr{};
+};
+
+TEST_CASE("an address handle has a number, and is ended once") {
+  Way way;
+  ibv_ah* const first = ibv_create_ah(way.pd.get(), &way.attr);
+  ibv_ah* const second = ibv_create_ah(way.pd.get(), &way.attr);
+  REQUIRE(first != nullptr);
+  REQUIRE(second != nullptr);
+  CHECK(first->handle != 0);
+  CHECK(first->handle != second->handle);
+  ibv_ah copy = *first;
+  CHECK(ibv_destroy_ah(&copy) == ENOENT);
+  CHECK(ibv_destroy_ah(first) == 0);
+  CHECK(ibv_destroy_ah(first) == ENOENT);
+  CHECK(ibv_destroy_ah(second) == 0);
+}
+
+TEST_CASE("an address handle is made in a domain that there is") {
+  Way way;
+  ibv_pd copy = *way.pd;
+  CHECK(ibv_create_ah(&copy, &way.attr) == nullptr);
+  CHECK(errno == ENOENT);
+  ibv_wc wc{};
+  wc.wc_flags = IBV_WC_GRH;
+  ibv_grh grh{};
+  CHECK(ibv_create_ah_from_wc(&copy, &wc, &grh, 1) == nullptr);
+  CHECK(errno == ENOENT);
+}
+
+}  // namespace
