@@ -34,7 +34,8 @@ enum class Notify : std::uint8_t { kNext, kSolicited };
 /// because its peer closed.
 enum class Flushed : std::uint8_t { kTogether, kApart };
 
-class CompletionQueue {
+/// On cache lines of its own: its lock and counts are written by whoever completes and who polls.
+class alignas(64) CompletionQueue {
  public:
   /// `capacity`: completions held at a time; what is not used takes no memory. `notify` is called
   /// without locks held, by whoever completed something, once per arm().

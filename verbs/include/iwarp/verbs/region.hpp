@@ -21,8 +21,9 @@ inline std::uint64_t virtual_address(const std::byte* address) {
   return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// One entry of the table. Its storage is never freed while the table lives.
-struct Region {
+/// One entry of the table. Its storage is never freed while the table lives. On cache lines of its
+/// own, since whoever uses it counts its pins there.
+struct alignas(64) Region {
   enum class Kind : std::uint8_t { kFree, kRegion, kFastRegion, kWindow };
   std::atomic<std::uint32_t> stag{0};  ///< index and key; 0 while free
   std::atomic<bool> valid{false};
