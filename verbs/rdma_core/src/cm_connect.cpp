@@ -68,9 +68,10 @@ void undo(CmId& id, IdState to) {
   cm().by_qp.erase(id.qp_num);
 }
 
-/// Seven retries of the peer's Sends are without end. Fewer are no less than IWARP_RECEIVE_HOLD.
+/// Seven retries of the peer's Sends are without end, and as many are meant where there are no
+/// parameters. Fewer are no less than IWARP_RECEIVE_HOLD.
 void hold_receives(Qp& qp, const rdma_conn_param* param) {
-  if (param == nullptr || param->rnr_retry_count < kRnrForEver) return;
+  if (param != nullptr && param->rnr_retry_count < kRnrForEver) return;
   const std::lock_guard lock(qp.mutex);
   qp.attributes.rnr_retry = kRnrForEver;
   qp.said |= IBV_QP_RNR_RETRY;
