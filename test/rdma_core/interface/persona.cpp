@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "endpoint.hpp"
 
@@ -131,6 +132,32 @@ TEST_CASE("a new queue pair is in RESET, and needs a global route to leave INIT"
   attr.ah_attr.port_num = 1;
   CHECK(ibv_modify_qp(qp.get(), &attr, kToRtr) == EINVAL);
   CHECK(state_of(qp) == IBV_QPS_INIT);
+}
+
+TEST_CASE("each state asks for what ibv_modify_qp(3) lists, whoever connects the queue pair") {
+  const Context context = open_device();
+  const Pd pd(ibv_alloc_pd(context.get()));
+  const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
+  const Qp qp = queue_pair(pd, cq);
+  ibv_qp_attr attr{};
+  attr.port_num = 1;
+  attr.path_mtu = IBV_MTU_1024;
+  attr.dest_qp_num = qp->qp_num;
+  attr.ah_attr = {.is_global = 1, .port_num = 1};
+  attr.ah_attr.grh.dgid = first_gid(context);
+  constexpr std::array kSteps{std::pair{IBV_QPS_INIT, kToInit}, std::pair{IBV_QPS_RTR, kToRtr},
+                              std::pair{IBV_QPS_RTS, kToRts}};
+  for (const auto& [to, mask] : kSteps) {
+    attr.qp_state = to;
+    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE) == EINVAL);
+    for (int bit = 1; bit <= mask; bit <<= 1) {
+      if ((mask & bit) == 0) continue;
+      CAPTURE(bit);
+      if (bit != IBV_QP_STATE) CHECK(ibv_modify_qp(qp.get(), &attr, mask & ~bit) == EINVAL);
+    }
+    REQUIRE(ibv_modify_qp(qp.get(), &attr, mask) == 0);
+    CHECK(state_of(qp) == to);
+  }
 }
 
 TEST_CASE("address handles are kept, if they name an address of this port and of a peer") {
