@@ -191,6 +191,37 @@ TEST_CASE("ids with queue pairs of their own work as with any device") {
   CHECK(in.text(End::done(pair.server.receive_cq).byte_len) == "as RoCE");
 }
 
+TEST_CASE(
+    "an id carries no vendor options: its peer has said nothing, and nothing is all it says") {
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  ibv_ece ece{.vendor_id = 1, .options = 2, .comp_mask = 3};
+  CHECK(rdma_get_remote_ece(client.get(), &ece) == 0);
+  CHECK(ece.vendor_id == 0);
+  CHECK(ece.options == 0);
+  CHECK(ece.comp_mask == 0);
+  CHECK(rdma_set_local_ece(client.get(), &ece) == 0);
+  const auto fails = [](int expected, auto call) {
+    errno = 0;
+    CHECK(call() == -1);
+    CHECK(errno == expected);
+  };
+  ece.comp_mask = 1;
+  fails(EINVAL, [&] { return rdma_set_local_ece(client.get(), &ece); });
+  ece = {.vendor_id = 1, .options = 2, .comp_mask = 0};
+  fails(EOPNOTSUPP, [&] { return rdma_set_local_ece(client.get(), &ece); });
+  fails(EINVAL, [&] { return rdma_set_local_ece(client.get(), nullptr); });
+  fails(EINVAL, [&] { return rdma_set_local_ece(nullptr, &ece); });
+  fails(EINVAL, [&] { return rdma_get_remote_ece(client.get(), nullptr); });
+  Pair connected;  // whose queue pairs are the CM's
+  ece = {};
+  fails(EINVAL, [&] { return rdma_set_local_ece(connected.client.id.get(), &ece); });
+  fails(EINVAL, [&] { return rdma_get_remote_ece(connected.client.id.get(), &ece); });
+}
+
 TEST_CASE("who connects a queue pair of the program's gets a response to establish") {
   const Channel theirs = make_channel();
   std::uint16_t port = 0;

@@ -230,6 +230,20 @@ int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t lengt
   return rdma_reject(id, private_data, length);
 }
 
+int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
+  if (id->qp != nullptr || ece == nullptr) return minus_one(EINVAL);
+  *ece = {};
+  return 0;
+}
+
+/// What ibv_query_ece() says is taken, although it is nothing.
+int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
+  const bool is_own = id != nullptr && id->qp == nullptr;
+  if (!is_own || ece == nullptr || ece->comp_mask != 0) return minus_one(EINVAL);
+  if (ece->vendor_id == 0) return 0;
+  return minus_one(refused("rdma_set_local_ece()", "there are no vendor options to agree on"));
+}
+
 int rdma_disconnect(rdma_cm_id* id) {
   careful::before_a_change();
   return cm_result([&] { return disconnect(CmId::of(id)); });
