@@ -50,6 +50,10 @@ int check(const ibv_qp_attr& attr, int mask) {
   return reads || dest ? EINVAL : 0;
 }
 
+bool is_drain(const ibv_qp_attr& attr, int mask) {
+  return (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_SQD;
+}
+
 /// What has to come with a state, as ibv_modify_qp(3) says it for RC and UC. A queue pair of an
 /// RNIC that the CM connects, or has connected, is not told where the peer is, nor how to repeat
 /// packets.
@@ -235,8 +239,6 @@ bool may_change(ibv_qp_state from, ibv_qp_state to) {
     case IBV_QPS_RTR:
       return to == IBV_QPS_RTR || to == IBV_QPS_RTS;
     case IBV_QPS_RTS:
-    case IBV_QPS_SQD:
-      return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
     case IBV_QPS_SQE:
       return to == IBV_QPS_RTS;
     default:
@@ -281,6 +283,10 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     Qp& self = Qp::of(known(qp));
     if (!self.context.core.alive() || fault::is_removed(self.context.core)) return EIO;
     careful::before_a_change();
+    if (is_drain(*attr, mask)) {
+      refuse("IBV_QPS_SQD", "a send queue does not stop and go on; completions say what is done");
+      return EINVAL;
+    }
     if (self.datagrams != nullptr) return modify_datagrams(self, *attr, mask);
     if (const int code = check(*attr, mask)) return code;
     if (const int code = check_transition(self, *attr, mask)) return code;
