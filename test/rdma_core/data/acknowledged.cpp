@@ -16,8 +16,6 @@ using namespace data;
 
 const int kSet = ::setenv("IWARP_COMPLETIONS", "acked", 1);
 
-constexpr std::uint8_t kForEver = 7;  ///< rnr_retry
-
 std::string statuses(ibv_cq* cq, std::size_t count) {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) {
