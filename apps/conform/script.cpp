@@ -45,7 +45,7 @@ void Script::start_connection() {
   peer_reader_.restart();
   framing_ = {};
   msn_ = {1, 1, 1, 1};
-  serve_memory_ = true;
+  serve_ = Serve::kMemory;
   peer_startup_.reset();
   peer_word_ = {};
   if (recorder_) recorder_->restart();
@@ -167,7 +167,7 @@ Received Script::hear_until(Clock::time_point deadline) {
   for (;;) {
     while (auto received = peer_reader_.next()) {
       if (watcher_ && received->segment) watcher_(*received->segment);
-      if (!serve(*received)) return std::move(*received);
+      if (!is_served(*received)) return std::move(*received);
     }
     std::size_t size = 0;
     switch (link_.receive(buffer, size, deadline)) {
@@ -190,32 +190,42 @@ Received Script::hear_until(Clock::time_point deadline) {
 }
 
 // True: done with it; the case need not see it.
-bool Script::serve(const Received& received) {
-  if (!serve_memory_ || received.kind != Received::Kind::kSegment) return false;
+bool Script::is_served(const Received& received) {
+  if (serve_ == Serve::kNothing || received.kind != Received::Kind::kSegment) return false;
   const Segment& s = *received.segment;
-  if (s.is(rdmap::Opcode::kWrite) && s.header.tagged) {
-    const auto payload = s.payload();
-    if (payload.empty()) return true;
-    const auto offset = s.header.to.value - kOurTo;
-    if (s.header.stag.value != kOurStag || offset > memory_.size() ||
-        payload.size() > memory_.size() - offset) {
-      throw Failed{"an RDMA Write into the memory advertised", "one to another STag or TO"};
-    }
-    std::ranges::copy(payload, memory_.begin() + static_cast<std::ptrdiff_t>(offset));
+  const bool memory = serve_ == Serve::kMemory;
+  if (s.is(rdmap::Opcode::kWrite) && s.header.tagged && memory) {
+    place(s);
     return true;
   }
   if (!s.is(rdmap::Opcode::kReadRequest)) return false;
   const auto request = rdmap::decode_read_request(s.payload());
-  const auto offset = request ? request->source_to.value - kOurTo : 0;
-  if (!request ||
-      (request->size != 0 && (request->source_stag.value != kOurStag || offset > memory_.size() ||
-                              request->size > memory_.size() - offset))) {
+  if (!memory && (!request || request->size != 0)) return false;
+  if (!request) throw Failed{"a Read Request of 28 octets", describe(received)};
+  answer(*request);
+  return true;
+}
+
+void Script::place(const Segment& write) {
+  const auto payload = write.payload();
+  if (payload.empty()) return;
+  const auto offset = write.header.to.value - kOurTo;
+  if (write.header.stag.value != kOurStag || offset > memory_.size() ||
+      payload.size() > memory_.size() - offset) {
+    throw Failed{"an RDMA Write into the memory advertised", "one to another STag or TO"};
+  }
+  std::ranges::copy(payload, memory_.begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
+void Script::answer(const rdmap::ReadRequest& request) {
+  const auto& [sink_stag, sink_to, size, source_stag, source_to] = request;
+  const auto offset = source_to.value - kOurTo;
+  if (size != 0 && (source_stag.value != kOurStag || offset > memory_.size() ||
+                    size > memory_.size() - offset)) {
     throw Failed{"a Read Request for the memory advertised", "one for another STag or TO"};
   }
-  read_response(
-      request->sink_stag.value, request->sink_to.value,
-      request->size == 0 ? bytes::View{} : bytes::View(memory_).subspan(offset, request->size));
-  return true;
+  const bytes::View octets = size == 0 ? bytes::View() : bytes::View(memory_).subspan(offset, size);
+  read_response(sink_stag.value, sink_to.value, octets);
 }
 
 Message Script::expect(rdmap::Opcode opcode) {

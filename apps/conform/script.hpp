@@ -135,10 +135,13 @@ class Script {
   // Listening -----------------------------------------------------------------------------------
   /// The next FPDU of the peer, or how the connection ended, or silence at the deadline. Read
   /// Requests to our memory are answered, and Writes into it placed, while this waits; they are not
-  /// returned unless `serve_memory(false)`.
+  /// returned unless `serve_memory(false)`. Read Requests for no octets, by which a peer finds out
+  /// what has arrived here, are answered even then, unless `serve(Serve::kNothing)`.
   Received receive();
   Received receive(std::chrono::milliseconds at_most);
-  void serve_memory(bool on) { serve_memory_ = on; }
+  enum class Serve : std::uint8_t { kNothing, kEmptyReads, kMemory };
+  void serve(Serve what) { serve_ = what; }
+  void serve_memory(bool on) { serve_ = on ? Serve::kMemory : Serve::kEmptyReads; }
   /// Called with every FPDU of the peer, those included that receive() keeps to itself.
   void watch(std::function<void(const Segment&)> watcher) { watcher_ = std::move(watcher); }
   /// The next message of the peer (all its segments) has this opcode. The payload of the message.
@@ -162,7 +165,9 @@ class Script {
  private:
   Received hear_until(Clock::time_point deadline);
   void tagged_message(ddp::SegmentHeader header, bytes::View payload);
-  bool serve(const Received& received);
+  bool is_served(const Received& received);
+  void place(const Segment& write);
+  void answer(const rdmap::ReadRequest& request);
   void start_connection();
   void take_connection();
   Link wait_for_peer(Clock::time_point deadline);
@@ -180,7 +185,7 @@ class Script {
   int mss_ = 0;
   std::function<void(const Segment&)> watcher_;
   bool met_ = false;  ///< it has had a connection
-  bool serve_memory_ = true;
+  Serve serve_ = Serve::kMemory;
   Octets memory_;
   std::optional<mpa::StartupFrame> our_startup_;
   std::optional<mpa::StartupFrame> peer_startup_;

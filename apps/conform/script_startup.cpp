@@ -182,17 +182,17 @@ void Script::send_rtr(mpa::Rtr kind) {
   if (kind == mpa::Rtr::kSend) return send({});
   if (kind == mpa::Rtr::kWrite) return write(1, 0, {});
   read_request({.sink_stag = {1}, .sink_to = {}, .size = 0, .source_stag = {1}, .source_to = {}});
-  serve_memory_ = false;
+  serve_memory(false);
   expect(rdmap::Opcode::kReadResponse);
-  serve_memory_ = true;
+  serve_memory(true);
 }
 
 void Script::take_rtr(mpa::Rtr kind) {
   constexpr rdmap::Opcode kOpcodes[] = {rdmap::Opcode::kWrite, rdmap::Opcode::kWrite,
                                         rdmap::Opcode::kReadRequest, rdmap::Opcode::kSend};
-  serve_memory_ = false;
+  serve(Serve::kNothing);
   const auto message = expect(kOpcodes[static_cast<std::size_t>(kind)]);
-  serve_memory_ = true;
+  serve(Serve::kMemory);
   if (kind != mpa::Rtr::kRead) return;
   if (const auto request = rdmap::decode_read_request(message.payload)) {
     read_response(request->sink_stag.value, request->sink_to.value, {});

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ibv_devices and ibv_devinfo: one device, iwarp0, an RNIC whose port is active."""
+"""ibv_devices and ibv_devinfo: one device, iwarp0, an RNIC or as RoCE, whose port is active."""
 import pathlib
 
 from support import Case, main
 from tried import tried
 
 
-@tried("ibv_devices, ibv_devinfo", "ibverbs-utils", "the device, and what it can do")
+TRANSPORT = {"iwarp": r"iWARP \(1\)", "roce": r"InfiniBand \(0\)"}
+
+
+@tried("ibv_devices, ibv_devinfo", "ibverbs-utils", "the device, and what it can do",
+       personas=("iwarp", "roce"))
 class Devices(Case):
     def test_one_device_and_no_infiniband_in_the_kernel(self):
         result = self.run_program("ibv_devices")
@@ -18,7 +22,8 @@ class Devices(Case):
 
     def test_devinfo(self):
         result = self.run_program("ibv_devinfo", "-v")
-        for line in (r"hca_id:\s+iwarp0", r"transport:\s+iWARP \(1\)", r"phys_port_cnt:\s+1",
+        for line in (r"hca_id:\s+iwarp0", rf"transport:\s+{TRANSPORT[self.persona]}",
+                     r"phys_port_cnt:\s+1",
                      r"state:\s+PORT_ACTIVE \(4\)", r"link_layer:\s+Ethernet",
                      r"max_mr_size:\s+0x[0-9a-f]+", r"atomic_cap:\s+ATOMIC_\w+ \(\d\)",
                      r"max_qp_rd_atom:\s+[1-9]\d*", r"max_srq:\s+[1-9]\d*"):

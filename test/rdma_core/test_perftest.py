@@ -19,6 +19,9 @@ class OverRdmaCm(PerftestCase):
     def test_both_directions(self):
         self.each("-b", "-R", "-b")
 
+    def test_all_sizes_in_both_directions(self):
+        self.measure("ib_write_bw", "-R", "-a", "-b", iterations=5, timeout=3 * TIMEOUT)
+
     def test_several_queue_pairs(self):
         self.each("-q", "-R", "-q", 4)
 

@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import support
+from hosts import joined, why_no_namespaces, within
 from support import Case, Program, main
 
 LOOK = pathlib.Path(__file__).resolve().parent / "presence/look.py"
@@ -91,6 +92,21 @@ class Looking(Case):
             guid = self.see("cat", "/sys/class/infiniband/iwarp0/node_guid", persona=persona)
             said = self.see("ibv_devinfo", persona=persona)
             self.assertIn(f"node_guid:\t\t\t{guid}", said)
+
+    def test_the_rate_is_that_of_the_api(self):
+        def check(**how):
+            for persona in FACTS:
+                with self.subTest(persona=persona, **how):
+                    said = self.see("ibv_devinfo", "-v", persona=persona, **how)
+                    lanes = int(re.search(r"active_width:\s+(\d+)X ", said)[1])
+                    speed = float(re.search(r"active_speed:\s+([\d.]+) Gbps ", said)[1])
+                    rate = self.see("cat", "/sys/class/infiniband/iwarp0/ports/1/rate",
+                                    persona=persona, **how)
+                    self.assertRegex(rate, rf"^{speed * lanes:g} Gb/sec \({lanes}X [A-Z]+\d*\)\n$")
+        check()
+        if why_no_namespaces() is None:
+            with joined((["192.0.2.1/24"], ["192.0.2.2/24"])) as (name, _):
+                check(prefix=within(name))
 
     def test_it_can_be_switched_off(self):
         if pathlib.Path("/sys/class/infiniband").exists():

@@ -133,6 +133,25 @@ TEST_CASE("a Read that is refused: the Writes in front of it are placed [VRB-45]
   CHECK(text(pair.a->completions()) == "1 success, 2 remote access error, 3 work request flushed");
 }
 
+TEST_CASE(
+    "an atomic whose target is not aligned is an invalid request [EXT-10] [EXT-17] [VRB-54]") {
+  Pair pair(acknowledged(), {});
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(64, kEverything);
+  Region* theirs = pair.b->memory(64, kEverything);
+  post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+  post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 1);
+  pair.run();
+  SUBCASE("fetch and add") { post_fetch_add(*pair.a, 3, sge(mine, 8, 8), remote(theirs, 4), 1); }
+  SUBCASE("compare and swap") {
+    post_cmp_swap(*pair.a, 3, sge(mine, 8, 8), remote(theirs, 4), 0, 1);
+  }
+  post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) ==
+        "1 success, 2 success, 3 remote invalid request, 4 work request flushed");
+}
+
 TEST_CASE("a peer that gives up without naming a request: the oldest fails") {
   Pair pair(acknowledged(), holding(60s));
   REQUIRE(pair.establish());

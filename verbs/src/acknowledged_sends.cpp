@@ -159,7 +159,8 @@ void SendQueue::judge(const rdmap::Terminate& terminate) {
   const auto refused = named_by(terminate);
   if (!refused) return blame_oldest(WcStatus::kRemoteOperation);
   acknowledge(*refused);
-  ring_.slot(*refused).status = verdict(terminate.fault);
+  ring_.slot(*refused).status =
+      is_misaligned(terminate) ? WcStatus::kRemoteInvalidRequest : verdict(terminate.fault);
   ring_.rests_at.store(SendRing::kNever);
 }
 

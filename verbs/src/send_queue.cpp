@@ -360,13 +360,18 @@ void SendQueue::flush() {
   }
 }
 
+// As a fault of the stream. [EXT-10] [EXT-17]
+bool is_misaligned(const rdmap::Terminate& terminate) {
+  return terminate.fault == rdmap::kStreamCatastrophic &&
+         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kAtomic;
+}
+
 namespace {
 
-// An atomic is refused as a fault of the stream when its target is not aligned. [EXT-10] [EXT-17]
-WcStatus status_after(const rdmap::Terminate& terminate, bool atomic) {
+WcStatus status_after(const rdmap::Terminate& terminate) {
   const auto& fault = terminate.fault;
   if (rdmap::is_protection_error(fault)) return WcStatus::kRemoteAccess;
-  if (atomic && fault == rdmap::kStreamCatastrophic) return WcStatus::kRemoteInvalidRequest;
+  if (is_misaligned(terminate)) return WcStatus::kRemoteInvalidRequest;
   return WcStatus::kRemoteOperation;
 }
 
@@ -382,7 +387,7 @@ void SendQueue::blame(const rdmap::Terminate& terminate) {
     SendSlot& slot = ring_.slot(s);
     if (!(read && slot.is_read()) && !(atomic && slot.is_atomic())) continue;
     if (slot.stage == SendSlot::Stage::kDone) continue;
-    slot.status = status_after(terminate, atomic);
+    slot.status = status_after(terminate);
     return;
   }
 }

@@ -11,6 +11,9 @@
 
 namespace iwarp::verbs {
 
+/// An atomic was refused because its target is not aligned.
+bool is_misaligned(const rdmap::Terminate& terminate);
+
 class SendQueue {
  public:
   SendQueue(QpShared& qp, SendRing& ring) : qp_(qp), ring_(ring) {}

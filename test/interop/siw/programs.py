@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The same programs on both ends: unmodified ones of rdma-core here under `iwarp run`, and there in
-the guest over kernel siw; each as client and as server. One line per cell: pass, fail or known (a
+the guest over kernel siw; each as client and as server; some here with --completions acked, for which
+siw has to answer our empty Reads. One line per cell: pass, fail or known (a
 defect of siw's), TAB, which program, TAB, what, TAB, why. Usage: programs.py
 The guest has the repaired driver, which can be told to send an RTR: in some of the programs the
 server speaks first, which MPA forbids without one.
@@ -28,13 +29,15 @@ PERFTEST = BANDWIDTH + LATENCY if LONG else BANDWIDTH
 RTR_BY_WRITE = {"peer_to_peer": 1, "rtr_type": 128}
 PERFTEST_OPTIONS = ["-R", "-F", "-n", "1000", "-s", "4096"]
 OURS_PORT = 29600
+ACKED = ("--completions", "acked")
+ACKED_SIZE = 4096
 
 
 class Here:
-    """A program of the host, under `iwarp run`."""
+    """A program of the host, under `iwarp run` with these options."""
 
-    def __init__(self, iwarp, *words):
-        self.process = subprocess.Popen([iwarp, "run", *map(str, words)],
+    def __init__(self, iwarp, options, *words):
+        self.process = subprocess.Popen([iwarp, "run", *options, *map(str, words)],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         # Each its own: standard output comes in blocks, and lines of errors would cut it up.
@@ -90,8 +93,8 @@ class Bench:
                 return
             time.sleep(0.1)
 
-    def here(self, *words):
-        return Here(self.iwarp, *words)
+    def here(self, *words, how=()):
+        return Here(self.iwarp, how, *words)
 
 
 def pings(lines):
@@ -107,7 +110,12 @@ def verdict(count, server, client):
     return f"server and client saw {seen} of {count} pings: {last}"
 
 
-def rping(bench, size, count):
+def end_here(program, how):
+    """The words of a report."""
+    return " ".join((program, "here", *how))
+
+
+def rping(bench, size, count, how=()):
     options = ["-C", count, "-S", size, "-v", "-V"]
     words = " ".join(map(str, options))
     limit = 30 + count // 10
@@ -116,18 +124,18 @@ def rping(bench, size, count):
     server = bench.guest.start(f"rping -s -S {size} -v -V", limit)
     bench.await_listener_there(RPING_PORT)
     client = bench.here("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT],
-                        *options)
+                        *options, how=how)
     _, lines = client.result(limit)
     _, theirs = server.result()
-    bench.report("rping here, rping -s in the guest", f"{count} pings of {size}",
+    bench.report(f"{end_here('rping', how)}, rping -s in the guest", f"{count} pings of {size}",
                  verdict(count, theirs, lines))
 
-    server = bench.here("rping", "-s", "-a", "127.0.0.1", "-p", OURS_PORT, *options[2:])
+    server = bench.here("rping", "-s", "-a", "127.0.0.1", "-p", OURS_PORT, *options[2:], how=how)
     server.listens(OURS_PORT)
     _, theirs = bench.guest.run(
         f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}", limit)
     _, lines = server.result(limit)
-    bench.report("rping in the guest, rping -s here", f"{count} pings of {size}",
+    bench.report(f"rping in the guest, {end_here('rping -s', how)}", f"{count} pings of {size}",
                  verdict(count, lines, theirs))
 
 
@@ -176,23 +184,23 @@ def fault(client, server):
     return ""
 
 
-def perftest(bench, program):
+def perftest(bench, program, how=()):
     words = " ".join(PERFTEST_OPTIONS)
     limit = 120
     server = bench.guest.start(f"{program} {words} -p {OTHER_PORT}", limit)
     bench.await_listener_there(OTHER_PORT)
     client = bench.here(program, *PERFTEST_OPTIONS, "-p", bench.guest.ports[OTHER_PORT],
-                        "127.0.0.1")
+                        "127.0.0.1", how=how)
     ours = client.result(limit)
     theirs = server.result()
-    bench.report(f"{program} here", "its server in the guest",
+    bench.report(end_here(program, how), "its server in the guest",
                  fault(client=ours, server=theirs))
 
-    server = bench.here(program, *PERFTEST_OPTIONS, "-p", OURS_PORT)
+    server = bench.here(program, *PERFTEST_OPTIONS, "-p", OURS_PORT, how=how)
     server.listens(OURS_PORT)
     theirs = bench.guest.run(f"{program} {words} -p {OURS_PORT} {HOST_SEEN_FROM_GUEST}", limit)
     ours = server.result(limit)
-    bench.report(f"{program} in the guest", "its server here",
+    bench.report(f"{program} in the guest", end_here("its server", how),
                  fault(client=theirs, server=ours), known=closed_too_soon(*theirs))
 
 
@@ -206,6 +214,8 @@ def run():
             rping(bench, size, ITERATIONS)
         for program in PERFTEST:
             perftest(bench, program)
+        rping(bench, ACKED_SIZE, ITERATIONS, ACKED)
+        perftest(bench, "ib_write_bw", ACKED)
         for size in STREAM_SIZES:
             rstream(bench, size)
         if re.search(r"kernel BUG|Kernel panic|Oops", guest.log()):

@@ -16,8 +16,6 @@ using namespace data;
 
 const int kSet = ::setenv("IWARP_COMPLETIONS", "acked", 1);
 
-constexpr std::uint8_t kForEver = 7;  ///< rnr_retry
-
 std::string statuses(ibv_cq* cq, std::size_t count) {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) {
@@ -75,6 +73,18 @@ TEST_CASE("a Send that is too long is an invalid request") {
   REQUIRE_EQ(send(pair.a, 1, 32), 0);
   CHECK_EQ(statuses(pair.a.cq, 1), "1 remote invalid request error; ");
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_LOC_LEN_ERR);
+}
+
+TEST_CASE("an atomic whose target is not aligned is an invalid request") {
+  Pair pair;
+  ibv_send_wr wr{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .send_flags = IBV_SEND_SIGNALED};
+  SUBCASE("fetch and add") {}
+  SUBCASE("compare and swap") { wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP; }
+  REQUIRE_EQ(write(pair.a, pair.b, 1, pair.b.mr->rkey), 0);
+  wr.wr_id = 2;
+  wr.wr.atomic = {.remote_addr = pair.b.remote(68), .rkey = pair.b.mr->rkey};
+  REQUIRE_EQ(pair.a.post(wr, 8, 8), 0);
+  CHECK_EQ(statuses(pair.a.cq, 2), "1 success; 2 remote invalid request error; ");
 }
 
 TEST_CASE("a peer that is destroyed with the last Send in its hand has acknowledged it") {

@@ -250,13 +250,14 @@ TEST_CASE("a Send with immediate data that is longer than its receive is that re
 }
 
 TEST_CASE("a Send with immediate data waits for a receive that is posted later") {
-  Pair pair;
+  Pair pair({}, {}, kForEver);
   pair.a.write(0, "late");
   REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5}, 0, 4), 0);
-  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
+  if (!is_acknowledged()) CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
   CHECK(is_silent(pair.b));
   REQUIRE_EQ(pair.b.post_recv(1, kAt, 9), 0);
   const ibv_wc got = success(pair.b.cq);
+  if (is_acknowledged()) CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
   CHECK_EQ(got.byte_len, 4);
   CHECK_EQ(got.imm_data, 5);
   CHECK_EQ(pair.b.text(kAt, 4), "late");

@@ -108,8 +108,7 @@ TEST_CASE("a new queue pair is in RESET, and is taken through the states") {
   CHECK_EQ(end.modify(IBV_QPS_RTR), EINVAL);
   CHECK_EQ(end.modify(IBV_QPS_RTS), EINVAL);
   CHECK_EQ(end.qp->state, IBV_QPS_RESET);
-  const std::array states{IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,  IBV_QPS_SQD,
-                          IBV_QPS_RTS,  IBV_QPS_ERR, IBV_QPS_RESET};
+  const std::array states{IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RESET};
   for (const auto state : states) {
     CHECK_EQ(end.modify(state), 0);
     CHECK_EQ(end.state(), as_told(state));
@@ -118,6 +117,20 @@ TEST_CASE("a new queue pair is in RESET, and is taken through the states") {
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
   CHECK_EQ(end.modify(IBV_QPS_RTS), EINVAL);
   CHECK_EQ(end.modify(IBV_QPS_SQE), EINVAL);
+}
+
+TEST_CASE("a send queue cannot be drained: nobody is left to wait for IBV_EVENT_SQ_DRAINED") {
+  End end;
+  for (const auto state : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
+    REQUIRE_EQ(end.modify(state), 0);
+    CHECK_EQ(end.modify(IBV_QPS_SQD), EINVAL);
+    CHECK_EQ(end.state(), state);
+  }
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_SQD;
+  attr.en_sqd_async_notify = 1;
+  CHECK_EQ(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), EINVAL);
+  CHECK_EQ(end.state(), IBV_QPS_RTS);
 }
 
 TEST_CASE("attributes are checked and can be read back") {

@@ -11,9 +11,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace data {
@@ -25,6 +27,12 @@ template <typename T>
 T* must(T* made) {
   REQUIRE_MESSAGE(made != nullptr, std::strerror(errno));
   return made;
+}
+
+/// A completion says what the peer has done with the request (IWARP_COMPLETIONS).
+inline bool is_acknowledged() {
+  const char* const value = std::getenv("IWARP_COMPLETIONS");
+  return value != nullptr && std::string_view(value) == "acked";
 }
 
 inline ibv_context* open_device() {
@@ -253,12 +261,14 @@ struct End {
   ibv_qp* qp = nullptr;
 };
 
+inline constexpr std::uint8_t kForEver = 7;  ///< rnr_retry
+
 /// Two connected ends.
 struct Pair {
   explicit Pair(const Options& options = {}) : Pair(options, options) {}
-  Pair(const Options& of_a, const Options& of_b) : a(of_a), b(of_b) {
-    a.bring_up(b.qp);
-    b.bring_up(a.qp);
+  Pair(const Options& of_a, const Options& of_b, std::uint8_t rnr_retry = 0) : a(of_a), b(of_b) {
+    a.bring_up(b.qp, End::kAllRights, rnr_retry);
+    b.bring_up(a.qp, End::kAllRights, rnr_retry);
   }
   /// Returns when octets have gone both ways.
   void settle() {

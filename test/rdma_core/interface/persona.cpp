@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "endpoint.hpp"
 
@@ -133,6 +134,32 @@ TEST_CASE("a new queue pair is in RESET, and needs a global route to leave INIT"
   CHECK(state_of(qp) == IBV_QPS_INIT);
 }
 
+TEST_CASE("each state asks for what ibv_modify_qp(3) lists, whoever connects the queue pair") {
+  const Context context = open_device();
+  const Pd pd(ibv_alloc_pd(context.get()));
+  const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
+  const Qp qp = queue_pair(pd, cq);
+  ibv_qp_attr attr{};
+  attr.port_num = 1;
+  attr.path_mtu = IBV_MTU_1024;
+  attr.dest_qp_num = qp->qp_num;
+  attr.ah_attr = {.is_global = 1, .port_num = 1};
+  attr.ah_attr.grh.dgid = first_gid(context);
+  constexpr std::array kSteps{std::pair{IBV_QPS_INIT, kToInit}, std::pair{IBV_QPS_RTR, kToRtr},
+                              std::pair{IBV_QPS_RTS, kToRts}};
+  for (const auto& [to, mask] : kSteps) {
+    attr.qp_state = to;
+    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE) == EINVAL);
+    for (int bit = 1; bit <= mask; bit <<= 1) {
+      if ((mask & bit) == 0) continue;
+      CAPTURE(bit);
+      if (bit != IBV_QP_STATE) CHECK(ibv_modify_qp(qp.get(), &attr, mask & ~bit) == EINVAL);
+    }
+    REQUIRE(ibv_modify_qp(qp.get(), &attr, mask) == 0);
+    CHECK(state_of(qp) == to);
+  }
+}
+
 TEST_CASE("address handles are kept, if they name an address of this port and of a peer") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
@@ -162,6 +189,37 @@ TEST_CASE("ids with queue pairs of their own work as with any device") {
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge()) == 0);
   CHECK(in.text(End::done(pair.server.receive_cq).byte_len) == "as RoCE");
+}
+
+TEST_CASE(
+    "an id carries no vendor options: its peer has said nothing, and nothing is all it says") {
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  ibv_ece ece{.vendor_id = 1, .options = 2, .comp_mask = 3};
+  CHECK(rdma_get_remote_ece(client.get(), &ece) == 0);
+  CHECK(ece.vendor_id == 0);
+  CHECK(ece.options == 0);
+  CHECK(ece.comp_mask == 0);
+  CHECK(rdma_set_local_ece(client.get(), &ece) == 0);
+  const auto fails = [](int expected, auto call) {
+    errno = 0;
+    CHECK(call() == -1);
+    CHECK(errno == expected);
+  };
+  ece.comp_mask = 1;
+  fails(EINVAL, [&] { return rdma_set_local_ece(client.get(), &ece); });
+  ece = {.vendor_id = 1, .options = 2, .comp_mask = 0};
+  fails(EOPNOTSUPP, [&] { return rdma_set_local_ece(client.get(), &ece); });
+  fails(EINVAL, [&] { return rdma_set_local_ece(client.get(), nullptr); });
+  fails(EINVAL, [&] { return rdma_set_local_ece(nullptr, &ece); });
+  fails(EINVAL, [&] { return rdma_get_remote_ece(client.get(), nullptr); });
+  Pair connected;  // whose queue pairs are the CM's
+  ece = {};
+  fails(EINVAL, [&] { return rdma_set_local_ece(connected.client.id.get(), &ece); });
+  fails(EINVAL, [&] { return rdma_get_remote_ece(connected.client.id.get(), &ece); });
 }
 
 TEST_CASE("who connects a queue pair of the program's gets a response to establish") {

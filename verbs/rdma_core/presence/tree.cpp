@@ -61,12 +61,9 @@ std::string rate(const Port& port) {
   static constexpr std::array kSpeeds{Speed{1, "SDR", 25},   Speed{2, "DDR", 50},
                                       Speed{4, "QDR", 100},  Speed{8, "FDR10", 100},
                                       Speed{16, "FDR", 140}, Speed{32, "EDR", 250}};
-  ibv_port_attr attr{};
-  attr.active_width = 2;
-  if (port.persona == Persona::kRoce) show_as_roce(port, attr);
-  const auto* const known = std::ranges::find(kSpeeds, attr.active_speed, &Speed::value);
-  const Speed& speed = known != kSpeeds.end() ? *known : kSpeeds.front();
-  const unsigned lanes = attr.active_width == 1 ? 1 : 4;
+  const LinkSpeed& link = link_speed(port.mbit);
+  const Speed& speed = *std::ranges::find(kSpeeds, link.speed, &Speed::value);
+  const unsigned lanes = link.width == 1 ? 1 : 4;
   const unsigned tenths = speed.tenths * lanes;
   return std::to_string(tenths / 10) + (tenths % 10 != 0 ? ".5" : "") + " Gb/sec (" +
          std::to_string(lanes) + "X " + speed.name + ")";

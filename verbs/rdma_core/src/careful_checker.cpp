@@ -165,7 +165,7 @@ bool is_ready(Core& core, std::uint32_t num) {
   bool out = false;
   core.with_any_qp(num, [&out](const Qp& qp) {
     const auto state = qp.datagrams != nullptr ? state_of_datagrams(qp) : qp.state.load();
-    out = state == IBV_QPS_RTS || state == IBV_QPS_RTR || state == IBV_QPS_SQD;
+    out = state == IBV_QPS_RTS || state == IBV_QPS_RTR;
   });
   return out;
 }

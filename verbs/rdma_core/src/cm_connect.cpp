@@ -68,9 +68,10 @@ void undo(CmId& id, IdState to) {
   cm().by_qp.erase(id.qp_num);
 }
 
-/// Seven retries of the peer's Sends are without end. Fewer are no less than IWARP_RECEIVE_HOLD.
+/// Seven retries of the peer's Sends are without end, and as many are meant where there are no
+/// parameters. Fewer are no less than IWARP_RECEIVE_HOLD.
 void hold_receives(Qp& qp, const rdma_conn_param* param) {
-  if (param == nullptr || param->rnr_retry_count < kRnrForEver) return;
+  if (param != nullptr && param->rnr_retry_count < kRnrForEver) return;
   const std::lock_guard lock(qp.mutex);
   qp.attributes.rnr_retry = kRnrForEver;
   qp.said |= IBV_QP_RNR_RETRY;
@@ -227,6 +228,20 @@ int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
 /// There are no vendor options that could be the reason.
 int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
   return rdma_reject(id, private_data, length);
+}
+
+int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
+  if (id->qp != nullptr || ece == nullptr) return minus_one(EINVAL);
+  *ece = {};
+  return 0;
+}
+
+/// What ibv_query_ece() says is taken, although it is nothing.
+int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
+  const bool is_own = id != nullptr && id->qp == nullptr;
+  if (!is_own || ece == nullptr || ece->comp_mask != 0) return minus_one(EINVAL);
+  if (ece->vendor_id == 0) return 0;
+  return minus_one(refused("rdma_set_local_ece()", "there are no vendor options to agree on"));
 }
 
 int rdma_disconnect(rdma_cm_id* id) {

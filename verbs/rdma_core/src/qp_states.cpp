@@ -50,20 +50,32 @@ int check(const ibv_qp_attr& attr, int mask) {
   return reads || dest ? EINVAL : 0;
 }
 
-/// What has to come with a state, as ibv_modify_qp(3) says it for RC and UC. A queue pair that the
-/// CM connects, or has connected, is not told where the peer is, nor how to repeat packets.
+bool is_drain(const ibv_qp_attr& attr, int mask) {
+  return (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_SQD;
+}
+
+/// What has to come with a state, as ibv_modify_qp(3) says it for RC and UC. A queue pair of an
+/// RNIC that the CM connects, or has connected, is not told where the peer is, nor how to repeat
+/// packets.
 struct Required {
   ibv_qp_state to;
-  bool brought_up;  ///< only without the CM
+  bool brought_up;  ///< of an RNIC only without the CM
   int mask;
-  int of_rc;  ///< and this
+  int of_rc;    ///< and this
+  int of_roce;  ///< and this
 };
 constexpr std::array kRequired{
-    Required{IBV_QPS_INIT, false, IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0},
+    Required{IBV_QPS_INIT, false, IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0, IBV_QP_PKEY_INDEX},
     Required{IBV_QPS_RTR, true, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
-             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
+             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, 0},
     Required{IBV_QPS_RTS, true, IBV_QP_SQ_PSN,
-             IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_TIMEOUT}};
+             IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_TIMEOUT, 0}};
+
+bool is_missing(const Required& row, bool is_rc, bool brought_up, int mask) {
+  const bool roce = settings().persona == Persona::kRoce;
+  const int needed = row.mask | (is_rc ? row.of_rc : 0) | (roce ? row.of_roce : 0);
+  return (!row.brought_up || brought_up || roce) && (mask & needed) != needed;
+}
 
 /// Not the one that the CM connects, or has connected.
 bool names_peer(const ibv_qp_attr& attr, int mask) {
@@ -83,11 +95,8 @@ int check_transition(Qp& qp, const ibv_qp_attr& attr, int mask) {
   if (from == to) return 0;
   const bool brought_up = qp.brought_up || (to == IBV_QPS_RTR && names_peer(attr, mask));
   const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
-  const bool missing = std::ranges::any_of(kRequired, [&](const Required& row) {
-    const int needed = row.mask | (is_rc ? row.of_rc : 0);
-    return row.to == to && (!row.brought_up || brought_up) && (mask & needed) != needed;
-  });
-  return missing ? EINVAL : 0;
+  const auto* const row = std::ranges::find(kRequired, to, &Required::to);
+  return row != kRequired.end() && is_missing(*row, is_rc, brought_up, mask) ? EINVAL : 0;
 }
 
 template <typename T>
@@ -234,8 +243,6 @@ bool may_change(ibv_qp_state from, ibv_qp_state to) {
     case IBV_QPS_RTR:
       return to == IBV_QPS_RTR || to == IBV_QPS_RTS;
     case IBV_QPS_RTS:
-    case IBV_QPS_SQD:
-      return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
     case IBV_QPS_SQE:
       return to == IBV_QPS_RTS;
     default:
@@ -280,6 +287,10 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     Qp& self = Qp::of(known(qp));
     if (!self.context.core.alive() || fault::is_removed(self.context.core)) return EIO;
     careful::before_a_change();
+    if (is_drain(*attr, mask)) {
+      refuse("IBV_QPS_SQD", "a send queue does not stop and go on; completions say what is done");
+      return EINVAL;
+    }
     if (self.datagrams != nullptr) return modify_datagrams(self, *attr, mask);
     if (const int code = check(*attr, mask)) return code;
     if (const int code = check_transition(self, *attr, mask)) return code;

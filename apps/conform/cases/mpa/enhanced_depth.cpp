@@ -47,7 +47,7 @@ void not_mixed_up(Script& s) {
 
 void no_read_without_ird(Script& s) {
   answer_to(s, 0, 16);
-  s.serve_memory(false);
+  s.serve(Script::Serve::kNothing);
   s.send(encode(Advert{Script::kOurTo, verbs::Stag{Script::kOurStag}, kExchangeSize}));
   const Received received = s.receive(500ms);
   if (received.segment && received.segment->is(rdmap::Opcode::kReadRequest)) {
@@ -121,8 +121,9 @@ void one_more_than_requested(Script& s) {
   setup.ord = static_cast<std::uint16_t>(negotiated_ird(s) + 1);
   s.send_startup(setup);
   s.begin();
-  s.serve_memory(false);
+  s.serve(Script::Serve::kNothing);
   const Received first = s.receive();
+  s.serve_memory(false);
   if (!first.segment) throw Failed{"an FPDU or Terminate 2/0/06", describe(first)};
   if (first.segment->is(rdmap::Opcode::kTerminate)) {
     const auto terminate = read_terminate(*first.segment);

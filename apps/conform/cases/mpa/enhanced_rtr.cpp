@@ -168,7 +168,7 @@ void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
 
 // The next message, without the help that memory of ours usually gets.
 Segment first_segment(Script& s) {
-  s.serve_memory(false);
+  s.serve(Script::Serve::kNothing);
   const Received received = s.receive();
   s.serve_memory(true);
   if (!received.segment) throw Failed{"an RTR", describe(received)};

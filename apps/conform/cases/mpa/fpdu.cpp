@@ -141,7 +141,8 @@ void trickle(Script& s) {
 
 void waits_for_all(Script& s) {
   s.establish();
-  learn_memory(s);
+  // Behind what the peer may ask for by itself: no answer of ours may stand in the middle.
+  expect_answer(s, learn_memory(s));
   const Octets fpdu = s.make(empty_read_ulpdu(s));
   s.octets(bytes::View(fpdu).first(fpdu.size() - mpa::kCrcSize));
   s.expect_silence();

@@ -207,6 +207,7 @@ void behind_write(Script& s) {
 
 void beyond_agreed(Script& s) {
   Word word(s);
+  if (s.peer_word().ird >= kMany) throw Skipped{"the peer agreed to more than one TCP segment has"};
   Octets together;
   for (std::uint32_t n = 0; n < kMany; ++n) {
     const auto one =

@@ -154,6 +154,9 @@ void as_agreed(Script& s) {
 void beyond_agreed(Script& s) {
   std::uint32_t depth = 0;
   const auto memory = with_depth(s, depth);
+  if (s.peer_word().ird >= kBurst) {
+    throw Skipped{"the peer agreed to more than one TCP segment has"};
+  }
   burst(s, memory, kBurst);
   const bytes::Fault right[] = {ddp::kUntaggedNoBuffer, ddp::kUntaggedMsnRange,
                                 rdmap::kStreamCatastrophic};

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdma_connect() and rdma_accept() without parameters, where a Send that finds no receive would
+// soon be the end (IWARP_RECEIVE_HOLD) and retries count (IWARP_COMPLETIONS). The variables are
+// read once per process, so these cases have a program of their own.
+#include <cstdlib>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+const int kSet = ::setenv("IWARP_RECEIVE_HOLD", "1", 1) | ::setenv("IWARP_COMPLETIONS", "acked", 1);
+
+constexpr int kManyHoldsMs = 100;
+
+struct Connected {
+  explicit Connected(rdma_conn_param* param) {
+    std::uint16_t port = 0;
+    listener = listening(theirs, &port);
+    client.id = resolved(mine, Address("127.0.0.1", port));
+    make_queue_pair(client);
+    REQUIRE(rdma_connect(client.id.get(), param) == 0);
+    server.id.reset(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+    make_queue_pair(server);
+    REQUIRE(rdma_accept(server.id.get(), param) == 0);
+    expect(mine, RDMA_CM_EVENT_ESTABLISHED);
+    expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+  }
+  Channel mine = make_channel();
+  Channel theirs = make_channel();
+  Id listener;
+  End client, server;
+};
+
+TEST_CASE("without parameters a Send waits for its receive, however long it takes") {
+  REQUIRE(kSet == 0);
+  Connected pair(nullptr);
+  const auto check_late = [&pair](End& from, End& to) {
+    const Buffer out(from.pd.get(), "late");
+    const Buffer in(to.pd.get(), 64);
+    REQUIRE(from.send(out.sge()) == 0);
+    REQUIRE_FALSE(is_readable(pair.mine->fd, kManyHoldsMs));
+    REQUIRE(to.receive(in.sge()) == 0);
+    CHECK(in.text(End::done(to.receive_cq).byte_len) == "late");
+  };
+  check_late(pair.client, pair.server);
+  check_late(pair.server, pair.client);
+}
+
+TEST_CASE("with fewer retries than are without end, that is the end") {
+  rdma_conn_param few{.rnr_retry_count = 6};
+  Connected pair(&few);
+  const Buffer out(pair.client.pd.get(), "late");
+  REQUIRE(pair.client.send(out.sge()) == 0);
+  expect(pair.mine, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+}  // namespace
