@@ -6,19 +6,19 @@
 namespace iwarp::verbs {
 namespace {
 
-constexpr std::array<std::string_view, kDatagramStates.size()> kStateNames{
+constexpr std::array<std::string_view, kDatagramStates.size()> kDatagramStateNames{
     "Reset", "Init", "Receiving", "Ready", "Error"};
-constexpr std::array<std::string_view, kDatagramCauses.size()> kCauseNames{
+constexpr std::array<std::string_view, kDatagramCauses.size()> kDatagramCauseNames{
     "InitAsked", "ReceivingAsked", "ReadyAsked", "ErrorAsked", "ResetAsked", "Overflow"};
 
 }  // namespace
 
 std::string_view to_string(DatagramState state) {
-  return kStateNames.at(static_cast<std::size_t>(state));
+  return kDatagramStateNames.at(static_cast<std::size_t>(state));
 }
 
 std::string_view to_string(DatagramCause cause) {
-  return kCauseNames.at(static_cast<std::size_t>(cause));
+  return kDatagramCauseNames.at(static_cast<std::size_t>(cause));
 }
 
 }  // namespace iwarp::verbs
