@@ -17,13 +17,20 @@ using namespace faults;
 /// The how manieth call from now on finds no room; 0: none.
 static std::atomic<int> refused{0};
 
-/// In front of the C library's.
+static bool is_refused() {
+  if (refused.load() == 0 || refused.fetch_sub(1) != 1) return false;
+  errno = EAGAIN;
+  return true;
+}
+
+// In front of the C library's.
 extern "C" int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
-  if (refused.load() != 0 && refused.fetch_sub(1) == 1) {
-    errno = EAGAIN;
-    return -1;
-  }
+  if (is_refused()) return -1;
   return static_cast<int>(::syscall(SYS_sendmmsg, fd, messages, count, flags));
+}
+extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  if (is_refused()) return -1;
+  return ::syscall(SYS_sendmsg, fd, message, flags);
 }
 
 namespace {
