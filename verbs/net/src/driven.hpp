@@ -36,7 +36,7 @@ class Driven {
   virtual void flush_posts() = 0;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   /// Of two queues that are polled in turns, both empty, one asks the socket for both. False: the
-  /// other has just done so.
+  /// other has just done so, in vain.
   bool asks_for(const void* queue) {
     const void* const last = asked_for_.load(std::memory_order_relaxed);
     const bool is_others = last != nullptr && last != queue;
@@ -47,6 +47,9 @@ class Driven {
 
  protected:
   ~Driven() = default;
+
+  /// Whoever asks next may find more.
+  void octets_came() { asked_for_.store(nullptr, std::memory_order_relaxed); }
 
   std::atomic<bool> ended_{false};
 

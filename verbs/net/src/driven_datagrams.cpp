@@ -309,6 +309,7 @@ bool DrivenDatagrams::receive() {
   bool any = false;
   for (const auto& door : doors_) any |= receive(*door);
   if (any) {
+    octets_came();
     arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   return !any && mode() == DriveMode::kPoller && is_plain() && core_.receives() != 0;

@@ -175,6 +175,7 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
     return false;
   }
   arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  octets_came();
   const auto size = static_cast<std::size_t>(n);
   a.octets_received += size;
   a.core.received(size, verbs::Now(mpa::Clock::now));
