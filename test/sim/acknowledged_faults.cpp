@@ -152,6 +152,40 @@ TEST_CASE(
         "1 success, 2 success, 3 remote invalid request, 4 work request flushed");
 }
 
+// The numbers of Reads and atomics go on over the Reads of ours, and over that of an RTR.
+TEST_CASE("of several Reads and atomics the one that the Terminate names fails [VRB-54] [EXT-61]") {
+  for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead}) {
+    for (const bool atomic_fails : {true, false}) {
+      CAPTURE(static_cast<int>(rtr));
+      CAPTURE(atomic_fails);
+      ConnectionOptions options = acknowledged();
+      options.startup.rtr = rtr;
+      Pair pair(options, {});
+      REQUIRE(pair.establish());
+      Region* mine = pair.a->memory(64, kEverything);
+      Region* theirs = pair.b->memory(64, kEverything);
+      const auto ask = [&](std::uint64_t id, std::size_t at) {
+        if (atomic_fails)
+          return post_fetch_add(*pair.a, id, sge(mine, 0, 8), remote(theirs, at), 1);
+        post_read(*pair.a, id, sge(mine, 0, 8), remote(theirs, at));
+      };
+      post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+      pair.run();  // asks with a Read of ours
+      ask(2, 0);
+      pair.run();
+      ask(3, 8);
+      post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
+      ask(5, 64);
+      ask(6, 16);
+      pair.run();
+      // The answer to the third was dropped in favour of the Terminate.
+      CHECK(text(pair.a->completions()) ==
+            "1 success, 2 success, 3 work request flushed, 4 work request flushed, "
+            "5 remote access error, 6 work request flushed");
+    }
+  }
+}
+
 TEST_CASE("a peer that gives up without naming a request: the oldest fails") {
   Pair pair(acknowledged(), holding(60s));
   REQUIRE(pair.establish());

@@ -332,3 +332,35 @@ TEST_CASE("the peer's Terminate about an atomic is not a Read's, nor the reverse
           "1 work request flushed, 2 remote access error, 3 work request flushed");
   }
 }
+
+TEST_CASE(
+    "of several atomics, or Reads, under way the one that the Terminate names fails "
+    "[VRB-54] [EXT-61]") {
+  for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead}) {
+    for (const bool is_atomic : {true, false}) {
+      CAPTURE(static_cast<int>(rtr));
+      CAPTURE(is_atomic);
+      ConnectionOptions options;
+      options.startup.rtr = rtr;
+      Pair pair(options);
+      REQUIRE(pair.establish());
+      Region* mine = pair.a->memory(32, kEverything);
+      Region* theirs = pair.b->memory(16, kEverything);
+      const auto ask = [&](std::uint64_t id, RemoteAddress at) {
+        if (is_atomic) return post_fetch_add(*pair.a, id, sge(mine, 0, 8), at, 1);
+        post_read(*pair.a, id, sge(mine, 0, 8), at);
+      };
+      const auto bad = is_atomic ? remote(theirs, 4) : remote(theirs, 16);
+      ask(1, remote(theirs));
+      pair.run();
+      ask(2, remote(theirs));
+      ask(3, bad);
+      ask(4, remote(theirs, 8));
+      pair.run();
+      // The answer to the second was dropped in favour of the Terminate.
+      CHECK(text(pair.a->completions()) ==
+            std::string("1 success, 2 work request flushed, 3 remote ") +
+                (is_atomic ? "invalid request" : "access error") + ", 4 work request flushed");
+    }
+  }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Terminate that comes in two segments: it counts once it is whole (RFC 5040 section 7.1, RFC
-// 5041 section 5.4), and what is queued for a peer that does not read is sent until then.
+// Terminates that no peer of ours sends. One that comes in two segments counts once it is whole
+// (RFC 5040 section 7.1, RFC 5041 section 5.4), and what is queued for a peer that does not read is
+// sent until then. One may name a request that there is not.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -26,6 +27,14 @@ std::vector<std::byte> terminate_fpdu(std::uint32_t mo, bool last, View payload)
   return out;
 }
 
+void arrives(End& end, std::uint32_t mo, bool last, View payload) {
+  const auto fpdu = terminate_fpdu(mo, last, payload);
+  const auto plan = end.connection->receive_plan();
+  REQUIRE_FALSE(plan.empty());
+  std::copy(fpdu.begin(), fpdu.end(), plan[0].begin());
+  end.connection->received(fpdu.size(), end.now);
+}
+
 /// a has a Write for a peer that does not read, in several FPDUs; of the first some octets are out.
 struct Blocked {
   Blocked() : pair(options(), options()) {
@@ -49,17 +58,10 @@ struct Blocked {
     out.max_ulpdu = 1000;
     return out;
   }
-  void arrives(std::uint32_t mo, bool last, View payload) {
-    const auto fpdu = terminate_fpdu(mo, last, payload);
-    const auto plan = pair.a->connection->receive_plan();
-    REQUIRE_FALSE(plan.empty());
-    std::copy(fpdu.begin(), fpdu.end(), plan[0].begin());
-    pair.a->connection->received(fpdu.size(), pair.a->now);
-  }
   std::size_t to_send() {
     return bytes::total_size(pair.a->connection->transmit_plan(64, pair.a->now));
   }
-  void first_arrives() { arrives(0, false, View(message).first(kControlFirst)); }
+  void first_arrives() { arrives(*pair.a, 0, false, View(message).first(kControlFirst)); }
 
   static constexpr std::size_t kLeft = 10;
   Pair pair;
@@ -68,6 +70,22 @@ struct Blocked {
   std::size_t queued = 0;
   std::array<std::byte, 4> message{};
 };
+
+// It refuses an atomic.
+std::vector<std::byte> refusal(std::uint32_t msn) {
+  rdmap::TerminatedSegment segment{.segment_length = 70,
+                                   .ddp_header_size = ddp::kUntaggedHeaderSize};
+  bytes::Writer header{Span(segment.ddp_header)};
+  ddp::encode({.last = true,
+               .rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kAtomicRequest),
+               .qn = rdmap::kReadRequestQueue,
+               .msn = ddp::Msn{msn}},
+              header);
+  std::vector<std::byte> out(4 + 2 + ddp::kUntaggedHeaderSize);
+  bytes::Writer writer{Span(out)};
+  rdmap::encode({.fault = rdmap::kBounds, .segment = segment}, writer);
+  return out;
+}
 
 }  // namespace
 
@@ -86,8 +104,33 @@ TEST_CASE(
     "on [RDMAP-62] [VRB-14] [VRB-20]") {
   Blocked blocked;
   blocked.first_arrives();
-  blocked.arrives(kControlFirst, true, View(blocked.message).subspan(kControlFirst));
+  arrives(*blocked.pair.a, kControlFirst, true, View(blocked.message).subspan(kControlFirst));
   CHECK(received_code(*blocked.pair.a) == "0/0/00");
   CHECK(text(blocked.pair.a->completions()) == "1 work request flushed");
   CHECK(blocked.to_send() == mpa::fpdu_size(1000) - Blocked::kLeft);
+}
+
+TEST_CASE("of two atomics the one with the MSN fails; where none has it, the oldest [VRB-54]") {
+  for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
+    for (const std::uint32_t msn : {0U, 1U, 2U, 3U, UINT32_MAX}) {
+      CAPTURE(static_cast<int>(completions));
+      CAPTURE(msn);
+      auto options = Blocked::options();
+      options.completions = completions;
+      options.startup.rtr = mpa::Rtr::kWrite;
+      Pair pair(options, Blocked::options());
+      REQUIRE(pair.establish());
+      Region* mine = pair.a->memory(8, kEverything);
+      Region* theirs = pair.b->memory(8, kEverything);
+      for (const std::uint64_t id : {1U, 2U}) {
+        post_fetch_add(*pair.a, id, sge(mine, 0, 8), remote(theirs), 1);
+      }
+      const auto plan = pair.a->connection->transmit_plan(64, pair.a->now);
+      pair.a->connection->transmitted(bytes::total_size(plan), pair.a->now);
+      arrives(*pair.a, 0, true, refusal(msn));
+      CHECK(text(pair.a->completions()) == (msn == 2
+                                                ? "1 work request flushed, 2 remote access error"
+                                                : "1 remote access error, 2 work request flushed"));
+    }
+  }
 }

@@ -74,10 +74,10 @@ bool SendQueue::next_acknowledged(bool read_credit, rdmap::Request& out) {
   return true;
 }
 
-// MSNs count one by one in each queue. [DDP-31] [DDP-32]
+// MSNs count one by one in each queue; those of Reads and atomics in start_other(). [DDP-31]
+// [DDP-32]
 void SendQueue::note_message(const rdmap::OpcodeInfo& message) {
-  if (message.tagged) return;
-  ++(message.qn == rdmap::kSendQueue ? acks_.last_msn : acks_.last_request);
+  if (!message.tagged && message.qn == rdmap::kSendQueue) ++acks_.last_msn;
 }
 
 void SendQueue::note_started() {
@@ -195,9 +195,8 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
   const auto subject = rdmap::subject_of(terminate);
   switch (subject.kind) {
     case Kind::kRead:
-      return oldest([](const auto& s) { return s.is_read(); });
     case Kind::kAtomic:
-      return oldest([](const auto& s) { return s.is_atomic(); });
+      return request_named(subject);
     case Kind::kWrite:
       if (subject.segment) return oldest_write(*subject.segment);
       return oldest([](const auto& s) { return s.is_write(); });
@@ -210,6 +209,20 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
       break;
   }
   return std::nullopt;
+}
+
+// Peers may echo no MSN, or one that fits nothing.
+std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subject) {
+  using Kind = rdmap::Subject::Kind;
+  const auto is_kind = [&subject](const SendSlot& slot) {
+    return subject.kind == Kind::kRead ? slot.is_read()
+                                       : subject.kind == Kind::kAtomic && slot.is_atomic();
+  };
+  const auto is_it = [&](const SendSlot& slot) {
+    return is_kind(slot) && slot.msn == subject.segment->msn.value;
+  };
+  const auto exact = subject.segment ? oldest(is_it) : std::nullopt;
+  return exact ? exact : oldest(is_kind);
 }
 
 // Several Writes may go to one place: the segment has to fit as well, and the last one has to end

@@ -42,7 +42,7 @@ struct Acknowledgements {
   std::uint64_t left = 0;          ///< has left
   // MSNs of what was started last.
   std::uint32_t last_msn = 0;      ///< Sends and Immediates
-  std::uint32_t last_request = 0;  ///< Reads and atomics
+  std::uint32_t last_request = 0;  ///< Reads and atomics; counted without acknowledgements, too
 
   /// A Read of ours is to be sent.
   bool is_due() const {

@@ -263,7 +263,7 @@ void Connection::abort(TimePoint now) {
 
 void Connection::resume(TimePoint now) {
   if (full_ == nullptr || full_->hold == Full::Hold::kNone) return;
-  const bool done = full_->port == nullptr || full_->port->inbound().finish_invalidate();
+  const bool done = full_->port == nullptr || full_->port->finish_invalidate();
   full_->hold = done ? Full::Hold::kNone : Full::Hold::kForMemory;
   run_inbound(now);
 }
@@ -283,9 +283,9 @@ void Connection::peer_closed(TimePoint now) {
   Full& f = *full_;
   f.fin_received = true;
   if (f.port != nullptr && !discarding()) {
-    const bool work = !f.deframer.at_boundary() || f.port->inbound().is_mid_message() ||
-                      !f.port->send_queue().is_idle() || f.stream.inbound_reads() != 0 ||
-                      f.stream.awaits_send() || f.hold != Full::Hold::kNone;
+    const bool work = !f.deframer.at_boundary() || f.port->is_mid_message() || !f.port->is_idle() ||
+                      f.stream.inbound_reads() != 0 || f.stream.awaits_send() ||
+                      f.hold != Full::Hold::kNone;
     if (work || !f.established) {
       if (!f.release_sources()) return lost(now);
       f.port->peer_gone();
@@ -363,8 +363,8 @@ void Connection::close_when_drained(TimePoint now) {
   Full& f = *full_;
   if (f.port->state() == QpState::kRts) {
     // What was posted first leaves in order. [DDP-56] [RDMAP-88]
-    if (!f.port->send_queue().is_idle() || f.stream.inbound_reads() != 0 ||
-        f.framer.queued_octets() != 0 || f.awaits_ack_request(now, options_.ack_request_wait)) {
+    if (!f.port->is_idle() || f.stream.inbound_reads() != 0 || f.framer.queued_octets() != 0 ||
+        f.awaits_ack_request(now, options_.ack_request_wait)) {
       return;
     }
     f.port->event(QpEvent::kCloseRequested);

@@ -197,7 +197,7 @@ inline void Connection::segment_done() {
   f.deframer.consume();
   if (f.is_acknowledged())
     f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
-  if (f.port != nullptr && !f.port->inbound().finish_invalidate()) {
+  if (f.port != nullptr && !f.port->finish_invalidate()) {
     f.hold = Full::Hold::kForMemory;
   }
   if (!f.established) establish();
@@ -246,7 +246,7 @@ bool Connection::may_have_output() const {
 
 bool Connection::only_asks() const {
   if (full_ == nullptr || !full_->is_set_up || full_->port == nullptr) return false;
-  return full_->port->send_queue().only_asks() && full_->framer.queued_octets() == 0 &&
+  return full_->port->only_asks() && full_->framer.queued_octets() == 0 &&
          !full_->stream.has_output();
 }
 

@@ -67,10 +67,10 @@ struct Connection::Full {
   Hold hold = Hold::kNone;
   std::optional<TimePoint> hold_until;
   bool more_to_frame() const {
-    return stream.has_output() || (port != nullptr && port->send_queue().has_request());
+    return stream.has_output() || (port != nullptr && port->has_request());
   }
   bool discards() const { return stream.state() != rdmap::StreamState::kRdma; }
-  bool is_acknowledged() const { return port != nullptr && port->send_queue().is_acknowledged(); }
+  bool is_acknowledged() const { return port != nullptr && port->is_acknowledged(); }
   /// A Send or Write of the peer came behind its last Read or atomic.
   bool is_unacknowledged = false;
   std::optional<TimePoint> ack_request_until;  ///< while closing

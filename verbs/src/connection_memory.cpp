@@ -28,7 +28,7 @@ void Connection::revoke(const Region& region, TimePoint now) {
   const auto copied = f.framer.counters().octets_copied;
   if (!f.framer.detach(memory)) memory_gone(bytes::touching.address);
   const bool is_source = f.framer.counters().octets_copied != copied;
-  const bool is_target = f.port->inbound().holds(region);
+  const bool is_target = f.port->holds(region);
   const bool mid_message = !f.stream.at_message_boundary();
   break_early(memory);
   const bool is_needed = f.port->revoke(region, mid_message);
@@ -40,10 +40,10 @@ void Connection::revoke(const Region& region, TimePoint now) {
 void Connection::withdraw(const Region& region, TimePoint now) {
   if (full_ == nullptr || full_->port == nullptr) return;
   Full& f = *full_;
-  if (!f.port->inbound().holds(region)) return;
+  if (!f.port->holds(region)) return;
   ++f.pins_broken;
   break_early({region.address, static_cast<std::size_t>(region.length)});
-  if (f.port->inbound().revoke(region)) f.stream.terminate(rdmap::kLocalCatastrophic, false);
+  if (f.port->withdraw(region)) f.stream.terminate(rdmap::kLocalCatastrophic, false);
   settle(now);
 }
 

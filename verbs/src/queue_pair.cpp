@@ -94,11 +94,11 @@ QueuePair::QueuePair(QpNum num, const QpInit& init, StagTable& stags,
 
 QueuePair::~QueuePair() {
   const QpInit& init = impl_->qp.init;
-  InboundSide& inbound = impl_->port.inbound();
+  StreamPort& port = impl_->port;
   impl_->qp.stags.invalidate_windows_of(num());
   init.send_cq->forget(&impl_->ring.reaped);
-  init.recv_cq->forget(&inbound.receive_queue().reaped());
-  init.recv_cq->forget(&inbound.shared_reaped());
+  init.recv_cq->forget(&port.receive_queue().reaped());
+  init.recv_cq->forget(&port.shared_reaped());
   impl_->drop_failed();
   init.send_cq->detach();
   init.recv_cq->detach();
@@ -241,7 +241,7 @@ inline void QueuePair::Impl::enqueue(const SendWr& wr) {
 
 std::error_code QueuePair::post_recv(const RecvWr& wr) {
   if (init().srq != nullptr) return make_error_code(Errc::kInvalidArgument);
-  if (const auto error = impl_->port.inbound().receive_queue().post(wr)) return error;
+  if (const auto error = impl_->port.receive_queue().post(wr)) return error;
   if (const auto driver = impl_->qp.current_driver()) {
     driver->receive_posted();
   } else {
@@ -251,7 +251,7 @@ std::error_code QueuePair::post_recv(const RecvWr& wr) {
 }
 
 std::vector<PostedReceive> QueuePair::withdraw_receives() {
-  return impl_->port.inbound().receive_queue().withdraw();
+  return impl_->port.receive_queue().withdraw();
 }
 
 // States ------------------------------------------------------------------------------------------
@@ -273,18 +273,17 @@ void QueuePair::set_peer_timeouts(const PeerTimeouts& timeouts) {
 QpAttributes QueuePair::query() const {
   const QpShared& qp = impl_->qp;
   const std::lock_guard lock(qp.post);
-  const bool idle = impl_->port.send_queue().is_idle();
+  const bool idle = impl_->port.is_idle();
   const auto outstanding = idle ? 0 : impl_->ring.posted.load() - impl_->ring.retired.load();
-  return {
-      .state = state(),
-      .ird = qp.ird,
-      .ord = qp.ord,
-      .extensions = qp.extensions,
-      .send_immediate = qp.send_immediate,
-      .send_outstanding = static_cast<std::size_t>(outstanding),
-      .recv_outstanding = qp.init.srq != nullptr ? 0 : impl_->port.inbound().receive_queue().size(),
-      .terminate_sent = qp.terminate_sent,
-      .terminate_received = qp.terminate_received};  // [VRB-15]
+  return {.state = state(),
+          .ird = qp.ird,
+          .ord = qp.ord,
+          .extensions = qp.extensions,
+          .send_immediate = qp.send_immediate,
+          .send_outstanding = static_cast<std::size_t>(outstanding),
+          .recv_outstanding = qp.init.srq != nullptr ? 0 : impl_->port.receive_queue().size(),
+          .terminate_sent = qp.terminate_sent,
+          .terminate_received = qp.terminate_received};  // [VRB-15]
 }
 
 std::error_code QueuePair::disconnect() {

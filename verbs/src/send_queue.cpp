@@ -113,6 +113,7 @@ inline bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
   if (!permitted(slot)) return false;
   if (slot.is_answered()) ++reads_under_way_;
   if (!pin_buffers(slot, slot.is_answered() ? Access::kLocalWrite : Access::kNone)) return false;
+  if (slot.is_answered()) slot.msn = ++acks_.last_request;
   fill_request(slot, out);
   out.atomic.id = static_cast<std::uint32_t>(out.cookie);  // as unique as the slot [EXT-37]
   return !is_pair(slot.opcode) || make_first(slot, out);
@@ -377,19 +378,11 @@ WcStatus status_after(const rdmap::Terminate& terminate) {
 
 }  // namespace
 
-// Responses come in order: an error about a Read is the oldest unfinished Read's, one about an
-// atomic the oldest atomic's. [VRB-54] [EXT-61]
+// An error about a Read is that Read's, one about an atomic that atomic's. What is in front of it
+// and not answered is only flushed: the peer may have dropped the answer. [VRB-54] [EXT-61]
 void SendQueue::blame(const rdmap::Terminate& terminate) {
-  const auto kind = rdmap::subject_of(terminate).kind;
-  const bool read = kind == rdmap::Subject::Kind::kRead;
-  const bool atomic = kind == rdmap::Subject::Kind::kAtomic;
-  for (auto s = ring_.retired.load(); s < started_; ++s) {
-    SendSlot& slot = ring_.slot(s);
-    if (!(read && slot.is_read()) && !(atomic && slot.is_atomic())) continue;
-    if (slot.stage == SendSlot::Stage::kDone) continue;
-    slot.status = status_after(terminate);
-    return;
-  }
+  const auto named = request_named(rdmap::subject_of(terminate));
+  if (named) ring_.slot(*named).status = status_after(terminate);
 }
 
 bool SendQueue::awaits_answer_into(Stag stag) const {

@@ -104,6 +104,7 @@ class SendQueue {
   void blame_oldest(WcStatus status);
   const Acknowledgements::Own* own_read(const rdmap::Terminate& terminate) const;
   std::optional<std::uint64_t> named_by(const rdmap::Terminate& terminate);
+  std::optional<std::uint64_t> request_named(const rdmap::Subject& subject);
   std::optional<std::uint64_t> oldest_write(const rdmap::Subject::Segment& segment);
   std::optional<std::uint64_t> send_with(ddp::Msn msn);
   template <typename Predicate>

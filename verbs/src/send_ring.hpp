@@ -56,7 +56,8 @@ struct SendSlot {
   WindowBind bind;
   Atomic atomic;
   std::uint64_t immediate = 0;
-  int unsent = 1;  ///< messages that have not left
+  int unsent = 1;         ///< messages that have not left
+  std::uint32_t msn = 0;  ///< of a Read or atomic that was started
   /// kInline: `length` octets of payload.
   std::byte* inline_data = nullptr;
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;

@@ -65,16 +65,32 @@ class StreamPort final : private rdmap::Ulp {
   /// are, and the stream has to end. `mid_message`: the last request started is not all framed.
   bool revoke(const Region& region, bool mid_message);
 
+  /// A segment or message of the peer's that is under way goes there.
+  bool holds(const Region& region) const { return inbound_.holds(region); }
+  /// Lets go of the region for the peer alone. True: the receive under way needs it, and the stream
+  /// has to end.
+  bool withdraw(const Region& region) { return inbound_.revoke(region); }
+
   /// Registered memory is not there: what is under way with it fails.
   void memory_gone(const std::byte* address) {
     inbound_.memory_gone(address);
     send_.memory_gone(address);
   }
 
+  // As SendQueue and InboundSide have them.
+  bool is_idle() const { return send_.is_idle(); }
+  bool has_request() const { return send_.has_request(); }
+  bool only_asks() const { return send_.only_asks(); }
+  bool is_acknowledged() const { return send_.is_acknowledged(); }
+  bool is_mid_message() const { return inbound_.is_mid_message(); }
+  bool finish_invalidate() { return inbound_.finish_invalidate(); }
+
+  // For the queue pair.
+  ReceiveQueue& receive_queue() { return inbound_.receive_queue(); }
+  ReapCount& shared_reaped() { return inbound_.shared_reaped(); }
+
   rdmap::Ulp& ulp() { return *this; }
   QpState state() const { return qp_.state.load(std::memory_order_acquire); }
-  const SendQueue& send_queue() const { return send_; }
-  InboundSide& inbound() { return inbound_; }
   std::uint64_t octets_placed() const { return send_.octets_placed() + inbound_.octets_placed(); }
   std::uint64_t completions() const { return qp_.completions.load(std::memory_order_relaxed); }
 
