@@ -352,12 +352,6 @@ TEST_CASE("UC is told less than RC, and has no request that is answered") {
   CHECK(in.text(9) == "to myself");
 }
 
-Id datagram_id(const Channel& channel) {
-  rdma_cm_id* id = nullptr;
-  REQUIRE(rdma_create_id(channel.get(), &id, nullptr, RDMA_PS_UDP) == 0);
-  return Id(id);
-}
-
 void make_queue_pair(rdma_cm_id* id) {
   ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD};
   REQUIRE(rdma_create_qp(id, nullptr, &init) == 0);
