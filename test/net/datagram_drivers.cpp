@@ -50,7 +50,9 @@ bool comes_true(const std::function<bool()>& condition) {
   return true;
 }
 
-/// A queue pair that is ready, with memory to receive into.
+constexpr verbs::IpAddress kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};
+
+/// A queue pair that is ready, with memory to receive into; it may send to itself.
 struct ReadyDatagrams {
   ReadyDatagrams() {
     REQUIRE(!qp->set_state(verbs::DatagramState::kInit));
@@ -65,6 +67,16 @@ struct ReadyDatagrams {
     for (int i = 0; i != count; ++i) {
       REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
     }
+  }
+  /// In one list.
+  void send(std::size_t count) {
+    const verbs::Sge piece = sge(64);
+    const verbs::DatagramWr one{
+        .wr_id = 2,
+        .sgl = std::span(&piece, 1),
+        .to = {.path = {.own = kLoopback, .peer = kLoopback}, .qp = qp->num()}};
+    const std::vector<verbs::DatagramWr> list(count, one);
+    REQUIRE_FALSE(qp->post_all(list));
   }
 
   std::unique_ptr<Rnic> rnic = open_rnic();
@@ -144,4 +156,20 @@ TEST_CASE(
   CHECK_EQ(end.qp->counters().lost, lost);
   end.qp.reset();
   CHECK_EQ(end.rnic->statistics().datagrams.lost, lost);
+}
+
+TEST_CASE("a datagram costs one system call at most, and a list of 16 to one peer costs one") {
+  ReadyDatagrams end;
+  end.post_receives(40);
+  for (int i = 0; i != 5; ++i) end.send(1);
+  CHECK_EQ(end.qp->counters().send_calls, 5);
+  end.send(16);
+  CHECK_EQ(end.qp->counters().send_calls, 6);
+  end.send(17);
+  CHECK_EQ(end.qp->counters().send_calls, 8);
+  CHECK(comes_true([&] { return end.qp->counters().delivered == 38; }));
+  const auto all = end.qp->counters();
+  CHECK_EQ(all.sent, 38);
+  CHECK_GE(all.receive_calls, 3);  // 16 at most each
+  CHECK_LE(all.receive_calls, 38);
 }
