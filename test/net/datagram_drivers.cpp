@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whom the kernel wakes when a datagram comes: the worker, unless somebody polls for it.
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <charconv>
@@ -8,6 +9,7 @@
 #include <functional>
 
 #include "iwarp/net/datagram_qp.hpp"
+#include "raw_peer.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -48,6 +50,57 @@ bool comes_true(const std::function<bool()>& condition) {
   return true;
 }
 
+constexpr verbs::IpAddress kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};
+
+/// A queue pair that is ready, with memory to receive into; it may send to itself.
+struct ReadyDatagrams {
+  ReadyDatagrams() {
+    REQUIRE(!qp->set_state(verbs::DatagramState::kInit));
+    REQUIRE(!qp->set_state(verbs::DatagramState::kReceiving));
+    REQUIRE(!qp->set_state(verbs::DatagramState::kReady));
+  }
+  verbs::Sge sge(std::uint32_t length) {
+    return {.address = room.data(), .length = length, .lkey = memory.stag()};
+  }
+  void post_receives(int count) {
+    const verbs::Sge all = sge(static_cast<std::uint32_t>(room.size()));
+    for (int i = 0; i != count; ++i) {
+      REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
+    }
+  }
+  /// In one list.
+  void send(std::size_t count) {
+    const verbs::Sge piece = sge(64);
+    const verbs::DatagramWr one{
+        .wr_id = 2,
+        .sgl = std::span(&piece, 1),
+        .to = {.path = {.own = kLoopback, .peer = kLoopback}, .qp = qp->num()}};
+    const std::vector<verbs::DatagramWr> list(count, one);
+    REQUIRE_FALSE(qp->post_all(list));
+  }
+
+  std::unique_ptr<Rnic> rnic = open_rnic();
+  std::unique_ptr<ProtectionDomain> pd = must(rnic->alloc_pd());
+  CqHandle cq = must(rnic->create_cq(256));
+  std::unique_ptr<DatagramQp> qp = must(rnic->create_datagram_qp(
+      *pd, {.init = {.send_cq = cq.get(), .recv_cq = cq.get()}, .ports = {}, .tap = nullptr}));
+  std::vector<std::byte> room = std::vector<std::byte>(1024);
+  Memory memory = must(rnic->register_memory(*pd, std::span(room), verbs::Access::kLocalWrite));
+};
+
+/// The socket of this process at that UDP port.
+int socket_at(std::uint16_t port) {
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(entry.path().filename());
+    sockaddr_in6 at{};
+    socklen_t size = sizeof at;
+    if (!is_datagram_socket(fd)) continue;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) != 0) continue;
+    if (ntohs(at.sin6_port) == port) return fd;
+  }
+  return -1;
+}
+
 }  // namespace
 
 TEST_CASE("while somebody polls, the kernel wakes no worker for a datagram") {
@@ -74,4 +127,49 @@ TEST_CASE("while somebody polls, the kernel wakes no worker for a datagram") {
     // Nobody polls any more, and the worker takes over.
     CHECK(comes_true([] { return watched_datagram_sockets() == 1; }));
   }
+}
+
+TEST_CASE(
+    "datagrams for which the kernel has no room are counted, also when the queue pair is gone") {
+  ReadyDatagrams end;
+  const std::uint16_t port = verbs::datagram_port(end.qp->num());
+  const int small = 4096;
+  REQUIRE_EQ(::setsockopt(socket_at(port), SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+  constexpr std::uint64_t kSent = 200;
+  // None of them is well-formed, so one receive is enough for all that the kernel keeps.
+  const UniqueFd stranger(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto to = loopback(port);
+  const std::vector<std::byte> octets(500);
+  for (std::uint64_t i = 0; i != kSent; ++i) {
+    REQUIRE_EQ(::sendto(stranger.get(), octets.data(), octets.size(), 0, to.get(), to.length),
+               static_cast<ssize_t>(octets.size()));
+  }
+  const std::uint64_t lost = end.qp->counters().lost;
+  CHECK_GT(lost, 0);
+  CHECK_LT(lost, kSent);
+  CHECK_EQ(end.qp->counters().lost, lost);
+  end.post_receives(1);
+  CHECK(comes_true([&] {
+    const auto all = end.qp->counters();
+    return all.dropped_for(verbs::DatagramDrop::kMalformed) + all.lost == kSent;
+  }));
+  CHECK_EQ(end.qp->counters().lost, lost);
+  end.qp.reset();
+  CHECK_EQ(end.rnic->statistics().datagrams.lost, lost);
+}
+
+TEST_CASE("a datagram costs one system call at most, and a list of 16 to one peer costs one") {
+  ReadyDatagrams end;
+  end.post_receives(40);
+  for (int i = 0; i != 5; ++i) end.send(1);
+  CHECK_EQ(end.qp->counters().send_calls, 5);
+  end.send(16);
+  CHECK_EQ(end.qp->counters().send_calls, 6);
+  end.send(17);
+  CHECK_EQ(end.qp->counters().send_calls, 8);
+  CHECK(comes_true([&] { return end.qp->counters().delivered == 38; }));
+  const auto all = end.qp->counters();
+  CHECK_EQ(all.sent, 38);
+  CHECK_GE(all.receive_calls, 3);  // 16 at most each
+  CHECK_LE(all.receive_calls, 38);
 }

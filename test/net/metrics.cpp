@@ -120,6 +120,13 @@ TEST_CASE("each line is a comment or a figure, and each family has its help and 
                            .local = {"127.0.0.1", 1},
                            .peer = {"a\"b\\c\nd\x80", 2},
                            .counters = {.octets_sent = 9}});
+  s.datagrams = {.sent = 21,
+                 .unsent = 22,
+                 .delivered = 23,
+                 .lost = 24,
+                 .send_calls = 25,
+                 .receive_calls = 26,
+                 .dropped = {31, 32, 33, 34, 35, 36, 37}};
   verbs::Incidents ends;
   ends.terminate_sent = bytes::Fault{bytes::Layer::kDdp, 1, 0x00};
   s.add(ends);
@@ -131,6 +138,20 @@ TEST_CASE("each line is a comment or a figure, and each family has its help and 
                  "iwarp_terminates_total{direction=\"sent\",code=\"1/1/00\",meaning=\"invalid "
                  "STag\"} 1"));
   CHECK(has_line(text, "iwarp_connections_unlisted 1"));
+  for (const auto* line :
+       {"iwarp_datagrams_sent_total 21", "iwarp_datagrams_unsent_total 22",
+        "iwarp_datagrams_delivered_total 23", "iwarp_datagrams_lost_total 24",
+        "iwarp_datagram_send_calls_total 25", "iwarp_datagram_receive_calls_total 26",
+        "iwarp_datagrams_dropped_total{reason=\"malformed\"} 31",
+        "iwarp_datagrams_dropped_total{reason=\"not_receiving\"} 32",
+        "iwarp_datagrams_dropped_total{reason=\"wrong_qp\"} 33",
+        "iwarp_datagrams_dropped_total{reason=\"wrong_q_key\"} 34",
+        "iwarp_datagrams_dropped_total{reason=\"bad_crc\"} 35",
+        "iwarp_datagrams_dropped_total{reason=\"repeated\"} 36",
+        "iwarp_datagrams_dropped_total{reason=\"no_receive\"} 37"}) {
+    CAPTURE(line);
+    CHECK(has_line(text, line));
+  }
   CHECK(has_line(text,
                  "iwarp_connection_octets_sent_total{qp=\"7\",side=\"active\",local=\"127.0.0.1:1\""
                  ",peer=\"a\\\"b\\\\c?d?:2\"} 9"));

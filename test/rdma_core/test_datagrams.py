@@ -123,7 +123,11 @@ class Perftest(PerftestCase):
     def test_each_tool(self):
         with two_hosts() as names:
             for tool, words in (("ib_send_lat", ()), ("ib_send_lat", ("-R",)),
+                                ("ib_send_lat", ("-e",)), ("ib_send_lat", ("-s", 64, "-I", 64)),
                                 ("ib_send_bw", ("-r", 1000)),
+                                ("ib_send_bw", ("-r", 1000, "-R")),
+                                ("ib_send_bw", ("-r", 1000, "-e")),
+                                ("ib_send_bw", ("-r", 500, "-q", 2)),
                                 ("ib_send_bw", ("-r", 1000, "-l", 16))):
                 with self.subTest(tool=tool, words=words):
                     self.measure(tool, *self.WORDS, *words, host=HOSTS[0], iterations=160,

@@ -63,6 +63,7 @@ DatagramCounters& DatagramCounters::operator+=(const DatagramCounters& o) {
   sent += o.sent;
   unsent += o.unsent;
   delivered += o.delivered;
+  lost += o.lost;
   send_calls += o.send_calls;
   receive_calls += o.receive_calls;
   for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i] += o.dropped[i];

@@ -2,6 +2,7 @@
 // Address handles as objects: what is none is refused before it is followed. In the program of
 // datagrams.cpp, as RoCE.
 #include <cerrno>
+#include <vector>
 
 #include "endpoint.hpp"
 
@@ -45,6 +46,27 @@ TEST_CASE("an address handle is made in a domain that there is") {
   ibv_grh grh{};
   CHECK(ibv_create_ah_from_wc(&copy, &wc, &grh, 1) == nullptr);
   CHECK(errno == ENOENT);
+}
+
+TEST_CASE("there are as many address handles as the device says, and one that ends makes room") {
+  Way way;
+  ibv_device_attr device{};
+  REQUIRE(ibv_query_device(way.context.get(), &device) == 0);
+  REQUIRE(device.max_ah == 32767);
+  std::vector<ibv_ah*> all;
+  for (int i = 0; i != device.max_ah; ++i) {
+    all.push_back(ibv_create_ah(way.pd.get(), &way.attr));
+    if (all.back() == nullptr) break;
+  }
+  REQUIRE(all.back() != nullptr);
+  for (int round = 0; round != 2; ++round) {
+    CHECK(ibv_create_ah(way.pd.get(), &way.attr) == nullptr);
+    CHECK(errno == ENOMEM);
+    CHECK(ibv_destroy_ah(all.back()) == 0);
+    all.back() = ibv_create_ah(way.pd.get(), &way.attr);
+    REQUIRE(all.back() != nullptr);
+  }
+  for (ibv_ah* const one : all) REQUIRE(ibv_destroy_ah(one) == 0);
 }
 
 }  // namespace

@@ -264,6 +264,43 @@ TEST_CASE("requests that are built call by call, to the queue pair itself") {
   CHECK(in.text(kGrh + 6).substr(kGrh) == "inline");
 }
 
+TEST_CASE("several requests that are built in one go, with immediate data and of several pieces") {
+  const Datagrams a(true);
+  const Buffer out(a.pd.get(), "one two");
+  const Buffer in(a.pd.get(), 256);
+  ibv_ah_attr home = way_home(a.context.get());
+  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  ibv_sge head = in.sge(kGrh + 2);
+  ibv_sge tail{.addr = head.addr + 100, .length = 100, .lkey = head.lkey};
+  std::array into{head, tail};
+  ibv_recv_wr receive{.wr_id = 1, .sg_list = into.data(), .num_sge = 2};
+  ibv_recv_wr* bad = nullptr;
+  for (receive.wr_id = 1; receive.wr_id != 3; ++receive.wr_id) {
+    REQUIRE(ibv_post_recv(a.qp.get(), &receive, &bad) == 0);
+  }
+  ibv_qp_ex* const builder = ibv_qp_to_qp_ex(a.qp.get());
+  const ibv_sge all = out.sge();
+  const std::array pieces{ibv_sge{all.addr + 4, 3, all.lkey}, ibv_sge{all.addr, 3, all.lkey}};
+  ibv_wr_start(builder);
+  for (const std::uint32_t number : {1U, 2U}) {
+    builder->wr_id = 10 + number;
+    builder->wr_flags = 0;
+    ibv_wr_send_imm(builder, htonl(number));
+    ibv_wr_set_ud_addr(builder, ah.get(), a.qp->qp_num, kKey);
+    ibv_wr_set_sge_list(builder, pieces.size(), pieces.data());
+  }
+  REQUIRE(ibv_wr_complete(builder) == 0);
+  for (const std::uint32_t number : {1U, 2U}) {
+    const ibv_wc wc = End::done(a.cq);
+    CHECK(wc.wr_id == number);
+    CHECK(wc.wc_flags == (IBV_WC_GRH | IBV_WC_WITH_IMM));
+    CHECK(ntohl(wc.imm_data) == number);
+    CHECK(wc.byte_len == kGrh + 6);
+  }
+  CHECK(in.text(kGrh + 2).substr(kGrh) == "tw");
+  CHECK(in.text(104).substr(100) == "oone");
+}
+
 TEST_CASE("a group is heard from joining it to leaving it") {
   const Datagrams a;
   const Buffer out(a.pd.get(), "everybody");
@@ -350,12 +387,6 @@ TEST_CASE("UC is told less than RC, and has no request that is answered") {
   REQUIRE(ibv_post_send(qp.get(), &wr, &bad) == 0);
   CHECK(End::done(cq).wr_id == 1);
   CHECK(in.text(9) == "to myself");
-}
-
-Id datagram_id(const Channel& channel) {
-  rdma_cm_id* id = nullptr;
-  REQUIRE(rdma_create_id(channel.get(), &id, nullptr, RDMA_PS_UDP) == 0);
-  return Id(id);
 }
 
 void make_queue_pair(rdma_cm_id* id) {

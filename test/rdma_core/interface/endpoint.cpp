@@ -37,6 +37,12 @@ Id make_id(const Channel& channel, void* context) {
   return Id(raw);
 }
 
+Id datagram_id(const Channel& channel) {
+  rdma_cm_id* raw = nullptr;
+  REQUIRE(rdma_create_id(channel.get(), &raw, nullptr, RDMA_PS_UDP) == 0);
+  return Id(raw);
+}
+
 Event expect(const Channel& channel, rdma_cm_event_type type) {
   REQUIRE(is_readable(channel->fd, kTimeoutMs));
   rdma_cm_event* raw = nullptr;

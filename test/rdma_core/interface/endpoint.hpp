@@ -66,6 +66,8 @@ inline Channel make_channel() {
 }
 
 Id make_id(const Channel& channel, void* context = nullptr);
+/// Of RDMA_PS_UDP.
+Id datagram_id(const Channel& channel);
 
 /// The next event, which must be of this type.
 Event expect(const Channel& channel, rdma_cm_event_type type);

@@ -2,6 +2,7 @@
 // One IPv6 socket takes both families; only a kernel without IPv6 gets one for IPv4.
 #include "iwarp/net/datagram_socket.hpp"
 
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -274,6 +275,13 @@ void DatagramSocket::ask_for_room(int octets) const {
   if (!set(fd_.get(), SOL_SOCKET, SO_RCVBUFFORCE, octets)) {
     set(fd_.get(), SOL_SOCKET, SO_RCVBUF, octets);
   }
+}
+
+std::uint32_t DatagramSocket::lost() const {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> figures{};
+  socklen_t size = sizeof figures;
+  if (::getsockopt(fd_.get(), SOL_SOCKET, SO_MEMINFO, figures.data(), &size) != 0) return 0;
+  return figures[SK_MEMINFO_DROPS];
 }
 
 std::size_t DatagramSocket::receive(std::span<Received> into) const {

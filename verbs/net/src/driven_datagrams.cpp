@@ -78,6 +78,7 @@ struct DrivenDatagrams::Door {
   bool reading = false;  ///< a wait is pending; only its handler clears this
   bool writing = false;
   std::size_t expected = 1;  ///< so many are asked for at the next look
+  std::uint32_t lost = 0;    ///< of DatagramSocket::lost(), what is counted
 };
 
 DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
@@ -155,13 +156,18 @@ std::error_code DrivenDatagrams::detach(const IpAddress& group) {
   if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
   lock_.lock();
   core_.leave(group);
-  const auto gone = std::erase_if(doors_, [&](const auto& door) { return door->group == group; });
+  const auto gone = std::erase_if(doors_, [&](const auto& door) {
+    if (door->group != group) return false;
+    count_lost(*door);
+    return true;
+  });
   run(lock_.take() | kArm);
   return gone != 0 ? std::error_code{} : make_error_code(verbs::Errc::kInvalidArgument);
 }
 
 verbs::DatagramCounters DrivenDatagrams::counters() {
   lock_.lock();
+  for (const auto& door : doors_) count_lost(*door);
   const auto out = core_.counters();
   run(lock_.take());
   return out;
@@ -169,6 +175,7 @@ verbs::DatagramCounters DrivenDatagrams::counters() {
 
 void DrivenDatagrams::end() {
   lock_.lock();
+  for (const auto& door : doors_) count_lost(*door);
   doors_.clear();
   sets_.clear();
   ended_.store(true, std::memory_order_release);
@@ -301,6 +308,12 @@ void DrivenDatagrams::drain() {
     for (int round = 0; round != kDrained && door->socket.receive(came) == kBatch; ++round) {
     }
   }
+}
+
+void DrivenDatagrams::count_lost(Door& door) {
+  const std::uint32_t now = door.socket.lost();
+  core_.counters().lost += now - door.lost;  // both modulo 2^32
+  door.lost = now;
 }
 
 // True: a poller found nothing, and would have had a receive for it, so all is as it was.

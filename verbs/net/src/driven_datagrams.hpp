@@ -86,6 +86,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   void tell_sent(std::span<const DatagramSocket::Sending> sent);
   void tell_received(const Door& door, const DatagramSocket::Received& one);
   void drain();
+  void count_lost(Door& door);
   bool receive();
   bool receive(Door& door);
   void arm();

@@ -95,6 +95,8 @@ void write_datagrams(Exposition& out, const verbs::DatagramCounters& d) {
   out.counter("iwarp_datagrams_sent_total", d.sent, "Datagrams that the system took");
   out.counter("iwarp_datagrams_unsent_total", d.unsent, "Datagrams that the system refused");
   out.counter("iwarp_datagrams_delivered_total", d.delivered, "Datagrams put into a receive");
+  out.counter("iwarp_datagrams_lost_total", d.lost,
+              "Datagrams that the system dropped, mostly for want of room");
   out.counter("iwarp_datagram_send_calls_total", d.send_calls, "System calls that send datagrams");
   out.counter("iwarp_datagram_receive_calls_total", d.receive_calls,
               "System calls that brought datagrams");

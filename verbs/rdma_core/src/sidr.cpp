@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sidr.hpp"
 
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
@@ -10,6 +11,7 @@
 #include <span>
 
 #include "cm_id.hpp"
+#include "refusal.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -41,6 +43,17 @@ void SidrEnd::send(const SidrOctets& octets, const Peer& to) const {
   (void)socket.send({&one, 1});  // One that is lost is sent again.
 }
 
+void SidrEnd::log_dropped() const {
+  const auto& [malformed, unasked, unheard, undecided, crowded] = dropped;
+  if (malformed + unasked + unheard + undecided + crowded == 0) return;
+  log_connection("datagram_id_dropped",
+                 fmt::format("an id of datagrams has dropped {} malformed messages, {} replies "
+                             "that it did not ask for, {} requests while it did not listen, {} "
+                             "repeated ones that the program had not answered, {} behind a full "
+                             "backlog",
+                             malformed, unasked, unheard, undecided, crowded));
+}
+
 Sidr::Sidr(const Calls& calls)
     : calls_(calls),
       epoll_(opened(::epoll_create1(EPOLL_CLOEXEC))),
@@ -58,6 +71,7 @@ void Sidr::add(std::shared_ptr<SidrEnd> end, CmId& owner) {
 }
 
 void Sidr::remove(SidrEnd& end) {
+  end.log_dropped();
   end.owner = nullptr;
   end.asking.reset();
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, end.socket.fd(), nullptr);
@@ -105,7 +119,10 @@ void Sidr::receive(SidrEnd& end) {
     for (std::size_t i = 0; i < n; ++i) {
       const auto& one = came_in[i];
       auto message = one.is_cut ? std::nullopt : decode_sidr(one.room.first(one.size));
-      if (!message || net::is_multicast(one.path.own)) continue;
+      if (!message || net::is_multicast(one.path.own)) {
+        ++end.dropped.malformed;
+        continue;
+      }
       const SidrEnd::Peer from{
           .path = {.own = one.path.own, .peer = one.path.peer, .interface = one.path.interface},
           .port = one.port,
@@ -117,24 +134,32 @@ void Sidr::receive(SidrEnd& end) {
 }
 
 void Sidr::came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
-  if (message.kind == SidrMessage::Kind::kReply) {
-    if (!end.asking || !end.asking->to.is(from)) return;
+  if (message.kind == SidrMessage::Kind::kRequest) {
+    request_came(end, from, std::move(message));
+  } else if (end.asking && end.asking->to.is(from)) {
     end.asking.reset();
     calls_.answered(*end.owner, message);
-    return;
+  } else {
+    ++end.dropped.unasked;
   }
-  const bool listens = end.owner->state == IdState::kListening;
-  if (!listens) return;
+}
+
+void Sidr::request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   const auto known = std::ranges::find_if(
       end.answers, [&](const SidrEnd::Answer& answer) { return answer.to.is(from); });
-  if (known != end.answers.end()) {
-    if (known->octets) end.send(*known->octets, known->to);
-    return;
+  if (end.owner->state != IdState::kListening) {
+    ++end.dropped.unheard;
+  } else if (known != end.answers.end() && known->octets) {
+    end.send(*known->octets, known->to);
+  } else if (known != end.answers.end()) {
+    ++end.dropped.undecided;
+  } else if (end.owner->waiting_requests.load() >= end.owner->backlog) {
+    ++end.dropped.crowded;
+  } else {
+    if (end.answers.size() == SidrEnd::kMaxAnswers) end.answers.pop_front();
+    end.answers.push_back({.to = from, .octets = std::nullopt});
+    calls_.requested(*end.owner, from, std::move(message));
   }
-  if (end.owner->waiting_requests.load() >= end.owner->backlog) return;
-  if (end.answers.size() == SidrEnd::kMaxAnswers) end.answers.pop_front();
-  end.answers.push_back({.to = from, .octets = std::nullopt});
-  calls_.requested(*end.owner, from, std::move(message));
 }
 
 // Sends again what is due, and sets the timer.

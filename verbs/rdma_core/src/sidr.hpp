@@ -41,15 +41,25 @@ struct SidrEnd {
     Peer to;
     std::optional<SidrOctets> octets;  ///< none: the program has not said yet
   };
+  /// What came and changed nothing.
+  struct Dropped {
+    std::uint64_t malformed = 0;  ///< or sent to a group
+    std::uint64_t unasked = 0;    ///< replies
+    std::uint64_t unheard = 0;    ///< requests to an id that does not listen
+    std::uint64_t undecided = 0;  ///< repeated before the program has said
+    std::uint64_t crowded = 0;    ///< behind a full backlog
+  };
   static constexpr std::size_t kMaxAnswers = 1024;
 
   explicit SidrEnd(net::DatagramSocket its_socket) : socket(std::move(its_socket)) {}
   void send(const SidrOctets& octets, const Peer& to) const;
+  void log_dropped() const;
 
   net::DatagramSocket socket;
   CmId* owner = nullptr;
   std::optional<Asking> asking;
   std::deque<Answer> answers;
+  Dropped dropped;
 };
 
 class Sidr {
@@ -78,6 +88,7 @@ class Sidr {
  private:
   void receive(SidrEnd& end);
   void came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
+  void request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
   void look_at_clock();
 
   const Calls calls_;

@@ -36,6 +36,9 @@ class DatagramSocket {
   std::uint16_t port() const { return port_; }
   /// So much is asked of the kernel for what is not read yet; it may give less.
   void ask_for_room(int octets) const;
+  /// How many came and were dropped by the kernel, which had no room or found the UDP checksum
+  /// wrong; modulo 2^32. 0: it does not say.
+  std::uint32_t lost() const;
 
   static constexpr std::size_t kBatch = 16;
   struct Received {

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// What anybody may send to the port of an id of datagrams, by a UDP socket: each request is told
+// once, nobody gets more octets than they sent, and what is dropped is counted. In the program of
+// datagrams.cpp, as RoCE.
+#include <arpa/inet.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "endpoint.hpp"
+#include "sidr_message.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+using iwarp::rdma_core::decode_sidr;
+using iwarp::rdma_core::kSidrSize;
+using iwarp::rdma_core::SidrMessage;
+using Octets = std::vector<std::byte>;
+
+const int kLogs = ::setenv("IWARP_LOG", "info", 1);
+
+Octets request(std::uint32_t number) {
+  const auto octets = encode(SidrMessage{.kind = SidrMessage::Kind::kRequest, .id = number});
+  return {octets.begin(), octets.end()};
+}
+
+Octets reply(std::uint32_t number, std::uint32_t qp_num) {
+  const auto octets =
+      encode(SidrMessage{.kind = SidrMessage::Kind::kReply, .id = number, .qp_num = qp_num});
+  return {octets.begin(), octets.end()};
+}
+
+class Stranger {
+ public:
+  explicit Stranger(const char* host = "127.0.0.1", std::uint16_t port = 0)
+      : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    Address own(host, port);
+    socklen_t size = sizeof(sockaddr_in);
+    REQUIRE(::bind(fd_, own.get(), size) == 0);
+    REQUIRE(::getsockname(fd_, own.get(), &size) == 0);
+    port_ = ntohs(reinterpret_cast<sockaddr_in*>(own.get())->sin_port);
+  }
+  ~Stranger() { ::close(fd_); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  void send(const Octets& octets, std::uint16_t to) const {
+    Address peer("127.0.0.1", to);
+    REQUIRE(::sendto(fd_, octets.data(), octets.size(), 0, peer.get(), sizeof(sockaddr_in)) ==
+            static_cast<ssize_t>(octets.size()));
+  }
+  /// The next one, which must be there within a time.
+  Octets receive() const {
+    REQUIRE(is_readable(fd_, kTimeoutMs));
+    Octets out(4096);
+    const ssize_t count = ::recv(fd_, out.data(), out.size(), 0);
+    REQUIRE(count >= 0);
+    out.resize(static_cast<std::size_t>(count));
+    return out;
+  }
+  bool has_more() const { return is_readable(fd_); }
+
+ private:
+  int fd_;
+  std::uint16_t port_ = 0;
+};
+
+/// What is written to standard error meanwhile.
+class Said {
+ public:
+  Said() : before_(::dup(STDERR_FILENO)), file_(::memfd_create("said", MFD_CLOEXEC)) {
+    REQUIRE(::dup2(file_, STDERR_FILENO) == STDERR_FILENO);
+  }
+  ~Said() {
+    ::dup2(before_, STDERR_FILENO);
+    ::close(before_);
+    ::close(file_);
+  }
+  Said(const Said&) = delete;
+  Said& operator=(const Said&) = delete;
+  bool has(std::string_view line) const {
+    std::string text(1 << 16, '\0');
+    const ssize_t count = ::pread(file_, text.data(), text.size(), 0);
+    REQUIRE(count >= 0);
+    text.resize(static_cast<std::size_t>(count));
+    INFO(text);
+    return text.find(line) != std::string::npos;
+  }
+
+ private:
+  int before_;
+  int file_;
+};
+
+std::uint16_t listen(const Id& id, int backlog) {
+  Address any("127.0.0.1");
+  REQUIRE(rdma_bind_addr(id.get(), any.get()) == 0);
+  REQUIRE(rdma_listen(id.get(), backlog) == 0);
+  return ntohs(rdma_get_src_port(id.get()));
+}
+
+/// The id of the next request.
+Id next_request(const Channel& channel) {
+  const Event event = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+  return Id(event->id);
+}
+
+void accept_as(const Id& id, std::uint32_t qp_num) {
+  rdma_conn_param param{};
+  param.qp_num = qp_num;
+  REQUIRE(rdma_accept(id.get(), &param) == 0);
+}
+
+TEST_CASE("a request is told once, and its answer, which is no larger, is repeated") {
+  const Channel channel = make_channel();
+  const Id listener = datagram_id(channel);
+  const auto port = listen(listener, 4);
+  const Stranger stranger;
+  stranger.send(request(7), port);
+  const Id server = next_request(channel);
+  accept_as(server, 0x812345);
+  const Octets answer = stranger.receive();
+  CHECK(answer.size() == kSidrSize);
+  CHECK(answer.size() <= request(7).size());
+  const auto message = decode_sidr(answer);
+  REQUIRE(message);
+  CHECK(message->kind == SidrMessage::Kind::kReply);
+  CHECK(message->id == 7);
+  CHECK(message->qp_num == 0x812345);
+  for (int i = 0; i != 3; ++i) stranger.send(request(7), port);
+  for (int i = 0; i != 3; ++i) CHECK(stranger.receive() == answer);
+  CHECK_FALSE(stranger.has_more());
+  CHECK_FALSE(is_readable(channel->fd));
+}
+
+TEST_CASE("no more requests wait than the backlog has, and those that are dropped are counted") {
+  const Said said;
+  const Channel channel = make_channel();
+  Id listener = datagram_id(channel);
+  const auto port = listen(listener, 2);
+  const Stranger stranger;
+  stranger.send(request(1), port);
+  const Id first = next_request(channel);
+  accept_as(first, 0x812345);
+  const Octets answer = stranger.receive();
+  Octets damaged = request(2);
+  damaged.back() ^= std::byte{1};
+  stranger.send(damaged, port);
+  stranger.send({damaged.begin(), damaged.begin() + 100}, port);
+  stranger.send(reply(1, 1), port);
+  for (const std::uint32_t number : {2U, 2U, 2U, 3U, 4U}) stranger.send(request(number), port);
+  stranger.send(request(1), port);
+  CHECK(stranger.receive() == answer);  // All before it have been looked at.
+  CHECK_FALSE(stranger.has_more());
+  const Id second = next_request(channel);
+  const Id third = next_request(channel);
+  CHECK_FALSE(is_readable(channel->fd));
+  listener.reset();
+  CHECK(
+      said.has("an id of datagrams has dropped 2 malformed messages, 1 replies that it did not "
+               "ask for, 0 requests while it did not listen, 2 repeated ones that the program "
+               "had not answered, 1 behind a full backlog"));
+}
+
+TEST_CASE("a reply from another address, port or request is none, and an asker answers nobody") {
+  const Said said;
+  const Channel channel = make_channel();
+  const Stranger asked;
+  const Stranger other_port;
+  const Stranger other_address("127.0.0.2", asked.port());
+  Id asker = datagram_id(channel);
+  Address to("127.0.0.1", asked.port());
+  REQUIRE(rdma_resolve_addr(asker.get(), nullptr, to.get(), 1000) == 0);
+  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+  REQUIRE(rdma_resolve_route(asker.get(), 1000) == 0);
+  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  REQUIRE(rdma_connect(asker.get(), nullptr) == 0);
+  const auto question = decode_sidr(asked.receive());
+  REQUIRE(question);
+  const auto port = ntohs(rdma_get_src_port(asker.get()));
+  other_port.send(reply(question->id, 1), port);
+  other_address.send(reply(question->id, 2), port);
+  asked.send(reply(question->id + 1, 3), port);
+  other_port.send(request(9), port);
+  asked.send(reply(question->id, 4), port);
+  {
+    const Event event = expect(channel, RDMA_CM_EVENT_ESTABLISHED);
+    CHECK(event->param.ud.qp_num == 4);
+  }
+  CHECK_FALSE(other_port.has_more());
+  CHECK_FALSE(other_address.has_more());
+  asker.reset();
+  CHECK(
+      said.has("an id of datagrams has dropped 0 malformed messages, 3 replies that it did not "
+               "ask for, 1 requests while it did not listen, 0 repeated ones that the program "
+               "had not answered, 0 behind a full backlog"));
+}
+
+}  // namespace
