@@ -70,6 +70,13 @@ class Core {
     return use_of(qps_, num, use) || use_of(datagrams_, num, use);
   }
 
+  /// The same, for what waits for the dispatcher meanwhile: nothing is dispatched.
+  template <typename Function>
+  void with_any_qp_undispatched(verbs::QpNum num, Function use) {
+    const std::lock_guard still(dispatching_);
+    (void)with_any_qp(num, use);
+  }
+
   // Completion and shared receive queues by what the core calls them, for events.
   void add(const void* core_object, void* object);
   void remove(const void* core_object);
@@ -113,7 +120,8 @@ class Core {
   std::unique_ptr<net::MetricsServer> metrics_;
   std::optional<net::MetricsServer::Watch> watch_;
   net::CmChannel cm_channel_;
-  std::mutex dispatching_;    ///< before all others
+  /// Before all others. Who holds it may await the dispatcher.
+  std::recursive_mutex dispatching_;
   std::mutex qps_mutex_;      ///< before the locks of the CM and of event queues
   Qps qps_;                   ///< of connections
   Qps datagrams_;             ///< of type UD

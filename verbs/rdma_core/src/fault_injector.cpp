@@ -273,11 +273,13 @@ void Injector::carry_out(const Hit& hit) {
   const Rule& rule = *hit.rule;
   switch (rule.act) {
     case Act::kStatus:
-      for (const auto num : queue_pairs(hit)) core_.with_any_qp(num, [](Qp& qp) { to_error(qp); });
+      for (const auto num : queue_pairs(hit)) {
+        core_.with_any_qp_undispatched(num, [](Qp& qp) { to_error(qp); });
+      }
       return;
     case Act::kError:
       for (const auto num : queue_pairs(hit)) {
-        core_.with_any_qp(num, [](Qp& qp) {
+        core_.with_any_qp_undispatched(num, [](Qp& qp) {
           to_error(qp);
           push_event(qp, IBV_EVENT_QP_FATAL);
         });
@@ -329,7 +331,7 @@ void Injector::remove_device() {
   if (removed_.exchange(true)) return;
   const Rule all;
   for (const auto num : queue_pairs({&all, 0, 0})) {
-    core_.with_any_qp(num, [](Qp& qp) { to_error(qp); });
+    core_.with_any_qp_undispatched(num, [](Qp& qp) { to_error(qp); });
   }
   tell(IBV_EVENT_DEVICE_FATAL);
   tell_device_removed();
