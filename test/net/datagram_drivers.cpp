@@ -68,8 +68,9 @@ struct ReadyDatagrams {
       REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
     }
   }
-  /// In one list.
+  /// In one list; returns when the socket has it, which a worker may give to it.
   void send(std::size_t count) {
+    const std::uint64_t before = qp->counters().sent;
     const verbs::Sge piece = sge(64);
     const verbs::DatagramWr one{
         .wr_id = 2,
@@ -77,6 +78,7 @@ struct ReadyDatagrams {
         .to = {.path = {.own = kLoopback, .peer = kLoopback}, .qp = qp->num()}};
     const std::vector<verbs::DatagramWr> list(count, one);
     REQUIRE_FALSE(qp->post_all(list));
+    REQUIRE(comes_true([&] { return qp->counters().sent == before + count; }));
   }
 
   std::unique_ptr<Rnic> rnic = open_rnic();
