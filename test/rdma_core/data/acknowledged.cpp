@@ -135,14 +135,14 @@ TEST_CASE("what succeeds with one peer is seen before another that has left coun
   REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
   success(a.cq);
   REQUIRE_EQ(send(a, 2, 8), 0);  // for which b has no receive
+  const auto left = std::chrono::steady_clock::now();
   renew(b);
-  const auto end = std::chrono::steady_clock::now() + kLimit;
-  while (a.state() != IBV_QPS_ERR) REQUIRE(std::chrono::steady_clock::now() < end);
+  while (a.state() != IBV_QPS_ERR) REQUIRE(std::chrono::steady_clock::now() < left + kLimit);
   REQUIRE_EQ(write(others.a, others.b, 3, others.b.mr->rkey), 0);
   success(others.a.cq);
-  ibv_wc wc{};
-  CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
   CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
+  // However late this program gets a processor, it is not told before.
+  CHECK_GE(std::chrono::steady_clock::now() - left, 2s);
 }
 
 TEST_CASE("rnr_retry of the receiver: none, and for ever") {
