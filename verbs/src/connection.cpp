@@ -181,7 +181,7 @@ void Connection::enter_full_operation(TimePoint now) {
   step(ConnectionCause::kFullOperation);
   if (role_ == mpa::Role::kInitiator) {
     if (options_.first_fpdu_delay > Duration::zero()) {
-      full_->transmit_from = now + options_.first_fpdu_delay;
+      full_->deadlines.set(Deadline::kFirstFpdu, now + options_.first_fpdu_delay);
     } else {
       open_gate();
     }
@@ -196,7 +196,7 @@ void Connection::enter_full_operation(TimePoint now) {
   if (n.rtr != mpa::Rtr::kNone) full_->stream.send_rtr(rtr_kind(n.rtr));
   // With RTR agreed on, the responder is not established before it came. [MPA-102]
   if (role_ == mpa::Role::kInitiator || !n.peer_to_peer) return establish();
-  full_->rtr_until = now + options_.startup.timeout;
+  full_->deadlines.set(Deadline::kRtr, now + options_.startup.timeout);
 }
 
 // The peer is told by a Terminate.
@@ -213,8 +213,8 @@ void Connection::establish() {
 }
 
 void Connection::open_gate() {
-  full_->transmit_from.reset();
-  full_->rtr_until.reset();
+  full_->deadlines.clear(Deadline::kFirstFpdu);
+  full_->deadlines.clear(Deadline::kRtr);
   if (is_gated(state_)) step(ConnectionCause::kGateOpened);
 }
 
@@ -246,7 +246,7 @@ void Connection::disconnect(TimePoint now) {
 // A close waits for what was posted before it as long as octets move.
 void Connection::extend_close(const Now& now) {
   if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
-    close_deadline_ = TimePoint(now) + options_.close_timeout;
+    full_->deadlines.set(Deadline::kClose, TimePoint(now) + options_.close_timeout);
   }
 }
 
@@ -318,13 +318,13 @@ void Connection::stream_ended(TimePoint now) {
   Full& f = *full_;
   const bool half_closed = state_ == ConnectionState::kHalfClosed;
   // A responder that may not transmit yet cannot say why it ends. [MPA-93]
-  const bool mute = is_gated(state_) && !f.transmit_from;
+  const bool mute = is_gated(state_) && !f.deadlines.is_set(Deadline::kFirstFpdu);
   step(ConnectionCause::kStreamEnded);
   f.hold = Full::Hold::kNone;
-  f.hold_until.reset();
+  f.deadlines.clear(Deadline::kReceive);
   f.deframer.abandon_placement();
   const bool can_go_on = f.release_sources();
-  close_deadline_ = now + options_.close_timeout;  // [VRB-12]
+  f.deadlines.set(Deadline::kClose, now + options_.close_timeout);  // [VRB-12]
   if (f.port != nullptr && f.stream.own_terminate()) {
     if (!half_closed) f.port->terminate_sent(*f.stream.own_terminate());
     f.port->event(QpEvent::kStreamError);
@@ -338,7 +338,7 @@ void Connection::stream_ended(TimePoint now) {
 // Graceful closing: half close when everything has left, close when both halves are.
 void Connection::close_progress(TimePoint now) {
   // Deviation: an initiator may have to wait with its first FPDU, see first_fpdu_delay.
-  if (full_->transmit_from) return;
+  if (full_->deadlines.is_set(Deadline::kFirstFpdu)) return;
   switch (state_) {
     case ConnectionState::kGatedClosing:
     case ConnectionState::kDraining:
@@ -369,7 +369,7 @@ void Connection::close_when_drained(TimePoint now) {
     }
     f.port->event(QpEvent::kCloseRequested);
     tell_states();
-    close_deadline_ = now + options_.close_timeout;
+    f.deadlines.set(Deadline::kClose, now + options_.close_timeout);
   }
   step(ConnectionCause::kDrained);
   socket_action_ = SocketAction::kShutdownSend;  // What still comes is taken. [DDP-61]
@@ -396,9 +396,9 @@ void Connection::over(ConnectionCause cause, SocketAction action,
                       const mpa::Failure& unestablished) {
   if (state_ == ConnectionState::kOver || !step(cause)) return;
   socket_action_ = action;
-  close_deadline_.reset();
   if (full_ == nullptr) return;
   Full& f = *full_;
+  f.deadlines.clear_all();
   f.deframer.abandon_placement();
   f.terminate_left = f.stream.state() == rdmap::StreamState::kTerminateSent;
   f.stream.lower_layer_closed();
@@ -432,46 +432,52 @@ SocketAction Connection::socket_action() {
 
 std::optional<TimePoint> Connection::timeout() const {
   if (state_ == ConnectionState::kOver) return std::nullopt;
-  auto first = startup_.timeout();
-  const auto consider = [&first](const std::optional<TimePoint>& t) {
-    if (t && (!first || *t < *first)) first = t;
-  };
-  consider(close_deadline_);
-  if (full_ != nullptr) {
-    consider(full_->hold_until);
-    consider(full_->transmit_from);
-    if (full_->is_acknowledged()) {
-      consider(full_->ack_request_until);
-      consider(answer_due());
-    }
-    consider(full_->rtr_until);
-  }
-  return first;
+  if (full_ == nullptr) return startup_.timeout();
+  const auto first = full_->deadlines.first();
+  const auto answer = full_->is_acknowledged() ? answer_due() : std::nullopt;
+  return first && answer ? std::min(first, answer) : first ? first : answer;
 }
 
 void Connection::handle_timeout(TimePoint now) {
+  struct Passed {
+    Deadline deadline;
+    void (*act)(Connection& connection, TimePoint now);
+  };
+  static constexpr std::array kPassed{
+      Passed{Deadline::kReceive,
+             [](Connection& c, TimePoint at) {
+               c.full_->deadlines.clear(Deadline::kReceive);
+               c.full_->stream.terminate(ddp::kUntaggedNoBuffer, true);  // [DDP-68] [DDP-69]
+               c.settle(at);
+             }},
+      Passed{Deadline::kFirstFpdu,
+             [](Connection& c, TimePoint at) {
+               c.open_gate();
+               c.settle(at);
+             }},
+      Passed{Deadline::kAckRequest, [](Connection& c, TimePoint at) { c.settle(at); }},
+      Passed{Deadline::kRtr,  // Nothing may be said. [MPA-93]
+             [](Connection& c, TimePoint) {
+               c.over(ConnectionCause::kLost, SocketAction::kReset,
+                      {.fault = mpa::kStartupTimeout, .timed_out = true});
+             }},
+      Passed{Deadline::kClose,
+             [](Connection& c, TimePoint) {
+               const StreamPort* const port = c.full_->port;
+               const bool terminating = port != nullptr && port->state() == QpState::kTerminate;
+               c.over(terminating ? ConnectionCause::kClosed : ConnectionCause::kLost,
+                      SocketAction::kReset);
+             }},
+  };
   if (full_ == nullptr) {
     startup_.handle_timeout(now);
     startup_progress(now);
-  } else if (full_->hold_until && now >= *full_->hold_until) {
-    full_->hold_until.reset();
-    full_->stream.terminate(ddp::kUntaggedNoBuffer, true);  // [DDP-68] [DDP-69]
-    settle(now);
   }
-  if (full_ != nullptr && full_->transmit_from && now >= *full_->transmit_from) {
-    open_gate();
-    settle(now);
-  }
-  if (full_ != nullptr && full_->ack_request_until && now >= *full_->ack_request_until) settle(now);
   give_up_if_due(now);
-  if (full_ != nullptr && full_->rtr_until && now >= *full_->rtr_until) {
-    over(ConnectionCause::kLost, SocketAction::kReset,
-         {.fault = mpa::kStartupTimeout, .timed_out = true});  // Nothing may be said. [MPA-93]
-  }
-  if (close_deadline_ && now >= *close_deadline_) {
-    const bool terminating =
-        full_ != nullptr && full_->port != nullptr && full_->port->state() == QpState::kTerminate;
-    over(terminating ? ConnectionCause::kClosed : ConnectionCause::kLost, SocketAction::kReset);
+  for (const Passed& passed : kPassed) {
+    if (full_ != nullptr && full_->deadlines.has_passed(passed.deadline, now)) {
+      passed.act(*this, now);
+    }
   }
 }
 

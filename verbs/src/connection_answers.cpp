@@ -56,10 +56,12 @@ StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& o
 // Behind its FIN a Read of the peer would be a bad close. [VRB-17]
 bool Connection::Full::awaits_ack_request(TimePoint now, Duration limit) {
   const bool may_come = is_unacknowledged && !fin_received && is_acknowledged();
-  if (may_come && !ack_request_until) ack_request_until = now + limit;
-  if (may_come && now < *ack_request_until) return true;
+  if (may_come && !deadlines.is_set(Deadline::kAckRequest)) {
+    deadlines.set(Deadline::kAckRequest, now + limit);
+  }
+  if (may_come && !deadlines.has_passed(Deadline::kAckRequest, now)) return true;
   is_unacknowledged = false;
-  ack_request_until.reset();
+  deadlines.clear(Deadline::kAckRequest);
   return false;
 }
 
@@ -93,7 +95,9 @@ void Connection::hold_for_receive(TimePoint now) {
     return;
   }
   f.hold = Full::Hold::kForReceive;
-  if (!f.hold_until && hold != PeerTimeouts::kForEver) f.hold_until = now + hold;
+  if (!f.deadlines.is_set(Deadline::kReceive) && hold != PeerTimeouts::kForEver) {
+    f.deadlines.set(Deadline::kReceive, now + hold);
+  }
   // This is called many times while the same FPDU waits.
   if (f.held_at == f.deframer.counters().fpdus) return;
   f.held_at = f.deframer.counters().fpdus;

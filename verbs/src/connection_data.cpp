@@ -185,7 +185,7 @@ inline bool Connection::take_ulpdu(const Now& now) {
   scatter_copy(f.deframer.ulpdu(), arrival.header.size(), arrival.target);
   bytes::end_touch();
   f.octets_copied += arrival.length;
-  f.hold_until.reset();
+  f.deadlines.clear(Deadline::kReceive);
   const bool ends_stream = f.stream.arriving().opcode == rdmap::Opcode::kTerminate;
   if (ends_stream && arrival.header.last) (void)f.release_sources();
   if (f.stream.end()) segment_done();
@@ -226,7 +226,8 @@ bool Connection::startup_is_over() {
     last_transmit_plan_ = {&startup_out_, 1};
     return false;
   }
-  if (full_ == nullptr || is_gated(state_) || full_->transmit_from) return false;
+  if (full_ == nullptr || is_gated(state_)) return false;
+  if (full_->deadlines.is_set(Deadline::kFirstFpdu)) return false;
   full_->is_set_up = state_ == ConnectionState::kOpen && full_->established;
   return true;
 }
@@ -294,7 +295,7 @@ void Connection::transmitted(std::size_t n, const Now& now) {
 }
 
 bool Connection::awaits_peer() const {
-  if (full_ != nullptr) return full_->rtr_until.has_value();
+  if (full_ != nullptr) return full_->deadlines.is_set(Deadline::kRtr);
   return startup_.state() == mpa::StartupState::kIdle ||
          startup_.state() == mpa::StartupState::kAwaitRequest;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "connection_fsm.hpp"
+#include "deadlines.hpp"
 #include "iwarp/mpa/deframer.hpp"
 #include "iwarp/mpa/framer.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -43,12 +44,11 @@ struct Connection::Full {
   /// the program may have changed its memory.
   bool copies_payload = false;
 
-  std::optional<TimePoint> transmit_from;  ///< ConnectionOptions::first_fpdu_delay
-  bool established = false;                ///< and told
+  Deadlines deadlines;
+  bool established = false;  ///< and told
   /// Open, established, and all of the start-up has left. Found out by transmit_plan(), until the
   /// next change of the connection's state.
   bool is_set_up = false;
-  std::optional<TimePoint> rtr_until;  ///< responder: agreed on, and not come yet
   bool fin_received = false;
 
   /// stream.begin() was called for an FPDU still arriving.
@@ -61,11 +61,10 @@ struct Connection::Full {
   /// Nothing is read while something is waited for.
   enum class Hold : std::uint8_t {
     kNone,
-    kForReceive,  ///< that one is posted, until hold_until
+    kForReceive,  ///< that one is posted, until Deadline::kReceive
     kForMemory,   ///< that nobody uses an invalidated STag any more
   };
   Hold hold = Hold::kNone;
-  std::optional<TimePoint> hold_until;
   bool more_to_frame() const {
     return stream.has_output() || (port != nullptr && port->has_request());
   }
@@ -73,7 +72,6 @@ struct Connection::Full {
   bool is_acknowledged() const { return port != nullptr && port->is_acknowledged(); }
   /// A Send or Write of the peer came behind its last Read or atomic.
   bool is_unacknowledged = false;
-  std::optional<TimePoint> ack_request_until;  ///< while closing
   /// Before requests are flushed: then their memory is the consumer's again, and no octet of it may
   /// still be read. What is half sent goes on from a copy. False: it cannot. [VRB-14]
   bool release_sources() {

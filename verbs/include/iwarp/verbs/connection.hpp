@@ -144,7 +144,6 @@ class Connection {
   std::span<const bytes::View> last_transmit_plan_;
   std::deque<ConnectionEvent> events_;
   SocketAction socket_action_ = SocketAction::kNone;
-  std::optional<TimePoint> close_deadline_;
 };
 
 }  // namespace iwarp::verbs

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a connection in full operation waits for no longer than until a time. Set-up has its own
+// (mpa::Startup::timeout()), and how long an answer may take follows from when the peer was last
+// seen (Connection::answer_due()).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "iwarp/verbs/connection_options.hpp"
+
+namespace iwarp::verbs {
+
+/// In the order in which those that have passed at the same time are handled.
+enum class Deadline : std::uint8_t {
+  kReceive,     ///< that one is posted for a Send that waits; then Terminate [DDP-68]
+  kFirstFpdu,   ///< initiator: ConnectionOptions::first_fpdu_delay; until then nothing leaves
+  kAckRequest,  ///< closing: ConnectionOptions::ack_request_wait; then the close goes on
+  kRtr,         ///< responder: an RTR was agreed on, and has not come
+  kClose,       ///< ConnectionOptions::close_timeout; then reset [VRB-12]
+};
+
+class Deadlines {
+ public:
+  Deadlines() { clear_all(); }
+  void set(Deadline deadline, TimePoint at) { at_[index(deadline)] = at; }
+  void clear(Deadline deadline) { at_[index(deadline)] = kNever; }
+  void clear_all() { at_.fill(kNever); }
+  bool is_set(Deadline deadline) const { return at_[index(deadline)] != kNever; }
+  bool has_passed(Deadline deadline, TimePoint now) const { return at_[index(deadline)] <= now; }
+  std::optional<TimePoint> first() const {
+    const TimePoint first = std::ranges::min(at_);
+    return first == kNever ? std::nullopt : std::optional(first);
+  }
+
+ private:
+  static constexpr TimePoint kNever = TimePoint::max();
+  static constexpr std::size_t kCount = static_cast<std::size_t>(Deadline::kClose) + 1;
+  static constexpr std::size_t index(Deadline deadline) {
+    return static_cast<std::size_t>(deadline);
+  }
+  std::array<TimePoint, kCount> at_;
+};
+
+}  // namespace iwarp::verbs
