@@ -76,14 +76,11 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   return child;
 }
 
-std::uint16_t own_port(const CmEnding& end) { return port_of(end.event->owner->source()); }
-
 /// Behind the ends of connections to the same port that the program is not told yet.
-void queue_request(std::unique_ptr<CmEventRecord> event) {
-  const auto port = port_of(event->owner->source());
+void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   auto& endings = cm().endings;
-  if (std::ranges::any_of(endings, [port](const auto& end) { return own_port(end) == port; })) {
-    endings.emplace_back().event = std::move(event);
+  if (std::ranges::any_of(endings, [port](const auto& end) { return end.own_port == port; })) {
+    endings.push_back({.event = std::move(event), .own_port = port});
   } else {
     queue_event(std::move(event));
   }
@@ -119,7 +116,7 @@ void requested(net::CmEvent& event) {
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
   record->abi.listen_id = &listener->abi;
-  queue_request(std::move(record));
+  queue_request(std::move(record), port_of(reinterpret_cast<const sockaddr&>(local)));
   ++listener->waiting_requests;
 }
 
@@ -204,10 +201,11 @@ void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
 /// Devices tell of the end milliseconds after the last message, and programs count on that: those
 /// on libfabric destroy the queue pair, completions included, when they hear of it.
 /// False: not yet.
-bool tell_end(std::list<CmEnding>& made, const Qp& qp) noexcept {
+bool tell_end(const CmId& id, const Qp& qp, std::list<CmEnding>& made) noexcept {
   CmEnding& end = made.front();
   const auto num = qp.core->num();
   if (qp.core->init().recv_cq->has_success(num)) {
+    end.own_port = id.own_port;
     end.qp_num = num;
     end.at_latest = Clock::now() + kTimeout;
     cm().endings.splice(cm().endings.end(), made);
@@ -235,9 +233,10 @@ bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made
     record->abi.param.conn.responder_resources = clamped(now.ird);
     record->abi.param.conn.initiator_depth = clamped(now.ord);
     record->source = from_tcp(event.local);
+    id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record->source));
   }
   set_private_data(*record, std::move(event.private_data));
-  if (event.type == Type::kDisconnected) return tell_end(made, qp);
+  if (event.type == Type::kDisconnected) return tell_end(id, qp, made);
   queue_event(std::move(record));
   return true;
 }
@@ -338,13 +337,12 @@ bool dispatch_endings(Core& core) {
     held.reserve(cm().endings.size());
     told.reserve(cm().endings.size());
     std::erase_if(cm().endings, [&](CmEnding& end) {
-      const auto port = own_port(end);
       const bool waits = end.is_request()
-                             ? std::ranges::find(held, port) != held.end()
+                             ? std::ranges::find(held, end.own_port) != held.end()
                              : std::ranges::find(waiting, end.qp_num) != waiting.end() &&
                                    Clock::now() < end.at_latest;
       if (waits) {
-        held.push_back(port);
+        held.push_back(end.own_port);
         return false;
       }
       queue_event(std::move(end.event));

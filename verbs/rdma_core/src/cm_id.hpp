@@ -95,6 +95,7 @@ struct CmId {
   verbs::QpNum qp_num = 0;         ///< from kConnecting on
   bool passive = false;            ///< made by a request
   bool disconnect_wanted = false;  ///< as soon as it is connected
+  std::uint16_t own_port = 0;      ///< of its connection, from kConnected on
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<net::ConnectRequest> request;
   std::shared_ptr<SidrEnd> sidr;          ///< datagrams: the port; of a request the listener's
@@ -109,6 +110,7 @@ struct CmId {
 /// request that came to the same port behind it.
 struct CmEnding {
   std::unique_ptr<CmEventRecord> event;
+  std::uint16_t own_port = 0;  ///< as the program knows it
   bool is_request() const { return event->child != nullptr; }
   verbs::QpNum qp_num = 0;  ///< 0: a request, or no completions are left to be waited for
   std::chrono::steady_clock::time_point at_latest;
