@@ -23,6 +23,9 @@ TEST_CASE("what is mapped is written by the peer, up to its end") {
   send_all(pair.client, pattern(1));
   CHECK(receive_all(pair.server, 1) == pattern(1));
   CHECK(memory == sent);
+  // Only now may the peer write there again.
+  send_all(pair.server, pattern(1));
+  CHECK(receive_all(pair.client, 1) == pattern(1));
   CHECK(riowrite(pair.client.get(), sent.data(), 10, 1000 + 199'995, 0) == 5);
   CHECK(riowrite(pair.client.get(), sent.data(), 10, 999, 0) == 0);
   send_all(pair.client, pattern(1));
