@@ -173,3 +173,16 @@ TEST_CASE("a datagram costs one system call at most, and a list of 16 to one pee
   CHECK_GE(all.receive_calls, 3);  // 16 at most each
   CHECK_LE(all.receive_calls, 38);
 }
+
+TEST_CASE("where the kernel does not cut messages apart, the call that it refused is counted") {
+  ReadyDatagrams end;
+  end.post_receives(40);
+  const int on = 1;  // It wants to compute the checksums of what it cuts.
+  const int fd = socket_at(verbs::datagram_port(end.qp->num()));
+  REQUIRE_EQ(::setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
+  end.send(1);
+  CHECK_EQ(end.qp->counters().send_calls, 1);
+  end.send(16);
+  CHECK_EQ(end.qp->counters().send_calls, 3);
+  CHECK_EQ(end.qp->counters().sent, 17);
+}

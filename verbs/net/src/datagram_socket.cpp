@@ -318,10 +318,13 @@ std::size_t DatagramSocket::receive(std::span<Received> into) const {
   return taken;
 }
 
-std::size_t DatagramSocket::send(std::span<const Sending> datagrams) const {
-  const std::size_t sent = send(datagrams, socket_ops().cuts_messages ? kBatch : 1);
-  if (sent != 0 || !is_refusal_to_segment(errno)) return sent;
-  return send(datagrams, 1);
+DatagramSocket::Sent DatagramSocket::send(std::span<const Sending> datagrams) const {
+  const std::size_t longest_run = socket_ops().cuts_messages ? kBatch : 1;
+  const std::size_t sent = send(datagrams, longest_run);
+  if (sent != 0 || !is_refusal_to_segment(errno)) return {.count = sent};
+  const bool was_one_message = run_of(datagrams, size_of(datagrams.front()), longest_run) > 1;
+  if (!was_one_message) return {.count = 0};
+  return {.count = send(datagrams, 1), .calls = 2};
 }
 
 std::size_t DatagramSocket::send(std::span<const Sending> datagrams,

@@ -256,8 +256,8 @@ void DrivenDatagrams::transmit() {
       room = room.subspan(s.sendings[i].pieces.size());
     }
     for (std::size_t done = 0; done != batch.size();) {
-      ++core_.counters().send_calls;
-      const auto n = socket.send(std::span(s.sendings).subspan(done, batch.size() - done));
+      const auto [n, calls] = socket.send(std::span(s.sendings).subspan(done, batch.size() - done));
+      core_.counters().send_calls += calls;
       if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;

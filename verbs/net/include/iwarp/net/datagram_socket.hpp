@@ -56,10 +56,14 @@ class DatagramSocket {
     std::uint16_t port = 0;  ///< the peer's
     std::span<iovec> pieces;
   };
+  struct Sent {
+    std::size_t count = 0;
+    unsigned calls = 1;  ///< of the system
+  };
   /// At most kBatch; how many have left. The errno says why the next one has not: EAGAIN, it may
   /// later; else it never will. Those in a row of one size and one path, whose pieces are in a row,
   /// too, pass through the kernel as one (UDP GSO) as far as it takes that.
-  std::size_t send(std::span<const Sending> datagrams) const;
+  Sent send(std::span<const Sending> datagrams) const;
 
  private:
   std::size_t send(std::span<const Sending> datagrams, std::size_t longest_run) const;
