@@ -3,6 +3,7 @@
 #include "iwarp/net/datagram_socket.hpp"
 
 #include <doctest/doctest.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -23,6 +24,8 @@ namespace {
 
 constexpr IpAddress kLoopback4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};
 constexpr IpAddress kLoopback6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+
+constexpr IpAddress kGroup4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 239, 55, 55, 1};
 
 using Datagram = std::vector<std::byte>;
 
@@ -163,4 +166,17 @@ TEST_CASE("what is refused for itself is not tried again") {
   batch.sendings[1].path.hop_limit = 9;
   CHECK_EQ(sender.send(batch.sendings).calls, 1);
   CHECK_EQ(counted.calls(), 2);
+}
+
+TEST_CASE("a group is joined on one interface after another, each once") {
+  constexpr std::uint16_t kPort = 40551;
+  const unsigned here = ::if_nametoindex("lo");
+  auto member = must(DatagramSocket::open_at(kGroup4, here, kPort));
+  CHECK_FALSE(member.join(kGroup4, here));  // is joined
+  CHECK_EQ(member.join(kGroup4, 0x7FFFFFF).value(), ENODEV);
+  auto sender = must(DatagramSocket::open(0, {}));
+  auto sent = datagrams_of({10});
+  Batch batch(sent, {.own = kLoopback4, .peer = kGroup4, .interface = here}, kPort);
+  REQUIRE_EQ(sender.send(batch.sendings).count, 1);
+  CHECK((octets_of(receive_all(member, 1)) == sent));
 }
