@@ -15,7 +15,7 @@ test_packages=(openssl tshark clang-format-19 clang-tidy-19 valgrind curl xz-uti
 # What README.md runs on the stack.
 programs_packages=(rdmacm-utils ibverbs-utils perftest)
 verbs_packages=(  # programs that are run, unmodified, on our libibverbs and librdmacm
-  rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2 librdmacm1 curl openssl)
+  rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2 iperf3 librdmacm1 curl openssl)
 # Larger ones, which not every release has: what apt does not offer is left out, and its test says so.
 others_packages=(openmpi-bin python3-mpi4py mpich libmpich-dev librpma0 librpma-dev tgt libiscsi-bin qemu-utils
   qemu-block-extra qemu-system-x86 ucx-utils)

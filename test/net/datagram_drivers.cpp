@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whom the kernel wakes when a datagram comes: the worker, unless somebody polls for it.
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -174,4 +177,41 @@ TEST_CASE("a datagram costs one system call at most, and a list of 16 to one pee
   CHECK_EQ(all.sent, 38);
   CHECK_GE(all.receive_calls, 3);  // 16 at most each
   CHECK_LE(all.receive_calls, 38);
+}
+
+TEST_CASE("where the kernel does not cut messages apart, the call that it refused is counted") {
+  ReadyDatagrams end;
+  end.post_receives(40);
+  const int on = 1;  // It wants to compute the checksums of what it cuts.
+  const int fd = socket_at(verbs::datagram_port(end.qp->num()));
+  REQUIRE_EQ(::setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
+  end.send(1);
+  CHECK_EQ(end.qp->counters().send_calls, 1);
+  end.send(16);
+  CHECK_EQ(end.qp->counters().send_calls, 3);
+  CHECK_EQ(end.qp->counters().sent, 17);
+}
+
+TEST_CASE("a group is joined where it can be, the rest is counted, and leaving undoes it all") {
+  constexpr verbs::IpAddress kFirst{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 239, 55, 56, 0};
+  constexpr unsigned kNone = 0x7FFFFFF;
+  const unsigned here = ::if_nametoindex("lo");
+  ReadyDatagrams end;
+  CHECK_EQ(end.qp->attach(kFirst, std::array{kNone}).value(), ENODEV);
+  CHECK_EQ(end.qp->counters().unjoined, 1);
+  CHECK_EQ(end.qp->detach(kFirst), verbs::Errc::kInvalidArgument);
+  REQUIRE_FALSE(end.qp->attach(kFirst, std::array{here, kNone, here}));
+  CHECK_EQ(end.qp->counters().unjoined, 2);
+  REQUIRE_FALSE(end.qp->detach(kFirst));
+  CHECK_EQ(end.qp->detach(kFirst), verbs::Errc::kInvalidArgument);
+  // As many groups as there may be, and one.
+  auto group = kFirst;
+  constexpr std::uint8_t kGroups = 32;
+  for (; group.back() != kGroups; ++group.back()) {
+    REQUIRE_FALSE(end.qp->attach(group, std::array{here}));
+  }
+  CHECK_EQ(end.qp->attach(group, std::array{here}), verbs::Errc::kLimitReached);
+  REQUIRE_FALSE(end.qp->attach(kFirst, std::array{here}));
+  end.qp.reset();
+  CHECK_EQ(end.rnic->statistics().datagrams.unjoined, 3);
 }

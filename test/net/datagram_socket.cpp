@@ -3,14 +3,18 @@
 #include "iwarp/net/datagram_socket.hpp"
 
 #include <doctest/doctest.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <ostream>
 #include <vector>
 
+#include "iwarp/net/socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -20,6 +24,8 @@ namespace {
 
 constexpr IpAddress kLoopback4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};
 constexpr IpAddress kLoopback6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+
+constexpr IpAddress kGroup4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 239, 55, 55, 1};
 
 using Datagram = std::vector<std::byte>;
 
@@ -77,6 +83,27 @@ std::vector<Datagram> octets_of(const std::vector<Arrival>& arrivals) {
   return out;
 }
 
+/// How often the system was asked to send datagrams meanwhile.
+class CountedSends {
+ public:
+  CountedSends() {
+    count_ = 0;
+    table_.send_datagrams = [](int fd, mmsghdr* messages, unsigned count, int flags) {
+      ++count_;
+      return kernel_socket_ops().send_datagrams(fd, messages, count, flags);
+    };
+    replace_socket_ops(&table_);
+  }
+  ~CountedSends() { replace_socket_ops(nullptr); }
+  CountedSends(const CountedSends&) = delete;
+  CountedSends& operator=(const CountedSends&) = delete;
+  int calls() const { return count_; }
+
+ private:
+  static inline std::atomic<int> count_;
+  SocketOps table_ = kernel_socket_ops();
+};
+
 }  // namespace
 
 TEST_CASE("datagrams of one call arrive each by itself and in order, whatever their sizes") {
@@ -89,7 +116,7 @@ TEST_CASE("datagrams of one call arrive each by itself and in order, whatever th
                               {2, 3, 4, 3, 2}}) {
       auto sent = datagrams_of(sizes);
       Batch batch(sent, path_to(to), receiver.port());
-      REQUIRE_EQ(sender.send(batch.sendings), sent.size());
+      REQUIRE_EQ(sender.send(batch.sendings).count, sent.size());
       CHECK((octets_of(receive_all(receiver, sent.size())) == sent));
     }
   }
@@ -103,7 +130,7 @@ TEST_CASE("datagrams of one size over different paths keep their own") {
   Batch batch(sent, path_to(kLoopback4, 7), receiver.port());
   batch.sendings[1].path.hop_limit = 9;
   batch.sendings[2].port = other.port();
-  REQUIRE_EQ(sender.send(batch.sendings), sent.size());
+  REQUIRE_EQ(sender.send(batch.sendings).count, sent.size());
   const auto here = receive_all(receiver, 3);
   CHECK((octets_of(here) == std::vector<Datagram>{sent[0], sent[1], sent[3]}));
   CHECK_EQ(here[0].hop_limit, 7);
@@ -119,6 +146,37 @@ TEST_CASE("where the kernel does not cut a message apart they leave one by one")
   REQUIRE_EQ(::setsockopt(sender.fd(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
   auto sent = datagrams_of({200, 200, 200});
   Batch batch(sent, path_to(kLoopback4), receiver.port());
-  REQUIRE_EQ(sender.send(batch.sendings), sent.size());
+  const auto all = sender.send(batch.sendings);
+  REQUIRE_EQ(all.count, sent.size());
+  CHECK_EQ(all.calls, 2);
   CHECK((octets_of(receive_all(receiver, sent.size())) == sent));
+}
+
+TEST_CASE("what is refused for itself is not tried again") {
+  auto sender = must(DatagramSocket::open(0, {}));
+  auto sent = datagrams_of({200, 100});
+  Batch batch(sent, path_to(kLoopback4), 0);  // which is no port
+  const CountedSends counted;
+  const auto none = sender.send(std::span(batch.sendings).first(1));
+  CHECK_EQ(errno, EINVAL);
+  CHECK_EQ(none.count, 0);
+  CHECK_EQ(none.calls, 1);
+  CHECK_EQ(counted.calls(), 1);
+  // Those that are two messages for the kernel, also.
+  batch.sendings[1].path.hop_limit = 9;
+  CHECK_EQ(sender.send(batch.sendings).calls, 1);
+  CHECK_EQ(counted.calls(), 2);
+}
+
+TEST_CASE("a group is joined on one interface after another, each once") {
+  constexpr std::uint16_t kPort = 40551;
+  const unsigned here = ::if_nametoindex("lo");
+  auto member = must(DatagramSocket::open_at(kGroup4, here, kPort));
+  CHECK_FALSE(member.join(kGroup4, here));  // is joined
+  CHECK_EQ(member.join(kGroup4, 0x7FFFFFF).value(), ENODEV);
+  auto sender = must(DatagramSocket::open(0, {}));
+  auto sent = datagrams_of({10});
+  Batch batch(sent, {.own = kLoopback4, .peer = kGroup4, .interface = here}, kPort);
+  REQUIRE_EQ(sender.send(batch.sendings).count, 1);
+  CHECK((octets_of(receive_all(member, 1)) == sent));
 }

@@ -124,6 +124,7 @@ TEST_CASE("each line is a comment or a figure, and each family has its help and 
                  .unsent = 22,
                  .delivered = 23,
                  .lost = 24,
+                 .unjoined = 27,
                  .send_calls = 25,
                  .receive_calls = 26,
                  .dropped = {31, 32, 33, 34, 35, 36, 37}};
@@ -141,7 +142,8 @@ TEST_CASE("each line is a comment or a figure, and each family has its help and 
   for (const auto* line :
        {"iwarp_datagrams_sent_total 21", "iwarp_datagrams_unsent_total 22",
         "iwarp_datagrams_delivered_total 23", "iwarp_datagrams_lost_total 24",
-        "iwarp_datagram_send_calls_total 25", "iwarp_datagram_receive_calls_total 26",
+        "iwarp_datagram_groups_unjoined_total 27", "iwarp_datagram_send_calls_total 25",
+        "iwarp_datagram_receive_calls_total 26",
         "iwarp_datagrams_dropped_total{reason=\"malformed\"} 31",
         "iwarp_datagrams_dropped_total{reason=\"not_receiving\"} 32",
         "iwarp_datagrams_dropped_total{reason=\"wrong_qp\"} 33",

@@ -5,12 +5,13 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 
 from support import skip_all
 
 
 def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=60)
+    return subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 @contextlib.contextmanager
@@ -25,19 +26,36 @@ def namespaces(count):
         yield names
 
 
+def connect(one, other):
+    """A cable between two interfaces, each the name of a namespace and its own."""
+    ip("link", "add", one[1], "netns", one[0], "type", "veth", "peer", "name", other[1], "netns", other[0])
+
+
+def bring_up(name, link, addresses):
+    for address in addresses:
+        nodad = ("nodad",) if ":" in address else ()
+        ip("-n", name, "address", "add", address, "dev", link, *nodad)
+    # A link-local address comes seconds later, and to the front of the table of GIDs.
+    ip("-n", name, "link", "set", link, "addrgenmode", "none")
+    ip("-n", name, "link", "set", link, "up")
+
+
+def until_groups_pass(name, link):
+    """IPv6 groups: the kernel has their route some time after both ends of the cable are up."""
+    end = time.monotonic() + 20
+    while "ff00::/8" not in ip("-n", name, "-6", "route", "show", "table", "local", "dev", link):
+        if time.monotonic() > end:
+            raise AssertionError(f"no route for groups on {link} in {name}")
+        time.sleep(0.01)
+
+
 @contextlib.contextmanager
 def joined(addresses):
     """Two namespaces with a cable between them; `addresses` has those of each end, with prefixes."""
     with namespaces(2) as names:
-        ip("link", "add", "veth0", "netns", names[0], "type", "veth", "peer", "name", "veth0",
-           "netns", names[1])
+        connect((names[0], "veth0"), (names[1], "veth0"))
         for name, own in zip(names, addresses):
-            for address in own:
-                nodad = ("nodad",) if ":" in address else ()
-                ip("-n", name, "address", "add", address, "dev", "veth0", *nodad)
-            # A link-local address comes seconds later, and to the front of the table of GIDs.
-            ip("-n", name, "link", "set", "veth0", "addrgenmode", "none")
-            ip("-n", name, "link", "set", "veth0", "up")
+            bring_up(name, "veth0", own)
         yield names
 
 

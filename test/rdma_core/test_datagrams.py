@@ -2,6 +2,7 @@
 """Programs that use queue pairs of type UD, on one host and in two network namespaces. On one host
 they use loopback, whose MTU is that of the largest datagrams. And many datagrams by way of a relay
 that does what networks do (programs/datagrams.cpp, programs/relay.py)."""
+import contextlib
 import json
 import os
 import pathlib
@@ -9,16 +10,18 @@ import re
 import sys
 import unittest
 
-from hosts import joined, own_address, why_no_namespaces, within
+from hosts import (bring_up, connect, joined, namespaces, own_address, until_groups_pass,
+                   why_no_namespaces, within)
 from perftest import PerftestCase
 from support import IWARP, LONG, TIMEOUT, SANITIZER, Case, Program, free_port, main
 from tried import tried
 
 HOSTS = ("10.99.8.1", "10.99.8.2")
+HOSTS6 = ("2001:db8::1", "2001:db8::2")
 NO_HOSTS = why_no_namespaces()
 SIZE = 1024  # the MTU of an Ethernet in InfiniBand's steps
-DATAGRAMS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
-                         "datagrams")
+PROGRAMS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"))
+DATAGRAMS, GROUPS = PROGRAMS / "datagrams", PROGRAMS / "groups"
 RELAY = pathlib.Path(__file__).parent / "programs/relay.py"
 
 
@@ -156,18 +159,77 @@ class Udaddy(Case):
             self.play(names, "-S", 512, "-c", 5, "-C", 50, "-P", "ipoib")
 
 
-@tried("mckey", "rdmacm-utils", "a group on two hosts, IPv4", personas=("roce",))
-class Mckey(Case):
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
-    def test_on_two_hosts(self):
-        with two_hosts() as names:
-            call = ("mckey", "-m", "239.7.7.7", "-C", 10)
-            with Program(*call, "-b", HOSTS[0], prefix=within(names[0])) as receiver:
-                receiver.wait_until(lambda: has_udp(receiver, 65535), "joining the group")
-                sender = self.run_program(*call, "-b", HOSTS[1], "-s", prefix=within(names[1]))
-                result = receiver.wait()
+class OfGroups(Case):
+    def play(self, names, group, hosts):
+        call = ("mckey", "-m", group, "-C", 10)
+        with Program(*call, "-b", hosts[0], prefix=within(names[0])) as receiver:
+            receiver.wait_until(lambda: has_udp(receiver, 65535), "joining the group")
+            sender = self.run_program(*call, "-b", hosts[1], "-s", prefix=within(names[1]))
+            result = receiver.wait()
         for each in (result, sender):
             self.assertIn("return status 0", each.out, str(each))
+
+
+@tried("mckey", "rdmacm-utils", "a group on two hosts, IPv4", personas=("roce",))
+@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+class Mckey(OfGroups):
+    def test_on_two_hosts(self):
+        with two_hosts() as names:
+            self.play(names, "239.7.7.7", HOSTS)
+
+
+@tried("mckey", "rdmacm-utils", "groups on two hosts, IPv6, of the link and beyond", personas=("roce",))
+@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+class MckeyOverIpv6(OfGroups):
+    def test_on_two_hosts(self):
+        with joined([(f"{host}/64",) for host in HOSTS6]) as names:
+            for name in names:
+                until_groups_pass(name, "veth0")
+            for group in ("ff15::7:7", "ff12::7:7%veth0"):
+                with self.subTest(group=group):
+                    self.play(names, group, HOSTS6)
+
+
+@tried("a program of ours, groups", "libibverbs1", "a member whose port has two interfaces hears a host on each; "
+       "IPv4, IPv6, and a group of the link", personas=("roce",))
+@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@unittest.skipUnless(GROUPS.exists(), f"{GROUPS} was not built, which needs libibverbs-dev")
+class OnTwoInterfaces(Case):
+    """The member in the middle; its neighbours are on networks of their own."""
+    NETWORKS = ("10.99.8", "10.99.9"), ("2001:db8:8:", "2001:db8:9:")
+
+    @contextlib.contextmanager
+    def hosts(self):
+        with namespaces(3) as (middle, *others):
+            for n, other in enumerate(others):
+                connect((middle, f"veth{n}"), (other, "veth0"))
+                for name, link, host in ((middle, f"veth{n}", 1), (other, "veth0", 2)):
+                    bring_up(name, link, (f"{self.NETWORKS[0][n]}.{host}/24",
+                                          f"{self.NETWORKS[1][n]}:{host}/64"))
+            for end in [(middle, "veth0"), (middle, "veth1"), *((other, "veth0") for other in others)]:
+                until_groups_pass(*end)
+            yield middle, others
+
+    def play(self, group, networks, separator):
+        with self.hosts() as (middle, others):
+            with Program(GROUPS, "member", group, 2, prefix=within(middle)) as member:
+                member.says(r"joined on \d+ interfaces")
+                addresses = [f"{network}{separator}2" for network in networks]
+                for other, address in zip(others, addresses):
+                    self.run_program(GROUPS, "send", group, address, prefix=within(other))
+                result = self.check(member.wait())
+        self.assert_silent(result)
+        first, *came, last = result.out.splitlines()
+        self.assertEqual((first, last), ("joined on 2 interfaces", "left, 0 interfaces remain"))
+        self.assertEqual(sorted(came), [f"from {address}" for address in addresses])
+
+    def test_ipv4(self):
+        self.play("239.8.8.8", self.NETWORKS[0], ".")
+
+    def test_ipv6(self):
+        for group in ("ff15::8:8", "ff12::8:8"):
+            with self.subTest(group=group):
+                self.play(group, self.NETWORKS[1], ":")
 
 
 @tried("a program of ours, UD", "libibverbs1", "20,000 datagrams by way of a relay that loses, "

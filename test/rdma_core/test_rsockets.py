@@ -2,8 +2,11 @@
 """rsockets: rdma-core's programs for them, and programs that know sockets only, whose sockets
 librspreload.so makes rsockets. What was transferred is compared."""
 import glob
+import json
 import os
 import pathlib
+import re
+import shutil
 import tempfile
 import unittest
 
@@ -14,6 +17,14 @@ from tried import tried
 NO_HOSTS = why_no_namespaces()
 HOSTS = ("10.99.9.1", "2001:db8:9::1"), ("10.99.9.2", "2001:db8:9::2")
 PRELOAD = next(iter(sorted(glob.glob("/usr/lib/*/rsocket/librspreload.so.1"))), None)
+
+
+def two_hosts():
+    return joined([(f"{v4}/24", f"{v6}/64") for v4, v6 in HOSTS])
+
+
+def apart(names):
+    return {"server_how": {"prefix": within(names[0])}, "client_how": {"prefix": within(names[1])}}
 
 
 class Streams(Case):
@@ -60,22 +71,50 @@ class Riostream(Streams):
                 self.assert_silent(*self.transfer("riostream", "-T", "v", *words))
 
 
-@tried("rcopy", "rdmacm-utils", "a file, compared", personas=("iwarp", "roce"))
-class Rcopy(Case):
-    def test_a_file(self):
+class Files(Case):
+    def copy(self, host, here=(), there=()):
         source, copy = self.scratch / "source", self.scratch / "copy"
         source.write_bytes(os.urandom(3_000_001))
         port = free_port()
-        with Program("rcopy", "-p", port) as server:
+        with Program("rcopy", "-p", port, prefix=there) as server:
             server.listens(port)
-            client = self.run_program("rcopy", source, f"127.0.0.1:{copy}", "-p", port)
+            client = self.run_program("rcopy", source, f"{host}:{copy}", "-p", port, prefix=here)
             self.assert_silent(client, server.result())
         self.assertEqual(source.read_bytes(), copy.read_bytes())
+
+
+@tried("rcopy", "rdmacm-utils", "a file, compared", personas=("iwarp", "roce"))
+class Rcopy(Files):
+    def test_a_file(self):
+        self.copy("127.0.0.1")
 
     def test_a_server_that_is_not_there(self):
         result = self.run_program("rcopy", __file__, f"127.0.0.1:{self.scratch}/x", "-p",
                                   free_port(), statuses=range(1, 256))
         self.assertIn("Connection refused", result.out + result.err)
+
+
+@tried("rstream, riostream, rcopy", "rdmacm-utils", "on two hosts, IPv4 and IPv6; data verified",
+       personas=("iwarp", "roce"))
+@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+class OnTwoHosts(Streams, Files):
+    RUNS = (("rstream", "-S", 64, "-C", 10, "-I", 20),
+            ("rstream", "-T", "a", "-S", 1 << 20, "-C", 2, "-I", 2),
+            ("rstream", "-T", "b", "-S", 70000, "-C", 10, "-I", 2),
+            ("riostream", "-T", "a", "-S", 300000, "-C", 3, "-I", 2))
+
+    def test_streams(self):
+        with two_hosts() as names:
+            for host in HOSTS[0]:
+                for program, *words in self.RUNS:
+                    with self.subTest(program=program, host=host, words=words):
+                        self.assert_silent(*self.transfer(
+                            program, "-T", "v", *words, server=("-b", host), client=("-s", host),
+                            **apart(names)))
+
+    def test_a_file(self):
+        with two_hosts() as (here, there):
+            self.copy(HOSTS[1][0], within(here), within(there))
 
 
 @tried("udpong", "rdmacm-utils", "datagrams of all its sizes on two hosts: echoed and one way, as they "
@@ -108,7 +147,7 @@ class Udpong(Case):
 
     def test_sizes_and_ways_to_wait(self):
         sizes = [("-S", size, *echo) for size in self.SIZES for echo in ((), ("-T", "e"))]
-        with joined([(f"{v4}/24", f"{v6}/64") for v4, v6 in HOSTS]) as names:
+        with two_hosts() as names:
             self.play(names, HOSTS[0][0], sizes)
             self.play(names, HOSTS[0][0], sizes[::5], "-T", "a")
             self.play(names, HOSTS[0][0], sizes[::5], "-T", "b")
@@ -147,6 +186,35 @@ class Preloaded(Case):
             for result in (client, server.result()):
                 self.assertRegex(result.err, r"(?m)^iwarp: connected with 127\.0\.0\.1:")
         self.assertEqual((self.scratch / "file").read_bytes(), (self.scratch / "got").read_bytes())
+
+
+@tried("iperf3", "iperf3 librdmacm1", "a control connection and two streams, either way, on two "
+       "hosts over rsockets, by librspreload.so", personas=("iwarp", "roce"))
+@unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
+@unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
+@unittest.skipIf(shutil.which("iperf3") is None, "iperf3 is missing: apt-get install iperf3")
+@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+class Iperf3(Case):
+    OCTETS = 20_000_000
+
+    def test_both_ways_on_two_hosts(self):
+        with two_hosts() as names:
+            for host in HOSTS[0]:
+                for words in ((), ("-R",)):
+                    with self.subTest(host=host, words=words):
+                        self.play(names, host, *words)
+
+    def play(self, names, host, *words):
+        port = free_port()
+        how = {"env": {"LD_PRELOAD": PRELOAD}, "options": ("--log", "connections")}
+        server = ("iperf3", "-s", "-1", "-p", port)
+        client = ("iperf3", "-c", host, "-p", port, "-n", self.OCTETS, "-P", 2, "-J", *words)
+        served, asked = self.pair(server, client, port, **how, **apart(names))
+        told = json.loads(asked.out)["end"]
+        for end in ("sum_sent", "sum_received"):
+            self.assertGreaterEqual(told[end]["bytes"], self.OCTETS // 2, asked)
+        # The control connection is an rsocket as well.
+        self.assertEqual(len(re.findall("(?m)^iwarp: connected with ", asked.err)), 3, asked)
 
 
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")

@@ -64,6 +64,7 @@ DatagramCounters& DatagramCounters::operator+=(const DatagramCounters& o) {
   unsent += o.unsent;
   delivered += o.delivered;
   lost += o.lost;
+  unjoined += o.unjoined;
   send_calls += o.send_calls;
   receive_calls += o.receive_calls;
   for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i] += o.dropped[i];

@@ -174,7 +174,9 @@ void sends_overflow() {
 
 void never_signalled() {
   const Pair p;
-  for (std::size_t i = 0; i < 16; ++i) post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, 0);
+  for (std::size_t i = 0; i < 17; ++i) {  // one more than there is room for
+    post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, 0);
+  }
 }
 
 void status_ignored() {
@@ -228,6 +230,16 @@ void destroyed_in_use() {
   const Pair p;
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
   ibv_destroy_qp(p.a.qp);
+}
+
+/// As who sends so many and no more.
+void proper_unsignalled() {
+  const Pair p;
+  for (std::size_t i = 0; i < 16; ++i) {
+    post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, i == 0 ? IBV_SEND_SIGNALED : 0);
+  }
+  check(poll(p.a.cq).status == IBV_WC_SUCCESS, "a Write has failed");
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);  // where the first one was
 }
 
 void proper() {
@@ -327,6 +339,7 @@ constexpr std::array kPrograms{
     CARELESS(datagram_freed, "freed-while-registered"),
     CARELESS(datagram_destroyed_in_use, "destroyed-in-use"),
     CARELESS(proper, ""),
+    CARELESS(proper_unsignalled, ""),
     CARELESS(proper_memory, ""),
     CARELESS(proper_neighbours, ""),
     CARELESS(proper_disconnected, ""),

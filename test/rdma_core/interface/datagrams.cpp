@@ -1,123 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs of type UD, address handles, groups, and ids of RDMA_PS_UDP; queue pairs of type UC.
+// Queue pairs of type UD, address handles, and ids of RDMA_PS_UDP; queue pairs of type UC.
 // IWARP_AS=roce, which is read once per process, so these cases have a program of their own.
-#include <arpa/inet.h>
+#include "datagrams.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <optional>
-
-#include "endpoint.hpp"
 
 namespace {
 
 using namespace rdma_core_test;
 
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
-constexpr std::uint32_t kKey = 0x22222222;
-constexpr std::size_t kGrh = 40;
-const char* const kGroup = "239.55.55.55";
-
-using Ah = Owned<ibv_ah, ibv_destroy_ah>;
-
-enum class Family : std::uint8_t { kIpv4, kIpv6 };
-
-/// From the first address of this host to itself; nullopt: there is none of that family.
-std::optional<ibv_ah_attr> way_home(ibv_context* context, Family family) {
-  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-  ibv_ah_attr out{.is_global = 1, .port_num = 1};
-  auto& [dgid, label, index, hops, traffic] = out.grh;
-  ibv_port_attr port{};
-  REQUIRE(ibv_query_port(context, 1, &port) == 0);
-  for (; index < port.gid_tbl_len; ++index) {
-    if (ibv_query_gid(context, 1, index, &dgid) != 0) break;
-    const bool is_none = std::ranges::all_of(dgid.raw, [](auto octet) { return octet == 0; });
-    const bool is_v4 = std::memcmp(dgid.raw, kMapped.data(), kMapped.size()) == 0;
-    if (!is_none && is_v4 == (family == Family::kIpv4)) return out;
-  }
-  return std::nullopt;
-}
-
-ibv_ah_attr way_home(ibv_context* context) {
-  const auto out = way_home(context, Family::kIpv4);
-  REQUIRE(out);
-  return *out;
-}
-
-ibv_gid group() {
-  ibv_gid out{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
-  REQUIRE(inet_pton(AF_INET, kGroup, out.raw + 12) == 1);
-  return out;
-}
-
-/// One that is ready for everything, with its own queue and memory.
-struct Datagrams {
-  explicit Datagrams(bool builders = false, bool shares = false) {
-    if (shares) {
-      ibv_srq_init_attr attr{.attr = {.max_wr = 8, .max_sge = 1}};
-      srq.reset(ibv_create_srq(pd.get(), &attr));
-      REQUIRE(srq);
-    }
-    ibv_qp_init_attr_ex init{.send_cq = cq.get(),
-                             .recv_cq = cq.get(),
-                             .srq = srq.get(),
-                             .cap = {8, 8, 2, 2, 64},
-                             .qp_type = IBV_QPT_UD,
-                             .comp_mask = IBV_QP_INIT_ATTR_PD,
-                             .pd = pd.get()};
-    if (builders) {
-      init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-      init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
-    }
-    qp.reset(ibv_create_qp_ex(context.get(), &init));
-    REQUIRE(qp);
-    ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
-    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_PORT) == EINVAL);
-    REQUIRE(ibv_modify_qp(qp.get(), &attr,
-                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
-    attr.qp_state = IBV_QPS_RTR;
-    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_DEST_QPN) == EINVAL);
-    REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE) == 0);
-    to_rts();
-  }
-  void to_rts() const {
-    ibv_qp_attr attr{.qp_state = IBV_QPS_RTS};
-    REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
-  }
-  ibv_qp_state state() const {
-    ibv_qp_attr attr{};
-    ibv_qp_init_attr init{};
-    REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_QKEY, &init) == 0);
-    CHECK(attr.qkey == kKey);
-    CHECK(init.qp_type == IBV_QPT_UD);
-    return attr.qp_state;
-  }
-  int receive(const Buffer& into, std::uint64_t wr_id) const {
-    ibv_sge sge = into.sge();
-    ibv_recv_wr wr{.wr_id = wr_id, .sg_list = &sge, .num_sge = 1};
-    ibv_recv_wr* bad = nullptr;
-    if (srq) return ibv_post_srq_recv(srq.get(), &wr, &bad);
-    return ibv_post_recv(qp.get(), &wr, &bad);
-  }
-  int send(ibv_ah* to, std::uint32_t qpn, ibv_sge sge, std::uint32_t key = kKey,
-           ibv_wr_opcode opcode = IBV_WR_SEND) const {
-    ibv_send_wr wr{.wr_id = 77, .sg_list = &sge, .num_sge = 1, .opcode = opcode};
-    wr.send_flags = IBV_SEND_SIGNALED;
-    wr.imm_data = htonl(0xABCD);
-    wr.wr.ud = {.ah = to, .remote_qpn = qpn, .remote_qkey = key};
-    ibv_send_wr* bad = nullptr;
-    return ibv_post_send(qp.get(), &wr, &bad);
-  }
-
-  Context context = open_device();
-  Pd pd{ibv_alloc_pd(context.get())};
-  Cq cq{ibv_create_cq(context.get(), 32, nullptr, nullptr, 0)};
-  Srq srq;
-  Qp qp;
-};
 
 TEST_CASE("a datagram arrives behind its GRH, and the way back is in it") {
   const Datagrams a;
@@ -191,7 +83,7 @@ TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says
 }
 
 TEST_CASE("two queue pairs take their receives from one queue, which can run dry") {
-  const Datagrams a(false, true);
+  const Datagrams a({.shares = true});
   ibv_qp_init_attr init{.send_cq = a.cq.get(),
                         .recv_cq = a.cq.get(),
                         .srq = a.srq.get(),
@@ -246,7 +138,7 @@ TEST_CASE("a request that is no datagram, or too long for the port, is refused")
 }
 
 TEST_CASE("requests that are built call by call, to the queue pair itself") {
-  const Datagrams a(true);
+  const Datagrams a({.builders = true});
   const Buffer in(a.pd.get(), 256);
   ibv_ah_attr home = way_home(a.context.get());
   const Ah ah(ibv_create_ah(a.pd.get(), &home));
@@ -265,7 +157,7 @@ TEST_CASE("requests that are built call by call, to the queue pair itself") {
 }
 
 TEST_CASE("several requests that are built in one go, with immediate data and of several pieces") {
-  const Datagrams a(true);
+  const Datagrams a({.builders = true});
   const Buffer out(a.pd.get(), "one two");
   const Buffer in(a.pd.get(), 256);
   ibv_ah_attr home = way_home(a.context.get());
@@ -299,42 +191,6 @@ TEST_CASE("several requests that are built in one go, with immediate data and of
   }
   CHECK(in.text(kGrh + 2).substr(kGrh) == "tw");
   CHECK(in.text(104).substr(100) == "oone");
-}
-
-TEST_CASE("a group is heard from joining it to leaving it") {
-  const Datagrams a;
-  const Buffer out(a.pd.get(), "everybody");
-  const Buffer in(a.pd.get(), 256);
-  const ibv_gid to = group();
-  ibv_ah_attr way = way_home(a.context.get());
-  CHECK(ibv_attach_mcast(a.qp.get(), &way.grh.dgid, 0) == EINVAL);  // no group
-  REQUIRE(ibv_attach_mcast(a.qp.get(), &to, 0) == 0);
-  way.grh.dgid = to;
-  const Ah ah(ibv_create_ah(a.pd.get(), &way));
-  REQUIRE(ah);
-  REQUIRE(a.receive(in, 1) == 0);
-  REQUIRE(a.send(ah.get(), 0xFFFFFF, out.sge()) == 0);
-  CHECK(End::done(a.cq).opcode == IBV_WC_SEND);
-  CHECK(End::done(a.cq).byte_len == kGrh + 9);
-  CHECK(ibv_detach_mcast(a.qp.get(), &to, 0) == 0);
-  CHECK(ibv_detach_mcast(a.qp.get(), &to, 0) == EINVAL);
-}
-
-TEST_CASE("what is no group, or was not joined, cannot be left, and the queue pair goes on") {
-  const Datagrams a;
-  ibv_ah_attr home = way_home(a.context.get());
-  const ibv_gid none{};
-  const ibv_gid never_joined = group();
-  for (const ibv_gid& gid : {none, home.grh.dgid, never_joined}) {
-    CHECK(ibv_detach_mcast(a.qp.get(), &gid, 0) == EINVAL);
-  }
-  const Buffer out(a.pd.get(), "still here");
-  const Buffer in(a.pd.get(), 64);
-  const Ah ah(ibv_create_ah(a.pd.get(), &home));
-  REQUIRE(a.receive(in, 1) == 0);
-  REQUIRE(a.send(ah.get(), a.qp->qp_num, out.sge()) == 0);
-  CHECK(End::done(a.cq).opcode == IBV_WC_SEND);
-  CHECK(End::done(a.cq).byte_len == kGrh + 10);
 }
 
 TEST_CASE("UC is told less than RC, and has no request that is answered") {
@@ -389,11 +245,6 @@ TEST_CASE("UC is told less than RC, and has no request that is answered") {
   CHECK(in.text(9) == "to myself");
 }
 
-void make_queue_pair(rdma_cm_id* id) {
-  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD};
-  REQUIRE(rdma_create_qp(id, nullptr, &init) == 0);
-}
-
 TEST_CASE("an id asks a port for its queue pair, and is told or refused") {
   const Channel channel = make_channel();
   const Id listener = datagram_id(channel);
@@ -428,46 +279,6 @@ TEST_CASE("an id asks a port for its queue pair, and is told or refused") {
     if (accepts) CHECK(answer->param.ud.qp_num == server->qp->qp_num);
     CHECK(rdma_disconnect(client.get()) == -1);
   }
-}
-
-TEST_CASE("an id joins a group, and its event says how to send there") {
-  const Channel channel = make_channel();
-  const Context context = open_device();
-  const ibv_ah_attr home = way_home(context.get());
-  std::array<char, INET6_ADDRSTRLEN> own{};
-  inet_ntop(AF_INET, home.grh.dgid.raw + 12, own.data(), own.size());
-  const Id id = datagram_id(channel);
-  Address from(own.data());
-  Address to(kGroup);
-  REQUIRE(rdma_resolve_addr(id.get(), from.get(), to.get(), 1000) == 0);
-  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  make_queue_pair(id.get());
-  int context_of_join = 0;
-  REQUIRE(rdma_join_multicast(id.get(), to.get(), &context_of_join) == 0);
-  {
-    const Event joined = expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
-    CHECK(joined->param.ud.qp_num == 0xFFFFFF);
-    CHECK(joined->param.ud.private_data == &context_of_join);
-    CHECK(joined->param.ud.ah_attr.grh.hop_limit == 1);
-    const ibv_gid expected = group();
-    CHECK(std::memcmp(joined->param.ud.ah_attr.grh.dgid.raw, expected.raw, 16) == 0);
-  }
-  CHECK(rdma_leave_multicast(id.get(), to.get()) == 0);
-  rdma_cm_join_mc_attr_ex attr{.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS, .addr = to.get()};
-  REQUIRE(rdma_join_multicast_ex(id.get(), &attr, nullptr) == 0);
-  expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
-  CHECK(rdma_leave_multicast(id.get(), to.get()) == 0);
-  CHECK(rdma_join_multicast(id.get(), from.get(), nullptr) == -1);
-  CHECK(errno == EINVAL);
-  const Id without_queue_pair = datagram_id(channel);
-  for (rdma_cm_id* const leaving : {id.get(), without_queue_pair.get()}) {
-    for (const char* const no_group : {"::", "0.0.0.0", "192.0.2.1"}) {
-      CHECK(rdma_leave_multicast(leaving, Address(no_group).get()) == -1);
-      CHECK(errno == EINVAL);
-    }
-  }
-  CHECK(rdma_leave_multicast(id.get(), to.get()) == -1);
-  CHECK(errno == EINVAL);
 }
 
 }  // namespace

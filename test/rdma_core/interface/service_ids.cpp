@@ -201,4 +201,57 @@ TEST_CASE("a reply from another address, port or request is none, and an asker a
                "had not answered, 0 behind a full backlog"));
 }
 
+TEST_CASE("1024 answers are kept, and who asks behind them again is told to the program again") {
+  constexpr std::uint32_t kKept = 1024;
+  const Channel channel = make_channel();
+  const Id listener = datagram_id(channel);
+  const auto port = listen(listener, 4);
+  const Stranger stranger;
+  stranger.send(request(1), port);
+  const Id undecided = next_request(channel);
+  Octets oldest;
+  for (std::uint32_t number = 2; number != kKept + 2; ++number) {
+    stranger.send(request(number), port);
+    accept_as(next_request(channel), 0x810000 + number);
+    const Octets answer = stranger.receive();
+    if (number == 2) oldest = answer;
+  }
+  // One more than is kept came, so the first is forgotten, whom the program has not answered yet.
+  rdma_conn_param param{};
+  param.qp_num = 0x810001;
+  CHECK(rdma_accept(undecided.get(), &param) == -1);
+  CHECK(errno == ETIMEDOUT);
+  CHECK_FALSE(stranger.has_more());
+  stranger.send(request(2), port);
+  CHECK(stranger.receive() == oldest);
+  CHECK_FALSE(is_readable(channel->fd));
+  // Its place is the next one's, and the program may answer otherwise.
+  stranger.send(request(1), port);
+  accept_as(next_request(channel), 0x820001);
+  CHECK(decode_sidr(stranger.receive())->qp_num == 0x820001);
+  stranger.send(request(2), port);
+  accept_as(next_request(channel), 0x820002);
+  CHECK(decode_sidr(stranger.receive())->qp_num == 0x820002);
+}
+
+TEST_CASE("a request that is lost comes again, the same, until it is answered") {
+  const Channel channel = make_channel();
+  const Stranger asked;
+  const Id asker = datagram_id(channel);
+  Address to("127.0.0.1", asked.port());
+  REQUIRE(rdma_resolve_addr(asker.get(), nullptr, to.get(), 1000) == 0);
+  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+  REQUIRE(rdma_resolve_route(asker.get(), 1000) == 0);
+  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  REQUIRE(rdma_connect(asker.get(), nullptr) == 0);
+  const Octets first = asked.receive();
+  for (int again = 0; again != 3; ++again) CHECK(asked.receive() == first);
+  CHECK_FALSE(is_readable(channel->fd));
+  const auto question = decode_sidr(first);
+  REQUIRE(question);
+  asked.send(reply(question->id, 0x815555), ntohs(rdma_get_src_port(asker.get())));
+  const Event event = expect(channel, RDMA_CM_EVENT_ESTABLISHED);
+  CHECK(event->param.ud.qp_num == 0x815555);
+}
+
 }  // namespace

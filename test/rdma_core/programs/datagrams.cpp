@@ -6,42 +6,20 @@
 // other is told how many different ones have passed the relay, and must get those, each whole and
 // no other; the last datagram passes behind all. It ends by saying how many came, and which did
 // not.
-#include <arpa/inet.h>
-#include <infiniband/verbs.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <stdexcept>
 #include <string>
-#include <vector>
+
+#include "datagram_end.hpp"
 
 namespace {
 
-constexpr std::uint32_t kKey = 0x1A2B3C;
-constexpr std::size_t kGrh = 40;
 constexpr std::uint32_t kMax = 1000;
-constexpr std::uint32_t kSlot = 1088;
-constexpr std::uint32_t kBatch = 128;
-constexpr std::uint32_t kReceives = 512;
-constexpr std::chrono::seconds kTimeout{20};
-
-void check(bool ok, const char* what) {
-  if (!ok) throw std::runtime_error(what);
-}
-
-ibv_gid gid_of(const char* address) {
-  ibv_gid out{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
-  if (inet_pton(AF_INET, address, out.raw + 12) == 1) return out;
-  check(inet_pton(AF_INET6, address, out.raw) == 1, "an address");
-  return out;
-}
 
 /// Its length and octets follow from its number.
 std::uint32_t length_of(std::uint32_t sequence) {
@@ -82,77 +60,9 @@ class Control {
   std::FILE* file_;
 };
 
-struct End {
-  explicit End(const char* address) {
-    ibv_device** list = ibv_get_device_list(nullptr);
-    check(list != nullptr && list[0] != nullptr, "no device");
-    context = ibv_open_device(list[0]);
-    ibv_free_device_list(list);
-    check(context != nullptr, "ibv_open_device");
-    const ibv_gid own = gid_of(address);
-    ibv_gid gid{};
-    do {
-      check(ibv_query_gid(context, 1, ++index, &gid) == 0, "no GID of that address");
-    } while (std::memcmp(gid.raw, own.raw, sizeof gid.raw) != 0);
-    pd = ibv_alloc_pd(context);
-    cq = ibv_create_cq(context, 1024, nullptr, nullptr, 0);
-    mr = ibv_reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE);
-    check(pd != nullptr && cq != nullptr && mr != nullptr, "objects");
-    ibv_qp_init_attr init{.send_cq = cq,
-                          .recv_cq = cq,
-                          .cap = {.max_send_wr = kBatch,
-                                  .max_recv_wr = kReceives,
-                                  .max_send_sge = 1,
-                                  .max_recv_sge = 1},
-                          .qp_type = IBV_QPT_UD};
-    qp = ibv_create_qp(pd, &init);
-    check(qp != nullptr, "ibv_create_qp");
-    ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
-    constexpr int kInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
-    check(ibv_modify_qp(qp, &attr, kInit) == 0, "INIT");
-    attr.qp_state = IBV_QPS_RTR;
-    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0, "RTR");
-    attr.qp_state = IBV_QPS_RTS;
-    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0, "RTS");
-  }
-  /// Before the memory goes.
-  ~End() {
-    ibv_destroy_qp(qp);
-    ibv_dereg_mr(mr);
-  }
-  End(const End&) = delete;
-  End& operator=(const End&) = delete;
-  ibv_sge slot(std::uint64_t n, std::uint32_t length) {
-    return {.addr = reinterpret_cast<std::uint64_t>(memory.data() + n * kSlot),
-            .length = length,
-            .lkey = mr->lkey};
-  }
-  ibv_wc next() const {
-    const auto end = std::chrono::steady_clock::now() + kTimeout;
-    ibv_wc wc{};
-    while (ibv_poll_cq(cq, 1, &wc) == 0) {
-      check(std::chrono::steady_clock::now() < end, "nothing comes any more");
-    }
-    check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
-    return wc;
-  }
-
-  int index = -1;
-  std::vector<std::uint8_t> memory = std::vector<std::uint8_t>(std::size_t{kReceives} * kSlot);
-  ibv_context* context = nullptr;
-  ibv_pd* pd = nullptr;
-  ibv_cq* cq = nullptr;
-  ibv_mr* mr = nullptr;
-  ibv_qp* qp = nullptr;
-};
-
 void send_all(End& end, Control& control, const char* relay, std::uint32_t total) {
   const std::uint32_t peer = control.receive();
-  ibv_ah_attr attr{.is_global = 1, .port_num = 1};
-  attr.grh.dgid = gid_of(relay);
-  attr.grh.sgid_index = static_cast<std::uint8_t>(end.index);
-  ibv_ah* const ah = ibv_create_ah(end.pd, &attr);
-  check(ah != nullptr, "ibv_create_ah");
+  ibv_ah* const ah = end.way_to(gid_of(relay));
   // The one behind all others is a batch of its own.
   for (std::uint32_t first = 0; first <= total;) {
     const std::uint32_t behind = first == total ? total + 1 : std::min(first + kBatch, total);
@@ -174,15 +84,8 @@ void send_all(End& end, Control& control, const char* relay, std::uint32_t total
   }
 }
 
-void post(End& end, std::uint64_t slot) {
-  ibv_sge sge = end.slot(slot, kGrh + kMax);
-  ibv_recv_wr wr{.wr_id = slot, .sg_list = &sge, .num_sge = 1};
-  ibv_recv_wr* bad = nullptr;
-  check(ibv_post_recv(end.qp, &wr, &bad) == 0, "ibv_post_recv");
-}
-
 void receive_all(End& end, Control& control, std::uint32_t total) {
-  for (std::uint64_t n = 0; n != kReceives; ++n) post(end, n);
+  for (std::uint64_t n = 0; n != kReceives; ++n) end.post(n, kMax);
   std::vector<bool> seen(total + 1);
   std::uint32_t delivered = 0;
   while (!seen[total]) {
@@ -199,7 +102,7 @@ void receive_all(End& end, Control& control, std::uint32_t total) {
       check(!seen[n], "the same one twice");
       seen[n] = true;
       ++delivered;
-      post(end, wc.wr_id);
+      end.post(wc.wr_id, kMax);
     }
     control.say(delivered);
   }

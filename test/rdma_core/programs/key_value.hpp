@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -120,10 +121,11 @@ class Connection {
     post(IBV_WR_SEND, own_place(), sizeof(own));
   }
 
+  /// When what was said before has left its buffer.
   void say(std::string_view message) {
     require(message.size() <= kBuffer && theirs_.key != 0, "a message that fits, and a peer");
-    std::memcpy(said_buffer(), message.data(), message.size());
-    post(IBV_WR_RDMA_WRITE_WITH_IMM, said_buffer(), message.size());
+    to_say_.emplace_back(message);
+    if (to_say_.size() == 1) say_first();
   }
 
   [[nodiscard]] rdma_cm_id* id() const { return id_; }
@@ -144,6 +146,12 @@ class Connection {
     return {.addr = reinterpret_cast<std::uintptr_t>(from),
             .length = static_cast<std::uint32_t>(length),
             .lkey = memory_->lkey};
+  }
+
+  void say_first() {
+    const std::string& message = to_say_.front();
+    std::memcpy(said_buffer(), message.data(), message.size());
+    post(IBV_WR_RDMA_WRITE_WITH_IMM, said_buffer(), message.size());
   }
 
   void post_receive() {
@@ -190,6 +198,9 @@ class Connection {
     } else if (done.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
       post_receive();
       received_(*this, {received_buffer(), ntohl(done.imm_data)});
+    } else if (done.opcode == IBV_WC_RDMA_WRITE) {
+      to_say_.pop_front();
+      if (!to_say_.empty()) say_first();
     }
   }
 
@@ -203,6 +214,7 @@ class Connection {
   ibv_mr* memory_ = nullptr;
   std::array<char, 2 * kBuffer + 2 * sizeof(Place)> buffers_{};
   Place theirs_;
+  std::deque<std::string> to_say_;  ///< the first is in the buffer
   unsigned events_ = 0;
   bool established_ = false;
 };

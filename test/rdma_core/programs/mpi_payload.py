@@ -68,14 +68,16 @@ def windows(rounds):
     memory[:] = bytes(len(memory))
     for n in range(rounds):
         window.Fence()
-        window.Put(payload(length, RANK, following, n), following, 0)
+        put = payload(length, RANK, following, n)  # It is there until the fence.
+        window.Put(put, following, 0)
         window.Fence()
         require(memory[:length] == payload(length, before, RANK, n), "what was put")
         got = bytearray(length)
         window.Get(got, following, 0)
         window.Fence()
         require(got == payload(length, RANK, following, n), "what was got")
-        window.Accumulate([array.array("q", [RANK + 1]), MPI.INT64_T], 0, (length, 1, MPI.INT64_T), op=MPI.SUM)
+        added = array.array("q", [RANK + 1])
+        window.Accumulate([added, MPI.INT64_T], 0, (length, 1, MPI.INT64_T), op=MPI.SUM)
         window.Fence()
         if RANK == 0:
             count = int.from_bytes(memory[length:], sys.byteorder)

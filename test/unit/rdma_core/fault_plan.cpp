@@ -222,6 +222,45 @@ TEST_CASE("octets pass up to the one with which a rule is due") {
   CHECK(of.room(2, 1000) == 28);
 }
 
+TEST_CASE("rules that can never be due again leave, and make room") {
+  Book of = book("after 1 completion qp 2 error\nevery 2 sends error\nchance 1% receives error");
+  const auto stays = of.rules();
+  for (std::uint64_t round = 0; round != 2 * kMaxRules; ++round) {
+    REQUIRE(of.add(rule("now port up"), 0ns));
+    REQUIRE(of.due(0ns).size() == 1);
+    REQUIRE(of.add(rule("after 2 completions error"), 0ns));
+    CHECK(due_at(of, 1, 2).size() == 1);
+    REQUIRE(of.add(rule("from 2 to 3 completions error"), 0ns));
+    CHECK(due_at(of, 1, 3).size() == 2);
+    REQUIRE(of.add(rule("after 8 octets connection any reset"), 0ns));
+    CHECK(of.passed(1, of.room(1, 100)).size() == 1);
+    REQUIRE(of.rules() == stays);
+  }
+  // What counts each apart may be due at another, also when one is gone.
+  REQUIRE(of.add(rule("after 1 completion qp each error"), 0ns));
+  CHECK(due_at(of, 5, 2) == std::vector<std::uint64_t>{1});
+  of.gone(5);
+  CHECK(due_at(of, 6, 2) == std::vector<std::uint64_t>{1});
+  CHECK(of.size() == stays.size() + 1);
+  // Of a queue pair that is gone nothing comes any more.
+  of.gone(2);
+  CHECK(of.size() == stays.size());
+  CHECK(of.rules().front() == "every 2 sends error");
+}
+
+TEST_CASE("what is drawn for a rule does not depend on those that have left") {
+  const std::string chance = "chance 10% completions error\n";
+  Book alone = book("now port up\n" + chance);
+  Book behind = book("now port up\n" + chance);
+  CHECK(behind.due(0ns).size() == 1);
+  REQUIRE(behind.add(rule("chance 10% sends error"), 0ns));
+  REQUIRE(alone.add(rule("chance 10% sends error"), 0ns));
+  CHECK(due_at(behind, 1, 1000) == due_at(alone, 1, 1000));
+  for (int i = 0; i != 1000; ++i) {
+    CHECK(behind.count(Event::kSends, 1).size() == alone.count(Event::kSends, 1).size());
+  }
+}
+
 TEST_CASE("times are due once, or again and again without making up for what was missed") {
   Book of = book("now port down\nafter 2s port up\nevery 3s tell GID_CHANGE");
   CHECK(of.next() == 0ns);

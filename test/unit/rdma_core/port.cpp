@@ -82,6 +82,20 @@ TEST_CASE("as RoCE the GIDs of an interface are together, its IPv4 before its IP
   }
 }
 
+TEST_CASE("a group is joined where an address of its family is and multicast can be done") {
+  const ibv_gid v4{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 192, 0, 2, 1}};
+  const ibv_gid v6{.raw = {0x20, 0x01, 0x0D, 0xB8}};
+  Port port;
+  CHECK(interfaces_of_groups(port, true) == std::vector{0U});
+  port.gids = {v4, v4, v6, v4, v6, v4};
+  port.interfaces = {2, 2, 3, 4, 4, 1};
+  port.multicast = {4, 3, 2};
+  CHECK(interfaces_of_groups(port, true) == std::vector{2U, 4U});
+  CHECK(interfaces_of_groups(port, false) == std::vector{3U, 4U});
+  port.multicast = {3};
+  CHECK(interfaces_of_groups(port, true) == std::vector{2U});
+}
+
 TEST_CASE("the speed and the MTU of a link are told as the kernel tells them") {
   struct Case {
     unsigned speed, mtu;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <ranges>
 #include <vector>
 
 #include "iwarp/crc32c/crc32c.hpp"
@@ -309,6 +310,59 @@ TEST_CASE("what one queue pair sends, the other gets, from a list of pieces or i
   }
   REQUIRE(!from.send(from.piece(0, 1), SendFlags::kNone, kOwn, 0x80000000));
   CHECK(decode_datagram(leaves(from))->header.q_key == kKey);  // its own
+}
+
+TEST_CASE("the pieces that a datagram is made of need not be those that it is put into") {
+  constexpr std::size_t kFrom = 8192;
+  const Octets sent = text("abcdefghij");
+  // Cut within the GRH, behind it, in front of the payload's last octet, at its end; one too short.
+  const std::vector<std::vector<std::uint32_t>> layouts{{17, 26, 7}, {40, 10},        {40, 0, 9, 1},
+                                                        {1, 48, 1},  {20, 20, 5, 35}, {17, 26, 6}};
+  End from(kPeer);
+  End to(kOwn);
+  // In the memory the parts are in another order, and apart.
+  std::ranges::copy(sent | std::views::take(3), from.memory.begin() + kFrom + 200);
+  std::ranges::copy(sent | std::views::drop(3) | std::views::take(1),
+                    from.memory.begin() + kFrom + 100);
+  std::ranges::copy(sent | std::views::drop(4), from.memory.begin() + kFrom);
+  const std::array gathered{from.piece(kFrom + 200, 3), from.piece(kFrom + 100, 1),
+                            from.piece(kFrom + 300, 0), from.piece(kFrom, 6)};
+  for (const auto& layout : layouts) {
+    std::vector<Sge> scattered;
+    std::size_t at = 0;
+    std::size_t room = 0;
+    for (const std::uint32_t length : layout) {
+      scattered.push_back(to.piece(at, length));
+      at += length + 3;  // which nobody may touch
+      room += length;
+    }
+    std::ranges::fill(to.memory, std::byte{0xEE});
+    REQUIRE_FALSE(to.qp.post_recv({.wr_id = 8, .sgl = scattered}));
+    const DatagramWr wr{.sgl = gathered,
+                        .to = {.path = {.own = kThere, .peer = kHere}, .qp = kOwn, .q_key = kKey}};
+    std::size_t posted = 0;
+    REQUIRE_FALSE(from.qp.post_send({&wr, 1}, posted));
+    const Octets datagram = leaves(from);
+    CHECK(datagram.size() == kDatagramOverhead + sent.size());
+    std::array<WorkCompletion, 2> done;
+    REQUIRE(from.sends.poll(done) == 1);
+    to.qp.arrived(datagram, kFromThere);
+    const auto came = to.came();
+    REQUIRE(came.size() == 1);
+    if (room < kGrhSize + sent.size()) {
+      CHECK(came[0].status == WcStatus::kLocalLength);
+      continue;
+    }
+    CHECK(came[0].status == WcStatus::kSuccess);
+    CHECK(came[0].byte_len == kGrhSize + sent.size());
+    Octets joined;
+    for (const Sge& piece : scattered) {
+      joined.insert(joined.end(), piece.address, piece.address + piece.length);
+      CHECK(std::ranges::count(std::span(piece.address + piece.length, 3), std::byte{0xEE}) == 3);
+    }
+    CHECK(std::ranges::equal(std::span(joined).subspan(kGrhSize, sent.size()), sent));
+    CHECK(joined[20] == std::byte{0x45});  // IPv4, in the second half of the GRH
+  }
 }
 
 TEST_CASE("a request that cannot be sent fails, and those behind it are flushed until RTS") {

@@ -97,8 +97,9 @@ std::error_code DatagramQp::post_all(std::span<const verbs::DatagramWr> wrs) {
 
 std::error_code DatagramQp::post_recv(const verbs::RecvWr& wr) { return driven_->post_recv(wr); }
 
-std::error_code DatagramQp::attach(const verbs::IpAddress& group, unsigned interface) {
-  return driven_->attach(group, interface);
+std::error_code DatagramQp::attach(const verbs::IpAddress& group,
+                                   std::span<const unsigned> interfaces) {
+  return driven_->attach(group, interfaces);
 }
 
 std::error_code DatagramQp::detach(const verbs::IpAddress& group) { return driven_->detach(group); }

@@ -21,6 +21,7 @@ namespace {
 
 constexpr IpAddress kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 constexpr std::size_t kIpv4At = 12;
+constexpr int kV6All = 29;  // IPV6_MULTICAST_ALL, which <netinet/in.h> lacks
 
 std::error_code failure() { return {errno, std::generic_category()}; }
 
@@ -50,11 +51,6 @@ IpAddress from_v6(const in6_addr& address) {
   IpAddress out{};
   std::memcpy(out.data(), &address, sizeof address);
   return out;
-}
-
-bool is_local_to_link(const IpAddress& address) {
-  const in6_addr v6 = to_v6(address);
-  return IN6_IS_ADDR_LINKLOCAL(&v6) || IN6_IS_ADDR_MC_LINKLOCAL(&v6);
 }
 
 union Endpoint {
@@ -220,7 +216,7 @@ std::error_code bind_in_range(int fd, bool as_v6, PortRange range) {
   return last;
 }
 
-std::error_code join(int fd, const IpAddress& group, unsigned interface) {
+std::error_code join_group(int fd, const IpAddress& group, unsigned interface) {
   if (is_ipv4(group)) {
     const ip_mreqn request{.imr_multiaddr = to_v4(group),
                            .imr_ifindex = static_cast<int>(interface)};
@@ -234,6 +230,11 @@ std::error_code join(int fd, const IpAddress& group, unsigned interface) {
 }
 
 }  // namespace
+
+bool is_local_to_link(const IpAddress& address) {
+  const in6_addr v6 = to_v6(address);
+  return IN6_IS_ADDR_LINKLOCAL(&v6) || IN6_IS_ADDR_MC_LINKLOCAL(&v6);
+}
 
 bool is_multicast(const IpAddress& address) {
   return is_ipv4(address) ? IN_MULTICAST(ntohl(to_v4(address).s_addr)) : address[0] == 0xFF;
@@ -263,11 +264,19 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
   if (!fd) return std::unexpected(fd.error());
   const bool is_group = is_multicast(at);
   if (is_group && !set(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1)) return std::unexpected(failure());
+  // Else whatever any program of this host has joined would come. A kernel may not know it.
+  if (is_group)
+    set(fd->get(), as_v6 ? IPPROTO_IPV6 : IPPROTO_IP, as_v6 ? kV6All : IP_MULTICAST_ALL, 0);
   auto error = bind_to(fd->get(), as_v6, at, interface, port);
-  if (!error && is_group) error = join(fd->get(), at, interface);
+  if (!error && is_group) error = join_group(fd->get(), at, interface);
   if (error) return std::unexpected(error);
   const std::uint16_t bound = local_address(fd->get()).port;
   return DatagramSocket(std::move(*fd), as_v6, bound);
+}
+
+std::error_code DatagramSocket::join(const IpAddress& group, unsigned interface) const {
+  const auto error = join_group(fd_.get(), group, interface);
+  return error == std::errc::address_in_use ? std::error_code{} : error;  // It is joined.
 }
 
 void DatagramSocket::ask_for_room(int octets) const {
@@ -318,10 +327,13 @@ std::size_t DatagramSocket::receive(std::span<Received> into) const {
   return taken;
 }
 
-std::size_t DatagramSocket::send(std::span<const Sending> datagrams) const {
-  const std::size_t sent = send(datagrams, socket_ops().cuts_messages ? kBatch : 1);
-  if (sent != 0 || !is_refusal_to_segment(errno)) return sent;
-  return send(datagrams, 1);
+DatagramSocket::Sent DatagramSocket::send(std::span<const Sending> datagrams) const {
+  const std::size_t longest_run = socket_ops().cuts_messages ? kBatch : 1;
+  const std::size_t sent = send(datagrams, longest_run);
+  if (sent != 0 || !is_refusal_to_segment(errno)) return {.count = sent};
+  const bool was_one_message = run_of(datagrams, size_of(datagrams.front()), longest_run) > 1;
+  if (!was_one_message) return {.count = 0};
+  return {.count = send(datagrams, 1), .calls = 2};
 }
 
 std::size_t DatagramSocket::send(std::span<const Sending> datagrams,

@@ -59,9 +59,11 @@ DatagramSocket::Sending gather(const OutgoingDatagram& from, std::span<iovec> pi
 }  // namespace
 
 struct DrivenDatagrams::Door {
-  Door(Worker& worker, DatagramSocket its_socket, const IpAddress& its_group, Driven& driven)
+  Door(Worker& worker, DatagramSocket its_socket, const IpAddress& its_group,
+       unsigned its_interface, Driven& driven)
       : socket(std::move(its_socket)),
         group(its_group),
+        interface(its_interface),
         readiness(worker.context()),
         watched(socket.fd(), driven) {}
   ~Door() {
@@ -72,7 +74,8 @@ struct DrivenDatagrams::Door {
   Door& operator=(const Door&) = delete;
 
   DatagramSocket socket;
-  IpAddress group;  ///< zeros: none
+  IpAddress group;     ///< zeros: none
+  unsigned interface;  ///< where it was joined first
   asio::posix::stream_descriptor readiness;
   WatchedSocket watched;
   bool reading = false;  ///< a wait is pending; only its handler clears this
@@ -86,7 +89,7 @@ DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQ
                                  std::shared_ptr<verbs::DatagramTap> tap)
     : worker_(worker), core_(init, stags), tap_(std::move(tap)) {
   socket.ask_for_room(kReceiveRoom);
-  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), IpAddress{}, *this));
+  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), IpAddress{}, 0, *this));
 }
 
 DrivenDatagrams::~DrivenDatagrams() = default;
@@ -129,27 +132,37 @@ std::error_code DrivenDatagrams::set_state(verbs::DatagramState state) {
   return error;
 }
 
-std::error_code DrivenDatagrams::attach(const IpAddress& group, unsigned interface) {
+std::error_code DrivenDatagrams::attach(const IpAddress& group,
+                                        std::span<const unsigned> interfaces) {
   if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
+  lock_.lock();
+  std::error_code first;
+  std::size_t joined = 0;
+  for (const unsigned interface : interfaces) {
+    const auto error = join(group, interface);
+    if (error && !first) first = error;
+    ++(error ? core_.counters().unjoined : joined);
+  }
+  run(lock_.take() | kArm | kReceive);
+  return joined != 0 ? std::error_code{} : first;
+}
+
+// One door for a group, whatever its interfaces; but one for each where the address is the link's.
+std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface) {
+  const auto known = std::ranges::find_if(doors_, [&](const auto& door) {
+    return door->group == group && (!is_local_to_link(group) || door->interface == interface);
+  });
+  if (known != doors_.end()) return (*known)->socket.join(group, interface);
+  if (doors_.size() > kMaxGroups) return make_error_code(verbs::Errc::kLimitReached);
   auto socket =
       DatagramSocket::open_at(group, interface, verbs::datagram_port(verbs::kMulticastQp));
   if (!socket) return socket.error();
   socket->ask_for_room(kReceiveRoom);
-  lock_.lock();
-  std::error_code error;
-  const auto is_same = [&](const auto& door) { return door->group == group; };
-  if (std::ranges::any_of(doors_, is_same)) {
-    // Attached twice is attached.
-  } else if (doors_.size() > kMaxGroups) {
-    error = make_error_code(verbs::Errc::kLimitReached);
-  } else {
-    auto& door =
-        *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(*socket), group, *this));
-    for (const auto& set : sets_) (void)door.watched.join(set);
-    core_.join(group);
-  }
-  run(lock_.take() | kArm | kReceive);
-  return error;
+  auto& door = *doors_.emplace_back(
+      std::make_unique<Door>(worker_, std::move(*socket), group, interface, *this));
+  for (const auto& set : sets_) (void)door.watched.join(set);
+  core_.join(group);
+  return {};
 }
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {
@@ -256,8 +269,8 @@ void DrivenDatagrams::transmit() {
       room = room.subspan(s.sendings[i].pieces.size());
     }
     for (std::size_t done = 0; done != batch.size();) {
-      ++core_.counters().send_calls;
-      const auto n = socket.send(std::span(s.sendings).subspan(done, batch.size() - done));
+      const auto [n, calls] = socket.send(std::span(s.sendings).subspan(done, batch.size() - done));
+      core_.counters().send_calls += calls;
       if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;

@@ -37,7 +37,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
   std::error_code post_recv(const verbs::RecvWr& wr);
   std::error_code set_state(verbs::DatagramState state);
-  std::error_code attach(const IpAddress& group, unsigned interface);
+  std::error_code attach(const IpAddress& group, std::span<const unsigned> interfaces);
   std::error_code detach(const IpAddress& group);
   verbs::DatagramQueuePair& core() { return core_; }
   verbs::DatagramCounters counters();
@@ -78,6 +78,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   };
   struct Door;  ///< a socket and who waits for it
 
+  std::error_code join(const IpAddress& group, unsigned interface);
   void kick(std::uint32_t work);
   void run(std::uint32_t work);
   void drive(std::uint32_t work);

@@ -97,6 +97,8 @@ void write_datagrams(Exposition& out, const verbs::DatagramCounters& d) {
   out.counter("iwarp_datagrams_delivered_total", d.delivered, "Datagrams put into a receive");
   out.counter("iwarp_datagrams_lost_total", d.lost,
               "Datagrams that the system dropped, mostly for want of room");
+  out.counter("iwarp_datagram_groups_unjoined_total", d.unjoined,
+              "Interfaces on which a group could not be joined");
   out.counter("iwarp_datagram_send_calls_total", d.send_calls, "System calls that send datagrams");
   out.counter("iwarp_datagram_receive_calls_total", d.receive_calls,
               "System calls that brought datagrams");

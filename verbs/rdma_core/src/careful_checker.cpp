@@ -40,7 +40,7 @@ std::string name_of_file(const Dl_info& found) {
 }
 
 // What rsockets do is not the program's doing.
-constexpr std::array<std::string_view, 1> kOwn{"librdmacm."};
+constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
 
 /// In a file whose name begins so.
 bool is_in(Site site, std::span<const std::string_view> files) {
@@ -247,7 +247,7 @@ void Checker::say(const char* line) {
 }
 
 void Checker::report(const Finding& finding) {
-  if (is_in(finding.site, kOwn) || is_in(finding.begun, kOwn)) return;
+  if (is_in(finding.begun != nullptr ? finding.begun : finding.site, kOwn)) return;
   if (said_.size() == kMaxReports || !said_.emplace(finding.check, finding.site).second) return;
   const std::string site = described(finding.site);
   const std::string begun =

@@ -119,6 +119,7 @@ void before_a_change();
 void reset(Qp& qp);
 /// From SQE to RTS: what fails of what was posted before is the program's no more.
 void recovered(Qp& qp);
+void ending(Core& core, std::uint32_t qp_num);
 void gone(Qp& qp);
 void gone(Srq& srq);
 void gone(Cq& cq);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
@@ -79,7 +80,7 @@ void Ledger::freed(std::uint32_t key, Freed how, Site site) {
   Region& region = it->second;
   const bool is_reached = std::ranges::any_of(qps_, [&](const auto& entry) {
     const auto& [num, qp] = entry;
-    return qp.facts.pd == region.pd && !qp.has_failed && is_ready_(num);
+    return qp.facts.pd == region.pd && is_ready(num, qp);
   });
   if (!is_reached) return;
   region.is_freed = true;
@@ -104,7 +105,7 @@ bool Ledger::is_in_use(std::uint32_t key, Site& by) const {
   };
   return std::ranges::any_of(qps_, [&](const auto& entry) {
     const auto& [num, qp] = entry;
-    if (qp.has_failed || !is_ready_(num)) return false;
+    if (!is_ready(num, qp)) return false;
     if (std::ranges::any_of(qp.sends, uses)) return true;
     const auto own = receives_.find(qp.facts.srq != nullptr ? qp.facts.srq : queue_of(num));
     return own != receives_.end() && std::ranges::any_of(own->second, uses);
@@ -238,7 +239,12 @@ void Ledger::stopped_qp(std::uint32_t num) {
     receives_.erase(own);
   }
   qp.sends.clear();
-  qp.has_failed = false;
+  qp.has_failed = qp.is_ending = false;
+}
+
+void Ledger::ending_qp(std::uint32_t num) {
+  const auto it = qps_.find(num);
+  if (it != qps_.end()) it->second.is_ending = true;
 }
 
 void Ledger::recovered_qp(std::uint32_t num) {
@@ -254,7 +260,7 @@ void Ledger::gone_qp(std::uint32_t num, Site site) {
   const auto& sends = it->second.sends;
   const auto left =
       std::ranges::find_if(sends, [](const Under& u) { return u.request.is_signalled; });
-  if (left != sends.end() && !it->second.has_failed && is_ready_(num)) {
+  if (left != sends.end() && is_ready(num, it->second)) {
     report(Check::kDestroyedInUse, site, left->site,
            "a queue pair is destroyed before a completion that was asked for was polled: what was "
            "posted may not arrive");
@@ -360,13 +366,14 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
     if (request.is_signalled) owe(qp.facts.send_cq, site);
     qp.sends.push_back({request, std::move(buffers), site});
   }
-  const bool is_full = qp.sends.size() >= qp.facts.max_send;
+  const bool is_full = qp.sends.size() > qp.facts.max_send;
   const auto signalled = [](const Under& under) { return under.request.is_signalled; };
-  if (!requests.empty() && is_full && std::ranges::none_of(qp.sends, signalled)) {
+  const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
+  if (!requests.empty() && is_full && std::ranges::none_of(in_front, signalled)) {
     report(Check::kNeverSignalled, site, nullptr,
-           fmt::format("the send queue is full with {} requests of which none is signalled: no "
-                       "completion will make room",
-                       qp.sends.size()));
+           fmt::format("the send queue is full with {} requests of which none is signalled, so "
+                       "no completion has made room for one more",
+                       qp.facts.max_send));
   }
 }
 

@@ -111,6 +111,8 @@ class Ledger {
   void stopped_qp(std::uint32_t qp);
   /// What has failed, or still fails of what is under way, was made good.
   void recovered_qp(std::uint32_t qp);
+  /// The program has asked the CM to end its connection, and awaits nothing of it any more.
+  void ending_qp(std::uint32_t qp);
   void gone_qp(std::uint32_t qp, Site site);
 
   /// Before it is posted; `is_ready`: in RTS.
@@ -161,6 +163,7 @@ class Ledger {
     QpFacts facts;
     std::deque<Under> sends;
     bool has_failed = false;  ///< the program was told so by a completion
+    bool is_ending = false;
   };
   struct Queue {
     const void* channel;
@@ -184,6 +187,9 @@ class Ledger {
   void finish(const Under& under, Site site);
   void compare_rest(const Receive& receive, std::uint32_t length, Site site);
   bool is_in_use(std::uint32_t key, Site& by) const;
+  bool is_ready(std::uint32_t num, const QueuePair& qp) const {
+    return !qp.has_failed && !qp.is_ending && is_ready_(num);
+  }
   void report(Check check, Site site, Site begun, std::string what) const {
     report_({check, site, begun, std::move(what)});
   }

@@ -124,6 +124,10 @@ void recovered(Qp& qp) {
   tell(qp.context.core, [&](Ledger& ledger) { ledger.recovered_qp(qp.abi.qp_base.qp_num); });
 }
 
+void ending(Core& core, std::uint32_t qp_num) {
+  tell(core, [qp_num](Ledger& ledger) { ledger.ending_qp(qp_num); });
+}
+
 void before_a_change() {
   if (const Core* const core = Core::existing()) tell(*core, [](Ledger&) {});
 }

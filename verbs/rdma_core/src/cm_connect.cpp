@@ -177,7 +177,10 @@ int disconnect(CmId& id) {
     }
     if (num == 0 && id.outstanding == (id.abi.event != nullptr ? 1U : 0U)) return 0;
   }
-  if (num != 0) end_connection(*id.core, num);
+  if (num != 0) {
+    careful::ending(*id.core, num);
+    end_connection(*id.core, num);
+  }
   return wait_for_event(id);
 }
 

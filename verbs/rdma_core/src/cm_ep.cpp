@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "careful_checker.hpp"
 #include "cm_id.hpp"
 
 namespace iwarp::rdma_core {
@@ -64,6 +65,7 @@ int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* info, ibv_pd* pd, ibv_qp_init
 }
 
 void rdma_destroy_ep(rdma_cm_id* id) {
+  const careful::Here here(__builtin_return_address(0));
   rdma_destroy_qp(id);
   rdma_destroy_srq(id);
   rdma_destroy_id(id);

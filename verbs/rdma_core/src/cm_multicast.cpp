@@ -27,7 +27,8 @@ int join_group(CmId& id, const sockaddr* address, void* context) {
   if (id.abi.qp != nullptr) {
     auto& qp = Qp::of(id.abi.qp);
     if (qp.datagrams == nullptr) return EINVAL;
-    if (const auto error = qp.datagrams->attach(to_ip(group), interface_of(id))) {
+    const unsigned interface = interface_of(id);
+    if (const auto error = qp.datagrams->attach(to_ip(group), {&interface, 1})) {
       return to_errno(error);
     }
   }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "careful_checker.hpp"
 #include "cm_datagrams.hpp"
 #include "cm_ib_attr.hpp"
 #include "cm_id.hpp"
@@ -190,6 +191,7 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
 }
 
 void rdma_destroy_qp(rdma_cm_id* id) {
+  const careful::Here here(__builtin_return_address(0));
   if (id->qp != nullptr) ibv_destroy_qp(std::exchange(id->qp, nullptr));
   destroy_cqs(*id);
 }

@@ -192,10 +192,10 @@ int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     if (!self.context.core.alive()) return EIO;
-    if (self.datagrams == nullptr || !iwarp::net::is_multicast(to_ip(*gid))) return EINVAL;
-    const Port port = look_at_port();
-    return to_errno(
-        self.datagrams->attach(to_ip(*gid), port.interfaces.empty() ? 0 : port.interfaces.front()));
+    const auto group = to_ip(*gid);
+    if (self.datagrams == nullptr || !iwarp::net::is_multicast(group)) return EINVAL;
+    const auto interfaces = interfaces_of_groups(look_at_port(), iwarp::net::is_ipv4(group));
+    return to_errno(self.datagrams->attach(group, interfaces));
   });
 }
 

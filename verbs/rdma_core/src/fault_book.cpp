@@ -27,6 +27,12 @@ std::uint64_t draw(const std::array<std::uint64_t, 4>& of) {
 
 bool is_timed(Event event) { return event == Event::kNow || event == Event::kTime; }
 
+/// Of queue pairs, not of connections or of none.
+bool is_of_queue_pairs(Event event) {
+  return event == Event::kCompletions || event == Event::kSends || event == Event::kReceives ||
+         event == Event::kDatagrams;
+}
+
 }  // namespace
 
 Book::Book(Plan plan) : seed_(plan.seed) {
@@ -35,26 +41,27 @@ Book::Book(Plan plan) : seed_(plan.seed) {
 
 bool Book::add(Rule rule, Time now) {
   if (entries_.size() == kMaxRules) return false;
-  Entry& entry = entries_.emplace_back(Entry{.rule = std::move(rule)});
-  entry.order = entries_.size();
-  if (is_timed(entry.rule.event)) entry.at = now + Time(entry.rule.count);
+  Entry& entry =
+      entries_.emplace_back(Entry{.rule = std::make_shared<const Rule>(std::move(rule))});
+  entry.order = ++added_;
+  if (is_timed(entry.rule->event)) entry.at = now + Time(entry.rule->count);
   return true;
 }
 
 bool Book::Entry::is_about(Event event, std::uint32_t subject) const {
-  return rule.event == event && (rule.subject.number == 0 || rule.subject.number == subject);
+  return rule->event == event && (rule->subject.number == 0 || rule->subject.number == subject);
 }
 
 bool Book::is_due(const Entry& entry, std::uint32_t key, std::uint64_t count) const {
-  switch (entry.rule.when) {
+  switch (entry.rule->when) {
     case When::kAfter:
-      return count == entry.rule.count;
+      return count == entry.rule->count;
     case When::kEvery:
-      return count % entry.rule.count == 0;
+      return count % entry.rule->count == 0;
     case When::kRange:
-      return count >= entry.rule.count && count <= entry.rule.last;
+      return count >= entry.rule->count && count <= entry.rule->last;
     case When::kChance:
-      return draw({seed_, entry.order, key, count}) < entry.rule.count;
+      return draw({seed_, entry.order, key, count}) < entry.rule->count;
   }
   return false;
 }
@@ -65,8 +72,9 @@ Hits Book::count(Event event, std::uint32_t subject) {
     if (!entry.is_about(event, subject)) continue;
     const auto key = entry.key(subject);
     const auto count = ++entry.counts[key];
-    if (is_due(entry, key, count)) out.push_back({&entry.rule, subject, count});
+    if (is_due(entry, key, count)) out.push_back({entry.rule, subject, count});
   }
+  if (!out.empty()) drop_spent();
   return out;
 }
 
@@ -76,8 +84,8 @@ std::uint64_t Book::left(const Entry& entry, std::uint32_t subject) {
   if (!entry.is_about(Event::kOctets, subject)) return kNever;
   const auto it = entry.counts.find(entry.key(subject));
   const std::uint64_t had = it != entry.counts.end() ? it->second : 0;
-  const auto wanted = entry.rule.count;
-  if (entry.rule.when == When::kEvery) return wanted - had % wanted;
+  const auto wanted = entry.rule->count;
+  if (entry.rule->when == When::kEvery) return wanted - had % wanted;
   return had < wanted ? wanted - had : kNever;
 }
 
@@ -92,8 +100,9 @@ Hits Book::passed(std::uint32_t connection, std::uint64_t octets) {
     if (!entry.is_about(Event::kOctets, connection)) continue;
     const bool is_due = left(entry, connection) == octets;
     const auto count = entry.counts[entry.key(connection)] += octets;
-    if (is_due) out.push_back({&entry.rule, connection, count});
+    if (is_due) out.push_back({entry.rule, connection, count});
   }
+  if (!out.empty()) drop_spent();
   return out;
 }
 
@@ -101,13 +110,45 @@ Hits Book::due(Time now) {
   Hits out;
   for (Entry& entry : entries_) {
     if (!entry.at || *entry.at > now) continue;
-    out.push_back({&entry.rule, 0, 0});
-    const bool again = entry.rule.when == When::kEvery;
+    out.push_back({entry.rule, 0, 0});
+    const bool again = entry.rule->when == When::kEvery;
     // What could not be done in time is not made up for.
-    const Time from = std::max(*entry.at, now - Time(entry.rule.count));
-    entry.at = again ? std::optional(from + Time(entry.rule.count)) : std::nullopt;
+    const Time from = std::max(*entry.at, now - Time(entry.rule->count));
+    entry.at = again ? std::optional(from + Time(entry.rule->count)) : std::nullopt;
   }
+  if (!out.empty()) drop_spent();
   return out;
+}
+
+// A rule is spent with the last of its hits, but one that counts each queue pair or connection
+// apart: there may be another.
+bool Book::is_spent(const Entry& entry) {
+  if (is_timed(entry.rule->event)) return !entry.at;
+  const auto it = entry.counts.find(0);
+  if (entry.rule->subject.each || it == entry.counts.end()) return false;
+  switch (entry.rule->when) {
+    case When::kAfter:
+      return it->second >= entry.rule->count;
+    case When::kRange:
+      return it->second >= entry.rule->last;
+    case When::kEvery:
+    case When::kChance:
+      return false;
+  }
+  return false;
+}
+
+void Book::drop_spent() { std::erase_if(entries_, is_spent); }
+
+void Book::gone(std::uint32_t queue_pair) {
+  std::erase_if(entries_, [&](const Entry& entry) {
+    return is_of_queue_pairs(entry.rule->event) && entry.rule->subject.number == queue_pair;
+  });
+  for (Entry& entry : entries_) {
+    if (is_of_queue_pairs(entry.rule->event) && entry.rule->subject.each) {
+      entry.counts.erase(queue_pair);
+    }
+  }
 }
 
 std::optional<Book::Time> Book::next() const {
@@ -121,7 +162,7 @@ std::optional<Book::Time> Book::next() const {
 std::vector<std::string> Book::rules() const {
   std::vector<std::string> out;
   out.reserve(entries_.size());
-  for (const Entry& entry : entries_) out.push_back(entry.rule.text);
+  for (const Entry& entry : entries_) out.push_back(entry.rule->text);
   return out;
 }
 

@@ -121,7 +121,10 @@ void Injector::gone(const Qp& qp) {
   receives_.forget(&qp);
   datagrams_.forget(qp.abi.qp_base.qp_num);
   const std::lock_guard lock(mutex_);
-  known_.erase(qp.abi.qp_base.qp_num);
+  const auto it = known_.find(qp.abi.qp_base.qp_num);
+  if (it == known_.end()) return;
+  book_.gone(it->second.ordinal);
+  known_.erase(it);
 }
 
 std::uint32_t Injector::ordinal(std::uint32_t qp_num) const {
@@ -329,8 +332,7 @@ void Injector::tell(int event) {
 // the device says so, and the CM for each id.
 void Injector::remove_device() {
   if (removed_.exchange(true)) return;
-  const Rule all;
-  for (const auto num : queue_pairs({&all, 0, 0})) {
+  for (const auto num : queue_pairs({std::make_shared<const Rule>(), 0, 0})) {
     core_.with_any_qp_undispatched(num, [](Qp& qp) { to_error(qp); });
   }
   tell(IBV_EVENT_DEVICE_FATAL);

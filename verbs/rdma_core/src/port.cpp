@@ -49,7 +49,8 @@ struct Found {
 struct Host {
   std::vector<Found> addresses;
   std::map<unsigned, Mac> macs;  ///< by index, of those that have one
-  int error = 0;                 ///< why there are none, an errno
+  std::vector<unsigned> multicast;
+  int error = 0;  ///< why there are none, an errno
 };
 
 ibv_gid mapped(std::uint32_t address) {
@@ -133,6 +134,9 @@ Host look_at_host() {
                               .index = ::if_nametoindex(entry->ifa_name),
                               .loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0,
                               .order = host.addresses.size()});
+    if ((entry->ifa_flags & IFF_MULTICAST) != 0) {
+      host.multicast.push_back(host.addresses.back().index);
+    }
   }
   return host;
 }
@@ -234,6 +238,7 @@ Port look_at_port(Persona persona) {
     port.interface = v6->interface;
     std::erase_if(host.addresses, [](const Found& found) { return found.loopback; });
   }
+  port.multicast = std::move(host.multicast);
   measure(port);
   port.guid = guid_of(port, host);
   if (persona == Persona::kRoce) {
@@ -246,6 +251,18 @@ Port look_at_port(Persona persona) {
     port.interfaces.resize(kMaxGids);
   }
   return port;
+}
+
+std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4) {
+  std::vector<unsigned> out;
+  for (std::size_t i = 0; i < port.gids.size(); ++i) {
+    const unsigned interface = port.interfaces[i];
+    const bool fits = is_mapped(port.gids[i]) == ipv4 &&
+                      std::ranges::find(port.multicast, interface) != port.multicast.end();
+    if (fits && std::ranges::find(out, interface) == out.end()) out.push_back(interface);
+  }
+  if (out.empty()) out.push_back(port.interfaces.empty() ? 0 : port.interfaces.front());
+  return out;
 }
 
 std::optional<ibv_gid> address_of(const ibv_gid& gid) {

@@ -32,6 +32,7 @@ struct Port {
   std::uint64_t guid = 0;            ///< in network order
   std::vector<ibv_gid> gids;         ///< zeros where there is none
   std::vector<unsigned> interfaces;  ///< the index of that of each GID; 0: of none in particular
+  std::vector<unsigned> multicast;   ///< those that can do multicast
 
   std::uint16_t lid() const {
     return persona == Persona::kRoce ? 0 : static_cast<std::uint16_t>(address & 0xFFFF);
@@ -48,6 +49,10 @@ const LinkSpeed& link_speed(unsigned mbit);
 
 /// As the interfaces of the host are now. Without any that is up: loopback.
 Port look_at_port(Persona persona);
+/// Where a group of this family is joined: on all interfaces of GIDs of the family that can do
+/// multicast, each once; without any, on that of the first GID.
+std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4);
+
 /// As what this process shows itself, with the GIDs where it has seen them before.
 Port look_at_port();
 

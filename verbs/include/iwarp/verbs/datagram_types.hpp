@@ -56,7 +56,8 @@ struct DatagramCounters {
   std::uint64_t sent = 0;
   std::uint64_t unsent = 0;  ///< the system did not take them
   std::uint64_t delivered = 0;
-  std::uint64_t lost = 0;  ///< the system had no room for them
+  std::uint64_t lost = 0;      ///< the system had no room for them
+  std::uint64_t unjoined = 0;  ///< interfaces on which a group was not joined
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;                      ///< those that brought something
   std::array<std::uint64_t, kDatagramDrops> dropped{};  ///< by DatagramDrop

@@ -39,9 +39,10 @@ class DatagramQp {
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
   std::error_code post_recv(const verbs::RecvWr& wr);
-  /// What is sent to that group, on `interface` (0: as routes have it), is received, too.
-  /// Errc::kInvalidArgument: it is no group.
-  std::error_code attach(const verbs::IpAddress& group, unsigned interface);
+  /// What is sent to that group is received, too, on each of `interfaces` (0: as routes have it),
+  /// and on those where it is already. An error when it is on none of these, otherwise those on
+  /// which it is not are counted. Errc::kInvalidArgument: it is no group.
+  std::error_code attach(const verbs::IpAddress& group, std::span<const unsigned> interfaces);
   /// Errc::kInvalidArgument: it is no group, or was not attached.
   std::error_code detach(const verbs::IpAddress& group);
   verbs::DatagramCounters counters() const;

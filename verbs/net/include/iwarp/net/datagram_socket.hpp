@@ -27,10 +27,15 @@ class DatagramSocket {
   /// On every address of this host. Port 0: as bind_tcp() has it.
   static std::expected<DatagramSocket, std::error_code> open(std::uint16_t port, PortRange range);
   /// On one address of this host, also a multicast group that is joined on `interface` (0: of the
-  /// routing table). Others may be there as well where it is a group.
+  /// routing table). Others may be there as well where it is a group, and what comes on interfaces
+  /// where it is not joined is theirs.
   static std::expected<DatagramSocket, std::error_code> open_at(const IpAddress& at,
                                                                 unsigned interface,
                                                                 std::uint16_t port);
+
+  /// The group that it is at, on that interface as well. Not one of a link alone, which is its
+  /// interface's.
+  std::error_code join(const IpAddress& group, unsigned interface) const;
 
   int fd() const { return fd_.get(); }
   std::uint16_t port() const { return port_; }
@@ -56,10 +61,14 @@ class DatagramSocket {
     std::uint16_t port = 0;  ///< the peer's
     std::span<iovec> pieces;
   };
+  struct Sent {
+    std::size_t count = 0;
+    unsigned calls = 1;  ///< of the system
+  };
   /// At most kBatch; how many have left. The errno says why the next one has not: EAGAIN, it may
   /// later; else it never will. Those in a row of one size and one path, whose pieces are in a row,
   /// too, pass through the kernel as one (UDP GSO) as far as it takes that.
-  std::size_t send(std::span<const Sending> datagrams) const;
+  Sent send(std::span<const Sending> datagrams) const;
 
  private:
   std::size_t send(std::span<const Sending> datagrams, std::size_t longest_run) const;
@@ -73,5 +82,7 @@ class DatagramSocket {
 };
 
 bool is_multicast(const IpAddress& address);
+/// Whether it is another one behind each interface.
+bool is_local_to_link(const IpAddress& address);
 
 }  // namespace iwarp::net

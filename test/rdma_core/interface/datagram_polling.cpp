@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completions of queue pairs of type UD that are read by calls. In the program of datagrams.cpp.
+#include "datagrams.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+/// ibv_start_poll() until there is one.
+void start_poll(ibv_cq_ex* cq) {
+  ibv_poll_cq_attr attr{};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
+  while (ibv_start_poll(cq, &attr) != 0) REQUIRE(std::chrono::steady_clock::now() < end);
+}
+
+void next_poll(ibv_cq_ex* cq) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
+  int code = ENOENT;
+  while ((code = ibv_next_poll(cq)) == ENOENT) REQUIRE(std::chrono::steady_clock::now() < end);
+  REQUIRE(code == 0);
+}
+
+TEST_CASE("calls say of a datagram that came whom it is from and what it brought") {
+  for (const Family family : {Family::kIpv4, Family::kIpv6}) {
+    const Datagrams from;
+    const Datagrams to({.extended_cq = true});
+    ibv_cq_ex* const cq = to.read_by_calls;
+    auto home = way_home(from.context.get(), family);
+    if (!home) continue;  // A host may do without IPv6.
+    ibv_poll_cq_attr nothing{};
+    CHECK(ibv_start_poll(cq, &nothing) == ENOENT);
+    const Ah ah(ibv_create_ah(from.pd.get(), &*home));
+    REQUIRE(ah);
+    const Buffer out(from.pd.get(), "twelve octet");
+    const Buffer in(to.pd.get(), 256);
+    for (const std::uint64_t number : {1U, 2U, 3U}) REQUIRE(to.receive(in, number) == 0);
+    REQUIRE(from.send(ah.get(), to.qp->qp_num, out.sge(), kKey, IBV_WR_SEND_WITH_IMM, 41) == 0);
+    REQUIRE(from.send(ah.get(), to.qp->qp_num, out.sge(3)) == 0);
+    REQUIRE(from.send(ah.get(), to.qp->qp_num, out.sge(0), kKey, IBV_WR_SEND_WITH_IMM, 43) == 0);
+    constexpr std::array<std::uint32_t, 3> kLengths{12, 3, 0};
+    for (std::uint32_t i = 0; i != kLengths.size(); ++i) {
+      i == 0 ? start_poll(cq) : next_poll(cq);
+      const bool has_immediate = i != 1;
+      CHECK(cq->wr_id == i + 1);
+      CHECK(cq->status == IBV_WC_SUCCESS);
+      CHECK(ibv_wc_read_opcode(cq) == IBV_WC_RECV);
+      CHECK(ibv_wc_read_vendor_err(cq) == 0);
+      CHECK(ibv_wc_read_byte_len(cq) == kGrh + kLengths[i]);
+      CHECK(ibv_wc_read_qp_num(cq) == to.qp->qp_num);
+      CHECK(ibv_wc_read_src_qp(cq) == from.qp->qp_num);
+      CHECK(ibv_wc_read_wc_flags(cq) == (IBV_WC_GRH | (has_immediate ? IBV_WC_WITH_IMM : 0U)));
+      if (has_immediate) CHECK(ibv_wc_read_imm_data(cq) == htonl(41 + i));
+      CHECK(ibv_wc_read_slid(cq) == 0);  // RoCE has no LIDs.
+      CHECK(ibv_wc_read_dlid_path_bits(cq) == 0);
+      CHECK(ibv_wc_read_sl(cq) == (family == Family::kIpv4 ? 0xA : 0x9));
+    }
+    CHECK(ibv_next_poll(cq) == ENOENT);
+    ibv_end_poll(cq);
+    CHECK(in.text(kGrh + 3).substr(kGrh) == "twe");
+  }
+}
+
+TEST_CASE("calls say of a datagram that was sent no more than its queue pair and what it was") {
+  const Datagrams end({.extended_cq = true});
+  ibv_cq_ex* const cq = end.read_by_calls;
+  ibv_ah_attr home = way_home(end.context.get());
+  const Ah ah(ibv_create_ah(end.pd.get(), &home));
+  const Buffer out(end.pd.get(), "x");
+  REQUIRE(end.send(ah.get(), end.qp->qp_num, out.sge()) == 0);
+  start_poll(cq);
+  CHECK(cq->wr_id == 77);
+  CHECK(cq->status == IBV_WC_SUCCESS);
+  CHECK(ibv_wc_read_opcode(cq) == IBV_WC_SEND);
+  CHECK(ibv_wc_read_qp_num(cq) == end.qp->qp_num);
+  CHECK(ibv_wc_read_wc_flags(cq) == 0);
+  ibv_end_poll(cq);
+  // Plain polling goes on where the calls have ended.
+  REQUIRE(end.send(ah.get(), end.qp->qp_num, out.sge()) == 0);
+  CHECK(End::done(end.cq).opcode == IBV_WC_SEND);
+}
+
+}  // namespace

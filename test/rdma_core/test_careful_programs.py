@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of README.md's table under `iwarp run --careful`: the tests that try them pass as they do
+without, and what is said of a program is on the list below, with the reason. Other tests than the quick
+ones with IWARP_LONG=1 only, for careful mode reads all that is sent twice more."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+from support import IWARP, LONG, SANITIZER, Case
+
+HERE = pathlib.Path(__file__).parent
+QUICK = ("devices", "rping", "cm_programs", "pingpong", "one_port", "datagrams", "rsockets", "migration")
+SLOW = ("fio", "iser", "libfabric", "mpi", "perftest", "perftest_plain", "persona", "qperf", "rpma", "ucx")
+SECONDS = 600  # for one file of tests
+
+# What may be said of which programs, by the words that they were started with, and why it is not wrong to say so.
+# More of it: rfc-notes/careful.md.
+EXPECTED = (
+    (r"^ib_send_bw ", "send-changed", "counts on in the word of credits of which a Write is under way"),
+    (r"^ib_send_bw ", "posted-too-early", "writes credits from a queue pair that it leaves in RTR (perftest 4.5)"),
+    (r"^ib_send_bw .*-e ", "armed-not-polled", "arms the queue of its credits, and polls it when there is no room"),
+    (r"^ibv_srq_pingpong ", "destroyed-in-use", "ends when all queue pairs together have sent enough: some send more"),
+    (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "send-changed",
+     "ud_verbs takes the peer's acknowledgement for a completion; the last put of ucp_put_bw"),
+    (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "receive-written", "a defect of UCX before 1.14"),
+)
+
+
+def is_expected(one):
+    words = " ".join([pathlib.Path(one["words"][0]).name, *one["words"][1:]]) + " "
+    return any(one["check"] == check and re.search(pattern, words) for pattern, check, _ in EXPECTED)
+
+
+class Table(Case):
+    def test_nothing_is_missing(self):
+        having = {path.stem.removeprefix("test_") for path in HERE.glob("test_*.py")
+                  if re.search(r"(?m)^@tried\(", path.read_text())}
+        self.assertEqual(having, set(QUICK + SLOW))
+
+    def test_what_is_said_has_a_reason(self):
+        for name in QUICK + (SLOW if LONG else ()):
+            with self.subTest(name):
+                said = self.said_in(name)
+                without = sorted({f"{' '.join(one['words'])}: {one['check']}: {one['what']}" for one in said
+                                  if not is_expected(one)})
+                self.assertEqual(without, [], f"careful mode says of test_{name}.py's programs")
+
+    def said_in(self, name):
+        log = self.scratch / f"{name}.jsonl"
+        log.write_text("")
+        environment = dict(os.environ, IWARP=str(HERE / "careful_iwarp.sh"), CAREFUL_SAID=str(log),
+                           CAREFUL_IWARP=str(pathlib.Path(IWARP).resolve()))
+        for name_of_other in ("IWARP_RESULTS", "IWARP_LONG"):  # What is in the table was tried without.
+            environment.pop(name_of_other, None)
+        ran = subprocess.run([sys.executable, HERE / f"test_{name}.py"], env=environment, capture_output=True,
+                             text=True, timeout=SECONDS)
+        self.assertIn(ran.returncode, (0, 77), ran.stdout[-4000:] + ran.stderr[-20000:])
+        if ran.returncode == 77:
+            print(f"test_{name}.py: {ran.stdout.strip()}")
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+if __name__ == "__main__":
+    if SANITIZER:
+        print("SKIPPED: the programs are tried with this sanitizer without careful mode")
+        sys.exit(77)
+    unittest.main(verbosity=2)
