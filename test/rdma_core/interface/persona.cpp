@@ -256,4 +256,30 @@ TEST_CASE("who connects a queue pair of the program's gets a response to establi
   expect(mine, RDMA_CM_EVENT_DISCONNECTED);
 }
 
+TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that nobody listens") {
+  constexpr int kInvalidServiceId = 8;  // IB_CM_REJ_*
+  constexpr int kConsumerDefined = 28;
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const auto connect = [&](const Id& client) {
+    ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+    REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
+    rdma_conn_param param{.retry_count = 7};
+    REQUIRE(rdma_connect(client.get(), &param) == 0);
+  };
+  const Id refused = resolved(mine, Address("127.0.0.1", port));
+  connect(refused);
+  {
+    const Id server(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+    REQUIRE(rdma_reject(server.get(), "no", 2) == 0);
+  }
+  CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kConsumerDefined);
+  listener.reset();
+  const Id alone = resolved(mine, Address("127.0.0.1", port));
+  connect(alone);
+  CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kInvalidServiceId);
+}
+
 }  // namespace

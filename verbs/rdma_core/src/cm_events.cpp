@@ -72,6 +72,7 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   child->state = IdState::kRequested;
   child->passive = true;
   use_device(*child);
+  if (settings().persona == Persona::kRoce) show_path_as_ib(*child);
   child->request = std::move(request);
   return child;
 }
@@ -120,6 +121,10 @@ void requested(net::CmEvent& event) {
   ++listener->waiting_requests;
 }
 
+// IB_CM_REJ_*, the status of a rejection that InfiniBand has.
+constexpr int kInvalidServiceId = 8;
+constexpr int kConsumerDefined = 28;
+
 struct Outcome {
   rdma_cm_event_type type;
   int status;
@@ -129,16 +134,19 @@ struct Outcome {
 /// of its own to make that ready, and say so by rdma_establish().
 Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
   const bool passive = id.passive;
+  const bool as_ib = settings().persona == Persona::kRoce;
   if (event.type == Type::kEstablished) {
-    const bool awaited = settings().persona == Persona::kRoce && !passive && id.abi.qp == nullptr;
+    const bool awaited = as_ib && !passive && id.abi.qp == nullptr;
     return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
   }
   if (event.type == Type::kDisconnected) return {RDMA_CM_EVENT_DISCONNECTED, 0};
-  if (event.type == Type::kRejected) return {RDMA_CM_EVENT_REJECTED, -ECONNREFUSED};
+  if (event.type == Type::kRejected) {
+    return {RDMA_CM_EVENT_REJECTED, as_ib ? kConsumerDefined : -ECONNREFUSED};
+  }
   const int status = -to_errno(event.error);
   if (passive) return {RDMA_CM_EVENT_CONNECT_ERROR, status};
   if (event.error == Errc::kConnectionRefused || event.error == Errc::kConnectionReset) {
-    return {RDMA_CM_EVENT_REJECTED, status};
+    return {RDMA_CM_EVENT_REJECTED, as_ib ? kInvalidServiceId : status};
   }
   if (event.error == Errc::kTimedOut) return {RDMA_CM_EVENT_UNREACHABLE, status};
   return {RDMA_CM_EVENT_CONNECT_ERROR, status};
