@@ -282,4 +282,41 @@ TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that no
   CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kInvalidServiceId);
 }
 
+ibv_gid mapped_loopback() {
+  return {.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1}};
+}
+
+void check_route(rdma_cm_id* id) {
+  const ibv_gid expected = mapped_loopback();
+  const auto same = [&](const ibv_gid& gid) {
+    return std::memcmp(gid.raw, expected.raw, sizeof gid.raw) == 0;
+  };
+  const auto& address = id->route.addr.addr.ibaddr;
+  CHECK(same(address.sgid));
+  CHECK(same(address.dgid));
+  CHECK(ibv_get_pkey_index(id->verbs, id->port_num, address.pkey) == 0);
+  REQUIRE(id->route.num_paths == 1);
+  const ibv_sa_path_rec& path = id->route.path_rec[0];
+  CHECK(same(path.sgid));
+  CHECK(same(path.dgid));
+  CHECK(path.pkey == address.pkey);
+  ibv_port_attr port{};
+  REQUIRE(ibv_query_port(id->verbs, id->port_num, &port) == 0);
+  CHECK(path.mtu == port.active_mtu);
+}
+
+TEST_CASE("ids of either side carry GIDs, P_Key and the path to the peer") {
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  check_route(client.get());
+  const Own own(client.get());
+  rdma_conn_param param{.retry_count = 7, .qp_num = own.qp->qp_num};
+  REQUIRE(rdma_connect(client.get(), &param) == 0);
+  const Id server(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  check_route(server.get());
+}
+
 }  // namespace

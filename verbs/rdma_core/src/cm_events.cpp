@@ -18,6 +18,7 @@
 #include <list>
 
 #include "cm_address.hpp"
+#include "cm_ib_attr.hpp"
 #include "cm_id.hpp"
 #include "cm_ports.hpp"
 #include "iwarp/net/insist.hpp"
