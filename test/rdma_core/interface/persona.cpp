@@ -319,4 +319,28 @@ TEST_CASE("ids of either side carry GIDs, P_Key and the path to the peer") {
   check_route(server.get());
 }
 
+TEST_CASE("events offer no more Reads than the device has") {
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  ibv_device_attr device{};
+  REQUIRE(ibv_query_device(client->verbs, &device) == 0);
+  const auto check_reads = [&](const Event& event) {
+    CHECK(event->param.conn.responder_resources <= device.max_qp_rd_atom);
+    CHECK(event->param.conn.initiator_depth <= device.max_qp_init_rd_atom);
+  };
+  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+  REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
+  REQUIRE(rdma_connect(client.get(), nullptr) == 0);
+  const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
+  check_reads(request);
+  const Id server(request->id);
+  REQUIRE(rdma_create_qp(server.get(), nullptr, &init) == 0);
+  REQUIRE(rdma_accept(server.get(), nullptr) == 0);
+  check_reads(expect(mine, RDMA_CM_EVENT_ESTABLISHED));
+  check_reads(expect(theirs, RDMA_CM_EVENT_ESTABLISHED));
+}
+
 }  // namespace

@@ -36,17 +36,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
-template <typename T>
-std::uint8_t clamped(T value) {
-  return static_cast<std::uint8_t>(std::min<T>(value, UINT8_MAX));
-}
+/// No more than the device has: programs hand the numbers on to calls that refuse more.
+std::uint8_t reads_of(int agreed) { return static_cast<std::uint8_t>(std::min(agreed, kMaxReads)); }
 
 /// As much as its length can say.
 void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   event.private_data = std::move(data);
   auto& conn = event.abi.param.conn;
   conn.private_data = event.private_data.empty() ? nullptr : event.private_data.data();
-  conn.private_data_len = clamped(event.private_data.size());
+  conn.private_data_len =
+      static_cast<std::uint8_t>(std::min<std::size_t>(event.private_data.size(), UINT8_MAX));
 }
 
 CmId* listener_of(const sockaddr& address) {
@@ -113,8 +112,8 @@ void requested(net::CmEvent& event) {
   // What the peer offers, from this side. Who does not say is taken to allow what we can.
   const auto& offer = *event.offer;
   auto& conn = record->abi.param.conn;
-  conn.responder_resources = clamped(offer.enhanced ? offer.ord : kMaxReads);
-  conn.initiator_depth = clamped(offer.enhanced ? offer.ird : kMaxReads);
+  conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
+  conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
   record->abi.listen_id = &listener->abi;
@@ -239,8 +238,8 @@ bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made
   auto& record = made.front().event;
   if (established) {
     const auto now = qp.core->query();
-    record->abi.param.conn.responder_resources = clamped(now.ird);
-    record->abi.param.conn.initiator_depth = clamped(now.ord);
+    record->abi.param.conn.responder_resources = reads_of(now.ird);
+    record->abi.param.conn.initiator_depth = reads_of(now.ord);
     record->source = from_tcp(event.local);
     id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record->source));
   }
