@@ -319,7 +319,7 @@ TEST_CASE("ids of either side carry GIDs, P_Key and the path to the peer") {
   check_route(server.get());
 }
 
-TEST_CASE("events offer no more Reads than the device has") {
+TEST_CASE("events offer no more Reads than the device has, and the retries of who names none") {
   const Channel theirs = make_channel();
   std::uint16_t port = 0;
   const Id listener = listening(theirs, &port);
@@ -336,6 +336,8 @@ TEST_CASE("events offer no more Reads than the device has") {
   REQUIRE(rdma_connect(client.get(), nullptr) == 0);
   const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
   check_reads(request);
+  CHECK(request->param.conn.retry_count == 7);
+  CHECK(request->param.conn.rnr_retry_count == 7);
   const Id server(request->id);
   REQUIRE(rdma_create_qp(server.get(), nullptr, &init) == 0);
   REQUIRE(rdma_accept(server.get(), nullptr) == 0);

@@ -24,6 +24,7 @@
 #include "iwarp/net/insist.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
+#include "peer_timeouts.hpp"
 #include "refusal.hpp"
 #include "settings.hpp"
 
@@ -114,6 +115,8 @@ void requested(net::CmEvent& event) {
   auto& conn = record->abi.param.conn;
   conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
   conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
+  // No Request tells them; these are of who connects without parameters.
+  if (settings().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
   record->abi.listen_id = &listener->abi;
