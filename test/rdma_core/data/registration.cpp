@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions by each of the calls that register memory, and keys that a peer's Send invalidates.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "support.hpp"
 
 namespace {
@@ -33,6 +36,42 @@ TEST_CASE("a peer addresses a region by what the program says its address is") {
     CHECK_EQ(pair.b.text(4104, 4), "iova");
     CHECK_EQ(ibv_dereg_mr(mr), 0);
   }
+}
+
+TEST_CASE("a region keeps the address that the program gave it when only its rights change") {
+  Pair pair;
+  constexpr std::uint64_t kIova = 0x1000;
+  const int some = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+  ibv_mr* const mr = must(ibv_reg_mr_iova(pair.b.pd, pair.b.buffer.data(), 64, kIova, some));
+  REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, End::kAllRights), 0);
+  pair.a.write(0, "iova");
+  ibv_send_wr wr{.opcode = IBV_WR_RDMA_WRITE};
+  wr.wr.rdma = {.remote_addr = kIova, .rkey = mr->rkey};
+  REQUIRE_EQ(pair.a.post(wr, 0, 4), 0);
+  success(pair.a.cq);
+  pair.settle();
+  CHECK_EQ(pair.b.text(0, 4), "iova");
+  CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+TEST_CASE("memory that the program does not have, or may not write, is EFAULT") {
+  const End end;
+  const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const page = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE_NE(page, MAP_FAILED);
+  const auto error_of = [&](std::size_t length, int rights) {
+    errno = 0;
+    ibv_mr* const mr = ibv_reg_mr(end.pd, page, length, rights);
+    const int error = errno;
+    if (mr != nullptr) CHECK_EQ(ibv_dereg_mr(mr), 0);
+    return error;
+  };
+  CHECK_EQ(error_of(size, IBV_ACCESS_REMOTE_READ), 0);
+  CHECK_EQ(error_of(size, IBV_ACCESS_LOCAL_WRITE), EFAULT);
+  CHECK_EQ(error_of(0, 0), EINVAL);
+  CHECK_EQ(error_of(SIZE_MAX, 0), EINVAL);
+  REQUIRE_EQ(munmap(page, size), 0);
+  CHECK_EQ(error_of(size, 0), EFAULT);
 }
 
 TEST_CASE("an offset of zero-based regions counts from 0, whatever address is given") {

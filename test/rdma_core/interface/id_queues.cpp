@@ -87,6 +87,21 @@ TEST_CASE("an extended queue pair of an id takes its queues, its domain and its 
   CHECK(id->qp == nullptr);
 }
 
+TEST_CASE("who names no domain in an extended call, though its mask says so, gets the id's") {
+  const Channel channel = make_channel();
+  const Id id = resolved_here(channel);
+  ibv_qp_init_attr_ex attr{
+      .cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC, .comp_mask = IBV_QP_INIT_ATTR_PD};
+  REQUIRE(rdma_create_qp_ex(id.get(), &attr) == 0);
+  CHECK(id->qp->pd == id->pd);
+  ibv_srq_init_attr_ex shared{.attr = {.max_wr = 4, .max_sge = 1},
+                              .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+                              .srq_type = IBV_SRQT_BASIC};
+  REQUIRE(rdma_create_srq_ex(id.get(), &shared) == 0);
+  CHECK(id->srq->pd == id->pd);
+  rdma_destroy_srq(id.get());
+}
+
 TEST_CASE("requests by rdma_verbs.h: gathered, scattered, written and read") {
   Pair pair({.all_signaled = true});
   rdma_cm_id* const client = pair.client.id.get();

@@ -256,4 +256,93 @@ TEST_CASE("who connects a queue pair of the program's gets a response to establi
   expect(mine, RDMA_CM_EVENT_DISCONNECTED);
 }
 
+TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that nobody listens") {
+  constexpr int kInvalidServiceId = 8;  // IB_CM_REJ_*
+  constexpr int kConsumerDefined = 28;
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const auto connect = [&](const Id& client) {
+    ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+    REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
+    rdma_conn_param param{.retry_count = 7};
+    REQUIRE(rdma_connect(client.get(), &param) == 0);
+  };
+  const Id refused = resolved(mine, Address("127.0.0.1", port));
+  connect(refused);
+  {
+    const Id server(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+    REQUIRE(rdma_reject(server.get(), "no", 2) == 0);
+  }
+  CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kConsumerDefined);
+  listener.reset();
+  const Id alone = resolved(mine, Address("127.0.0.1", port));
+  connect(alone);
+  CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kInvalidServiceId);
+}
+
+ibv_gid mapped_loopback() {
+  return {.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1}};
+}
+
+void check_route(rdma_cm_id* id) {
+  const ibv_gid expected = mapped_loopback();
+  const auto same = [&](const ibv_gid& gid) {
+    return std::memcmp(gid.raw, expected.raw, sizeof gid.raw) == 0;
+  };
+  const auto& address = id->route.addr.addr.ibaddr;
+  CHECK(same(address.sgid));
+  CHECK(same(address.dgid));
+  CHECK(ibv_get_pkey_index(id->verbs, id->port_num, address.pkey) == 0);
+  REQUIRE(id->route.num_paths == 1);
+  const ibv_sa_path_rec& path = id->route.path_rec[0];
+  CHECK(same(path.sgid));
+  CHECK(same(path.dgid));
+  CHECK(path.pkey == address.pkey);
+  ibv_port_attr port{};
+  REQUIRE(ibv_query_port(id->verbs, id->port_num, &port) == 0);
+  CHECK(path.mtu == port.active_mtu);
+}
+
+TEST_CASE("ids of either side carry GIDs, P_Key and the path to the peer") {
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  check_route(client.get());
+  const Own own(client.get());
+  rdma_conn_param param{.retry_count = 7, .qp_num = own.qp->qp_num};
+  REQUIRE(rdma_connect(client.get(), &param) == 0);
+  const Id server(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  check_route(server.get());
+}
+
+TEST_CASE("events offer no more Reads than the device has, and the retries of who names none") {
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  ibv_device_attr device{};
+  REQUIRE(ibv_query_device(client->verbs, &device) == 0);
+  const auto check_reads = [&](const Event& event) {
+    CHECK(event->param.conn.responder_resources <= device.max_qp_rd_atom);
+    CHECK(event->param.conn.initiator_depth <= device.max_qp_init_rd_atom);
+  };
+  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
+  REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
+  REQUIRE(rdma_connect(client.get(), nullptr) == 0);
+  const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
+  check_reads(request);
+  CHECK(request->param.conn.retry_count == 7);
+  CHECK(request->param.conn.rnr_retry_count == 7);
+  const Id server(request->id);
+  REQUIRE(rdma_create_qp(server.get(), nullptr, &init) == 0);
+  REQUIRE(rdma_accept(server.get(), nullptr) == 0);
+  check_reads(expect(mine, RDMA_CM_EVENT_ESTABLISHED));
+  check_reads(expect(theirs, RDMA_CM_EVENT_ESTABLISHED));
+}
+
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cm_address.hpp"
 #include "cm_datagrams.hpp"
+#include "cm_ib_attr.hpp"
 #include "cm_id.hpp"
 #include "cm_ports.hpp"
 #include "connection_options.hpp"
@@ -87,6 +88,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
 
 int resolve_route(CmId& id) {
   if (id.state != IdState::kAddressResolved) return EINVAL;
+  if (settings().persona == Persona::kRoce) show_path_as_ib(id);
   id.state = IdState::kRouteResolved;
   queue_outcome(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
   return wait_for_event(id);

@@ -18,11 +18,13 @@
 #include <list>
 
 #include "cm_address.hpp"
+#include "cm_ib_attr.hpp"
 #include "cm_id.hpp"
 #include "cm_ports.hpp"
 #include "iwarp/net/insist.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
+#include "peer_timeouts.hpp"
 #include "refusal.hpp"
 #include "settings.hpp"
 
@@ -35,17 +37,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
-template <typename T>
-std::uint8_t clamped(T value) {
-  return static_cast<std::uint8_t>(std::min<T>(value, UINT8_MAX));
-}
+/// No more than the device has: programs hand the numbers on to calls that refuse more.
+std::uint8_t reads_of(int agreed) { return static_cast<std::uint8_t>(std::min(agreed, kMaxReads)); }
 
 /// As much as its length can say.
 void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   event.private_data = std::move(data);
   auto& conn = event.abi.param.conn;
   conn.private_data = event.private_data.empty() ? nullptr : event.private_data.data();
-  conn.private_data_len = clamped(event.private_data.size());
+  conn.private_data_len =
+      static_cast<std::uint8_t>(std::min<std::size_t>(event.private_data.size(), UINT8_MAX));
 }
 
 CmId* listener_of(const sockaddr& address) {
@@ -72,6 +73,7 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   child->state = IdState::kRequested;
   child->passive = true;
   use_device(*child);
+  if (settings().persona == Persona::kRoce) show_path_as_ib(*child);
   child->request = std::move(request);
   return child;
 }
@@ -111,14 +113,20 @@ void requested(net::CmEvent& event) {
   // What the peer offers, from this side. Who does not say is taken to allow what we can.
   const auto& offer = *event.offer;
   auto& conn = record->abi.param.conn;
-  conn.responder_resources = clamped(offer.enhanced ? offer.ord : kMaxReads);
-  conn.initiator_depth = clamped(offer.enhanced ? offer.ird : kMaxReads);
+  conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
+  conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
+  // No Request tells them; these are of who connects without parameters.
+  if (settings().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
   record->abi.listen_id = &listener->abi;
   queue_request(std::move(record), port_of(reinterpret_cast<const sockaddr&>(local)));
   ++listener->waiting_requests;
 }
+
+// IB_CM_REJ_*, the status of a rejection that InfiniBand has.
+constexpr int kInvalidServiceId = 8;
+constexpr int kConsumerDefined = 28;
 
 struct Outcome {
   rdma_cm_event_type type;
@@ -129,16 +137,19 @@ struct Outcome {
 /// of its own to make that ready, and say so by rdma_establish().
 Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
   const bool passive = id.passive;
+  const bool as_ib = settings().persona == Persona::kRoce;
   if (event.type == Type::kEstablished) {
-    const bool awaited = settings().persona == Persona::kRoce && !passive && id.abi.qp == nullptr;
+    const bool awaited = as_ib && !passive && id.abi.qp == nullptr;
     return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
   }
   if (event.type == Type::kDisconnected) return {RDMA_CM_EVENT_DISCONNECTED, 0};
-  if (event.type == Type::kRejected) return {RDMA_CM_EVENT_REJECTED, -ECONNREFUSED};
+  if (event.type == Type::kRejected) {
+    return {RDMA_CM_EVENT_REJECTED, as_ib ? kConsumerDefined : -ECONNREFUSED};
+  }
   const int status = -to_errno(event.error);
   if (passive) return {RDMA_CM_EVENT_CONNECT_ERROR, status};
   if (event.error == Errc::kConnectionRefused || event.error == Errc::kConnectionReset) {
-    return {RDMA_CM_EVENT_REJECTED, status};
+    return {RDMA_CM_EVENT_REJECTED, as_ib ? kInvalidServiceId : status};
   }
   if (event.error == Errc::kTimedOut) return {RDMA_CM_EVENT_UNREACHABLE, status};
   return {RDMA_CM_EVENT_CONNECT_ERROR, status};
@@ -230,8 +241,8 @@ bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made
   auto& record = made.front().event;
   if (established) {
     const auto now = qp.core->query();
-    record->abi.param.conn.responder_resources = clamped(now.ird);
-    record->abi.param.conn.initiator_depth = clamped(now.ord);
+    record->abi.param.conn.responder_resources = reads_of(now.ird);
+    record->abi.param.conn.initiator_depth = reads_of(now.ord);
     record->source = from_tcp(event.local);
     id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record->source));
   }

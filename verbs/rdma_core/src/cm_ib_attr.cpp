@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cm_ib_attr.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "cm_address.hpp"
 #include "cm_datagrams.hpp"
 #include "limits.hpp"
 #include "persona.hpp"
@@ -17,12 +20,18 @@ constexpr std::uint8_t kHops = 64;
 constexpr std::uint8_t kAckTimeout = 18;  // 4.096 us * 2^18: about a second
 constexpr std::uint8_t kRetries = 7;
 constexpr std::uint8_t kMinRnrTimer = 12;  // 0.64 ms
+constexpr std::uint16_t kOnlyPkey = 0xFFFF;
+constexpr std::uint8_t kExactly = 2;  // IB_SA_EQ
+
+ibv_mtu path_mtu(const Port& port) {
+  ibv_port_attr about{};
+  show_as_roce(port, about);
+  return about.active_mtu;
+}
 
 void ready_to_receive(const CmId& id, ibv_qp_attr& attr) {
   const Port port = look_at_port();
-  ibv_port_attr about{};
-  show_as_roce(port, about);
-  attr.path_mtu = about.active_mtu;
+  attr.path_mtu = path_mtu(port);
   attr.dest_qp_num = kQpOfTheCm;
   attr.rq_psn = 0;
   attr.max_dest_rd_atomic = kMaxReads;
@@ -43,6 +52,29 @@ std::uint8_t index_of(const ibv_gid& gid, const Port& port) {
     return std::memcmp(known.raw, gid.raw, sizeof gid.raw) == 0;
   });
   return found == port.gids.end() ? 0 : static_cast<std::uint8_t>(found - port.gids.begin());
+}
+
+void show_addresses_as_ib(CmId& id) {
+  auto& out = id.abi.route.addr.addr.ibaddr;
+  if (is_ip(&id.source())) out.sgid = gid_of(id.source());
+  if (is_ip(&id.destination())) out.dgid = gid_of(id.destination());
+  out.pkey = htons(kOnlyPkey);
+}
+
+void show_path_as_ib(CmId& id) {
+  const auto& ends = id.abi.route.addr.addr.ibaddr;
+  id.path = {.dgid = ends.dgid,
+             .sgid = ends.sgid,
+             .hop_limit = kHops,
+             .reversible = 1,
+             .numb_path = 1,
+             .pkey = ends.pkey,
+             .mtu_selector = kExactly,
+             .mtu = static_cast<std::uint8_t>(path_mtu(look_at_port())),
+             .packet_life_time_selector = kExactly,
+             .packet_life_time = kAckTimeout - 1};
+  id.abi.route.path_rec = &id.path;
+  id.abi.route.num_paths = 1;
 }
 
 int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {

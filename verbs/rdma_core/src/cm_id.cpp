@@ -11,6 +11,7 @@
 
 #include "cm_address.hpp"
 #include "cm_datagrams.hpp"
+#include "cm_ib_attr.hpp"
 #include "device_ops.hpp"
 #include "objects.hpp"
 #include "persona.hpp"
@@ -153,6 +154,7 @@ Cm& cm() {
 }
 
 void use_device(CmId& id) {
+  if (settings().persona == Persona::kRoce) show_addresses_as_ib(id);
   if (id.abi.verbs != nullptr) return;
   ibv_context* const verbs = default_context();
   id.core = &Context::of(verbs).core;

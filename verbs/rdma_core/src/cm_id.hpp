@@ -83,8 +83,9 @@ struct CmId {
   /// Has events of its own: its calls wait for their outcome.
   bool synchronous() const { return own_channel != nullptr; }
 
-  rdma_cm_id abi{};      ///< first
-  Core* core = nullptr;  ///< null while it uses no device
+  rdma_cm_id abi{};        ///< first
+  ibv_sa_path_rec path{};  ///< as RoCE
+  Core* core = nullptr;    ///< null while it uses no device
   std::unique_ptr<EventChannel> own_channel;
   // Of the program's calls alone.
   std::optional<net::BoundSocket> bound;

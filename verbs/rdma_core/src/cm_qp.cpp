@@ -79,7 +79,7 @@ int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   if (id.abi.verbs == nullptr || id.abi.qp != nullptr || attr.qp_type != id.abi.qp_type) {
     return EINVAL;
   }
-  if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) {
+  if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
     attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
     attr.pd = id.abi.pd;
   }
@@ -122,7 +122,7 @@ int create_basic_qp(CmId& id, ibv_pd* pd, ibv_qp_init_attr& attr) {
 
 int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
   if (id.abi.verbs == nullptr || id.abi.srq != nullptr) return EINVAL;
-  if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) {
+  if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
     attr.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
     attr.pd = id.abi.pd;
   }

@@ -59,6 +59,15 @@ void check_alive(const Context& context) {
   if (!context.core.alive()) fail(EIO);
 }
 
+/// What the kernel says of memory that the program does not have, or may not write.
+int why_not_registered(const std::error_code& error, const void* address, std::size_t length,
+                       std::uint64_t iova) {
+  const auto wraps = [length](std::uint64_t from) { return from + length - 1 < from; };
+  const bool is_range =
+      length != 0 && !wraps(reinterpret_cast<std::uintptr_t>(address)) && !wraps(iova);
+  return error == verbs::Errc::kInvalidArgument && is_range ? EFAULT : to_errno(error);
+}
+
 net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                             unsigned access) {
   check_alive(pd.context);
@@ -66,7 +75,7 @@ net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint
   const std::span octets(static_cast<std::byte*>(address), length);
   auto memory = pd.context.core.rnic().register_memory(*pd.core, octets, to_access(access),
                                                        net::MemoryOptions{.iova = iova});
-  if (!memory) throw std::system_error(memory.error());
+  if (!memory) fail(why_not_registered(memory.error(), address, length, iova));
   return std::move(*memory);
 }
 
@@ -79,6 +88,7 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
     }
     auto mr = std::make_unique<Mr>(Mr{.pd = &pd,
                                       .access = static_cast<int>(access),
+                                      .iova = iova,
                                       .core = register_region(pd, address, length, iova, access)});
     mr->abi = {.context = handle->context,
                .pd = handle,
@@ -211,10 +221,11 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const int access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? new_access : mr.access;
   void* const at = moves ? address : handle->addr;
   const std::size_t octets = moves ? length : handle->length;
+  const auto bits = static_cast<unsigned>(access);
+  const std::uint64_t iova = moves ? default_iova(at, bits) : mr.iova;
   const int code = guarded([&] {
-    const auto bits = static_cast<unsigned>(access);
     if (const int bad = check_access(bits)) return bad;
-    auto memory = register_region(pd, at, octets, default_iova(at, bits), bits);
+    auto memory = register_region(pd, at, octets, iova, bits);
     careful::deregistered(mr);
     if (const auto error = mr.core.deregister()) return to_errno(error);
     mr.core = std::move(memory);
@@ -228,12 +239,13 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   ++pd.users;
   mr.pd = &pd;
   mr.access = access;
+  mr.iova = iova;
   handle->pd = &pd.abi;
   handle->addr = at;
   handle->length = octets;
   handle->lkey = mr.core.stag().value;
   handle->rkey = handle->lkey;
-  careful::registered(mr, default_iova(at, static_cast<unsigned>(access)));
+  careful::registered(mr, iova);
   return 0;
 }
 

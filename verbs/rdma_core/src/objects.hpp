@@ -67,6 +67,7 @@ struct Mr {
   ibv_mr abi{};  ///< first
   Pd* pd;
   int access;
+  std::uint64_t iova;
   net::Memory core;
 
   static Mr& of(ibv_mr* mr) { return *reinterpret_cast<Mr*>(mr); }

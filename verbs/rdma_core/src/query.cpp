@@ -109,7 +109,8 @@ ibv_gid_entry entry_of(const Port& port, std::uint32_t index) {
 }
 
 int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) {
-  if (port_number != kPortNumber) return EINVAL;
+  // Who goes on over free places has to come to an end.
+  if (port_number != kPortNumber || index >= kMaxGids) return EINVAL;
   const Port port = look_at_port();
   if (index >= port.gids.size() || is_free(port.gids[index])) return ENODATA;
   out = entry_of(port, index);

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "errno_table.hpp"
 #include "handles.hpp"
 #include "immediate.hpp"
 #include "limits.hpp"
@@ -185,7 +186,7 @@ int SendBatch::add(const ibv_send_wr& wr) {
   out.wr_id = wr.wr_id;
   out.flags = to_flags(wr.send_flags);
   out.sgl = sges;
-  const int code = make(out, wr, sges);
+  const int code = guarded([&] { return make(out, wr, sges); });
   if (code != 0) {
     requests_.pop_back();
     sges_.resize(before);
