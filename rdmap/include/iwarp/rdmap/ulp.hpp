@@ -8,7 +8,7 @@
 #include <expected>
 
 #include "iwarp/bytes/view.hpp"
-#include "iwarp/ddp/receiver.hpp"
+#include "iwarp/ddp/arrival.hpp"
 #include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 #include "iwarp/rdmap/terminate.hpp"
