@@ -243,13 +243,6 @@ void Connection::disconnect(TimePoint now) {
   settle(now);
 }
 
-// A close waits for what was posted before it as long as octets move.
-void Connection::extend_close(const Now& now) {
-  if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
-    close_deadline_ = TimePoint(now) + options_.close_timeout;
-  }
-}
-
 void Connection::terminate(const bytes::Fault& fault, TimePoint now) {
   if (full_ == nullptr) return;
   full_->stream.terminate(fault, false);

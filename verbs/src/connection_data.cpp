@@ -115,7 +115,7 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
 }
 
 void Connection::run_inbound(const Now& now, std::size_t filled) {
-  const auto work = [&] {
+  const auto work = [this, &now, filled] {
     if (filled != 0) full_->deframer.filled(filled);
     take_fpdus(now);
   };
@@ -239,15 +239,12 @@ bool Connection::is_steady() const {
   return f.hold == Full::Hold::kNone && !f.discards() && !(f.is_acknowledged() && answer_due());
 }
 
-bool Connection::may_have_output() const {
-  if (full_ == nullptr || !full_->is_set_up) return true;
-  return full_->framer.queued_octets() != 0 || full_->more_to_frame();
-}
-
-bool Connection::only_asks() const {
-  if (full_ == nullptr || !full_->is_set_up || full_->port == nullptr) return false;
-  return full_->port->only_asks() && full_->framer.queued_octets() == 0 &&
-         !full_->stream.has_output();
+Output Connection::output() const {
+  if (full_ == nullptr || !full_->is_set_up) return Output::kMessages;
+  const Full& f = *full_;
+  if (f.stream.has_output() || f.framer.queued_octets() != 0) return Output::kMessages;
+  if (f.port == nullptr || !f.port->has_request()) return Output::kNone;
+  return f.port->only_asks() ? Output::kQuestions : Output::kMessages;
 }
 
 void Connection::let_posts_wait() const { full_->port->let_posts_wait(); }

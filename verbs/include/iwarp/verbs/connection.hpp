@@ -53,9 +53,9 @@ class Connection {
   void received(std::size_t n, const Now& now);
   /// The next octets to send, in at most `limit` pieces; empty: nothing.
   std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now);
-  bool may_have_output() const;  ///< false: transmit_plan() would be empty. Cheaper than to ask it
-  bool only_asks() const;        ///< all of it asks the peer for an acknowledgement, which can wait
-  void let_posts_wait() const;   ///< for the consumer's next poll
+  Output output() const;  ///< kNone: transmit_plan() would be empty. Cheaper than to ask it
+  bool may_have_output() const { return output() != Output::kNone; }
+  void let_posts_wait() const;  ///< for the consumer's next poll
   void transmitted(std::size_t n, const Now& now);
   void peer_closed(TimePoint now);      ///< FIN
   void lost(TimePoint now);             ///< reset, or any error of the socket
