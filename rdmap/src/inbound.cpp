@@ -58,8 +58,8 @@ Check Stream::end() {
     cancel();
     return {};
   }
-  const auto done = receiver_.end(*this);
   if (receiver_.current().tagged) ulp_.release_target();
+  const auto done = receiver_.end(*this);
   if (!done) terminate(done.error(), true);
   return done;
 }
@@ -80,16 +80,19 @@ inline void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_lengt
 
 inline Check Stream::admit(const ddp::SegmentHeader& h) {
   // [RDMAP-98] [EXT-64]
-  if ((h.rsvd_ulp & kVersionMask) != kVersion) return fault(kVersionInvalid);
+  if ((h.rsvd_ulp & kVersionMask) != kVersion) [[unlikely]]
+    return fault(kVersionInvalid);
   // Opcodes above B are nobody's, those above 7 only for who agreed to them. [RDMAP-97] [REG-4]
   // [EXT-2] [EXT-63]
   const auto opcode = static_cast<Opcode>(h.rsvd_ulp & kOpcodeMask);
   const auto bit = opcode_bit(opcode);
-  if ((unexpected_ & bit) != 0) return fault(kUnexpectedOpcode);
+  if ((unexpected_ & bit) != 0) [[unlikely]]
+    return fault(kUnexpectedOpcode);
   // The model and the queue, 0 of a tagged segment, are part of what the opcode means. [RDMAP-5]
   // [RDMAP-7]
   const OpcodeInfo& row = info(opcode);
-  if (row.tagged != h.tagged || row.qn != h.qn) return fault(kUnexpectedOpcode);
+  if (row.tagged != h.tagged || row.qn != h.qn) [[unlikely]]
+    return fault(kUnexpectedOpcode);
   // A response that answers nothing, or comes before its turn. [RDMAP-46] [EXT-38]
   if ((bit & kResponses) != 0) {
     const bool due = !outstanding_.empty() && outstanding_.front().response == opcode;
@@ -107,9 +110,10 @@ inline Check Stream::admit(const ddp::SegmentHeader& h) {
 inline Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length,
                                    bytes::Scatter& target) {
   if (arriving_->opcode == Opcode::kReadResponse) return response_target(h, length, target);
-  const auto memory = ulp_.write_target(h.stag, h.to, length);
-  if (!memory) return fault(write_fault(memory.error()));
-  target.push_back(*memory);
+  bytes::Span memory;
+  const auto judged = ulp_.write_target(h.stag, h.to, length, memory);
+  if (!judged) return fault(write_fault(judged.error()));
+  target.push_back(memory);
   return {};
 }
 

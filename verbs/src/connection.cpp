@@ -37,8 +37,8 @@ class NoUlp final : public rdmap::Ulp {
   void sent(std::uint64_t) override {}
   void read_done(std::uint64_t) override {}
   void atomic_done(std::uint64_t, std::uint64_t) override {}
-  std::expected<bytes::Span, AccessError> write_target(Stag, rdmap::TaggedOffset,
-                                                       std::uint32_t) override {
+  std::expected<void, AccessError> write_target(Stag, rdmap::TaggedOffset, std::uint32_t,
+                                                bytes::Span&) override {
     return std::unexpected(AccessError::kStagInvalid);
   }
   void release_target() override {}

@@ -33,12 +33,13 @@ inline std::expected<void, AccessError> InboundSide::acquire(const AccessRequest
   return qp_.stags.acquire(who, stag, to.value, length, out);
 }
 
-std::expected<bytes::Span, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
-                                                                  std::uint32_t length) {
+std::expected<void, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
+                                                           std::uint32_t length, bytes::Span& out) {
   const auto judged = acquire(to_write_, stag, to, length, target_);
-  if (!judged) return std::unexpected(judged.error());
+  if (!judged) return judged;
   octets_placed_ += length;
-  return target_.memory();
+  out = target_.memory();
+  return {};
 }
 
 std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdmap::TaggedOffset to,
@@ -126,7 +127,7 @@ inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
   return true;
 }
 
-Check InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) {
+Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
   octets_placed_ += send.length;
   WorkCompletion wc{.status = WcStatus::kSuccess,
                     .opcode = receive_opcode(send),
@@ -138,8 +139,6 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) 
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
     receive_grants_.clear();  // It may be what was received into.
-    // Nothing is received until the memory is in nobody's hands, so the answer would never come.
-    if (is_sink) return fault(rdmap::kCannotInvalidate);
     // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
     const auto done =
         qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.own_driver());

@@ -29,16 +29,15 @@ class InboundSide {
   ReapCount& shared_reaped() { return shared_reaped_; }
 
   // As rdmap::Ulp has them.
-  std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
-                                                       std::uint32_t length);
+  std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
+                                                std::uint32_t length, bytes::Span& out);
   void release_target() { target_.release(); }
   std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
                                                       std::uint32_t length);
   void release_source() { source_.release(); }
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request);
   bytes::Check receive_buffer(ddp::UntaggedBuffer& out);
-  /// `is_sink`: what it invalidates is where an answer is to go that has not come yet.
-  bytes::Check send_received(const rdmap::ReceivedSend& send, bool is_sink);
+  bytes::Check send_received(const rdmap::ReceivedSend& send);
 
   /// Wait for a receive instead of failing when none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }

@@ -42,9 +42,7 @@ class Receiver {
     current_.length = static_cast<std::uint32_t>(ulpdu_length - header.size());
     current_.target.clear();
     current_.hold = false;
-    const auto judged = header.tagged ? begin_tagged(sink) : begin_untagged(sink);
-    if (!judged) return latch(judged.error());
-    return {};
+    return header.tagged ? begin_tagged(sink) : begin_untagged(sink);
   }
   /// The payload of the segment is in its target. Delivers the message when it was the last one.
   template <typename Sink>
@@ -71,17 +69,19 @@ class Receiver {
   template <typename Sink>
   bytes::Check begin_tagged(Sink& sink) {
     const SegmentHeader& h = current_.header;
-    if (h.version != kDdpVersion) return bytes::fault(kTaggedVersion);
-    if (const auto ok = sink.admit(h); !ok) return ok;
+    if (h.version != kDdpVersion) return latch(kTaggedVersion);
+    if (const auto ok = sink.admit(h); !ok) return latch(ok.error());
     // STag and TO of a segment without payload are not looked at. [DDP-45] [DDP-46]
     if (current_.length == 0) return {};
-    return sink.tagged_target(h, current_.length, current_.target);
+    const auto ok = sink.tagged_target(h, current_.length, current_.target);
+    if (!ok) return latch(ok.error());
+    return {};
   }
   template <typename Sink>
   bytes::Check begin_untagged(Sink& sink);
   template <typename Sink>
   bytes::Check open(Sink& sink, Queue& queue);
-  [[gnu::noinline]] bytes::Check latch(const Fault& fault) {
+  [[gnu::cold, gnu::noinline]] bytes::Check latch(const Fault& fault) {
     fault_ = fault;  // Nothing of the segment counts. [DDP-79]
     return bytes::fault(fault);
   }
@@ -94,20 +94,20 @@ class Receiver {
 template <typename Sink>
 inline bytes::Check Receiver::begin_untagged(Sink& sink) {
   const SegmentHeader& h = current_.header;
-  if (h.version != kDdpVersion) return bytes::fault(kUntaggedVersion);
-  if (h.qn >= kQueues) return bytes::fault(kUntaggedQn);  // [DDP-67]
-  if (const auto ok = sink.admit(h); !ok) return ok;
+  if (h.version != kDdpVersion) return latch(kUntaggedVersion);
+  if (h.qn >= kQueues) return latch(kUntaggedQn);  // [DDP-67]
+  if (const auto ok = sink.admit(h); !ok) return latch(ok.error());
   Queue& queue = queues_[h.qn];
   // The lower layer keeps order, so the only MSN that is not a duplicate or a gap is the next one,
   // and the only MO the one behind the octets placed so far. [DDP-70] [DDP-72]
-  if (h.msn != queue.expected) return bytes::fault(kUntaggedMsnRange);
-  if (h.mo != queue.next_mo) return bytes::fault(kUntaggedMo);
+  if (h.msn != queue.expected) return latch(kUntaggedMsnRange);
+  if (h.mo != queue.next_mo) return latch(kUntaggedMo);
   if (!queue.open) {
-    if (const auto ok = open(sink, queue); !ok) return ok;  // [DDP-68]
+    if (const auto ok = open(sink, queue); !ok) return latch(ok.error());  // [DDP-68]
     current_.hold = !queue.open;
     if (current_.hold) return {};
   }
-  if (current_.length > queue.size - h.mo) return bytes::fault(kUntaggedTooLong);  // [DDP-71]
+  if (current_.length > queue.size - h.mo) return latch(kUntaggedTooLong);  // [DDP-71]
   bytes::append_slice(current_.target, queue.buffer.pieces, h.mo, current_.length);
   return {};
 }
