@@ -57,13 +57,13 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
     Ring& ring = *ring_;
     const auto room = std::min(out.size(), ring.size());
     for (; n < room; ++n) {
-      const Entry& oldest = ring.front();
+      const Entry& oldest = ring[n];
       const bool apart = n != 0 && flushed == Flushed::kApart;
       if (apart && flushed_behind_success(out[n - 1], oldest.wc)) break;
       out[n] = oldest.wc;
       oldest.reap();
-      ring.pop_front();
     }
+    ring.pop_front(n);
     size_.store(ring.size(), std::memory_order_release);
     if (ring.empty()) count_emptied();
     // Who gets less than it asked for may take the queue for empty, and sleep.

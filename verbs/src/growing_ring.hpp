@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace iwarp::verbs {
 
@@ -21,10 +22,10 @@ class GrowingRing {
   const T& operator[](std::size_t i) const { return slots_[(head_ + i) & mask_]; }
 
   /// There is room for another. False: there is no memory; nothing was changed.
-  bool make_room() { return (slots_ != nullptr && size() <= mask_) || grow(); }
+  bool make_room() { return size() != slot_count_ || grow(); }
   /// The newest, for which there is room; its value is whatever the slot held.
   T& push_back() { return slots_[tail_++ & mask_]; }
-  void pop_front() { ++head_; }
+  void pop_front(std::size_t count = 1) { head_ += count; }
   void clear() { head_ = tail_; }
   template <typename Predicate>
   void erase_if(Predicate goes) {
@@ -40,19 +41,21 @@ class GrowingRing {
  private:
   [[gnu::noinline]] bool grow() {
     constexpr std::size_t kFirst = 8;  // a power of two, as all after it
-    const auto more = slots_ == nullptr ? kFirst : 2 * (mask_ + 1);
+    const auto more = slot_count_ == 0 ? kFirst : 2 * slot_count_;
     std::unique_ptr<T[]> slots(new (std::nothrow) T[more]);
     if (slots == nullptr) return false;
     for (std::size_t i = 0; i < size(); ++i) slots[i] = (*this)[i];
     tail_ = size();
     head_ = 0;
+    slot_count_ = more;
     mask_ = more - 1;
     slots_ = std::move(slots);
     return true;
   }
 
   std::unique_ptr<T[]> slots_;
-  std::size_t mask_ = 0;  ///< slots less one
+  std::size_t slot_count_ = 0;
+  std::size_t mask_ = 0;  ///< of a place among them
   std::size_t head_ = 0;  ///< counts what was taken
   std::size_t tail_ = 0;  ///< and what was added
 };
