@@ -226,7 +226,7 @@ void Deframer::abandon_placement() {
 }
 
 // Each FPDU is given once. [DDP-11]
-void Deframer::consume() {
+bool Deframer::consume() {
   State& s = *state_;
   assert(s.phase == Phase::kUlpdu || s.phase == Phase::kPlaced);
   s.begin += s.phase == Phase::kUlpdu ? s.fpdu.wire_size() : s.trailer_size();
@@ -236,6 +236,7 @@ void Deframer::consume() {
   s.phase = Phase::kFront;
   s.partial_given = false;
   s.plan_size = 0;
+  return s.end != 0;
 }
 
 bool Deframer::at_boundary() const {

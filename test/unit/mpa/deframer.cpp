@@ -240,6 +240,21 @@ TEST_CASE("a ULPDU shorter than the wanted prefix is given as far as it goes") {
   CHECK(deframer.prefix().size() == 3);
 }
 
+TEST_CASE("done with an FPDU it is known whether an octet of the next is there") {
+  ReferenceStream stream(false, true);
+  stream.fpdu(Octets(40));
+  stream.fpdu(Octets(40));
+  const View octets(stream.octets());
+  const std::size_t first = octets.size() / 2;
+  for (const std::size_t behind : {0UZ, 1UZ, first}) {
+    Deframer deframer({});
+    fill(deframer, octets.first(first + behind), kWhole);
+    REQUIRE(*deframer.next(18) == Step::kUlpdu);
+    CHECK(deframer.consume() == (behind != 0));
+    CHECK(*deframer.next(18) == (behind == first ? Step::kUlpdu : Step::kNeedMore));
+  }
+}
+
 TEST_CASE("without read-ahead a plan ends with the length field, then with the FPDU") {
   ReferenceStream stream(true, true);
   stream.fpdu(Octets(100));

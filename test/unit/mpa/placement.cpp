@@ -64,7 +64,8 @@ mpa::StepOrFault finish(Deframer& deframer, View rest, std::size_t cut) {
   while (!rest.empty()) {
     rest = rest.subspan(fill(deframer, rest, cut));
     step = deframer.next(kHeader);
-    if (!rest.empty() && (!step || *step != Step::kNeedMore)) return mpa::StepOrFault(&mpa::kTcpLost);
+    if (!rest.empty() && (!step || *step != Step::kNeedMore))
+      return mpa::StepOrFault(&mpa::kTcpLost);
   }
   return step;
 }

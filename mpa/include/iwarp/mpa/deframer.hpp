@@ -111,8 +111,9 @@ class Deframer {
   /// a scratch area instead. May allocate. Without effect when no place() is under way.
   void abandon_placement();
 
-  /// Done with the FPDU of kUlpdu or kPlaced.
-  void consume();
+  /// Done with the FPDU of kUlpdu or kPlaced. False: nothing is staged behind it, so the next step
+  /// is kNeedMore.
+  bool consume();
 
   /// True when the stream stands exactly between two FPDUs and nothing is staged: a FIN here is
   /// clean.

@@ -107,7 +107,7 @@ class Connection {
   void break_early(bytes::View memory);
   bool take_ulpdu(const Now& now);
   void hold_for_receive(TimePoint now);
-  void segment_done();
+  bool segment_done();
   void settle(const Now& now);
   void stream_ended(TimePoint now);
   void close_progress(TimePoint now);
