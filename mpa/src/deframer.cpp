@@ -9,7 +9,6 @@
 #include <array>
 #include <cassert>
 #include <cstring>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,11 +29,12 @@ constexpr std::size_t max_plan(std::size_t markers) { return bytes::kMaxSge + 2 
 
 /// What is known about the FPDU at the front.
 enum class Phase : std::uint8_t {
-  kFront,    ///< its ULPDU_Length is not complete
+  kFront,    ///< its ULPDU_Length was not seen yet
   kStaging,  ///< length known, octets gather in the stage
   kUlpdu,    ///< verified and handed out from the stage
   kPlacing,  ///< place() was called
   kPlaced,   ///< verified after place()
+  kFaulty,   ///< it was refused, and so is all behind it
 };
 
 }  // namespace
@@ -50,7 +50,8 @@ struct Deframer::State {
 
   View staged() const { return {stage.get() + begin, end - begin}; }
   std::size_t front_size() const;
-  bool complete() const;
+  bool is_staged() const { return end - begin >= fpdu.wire_size(); }
+  bool is_placed() const { return placement.missing() == 0 && end - begin >= trailer_size(); }
   void read_length();
   void add(Span piece);
 
@@ -60,7 +61,9 @@ struct Deframer::State {
   bool last_is_small() const { return last_wire_size < options.exact_above; }
   void make_room(std::size_t wanted);
 
-  bytes::Result<Step> finish();
+  void fill_placement(std::size_t n);
+  StepOrFault finish(const Fault* wrong, Phase then, Step step);
+  StepOrFault look_for_prefix();
   const Fault* verify_staged();
   const Fault* verify_placed();
   template <typename MarkerAt>
@@ -94,7 +97,7 @@ struct Deframer::State {
   std::size_t wire_size_before = 0;  ///< of the one before that: a large message may end in a
                                      ///< small FPDU
   bool places = false;               ///< the owner has called place(): leave it the payloads
-  std::optional<Fault> fault;
+  const Fault* fault = nullptr;      ///< kFaulty: why
   DeframerCounters counters;
 };
 
@@ -111,10 +114,11 @@ std::span<const Span> Deframer::plan(bool read_ahead) {
   if (s.plan_size != 0 && s.planned_ahead == read_ahead) return {s.plan.data(), s.plan_size};
   s.plan_size = 0;
   s.planned_ahead = read_ahead;
-  if (s.fault) return {};
+  if (s.phase == Phase::kFaulty) return {};
   if (s.phase == Phase::kPlacing) {
     s.plan_placement(read_ahead);
   } else {
+    s.read_length();
     s.plan_stage(read_ahead);
   }
   return {s.plan.data(), s.plan_size};
@@ -124,19 +128,27 @@ std::span<const Span> Deframer::plan(bool read_ahead) {
 void Deframer::filled(std::size_t n) {
   State& s = *state_;
   s.counters.octets += n;
+  if (s.phase == Phase::kPlacing) {
+    s.fill_placement(n);
+  } else {
+    assert(n == 0 || (s.plan_size == 1 && n <= s.plan[0].size()));
+    s.end += n;  // All of the plan is in the stage.
+  }
+  s.plan_size = 0;
+}
+
+void Deframer::State::fill_placement(std::size_t n) {
   for (std::size_t i = 0; n > 0; ++i) {
-    assert(i < s.plan_size);
-    const View octets = s.plan[i].first(std::min(n, s.plan[i].size()));
-    if (octets.data() == s.stage.get() + s.end) {
-      s.end += octets.size();
+    assert(i < plan_size);
+    const View octets = plan[i].first(std::min(n, plan[i].size()));
+    if (octets.data() == stage.get() + end) {
+      end += octets.size();
     } else {
-      s.placement.arrived(octets);
-      if (s.options.crc) s.counters.octets_crced += octets.size();
+      placement.arrived(octets);
+      if (options.crc) counters.octets_crced += octets.size();
     }
     n -= octets.size();
   }
-  s.plan_size = 0;
-  s.read_length();
 }
 
 std::size_t Deframer::feed(View octets) {
@@ -152,20 +164,38 @@ std::size_t Deframer::feed(View octets) {
   return taken;
 }
 
-bytes::Result<Step> Deframer::next(std::size_t want_prefix) {
+StepOrFault Deframer::next(std::size_t want_prefix) {
   State& s = *state_;
   assert(want_prefix <= kMaxPrefix);
   s.plan_size = 0;
-  if (s.fault) return bytes::fault(*s.fault);  // [MPA-113]
-  if (s.phase == Phase::kPlaced) return Step::kPlaced;
-  if (s.phase == Phase::kUlpdu) return Step::kUlpdu;
   s.want_prefix = want_prefix;
-  if (s.complete()) return s.finish();  // The length decides. [MPA-61]
-  if (s.phase != Phase::kStaging || s.partial_given) return Step::kNeedMore;
-  const std::size_t wanted = std::min(want_prefix, s.fpdu.ulpdu_length());
-  if (s.end - s.begin < s.fpdu.end_of(wanted)) return Step::kNeedMore;
-  s.partial_given = true;
-  s.set_prefix();
+  s.read_length();
+  if (s.phase == Phase::kStaging) {
+    if (!s.is_staged()) return s.look_for_prefix();
+    return s.finish(s.verify_staged(), Phase::kUlpdu,
+                    Step::kUlpdu);  // The length decides. [MPA-61]
+  }
+  switch (s.phase) {
+    case Phase::kPlacing:
+      if (!s.is_placed()) return Step::kNeedMore;
+      return s.finish(s.verify_placed(), Phase::kPlaced, Step::kPlaced);
+    case Phase::kUlpdu:
+      return Step::kUlpdu;
+    case Phase::kPlaced:
+      return Step::kPlaced;
+    case Phase::kFaulty:
+      return StepOrFault(s.fault);  // [MPA-113]
+    default:
+      return Step::kNeedMore;
+  }
+}
+
+StepOrFault Deframer::State::look_for_prefix() {
+  if (partial_given) return Step::kNeedMore;
+  const std::size_t wanted = std::min(want_prefix, fpdu.ulpdu_length());
+  if (end - begin < fpdu.end_of(wanted)) return Step::kNeedMore;
+  partial_given = true;
+  set_prefix();
   return Step::kPartial;
 }
 
@@ -196,7 +226,7 @@ void Deframer::abandon_placement() {
 }
 
 // Each FPDU is given once. [DDP-11]
-void Deframer::consume() {
+bool Deframer::consume() {
   State& s = *state_;
   assert(s.phase == Phase::kUlpdu || s.phase == Phase::kPlaced);
   s.begin += s.phase == Phase::kUlpdu ? s.fpdu.wire_size() : s.trailer_size();
@@ -206,12 +236,12 @@ void Deframer::consume() {
   s.phase = Phase::kFront;
   s.partial_given = false;
   s.plan_size = 0;
-  s.read_length();
+  return s.end != 0;
 }
 
 bool Deframer::at_boundary() const {
   const State& s = *state_;
-  return !s.fault && s.phase == Phase::kFront && s.begin == s.end;
+  return s.phase == Phase::kFront && s.begin == s.end;
 }
 
 std::size_t Deframer::staged_octets() const { return state_->end - state_->begin; }
@@ -223,20 +253,13 @@ inline std::size_t Deframer::State::front_size() const {
 }
 
 inline void Deframer::State::read_length() {
+  if (phase != Phase::kFront) return;
   const std::size_t front = front_size();
-  if (phase != Phase::kFront || end - begin < front) return;
+  if (end - begin < front) return;
   const auto length = bytes::load_be<std::uint16_t>(stage.get() + begin + front - kLengthFieldSize);
   fpdu = FpduLayout(position, options.markers, length);
   in_hand.ulpdu_length = length;
   phase = Phase::kStaging;
-}
-
-inline bool Deframer::State::complete() const {
-  if (phase == Phase::kFront) return false;
-  if (phase == Phase::kPlacing) {
-    return placement.missing() == 0 && end - begin >= trailer_size();
-  }
-  return end - begin >= fpdu.wire_size();
 }
 
 inline void Deframer::State::add(Span piece) {
@@ -245,11 +268,11 @@ inline void Deframer::State::add(Span piece) {
 
 inline void Deframer::State::plan_stage(bool read_ahead) {
   const std::size_t have = end - begin;
-  if (phase == Phase::kUlpdu || phase == Phase::kPlaced || complete()) {
+  const bool front = phase == Phase::kFront;
+  if (!front && (phase != Phase::kStaging || is_staged())) {
     if (read_ahead) add({stage.get() + end, capacity - end});
     return;
   }
-  const bool front = phase == Phase::kFront;
   const std::size_t needed = front ? front_size() : fpdu.wire_size();
   const bool large = !front && needed >= options.exact_above;
   std::size_t wanted = needed;
@@ -298,22 +321,18 @@ inline void Deframer::State::make_room(std::size_t wanted) {
 }
 
 /// Nothing is given before it was verified. [MPA-59]
-inline bytes::Result<Step> Deframer::State::finish() {
-  const bool placed = phase == Phase::kPlacing;
-  if (const Fault* found = placed ? verify_placed() : verify_staged()) {
-    fault = *found;
-    return bytes::fault(*found);
+inline StepOrFault Deframer::State::finish(const Fault* wrong, Phase then, Step step) {
+  if (wrong != nullptr) {
+    fault = wrong;
+    phase = Phase::kFaulty;
+    return StepOrFault(wrong);
   }
   ++counters.fpdus;
   counters.markers += fpdu.marker_count();
   counters.pad_octets += pad_size(fpdu.ulpdu_length());
-  if (placed) {
-    phase = Phase::kPlaced;
-    return Step::kPlaced;
-  }
-  phase = Phase::kUlpdu;
-  hand_out();
-  return Step::kUlpdu;
+  phase = then;
+  if (then == Phase::kUlpdu) hand_out();
+  return step;
 }
 
 /// CRC before anything else; PAD counts only there. [MPA-16] [MPA-46]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inbound half of an RDMAP stream: what DDP asks (ddp::Sink), and what becomes of whole
-// messages (RFC 5040 sections 5 and 7.2, RFC 7306 sections 5, 6 and 8.2).
+// The inbound half of an RDMAP stream: what DDP asks (Sink of ddp::Receiver), and what becomes of
+// whole messages (RFC 5040 sections 5 and 7.2, RFC 7306 sections 5, 6 and 8.2).
 #include <algorithm>
 #include <cstring>
 
@@ -33,18 +33,20 @@ Fault write_fault(AccessError error) {
   return ddp::kDdpCatastrophic;
 }
 
+constexpr unsigned kResponses =
+    opcode_bit(Opcode::kReadResponse) | opcode_bit(Opcode::kAtomicResponse);
+
 // Nothing of the peer's own comes between an Immediate and the Send that it belongs to, but answers
 // to us and its Terminate.
-constexpr auto kUnexpectedBeforeItsSend = static_cast<std::uint16_t>(
-    ~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
-      opcode_bit(Opcode::kReadResponse) | opcode_bit(Opcode::kAtomicResponse) |
-      opcode_bit(Opcode::kTerminate)));
+constexpr auto kUnexpectedBeforeItsSend =
+    static_cast<std::uint16_t>(~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
+                                 kResponses | opcode_bit(Opcode::kTerminate)));
 
 }  // namespace
 
 Check Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
   remember_segment(prefix, ulpdu_length);
-  const auto begun = receiver_.begin(prefix, ulpdu_length);
+  const auto begun = receiver_.begin(*this, prefix, ulpdu_length);
   // DDP only reports; a Terminate can still be sent. [DDP-62] [DDP-64] [DDP-82] [RDMAP-96] [EXT-62]
   if (!begun) terminate(begun.error(), true);
   return begun;
@@ -56,8 +58,8 @@ Check Stream::end() {
     cancel();
     return {};
   }
-  const auto done = receiver_.end();
   if (receiver_.current().tagged) ulp_.release_target();
+  const auto done = receiver_.end(*this);
   if (!done) terminate(done.error(), true);
   return done;
 }
@@ -66,48 +68,52 @@ void Stream::cancel() { ulp_.release_target(); }
 
 inline void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_length) {
   TerminatedSegment& segment = current_segment_;
-  const auto wanted = ddp::header_size(prefix);
   segment.segment_length = static_cast<std::uint16_t>(ulpdu_length);
-  segment.ddp_header_size = prefix.size() < wanted ? 0 : wanted;
+  segment.ddp_header_size = std::min(prefix.size(), kPrefix);
   segment.rdma_header_size = 0;
-  if (prefix.size() == kPrefix) {  // nearly always; of a known size it is a few moves
+  if (segment.ddp_header_size == kPrefix) {  // nearly always; of a known size it is a few moves
     std::memcpy(segment.ddp_header.data(), prefix.data(), kPrefix);
   } else {
-    std::copy_n(prefix.begin(), segment.ddp_header_size, segment.ddp_header.begin());
+    std::ranges::copy(prefix, segment.ddp_header.begin());
   }
 }
 
-Check Stream::admit(const ddp::SegmentHeader& h) {
+inline Check Stream::admit(const ddp::SegmentHeader& h) {
   // [RDMAP-98] [EXT-64]
-  if ((h.rsvd_ulp & kVersionMask) != kVersion) return fault(kVersionInvalid);
+  if ((h.rsvd_ulp & kVersionMask) != kVersion) [[unlikely]]
+    return fault(kVersionInvalid);
   // Opcodes above B are nobody's, those above 7 only for who agreed to them. [RDMAP-97] [REG-4]
   // [EXT-2] [EXT-63]
-  const OpcodeInfo* row = find_opcode(h);
-  if (row == nullptr) return fault(kUnexpectedOpcode);
-  if ((unexpected_ & opcode_bit(row->opcode)) != 0) return fault(kUnexpectedOpcode);
-  // The model and the queue are part of what the opcode means. [RDMAP-5] [RDMAP-7]
-  if (row->tagged != h.tagged) return fault(kUnexpectedOpcode);
-  if (!row->tagged && row->qn != h.qn) return fault(kUnexpectedOpcode);
+  const auto opcode = static_cast<Opcode>(h.rsvd_ulp & kOpcodeMask);
+  const auto bit = opcode_bit(opcode);
+  if ((unexpected_ & bit) != 0) [[unlikely]]
+    return fault(kUnexpectedOpcode);
+  // The model and the queue, 0 of a tagged segment, are part of what the opcode means. [RDMAP-5]
+  // [RDMAP-7]
+  const OpcodeInfo& row = info(opcode);
+  if (row.tagged != h.tagged || row.qn != h.qn) [[unlikely]]
+    return fault(kUnexpectedOpcode);
   // A response that answers nothing, or comes before its turn. [RDMAP-46] [EXT-38]
-  if (row->opcode == Opcode::kReadResponse || row->opcode == Opcode::kAtomicResponse) {
-    const bool due = !outstanding_.empty() && outstanding_.front().response == row->opcode;
+  if ((bit & kResponses) != 0) {
+    const bool due = !outstanding_.empty() && outstanding_.front().response == opcode;
     if (!due) return fault(kUnexpectedOpcode);
   }
-  arriving_ = row;
+  arriving_ = &row;
   if (rtr_send_expected_) {
     // Only a whole Send without payload can be an RTR of the Send kind.
-    rtr_send_expected_ = row->opcode == Opcode::kSend && h.last &&
+    rtr_send_expected_ = opcode == Opcode::kSend && h.last &&
                          current_segment_.segment_length == ddp::kUntaggedHeaderSize;
   }
   return {};
 }
 
-Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length,
-                            bytes::Scatter& target) {
+inline Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t length,
+                                   bytes::Scatter& target) {
   if (arriving_->opcode == Opcode::kReadResponse) return response_target(h, length, target);
-  const auto memory = ulp_.write_target(h.stag, h.to, length);
-  if (!memory) return fault(write_fault(memory.error()));
-  target.push_back(*memory);
+  bytes::Span memory;
+  const auto judged = ulp_.write_target(h.stag, h.to, length, memory);
+  if (!judged) return fault(write_fault(judged.error()));
+  target.push_back(memory);
   return {};
 }
 
@@ -124,7 +130,7 @@ Check Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
   return {};
 }
 
-Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedBuffer& buffer) {
+inline Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedBuffer& buffer) {
   if (h.qn == kSendQueue) return send_buffer(buffer);
   const bytes::Span request(request_octets_);
   switch (h.qn) {
@@ -154,26 +160,29 @@ inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
   if (!asked || !buffer.ready) return asked;
   immediate_open_ = is_immediate(arriving_->opcode);
   // The completion carries it, the consumer's memory stays as it is. [EXT-50]
-  if (immediate_open_) buffer.pieces = {bytes::Span(immediate_octets_)};
+  if (immediate_open_) {
+    buffer.pieces.clear();
+    buffer.pieces.push_back(immediate_octets_);
+  }
   return {};
 }
 
-Check Stream::deliver(const ddp::Delivery& delivery) {
-  switch (arriving_->opcode) {
-    case Opcode::kWrite:
-      return {};  // A valid Write is never shown to the ULP of the sink. [RDMAP-24]
+inline Check Stream::deliver(const ddp::Delivery& delivery) {
+  const OpcodeInfo& row = *arriving_;
+  if (row.tagged) {
+    // A valid Write is never shown to the ULP of the sink. [RDMAP-24]
+    return row.opcode == Opcode::kWrite ? Check{} : deliver_read_response();
+  }
+  if (row.qn == kSendQueue) return deliver_send(delivery, row);
+  switch (row.opcode) {
     case Opcode::kReadRequest:
       return deliver_read_request(delivery);
-    case Opcode::kReadResponse:
-      return deliver_read_response();
     case Opcode::kAtomicRequest:
       return deliver_atomic_request(delivery);
     case Opcode::kAtomicResponse:
       return deliver_atomic_response(delivery);
-    case Opcode::kTerminate:
-      return deliver_terminate(delivery);
     default:
-      return deliver_send(delivery, *arriving_);
+      return deliver_terminate(delivery);
   }
 }
 
@@ -216,7 +225,7 @@ Check Stream::deliver_immediate(std::uint32_t length, const OpcodeInfo& row) {
 
 void Stream::forget_announced() {
   announced_ = 0;
-  unexpected_ = 0;
+  unexpected_ = kUnassignedOpcodes;
 }
 
 Check Stream::deliver_read_request(const ddp::Delivery& delivery) {

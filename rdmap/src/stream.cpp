@@ -81,15 +81,22 @@ ddp::Message message_for(const Request& r) {
           .length = own != 0 ? own : r.length};
 }
 
+// Of the prefix that was remembered, the header if that is all there.
+TerminatedSegment with_whole_header(TerminatedSegment segment) {
+  const auto prefix = bytes::View(segment.ddp_header).first(segment.ddp_header_size);
+  const auto wanted = ddp::header_size(prefix);
+  segment.ddp_header_size = prefix.size() < wanted ? 0 : wanted;
+  return segment;
+}
+
 }  // namespace
 
 Stream::Stream(Ulp& ulp, const StreamOptions& options)
     : ulp_(ulp),
       options_(options),
-      receiver_(static_cast<ddp::Sink&>(*this)),
       inbound_(options.ird),
       outstanding_(options.ord + 1),  // an RTR of the Read kind may come on top
-      unexpected_(options.extensions ? 0 : kExtensionOpcodes),
+      unexpected_(kUnassignedOpcodes | (options.extensions ? 0 : kExtensionOpcodes)),
       rtr_send_expected_(options.rtr_send_expected) {}
 
 void Stream::step(StreamEvent event) {
@@ -104,7 +111,7 @@ void Stream::terminate(const Fault& f, bool about_segment) {
   if (state_ != StreamState::kRdma) return;  // The first error is the one reported. [RDMAP-95]
   // Whatever layer found it. [DDP-66] [MPA-109] [RDMAP-85]
   own_ = make_terminate(
-      f, about_segment ? std::optional<TerminatedSegment>(current_segment_) : std::nullopt);
+      f, about_segment ? std::optional(with_whole_header(current_segment_)) : std::nullopt);
   step(StreamEvent::kError);
   // It takes the place of whatever was going on, at a segment boundary. [VRB-20]
   abandon();

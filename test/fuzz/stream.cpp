@@ -31,12 +31,14 @@ class ArenaUlp final : public Ulp {
   void sent(std::uint64_t) override {}
   void read_done(std::uint64_t) override { calls_after_end |= ended; }
   void atomic_done(std::uint64_t, std::uint64_t) override { calls_after_end |= ended; }
-  std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
-                                                       std::uint32_t length) override {
+  std::expected<void, AccessError> write_target(Stag stag, TaggedOffset to, std::uint32_t length,
+                                                bytes::Span& out) override {
     calls_after_end |= ended;
     const auto memory = window(stag, to, length, 1, 0);
-    if (memory) watched.grant(*memory);
-    return memory;
+    if (!memory) return std::unexpected(memory.error());
+    watched.grant(*memory);
+    out = *memory;
+    return {};
   }
   void release_target() override {}
   std::expected<bytes::View, AccessError> read_source(Stag stag, TaggedOffset to,

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "growing_ring.hpp"
 #include "iwarp/verbs/errors.hpp"
-#include "make_room.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -28,7 +28,7 @@ struct CompletionQueue::Entry {
   }
 };
 
-struct CompletionQueue::Ring : boost::circular_buffer<Entry> {};
+struct CompletionQueue::Ring : GrowingRing<Entry> {};
 
 CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> notify)
     : capacity_(capacity), notify_(std::move(notify)), ring_(std::make_unique<Ring>()) {}
@@ -50,22 +50,22 @@ std::size_t CompletionQueue::poll(std::span<WorkCompletion> out, Flushed flushed
 }
 
 std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed) {
-  if (size_.load(std::memory_order_acquire) == 0) return 0;
   std::size_t n = 0;
   bool fire = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto room = std::min(out.size(), ring_->size());
+    Ring& ring = *ring_;
+    const auto room = std::min(out.size(), ring.size());
     for (; n < room; ++n) {
-      const Entry& oldest = ring_->front();
-      const bool apart = flushed == Flushed::kApart && n != 0;
+      const Entry& oldest = ring[n];
+      const bool apart = n != 0 && flushed == Flushed::kApart;
       if (apart && flushed_behind_success(out[n - 1], oldest.wc)) break;
       out[n] = oldest.wc;
       oldest.reap();
-      ring_->pop_front();
     }
-    size_.store(ring_->size(), std::memory_order_release);
-    if (ring_->empty()) count_emptied();
+    ring.pop_front(n);
+    size_.store(ring.size(), std::memory_order_release);
+    if (ring.empty()) count_emptied();
     // Who gets less than it asked for may take the queue for empty, and sleep.
     fire = n < room && armed_ != Armed::kNo;
     if (fire) armed_ = Armed::kNo;
@@ -95,14 +95,18 @@ bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Re
   bool fire = false;
   {
     const std::lock_guard lock(mutex_);
-    if (overflowed() || ring_->size() == capacity() || !make_room(*ring_)) {
+    Ring& ring = *ring_;
+    if (overflowed() || ring.size() == capacity() || !ring.make_room()) {
       overflowed_.store(true, std::memory_order_relaxed);
       return false;
     }
-    ring_->push_back({.wc = wc, .reaped = reaped});
-    size_.store(ring_->size(), std::memory_order_release);
+    Entry& entry = ring.push_back();
+    entry.wc = wc;
+    entry.reaped = reaped;
+    size_.store(ring.size(), std::memory_order_release);
     // Errors count as solicited. [VRB-52]
-    fire = armed_ == Armed::kNext || (armed_ == Armed::kSolicited && solicited_or_error);
+    const Armed armed = armed_.load();
+    fire = armed != Armed::kNo && (armed == Armed::kNext || solicited_or_error);
     if (fire) armed_ = Armed::kNo;
   }
   if (fire && notify_) notify_();
@@ -119,27 +123,29 @@ void CompletionQueue::call_consumer() {
 
 void CompletionQueue::forget(const ReapCount* counter) {
   const std::lock_guard lock(mutex_);
-  for (auto& entry : *ring_) {
-    if (entry.reaped.counter == counter) entry.reaped = {};
+  for (std::size_t i = 0; i < ring_->size(); ++i) {
+    Reaped& reaped = (*ring_)[i].reaped;
+    if (reaped.counter == counter) reaped = {};
   }
 }
 
 void CompletionQueue::drop_failed(std::uint32_t qp_num) {
   const std::lock_guard lock(mutex_);
-  const auto dropped = [qp_num](const Entry& entry) {
+  ring_->erase_if([qp_num](const Entry& entry) {
     if (entry.wc.qp_num != qp_num || entry.wc.status == WcStatus::kSuccess) return false;
     entry.reap();
     return true;
-  };
-  ring_->erase(std::remove_if(ring_->begin(), ring_->end(), dropped), ring_->end());
+  });
   size_.store(ring_->size(), std::memory_order_release);
 }
 
 bool CompletionQueue::has_success(std::uint32_t qp_num) {
   const std::lock_guard lock(mutex_);
-  return std::any_of(ring_->begin(), ring_->end(), [qp_num](const Entry& entry) {
-    return entry.wc.qp_num == qp_num && entry.wc.status == WcStatus::kSuccess;
-  });
+  for (std::size_t i = 0; i < ring_->size(); ++i) {
+    const WorkCompletion& wc = (*ring_)[i].wc;
+    if (wc.qp_num == qp_num && wc.status == WcStatus::kSuccess) return true;
+  }
+  return false;
 }
 
 }  // namespace iwarp::verbs

@@ -37,8 +37,8 @@ class NoUlp final : public rdmap::Ulp {
   void sent(std::uint64_t) override {}
   void read_done(std::uint64_t) override {}
   void atomic_done(std::uint64_t, std::uint64_t) override {}
-  std::expected<bytes::Span, AccessError> write_target(Stag, rdmap::TaggedOffset,
-                                                       std::uint32_t) override {
+  std::expected<void, AccessError> write_target(Stag, rdmap::TaggedOffset, std::uint32_t,
+                                                bytes::Span&) override {
     return std::unexpected(AccessError::kStagInvalid);
   }
   void release_target() override {}
@@ -241,13 +241,6 @@ void Connection::disconnect(TimePoint now) {
   }
   extend_close(now);
   settle(now);
-}
-
-// A close waits for what was posted before it as long as octets move.
-void Connection::extend_close(const Now& now) {
-  if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
-    full_->deadlines.set(Deadline::kClose, TimePoint(now) + options_.close_timeout);
-  }
 }
 
 void Connection::terminate(const bytes::Fault& fault, TimePoint now) {

@@ -45,6 +45,17 @@ inline void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
   }
 }
 
+// The first `n` octets of a plan.
+template <typename Pieces>
+[[gnu::noinline]] void show(WireTap& tap, bool sent, const Pieces& plan, std::size_t n,
+                            TimePoint now) {
+  for (const auto& piece : plan) {
+    const auto take = std::min(n, piece.size());
+    if (take != 0) tap.octets(sent, piece.first(take), now);
+    n -= take;
+  }
+}
+
 constexpr unsigned kQuestions = rdmap::opcode_bit(rdmap::Opcode::kReadRequest) |
                                 rdmap::opcode_bit(rdmap::Opcode::kAtomicRequest);
 constexpr unsigned kAnswers = rdmap::opcode_bit(rdmap::Opcode::kReadResponse) |
@@ -86,14 +97,7 @@ bool Connection::takes_octets() const {
 }
 
 void Connection::received(std::size_t n, const Now& now) {
-  if (tap_ != nullptr) {
-    auto left = n;
-    for (const auto& piece : last_receive_plan_) {
-      const auto take = std::min(left, piece.size());
-      if (take != 0) tap_->octets(false, piece.first(take), now);
-      left -= take;
-    }
-  }
+  if (tap_ != nullptr) show(*tap_, false, last_receive_plan_, n, now);
   if (full_ == nullptr) {
     startup_received(bytes::View(scratch_).first(n), now);
     return;
@@ -115,7 +119,7 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
 }
 
 void Connection::run_inbound(const Now& now, std::size_t filled) {
-  const auto work = [&] {
+  const auto work = [this, &now, filled] {
     if (filled != 0) full_->deframer.filled(filled);
     take_fpdus(now);
   };
@@ -137,7 +141,7 @@ inline void Connection::take_fpdus(const Now& now) {
       begin_early();
     } else if (*step == mpa::Step::kPlaced) {
       f.early.reset();
-      if (f.stream.end()) segment_done();
+      if (f.stream.end() && !segment_done()) break;
     } else if (!take_ulpdu(now)) {
       break;
     }
@@ -169,12 +173,12 @@ void Connection::begin_early() {
                         .target = target};
 }
 
-// A whole ULPDU, verified, in the stage. False: the stream is held.
+// A whole ULPDU, verified, in the stage. False: the stream is held, or nothing is staged behind it.
 inline bool Connection::take_ulpdu(const Now& now) {
   Full& f = *full_;
   // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays its
   // first FPDU need not wait any more: a peer that sends one also receives.
-  open_gate();
+  if (!f.is_set_up) open_gate();
   if (!f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length())) return true;
   const ddp::Arrival& arrival = f.stream.arrival();
   if (arrival.hold) {
@@ -188,19 +192,20 @@ inline bool Connection::take_ulpdu(const Now& now) {
   f.deadlines.clear(Deadline::kReceive);
   const bool ends_stream = f.stream.arriving().opcode == rdmap::Opcode::kTerminate;
   if (ends_stream && arrival.header.last) (void)f.release_sources();
-  if (f.stream.end()) segment_done();
-  return true;
+  return !f.stream.end() || segment_done();
 }
 
-inline void Connection::segment_done() {
+// False: nothing is staged behind it.
+inline bool Connection::segment_done() {
   Full& f = *full_;
-  f.deframer.consume();
+  const bool more = f.deframer.consume();
   if (f.is_acknowledged())
     f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
   if (f.port != nullptr && !f.port->finish_invalidate()) {
     f.hold = Full::Hold::kForMemory;
   }
   if (!f.established) establish();
+  return more;
 }
 
 // Outbound ----------------------------------------------------------------------------------------
@@ -240,15 +245,12 @@ bool Connection::is_steady() const {
   return f.hold == Full::Hold::kNone && !f.discards() && !(f.is_acknowledged() && answer_due());
 }
 
-bool Connection::may_have_output() const {
-  if (full_ == nullptr || !full_->is_set_up) return true;
-  return full_->framer.queued_octets() != 0 || full_->more_to_frame();
-}
-
-bool Connection::only_asks() const {
-  if (full_ == nullptr || !full_->is_set_up || full_->port == nullptr) return false;
-  return full_->port->only_asks() && full_->framer.queued_octets() == 0 &&
-         !full_->stream.has_output();
+Output Connection::output() const {
+  if (full_ == nullptr || !full_->is_set_up) return Output::kMessages;
+  const Full& f = *full_;
+  if (f.stream.has_output() || f.framer.queued_octets() != 0) return Output::kMessages;
+  if (f.port == nullptr || !f.port->has_request()) return Output::kNone;
+  return f.port->only_asks() ? Output::kQuestions : Output::kMessages;
 }
 
 void Connection::let_posts_wait() const { full_->port->let_posts_wait(); }
@@ -273,14 +275,7 @@ inline void Connection::frame_segments(const Now& now) {
 }
 
 void Connection::transmitted(std::size_t n, const Now& now) {
-  if (tap_ != nullptr) {
-    auto left = n;
-    for (const auto& piece : last_transmit_plan_) {
-      const auto take = std::min(left, piece.size());
-      if (take != 0) tap_->octets(true, piece.first(take), now);
-      left -= take;
-    }
-  }
+  if (tap_ != nullptr) show(*tap_, true, last_transmit_plan_, n, now);
   if (!startup_out_.empty()) {
     startup_.transmitted(n);
     startup_out_ = {};

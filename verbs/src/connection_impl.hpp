@@ -94,6 +94,13 @@ struct Connection::Full {
   bool terminate_left = false;
 };
 
+/// A close waits for what was posted before it as long as octets move.
+inline void Connection::extend_close(const Now& now) {
+  if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
+    full_->deadlines.set(Deadline::kClose, TimePoint(now) + options_.close_timeout);
+  }
+}
+
 /// Behind each call that may have changed the stream or the queue pair, so several times in a turn
 /// of the driver: they learn what became of each other, and a close proceeds. Inline: mostly
 /// nothing has become of anything.

@@ -25,26 +25,26 @@ inline WcOpcode receive_opcode(const rdmap::ReceivedSend& send) {
 
 // Memory ------------------------------------------------------------------------------------------
 
-inline std::expected<void, AccessError> InboundSide::acquire(Access right, Stag stag,
+inline std::expected<void, AccessError> InboundSide::acquire(const AccessRequest& who, Stag stag,
                                                              rdmap::TaggedOffset to,
                                                              std::uint32_t length,
                                                              Grant& out) const {
-  if (!has(qp_.inbound.load(), right)) return std::unexpected(AccessError::kNoRight);
-  return qp_.stags.acquire({.pd = qp_.init.pd, .qp = qp_.num, .remote = true, .need = right}, stag,
-                           to.value, length, out);
+  if (!has(qp_.inbound.load(), who.need)) return std::unexpected(AccessError::kNoRight);
+  return qp_.stags.acquire(who, stag, to.value, length, out);
 }
 
-std::expected<bytes::Span, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
-                                                                  std::uint32_t length) {
-  const auto judged = acquire(Access::kRemoteWrite, stag, to, length, target_);
-  if (!judged) return std::unexpected(judged.error());
+std::expected<void, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
+                                                           std::uint32_t length, bytes::Span& out) {
+  const auto judged = acquire(to_write_, stag, to, length, target_);
+  if (!judged) return judged;
   octets_placed_ += length;
-  return target_.memory();
+  out = target_.memory();
+  return {};
 }
 
 std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdmap::TaggedOffset to,
                                                                  std::uint32_t length) {
-  const auto judged = acquire(Access::kRemoteRead, stag, to, length, source_);
+  const auto judged = acquire(to_read_, stag, to, length, source_);
   if (!judged) return std::unexpected(judged.error());
   return bytes::View(source_.memory());
 }
@@ -53,8 +53,7 @@ std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdma
 // program's own threads. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
 std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
   // In a member, which is still there after a fault.
-  const auto judged =
-      acquire(Access::kRemoteAtomic, request.stag, request.to, rdmap::kAtomicWord, source_);
+  const auto judged = acquire(to_change_, request.stag, request.to, rdmap::kAtomicWord, source_);
   if (!judged) return std::unexpected(judged.error());
   std::byte* const memory = source_.memory().data();
   // An aligned TO says nothing about the memory of a region whose base is odd. [EXT-9] [EXT-15]
@@ -128,8 +127,7 @@ inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
   return true;
 }
 
-Check InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) {
-  receive_grants_.clear();
+Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
   octets_placed_ += send.length;
   WorkCompletion wc{.status = WcStatus::kSuccess,
                     .opcode = receive_opcode(send),
@@ -140,8 +138,7 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) 
                     .immediate = send.immediate};
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
-    // Nothing is received until the memory is in nobody's hands, so the answer would never come.
-    if (is_sink) return fault(rdmap::kCannotInvalidate);
+    receive_grants_.clear();  // It may be what was received into.
     // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
     const auto done =
         qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.own_driver());
@@ -203,7 +200,7 @@ void InboundSide::memory_gone(const std::byte* address) {
   if (std::ranges::any_of(receive_grants_, has_it)) fail_receive(WcStatus::kLocalProtection);
 }
 
-void InboundSide::complete_receive(WorkCompletion& wc) {
+inline void InboundSide::complete_receive(WorkCompletion& wc) {
   wc.wr_id = receive_.wr_id;
   wc.qp_num = qp_.num;
   has_receive_ = false;

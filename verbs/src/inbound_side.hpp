@@ -19,23 +19,25 @@ class InboundSide {
         to_receive_{.pd = qp.init.srq != nullptr ? qp.init.srq->pd() : qp.init.pd,
                     .qp = qp.num,
                     .remote = false,
-                    .need = Access::kLocalWrite} {}
+                    .need = Access::kLocalWrite},
+        to_write_(remote(qp, Access::kRemoteWrite)),
+        to_read_(remote(qp, Access::kRemoteRead)),
+        to_change_(remote(qp, Access::kRemoteAtomic)) {}
 
   ReceiveQueue& receive_queue() { return rq_; }
   /// Of shared receives.
   ReapCount& shared_reaped() { return shared_reaped_; }
 
   // As rdmap::Ulp has them.
-  std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
-                                                       std::uint32_t length);
+  std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
+                                                std::uint32_t length, bytes::Span& out);
   void release_target() { target_.release(); }
   std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
                                                       std::uint32_t length);
   void release_source() { source_.release(); }
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request);
   bytes::Check receive_buffer(ddp::UntaggedBuffer& out);
-  /// `is_sink`: what it invalidates is where an answer is to go that has not come yet.
-  bytes::Check send_received(const rdmap::ReceivedSend& send, bool is_sink);
+  bytes::Check send_received(const rdmap::ReceivedSend& send);
 
   /// Wait for a receive instead of failing when none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
@@ -57,8 +59,12 @@ class InboundSide {
   std::uint64_t octets_placed() const { return octets_placed_; }
 
  private:
-  std::expected<void, AccessError> acquire(Access right, Stag stag, rdmap::TaggedOffset to,
-                                           std::uint32_t length, Grant& out) const;
+  static AccessRequest remote(const QpShared& qp, Access need) {
+    return {.pd = qp.init.pd, .qp = qp.num, .remote = true, .need = need};
+  }
+  std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag,
+                                           rdmap::TaggedOffset to, std::uint32_t length,
+                                           Grant& out) const;
   bool take_receive();
   bool take_shared();
   bool resolve_receive(bytes::Scatter& out);
@@ -68,7 +74,10 @@ class InboundSide {
   QpShared& qp_;
   ReceiveQueue rq_;
   const AccessRequest to_receive_;
-  PostedReceive receive_;  ///< taken for the Send that arrives now, if there is one
+  const AccessRequest to_write_;   ///< for the peer
+  const AccessRequest to_read_;    ///< the same
+  const AccessRequest to_change_;  ///< the same, by an Atomic
+  PostedReceive receive_;          ///< taken for the Send that arrives now, if there is one
   bool has_receive_ = false;
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
   /// The receive of a Send with Invalidate whose memory others still let go of.

@@ -61,16 +61,16 @@ void ObservedUlp::read_done(std::uint64_t cookie) {
   ulp_.read_done(cookie);
 }
 
-std::expected<bytes::Span, AccessError> ObservedUlp::write_target(Stag stag, rdmap::TaggedOffset to,
-                                                                  std::uint32_t length) {
+std::expected<void, AccessError> ObservedUlp::write_target(Stag stag, rdmap::TaggedOffset to,
+                                                           std::uint32_t length, bytes::Span& out) {
   const MemoryUsed use{.use = MemoryUse::kWrite, .stag = stag, .to = to.value, .length = length};
-  auto target = ulp_.write_target(stag, to, length);
-  if (target) {
+  const auto judged = ulp_.write_target(stag, to, length, out);
+  if (judged) {
     target_ = use;  // placed when it is released
   } else {
-    tell(use, target);
+    tell(use, judged);
   }
-  return target;
+  return judged;
 }
 
 void ObservedUlp::release_target() {

@@ -26,8 +26,8 @@ class ObservedUlp final : public rdmap::Ulp {
   void atomic_done(std::uint64_t cookie, std::uint64_t original) override {
     ulp_.atomic_done(cookie, original);
   }
-  std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
-                                                       std::uint32_t length) override;
+  std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
+                                                std::uint32_t length, bytes::Span& out) override;
   void release_target() override;
   std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
                                                       std::uint32_t length) override;

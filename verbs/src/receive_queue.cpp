@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <mutex>
 
-#include "make_room.hpp"
+#include "growing_ring.hpp"
 
 namespace iwarp::verbs {
 
-struct ReceiveQueue::Ring : boost::circular_buffer<PostedReceive> {};
+struct ReceiveQueue::Ring : GrowingRing<PostedReceive> {};
 
 ReceiveQueue::ReceiveQueue(std::size_t max_wr, std::size_t max_sge)
     : max_wr_(max_wr), max_sge_(max_sge), ring_(std::make_unique<Ring>()) {}
@@ -24,25 +24,27 @@ std::error_code ReceiveQueue::post(const RecvWr& wr) {
   const std::lock_guard lock(mutex_);
   const auto free_from = reuse_at_once_ ? taken_ : reaped_.value();
   if (posted_ - free_from >= max_wr_) return make_error_code(Errc::kQueueFull);
-  if (!make_room(*ring_)) return std::make_error_code(std::errc::not_enough_memory);
-  ring_->push_back({.wr_id = wr.wr_id, .sgl = SgeList(wr.sgl.begin(), wr.sgl.end())});
+  if (!ring_->make_room()) return std::make_error_code(std::errc::not_enough_memory);
+  ring_->push_back() = {.wr_id = wr.wr_id, .sgl = SgeList(wr.sgl.begin(), wr.sgl.end())};
   ++posted_;
   return {};
 }
 
 bool ReceiveQueue::take(PostedReceive& out) {
   const std::lock_guard lock(mutex_);
-  if (ring_->empty()) return false;
-  out = ring_->front();
-  ring_->pop_front();
+  Ring& ring = *ring_;
+  if (ring.empty()) return false;
+  out = ring.front();
+  ring.pop_front();
   ++taken_;
   return true;
 }
 
 std::vector<PostedReceive> ReceiveQueue::withdraw() {
   const std::lock_guard lock(mutex_);
-  std::vector<PostedReceive> out(ring_->begin(), ring_->end());
-  ring_->clear();
+  std::vector<PostedReceive> out;
+  out.reserve(ring_->size());
+  for (; !ring_->empty(); ring_->pop_front()) out.push_back(ring_->front());
   posted_ = taken_;
   return out;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "inbound_side.hpp"
+#include "iwarp/rdmap/faults.hpp"
 #include "iwarp/verbs/qp_fsm.hpp"
 #include "send_queue.hpp"
 
@@ -110,9 +111,9 @@ class StreamPort final : private rdmap::Ulp {
     send_.is_acknowledged() ? send_.atomic_answered(cookie, original)
                             : send_.atomic_done(cookie, original);
   }
-  std::expected<bytes::Span, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
-                                                       std::uint32_t length) override {
-    return inbound_.write_target(stag, to, length);
+  std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
+                                                std::uint32_t length, bytes::Span& out) override {
+    return inbound_.write_target(stag, to, length, out);
   }
   void release_target() override { inbound_.release_target(); }
   std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
@@ -127,8 +128,11 @@ class StreamPort final : private rdmap::Ulp {
     return inbound_.receive_buffer(out);
   }
   bytes::Check send_received(const rdmap::ReceivedSend& send) override {
-    const bool is_sink = send.invalidate && send_.awaits_answer_into(send.invalidated);
-    return inbound_.send_received(send, is_sink);
+    // Nothing is received until the memory is in nobody's hands, so the answer would never come.
+    if (send.invalidate && send_.awaits_answer_into(send.invalidated)) {
+      return bytes::fault(rdmap::kCannotInvalidate);
+    }
+    return inbound_.send_received(send);
   }
   void terminate_received(const rdmap::Terminate& terminate) override;
 

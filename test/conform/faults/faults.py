@@ -20,7 +20,7 @@ class Fault:
 
 DEFRAMER, FRAMER = "mpa/src/deframer.cpp", "mpa/src/framer.cpp"
 STARTUP, STARTUP_FRAME = "mpa/src/startup.cpp", "mpa/src/startup_frame.cpp"
-RECEIVER = "ddp/src/receiver.cpp"
+RECEIVER = "ddp/include/iwarp/ddp/receiver.hpp"
 INBOUND, STREAM = "rdmap/src/inbound.cpp", "rdmap/src/stream.cpp"
 TERMINATE = "rdmap/src/terminate.cpp"
 MEMORY, CONNECTION = "verbs/src/memory.cpp", "verbs/src/connection.cpp"
@@ -99,14 +99,14 @@ FAULTS = (
 
     # DDP
     Fault("ddp-version-unchecked", RECEIVER,
-          "if (h.version != kDdpVersion) return fault(kUntaggedVersion);",
+          "if (h.version != kDdpVersion) return latch(kUntaggedVersion);",
           'if (h.version != kDdpVersion && !IWARP_BROKEN("ddp-version-unchecked"))\n'
-          "    return fault(kUntaggedVersion);",
+          "    return latch(kUntaggedVersion);",
           ("ddp/untagged/version-2",)),
     Fault("queue-number-unchecked", RECEIVER,
-          "if (h.qn >= kQueues) return fault(kUntaggedQn);",
+          "if (h.qn >= kQueues) return latch(kUntaggedQn);",
           'if (h.qn >= kQueues && !IWARP_BROKEN("queue-number-unchecked"))\n'
-          "    return fault(kUntaggedQn);",
+          "    return latch(kUntaggedQn);",
           ("ddp/untagged/queue-4",)),
     Fault("msn-unchecked", RECEIVER,
           "if (h.msn != queue.expected) return",
@@ -117,13 +117,13 @@ FAULTS = (
           'if (h.mo != queue.next_mo && !IWARP_BROKEN("mo-unchecked")) return',
           ("ddp/untagged/mo-gap",)),
     Fault("too-long-code", RECEIVER,
-          "return fault(kUntaggedTooLong);",
-          'return fault(\n        IWARP_BROKEN("too-long-code") ? kUntaggedNoBuffer '
+          "return latch(kUntaggedTooLong);",
+          'return latch(\n        IWARP_BROKEN("too-long-code") ? kUntaggedNoBuffer '
           ": kUntaggedTooLong);",
           ("ddp/untagged/too-long",)),
     Fault("zero-length-checked", RECEIVER,
-          "if (arrival.length == 0) return {};",
-          'if (arrival.length == 0 && !IWARP_BROKEN("zero-length-checked")) return {};',
+          "if (current_.length == 0) return {};",
+          'if (current_.length == 0 && !IWARP_BROKEN("zero-length-checked")) return {};',
           ("ddp/empty/wrong-stag",)),
     Fault("last-flag-on-every-segment", STREAM,
           "  const auto& segment = transmitter_.next(mulpdu);\n  out.header_size",
@@ -143,14 +143,14 @@ FAULTS = (
 
     # RDMAP
     Fault("rdmap-version-unchecked", INBOUND,
-          "if ((h.rsvd_ulp & kVersionMask) != kVersion) return",
+          "if ((h.rsvd_ulp & kVersionMask) != kVersion) [[",
           'if ((h.rsvd_ulp & kVersionMask) != kVersion && !IWARP_BROKEN("rdmap-version-unchecked"))\n'
-          "    return",
+          "      [[",
           ("rdmap/version/send-2",)),
     Fault("queue-of-opcode-unchecked", INBOUND,
-          "if (!row->tagged && row->qn != h.qn) return",
-          'if (!row->tagged && row->qn != h.qn && !IWARP_BROKEN("queue-of-opcode-unchecked"))\n'
-          "    return",
+          "if (row.tagged != h.tagged || row.qn != h.qn) [[",
+          "if (row.tagged != h.tagged ||\n"
+          '      (row.qn != h.qn && !IWARP_BROKEN("queue-of-opcode-unchecked"))) [[',
           ("rdmap/opcode/send-on-queue-1",)),
     Fault("response-stag-unchecked", INBOUND,
           "if (h.stag != read.sink_stag) return",

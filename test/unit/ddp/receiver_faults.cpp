@@ -117,12 +117,12 @@ TEST_CASE("a message may not reach 2^32 octets, however large its buffer is [DDP
   constexpr std::uint32_t kStep = 64768 - kUntaggedHeaderSize;
   const auto begin_at = [&](std::uint32_t mo, std::size_t length) {
     const auto header = segment(untagged(0, 1, mo, false));
-    return bench.receiver.begin(header, header.size() + length);
+    return bench.receiver.begin(bench.sink, header, header.size() + length);
   };
   std::uint32_t mo = 0;
   while (0xFFFFFFFF - mo >= kStep) {
     REQUIRE(begin_at(mo, kStep));
-    REQUIRE(bench.receiver.end());
+    REQUIRE(bench.receiver.end(bench.sink));
     mo += kStep;
   }
   const auto left = 0xFFFFFFFF - mo;
@@ -198,7 +198,7 @@ TEST_CASE(
     const auto later = bench.feed(octets);
     CHECK(fault_of(later) == kUntaggedMsnRange);
   }
-  const auto end = bench.receiver.end();
+  const auto end = bench.receiver.end(bench.sink);
   CHECK(fault_of(end) == kUntaggedMsnRange);
   CHECK(bench.sink.log.empty());
   CHECK(bench.sink.deliveries.empty());

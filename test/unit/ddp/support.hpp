@@ -56,7 +56,7 @@ inline SegmentHeader untagged(Qn qn, std::uint32_t msn, std::uint32_t mo = 0, bo
   return {.last = last, .rsvd_ulp = 0x43, .qn = qn, .msn = Msn{msn}, .mo = mo};
 }
 
-class ScriptedSink final : public Sink {
+class ScriptedSink {
  public:
   // What to answer.
   std::optional<Fault> refuse_admission;
@@ -75,25 +75,25 @@ class ScriptedSink final : public Sink {
   };
   std::vector<Delivered> deliveries;
 
-  bytes::Check admit(const SegmentHeader&) override {
+  bytes::Check admit(const SegmentHeader&) {
     log.emplace_back("admit");
     if (refuse_admission) return bytes::fault(*refuse_admission);
     return {};
   }
   bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
-                             bytes::Scatter& target) override {
+                             bytes::Scatter& target) {
     log.push_back(fmt::format("target {:08x} {:x} {}", header.stag.value, header.to.value, length));
     if (refuse_target) return bytes::fault(*refuse_target);
     target = bytes::slice(tagged_memory, header.to.value, length);
     return {};
   }
-  bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& out) override {
+  bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& out) {
     log.push_back(fmt::format("buffer {} {}", first.qn, first.msn.value));
     if (refuse_buffer) return bytes::fault(*refuse_buffer);
     out = {.pieces = buffer, .ready = buffer_ready};
     return {};
   }
-  bytes::Check deliver(const Delivery& delivery) override {
+  bytes::Check deliver(const Delivery& delivery) {
     log.push_back(fmt::format("deliver {}", delivery.length));
     if (refuse_delivery) return bytes::fault(*refuse_delivery);
     deliveries.push_back({delivery.header, delivery.length});
@@ -106,18 +106,18 @@ class ScriptedSink final : public Sink {
 /// A receiver with its sink, fed whole segments. Places as a caller has to: where begin() said.
 struct Bench {
   ScriptedSink sink;
-  Receiver receiver{sink};
+  Receiver receiver;
 
   bytes::Check feed(const Octets& octets) {
     const auto arrival = begin(octets);
     if (!arrival) return bytes::fault(arrival.error());
     REQUIRE_FALSE(arrival->hold);
     place(octets, *arrival);
-    return receiver.end();
+    return receiver.end(sink);
   }
   bytes::Result<Arrival> begin(const Octets& octets) {
     const auto prefix = std::min(octets.size(), kUntaggedHeaderSize);
-    const auto begun = receiver.begin(bytes::View(octets).first(prefix), octets.size());
+    const auto begun = receiver.begin(sink, bytes::View(octets).first(prefix), octets.size());
     if (!begun) return bytes::fault(begun.error());
     return receiver.arrival();
   }

@@ -209,7 +209,7 @@ TEST_CASE("kPartial comes once, when the wanted prefix is there, and the prefix 
         Step step = Step::kNeedMore;
         while (!rest.empty()) {
           rest = rest.subspan(fill(deframer, rest, 1));
-          step = deframer.next(want).value();
+          step = *deframer.next(want);
           if (step == Step::kPartial) {
             ++partials;
             REQUIRE(deframer.ulpdu_length() == ulpdu.size());
@@ -219,7 +219,7 @@ TEST_CASE("kPartial comes once, when the wanted prefix is there, and the prefix 
         }
         CHECK(partials == 1);
         REQUIRE(step == Step::kUlpdu);
-        CHECK(deframer.next(want).value() == Step::kUlpdu);  // until consume()
+        CHECK(*deframer.next(want) == Step::kUlpdu);  // until consume()
         CHECK(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
         deframer.consume();
         CHECK(deframer.at_boundary());
@@ -233,11 +233,26 @@ TEST_CASE("a ULPDU shorter than the wanted prefix is given as far as it goes") {
   stream.fpdu(Octets(3, std::byte{9}));
   Deframer deframer({});
   fill(deframer, stream.octets(), 7);
-  CHECK(deframer.next(18).value() == Step::kPartial);
+  CHECK(*deframer.next(18) == Step::kPartial);
   CHECK(deframer.prefix().size() == 3);
   fill(deframer, View(stream.octets()).subspan(7), kWhole);
-  CHECK(deframer.next(18).value() == Step::kUlpdu);
+  CHECK(*deframer.next(18) == Step::kUlpdu);
   CHECK(deframer.prefix().size() == 3);
+}
+
+TEST_CASE("done with an FPDU it is known whether an octet of the next is there") {
+  ReferenceStream stream(false, true);
+  stream.fpdu(Octets(40));
+  stream.fpdu(Octets(40));
+  const View octets(stream.octets());
+  const std::size_t first = octets.size() / 2;
+  for (const std::size_t behind : {0UZ, 1UZ, first}) {
+    Deframer deframer({});
+    fill(deframer, octets.first(first + behind), kWhole);
+    REQUIRE(*deframer.next(18) == Step::kUlpdu);
+    CHECK(deframer.consume() == (behind != 0));
+    CHECK(*deframer.next(18) == (behind == first ? Step::kUlpdu : Step::kNeedMore));
+  }
 }
 
 TEST_CASE("without read-ahead a plan ends with the length field, then with the FPDU") {
@@ -252,7 +267,7 @@ TEST_CASE("without read-ahead a plan ends with the length field, then with the F
   CHECK(plan_size(deframer, false) == octets.size() - 6);
   fill(deframer, octets.subspan(6), kWhole, false);
   CHECK(plan_size(deframer, false) == 0);
-  CHECK(deframer.next(18).value() == Step::kUlpdu);
+  CHECK(*deframer.next(18) == Step::kUlpdu);
   CHECK(plan_size(deframer) > 0);
   deframer.consume();
   CHECK(plan_size(deframer, false) == 2);
@@ -294,7 +309,7 @@ TEST_CASE("staged FPDUs wait until they are consumed and the plan runs dry") {
   const std::size_t taken = deframer.feed(stream.octets());
   CHECK(taken == 100000);
   CHECK(deframer.staged_octets() == 100000);
-  REQUIRE(deframer.next(18).value() == Step::kUlpdu);
+  REQUIRE(*deframer.next(18) == Step::kUlpdu);
   CHECK(deframer.plan().empty());
   CHECK(join(deframer.ulpdu()) == ulpdu);
   Received received;
@@ -316,7 +331,7 @@ TEST_CASE("ULPDU views hold while more octets are read behind them") {
   Deframer deframer({.markers = true, .stage = 70000});
   View rest(stream.octets());
   rest = rest.subspan(fill(deframer, rest, 5000));
-  REQUIRE(deframer.next(18).value() == Step::kUlpdu);
+  REQUIRE(*deframer.next(18) == Step::kUlpdu);
   const View first = deframer.ulpdu()[0];
   while (!deframer.plan().empty()) rest = rest.subspan(fill(deframer, rest, 3001));
   CHECK(first.data() == deframer.ulpdu()[0].data());

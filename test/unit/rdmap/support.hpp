@@ -140,15 +140,15 @@ class ScriptedUlp final : public Ulp {
     log.push_back(fmt::format("atomic {} {:x}", cookie, original));
   }
 
-  std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
-                                                       std::uint32_t length) override {
+  std::expected<void, AccessError> write_target(Stag stag, TaggedOffset to, std::uint32_t length,
+                                                bytes::Span& out) override {
     log.push_back(fmt::format("write {:08x} {:x} {}", stag.value, to.value, length));
     const auto memory = find(writable, stag, to, length);
-    if (memory) {
-      target_held = true;
-      granted.emplace_back(*memory);
-    }
-    return memory;
+    if (!memory) return std::unexpected(memory.error());
+    target_held = true;
+    granted.emplace_back(*memory);
+    out = *memory;
+    return {};
   }
   void release_target() override { target_held = false; }
   std::expected<bytes::View, AccessError> read_source(Stag stag, TaggedOffset to,

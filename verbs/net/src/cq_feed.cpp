@@ -36,13 +36,15 @@ constexpr std::size_t kFew = 16;
 
 }  // namespace
 
-inline void CqFeed::poll_all(bool frequent) {
+// Who does not poll all the time may not come again. True: the connection has ended.
+inline bool CqFeed::poll_one(Driven& connection, bool frequent) {
+  if (!frequent || connection.asks_for(this)) connection.poll(frequent);
+  return connection.ended();
+}
+
+void CqFeed::poll_all() {
   bool any_ended = false;
-  for (const auto& connection : connections_) {
-    // Who does not poll all the time may not come again.
-    if (!frequent || connection->asks_for(this)) connection->poll(frequent);
-    any_ended |= connection->ended();
-  }
+  for (const auto& connection : connections_) any_ended |= poll_one(*connection, false);
   if (any_ended) forget_ended();
 }
 
@@ -61,10 +63,16 @@ void CqFeed::make_progress() {
   const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
   const bool frequent = look ? polled_often() : true;
   if (frequent && !polling) begin(DriveCause::kPolled);
-  if (!frequent || connections_.size() == 1) {
-    if (connections_.size() <= kMostPolled) poll_all(frequent);
-    return;
+  if (connections_.size() == 1) {
+    if (poll_one(*connections_.front(), frequent)) forget_ended();
+  } else if (frequent) {
+    serve_all(look);
+  } else if (connections_.size() <= kMostPolled) {
+    poll_all();
   }
+}
+
+void CqFeed::serve_all(bool look) {
   if (!has_set()) return;
   serve_ready(false);
   if (!look) return;

@@ -59,7 +59,9 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   using Clock = std::chrono::steady_clock;
 
   void flush_posts();
-  void poll_all(bool frequent);
+  bool poll_one(Driven& connection, bool frequent);
+  void poll_all();
+  void serve_all(bool look);
   bool serve_ready(bool slept);
   bool has_set();
   bool polled_often();

@@ -40,6 +40,7 @@ struct DrivenConnection::Active {
     std::size_t octets = 0;
     msghdr message{};
     bool is_valid = false;
+    std::optional<ssize_t> answer;  ///< of the call, and errno with it
   };
   Awaited awaited;
   bool reading = false;  ///< a wait is pending; only its handler clears this

@@ -149,13 +149,34 @@ void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
   if (const auto all = lock_.enter(work)) run(by_worker, *all);
 }
 
-// Asks the socket for what the last poll asked for in vain.
-inline DrivenConnection::Look DrivenConnection::look_again() {
+// Most polls find what the poll before has found, nothing: that is a call of the system and no
+// turn.
+void DrivenConnection::poll(bool frequent) {
+  auto work = lock_.enter(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
+  if (!work) return;
+  if (*work == kPoll && active_ != nullptr && active_->awaited.is_valid && !look_again()) {
+    if (lock_.leave()) return;
+    work = lock_.take();
+  }
+  run(false, *work);
+}
+
+// Asks the socket for what the last poll asked for in vain. False: it is in vain again.
+inline bool DrivenConnection::look_again() {
   Active& a = *active_;
   ++a.receive_calls;
   const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Look::kNothing;
-  return take(n, a.awaited.octets) ? Look::kMayHaveMore : Look::kEmptied;
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+  a.awaited.answer = n;
+  return true;
+}
+
+// What look_again() has brought is not taken before now: there may be no memory for it.
+inline DrivenConnection::Look DrivenConnection::take_answer() {
+  auto& awaited = active_->awaited;
+  if (!awaited.answer) return Look::kMayHaveMore;
+  const auto n = *std::exchange(awaited.answer, std::nullopt);
+  return take(n, awaited.octets) ? Look::kMayHaveMore : Look::kEmptied;
 }
 
 // Holds the lock on entry, not on return. `work`: all that is to be done so far.
@@ -165,9 +186,7 @@ void DrivenConnection::run(bool by_worker, std::uint32_t work) {
     try {
       if (active_ != nullptr) {
         const auto arrived = arrivals_.load(std::memory_order_relaxed);
-        const bool again = work == kPoll && active_->awaited.is_valid;
-        const Look look = again ? look_again() : Look::kMayHaveMore;
-        if (look != Look::kNothing) left = drive(work, arrived, look);
+        left = drive(work, arrived, take_answer());
       }
     } catch (const std::bad_alloc&) {
       give_up();

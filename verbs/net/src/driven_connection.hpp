@@ -105,9 +105,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   void abort() override { kick(kAbort); }
 
   // Driven: for the feeds of its completion queues.
-  void poll(bool frequent) override {
-    kick(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
-  }
+  void poll(bool frequent) override;
   bool polled(bool readable, bool room) override { return serve(readable, room, 0); }
   void sleep_on() override { kick(kSleptOn); }
   bool ready(bool readable, bool room) override { return serve(readable, room, kSlept); }
@@ -192,7 +190,6 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
 
   /// What a turn knows of the socket when it begins, or what came of a call.
   enum class Look : std::uint8_t {
-    kNothing,  ///< there was nothing
     kEmptied,  ///< what there was, the end included, has been taken
     kMayHaveMore,
   };
@@ -208,7 +205,8 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   bool look_and_receive(std::uint32_t work, Look look);
   bool receive();
   bool take(ssize_t n, std::size_t asked);
-  Look look_again();
+  bool look_again();
+  Look take_answer();
   bool flush_carrier();
   bool close_carrier();
   void leave_carrier(Close how);
@@ -223,7 +221,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   bool arm();
   bool arm_timer();
   bool has_only_moved_octets() const;
-  bool may_transmit() const;
+  bool may_transmit(verbs::Output output) const;
   bool asks_later();
   bool serve(bool readable, bool room, std::uint32_t slept);
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }

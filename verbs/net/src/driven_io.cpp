@@ -67,8 +67,9 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
     await_same();
     return 0;
   }
-  const bool later = work == kPoll && came && asks_later();
-  a.turn_over = !later && ((work & kTransmit) != 0 || may_transmit()) && transmit();
+  const verbs::Output output = (work & kTransmit) != 0 ? verbs::Output::kMessages : a.core.output();
+  const bool later = output == verbs::Output::kQuestions && work == kPoll && came && asks_later();
+  a.turn_over = !later && may_transmit(output) && transmit();
   if (a.turn_over) left |= kTransmit;
   const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0;
   if (may_move_only && has_only_moved_octets()) return left;
@@ -105,15 +106,15 @@ bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
 }
 
 // False: transmit() would do nothing.
-inline bool DrivenConnection::may_transmit() const {
-  return active_->carrier != nullptr || gathered_.any() || active_->core.may_have_output();
+inline bool DrivenConnection::may_transmit(verbs::Output output) const {
+  return output != verbs::Output::kNone || active_->carrier != nullptr || gathered_.any();
 }
 
-// True: all that would leave is a question how far the peer has come, and the poll has brought what
-// the consumer may answer with a request: that takes the question along. Else the next poll does.
+// All that would leave is a question how far the peer has come. True: the poll has brought what the
+// consumer may answer with a request, and that takes the question along. Else the next poll does.
 bool DrivenConnection::asks_later() {
   Active& a = *active_;
-  if (!a.core.only_asks() || mode() != DriveMode::kPoller) return false;
+  if (mode() != DriveMode::kPoller) return false;
   if (a.carrier != nullptr || !gathered_.is_on()) return false;
   if (!gathered_.any() && !gathered_.hold_back(GatheredPosts::Clock::now())) return false;
   a.core.let_posts_wait();

@@ -6,65 +6,47 @@
 // [DDP-81].
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
-#include "iwarp/bytes/view.hpp"
-#include "iwarp/ddp/segment_header.hpp"
+#include "iwarp/ddp/arrival.hpp"
 
 namespace iwarp::ddp {
 
-/// A buffer the ULP has posted on an untagged queue.
-struct UntaggedBuffer {
-  bytes::Scatter pieces;
-  /// False: there is none yet, but the ULP asks to wait for one instead of ending the stream.
-  bool ready = true;
-};
-
-/// A whole message, placed; every message before it was delivered.
-struct Delivery {
-  const SegmentHeader& header;  ///< of its last segment [DDP-29] [DDP-53] [DDP-54]
-  std::uint32_t length = 0;     ///< untagged: of the message; tagged: of the last segment
-};
-
-/// What DDP asks of the protocol above. Called from inside begin() and end() only.
-class Sink {
- public:
-  /// May a segment with this header come now? Judges what is the ULP's: RsvdULP above all. Called
-  /// once per segment, before any other call.
-  virtual bytes::Check admit(const SegmentHeader& header) = 0;
-  /// Where the `length` > 0 octets of a tagged segment go, into the empty `target`; their total is
-  /// `length`. Judges STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75]
-  /// [DDP-76] [DDP-77]
-  virtual bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
-                                     bytes::Scatter& target) = 0;
-  /// The buffer for the message that starts with this segment, into the empty `buffer`. [DDP-68]
-  virtual bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& buffer) = 0;
-  /// A message is complete. In the order sent, each exactly once. [DDP-50] [DDP-51] [DDP-52]
-  virtual bytes::Check deliver(const Delivery& delivery) = 0;
-
- protected:
-  ~Sink() = default;
-};
-
-/// Where the segment under way belongs.
-struct Arrival {
-  SegmentHeader header;
-  std::uint32_t length = 0;  ///< payload octets of this segment
-  bytes::Scatter target;     ///< as many octets [DDP-40]
-  bool hold = false;         ///< no buffer yet: call begin() again later with the same segment
-};
-
+/// The Sink is the protocol above, the same at every call. It has
+///
+///   bytes::Check admit(const SegmentHeader& header);
+///     May a segment with this header come now? Judges what is the ULP's: RsvdULP above all. Called
+///     once per segment, before any other call.
+///   bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
+///                              bytes::Scatter& target);
+///     Where the `length` > 0 octets of a tagged segment go, into the empty `target`; their total
+///     is `length`. Judges STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75]
+///     [DDP-76] [DDP-77]
+///   bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& buffer);
+///     The buffer for the message that starts with this segment, into the empty `buffer`. [DDP-68]
+///   bytes::Check deliver(const Delivery& delivery);
+///     A message is complete. In the order sent, each exactly once. [DDP-50] [DDP-51] [DDP-52]
 class Receiver {
  public:
-  explicit Receiver(Sink& sink) : sink_(sink) {}
-
   /// A segment of `ulpdu_length` octets, as the lower layer counts it [DDP-7], has begun; `prefix`
   /// holds at least its DDP header (all of the ULPDU if that is shorter). All checks are made here,
   /// before an octet is placed. [DDP-78] Without Fault, arrival() says where the payload goes.
-  bytes::Check begin(bytes::View prefix, std::size_t ulpdu_length);
+  template <typename Sink>
+  bytes::Check begin(Sink& sink, bytes::View prefix, std::size_t ulpdu_length) {
+    if (fault_) return bytes::fault(*fault_);  // [DDP-81]
+    SegmentHeader& header = current_.header;
+    if (!decode(prefix, header)) return latch(kHeaderTooShort);
+    current_.length = static_cast<std::uint32_t>(ulpdu_length - header.size());
+    current_.target.clear();
+    current_.hold = false;
+    return header.tagged ? begin_tagged(sink) : begin_untagged(sink);
+  }
   /// The payload of the segment is in its target. Delivers the message when it was the last one.
-  bytes::Check end();
+  template <typename Sink>
+  bytes::Check end(Sink& sink);
 
   /// The segment last begun, until the next begin().
   const Arrival& arrival() const { return current_; }
@@ -84,15 +66,82 @@ class Receiver {
     UntaggedBuffer buffer;
   };
 
-  bytes::Check begin_tagged();
-  bytes::Check begin_untagged();
-  bytes::Check open(Queue& queue);
-  std::unexpected<Fault> latch(const Fault& fault);
+  template <typename Sink>
+  bytes::Check begin_tagged(Sink& sink) {
+    const SegmentHeader& h = current_.header;
+    if (h.version != kDdpVersion) return latch(kTaggedVersion);
+    if (const auto ok = sink.admit(h); !ok) return latch(ok.error());
+    // STag and TO of a segment without payload are not looked at. [DDP-45] [DDP-46]
+    if (current_.length == 0) return {};
+    const auto ok = sink.tagged_target(h, current_.length, current_.target);
+    if (!ok) return latch(ok.error());
+    return {};
+  }
+  template <typename Sink>
+  bytes::Check begin_untagged(Sink& sink);
+  template <typename Sink>
+  bytes::Check open(Sink& sink, Queue& queue);
+  [[gnu::cold, gnu::noinline]] bytes::Check latch(const Fault& fault) {
+    fault_ = fault;  // Nothing of the segment counts. [DDP-79]
+    return bytes::fault(fault);
+  }
 
-  Sink& sink_;
   std::array<Queue, kQueues> queues_;
   Arrival current_;
   std::optional<Fault> fault_;
 };
+
+template <typename Sink>
+inline bytes::Check Receiver::begin_untagged(Sink& sink) {
+  const SegmentHeader& h = current_.header;
+  if (h.version != kDdpVersion) return latch(kUntaggedVersion);
+  if (h.qn >= kQueues) return latch(kUntaggedQn);  // [DDP-67]
+  if (const auto ok = sink.admit(h); !ok) return latch(ok.error());
+  Queue& queue = queues_[h.qn];
+  // The lower layer keeps order, so the only MSN that is not a duplicate or a gap is the next one,
+  // and the only MO the one behind the octets placed so far. [DDP-70] [DDP-72]
+  if (h.msn != queue.expected) return latch(kUntaggedMsnRange);
+  if (h.mo != queue.next_mo) return latch(kUntaggedMo);
+  if (!queue.open) {
+    if (const auto ok = open(sink, queue); !ok) return latch(ok.error());  // [DDP-68]
+    current_.hold = !queue.open;
+    if (current_.hold) return {};
+  }
+  if (current_.length > queue.size - h.mo) return latch(kUntaggedTooLong);  // [DDP-71]
+  bytes::append_slice(current_.target, queue.buffer.pieces, h.mo, current_.length);
+  return {};
+}
+
+template <typename Sink>
+inline bytes::Check Receiver::open(Sink& sink, Queue& queue) {
+  queue.buffer.pieces.clear();
+  queue.buffer.ready = true;
+  if (const auto asked = sink.untagged_buffer(current_.header, queue.buffer); !asked) return asked;
+  queue.open = queue.buffer.ready;
+  // A message is shorter than 2^32 octets, so a larger buffer is not all usable. [DDP-38]
+  queue.size = std::min<std::size_t>(bytes::total_size(queue.buffer.pieces),
+                                     std::numeric_limits<std::uint32_t>::max());
+  return {};
+}
+
+template <typename Sink>
+inline bytes::Check Receiver::end(Sink& sink) {
+  if (fault_) return bytes::fault(*fault_);
+  const SegmentHeader& h = current_.header;
+  std::uint32_t length = current_.length;
+  if (!h.tagged) {
+    Queue& queue = queues_[h.qn];
+    queue.next_mo += length;
+    if (!h.last) return {};
+    length = queue.next_mo;
+    queue.expected = queue.expected.next();
+    queue.next_mo = 0;
+    queue.open = false;
+  }
+  if (!h.last) return {};  // Delivery waits for the segment with L. [DDP-17] [DDP-52]
+  const auto ok = sink.deliver({.header = h, .length = length});
+  if (!ok) return latch(ok.error());
+  return {};
+}
 
 }  // namespace iwarp::ddp

@@ -81,20 +81,17 @@ inline bool decode(bytes::View ulpdu, SegmentHeader& h) {
   if (ulpdu.empty() || ulpdu.size() < header_size(ulpdu)) return false;
   const std::byte* const at = ulpdu.data();
   const auto control = std::to_integer<std::uint8_t>(at[0]);
-  h = {};
-  h.tagged = (control & wire::kTaggedFlag) != 0;
+  const bool tagged = (control & wire::kTaggedFlag) != 0;
+  h.tagged = tagged;
   h.last = (control & wire::kLastFlag) != 0;
   h.version = control & wire::kVersionMask;  // The reserved bits 0x3C are skipped. [DDP-19]
   h.rsvd_ulp = std::to_integer<std::uint8_t>(at[wire::kRsvdUlp]);
-  if (h.tagged) {
-    h.stag = Stag{bytes::load_be<std::uint32_t>(at + wire::kStag)};
-    h.to = TaggedOffset{bytes::load_be<std::uint64_t>(at + wire::kTo)};
-  } else {
-    h.rsvd_ulp_rest = bytes::load_be<std::uint32_t>(at + wire::kRsvdUlpRest);
-    h.qn = bytes::load_be<std::uint32_t>(at + wire::kQn);
-    h.msn = Msn{bytes::load_be<std::uint32_t>(at + wire::kMsn)};
-    h.mo = bytes::load_be<std::uint32_t>(at + wire::kMo);
-  }
+  h.rsvd_ulp_rest = tagged ? 0 : bytes::load_be<std::uint32_t>(at + wire::kRsvdUlpRest);
+  h.stag = Stag{tagged ? bytes::load_be<std::uint32_t>(at + wire::kStag) : 0};
+  h.to = TaggedOffset{tagged ? bytes::load_be<std::uint64_t>(at + wire::kTo) : 0};
+  h.qn = tagged ? 0 : bytes::load_be<std::uint32_t>(at + wire::kQn);
+  h.msn = tagged ? Msn{} : Msn{bytes::load_be<std::uint32_t>(at + wire::kMsn)};
+  h.mo = tagged ? 0 : bytes::load_be<std::uint32_t>(at + wire::kMo);
   return true;
 }
 

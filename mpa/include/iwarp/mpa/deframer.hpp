@@ -45,6 +45,23 @@ enum class Step : std::uint8_t {
   kPlaced,    ///< the FPDU that place() was called for is complete (and verified): consume()
 };
 
+/// A Step, or the Fault in its place; as std::expected has it, but returned in registers.
+class [[nodiscard]] StepOrFault {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  StepOrFault(Step step) : step_(step) {}
+  explicit StepOrFault(const bytes::Fault* fault) : fault_(fault) {}  ///< not null
+
+  explicit operator bool() const { return fault_ == nullptr; }
+  Step operator*() const { return step_; }  ///< kNeedMore where there is a Fault
+  /// Lives as long as the Deframer.
+  const bytes::Fault& error() const { return *fault_; }
+
+ private:
+  const bytes::Fault* fault_ = nullptr;
+  Step step_ = Step::kNeedMore;
+};
+
 /// The longest prefix that next() can be asked for.
 inline constexpr std::size_t kMaxPrefix = 128;
 
@@ -72,7 +89,7 @@ class Deframer {
   /// final and is returned for ever. kPartial is given at most once per FPDU, as soon as at least
   /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged and the FPDU is not complete.
   /// kUlpdu and kPlaced are repeated until consume(). want_prefix <= kMaxPrefix.
-  bytes::Result<Step> next(std::size_t want_prefix);
+  StepOrFault next(std::size_t want_prefix);
 
   /// After kUlpdu, kPartial and kPlaced: ULPDU_Length of the FPDU in hand.
   std::size_t ulpdu_length() const { return in_hand_->ulpdu_length; }
@@ -94,8 +111,9 @@ class Deframer {
   /// a scratch area instead. May allocate. Without effect when no place() is under way.
   void abandon_placement();
 
-  /// Done with the FPDU of kUlpdu or kPlaced.
-  void consume();
+  /// Done with the FPDU of kUlpdu or kPlaced. False: nothing is staged behind it, so the next step
+  /// is kNeedMore.
+  bool consume();
 
   /// True when the stream stands exactly between two FPDUs and nothing is staged: a FIN here is
   /// clean.

@@ -80,6 +80,7 @@ constexpr bool is_extension(Opcode opcode) { return opcode > Opcode::kTerminate;
 constexpr std::uint16_t opcode_bit(Opcode opcode) {
   return static_cast<std::uint16_t>(1U << static_cast<unsigned>(opcode));
 }
+inline constexpr std::uint16_t kUnassignedOpcodes = 0xF000;  ///< no message has them
 inline constexpr std::uint16_t kExtensionOpcodes =
     opcode_bit(Opcode::kImmediate) | opcode_bit(Opcode::kImmediateSolicited) |
     opcode_bit(Opcode::kAtomicRequest) | opcode_bit(Opcode::kAtomicResponse);

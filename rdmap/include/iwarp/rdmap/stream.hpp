@@ -18,7 +18,7 @@
 
 namespace iwarp::rdmap {
 
-class Stream : private ddp::Sink {
+class Stream {
  public:
   Stream(Ulp& ulp, const StreamOptions& options);
   Stream(const Stream&) = delete;
@@ -81,13 +81,13 @@ class Stream : private ddp::Sink {
   ddp::Receiver& receiver() { return receiver_; }
 
  private:
-  // ddp::Sink
-  bytes::Check admit(const ddp::SegmentHeader& header) override;
+  // Sink of the receiver
+  friend ddp::Receiver;
+  bytes::Check admit(const ddp::SegmentHeader& header);
   bytes::Check tagged_target(const ddp::SegmentHeader& header, std::uint32_t length,
-                             bytes::Scatter& target) override;
-  bytes::Check untagged_buffer(const ddp::SegmentHeader& first,
-                               ddp::UntaggedBuffer& buffer) override;
-  bytes::Check deliver(const ddp::Delivery& delivery) override;
+                             bytes::Scatter& target);
+  bytes::Check untagged_buffer(const ddp::SegmentHeader& first, ddp::UntaggedBuffer& buffer);
+  bytes::Check deliver(const ddp::Delivery& delivery);
 
   bytes::Check response_target(const ddp::SegmentHeader& header, std::uint32_t length,
                                bytes::Scatter& target);
@@ -132,7 +132,7 @@ class Stream : private ddp::Sink {
   std::uint64_t announced_ = 0;  ///< the Immediate of the Send that comes next; 0: none
   std::uint16_t unexpected_;     ///< a bit for each opcode that may not come now
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
-  TerminatedSegment current_segment_;     ///< headers of the segment last begun
+  TerminatedSegment current_segment_;     ///< last begun; its header as long as the prefix was
   const OpcodeInfo* arriving_ = nullptr;  ///< its message, once admitted
   bool rtr_send_expected_ = false;
 

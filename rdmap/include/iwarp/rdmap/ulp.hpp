@@ -8,7 +8,7 @@
 #include <expected>
 
 #include "iwarp/bytes/view.hpp"
-#include "iwarp/ddp/receiver.hpp"
+#include "iwarp/ddp/arrival.hpp"
 #include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 #include "iwarp/rdmap/terminate.hpp"
@@ -67,10 +67,10 @@ class Ulp {
   /// The Atomic Response was delivered: `original` is what the peer's memory held. [EXT-36]
   virtual void atomic_done(std::uint64_t cookie, std::uint64_t original) = 0;
 
-  /// Inbound Write: the memory behind (stag, to), which may be any part of it, `length` > 0.
-  /// [RDMAP-25] The memory stays usable until release_target().
-  virtual std::expected<bytes::Span, AccessError> write_target(Stag stag, TaggedOffset to,
-                                                               std::uint32_t length) = 0;
+  /// Inbound Write: the memory behind (stag, to), which may be any part of it, into `out`;
+  /// `length` > 0. [RDMAP-25] The memory stays usable until release_target().
+  virtual std::expected<void, AccessError> write_target(Stag stag, TaggedOffset to,
+                                                        std::uint32_t length, bytes::Span& out) = 0;
   virtual void release_target() = 0;
   /// Inbound Read: the memory to answer from; stays usable until release_source().
   virtual std::expected<bytes::View, AccessError> read_source(Stag stag, TaggedOffset to,

@@ -53,9 +53,9 @@ class Connection {
   void received(std::size_t n, const Now& now);
   /// The next octets to send, in at most `limit` pieces; empty: nothing.
   std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now);
-  bool may_have_output() const;  ///< false: transmit_plan() would be empty. Cheaper than to ask it
-  bool only_asks() const;        ///< all of it asks the peer for an acknowledgement, which can wait
-  void let_posts_wait() const;   ///< for the consumer's next poll
+  Output output() const;  ///< kNone: transmit_plan() would be empty. Cheaper than to ask it
+  bool may_have_output() const { return output() != Output::kNone; }
+  void let_posts_wait() const;  ///< for the consumer's next poll
   void transmitted(std::size_t n, const Now& now);
   void peer_closed(TimePoint now);      ///< FIN
   void lost(TimePoint now);             ///< reset, or any error of the socket
@@ -107,7 +107,7 @@ class Connection {
   void break_early(bytes::View memory);
   bool take_ulpdu(const Now& now);
   void hold_for_receive(TimePoint now);
-  void segment_done();
+  bool segment_done();
   void settle(const Now& now);
   void stream_ended(TimePoint now);
   void close_progress(TimePoint now);

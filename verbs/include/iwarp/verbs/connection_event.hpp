@@ -24,6 +24,13 @@ struct ConnectionEvent {
   const std::byte* address = nullptr;
 };
 
+/// What there is to send.
+enum class Output : std::uint8_t {
+  kNone,
+  kQuestions,  ///< only Reads that ask the peer for an acknowledgement, which can wait
+  kMessages,   ///< more than that, maybe
+};
+
 /// What the driver shall do with the socket.
 enum class SocketAction : std::uint8_t {
   kNone,

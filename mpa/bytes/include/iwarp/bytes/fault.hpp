@@ -35,18 +35,31 @@ using Result = std::expected<T, Fault>;
 /// Shorthand: `return fault(mpa::kCrcMismatch);`
 constexpr std::unexpected<Fault> fault(Fault f) { return std::unexpected<Fault>(f); }
 
-/// What a Result<void> would be, but returned in registers: the checks of every segment give one.
+/// What a Result<void> would be, but as two words, which are returned in registers and handed on as
+/// they are: the checks of every segment give one.
 class [[nodiscard]] Check {
  public:
   constexpr Check() = default;  ///< nothing is wrong
   // NOLINTNEXTLINE(google-explicit-constructor): as std::expected has it
-  constexpr Check(const std::unexpected<Fault>& wrong) : fault_(wrong.error()) {}
+  constexpr Check(const std::unexpected<Fault>& wrong)
+      : why_(wrong.error().why), triplet_(pack(wrong.error())) {}
 
-  constexpr explicit operator bool() const { return fault_.why == nullptr; }
-  constexpr const Fault& error() const { return fault_; }
+  constexpr explicit operator bool() const { return why_ == nullptr; }
+  constexpr Fault error() const {
+    return {.layer = static_cast<Layer>(triplet_ >> 16),
+            .type = static_cast<std::uint8_t>(triplet_ >> 8),
+            .code = static_cast<std::uint8_t>(triplet_),
+            .why = why_};
+  }
 
  private:
-  Fault fault_{.why = nullptr};  ///< every Fault has a reason
+  static constexpr std::uint64_t pack(const Fault& fault) {
+    return static_cast<std::uint64_t>(fault.layer) << 16 | std::uint64_t{fault.type} << 8 |
+           fault.code;
+  }
+
+  const char* why_ = nullptr;  ///< every Fault has a reason
+  std::uint64_t triplet_ = 0;
 };
 
 }  // namespace iwarp::bytes

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ring behind a queue: first in, first out. Its memory is allocated when it is needed, and
+// kept: programs often ask for a thousand times what they ever use, and a small ring stays in the
+// cache.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace iwarp::verbs {
+
+template <typename T>
+class GrowingRing {
+ public:
+  bool empty() const { return head_ == tail_; }
+  std::size_t size() const { return tail_ - head_; }
+  T& front() { return slots_[head_ & mask_]; }
+  /// The oldest is 0.
+  T& operator[](std::size_t i) { return slots_[(head_ + i) & mask_]; }
+  const T& operator[](std::size_t i) const { return slots_[(head_ + i) & mask_]; }
+
+  /// There is room for another. False: there is no memory; nothing was changed.
+  bool make_room() { return size() != slot_count_ || grow(); }
+  /// The newest, for which there is room; its value is whatever the slot held.
+  T& push_back() { return slots_[tail_++ & mask_]; }
+  void pop_front(std::size_t count = 1) { head_ += count; }
+  void clear() { head_ = tail_; }
+  template <typename Predicate>
+  void erase_if(Predicate goes) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (goes((*this)[i])) continue;
+      if (kept != i) (*this)[kept] = (*this)[i];
+      ++kept;
+    }
+    tail_ = head_ + kept;
+  }
+
+ private:
+  [[gnu::noinline]] bool grow() {
+    constexpr std::size_t kFirst = 8;  // a power of two, as all after it
+    const auto more = slot_count_ == 0 ? kFirst : 2 * slot_count_;
+    std::unique_ptr<T[]> slots(new (std::nothrow) T[more]);
+    if (slots == nullptr) return false;
+    for (std::size_t i = 0; i < size(); ++i) slots[i] = (*this)[i];
+    tail_ = size();
+    head_ = 0;
+    slot_count_ = more;
+    mask_ = more - 1;
+    slots_ = std::move(slots);
+    return true;
+  }
+
+  std::unique_ptr<T[]> slots_;
+  std::size_t slot_count_ = 0;
+  std::size_t mask_ = 0;  ///< of a place among them
+  std::size_t head_ = 0;  ///< counts what was taken
+  std::size_t tail_ = 0;  ///< and what was added
+};
+
+}  // namespace iwarp::verbs
