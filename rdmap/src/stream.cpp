@@ -52,33 +52,43 @@ Request rtr_request(RtrKind kind) {
   return r;
 }
 
-constexpr std::size_t index_of(Opcode opcode) { return static_cast<std::size_t>(opcode); }
-
 // Octets of the requests that are all header and no payload of the ULP; 0 for the others.
 // [RDMAP-11]
-constexpr auto kHeaderOnlySize = [] {
-  std::array<std::uint8_t, kOpcodes.size()> sizes{};
-  sizes[index_of(Opcode::kReadRequest)] = kReadRequestSize;
-  sizes[index_of(Opcode::kAtomicRequest)] = kAtomicRequestSize;
-  sizes[index_of(Opcode::kImmediate)] = kImmediateSize;
-  sizes[index_of(Opcode::kImmediateSolicited)] = kImmediateSize;
-  return sizes;
-}();
-constexpr std::uint32_t header_only_size(Opcode opcode) {
-  return kHeaderOnlySize[index_of(opcode)];
+constexpr std::uint8_t own_size(Opcode opcode) {
+  if (opcode == Opcode::kReadRequest) return kReadRequestSize;
+  if (opcode == Opcode::kAtomicRequest) return kAtomicRequestSize;
+  return is_immediate(opcode) ? kImmediateSize : 0;
 }
 
+// Of kOpcodes, what a request needs, in one place.
+struct Shape {
+  bool tagged = false;
+  bool invalidates = false;
+  std::uint8_t qn = 0;
+  std::uint8_t header_only = 0;
+};
+constexpr auto kShapes = [] {
+  std::array<Shape, kOpcodes.size()> shapes;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const OpcodeInfo& row = kOpcodes[i];
+    shapes[i] = {row.tagged, row.invalidates, static_cast<std::uint8_t>(row.qn),
+                 own_size(row.opcode)};
+  }
+  return shapes;
+}();
+constexpr const Shape& shape(Opcode opcode) { return kShapes[static_cast<std::size_t>(opcode)]; }
+constexpr std::uint32_t header_only_size(Opcode opcode) { return shape(opcode).header_only; }
+
 // What goes to DDP for an operation: which model, queue, control octet and length.
-ddp::Message message_for(const Request& r) {
-  const OpcodeInfo& row = info(r.opcode);
-  const std::uint32_t own = header_only_size(r.opcode);
+inline ddp::Message message_for(const Request& r) {
+  const Shape& row = shape(r.opcode);
   return {.tagged = row.tagged,
           .rsvd_ulp = control_octet(r.opcode),
           .rsvd_ulp_rest = row.invalidates ? r.stag.value : 0,  // [RDMAP-4] [RDMAP-10] [EXT-3]
           .stag = r.stag,
           .to = r.to,
           .qn = row.qn,
-          .length = own != 0 ? own : r.length};
+          .length = row.header_only != 0 ? row.header_only : r.length};
 }
 
 }  // namespace
@@ -125,7 +135,6 @@ void Stream::abandon() {
 }
 
 bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
-  out.payload.clear();
   out.copy_payload = false;
   out.token = kNoToken;
   if (terminate_pending_) {
@@ -153,11 +162,10 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
 // [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
 inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
-  if (rtr_) return start_request();
-  if (response_turn_ || owes_empty_answer()) {
-    return start_response() || (state_ == StreamState::kRdma && start_request());
-  }
-  return start_request() || start_response();
+  const bool response_first = !rtr_ && (response_turn_ || owes_empty_answer());
+  if (response_first && start_response()) return true;
+  if (state_ != StreamState::kRdma) return false;  // The memory to answer from is gone.
+  return start_request() || (!response_first && start_response());
 }
 
 // By an empty Read a peer asks whether all before it has arrived. Its answer leaves before anything
@@ -203,9 +211,10 @@ inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   const auto& segment = transmitter_.next(mulpdu);
   out.header_size = ddp::encode(segment.header, out.header.data());
   if (header_only_size(request_.opcode) != 0) {
+    out.payload.clear();
     request_header(out);
   } else {
-    bytes::append_slice(out.payload, request_.payload, segment.offset, segment.length);
+    bytes::assign_slice(out.payload, request_.payload, segment.offset, segment.length);
   }
   // Complete at the source only when DDP is done with all of it. [RDMAP-72]
   if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
@@ -278,6 +287,7 @@ bool Stream::start_atomic_response(const AtomicRequest& atomic) {
 }
 
 bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
+  out.payload.clear();
   const auto& segment = transmitter_.next(mulpdu);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);
