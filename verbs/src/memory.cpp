@@ -34,13 +34,21 @@ bool numbers_fit(const StagTable::NewRegion& what) {
   return !has(what.access, Access::kZeroBased) && (what.length == 0 || last >= *what.iova);
 }
 
+// Pinned, and found not to be what was asked for.
+[[gnu::noinline]] std::expected<void, AccessError> let_go(Region& region, AccessError why) {
+  region.unpin();
+  return std::unexpected(why);
+}
+
 // Local requests name octets in their own way whatever the TO base is.
 std::uint64_t base_for(const AccessRequest& who, const Region& r) {
   return who.remote ? r.to_base : r.local_base;
 }
 
-std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who, std::uint64_t to,
-                                       std::uint32_t length) {
+// `base`: what `to` is for its first octet.
+inline std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who,
+                                              std::uint64_t to, std::uint64_t base,
+                                              std::uint32_t length) {
   // A PD never reaches into another, a stream never into what is tied to another. The queue pair
   // ties remote use only. [SEC-8] [SEC-9] [DDP-93] [DDP-94] [RDMAP-107] [RDMAP-108]
   if (r.pd != who.pd) return std::unexpected(AccessError::kOtherStream);
@@ -53,9 +61,8 @@ std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who
   }
   if (!has(r.access, who.need)) return std::unexpected(AccessError::kNoRight);  // [SEC-18]
   if (to + length - 1 < to) return std::unexpected(AccessError::kWraps);
-  const auto base = base_for(who, r);
   // To the octet. [SEC-12] [DDP-95] [RDMAP-109]
-  if (to < base || to - base > r.length || length > r.length - (to - base)) {
+  if (to < base || to - base > r.length || length > r.length - (to - base)) [[unlikely]] {
     return std::unexpected(AccessError::kOutOfBounds);
   }
   return {};
@@ -85,15 +92,15 @@ std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, St
   if (region == nullptr) return std::unexpected(AccessError::kStagInvalid);
   region->pins.fetch_add(1);
   // Only now is it certain that the entry does not change under us.
-  const bool is_current = region->valid.load() && region->stag.load() == stag.value;
-  const auto judged =
-      is_current ? judge(*region, who, to, length) : std::unexpected(AccessError::kStagInvalid);
-  if (judged) {
-    out = Grant(region, {region->address + (to - base_for(who, *region)), length});
-  } else {
-    region->unpin();
+  if (!region->valid.load() || region->stag.load() != stag.value) {
+    return let_go(*region, AccessError::kStagInvalid);
   }
-  return judged;
+  const auto base = base_for(who, *region);
+  const auto judged = judge(*region, who, to, base, length);
+  if (!judged) return let_go(*region, judged.error());
+  const Grant before = std::move(out);  // let go of last
+  out = Grant(region, {region->address + (to - base), length});
+  return {};
 }
 
 inline Region* StagTable::find(Stag stag) const {
@@ -105,13 +112,15 @@ inline Region* StagTable::find(Stag stag) const {
 // more than half full, so that is a few dozen, however long it has been in use.
 inline Region* StagTable::find_index(std::uint32_t index) const {
   const auto mask = slots_.size() - 1;
-  const auto longest = longest_probe_.load(std::memory_order_acquire);
-  for (std::size_t i = index & mask, n = 0; n <= longest; i = (i + 1) & mask, ++n) {
+  std::size_t i = index & mask;
+  std::size_t n = 0;
+  do {
     Region* region = slots_[i].load(std::memory_order_acquire);
     if (region != nullptr && index_of(region->stag.load(std::memory_order_relaxed)) == index) {
       return region;
     }
-  }
+    i = (i + 1) & mask;
+  } while (n++ < longest_probe_.load(std::memory_order_acquire));
   return nullptr;
 }
 
