@@ -75,10 +75,11 @@ class SendQueue {
   bool may_start(const SendSlot& slot, bool read_credit) const;
   Local run_local(SendSlot& slot);
   void wait_for_memory(Stag stag);
+  bool next_other(bool read_credit, rdmap::Request& out);
   bool start_plain(SendSlot& slot, rdmap::Request& out);
   bool start_other(SendSlot& slot, rdmap::Request& out);
   bool permitted(SendSlot& slot);
-  bool pin_buffers(SendSlot& slot, Access need);
+  bool pin_buffers(SendSlot& slot, Access need, bytes::Gather& out);
   static void fill_request(SendSlot& slot, rdmap::Request& out);
   bool make_first(const SendSlot& slot, rdmap::Request& out);
   bool take_second(rdmap::Request& out);
@@ -90,6 +91,7 @@ class SendQueue {
   void retire();
   bool invalidate_sink(SendSlot& slot);
   void complete(SendSlot& slot, std::uint64_t sequence);
+  void push_completion(const SendSlot& slot, std::uint64_t sequence);
   bool is_over(const SendSlot& slot, std::uint64_t sequence) const {
     return slot.stage == SendSlot::Stage::kDone ||
            (slot.stage == SendSlot::Stage::kLeft && sequence < acks_.acknowledged);
