@@ -64,6 +64,7 @@ constexpr std::uint8_t own_size(Opcode opcode) {
 struct Shape {
   bool tagged = false;
   bool invalidates = false;
+  bool answered = false;
   std::uint8_t qn = 0;
   std::uint8_t header_only = 0;
 };
@@ -71,7 +72,9 @@ constexpr auto kShapes = [] {
   std::array<Shape, kOpcodes.size()> shapes;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const OpcodeInfo& row = kOpcodes[i];
-    shapes[i] = {row.tagged, row.invalidates, static_cast<std::uint8_t>(row.qn),
+    const bool answered =
+        row.opcode == Opcode::kReadRequest || row.opcode == Opcode::kAtomicRequest;
+    shapes[i] = {row.tagged, row.invalidates, answered, static_cast<std::uint8_t>(row.qn),
                  own_size(row.opcode)};
   }
   return shapes;
@@ -89,6 +92,39 @@ inline ddp::Message message_for(const Request& r) {
           .to = r.to,
           .qn = row.qn,
           .length = row.header_only != 0 ? row.header_only : r.length};
+}
+
+// Behind the DDP header.
+void append_header(const Request& r, OutSegment& out) {
+  bytes::Writer header(std::span(out.header).subspan(out.header_size));
+  if (is_immediate(r.opcode)) {
+    header.u64(r.immediate);  // [EXT-52]
+  } else if (r.opcode == Opcode::kAtomicRequest) {
+    encode(r.atomic, header);
+  } else {
+    encode({.sink_stag = r.sink_stag,
+            .sink_to = r.sink_to,
+            .size = r.length,
+            .source_stag = r.stag,
+            .source_to = r.to},
+           header);
+  }
+  out.header_size += header.size();
+}
+
+// A Read or an Atomic waits for its answer from now on.
+void push_outstanding(const Request& r, bool internal, BoundedFifo<OutstandingRequest>& out) {
+  if (r.opcode == Opcode::kAtomicRequest) {
+    out.push({.response = Opcode::kAtomicResponse, .id = r.atomic.id, .cookie = r.cookie});
+  } else {
+    out.push({.sink_stag = r.sink_stag,
+              .sink_to = r.sink_to,
+              .sink = r.sink,
+              .length = r.length,
+              .received = 0,
+              .cookie = r.cookie,
+              .internal = internal});
+  }
 }
 
 }  // namespace
@@ -177,34 +213,17 @@ inline bool Stream::owes_empty_answer() const {
 }
 
 inline bool Stream::start_request() {
+  request_internal_ = rtr_.has_value();
   if (rtr_) {
     request_ = rtr_request(*rtr_);
-    request_internal_ = true;
     rtr_.reset();
-    start(request_);
-    return true;
+  } else if (!ulp_.next_request(outstanding_.size() < options_.ord, request_)) {
+    return false;
   }
-  if (!ulp_.next_request(outstanding_.size() < options_.ord, request_)) return false;
-  request_internal_ = false;
-  start(request_);
-  return true;
-}
-
-inline void Stream::start(const Request& request) {
   sending_ = Sending::kRequest;
-  if (request.opcode == Opcode::kAtomicRequest) {
-    outstanding_.push(
-        {.response = Opcode::kAtomicResponse, .id = request.atomic.id, .cookie = request.cookie});
-  } else if (request.opcode == Opcode::kReadRequest) {
-    outstanding_.push({.sink_stag = request.sink_stag,
-                       .sink_to = request.sink_to,
-                       .sink = request.sink,
-                       .length = request.length,
-                       .received = 0,
-                       .cookie = request.cookie,
-                       .internal = request_internal_});
-  }
-  transmitter_.start(message_for(request));
+  if (shape(request_.opcode).answered) push_outstanding(request_, request_internal_, outstanding_);
+  transmitter_.start(message_for(request_));
+  return true;
 }
 
 inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
@@ -212,30 +231,12 @@ inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   out.header_size = ddp::encode(segment.header, out.header.data());
   if (header_only_size(request_.opcode) != 0) {
     out.payload.clear();
-    request_header(out);
+    append_header(request_, out);
   } else {
     bytes::assign_slice(out.payload, request_.payload, segment.offset, segment.length);
   }
   // Complete at the source only when DDP is done with all of it. [RDMAP-72]
   if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
-}
-
-// Behind the DDP header.
-void Stream::request_header(OutSegment& out) const {
-  bytes::Writer header(std::span(out.header).subspan(out.header_size));
-  if (is_immediate(request_.opcode)) {
-    header.u64(request_.immediate);  // [EXT-52]
-  } else if (request_.opcode == Opcode::kAtomicRequest) {
-    encode(request_.atomic, header);
-  } else {
-    encode({.sink_stag = request_.sink_stag,
-            .sink_to = request_.sink_to,
-            .size = request_.length,
-            .source_stag = request_.stag,
-            .source_to = request_.to},
-           header);
-  }
-  out.header_size += header.size();
 }
 
 // One at a time, so that a Read or an Atomic finds what all Atomics before it have left.
@@ -314,10 +315,6 @@ bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, 
   // A third party may write there while we send; the CRC has to match what leaves.
   out.copy_payload = true;
   return true;
-}
-
-void Stream::segment_taken() {
-  if (sending_ == Sending::kResponse) ulp_.release_source();
 }
 
 // The echo names the request; a Read advanced by what was already answered, and an Atomic without
