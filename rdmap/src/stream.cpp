@@ -60,8 +60,8 @@ constexpr std::uint8_t own_size(Opcode opcode) {
   return is_immediate(opcode) ? kImmediateSize : 0;
 }
 
-// Of kOpcodes, what a request needs, in one place.
-struct Shape {
+// Of kOpcodes, what a request needs, in one place and one word.
+struct alignas(8) Shape {
   bool tagged = false;
   bool invalidates = false;
   bool answered = false;
@@ -113,7 +113,8 @@ void append_header(const Request& r, OutSegment& out) {
 }
 
 // A Read or an Atomic waits for its answer from now on.
-void push_outstanding(const Request& r, bool internal, BoundedFifo<OutstandingRequest>& out) {
+[[gnu::noinline]] void push_outstanding(const Request& r, bool internal,
+                                        BoundedFifo<OutstandingRequest>& out) {
   if (r.opcode == Opcode::kAtomicRequest) {
     out.push({.response = Opcode::kAtomicResponse, .id = r.atomic.id, .cookie = r.cookie});
   } else {
