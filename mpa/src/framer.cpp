@@ -83,7 +83,7 @@ struct Framer::State {
   void append_marker();
   void write_ring(View octets, bool covered);
   std::size_t until_marker();
-  void push_piece(View piece);
+  void push_piece(View piece, bool is_in_ring);
   bool in_ring(View piece) const;
 
   // Taking it back.
@@ -284,7 +284,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   }
   const auto field = crc_octets(value);
   std::memcpy(whole.data() + covered, field.data(), field.size());
-  push_piece(whole);
+  push_piece(whole, true);
   position += whole.size();
   ring_used += whole.size();
   ring_next += whole.size();
@@ -329,7 +329,7 @@ void Framer::State::append_in_place(View octets) {
       crc = crc32c::extend(crc, part);
       counters.octets_crced += part.size();
     }
-    push_piece(part);
+    push_piece(part, false);
     position += part.size();
     octets = octets.subspan(part.size());
   }
@@ -376,7 +376,7 @@ void Framer::State::write_ring(View octets, bool covered) {
     } else {
       std::memcpy(to, octets.data(), take);
     }
-    push_piece({to, take});
+    push_piece({to, take}, true);
     position += take;
     ring_used += take;
     ring_next = ring_next + take == ring_size ? 0 : ring_next + take;
@@ -386,10 +386,10 @@ void Framer::State::write_ring(View octets, bool covered) {
 
 /// Appends to the list; what continues the last piece in the same memory becomes part of it, so
 /// that many small FPDUs leave as one. [MPA-55]
-inline void Framer::State::push_piece(View piece) {
+inline void Framer::State::push_piece(View piece, bool is_in_ring) {
   if (!pieces.empty()) {
     View& last = pieces.back();
-    if (last.data() + last.size() == piece.data() && in_ring(last) == in_ring(piece)) {
+    if (last.data() + last.size() == piece.data() && in_ring(last) == is_in_ring) {
       last = {last.data(), last.size() + piece.size()};
       return;
     }
