@@ -108,7 +108,7 @@ inline bool SendQueue::start_plain(SendSlot& slot, rdmap::Request& out) {
   out.length = slot.length;
   out.stag = slot.remote.rkey;
   out.to = rdmap::TaggedOffset{slot.remote.to};
-  return pin_buffers(slot, Access::kNone, out.payload);
+  return pin_buffers(slot, reader_, out.payload);
 }
 
 bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
@@ -116,8 +116,7 @@ bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
   out.cookie = started_++;
   if (!permitted(slot)) return false;
   if (slot.is_answered()) ++reads_under_way_;
-  const Access need = slot.is_answered() ? Access::kLocalWrite : Access::kNone;
-  if (!pin_buffers(slot, need, out.payload)) return false;
+  if (!pin_buffers(slot, slot.is_answered() ? writer_ : reader_, out.payload)) return false;
   if (slot.is_answered()) slot.msn = ++acks_.last_request;
   fill_request(slot, out);
   out.atomic.id = static_cast<std::uint32_t>(out.cookie);  // as unique as the slot [EXT-37]
@@ -180,13 +179,12 @@ inline bool SendQueue::permitted(SendSlot& slot) {
 }
 
 // Until the request is finished. `out`: where they are.
-inline bool SendQueue::pin_buffers(SendSlot& slot, Access need, bytes::Gather& out) {
+inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out) {
   if (has(slot.flags, SendFlags::kInline)) {
     out.assign({slot.inline_data, slot.length});
     return true;
   }
   out.clear();
-  const AccessRequest who{.pd = qp_.init.pd, .qp = qp_.num, .remote = false, .need = need};
   for (const Sge& sge : slot.sgl) {
     if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
     Grant& grant = slot.grants.emplace_back();
@@ -276,7 +274,10 @@ void SendQueue::sent(std::uint64_t cookie) {
   SendSlot& slot = ring_.slot(cookie);
   if (--slot.unsent != 0) return;  // An Immediate, or what it belongs to, is still to leave.
   // A Read or atomic is complete when its answer is there. [RDMAP-77] [EXT-41]
-  if (!slot.is_answered()) finish(slot);
+  if (slot.is_answered()) return;
+  slot.stage = SendSlot::Stage::kDone;
+  slot.grants.clear();
+  any_sent_ = true;
 }
 
 void SendQueue::read_done(std::uint64_t cookie) { response_done(ring_.slot(cookie)); }
@@ -353,6 +354,7 @@ void SendQueue::push_completion(const SendSlot& slot, std::uint64_t sequence) {
 
 void SendQueue::flush() {
   const bool rests = is_idle();  // then what has left counts as done
+  any_sent_ = false;
   waits_for_memory_ = false;
   reads_under_way_ = 0;
   second_due_.reset();
