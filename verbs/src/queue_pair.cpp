@@ -80,7 +80,8 @@ struct QueuePair::Impl {
   // Under qp.post. `length`: of its payload.
   std::error_code check(const SendWr& wr, std::uint64_t length) const;
   std::error_code make_room(std::size_t count, bool with_inline);
-  void enqueue(const SendWr& wr, std::uint64_t length);
+  /// In the slot of that sequence, which is not posted by it.
+  void fill(std::uint64_t sequence, const SendWr& wr, std::uint64_t length);
   static void fill_other(const SendWr& wr, SendSlot& slot);
   std::error_code post(const SendWr& wr);
   /// Of the last `count` requests.
@@ -154,14 +155,18 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
   std::error_code error;
   impl_->ring_after([&]() -> std::size_t {
     bool with_inline = false;
+    for (const SendWr& wr : wrs) with_inline |= has(wr.flags, SendFlags::kInline);
+    const auto no_room = impl_->make_room(wrs.size(), with_inline);
+    auto sequence = impl_->ring.posted.load(std::memory_order_relaxed);
     for (const SendWr& wr : wrs) {
-      error = impl_->check(wr, length_of(wr));
+      const auto length = length_of(wr);
+      error = impl_->check(wr, length);
       if (error) return 0;
-      with_inline |= has(wr.flags, SendFlags::kInline);
+      if (!no_room) impl_->fill(sequence++, wr, length);
     }
-    error = impl_->make_room(wrs.size(), with_inline);
+    error = no_room;
     if (error) return 0;
-    for (const SendWr& wr : wrs) impl_->enqueue(wr, length_of(wr));
+    impl_->ring.posted.store(sequence, std::memory_order_release);
     return wrs.size();
   });
   return error;
@@ -185,7 +190,9 @@ inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
   const auto length = length_of(wr);
   if (const auto error = check(wr, length)) return error;
   if (const auto error = make_room(1, has(wr.flags, SendFlags::kInline))) return error;
-  enqueue(wr, length);
+  const auto sequence = ring.posted.load(std::memory_order_relaxed);
+  fill(sequence, wr, length);
+  ring.posted.store(sequence + 1, std::memory_order_release);
   return {};
 }
 
@@ -238,8 +245,7 @@ inline std::error_code QueuePair::Impl::make_room(std::size_t count, bool with_i
 }
 
 // Behind make_room().
-inline void QueuePair::Impl::enqueue(const SendWr& wr, std::uint64_t length) {
-  const auto sequence = ring.posted.load(std::memory_order_relaxed);
+inline void QueuePair::Impl::fill(std::uint64_t sequence, const SendWr& wr, std::uint64_t length) {
   SendSlot& slot = ring.slot(sequence);
   slot.wr_id = wr.wr_id;
   slot.opcode = wr.opcode;
@@ -256,7 +262,6 @@ inline void QueuePair::Impl::enqueue(const SendWr& wr, std::uint64_t length) {
     slot.inline_data = ring.inline_data(sequence);
     copy_inline(wr, slot.inline_data);
   }
-  ring.posted.store(sequence + 1, std::memory_order_release);
 }
 
 // What a plain Send or Write has not.
