@@ -50,6 +50,7 @@ std::error_code check_read(const SendWr& wr) {
 constexpr std::uint64_t kMostGathered = 128 << 10;
 
 std::uint64_t length_of(const SendWr& wr) {
+  if (wr.sgl.size() == 1) return wr.sgl.front().length;  // nearly always
   std::uint64_t length = 0;
   for (const Sge& sge : wr.sgl) length += sge.length;
   return length;
