@@ -7,16 +7,17 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/circular_buffer.hpp>
 #include <cassert>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/layout.hpp"
+#include "moving_queue.hpp"
 
 namespace iwarp::mpa {
 namespace {
@@ -41,16 +42,14 @@ constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
 
 constexpr std::size_t kMinRing = kMaxMulpdu + overhead(kMaxMulpdu, true);
 constexpr std::size_t kMinPieces = piece_bound(kMaxMulpdu, true);
-constexpr std::size_t kFirstRecords = 16;
 /// A ULPDU up to this size is put together first and then has its CRC computed in one go: that is
 /// faster than to do either a few octets at a time.
 constexpr std::size_t kSmall = 512;
 
-/// An FPDU in the queue: the stream positions it covers, leading marker included.
+/// An FPDU in the queue. It begins, with its leading marker, where the one in front of it ends.
 struct Record {
   std::uint64_t cookie = 0;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
+  std::uint64_t end = 0;  ///< stream position
 };
 
 /// Memory that took the place of memory which went away; lives until the stream passed `end`.
@@ -68,12 +67,15 @@ struct Framer::State {
         ring(std::make_unique_for_overwrite<std::byte[]>(ring_size)),
         max_pieces(std::max(o.max_pieces, kMinPieces)),
         max_fpdus(std::max<std::size_t>(o.max_fpdus, 1)),
+        records_begin(o.position),
         position(o.position),
         sent_position(o.position) {}
 
   // Building the stream.
   bool fits_in_one(std::size_t ulpdu_length) const;
   void append_in_one(View header, const bytes::Gather& payload, std::size_t ulpdu_length);
+  void append_in_parts(View header, const bytes::Gather& payload, std::size_t ulpdu_length,
+                       bool copied);
   void append_front(View header, std::size_t ulpdu_length);
   void append_copied(View octets);
   void append_in_place(View octets);
@@ -81,8 +83,7 @@ struct Framer::State {
   void append_marker();
   void write_ring(View octets, bool covered);
   std::size_t until_marker();
-  void make_room(std::size_t more_pieces);
-  void push_piece(View piece);
+  void push_piece(View piece, bool is_in_ring);
   bool in_ring(View piece) const;
 
   // Taking it back.
@@ -90,6 +91,10 @@ struct Framer::State {
   void cut_pieces(std::uint64_t keep);
   template <typename Predicate>
   bool detach_if(const Predicate& wanted);
+  /// Where the last FPDU of records begins.
+  std::uint64_t back_begin() const {
+    return records.size() > 1 ? std::prev(records.end(), 2)->end : records_begin;
+  }
   bool front_has_left() const { return !records.empty() && records.front().end <= sent_position; }
 
   FramerOptions options;
@@ -99,13 +104,11 @@ struct Framer::State {
   std::size_t ring_used = 0;
 
   std::size_t max_pieces;
-  std::vector<View> pieces;  ///< [first_piece, last_piece) are queued; grows as needed
-  std::size_t first_piece = 0;
-  std::size_t last_piece = 0;
+  MovingQueue<View> pieces;
 
   std::size_t max_fpdus;
-  boost::circular_buffer<Record> records;  ///< not popped yet; grows up to max_fpdus
-  std::size_t record_room = 0;             ///< its capacity, which it would divide for each time
+  MovingQueue<Record> records;  ///< not popped yet
+  std::uint64_t records_begin;  ///< where the first of them begins, or would
 
   std::uint64_t position;        ///< stream position of the next octet to queue [MPA-32]
   std::uint64_t sent_position;   ///< stream position of the next octet to send
@@ -119,8 +122,7 @@ struct Framer::State {
 template <typename Predicate>
 bool Framer::State::detach_if(const Predicate& wanted) {
   std::uint64_t end = sent_position;
-  for (std::size_t i = first_piece; i < last_piece; ++i) {
-    View& piece = pieces[i];
+  for (View& piece : pieces) {
     end += piece.size();
     if (in_ring(piece) || !wanted(piece)) continue;
     auto copy = std::make_unique_for_overwrite<std::byte[]>(piece.size());
@@ -144,14 +146,19 @@ Framer::~Framer() = default;
 Framer::Framer(Framer&&) noexcept = default;
 Framer& Framer::operator=(Framer&&) noexcept = default;
 
-bool Framer::room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
-  const State& s = *state_;
+Framer::Need Framer::need(std::size_t header_size, std::size_t payload_size,
+                          PayloadMode mode) const {
+  const FramerOptions& o = state_->options;
   const std::size_t ulpdu = header_size + payload_size;
-  const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
-  const std::size_t octets =
-      header_size + overhead(ulpdu, s.options.markers) + (copied ? payload_size : 0);
-  return s.records.size() < s.max_fpdus && octets <= s.ring_size - s.ring_used &&
-         piece_bound(ulpdu, s.options.markers) <= s.max_pieces - (s.last_piece - s.first_piece);
+  const bool copied = mode == PayloadMode::kCopy || payload_size <= o.copy_below;
+  return {.octets = header_size + overhead(ulpdu, o.markers) + (copied ? payload_size : 0),
+          .pieces = piece_bound(ulpdu, o.markers)};
+}
+
+bool Framer::room(const Need& need, std::size_t queued_below) const {
+  const State& s = *state_;
+  return s.position - s.sent_position < queued_below && s.records.size() < s.max_fpdus &&
+         need.octets <= s.ring_size - s.ring_used && need.pieces <= s.max_pieces - s.pieces.size();
 }
 
 void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
@@ -161,10 +168,9 @@ void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
   const std::size_t ulpdu_length = header.size() + payload_size;
   assert(header.size() <= kMaxHeader && ulpdu_length <= kMaxMulpdu);  // [MPA-7]
   assert(room(header.size(), payload_size, mode));
-  s.make_room(piece_bound(ulpdu_length, s.options.markers));
+  s.pieces.make_room(piece_bound(ulpdu_length, s.options.markers));
+  s.records.make_room(1);
   const std::uint64_t begin = s.position;
-  s.crc = 0;
-  s.fpdu_begun = false;
   if (s.ring_used == 0) s.ring_next = 0;
 
   const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
@@ -172,25 +178,18 @@ void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
   if (copied && s.fits_in_one(ulpdu_length)) {
     s.append_in_one(header, payload, ulpdu_length);
   } else {
-    s.append_front(header, ulpdu_length);
-    bytes::begin_touch();
-    for (const View piece : payload) copied ? s.append_copied(piece) : s.append_in_place(piece);
-    bytes::end_touch();
-    // PAD brings the FPDU to a multiple of 4 and is zero. [MPA-14] [MPA-15]
-    s.append_copied(View(kZeros).first(pad_size(ulpdu_length)));
-    s.append_crc();
+    s.append_in_parts(header, payload, ulpdu_length, copied);
   }
 
-  s.records.push_back({cookie, begin, s.position});
+  s.records.push_back({cookie, s.position});
   ++s.counters.fpdus;
   s.counters.pad_octets += pad_size(ulpdu_length);
   s.counters.octets += s.position - begin;
 }
 
 std::span<const View> Framer::plan(std::size_t limit) const {
-  const State& s = *state_;
-  const std::size_t queued = s.last_piece - s.first_piece;
-  return {s.pieces.data() + s.first_piece, std::min(limit, queued)};
+  const auto& pieces = state_->pieces;
+  return {pieces.begin(), std::min(limit, pieces.size())};
 }
 
 void Framer::sent(std::size_t n) {
@@ -198,14 +197,13 @@ void Framer::sent(std::size_t n) {
   assert(n <= queued_octets());
   s.sent_position += n;
   while (n > 0) {
-    View& piece = s.pieces[s.first_piece];
+    View& piece = s.pieces.front();
     const std::size_t take = std::min(n, piece.size());
     s.release(piece.first(take));
     piece = piece.subspan(take);
-    if (piece.empty()) ++s.first_piece;
+    if (piece.empty()) s.pieces.pop_front();
     n -= take;
   }
-  if (s.first_piece == s.last_piece) s.first_piece = s.last_piece = 0;
   if (!s.detached.empty()) {
     std::erase_if(s.detached, [&s](const Detached& d) { return d.end <= s.sent_position; });
   }
@@ -214,9 +212,10 @@ void Framer::sent(std::size_t n) {
 std::optional<std::uint64_t> Framer::pop_sent() {
   State& s = *state_;
   if (!s.front_has_left()) return std::nullopt;
-  const std::uint64_t cookie = s.records.front().cookie;
+  const Record record = s.records.front();
   s.records.pop_front();
-  return cookie;
+  s.records_begin = record.end;
+  return record.cookie;
 }
 
 bool Framer::detach(View memory) {
@@ -233,8 +232,7 @@ bool Framer::detach_all() {
 
 void Framer::drop_unsent() {
   State& s = *state_;
-  const auto none_of_it_left = [&s](const Record& r) { return r.begin >= s.sent_position; };
-  while (!s.records.empty() && none_of_it_left(s.records.back())) s.records.pop_back();
+  while (!s.records.empty() && s.back_begin() >= s.sent_position) s.records.pop_back();
   const bool half_out = !s.records.empty() && s.records.back().end > s.sent_position;
   // The next FPDU takes the place of the dropped ones: markers count on from there. [MPA-25]
   s.position = half_out ? s.records.back().end : s.sent_position;
@@ -251,9 +249,9 @@ std::size_t Framer::queued_fpdus() const {
 }
 
 bool Framer::mid_fpdu() const {
-  return std::ranges::any_of(state_->records, [at = state_->sent_position](const Record& r) {
-    return r.begin < at && at < r.end;
-  });
+  const State& s = *state_;
+  const auto ends_here = [&s](const Record& r) { return r.end == s.sent_position; };
+  return s.records_begin != s.sent_position && std::ranges::none_of(s.records, ends_here);
 }
 
 const FramerCounters& Framer::counters() const { return state_->counters; }
@@ -269,27 +267,42 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
                                          std::size_t ulpdu_length) {
   const Span whole(ring.get() + ring_next, fpdu_size(ulpdu_length));
   std::byte* at = whole.data();
-  const auto put = [&at](View octets) { at = std::copy(octets.begin(), octets.end(), at); };
   bytes::store_be(at, static_cast<std::uint16_t>(ulpdu_length));  // [MPA-12]
   at += kLengthFieldSize;
-  put(header);  // [MPA-13]
+  bytes::copy_short(at, header);  // [MPA-13]
+  at += header.size();
   bytes::begin_touch();
-  for (const View piece : payload) put(piece);
+  for (const View piece : payload) at = std::copy(piece.begin(), piece.end(), at);
   bytes::end_touch();
   // PAD, and what it leaves of these the CRC overwrites. [MPA-14] [MPA-15]
   std::memcpy(at, kZeros.data(), kZeros.size());
   const auto covered = whole.size() - kCrcSize;
+  std::uint32_t value = 0;  // Zero with CRC off. [MPA-17]
   if (options.crc) {
-    crc = crc32c::compute(whole.first(covered));
+    value = crc32c::compute(whole.first(covered));
     counters.octets_crced += covered;
   }
-  const auto field = crc_octets(crc);  // Zero with CRC off. [MPA-17]
+  const auto field = crc_octets(value);
   std::memcpy(whole.data() + covered, field.data(), field.size());
-  push_piece(whole);
+  push_piece(whole, true);
   position += whole.size();
   ring_used += whole.size();
   ring_next += whole.size();
   if (ring_next == ring_size) ring_next = 0;
+}
+
+/// Of any size, with markers, or across the end of the ring.
+[[gnu::noinline]] void Framer::State::append_in_parts(View header, const bytes::Gather& payload,
+                                                      std::size_t ulpdu_length, bool copied) {
+  crc = 0;
+  fpdu_begun = false;
+  append_front(header, ulpdu_length);
+  bytes::begin_touch();
+  for (const View piece : payload) copied ? append_copied(piece) : append_in_place(piece);
+  bytes::end_touch();
+  // PAD brings the FPDU to a multiple of 4 and is zero. [MPA-14] [MPA-15]
+  append_copied(View(kZeros).first(pad_size(ulpdu_length)));
+  append_crc();
 }
 
 /// ULPDU_Length, which counts the ULPDU only, and the ULP's header behind it. [MPA-12] [MPA-13]
@@ -316,7 +329,7 @@ void Framer::State::append_in_place(View octets) {
       crc = crc32c::extend(crc, part);
       counters.octets_crced += part.size();
     }
-    push_piece(part);
+    push_piece(part, false);
     position += part.size();
     octets = octets.subspan(part.size());
   }
@@ -363,7 +376,7 @@ void Framer::State::write_ring(View octets, bool covered) {
     } else {
       std::memcpy(to, octets.data(), take);
     }
-    push_piece({to, take});
+    push_piece({to, take}, true);
     position += take;
     ring_used += take;
     ring_next = ring_next + take == ring_size ? 0 : ring_next + take;
@@ -373,30 +386,15 @@ void Framer::State::write_ring(View octets, bool covered) {
 
 /// Appends to the list; what continues the last piece in the same memory becomes part of it, so
 /// that many small FPDUs leave as one. [MPA-55]
-inline void Framer::State::push_piece(View piece) {
-  if (last_piece > first_piece) {
-    View& last = pieces[last_piece - 1];
-    if (last.data() + last.size() == piece.data() && in_ring(last) == in_ring(piece)) {
+inline void Framer::State::push_piece(View piece, bool is_in_ring) {
+  if (!pieces.empty()) {
+    View& last = pieces.back();
+    if (last.data() + last.size() == piece.data() && in_ring(last) == is_in_ring) {
       last = {last.data(), last.size() + piece.size()};
       return;
     }
   }
-  pieces[last_piece++] = piece;
-}
-
-/// For one FPDU more. Most connections never have more than a few under way, and keep little.
-inline void Framer::State::make_room(std::size_t more_pieces) {
-  if (records.size() == record_room) {
-    record_room = std::max(kFirstRecords, 2 * record_room);
-    records.set_capacity(record_room);
-  }
-  if (last_piece + more_pieces <= pieces.size()) return;
-  std::copy(pieces.begin() + static_cast<std::ptrdiff_t>(first_piece),
-            pieces.begin() + static_cast<std::ptrdiff_t>(last_piece), pieces.begin());
-  last_piece -= first_piece;
-  first_piece = 0;
-  // Twice as many, so that what is queued seldom has to move.
-  pieces.resize(std::max(pieces.size(), 2 * (last_piece + more_pieces)));
+  pieces.push_back(piece);
 }
 
 inline bool Framer::State::in_ring(View piece) const {
@@ -412,13 +410,13 @@ inline void Framer::State::release(View left) {
 /// Keeps the first `keep` queued octets.
 void Framer::State::cut_pieces(std::uint64_t keep) {
   std::size_t dropped_from_ring = 0;
-  for (std::size_t i = first_piece; i < last_piece; ++i) {
-    const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(keep, pieces[i].size()));
-    if (in_ring(pieces[i])) dropped_from_ring += pieces[i].size() - kept;
-    pieces[i] = pieces[i].first(kept);
+  for (View& piece : pieces) {
+    const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(keep, piece.size()));
+    if (in_ring(piece)) dropped_from_ring += piece.size() - kept;
+    piece = piece.first(kept);
     keep -= kept;
   }
-  while (last_piece > first_piece && pieces[last_piece - 1].empty()) --last_piece;
+  while (!pieces.empty() && pieces.back().empty()) pieces.pop_back();
   ring_used -= dropped_from_ring;
   ring_next = (ring_next + ring_size - dropped_from_ring) % ring_size;
 }

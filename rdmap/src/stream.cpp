@@ -52,33 +52,80 @@ Request rtr_request(RtrKind kind) {
   return r;
 }
 
-constexpr std::size_t index_of(Opcode opcode) { return static_cast<std::size_t>(opcode); }
-
 // Octets of the requests that are all header and no payload of the ULP; 0 for the others.
 // [RDMAP-11]
-constexpr auto kHeaderOnlySize = [] {
-  std::array<std::uint8_t, kOpcodes.size()> sizes{};
-  sizes[index_of(Opcode::kReadRequest)] = kReadRequestSize;
-  sizes[index_of(Opcode::kAtomicRequest)] = kAtomicRequestSize;
-  sizes[index_of(Opcode::kImmediate)] = kImmediateSize;
-  sizes[index_of(Opcode::kImmediateSolicited)] = kImmediateSize;
-  return sizes;
-}();
-constexpr std::uint32_t header_only_size(Opcode opcode) {
-  return kHeaderOnlySize[index_of(opcode)];
+constexpr std::uint8_t own_size(Opcode opcode) {
+  if (opcode == Opcode::kReadRequest) return kReadRequestSize;
+  if (opcode == Opcode::kAtomicRequest) return kAtomicRequestSize;
+  return is_immediate(opcode) ? kImmediateSize : 0;
 }
 
+// Of kOpcodes, what a request needs, in one place and one word.
+struct alignas(8) Shape {
+  bool tagged = false;
+  bool invalidates = false;
+  bool answered = false;
+  std::uint8_t qn = 0;
+  std::uint8_t header_only = 0;
+};
+constexpr auto kShapes = [] {
+  std::array<Shape, kOpcodes.size()> shapes;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const OpcodeInfo& row = kOpcodes[i];
+    const bool answered =
+        row.opcode == Opcode::kReadRequest || row.opcode == Opcode::kAtomicRequest;
+    shapes[i] = {row.tagged, row.invalidates, answered, static_cast<std::uint8_t>(row.qn),
+                 own_size(row.opcode)};
+  }
+  return shapes;
+}();
+constexpr const Shape& shape(Opcode opcode) { return kShapes[static_cast<std::size_t>(opcode)]; }
+constexpr std::uint32_t header_only_size(Opcode opcode) { return shape(opcode).header_only; }
+
 // What goes to DDP for an operation: which model, queue, control octet and length.
-ddp::Message message_for(const Request& r) {
-  const OpcodeInfo& row = info(r.opcode);
-  const std::uint32_t own = header_only_size(r.opcode);
+inline ddp::Message message_for(const Request& r) {
+  const Shape& row = shape(r.opcode);
   return {.tagged = row.tagged,
           .rsvd_ulp = control_octet(r.opcode),
           .rsvd_ulp_rest = row.invalidates ? r.stag.value : 0,  // [RDMAP-4] [RDMAP-10] [EXT-3]
           .stag = r.stag,
           .to = r.to,
           .qn = row.qn,
-          .length = own != 0 ? own : r.length};
+          .length = row.header_only != 0 ? row.header_only : r.length};
+}
+
+// Behind the DDP header.
+void append_header(const Request& r, OutSegment& out) {
+  bytes::Writer header(std::span(out.header).subspan(out.header_size));
+  if (is_immediate(r.opcode)) {
+    header.u64(r.immediate);  // [EXT-52]
+  } else if (r.opcode == Opcode::kAtomicRequest) {
+    encode(r.atomic, header);
+  } else {
+    encode({.sink_stag = r.sink_stag,
+            .sink_to = r.sink_to,
+            .size = r.length,
+            .source_stag = r.stag,
+            .source_to = r.to},
+           header);
+  }
+  out.header_size += header.size();
+}
+
+// A Read or an Atomic waits for its answer from now on.
+[[gnu::noinline]] void push_outstanding(const Request& r, bool internal,
+                                        BoundedFifo<OutstandingRequest>& out) {
+  if (r.opcode == Opcode::kAtomicRequest) {
+    out.push({.response = Opcode::kAtomicResponse, .id = r.atomic.id, .cookie = r.cookie});
+  } else {
+    out.push({.sink_stag = r.sink_stag,
+              .sink_to = r.sink_to,
+              .sink = r.sink,
+              .length = r.length,
+              .received = 0,
+              .cookie = r.cookie,
+              .internal = internal});
+  }
 }
 
 // Of the prefix that was remembered, the header if that is all there.
@@ -132,7 +179,6 @@ void Stream::abandon() {
 }
 
 bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
-  out.payload.clear();
   out.copy_payload = false;
   out.token = kNoToken;
   if (terminate_pending_) {
@@ -160,11 +206,10 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
 // [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
 inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
-  if (rtr_) return start_request();
-  if (response_turn_ || owes_empty_answer()) {
-    return start_response() || (state_ == StreamState::kRdma && start_request());
-  }
-  return start_request() || start_response();
+  const bool response_first = !rtr_ && (response_turn_ || owes_empty_answer());
+  if (response_first && start_response()) return true;
+  if (state_ != StreamState::kRdma) return false;  // The memory to answer from is gone.
+  return start_request() || (!response_first && start_response());
 }
 
 // By an empty Read a peer asks whether all before it has arrived. Its answer leaves before anything
@@ -176,64 +221,30 @@ inline bool Stream::owes_empty_answer() const {
 }
 
 inline bool Stream::start_request() {
+  request_internal_ = rtr_.has_value();
   if (rtr_) {
     request_ = rtr_request(*rtr_);
-    request_internal_ = true;
     rtr_.reset();
-    start(request_);
-    return true;
+  } else if (!ulp_.next_request(outstanding_.size() < options_.ord, request_)) {
+    return false;
   }
-  if (!ulp_.next_request(outstanding_.size() < options_.ord, request_)) return false;
-  request_internal_ = false;
-  start(request_);
-  return true;
-}
-
-inline void Stream::start(const Request& request) {
   sending_ = Sending::kRequest;
-  if (request.opcode == Opcode::kAtomicRequest) {
-    outstanding_.push(
-        {.response = Opcode::kAtomicResponse, .id = request.atomic.id, .cookie = request.cookie});
-  } else if (request.opcode == Opcode::kReadRequest) {
-    outstanding_.push({.sink_stag = request.sink_stag,
-                       .sink_to = request.sink_to,
-                       .sink = request.sink,
-                       .length = request.length,
-                       .received = 0,
-                       .cookie = request.cookie,
-                       .internal = request_internal_});
-  }
-  transmitter_.start(message_for(request));
+  if (shape(request_.opcode).answered) push_outstanding(request_, request_internal_, outstanding_);
+  transmitter_.start(message_for(request_));
+  return true;
 }
 
 inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   const auto& segment = transmitter_.next(mulpdu);
   out.header_size = ddp::encode(segment.header, out.header.data());
   if (header_only_size(request_.opcode) != 0) {
-    request_header(out);
+    out.payload.clear();
+    append_header(request_, out);
   } else {
-    bytes::append_slice(out.payload, request_.payload, segment.offset, segment.length);
+    bytes::assign_slice(out.payload, request_.payload, segment.offset, segment.length);
   }
   // Complete at the source only when DDP is done with all of it. [RDMAP-72]
   if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
-}
-
-// Behind the DDP header.
-void Stream::request_header(OutSegment& out) const {
-  bytes::Writer header(std::span(out.header).subspan(out.header_size));
-  if (is_immediate(request_.opcode)) {
-    header.u64(request_.immediate);  // [EXT-52]
-  } else if (request_.opcode == Opcode::kAtomicRequest) {
-    encode(request_.atomic, header);
-  } else {
-    encode({.sink_stag = request_.sink_stag,
-            .sink_to = request_.sink_to,
-            .size = request_.length,
-            .source_stag = request_.stag,
-            .source_to = request_.to},
-           header);
-  }
-  out.header_size += header.size();
 }
 
 // One at a time, so that a Read or an Atomic finds what all Atomics before it have left.
@@ -285,6 +296,7 @@ bool Stream::start_atomic_response(const AtomicRequest& atomic) {
 }
 
 bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
+  out.payload.clear();
   const auto& segment = transmitter_.next(mulpdu);
   bytes::Writer header(out.header);
   ddp::encode(segment.header, header);
@@ -311,10 +323,6 @@ bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, 
   // A third party may write there while we send; the CRC has to match what leaves.
   out.copy_payload = true;
   return true;
-}
-
-void Stream::segment_taken() {
-  if (sending_ == Sending::kResponse) ulp_.release_source();
 }
 
 // The echo names the request; a Read advanced by what was already answered, and an Atomic without

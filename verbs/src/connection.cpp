@@ -15,6 +15,7 @@ namespace {
 // Every connection has these, busy or not.
 constexpr std::size_t kScratch = 4 * 1024;
 constexpr std::size_t kMaxPieces = 512;
+constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
 // Payload up to this size is copied next to its header, in the same pass as its CRC. Cheaper than
 // two more pieces for the kernel to gather; at the EMSS of Ethernet as well.
 constexpr std::size_t kCopyBelow = 2048;
@@ -161,7 +162,6 @@ void Connection::startup_progress(TimePoint now) {
 void Connection::enter_full_operation(TimePoint now) {
   const mpa::Negotiated& n = startup_.negotiated();
   const bool doomed = startup_.failure().has_value() && startup_.failure()->send_terminate;
-  update_mulpdu();
   const std::uint16_t ord = usable_ord(startup_, options_, asked_ord_);
   const rdmap::StreamOptions stream{
       .ird = n.ird,
@@ -178,6 +178,7 @@ void Connection::enter_full_operation(TimePoint now) {
   full_ = std::make_unique<Full>(port, doomed ? no_ulp() : ulp_of(*port, observed_.get()), stream,
                                  framer, deframer);
   full_->copies_payload = n.tx_markers || tap_ != nullptr;
+  update_mulpdu();
   step(ConnectionCause::kFullOperation);
   if (role_ == mpa::Role::kInitiator) {
     if (options_.first_fpdu_delay > Duration::zero()) {
@@ -230,6 +231,8 @@ void Connection::update_mulpdu() {
   if (options_.max_ulpdu != 0) {
     mulpdu_.octets = std::clamp(options_.max_ulpdu, mpa::kMinMulpdu, mpa::kMaxMulpdu);
   }
+  if (full_ == nullptr) return;
+  full_->segment_need = full_->framer.need(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy);
 }
 
 // Control -----------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ namespace {
 
 // Placing early pays only when much is still to come.
 constexpr std::size_t kPlaceAbove = 4096;
-constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
 
 [[gnu::noinline]] void scatter_pieces(std::span<const bytes::View> pieces, std::size_t skip,
                                       const bytes::Scatter& target) {
@@ -261,10 +260,9 @@ inline void Connection::fill_framer(const Now& now) {
 
 inline void Connection::frame_segments(const Now& now) {
   Full& f = *full_;
-  while (f.framer.queued_octets() < options_.transmit_batch &&
-         f.framer.room(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy)) {
+  while (f.framer.room(f.segment_need, options_.transmit_batch)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
-    if (discarding()) stream_ended(now);  // before a Terminate is queued: it drops what is queued
+    if (f.discards()) stream_ended(now);  // before a Terminate is queued: it drops what is queued
     const bool copy = f.out.copy_payload || f.copies_payload;
     const auto mode = copy ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,

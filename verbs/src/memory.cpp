@@ -34,30 +34,31 @@ bool numbers_fit(const StagTable::NewRegion& what) {
   return !has(what.access, Access::kZeroBased) && (what.length == 0 || last >= *what.iova);
 }
 
-// Local requests name octets in their own way whatever the TO base is.
-std::uint64_t base_for(const AccessRequest& who, const Region& r) {
-  return who.remote ? r.to_base : r.local_base;
+// It is pinned, and not what was asked for.
+[[gnu::noinline]] std::expected<void, AccessError> let_go(Region& region, AccessError why) {
+  region.unpin();
+  return std::unexpected(why);
 }
 
-std::expected<void, AccessError> judge(const Region& r, const AccessRequest& who, std::uint64_t to,
-                                       std::uint32_t length) {
+// It is pinned and valid. Local requests name octets in their own way whatever the TO base is.
+inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& who, std::uint64_t to,
+                                              std::uint32_t length, Grant& out) {
   // A PD never reaches into another, a stream never into what is tied to another. The queue pair
   // ties remote use only. [SEC-8] [SEC-9] [DDP-93] [DDP-94] [RDMAP-107] [RDMAP-108]
-  if (r.pd != who.pd) return std::unexpected(AccessError::kOtherStream);
-  if (who.remote && r.qp != 0 && r.qp != who.qp) {
-    return std::unexpected(AccessError::kOtherStream);
-  }
+  if (r.pd != who.pd) return let_go(r, AccessError::kOtherStream);
+  if (who.remote && r.qp != 0 && r.qp != who.qp) return let_go(r, AccessError::kOtherStream);
   // A window is for the peer only. [VRB-30]
-  if (!who.remote && r.kind == Region::Kind::kWindow) {
-    return std::unexpected(AccessError::kNoRight);
-  }
-  if (!has(r.access, who.need)) return std::unexpected(AccessError::kNoRight);  // [SEC-18]
-  if (to + length - 1 < to) return std::unexpected(AccessError::kWraps);
-  const auto base = base_for(who, r);
+  if (!who.remote && r.kind == Region::Kind::kWindow) return let_go(r, AccessError::kNoRight);
+  if (!has(r.access, who.need)) return let_go(r, AccessError::kNoRight);  // [SEC-18]
+  if (to + length - 1 < to) return let_go(r, AccessError::kWraps);
+  const auto base = who.remote ? r.to_base : r.local_base;
+  const auto offset = to - base;
   // To the octet. [SEC-12] [DDP-95] [RDMAP-109]
-  if (to < base || to - base > r.length || length > r.length - (to - base)) {
-    return std::unexpected(AccessError::kOutOfBounds);
+  if (to < base || offset > r.length || length > r.length - offset) {
+    return let_go(r, AccessError::kOutOfBounds);
   }
+  const Grant before = std::move(out);  // let go of last
+  out = Grant(&r, {r.address + offset, length});
   return {};
 }
 
@@ -76,7 +77,10 @@ bool can_open(const Region& region, const WindowBind& what) {
 }  // namespace
 
 StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random)
-    : capacity_(capacity), random_(std::move(random)), slots_(table_size(capacity)) {}
+    : capacity_(capacity),
+      random_(std::move(random)),
+      slots_(table_size(capacity)),
+      mask_(slots_.size() - 1) {}
 
 std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, Stag stag,
                                                     std::uint64_t to, std::uint32_t length,
@@ -85,15 +89,10 @@ std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, St
   if (region == nullptr) return std::unexpected(AccessError::kStagInvalid);
   region->pins.fetch_add(1);
   // Only now is it certain that the entry does not change under us.
-  const bool is_current = region->valid.load() && region->stag.load() == stag.value;
-  const auto judged =
-      is_current ? judge(*region, who, to, length) : std::unexpected(AccessError::kStagInvalid);
-  if (judged) {
-    out = Grant(region, {region->address + (to - base_for(who, *region)), length});
-  } else {
-    region->unpin();
+  if (!region->valid.load() || region->stag.load() != stag.value) {
+    return let_go(*region, AccessError::kStagInvalid);
   }
-  return judged;
+  return judge(*region, who, to, length, out);
 }
 
 inline Region* StagTable::find(Stag stag) const {
@@ -104,30 +103,29 @@ inline Region* StagTable::find(Stag stag) const {
 // An entry lies at most longest_probe_ slots behind the one its index points at. The table is never
 // more than half full, so that is a few dozen, however long it has been in use.
 inline Region* StagTable::find_index(std::uint32_t index) const {
-  const auto mask = slots_.size() - 1;
-  const auto longest = longest_probe_.load(std::memory_order_acquire);
-  for (std::size_t i = index & mask, n = 0; n <= longest; i = (i + 1) & mask, ++n) {
+  std::size_t i = index & mask_;
+  std::size_t n = 0;
+  do {
     Region* region = slots_[i].load(std::memory_order_acquire);
     if (region != nullptr && index_of(region->stag.load(std::memory_order_relaxed)) == index) {
       return region;
     }
-  }
+    i = (i + 1) & mask_;
+  } while (n++ < longest_probe_.load(std::memory_order_acquire));
   return nullptr;
 }
 
 void StagTable::insert(Region* region) {
-  const auto mask = slots_.size() - 1;
-  std::size_t i = index_of(region->stag.load()) & mask;
+  std::size_t i = index_of(region->stag.load()) & mask_;
   std::size_t probe = 0;
-  for (; slots_[i].load(std::memory_order_relaxed) != nullptr; i = (i + 1) & mask) ++probe;
+  for (; slots_[i].load(std::memory_order_relaxed) != nullptr; i = (i + 1) & mask_) ++probe;
   if (probe > longest_probe_.load()) longest_probe_.store(probe, std::memory_order_release);
   slots_[i].store(region, std::memory_order_release);
 }
 
 void StagTable::erase(const Region* region) {
-  const auto mask = slots_.size() - 1;
-  std::size_t i = index_of(region->stag.load()) & mask;
-  while (slots_[i].load(std::memory_order_relaxed) != region) i = (i + 1) & mask;
+  std::size_t i = index_of(region->stag.load()) & mask_;
+  while (slots_[i].load(std::memory_order_relaxed) != region) i = (i + 1) & mask_;
   slots_[i].store(nullptr, std::memory_order_release);
 }
 

@@ -49,6 +49,13 @@ std::error_code check_read(const SendWr& wr) {
 // The most payload that waits for others, in octets.
 constexpr std::uint64_t kMostGathered = 128 << 10;
 
+std::uint64_t length_of(const SendWr& wr) {
+  if (wr.sgl.size() == 1) return wr.sgl.front().length;  // nearly always
+  std::uint64_t length = 0;
+  for (const Sge& sge : wr.sgl) length += sge.length;
+  return length;
+}
+
 void copy_inline(const SendWr& wr, std::byte* to) {
   for (const Sge& sge : wr.sgl) {
     if (sge.length != 0) std::memcpy(to, sge.address, sge.length);
@@ -71,12 +78,20 @@ struct QueuePair::Impl {
   std::uint32_t seen_emptied = UINT32_MAX;  ///< of both completion queues, at the last post
   std::uint64_t gathered = 0;               ///< octets that may be waiting
 
-  std::error_code check(const SendWr& wr) const;
+  // Under qp.post. `length`: of its payload.
+  std::error_code check(const SendWr& wr, std::uint64_t length) const;
   std::error_code make_room(std::size_t count, bool with_inline);
-  void enqueue(const SendWr& wr);
-  /// Of the last `count` requests. Under qp.post.
+  /// In the slot of that sequence, which is not posted by it.
+  void fill(std::uint64_t sequence, const SendWr& wr, std::uint64_t length);
+  static void fill_other(const SendWr& wr, SendSlot& slot);
+  std::error_code post(const SendWr& wr);
+  /// Of the last `count` requests.
   Doorbell doorbell(std::size_t count);
-  /// Tells the driver of new work; without one, does what the state wants.
+
+  /// `work` posts under qp.post, and returns how many requests. Tells the driver of them.
+  template <typename Work>
+  void ring_after(Work work);
+  /// Without a driver, does what the state wants.
   void work_posted(QpDriver* driver, Doorbell doorbell);
   void empty_ring();
   void drop_failed() const;
@@ -115,47 +130,70 @@ std::error_code QpShared::refuses(WrOpcode opcode, std::uint64_t immediate) cons
 // Posting -----------------------------------------------------------------------------------------
 
 std::error_code QueuePair::post_send(const SendWr& wr) {
-  std::size_t posted = 0;
-  return post_send(std::span(&wr, 1), posted);
+  std::error_code error;
+  impl_->ring_after([&]() -> std::size_t {
+    error = impl_->post(wr);
+    return error ? 0 : 1;
+  });
+  return error;
 }
 
 std::error_code QueuePair::post_send(std::span<const SendWr> wrs, std::size_t& posted) {
   std::error_code error;
-  std::shared_ptr<QpDriver> driver;
-  Doorbell doorbell{};
   posted = 0;
-  {
-    const std::lock_guard lock(impl_->qp.post);
+  impl_->ring_after([&] {
     for (const SendWr& wr : wrs) {
-      error = impl_->check(wr);
-      if (!error) error = impl_->make_room(1, has(wr.flags, SendFlags::kInline));
+      error = impl_->post(wr);
       if (error) break;  // Earlier ones stay posted. [VRB-41]
-      impl_->enqueue(wr);
       ++posted;
     }
-    driver = impl_->qp.driver;
-    doorbell = impl_->doorbell(posted);
-  }
-  if (posted != 0) impl_->work_posted(driver.get(), doorbell);
+    return posted;
+  });
   return error;
 }
 
 std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
-  std::shared_ptr<QpDriver> driver;
-  Doorbell doorbell{};
-  {
-    const std::lock_guard lock(impl_->qp.post);
+  std::error_code error;
+  impl_->ring_after([&]() -> std::size_t {
     bool with_inline = false;
+    for (const SendWr& wr : wrs) with_inline |= has(wr.flags, SendFlags::kInline);
+    const auto no_room = impl_->make_room(wrs.size(), with_inline);
+    auto sequence = impl_->ring.posted.load(std::memory_order_relaxed);
     for (const SendWr& wr : wrs) {
-      if (const auto error = impl_->check(wr)) return error;
-      with_inline |= has(wr.flags, SendFlags::kInline);
+      const auto length = length_of(wr);
+      error = impl_->check(wr, length);
+      if (error) return 0;
+      if (!no_room) impl_->fill(sequence++, wr, length);
     }
-    if (const auto error = impl_->make_room(wrs.size(), with_inline)) return error;
-    for (const SendWr& wr : wrs) impl_->enqueue(wr);
-    driver = impl_->qp.driver;
-    doorbell = impl_->doorbell(wrs.size());
+    error = no_room;
+    if (error) return 0;
+    impl_->ring.posted.store(sequence, std::memory_order_release);
+    return wrs.size();
+  });
+  return error;
+}
+
+template <typename Work>
+inline void QueuePair::Impl::ring_after(Work work) {
+  std::shared_ptr<QpDriver> driver;
+  Doorbell bell{};
+  {
+    const std::lock_guard lock(qp.post);
+    const std::size_t count = work();
+    if (count == 0) return;
+    driver = qp.driver;
+    bell = doorbell(count);
   }
-  if (!wrs.empty()) impl_->work_posted(driver.get(), doorbell);
+  work_posted(driver.get(), bell);
+}
+
+inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
+  const auto length = length_of(wr);
+  if (const auto error = check(wr, length)) return error;
+  if (const auto error = make_room(1, has(wr.flags, SendFlags::kInline))) return error;
+  const auto sequence = ring.posted.load(std::memory_order_relaxed);
+  fill(sequence, wr, length);
+  ring.posted.store(sequence + 1, std::memory_order_release);
   return {};
 }
 
@@ -180,12 +218,10 @@ inline void QueuePair::Impl::work_posted(QpDriver* driver, Doorbell doorbell) {
   }
 }
 
-inline std::error_code QueuePair::Impl::check(const SendWr& wr) const {
+inline std::error_code QueuePair::Impl::check(const SendWr& wr, std::uint64_t length) const {
   const QpLimits& limits = qp.init.limits;
   if (wr.sgl.size() > limits.max_send_sge) return make_error_code(Errc::kTooManySge);
-  std::uint64_t total = 0;
-  for (const Sge& sge : wr.sgl) total += sge.length;
-  if (total > UINT32_MAX) return make_error_code(Errc::kMessageTooLong);  // [DDP-38]
+  if (length > UINT32_MAX) return make_error_code(Errc::kMessageTooLong);  // [DDP-38]
   const bool is_inline = has(wr.flags, SendFlags::kInline);
   if (is_plain(wr.opcode) && !is_inline) return {};
   if (const auto error = check_read(wr)) return error;
@@ -198,7 +234,7 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr) const {
   }
   if (is_inline) {
     if (!carries_payload(wr.opcode)) return make_error_code(Errc::kInvalidArgument);
-    if (total > limits.max_inline) return make_error_code(Errc::kInlineTooLong);
+    if (length > limits.max_inline) return make_error_code(Errc::kInlineTooLong);
   }
   return {};
 }
@@ -210,8 +246,7 @@ inline std::error_code QueuePair::Impl::make_room(std::size_t count, bool with_i
 }
 
 // Behind make_room().
-inline void QueuePair::Impl::enqueue(const SendWr& wr) {
-  const auto sequence = ring.posted.load(std::memory_order_relaxed);
+inline void QueuePair::Impl::fill(std::uint64_t sequence, const SendWr& wr, std::uint64_t length) {
   SendSlot& slot = ring.slot(sequence);
   slot.wr_id = wr.wr_id;
   slot.opcode = wr.opcode;
@@ -220,23 +255,24 @@ inline void QueuePair::Impl::enqueue(const SendWr& wr) {
   slot.is_plain = is_plain(wr.opcode) && !has(wr.flags, SendFlags::kFence | SendFlags::kLocalFence);
   slot.status = WcStatus::kSuccess;
   slot.remote = wr.remote;
+  slot.unsent = 1;
+  if (!is_plain(wr.opcode)) fill_other(wr, slot);
+  slot.sgl.assign(wr.sgl);
+  slot.length = static_cast<std::uint32_t>(length);
+  if (has(wr.flags, SendFlags::kInline)) {
+    slot.inline_data = ring.inline_data(sequence);
+    copy_inline(wr, slot.inline_data);
+  }
+}
+
+// What a plain Send or Write has not.
+void QueuePair::Impl::fill_other(const SendWr& wr, SendSlot& slot) {
   slot.invalidate = wr.invalidate;
   slot.immediate = wr.immediate;
   if (wr.opcode == WrOpcode::kFastRegister) slot.registration = wr.registration;
   if (wr.opcode == WrOpcode::kBindWindow) slot.bind = wr.bind;
   if (is_atomic(wr.opcode)) slot.atomic = wr.atomic;
-  slot.unsent = is_pair(wr.opcode) ? 2 : 1;
-  slot.sgl.clear();
-  slot.length = 0;
-  for (const Sge& sge : wr.sgl) {
-    slot.sgl.push_back(sge);
-    slot.length += sge.length;
-  }
-  if (has(wr.flags, SendFlags::kInline)) {
-    slot.inline_data = ring.inline_data(sequence);
-    copy_inline(wr, slot.inline_data);
-  }
-  ring.posted.store(sequence + 1, std::memory_order_release);
+  if (is_pair(wr.opcode)) slot.unsent = 2;
 }
 
 std::error_code QueuePair::post_recv(const RecvWr& wr) {

@@ -79,6 +79,13 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   if (waits_for_memory_) retire();
   if (second_due_) return take_second(out);
   // Started in order, one at a time. [VRB-43]
+  if (started_ == ring_.posted.load(std::memory_order_acquire)) return false;
+  SendSlot& slot = ring_.slot(started_);
+  return slot.is_plain ? start_plain(slot, out) : next_other(read_credit, out);
+}
+
+// There is one, and it is not plain.
+bool SendQueue::next_other(bool read_credit, rdmap::Request& out) {
   while (started_ < ring_.posted.load(std::memory_order_acquire)) {
     SendSlot& slot = ring_.slot(started_);
     if (slot.is_plain) return start_plain(slot, out);
@@ -101,18 +108,15 @@ inline bool SendQueue::start_plain(SendSlot& slot, rdmap::Request& out) {
   out.length = slot.length;
   out.stag = slot.remote.rkey;
   out.to = rdmap::TaggedOffset{slot.remote.to};
-  if (!pin_buffers(slot, Access::kNone)) return false;
-  out.payload.clear();
-  fill_payload(slot, out);
-  return true;
+  return pin_buffers(slot, reader_, out.payload);
 }
 
-inline bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
+bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
   slot.stage = SendSlot::Stage::kStarted;
   out.cookie = started_++;
   if (!permitted(slot)) return false;
   if (slot.is_answered()) ++reads_under_way_;
-  if (!pin_buffers(slot, slot.is_answered() ? Access::kLocalWrite : Access::kNone)) return false;
+  if (!pin_buffers(slot, slot.is_answered() ? writer_ : reader_, out.payload)) return false;
   if (slot.is_answered()) slot.msn = ++acks_.last_request;
   fill_request(slot, out);
   out.atomic.id = static_cast<std::uint32_t>(out.cookie);  // as unique as the slot [EXT-37]
@@ -174,10 +178,13 @@ inline bool SendQueue::permitted(SendSlot& slot) {
   return !refused;
 }
 
-// Until the request is finished.
-inline bool SendQueue::pin_buffers(SendSlot& slot, Access need) {
-  if (has(slot.flags, SendFlags::kInline)) return true;
-  const AccessRequest who{.pd = qp_.init.pd, .qp = qp_.num, .remote = false, .need = need};
+// Until the request is finished. `out`: where they are.
+inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out) {
+  if (has(slot.flags, SendFlags::kInline)) {
+    out.assign({slot.inline_data, slot.length});
+    return true;
+  }
+  out.clear();
   for (const Sge& sge : slot.sgl) {
     if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
     Grant& grant = slot.grants.emplace_back();
@@ -189,6 +196,7 @@ inline bool SendQueue::pin_buffers(SendSlot& slot, Access need) {
                             : WcStatus::kLocalProtection);  // [VRB-28] [EXT-60]
       return false;
     }
+    out.push_back(grant.memory());
   }
   return true;
 }
@@ -196,7 +204,6 @@ inline bool SendQueue::pin_buffers(SendSlot& slot, Access need) {
 inline void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
   out.opcode = message_opcode(slot.opcode, slot.flags);
   out.length = slot.length;
-  out.payload.clear();
   out.stag = slot.opcode == WrOpcode::kSendInvalidate ? slot.invalidate : slot.remote.rkey;
   out.to = rdmap::TaggedOffset{slot.remote.to};
   out.immediate = slot.immediate;
@@ -210,16 +217,14 @@ inline void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
                   .mask = swap ? slot.atomic.swap_mask : slot.atomic.add_mask,
                   .compare = slot.atomic.compare,
                   .compare_mask = slot.atomic.compare_mask};
-    return;
   }
-  fill_payload(slot, out);
 }
 
-inline void SendQueue::fill_payload(const SendSlot& slot, rdmap::Request& out) {
-  if (has(slot.flags, SendFlags::kInline)) {
-    out.payload.push_back({slot.inline_data, slot.length});
-    return;
-  }
+// Of buffers that are pinned.
+void SendQueue::fill_payload(const SendSlot& slot, rdmap::Request& out) {
+  if (has(slot.flags, SendFlags::kInline))
+    return out.payload.assign({slot.inline_data, slot.length});
+  out.payload.clear();
   for (const Grant& grant : slot.grants) out.payload.push_back(grant.memory());
 }
 
@@ -240,7 +245,6 @@ bool SendQueue::take_second(rdmap::Request& out) {
   if (slot.opcode == WrOpcode::kSendImmediate) {
     out.opcode = message_opcode(slot.opcode, slot.flags);
     out.length = slot.length;
-    out.payload.clear();
     fill_payload(slot, out);
   } else {
     out.opcode = message_opcode(WrOpcode::kImmediate, slot.flags);
@@ -270,7 +274,10 @@ void SendQueue::sent(std::uint64_t cookie) {
   SendSlot& slot = ring_.slot(cookie);
   if (--slot.unsent != 0) return;  // An Immediate, or what it belongs to, is still to leave.
   // A Read or atomic is complete when its answer is there. [RDMAP-77] [EXT-41]
-  if (!slot.is_answered()) finish(slot);
+  if (slot.is_answered()) return;
+  slot.stage = SendSlot::Stage::kDone;
+  slot.grants.clear();
+  any_sent_ = true;
 }
 
 void SendQueue::read_done(std::uint64_t cookie) { response_done(ring_.slot(cookie)); }
@@ -302,15 +309,15 @@ void SendQueue::retire() {
   auto sequence = ring_.retired.load(std::memory_order_relaxed);
   while (sequence < started_) {
     SendSlot& slot = ring_.slot(sequence);
-    if (!is_over(slot, sequence) || !invalidate_sink(slot)) return;
+    if (!is_over(slot, sequence)) return;
+    if (slot.opcode == WrOpcode::kReadInvalidate && !invalidate_sink(slot)) return;
     complete(slot, sequence++);
   }
 }
 
 // Read with Invalidate: the sink's STag is invalidated after placement, before the completion.
 // [VRB-48]
-inline bool SendQueue::invalidate_sink(SendSlot& slot) {
-  if (slot.opcode != WrOpcode::kReadInvalidate) return true;
+bool SendQueue::invalidate_sink(SendSlot& slot) {
   const auto done =
       qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.sgl[0].lkey, false, qp_.own_driver());
   if (done != StagTable::Invalidated::kPinned) {
@@ -332,6 +339,11 @@ inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
   const bool failed = slot.status != WcStatus::kSuccess;
   // None for a successful unsignalled request, always one for an error. [VRB-39] [VRB-51]
   if (!failed && !qp_.init.signal_all && !has(slot.flags, SendFlags::kSignaled)) return;
+  push_completion(slot, sequence);
+}
+
+void SendQueue::push_completion(const SendSlot& slot, std::uint64_t sequence) {
+  const bool failed = slot.status != WcStatus::kSuccess;
   WorkCompletion wc{.wr_id = slot.wr_id,
                     .status = slot.status,
                     .opcode = kind(slot.opcode).completion,
@@ -342,6 +354,7 @@ inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
 
 void SendQueue::flush() {
   const bool rests = is_idle();  // then what has left counts as done
+  any_sent_ = false;
   waits_for_memory_ = false;
   reads_under_way_ = 0;
   second_due_.reset();

@@ -4,6 +4,8 @@
 // connection's lock; flush() without one, when there is no connection.
 #pragma once
 
+#include <utility>
+
 #include "acknowledgements.hpp"
 #include "iwarp/rdmap/ulp.hpp"
 #include "qp_shared.hpp"
@@ -20,7 +22,11 @@ class SendQueue {
 
   // As rdmap::Ulp has them.
   bool next_request(bool read_credit, rdmap::Request& out);
+  /// What is done by it completes with settle(), since mostly several have left together.
   void sent(std::uint64_t cookie);
+  void settle() {
+    if (std::exchange(any_sent_, false)) retire();
+  }
   void read_done(std::uint64_t cookie);
   void atomic_done(std::uint64_t cookie, std::uint64_t original);
 
@@ -75,10 +81,11 @@ class SendQueue {
   bool may_start(const SendSlot& slot, bool read_credit) const;
   Local run_local(SendSlot& slot);
   void wait_for_memory(Stag stag);
+  bool next_other(bool read_credit, rdmap::Request& out);
   bool start_plain(SendSlot& slot, rdmap::Request& out);
   bool start_other(SendSlot& slot, rdmap::Request& out);
   bool permitted(SendSlot& slot);
-  bool pin_buffers(SendSlot& slot, Access need);
+  bool pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out);
   static void fill_request(SendSlot& slot, rdmap::Request& out);
   bool make_first(const SendSlot& slot, rdmap::Request& out);
   bool take_second(rdmap::Request& out);
@@ -90,6 +97,7 @@ class SendQueue {
   void retire();
   bool invalidate_sink(SendSlot& slot);
   void complete(SendSlot& slot, std::uint64_t sequence);
+  void push_completion(const SendSlot& slot, std::uint64_t sequence);
   bool is_over(const SendSlot& slot, std::uint64_t sequence) const {
     return slot.stage == SendSlot::Stage::kDone ||
            (slot.stage == SendSlot::Stage::kLeft && sequence < acks_.acknowledged);
@@ -112,11 +120,14 @@ class SendQueue {
 
   QpShared& qp_;
   SendRing& ring_;
+  const AccessRequest reader_{.pd = qp_.init.pd, .qp = qp_.num};
+  const AccessRequest writer_{.pd = qp_.init.pd, .qp = qp_.num, .need = Access::kLocalWrite};
   Acknowledgements acks_;
   std::uint64_t started_ = 0;        ///< posted >= started >= retired
   std::size_t reads_under_way_ = 0;  ///< and atomics
   /// The first message of this kWriteImmediate or kSendImmediate was given out, the second is next.
   std::optional<std::uint64_t> second_due_;
+  bool any_sent_ = false;          ///< since settle()
   bool waits_for_memory_ = false;  ///< an invalidate, until other streams let go of it
   std::uint64_t octets_placed_ = 0;
 };

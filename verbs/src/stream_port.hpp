@@ -49,10 +49,12 @@ class StreamPort final : private rdmap::Ulp {
   std::optional<mpa::Duration> answer_limit() const;
   /// How long a Send waits for a receive, where the consumer has said so; see PeerTimeouts.
   std::optional<mpa::Duration> receive_hold() const;
-  /// Of Connection::settle(): flushes what was posted since the queue pair left RTS. True: a
-  /// request could not be executed for a reason of ours, so the stream has to end; said once.
+  /// Of Connection::settle(): completes what has left, and flushes what was posted since the queue
+  /// pair left RTS. True: a request failed for a reason of ours, so the stream has to end; said
+  /// once.
   bool settle() {
     if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
+    send_.settle();
     return qp_.local_failure.load(std::memory_order_relaxed) && qp_.local_failure.exchange(false);
   }
   /// What is to leave may leave with the consumer's next poll.

@@ -59,12 +59,14 @@ IWARP_CRC32C_SSE std::uint64_t three_lanes(std::uint64_t state, std::byte* to, c
                        end ^ product(first, kShift[2 * words]) ^ product(second, kShift[words]));
 }
 
+constexpr std::size_t kMinLanes = 3 * 8 * kMinLaneWords;
+
 template <bool kCopy>
-IWARP_CRC32C_SSE std::uint32_t run(std::uint32_t crc, std::byte* to, bytes::View from) {
-  std::uint64_t state = static_cast<std::uint32_t>(~crc);
-  const std::byte* at = from.data();
-  std::size_t left = from.size();
-  while (left >= 3 * 8 * kMinLaneWords) {
+__attribute__((target("sse4.2,pclmul"), noinline)) std::uint32_t in_lanes(std::uint64_t state,
+                                                                          std::byte* to,
+                                                                          const std::byte* at,
+                                                                          std::size_t left) {
+  while (left >= kMinLanes) {
     const std::size_t fit = left / 24;
     const std::size_t words = fit < kMaxLaneWords ? fit : kMaxLaneWords;
     state = three_lanes<kCopy>(state, to, at, words);
@@ -72,7 +74,15 @@ IWARP_CRC32C_SSE std::uint32_t run(std::uint32_t crc, std::byte* to, bytes::View
     left -= 24 * words;
     if constexpr (kCopy) to += 24 * words;
   }
-  return ~tail<kCopy>(state, to, at, left);
+  return tail<kCopy>(state, to, at, left);
+}
+
+// What is short needs none of the registers that the lanes do, and so does not save them.
+template <bool kCopy>
+IWARP_CRC32C_SSE std::uint32_t run(std::uint32_t crc, std::byte* to, bytes::View from) {
+  const std::uint32_t state = ~crc;
+  if (from.size() >= kMinLanes) return ~in_lanes<kCopy>(state, to, from.data(), from.size());
+  return ~tail<kCopy>(state, to, from.data(), from.size());
 }
 
 __attribute__((target("sse4.2,pclmul"))) std::uint32_t extend_sse42(std::uint32_t crc,

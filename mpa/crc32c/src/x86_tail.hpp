@@ -24,18 +24,29 @@ inline Word take_word([[maybe_unused]] std::byte* to, const std::byte* from, std
   return word;
 }
 
+/// Continues `state` over kOctets from `i` on, which it moves behind them.
+template <bool kCopy, std::size_t kOctets>
+IWARP_CRC32C_SSE std::uint64_t words(std::uint64_t state, std::byte* to, const std::byte* at,
+                                     std::size_t& i) {
+  if constexpr (kOctets == 8) {
+    state = _mm_crc32_u64(state, take_word<kCopy>(to, at, i));
+    i += 8;
+  } else {
+    state = words<kCopy, kOctets / 2>(state, to, at, i);
+    state = words<kCopy, kOctets / 2>(state, to, at, i);
+  }
+  return state;
+}
+
 /// Continues `state` over `left` octets, one chain.
 template <bool kCopy>
 IWARP_CRC32C_SSE std::uint32_t tail(std::uint64_t state, std::byte* to, const std::byte* at,
                                     std::size_t left) {
   std::size_t i = 0;
-  for (; i + 32 <= left; i += 32) {  // a small FPDU is not much more than this
-    state = _mm_crc32_u64(state, take_word<kCopy>(to, at, i));
-    state = _mm_crc32_u64(state, take_word<kCopy>(to, at, i + 8));
-    state = _mm_crc32_u64(state, take_word<kCopy>(to, at, i + 16));
-    state = _mm_crc32_u64(state, take_word<kCopy>(to, at, i + 24));
-  }
-  for (; i + 8 <= left; i += 8) state = _mm_crc32_u64(state, take_word<kCopy>(to, at, i));
+  while (i + 64 <= left) state = words<kCopy, 64>(state, to, at, i);
+  if ((left & 32) != 0) state = words<kCopy, 32>(state, to, at, i);
+  if ((left & 16) != 0) state = words<kCopy, 16>(state, to, at, i);
+  if ((left & 8) != 0) state = words<kCopy, 8>(state, to, at, i);
   auto narrow = static_cast<std::uint32_t>(state);
   if ((left & 4) != 0) {
     narrow = _mm_crc32_u32(narrow, take_word<kCopy, std::uint32_t>(to, at, i));

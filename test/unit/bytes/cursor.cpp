@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -105,6 +106,19 @@ TEST_CASE("a Writer stays failed and touches nothing outside its room") {
   out.put(View(room).first(1));
   CHECK(out.size() == 2);
   CHECK(iwarp::bytes::to_hex(View(room), 0) == "0102eeeeeeeeeeee");
+}
+
+TEST_CASE("copy_short copies octets of any number, and no others") {
+  std::array<std::byte, 48> from;
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i + 1);
+  for (std::size_t n = 0; n <= from.size(); ++n) {
+    CAPTURE(n);
+    std::array<std::byte, 50> to{};
+    iwarp::bytes::copy_short(to.data() + 1, View(from).first(n));
+    CHECK(std::equal(from.begin(), from.begin() + n, to.begin() + 1));
+    CHECK(to[0] == std::byte{0});
+    CHECK(std::all_of(to.begin() + 1 + n, to.end(), [](std::byte b) { return b == std::byte{0}; }));
+  }
 }
 
 TEST_CASE("load_be and store_be undo each other at compile time too") {

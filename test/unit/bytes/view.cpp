@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace {
@@ -44,6 +45,22 @@ TEST_CASE("every slice of a list is the same range of the flattened octets") {
   }
 }
 
+TEST_CASE("a list that becomes a slice holds nothing of what it was") {
+  std::array<std::byte, 6> memory;
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i);
+  const View all(memory);
+  for (const Gather& pieces : {Gather{all}, Gather{all.first(2), all.subspan(2)}}) {
+    for (std::size_t length = 0; length <= 5; ++length) {
+      CAPTURE(pieces.size());
+      CAPTURE(length);
+      Gather out{all, all, all};
+      iwarp::bytes::assign_slice(out, pieces, 1, length);
+      const auto part = all.subspan(1, length);
+      CHECK(flatten(out) == std::vector<std::byte>(part.begin(), part.end()));
+    }
+  }
+}
+
 TEST_CASE("a slice points into the same memory and skips empty pieces") {
   std::array<std::byte, 4> memory{};
   const iwarp::bytes::Scatter pieces{Span(memory).first(2), Span{}, Span(memory).subspan(2)};
@@ -65,6 +82,14 @@ TEST_CASE("a bounded list is copied as far as it is in use, and holds its capaci
   CHECK(list.back() == 3);
   list.pop_back();
   CHECK(list.back() == 2);
+  list.assign(7);
+  CHECK(std::vector<int>(list.begin(), list.end()) == std::vector<int>{7});
+  const std::array values{4, 5, 6};
+  for (std::size_t n = 0; n <= values.size(); ++n) {
+    list.assign(std::span(values).first(n));
+    CHECK(std::vector<int>(list.begin(), list.end()) ==
+          std::vector<int>(values.begin(), values.begin() + n));
+  }
   list.clear();
   CHECK(list.empty());
 }

@@ -190,7 +190,10 @@ bool DrivenConnection::transmit() {
   Carrier* const carrier = a.carrier.get();
   gathered_.leave();  // also where the socket is full: they go when there is room
   if (carrier != nullptr && !flush_carrier()) return false;
-  for (std::size_t done = 0; !a.write_blocked && a.core.may_have_output();) {
+  // Nearly always there is something, or who comes has asked already.
+  bool may_have_more = true;
+  for (std::size_t done = 0; !a.write_blocked && may_have_more;
+       may_have_more = a.core.may_have_output()) {
     const verbs::Now now(mpa::Clock::now);
     const auto plan = a.core.transmit_plan(kPieces, now);
     if (plan.empty()) return false;

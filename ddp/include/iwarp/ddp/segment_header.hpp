@@ -103,13 +103,13 @@ inline std::size_t encode(const SegmentHeader& h, std::byte* at) {
   if (h.tagged) {
     bytes::store_be(at + wire::kStag, h.stag.value);
     bytes::store_be(at + wire::kTo, h.to.value);
-  } else {
-    bytes::store_be(at + wire::kRsvdUlpRest, h.rsvd_ulp_rest);
-    bytes::store_be(at + wire::kQn, h.qn);
-    bytes::store_be(at + wire::kMsn, h.msn.value);
-    bytes::store_be(at + wire::kMo, h.mo);
+    return kTaggedHeaderSize;
   }
-  return h.size();
+  bytes::store_be(at + wire::kRsvdUlpRest, h.rsvd_ulp_rest);
+  bytes::store_be(at + wire::kQn, h.qn);
+  bytes::store_be(at + wire::kMsn, h.msn.value);
+  bytes::store_be(at + wire::kMo, h.mo);
+  return kUntaggedHeaderSize;
 }
 
 inline void encode(const SegmentHeader& h, bytes::Writer& out) {

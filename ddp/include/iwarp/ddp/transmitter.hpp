@@ -63,14 +63,15 @@ class Transmitter {
 // Inline: a message of the ULP is seldom more than one segment.
 
 inline void Transmitter::start(const Message& message) {
-  assert(idle_);  // One message after the other, as submitted. [DDP-47]
-  SegmentHeader& h = segment_.header;
-  h = {.tagged = message.tagged,
-       .rsvd_ulp = message.rsvd_ulp,
-       .rsvd_ulp_rest = message.rsvd_ulp_rest,
-       .stag = message.stag,  // [DDP-25]
-       .qn = message.qn};     // [DDP-30]
-  if (!message.tagged) {
+  assert(idle_);                       // One message after the other, as submitted. [DDP-47]
+  SegmentHeader& h = segment_.header;  // What next() sets is left alone, and the version.
+  h.tagged = message.tagged;
+  h.rsvd_ulp = message.rsvd_ulp;
+  if (message.tagged) {
+    h.stag = message.stag;  // [DDP-25]
+  } else {
+    h.rsvd_ulp_rest = message.rsvd_ulp_rest;
+    h.qn = message.qn;  // [DDP-30]
     // One step per message, per queue, per direction, modulo 2^32. [DDP-31] [DDP-33] [DDP-34]
     h.msn = msn_[message.qn];
     msn_[message.qn] = msn_[message.qn].next();

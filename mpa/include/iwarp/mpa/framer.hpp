@@ -50,7 +50,17 @@ class Framer {
   /// True when an FPDU with this much header and payload can be queued now. After false: send
   /// something, pop_sent() what has left (it keeps its place until then), then ask again. With
   /// empty queues any ULPDU up to 64768 octets has room: smaller limits in the options are raised.
-  bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const;
+  bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
+    return room(need(header_size, payload_size, mode), SIZE_MAX);
+  }
+  /// What an FPDU takes: for who asks for the same room again and again.
+  struct Need {
+    std::size_t octets = 0;  ///< of the ring
+    std::size_t pieces = 0;
+  };
+  Need need(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const;
+  /// And less than `queued_below` octets are queued.
+  bool room(const Need& need, std::size_t queued_below) const;
 
   /// Queues one FPDU whose ULPDU is `header` (copied) then `payload`. Call only after room() said
   /// yes. `cookie` comes back from pop_sent() once the last octet of the FPDU has left.

@@ -45,7 +45,9 @@ class Stream {
   /// after end(), sent() and whenever the Ulp has new work. Between this call and segment_taken()
   /// the payload must be read or copied.
   bool next_segment(std::size_t mulpdu, OutSegment& out);
-  void segment_taken();
+  void segment_taken() {
+    if (sending_ == Sending::kResponse) ulp_.release_source();
+  }
   /// next_segment() has something that does not come from the Ulp: an answer, a Terminate, the rest
   /// of a message.
   bool has_output() const {
@@ -108,11 +110,9 @@ class Stream {
   bool start_read_response(const ReadRequest& read);
   bool start_atomic_response(const AtomicRequest& atomic);
   bool start_request();
-  void start(const Request& request);
   bool response_segment(std::size_t mulpdu, OutSegment& out);
   bool read_payload(const ReadRequest& read, const ddp::Segment& segment, OutSegment& out);
   void request_segment(std::size_t mulpdu, OutSegment& out);
-  void request_header(OutSegment& out) const;
   void terminate_segment(OutSegment& out);
   void fail_response(AccessError error, std::uint32_t offset);
   void remember_segment(bytes::View prefix, std::size_t ulpdu_length);

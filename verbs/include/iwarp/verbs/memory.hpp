@@ -108,6 +108,7 @@ class StagTable {
   std::function<std::uint32_t()> random_;
   mutable std::mutex mutex_;
   std::vector<std::atomic<Region*>> slots_;  ///< open addressing by STag index
+  const std::size_t mask_;                   ///< of an index, to its slot
   std::atomic<std::size_t> longest_probe_{0};
   std::deque<std::unique_ptr<Region>> storage_;
   std::deque<Region*> free_;  ///< oldest first: an entry is not reused soon [SEC-11]

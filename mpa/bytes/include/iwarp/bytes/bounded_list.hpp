@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <iterator>
+#include <span>
 #include <type_traits>
 
 namespace iwarp::bytes {
@@ -56,6 +57,17 @@ class BoundedList {
   void push_back(const T& value) {
     if (size_ == kCapacity) std::abort();
     items_[size_++] = value;
+  }
+  /// Makes it a list of this one, or of these.
+  void assign(const T& only) {
+    size_ = 1;
+    items_[0] = only;
+  }
+  void assign(std::span<const T> values) {
+    if (values.size() == 1) return assign(values.front());  // most often; less than a call
+    if (values.size() > kCapacity) std::abort();
+    size_ = values.size();
+    std::ranges::copy(values, items_);
   }
   void pop_back() { assert(size_ != 0), --size_; }
   void clear() { size_ = 0; }

@@ -39,6 +39,21 @@ constexpr void store_be(std::byte* to, T value) {
   std::copy_n(octets.begin(), sizeof(T), to);
 }
 
+/// Copies `from` to `to`; they do not overlap. What is short, as headers are, without a call.
+inline void copy_short(std::byte* to, View from) {
+  const auto copy_ends = [to, from]<std::size_t kOctets>() {
+    std::memcpy(to, from.data(), kOctets);
+    std::memcpy(to + from.size() - kOctets, from.data() + from.size() - kOctets, kOctets);
+  };
+  if (from.size() >= 16 && from.size() <= 32) {
+    copy_ends.template operator()<16>();
+  } else if (from.size() >= 8 && from.size() < 16) {
+    copy_ends.template operator()<8>();
+  } else {
+    std::copy(from.begin(), from.end(), to);
+  }
+}
+
 class Reader {
  public:
   constexpr explicit Reader(View in) : in_(in) {}

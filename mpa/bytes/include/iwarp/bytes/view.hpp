@@ -26,6 +26,7 @@ using Scatter = BoundedList<Span, kMaxSge>;
 /// Octets in all pieces together.
 template <typename Pieces>
 constexpr std::size_t total_size(const Pieces& pieces) {
+  if (pieces.size() == 1) return pieces.front().size();  // nearly always
   std::size_t sum = 0;
   for (const auto& piece : pieces) sum += piece.size();
   return sum;
@@ -49,6 +50,16 @@ void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::si
     length -= take;
     offset = 0;
   }
+}
+
+/// The same in place of what `out` was.
+template <typename Pieces>
+void assign_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
+  if (length != 0 && pieces.size() == 1) {  // nearly always
+    return out.assign(pieces.front().subspan(offset, length));
+  }
+  out.clear();
+  append_slice(out, pieces, offset, length);
 }
 
 /// The same as a list of its own.
