@@ -20,8 +20,8 @@ constexpr std::size_t kPieces = bytes::kMaxSge + 2;
 // Batches of one socket before others have their turn.
 constexpr int kTurn = 16;
 constexpr int kReceiveRoom = 4 << 20;
-constexpr int kDrained = 1024;  // batches: more than the buffer holds
 constexpr std::size_t kMaxGroups = 32;
+constexpr unsigned kLooks = 16;
 
 /// What one thread needs to drive, whichever queue pair it is.
 struct Scratch {
@@ -58,35 +58,12 @@ DatagramSocket::Sending gather(const OutgoingDatagram& from, std::span<iovec> pi
 
 }  // namespace
 
-struct DrivenDatagrams::Door {
-  Door(Worker& worker, DatagramSocket its_socket, const IpAddress& its_group, Driven& driven)
-      : socket(std::move(its_socket)),
-        group(its_group),
-        readiness(worker.context()),
-        watched(socket.fd(), driven) {}
-  ~Door() {
-    if (readiness.is_open()) readiness.release();
-    watched.close();
-  }
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
-
-  DatagramSocket socket;
-  IpAddress group;  ///< zeros: none
-  asio::posix::stream_descriptor readiness;
-  WatchedSocket watched;
-  bool reading = false;  ///< a wait is pending; only its handler clears this
-  bool writing = false;
-  std::size_t expected = 1;  ///< so many are asked for at the next look
-  std::uint32_t lost = 0;    ///< of DatagramSocket::lost(), what is counted
-};
-
 DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
                                  verbs::StagTable& stags, DatagramSocket socket,
                                  std::shared_ptr<verbs::DatagramTap> tap)
     : worker_(worker), core_(init, stags), tap_(std::move(tap)) {
   socket.ask_for_room(kReceiveRoom);
-  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), IpAddress{}, *this));
+  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), *this));
 }
 
 DrivenDatagrams::~DrivenDatagrams() = default;
@@ -134,22 +111,26 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group, unsigned interfa
   auto socket =
       DatagramSocket::open_at(group, interface, verbs::datagram_port(verbs::kMulticastQp));
   if (!socket) return socket.error();
-  socket->ask_for_room(kReceiveRoom);
   lock_.lock();
   std::error_code error;
   const auto is_same = [&](const auto& door) { return door->group == group; };
   if (std::ranges::any_of(doors_, is_same)) {
     // Attached twice is attached.
-  } else if (doors_.size() > kMaxGroups) {
+  } else if (doors_.size() - peers_ > kMaxGroups) {
     error = make_error_code(verbs::Errc::kLimitReached);
   } else {
-    auto& door =
-        *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(*socket), group, *this));
-    for (const auto& set : sets_) (void)door.watched.join(set);
+    add_door(std::move(*socket)).group = group;
     core_.join(group);
   }
   run(lock_.take() | kArm | kReceive);
   return error;
+}
+
+DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
+  socket.ask_for_room(kReceiveRoom);
+  auto& door = *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(socket), *this));
+  for (const auto& set : sets_) (void)door.watched.join(set);
+  return door;
 }
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {
@@ -228,10 +209,13 @@ void DrivenDatagrams::run(std::uint32_t work) {
 
 void DrivenDatagrams::drive(std::uint32_t work) {
   if ((work & (kPolled | kSleptOn | kLetGo)) != 0 && change_mode(work)) work |= kArm;
-  if ((work & kTransmit) != 0) transmit();
+  if ((work & kTransmit) != 0) {
+    transmit();
+    if (connect_often()) work |= kArm;
+  }
   if ((work & kReceive) != 0 && !receive()) work |= kArm;
   if ((work & kResume) != 0) held_.store(false);
-  if ((work & (kArm | kResume)) != 0 || write_blocked_) arm();
+  if ((work & (kArm | kResume)) != 0 || blocked_ != nullptr) arm();
 }
 
 // True: others drive it now.
@@ -246,8 +230,7 @@ bool DrivenDatagrams::change_mode(std::uint32_t work) {
 
 void DrivenDatagrams::transmit() {
   auto& s = scratch();
-  const DatagramSocket& socket = doors_.front()->socket;
-  while (!write_blocked_) {
+  while (blocked_ == nullptr) {
     const auto batch = core_.prepare(s.outgoing);
     if (batch.empty()) return;
     std::span<iovec> room(s.pieces);
@@ -257,14 +240,14 @@ void DrivenDatagrams::transmit() {
     }
     for (std::size_t done = 0; done != batch.size();) {
       ++core_.counters().send_calls;
-      const auto n = socket.send(std::span(s.sendings).subspan(done, batch.size() - done));
+      const auto n = send(std::span(s.sendings).subspan(done, batch.size() - done));
       if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
       if (n != 0) continue;
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        write_blocked_ = true;
+        blocked_ = sender_;
         core_.give_back(batch.subspan(done));
         return;
       }
@@ -319,11 +302,11 @@ void DrivenDatagrams::count_lost(Door& door) {
 // True: a poller found nothing, and would have had a receive for it, so all is as it was.
 bool DrivenDatagrams::receive() {
   if (!core_.takes_datagrams() || !core_.deliver_waiting()) return false;
+  // A poller comes again at once. A look at all sockets each time would delay what peers send.
+  const bool all = mode() != DriveMode::kPoller || older_ != 0 || ++looks_ % kLooks == 0;
   bool any = false;
-  for (const auto& door : doors_) any |= receive(*door);
-  if (any) {
-    octets_came();
-    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  for (const auto& door : doors_) {
+    if (peers_ == 0 || (door->peer ? older_ == 0 : all)) any |= receive(*door);
   }
   return !any && mode() == DriveMode::kPoller && is_plain() && core_.receives() != 0;
 }
@@ -338,6 +321,7 @@ bool DrivenDatagrams::receive(Door& door) {
     if (room == 0) break;  // What has come waits for a receive.
     const auto n = door.socket.receive(std::span(came).first(room));
     door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
+    if (older_ != 0 && &door == doors_.front().get()) older_ = n == room ? older_ - 1 : 0;
     if (n == 0) break;
     any = true;
     ++core_.counters().receive_calls;
@@ -350,6 +334,10 @@ bool DrivenDatagrams::receive(Door& door) {
       core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
     }
     if (n < room) break;
+  }
+  if (any) {
+    octets_came();
+    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   return any;
 }
@@ -367,14 +355,14 @@ void DrivenDatagrams::arm() {
   const bool reads = core_.takes_datagrams() && !held_.load(std::memory_order_relaxed);
   for (const auto& door : doors_) {
     (void)door->watched.watch(reads, false);
-    if (mode() != DriveMode::kWorker && !write_blocked_) {
+    if (mode() != DriveMode::kWorker && blocked_ == nullptr) {
       // The reactor would wake the worker for every datagram, whether one waits for it or not.
       if (door->readiness.is_open()) door->readiness.release();
     } else if (mode() == DriveMode::kWorker && reads && !door->reading) {
       wait_for(*door, false);
     }
   }
-  if (write_blocked_ && !doors_.front()->writing) wait_for(*doors_.front(), true);
+  if (blocked_ != nullptr && !blocked_->writing) wait_for(*blocked_, true);
 }
 
 void DrivenDatagrams::wait_for(Door& door, bool write) {
@@ -399,7 +387,7 @@ std::uint32_t DrivenDatagrams::waited(const Door* door, bool write, bool cancell
   if (at == doors_.end()) return 0;  // The door is gone.
   (write ? (*at)->writing : (*at)->reading) = false;
   if (write) {
-    write_blocked_ = false;
+    blocked_ = nullptr;
     return kTransmit | kArm;
   }
   return cancelled || mode() != DriveMode::kWorker ? kArm : kReceive;
