@@ -29,9 +29,9 @@ DrivenDatagrams::Door* DrivenDatagrams::door_to(const DatagramSocket::Sending& o
 // As DatagramSocket::send(); those from the first on that take one way.
 std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datagrams) {
   sender_ = door_to(datagrams.front());
-  const auto other_way =
-      std::ranges::find_if(datagrams, [&](const auto& one) { return door_to(one) != sender_; });
-  datagrams = datagrams.first(static_cast<std::size_t>(other_way - datagrams.begin()));
+  std::size_t count = 1;
+  while (count != datagrams.size() && door_to(datagrams[count]) == sender_) ++count;
+  datagrams = datagrams.first(count);
   if (sender_ != nullptr) {
     sender_->last_sent = core_.counters().sent;
     const auto sent = sender_->socket.send(datagrams);

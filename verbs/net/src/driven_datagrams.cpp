@@ -50,9 +50,7 @@ iovec piece(bytes::View octets) {
 /// Its pieces are the first ones of `pieces`.
 DatagramSocket::Sending gather(const OutgoingDatagram& from, std::span<iovec> pieces) {
   std::size_t count = 0;
-  pieces[count++] = piece(from.header);
-  for (const auto& part : from.payload) pieces[count++] = piece(part);
-  pieces[count++] = piece(from.crc);
+  for (const auto& part : from.pieces()) pieces[count++] = piece(part);
   return {.path = from.path, .port = from.port, .pieces = pieces.first(count)};
 }
 
