@@ -116,12 +116,19 @@ TEST_CASE("a connected peer says the same about itself: addresses, hop limit, tr
     take_all(here, before + static_cast<std::uint64_t>(count));
     return std::vector<std::byte>(here.room.begin(), here.room.begin() + 40);
   };
-  for (const auto& [hop_limit, traffic_class] : {std::pair<int, int>{0, 0}, {7, 0x68}}) {
-    here.path.hop_limit = there.path.hop_limit = static_cast<std::uint8_t>(hop_limit);
-    here.path.traffic_class = there.path.traffic_class = static_cast<std::uint8_t>(traffic_class);
+  constexpr verbs::IpAddress kOwnHost6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  const auto between = [](const verbs::IpAddress& ends, std::uint8_t hops, std::uint8_t traffic) {
+    return verbs::DatagramPath{
+        .own = ends, .peer = ends, .hop_limit = hops, .traffic_class = traffic};
+  };
+  for (const auto& path : {between(kOwnHost, 0, 0), between(kOwnHost, 7, 0x68),
+                           between(kOwnHost6, 0, 0), between(kOwnHost6, 7, 0x68)}) {
+    here.path = there.path = path;
     const auto before = sockets_of(here);
     const auto unconnected = grh_after(1);
-    CHECK_EQ(static_cast<int>(unconnected[21]), traffic_class);
+    if (path.hop_limit != 0) {
+      CHECK_EQ(unconnected[verbs::is_ipv4(path.peer) ? 28 : 7], std::byte{path.hop_limit});
+    }
     there.post_receives(kCalls);
     send_often(here, there);
     REQUIRE_EQ(sockets_of(here), before + 1);
