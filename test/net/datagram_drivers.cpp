@@ -9,11 +9,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 
-#include "iwarp/net/datagram_qp.hpp"
 #include "raw_peer.hpp"
-#include "support.hpp"
+#include "ready_datagrams.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;
@@ -21,12 +19,6 @@ using namespace iwarp::net;
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_datagram_socket(int fd) {
-  int kind = 0;
-  socklen_t size = sizeof kind;
-  return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 && kind == SOCK_DGRAM;
-}
 
 /// Of this process, in all of its epoll sets.
 int watched_datagram_sockets() {
@@ -43,67 +35,6 @@ int watched_datagram_sockets() {
     }
   }
   return count;
-}
-
-bool comes_true(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + kLimit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-  }
-  return true;
-}
-
-constexpr verbs::IpAddress kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};
-
-/// A queue pair that is ready, with memory to receive into; it may send to itself.
-struct ReadyDatagrams {
-  ReadyDatagrams() {
-    REQUIRE(!qp->set_state(verbs::DatagramState::kInit));
-    REQUIRE(!qp->set_state(verbs::DatagramState::kReceiving));
-    REQUIRE(!qp->set_state(verbs::DatagramState::kReady));
-  }
-  verbs::Sge sge(std::uint32_t length) {
-    return {.address = room.data(), .length = length, .lkey = memory.stag()};
-  }
-  void post_receives(int count) {
-    const verbs::Sge all = sge(static_cast<std::uint32_t>(room.size()));
-    for (int i = 0; i != count; ++i) {
-      REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
-    }
-  }
-  /// In one list; returns when the socket has it, which a worker may give to it.
-  void send(std::size_t count) {
-    const std::uint64_t before = qp->counters().sent;
-    const verbs::Sge piece = sge(64);
-    const verbs::DatagramWr one{
-        .wr_id = 2,
-        .sgl = std::span(&piece, 1),
-        .to = {.path = {.own = kLoopback, .peer = kLoopback}, .qp = qp->num()}};
-    const std::vector<verbs::DatagramWr> list(count, one);
-    REQUIRE_FALSE(qp->post_all(list));
-    REQUIRE(comes_true([&] { return qp->counters().sent == before + count; }));
-  }
-
-  std::unique_ptr<Rnic> rnic = open_rnic();
-  std::unique_ptr<ProtectionDomain> pd = must(rnic->alloc_pd());
-  CqHandle cq = must(rnic->create_cq(256));
-  std::unique_ptr<DatagramQp> qp = must(rnic->create_datagram_qp(
-      *pd, {.init = {.send_cq = cq.get(), .recv_cq = cq.get()}, .ports = {}, .tap = nullptr}));
-  std::vector<std::byte> room = std::vector<std::byte>(1024);
-  Memory memory = must(rnic->register_memory(*pd, std::span(room), verbs::Access::kLocalWrite));
-};
-
-/// The socket of this process at that UDP port.
-int socket_at(std::uint16_t port) {
-  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
-    const int fd = std::stoi(entry.path().filename());
-    sockaddr_in6 at{};
-    socklen_t size = sizeof at;
-    if (!is_datagram_socket(fd)) continue;
-    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) != 0) continue;
-    if (ntohs(at.sin6_port) == port) return fd;
-  }
-  return -1;
 }
 
 }  // namespace
@@ -139,7 +70,8 @@ TEST_CASE(
   ReadyDatagrams end;
   const std::uint16_t port = verbs::datagram_port(end.qp->num());
   const int small = 4096;
-  REQUIRE_EQ(::setsockopt(socket_at(port), SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+  REQUIRE_EQ(::setsockopt(sockets_at(port).front(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small),
+             0);
   constexpr std::uint64_t kSent = 200;
   // None of them is well-formed, so one receive is enough for all that the kernel keeps.
   const UniqueFd stranger(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -106,9 +106,8 @@ Octets leaves(End& end) {
   std::array<OutgoingDatagram, 4> batch;
   const auto ready = end.qp.prepare(batch);
   REQUIRE(ready.size() == 1);
-  Octets out(ready[0].header.begin(), ready[0].header.end());
-  for (const auto& piece : ready[0].payload) out.insert(out.end(), piece.begin(), piece.end());
-  out.insert(out.end(), ready[0].crc.begin(), ready[0].crc.end());
+  Octets out;
+  for (const auto& piece : ready[0].pieces()) out.insert(out.end(), piece.begin(), piece.end());
   end.qp.sent(ready[0], true);
   return out;
 }
@@ -387,6 +386,27 @@ TEST_CASE("a request that cannot be sent fails, and those behind it are flushed 
     REQUIRE(!end.qp.set_state(DatagramState::kReady));
     REQUIRE(!end.send(end.piece(0, 8)));
     CHECK(leaves(end).size() == kDatagramOverhead + 8);
+  }
+}
+
+TEST_CASE("a short datagram is one piece, which the program cannot change any more") {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, OutgoingDatagram::kMostCopied,
+                                 OutgoingDatagram::kMostCopied + 1}) {
+    End end(kPeer);
+    const bool is_short = size <= OutgoingDatagram::kMostCopied;
+    REQUIRE(!end.send(end.piece(0, static_cast<std::uint32_t>(size))));
+    std::array<OutgoingDatagram, 1> batch;
+    const auto ready = end.qp.prepare(batch);
+    REQUIRE(ready.size() == 1);
+    CHECK((ready[0].pieces().size() == 1) == is_short);
+    end.memory[0] ^= std::byte{1};
+    Octets octets;
+    for (const auto& piece : ready[0].pieces())
+      octets.insert(octets.end(), piece.begin(), piece.end());
+    CHECK(octets.size() == kDatagramOverhead + size);
+    CHECK(decode_datagram(octets));
+    CHECK(has_right_crc(octets) == is_short);
+    end.qp.sent(ready[0], true);
   }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One IPv6 socket takes both families; only a kernel without IPv6 gets one for IPv4.
+// One IPv6 socket takes both families; only a kernel without IPv6 gets one for IPv4. A connected
+// one is of its peer's family: through an IPv6 socket the kernel looks for the route to an IPv4
+// peer each time.
 #include "iwarp/net/datagram_socket.hpp"
 
 #include <linux/sock_diag.h>
@@ -182,17 +184,20 @@ void take_destination(msghdr& message, DatagramPath& path) {
   }
 }
 
+/// That each datagram tells to which of our addresses it came.
+bool ask_for_destination(int fd, bool as_v6) {
+  return as_v6 ? set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) : set(fd, IPPROTO_IP, IP_PKTINFO, 1);
+}
+
 std::expected<UniqueFd, std::error_code> open_socket(bool as_v6) {
   constexpr int kKind = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
   const int raw = ::socket(as_v6 ? AF_INET6 : AF_INET, kKind, 0);
   if (raw < 0) return std::unexpected(failure());
   UniqueFd fd(raw);
   const bool ready = set(raw, IPPROTO_IP, IP_RECVTTL, 1) && set(raw, IPPROTO_IP, IP_RECVTOS, 1) &&
-                     (as_v6 ? set(raw, IPPROTO_IPV6, IPV6_V6ONLY, 0) &&
-                                  set(raw, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) &&
-                                  set(raw, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
-                                  set(raw, IPPROTO_IPV6, IPV6_RECVTCLASS, 1)
-                            : set(raw, IPPROTO_IP, IP_PKTINFO, 1));
+                     (!as_v6 || (set(raw, IPPROTO_IPV6, IPV6_V6ONLY, 0) &&
+                                 set(raw, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
+                                 set(raw, IPPROTO_IPV6, IPV6_RECVTCLASS, 1)));
   if (!ready) return std::unexpected(failure());
   // Fragments are better than a path on which nothing arrives.
   if (as_v6) set(raw, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
@@ -205,6 +210,15 @@ std::error_code bind_to(int fd, bool as_v6, const IpAddress& at, unsigned interf
   Endpoint endpoint{};
   const socklen_t size = put(endpoint, as_v6, at, interface, port);
   return ::bind(fd, &endpoint.any, size) == 0 ? std::error_code{} : failure();
+}
+
+/// As put_header_fields(), for all that the socket sends.
+bool set_header_fields(int fd, bool as_v6, const DatagramPath& path) {
+  const int level = as_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
+  return (path.hop_limit == 0 ||
+          set(fd, level, as_v6 ? IPV6_UNICAST_HOPS : IP_TTL, path.hop_limit)) &&
+         (path.traffic_class == 0 ||
+          set(fd, level, as_v6 ? IPV6_TCLASS : IP_TOS, path.traffic_class));
 }
 
 std::error_code bind_in_range(int fd, bool as_v6, PortRange range) {
@@ -249,6 +263,7 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open(std::uint16_
     fd = open_socket(false);
   }
   if (!fd) return std::unexpected(fd.error());
+  if (!ask_for_destination(fd->get(), as_v6)) return std::unexpected(failure());
   const auto error = port == 0 && range.last != 0 ? bind_in_range(fd->get(), as_v6, range)
                                                   : bind_to(fd->get(), as_v6, {}, 0, port);
   if (error) return std::unexpected(error);
@@ -262,6 +277,7 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
   const bool as_v6 = !is_ipv4(at);
   auto fd = open_socket(as_v6);
   if (!fd) return std::unexpected(fd.error());
+  if (!ask_for_destination(fd->get(), as_v6)) return std::unexpected(failure());
   const bool is_group = is_multicast(at);
   if (is_group && !set(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1)) return std::unexpected(failure());
   // Else whatever any program of this host has joined would come. A kernel may not know it.
@@ -277,6 +293,34 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
 std::error_code DatagramSocket::join(const IpAddress& group, unsigned interface) const {
   const auto error = join_group(fd_.get(), group, interface);
   return error == std::errc::address_in_use ? std::error_code{} : error;  // It is joined.
+}
+
+std::expected<DatagramSocket, std::error_code> DatagramSocket::open_to(const DatagramPath& path,
+                                                                       std::uint16_t port,
+                                                                       std::uint16_t own_port) {
+  const bool as_v6 = !is_ipv4(path.peer);
+  if (as_v6 == is_ipv4(path.own)) {
+    return std::unexpected(std::make_error_code(std::errc::invalid_argument));
+  }
+  auto fd = open_socket(as_v6);
+  if (!fd) return std::unexpected(fd.error());
+  DatagramSocket out(std::move(*fd), as_v6, own_port);
+  out.is_connected_ = true;
+  out.own_ = path.own;
+  out.share_port(true);
+  if (const auto error = bind_to(out.fd(), as_v6, path.own, path.interface, own_port)) {
+    return std::unexpected(error);
+  }
+  Endpoint peer{};
+  const socklen_t size = put(peer, as_v6, path.peer, path.interface, port);
+  if (!set_header_fields(out.fd(), as_v6, path) || ::connect(out.fd(), &peer.any, size) != 0) {
+    return std::unexpected(failure());
+  }
+  return out;
+}
+
+void DatagramSocket::share_port(bool may) const {
+  set(fd_.get(), SOL_SOCKET, SO_REUSEPORT, may ? 1 : 0);
 }
 
 void DatagramSocket::ask_for_room(int octets) const {
@@ -318,9 +362,8 @@ std::size_t DatagramSocket::receive(std::span<Received> into) const {
     out.size = std::min<std::size_t>(messages[i].msg_len, out.room.size());
     out.is_cut = (message.msg_flags & MSG_TRUNC) != 0;
     const bool from_v6_peer = peers[i].any.sa_family == AF_INET6;
+    out.path = {.own = own_};
     out.path.peer = from_v6_peer ? from_v6(peers[i].v6.sin6_addr) : from_v4(peers[i].v4.sin_addr);
-    out.path.hop_limit = 0;
-    out.path.traffic_class = 0;
     out.port = ntohs(from_v6_peer ? peers[i].v6.sin6_port : peers[i].v4.sin_port);
     take_destination(message, out.path);
   }
@@ -350,15 +393,19 @@ std::size_t DatagramSocket::send(std::span<const Sending> datagrams,
     const auto& last = rest[run - 1].pieces;
     msghdr& message = messages[count].msg_hdr;
     message = {
-        .msg_name = &peers[count],
-        .msg_namelen = put(peers[count], is_v6_, one.path.peer, one.path.interface, one.port),
+        .msg_name = nullptr,
+        .msg_namelen = 0,
         .msg_iov = one.pieces.data(),
         .msg_iovlen = static_cast<std::size_t>(last.data() + last.size() - one.pieces.data()),
         .msg_control = &controls[count],
         .msg_controllen = 0,
         .msg_flags = 0};
-    put_source(message, is_v6_, one.path);
-    put_header_fields(message, one.path);
+    if (!is_connected_) {
+      message.msg_name = &peers[count];
+      message.msg_namelen = put(peers[count], is_v6_, one.path.peer, one.path.interface, one.port);
+      put_source(message, is_v6_, one.path);
+      put_header_fields(message, one.path);
+    }
     if (run > 1) put(message, SOL_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(size));
     rest = rest.subspan(run);
   }

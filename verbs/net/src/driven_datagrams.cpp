@@ -20,8 +20,8 @@ constexpr std::size_t kPieces = bytes::kMaxSge + 2;
 // Batches of one socket before others have their turn.
 constexpr int kTurn = 16;
 constexpr int kReceiveRoom = 4 << 20;
-constexpr int kDrained = 1024;  // batches: more than the buffer holds
 constexpr std::size_t kMaxGroups = 32;
+constexpr unsigned kLooks = 16;
 
 /// What one thread needs to drive, whichever queue pair it is.
 struct Scratch {
@@ -50,46 +50,18 @@ iovec piece(bytes::View octets) {
 /// Its pieces are the first ones of `pieces`.
 DatagramSocket::Sending gather(const OutgoingDatagram& from, std::span<iovec> pieces) {
   std::size_t count = 0;
-  pieces[count++] = piece(from.header);
-  for (const auto& part : from.payload) pieces[count++] = piece(part);
-  pieces[count++] = piece(from.crc);
+  for (const auto& part : from.pieces()) pieces[count++] = piece(part);
   return {.path = from.path, .port = from.port, .pieces = pieces.first(count)};
 }
 
 }  // namespace
-
-struct DrivenDatagrams::Door {
-  Door(Worker& worker, DatagramSocket its_socket, const IpAddress& its_group,
-       unsigned its_interface, Driven& driven)
-      : socket(std::move(its_socket)),
-        group(its_group),
-        interface(its_interface),
-        readiness(worker.context()),
-        watched(socket.fd(), driven) {}
-  ~Door() {
-    if (readiness.is_open()) readiness.release();
-    watched.close();
-  }
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
-
-  DatagramSocket socket;
-  IpAddress group;     ///< zeros: none
-  unsigned interface;  ///< where it was joined first
-  asio::posix::stream_descriptor readiness;
-  WatchedSocket watched;
-  bool reading = false;  ///< a wait is pending; only its handler clears this
-  bool writing = false;
-  std::size_t expected = 1;  ///< so many are asked for at the next look
-  std::uint32_t lost = 0;    ///< of DatagramSocket::lost(), what is counted
-};
 
 DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
                                  verbs::StagTable& stags, DatagramSocket socket,
                                  std::shared_ptr<verbs::DatagramTap> tap)
     : worker_(worker), core_(init, stags), tap_(std::move(tap)) {
   socket.ask_for_room(kReceiveRoom);
-  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), IpAddress{}, 0, *this));
+  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), *this));
 }
 
 DrivenDatagrams::~DrivenDatagrams() = default;
@@ -153,16 +125,22 @@ std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface
     return door->group == group && (!is_local_to_link(group) || door->interface == interface);
   });
   if (known != doors_.end()) return (*known)->socket.join(group, interface);
-  if (doors_.size() > kMaxGroups) return make_error_code(verbs::Errc::kLimitReached);
+  if (doors_.size() - peers_ > kMaxGroups) return make_error_code(verbs::Errc::kLimitReached);
   auto socket =
       DatagramSocket::open_at(group, interface, verbs::datagram_port(verbs::kMulticastQp));
   if (!socket) return socket.error();
-  socket->ask_for_room(kReceiveRoom);
-  auto& door = *doors_.emplace_back(
-      std::make_unique<Door>(worker_, std::move(*socket), group, interface, *this));
-  for (const auto& set : sets_) (void)door.watched.join(set);
+  auto& door = add_door(std::move(*socket));
+  door.group = group;
+  door.interface = interface;
   core_.join(group);
   return {};
+}
+
+DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
+  socket.ask_for_room(kReceiveRoom);
+  auto& door = *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(socket), *this));
+  for (const auto& set : sets_) (void)door.watched.join(set);
+  return door;
 }
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {
@@ -241,10 +219,13 @@ void DrivenDatagrams::run(std::uint32_t work) {
 
 void DrivenDatagrams::drive(std::uint32_t work) {
   if ((work & (kPolled | kSleptOn | kLetGo)) != 0 && change_mode(work)) work |= kArm;
-  if ((work & kTransmit) != 0) transmit();
+  if ((work & kTransmit) != 0) {
+    transmit();
+    if (connect_often()) work |= kArm;
+  }
   if ((work & kReceive) != 0 && !receive()) work |= kArm;
   if ((work & kResume) != 0) held_.store(false);
-  if ((work & (kArm | kResume)) != 0 || write_blocked_) arm();
+  if ((work & (kArm | kResume)) != 0 || blocked_ != nullptr) arm();
 }
 
 // True: others drive it now.
@@ -259,8 +240,7 @@ bool DrivenDatagrams::change_mode(std::uint32_t work) {
 
 void DrivenDatagrams::transmit() {
   auto& s = scratch();
-  const DatagramSocket& socket = doors_.front()->socket;
-  while (!write_blocked_) {
+  while (blocked_ == nullptr) {
     const auto batch = core_.prepare(s.outgoing);
     if (batch.empty()) return;
     std::span<iovec> room(s.pieces);
@@ -269,15 +249,14 @@ void DrivenDatagrams::transmit() {
       room = room.subspan(s.sendings[i].pieces.size());
     }
     for (std::size_t done = 0; done != batch.size();) {
-      const auto [n, calls] = socket.send(std::span(s.sendings).subspan(done, batch.size() - done));
-      core_.counters().send_calls += calls;
+      const auto n = send(std::span(s.sendings).subspan(done, batch.size() - done));
       if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
       if (n != 0) continue;
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        write_blocked_ = true;
+        blocked_ = sender_;
         core_.give_back(batch.subspan(done));
         return;
       }
@@ -332,11 +311,11 @@ void DrivenDatagrams::count_lost(Door& door) {
 // True: a poller found nothing, and would have had a receive for it, so all is as it was.
 bool DrivenDatagrams::receive() {
   if (!core_.takes_datagrams() || !core_.deliver_waiting()) return false;
+  // A poller comes again at once. A look at all sockets each time would delay what peers send.
+  const bool all = mode() != DriveMode::kPoller || older_ != 0 || ++looks_ % kLooks == 0;
   bool any = false;
-  for (const auto& door : doors_) any |= receive(*door);
-  if (any) {
-    octets_came();
-    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  for (const auto& door : doors_) {
+    if (peers_ == 0 || (door->peer ? older_ == 0 : all)) any |= receive(*door);
   }
   return !any && mode() == DriveMode::kPoller && is_plain() && core_.receives() != 0;
 }
@@ -351,6 +330,7 @@ bool DrivenDatagrams::receive(Door& door) {
     if (room == 0) break;  // What has come waits for a receive.
     const auto n = door.socket.receive(std::span(came).first(room));
     door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
+    if (older_ != 0 && &door == doors_.front().get()) older_ = n == room ? older_ - 1 : 0;
     if (n == 0) break;
     any = true;
     ++core_.counters().receive_calls;
@@ -363,6 +343,10 @@ bool DrivenDatagrams::receive(Door& door) {
       core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
     }
     if (n < room) break;
+  }
+  if (any) {
+    octets_came();
+    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   return any;
 }
@@ -380,14 +364,14 @@ void DrivenDatagrams::arm() {
   const bool reads = core_.takes_datagrams() && !held_.load(std::memory_order_relaxed);
   for (const auto& door : doors_) {
     (void)door->watched.watch(reads, false);
-    if (mode() != DriveMode::kWorker && !write_blocked_) {
+    if (mode() != DriveMode::kWorker && blocked_ == nullptr) {
       // The reactor would wake the worker for every datagram, whether one waits for it or not.
       if (door->readiness.is_open()) door->readiness.release();
     } else if (mode() == DriveMode::kWorker && reads && !door->reading) {
       wait_for(*door, false);
     }
   }
-  if (write_blocked_ && !doors_.front()->writing) wait_for(*doors_.front(), true);
+  if (blocked_ != nullptr && !blocked_->writing) wait_for(*blocked_, true);
 }
 
 void DrivenDatagrams::wait_for(Door& door, bool write) {
@@ -412,7 +396,7 @@ std::uint32_t DrivenDatagrams::waited(const Door* door, bool write, bool cancell
   if (at == doors_.end()) return 0;  // The door is gone.
   (write ? (*at)->writing : (*at)->reading) = false;
   if (write) {
-    write_blocked_ = false;
+    blocked_ = nullptr;
     return kTransmit | kArm;
   }
   return cancelled || mode() != DriveMode::kWorker ? kArm : kReceive;

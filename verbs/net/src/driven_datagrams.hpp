@@ -5,18 +5,15 @@
 // in the kernel's buffer, which is bounded.
 #pragma once
 
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <deque>
 #include <memory>
 
+#include "datagram_door.hpp"
 #include "drive_lock.hpp"
 #include "drive_mode.hpp"
 #include "driven.hpp"
-#include "iwarp/net/datagram_socket.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 #include "iwarp/verbs/datagram_tap.hpp"
-#include "socket_set.hpp"
-#include "worker.hpp"
 
 namespace iwarp::net {
 
@@ -76,14 +73,21 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
     kSleptOn = 1 << 5,
     kLetGo = 1 << 6,
   };
-  struct Door;  ///< a socket and who waits for it
+  using Door = DatagramDoor;
+  static constexpr int kDrained = 1024;  ///< batches: more than the buffer holds
 
   std::error_code join(const IpAddress& group, unsigned interface);
   void kick(std::uint32_t work);
   void run(std::uint32_t work);
   void drive(std::uint32_t work);
   bool change_mode(std::uint32_t work);
+  Door& add_door(DatagramSocket socket);
   void transmit();
+  Door* door_to(const DatagramSocket::Sending& one) const;
+  std::size_t send(std::span<const DatagramSocket::Sending> datagrams);
+  void note_peer(const DatagramSocket::Sending& last);
+  bool connect_often();
+  bool has_room_for_peer();
   void tell_sent(std::span<const DatagramSocket::Sending> sent);
   void tell_received(const Door& door, const DatagramSocket::Received& one);
   void drain();
@@ -105,7 +109,13 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   // Of the holder of lock_.
   std::deque<std::unique_ptr<Door>> doors_;  ///< the first is the queue pair's own
   std::vector<std::shared_ptr<SocketSet>> sets_;
-  bool write_blocked_ = false;
+  Door* sender_ = nullptr;   ///< the last
+  Door* blocked_ = nullptr;  ///< it takes no more for now
+  std::size_t peers_ = 0;    ///< doors that are connected
+  DatagramDoor::Peer last_peer_;
+  unsigned calls_in_a_row_ = 0;  ///< to it, through the own socket
+  int older_ = 0;  ///< so many batches at most of the own socket came before what the peers' have
+  unsigned looks_ = 0;
 };
 
 }  // namespace iwarp::net

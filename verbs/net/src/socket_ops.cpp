@@ -32,7 +32,10 @@ int one_datagram(ssize_t octets, mmsghdr& message) {
 
 int send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
   if (count != 1) return ::sendmmsg(fd, messages, count, flags);
-  return one_datagram(::sendmsg(fd, &messages->msg_hdr, flags), *messages);
+  const msghdr& only = messages->msg_hdr;
+  const bool is_plain = only.msg_name == nullptr && only.msg_controllen == 0;
+  return one_datagram(is_plain ? send_message(fd, &only, flags) : ::sendmsg(fd, &only, flags),
+                      *messages);
 }
 
 int receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {

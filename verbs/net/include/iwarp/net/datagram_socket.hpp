@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DatagramSocket: UDP for IPv6 and IPv4 alike, which knows for each datagram to which of our
-// addresses it came, and says from which of them each leaves. Not connected; never waits; several
-// datagrams for each system call.
+// addresses it came, and says from which of them each leaves. Not connected, but for open_to();
+// never waits; several datagrams for each system call.
 #pragma once
 
 #include <sys/uio.h>
@@ -32,6 +32,14 @@ class DatagramSocket {
   static std::expected<DatagramSocket, std::error_code> open_at(const IpAddress& at,
                                                                 unsigned interface,
                                                                 std::uint16_t port);
+  /// Connected: all that it sends takes this path to this port, and what comes from there to
+  /// `own_port` comes to it, for the kernel prefers it. What came before it was connected may be of
+  /// others. Between share_port(true) and share_port(false) of all sockets that have the port.
+  static std::expected<DatagramSocket, std::error_code> open_to(const DatagramPath& path,
+                                                                std::uint16_t port,
+                                                                std::uint16_t own_port);
+  /// Whether others of this user may be bound to its port.
+  void share_port(bool may) const;
 
   /// The group that it is at, on that interface as well. Not one of a link alone, which is its
   /// interface's.
@@ -79,6 +87,8 @@ class DatagramSocket {
   UniqueFd fd_;
   bool is_v6_ = true;
   std::uint16_t port_ = 0;
+  bool is_connected_ = false;
+  IpAddress own_{};  ///< where it is connected
 };
 
 bool is_multicast(const IpAddress& address);

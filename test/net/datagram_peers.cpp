@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is sent to often gets a socket that is connected to it. Nothing else changes by that.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+
+#include "raw_peer.hpp"
+#include "ready_datagrams.hpp"
+
+using namespace iwarp;
+using namespace iwarp::net;
+
+namespace {
+
+constexpr int kCalls = 32;
+
+std::uint16_t port_of(const ReadyDatagrams& end) { return verbs::datagram_port(end.qp->num()); }
+std::size_t sockets_of(const ReadyDatagrams& end) { return sockets_at(port_of(end)).size(); }
+
+/// Until there is a socket for it.
+void send_often(ReadyDatagrams& from, const ReadyDatagrams& to) {
+  for (int i = 0; i != kCalls; ++i) from.send(1, to);
+}
+
+/// Its program has their completions then.
+void take_all(const ReadyDatagrams& end, std::uint64_t count) {
+  std::array<verbs::WorkCompletion, 16> some;
+  CHECK(comes_true([&] {
+    while (end.cq->poll(some) != 0) {
+    }
+    return end.qp->counters().delivered >= count;
+  }));
+  while (end.cq->poll(some) != 0) {
+  }
+  CHECK_EQ(end.qp->counters().delivered, count);
+}
+
+std::uint64_t malformed(const ReadyDatagrams& end) {
+  return end.qp->counters().dropped_for(verbs::DatagramDrop::kMalformed);
+}
+
+/// So often that the worker leaves the socket to who polls.
+void poll_in_vain(const ReadyDatagrams& end) {
+  std::array<verbs::WorkCompletion, 1> none;
+  for (int i = 0; i != 1000; ++i) (void)end.cq->poll(none);
+}
+
+struct Stranger {
+  void send(std::uint16_t to) const {
+    const auto at = loopback(to);
+    REQUIRE_EQ(::sendto(socket.get(), "x", 1, 0, at.get(), at.length), 1);
+  }
+  UniqueFd socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+};
+
+bool can_bind(const in_addr& at, std::uint16_t port) {
+  const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  REQUIRE_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+  REQUIRE_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
+  const sockaddr_in address{
+      .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = at, .sin_zero = {}};
+  return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("who is sent to often gets a connected socket, which nobody else can share") {
+  ReadyDatagrams here;
+  ReadyDatagrams there;
+  there.post_receives(2 * kCalls);
+  here.send(16, there);
+  CHECK_EQ(sockets_of(here), 1);
+  send_often(here, there);
+  REQUIRE_EQ(sockets_of(here), 2);
+  send_often(here, there);
+  CHECK_EQ(sockets_of(here), 2);
+  take_all(there, 2 * kCalls);
+  for (const auto address : {INADDR_LOOPBACK, INADDR_ANY}) {
+    CHECK_FALSE(can_bind({.s_addr = htonl(address)}, port_of(here)));
+  }
+}
+
+TEST_CASE("while a connected peer is polled for, everybody else is heard as well") {
+  ReadyDatagrams here;
+  ReadyDatagrams there;
+  ReadyDatagrams other;
+  there.post_receives(kCalls);
+  send_often(here, there);
+  REQUIRE_EQ(sockets_of(here), 2);
+  const Stranger stranger;
+  for (std::uint64_t round = 1; round != 4; ++round) {
+    here.post_receives(3);
+    poll_in_vain(here);
+    stranger.send(port_of(here));
+    there.send(1, here);
+    other.send(1, here);
+    take_all(here, 2 * round);
+    CHECK(comes_true([&] {
+      poll_in_vain(here);
+      return malformed(here) == round;
+    }));
+  }
+}
+
+TEST_CASE("a connected peer says the same about itself: addresses, hop limit, traffic class") {
+  ReadyDatagrams here;
+  ReadyDatagrams there;
+  const auto grh_after = [&](int count) {
+    here.post_receives(count);
+    const auto before = here.qp->counters().delivered;
+    std::ranges::fill(here.room, std::byte{});
+    for (int i = 0; i != count; ++i) there.send(1, here);
+    take_all(here, before + static_cast<std::uint64_t>(count));
+    return std::vector<std::byte>(here.room.begin(), here.room.begin() + 40);
+  };
+  constexpr verbs::IpAddress kOwnHost6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  const auto between = [](const verbs::IpAddress& ends, std::uint8_t hops, std::uint8_t traffic) {
+    return verbs::DatagramPath{
+        .own = ends, .peer = ends, .hop_limit = hops, .traffic_class = traffic};
+  };
+  for (const auto& path : {between(kOwnHost, 0, 0), between(kOwnHost, 7, 0x68),
+                           between(kOwnHost6, 0, 0), between(kOwnHost6, 7, 0x68)}) {
+    here.path = there.path = path;
+    const auto before = sockets_of(here);
+    const auto unconnected = grh_after(1);
+    if (path.hop_limit != 0) {
+      CHECK_EQ(unconnected[verbs::is_ipv4(path.peer) ? 28 : 7], std::byte{path.hop_limit});
+    }
+    there.post_receives(kCalls);
+    send_often(here, there);
+    REQUIRE_EQ(sockets_of(here), before + 1);
+    CHECK((grh_after(1) == unconnected));
+    CHECK((grh_after(kCalls) == unconnected));
+    CHECK_EQ(sockets_of(there), before + 1);
+    CHECK((grh_after(1) == unconnected));
+  }
+}
+
+TEST_CASE("what came before there was a connected socket is delivered before what comes to it") {
+  ReadyDatagrams here;
+  ReadyDatagrams there;
+  constexpr int kMany = 1000;  // more than a window of numbers
+  there.post_receives(2 * kCalls);
+  for (int i = 0; i != kMany; ++i) there.send(1, here);
+  send_often(here, there);
+  REQUIRE_EQ(sockets_of(here), 2);
+  for (int i = 0; i != kMany; ++i) there.send(1, here);
+  for (int done = 0; done != 2 * kMany; done += 100) {
+    here.post_receives(100);
+    take_all(here, static_cast<std::uint64_t>(done) + 100);
+  }
+}
+
+TEST_CASE("a peer that has gone costs no datagram to others, and none counts as unsent") {
+  ReadyDatagrams here;
+  auto gone = std::make_unique<ReadyDatagrams>();
+  const auto number = gone->qp->num();
+  send_often(here, *gone);
+  REQUIRE_EQ(sockets_of(here), 2);
+  gone.reset();
+  ReadyDatagrams other;
+  other.post_receives(10);
+  for (int i = 0; i != 10; ++i) {
+    here.send_to(number, 1);  // Of the kernel's answer the next one hears.
+    here.send(1, other);
+  }
+  take_all(other, 10);
+  CHECK_EQ(here.qp->counters().unsent, 0);
+}
+
+TEST_CASE("connected sockets are few, and that of a peer which is long silent gives way") {
+  ReadyDatagrams here;
+  std::array<ReadyDatagrams, 5> others;
+  here.post_receives(1);
+  for (const auto& other : others) send_often(here, other);
+  REQUIRE_EQ(sockets_of(here), 5);
+  // The last one has none, for all are recent.
+  const auto is_connected_to_last = [&] {
+    for (const int fd : sockets_at(port_of(here))) {
+      sockaddr_in peer{};
+      socklen_t size = sizeof peer;
+      if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+      if (ntohs(peer.sin_port) == port_of(others.back())) return true;
+    }
+    return false;
+  };
+  CHECK_FALSE(is_connected_to_last());
+  for (int i = 0; i != 4096; ++i) here.send(1, others.back());
+  CHECK(is_connected_to_last());
+  CHECK_EQ(sockets_of(here), 5);
+  others.front().send(1, here);
+  take_all(here, 1);
+}
