@@ -129,6 +129,7 @@ TEST_CASE("a region that is to become nothing stays as it is") {
   CHECK_EQ(rereg(IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, 8, 0), IBV_REREG_MR_ERR_INPUT);
   CHECK_EQ(rereg(IBV_REREG_MR_CHANGE_TRANSLATION, there.data(), 8, IBV_ACCESS_LOCAL_WRITE),
            IBV_REREG_MR_ERR_INPUT);
+  CHECK_EQ(rereg(0, nullptr, 0, 0), IBV_REREG_MR_ERR_CMD);
   CHECK_EQ(end.mr->length, end.buffer.size());
 }
 

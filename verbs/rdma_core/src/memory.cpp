@@ -205,7 +205,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
   const bool nowhere = moves && (length == 0 || address == nullptr);
   const bool unasked = new_access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0;
-  if (flags == 0 || (flags & ~kKnown) != 0 || nowhere || unasked) {
+  if ((flags & ~kKnown) != 0 || nowhere || unasked) {
     errno = EINVAL;
     return IBV_REREG_MR_ERR_INPUT;
   }
@@ -224,6 +224,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const auto bits = static_cast<unsigned>(access);
   const std::uint64_t iova = moves ? default_iova(at, bits) : mr.iova;
   const int code = guarded([&] {
+    if (flags == 0) return EINVAL;  // which libibverbs leaves to the kernel
     if (const int bad = check_access(bits)) return bad;
     auto memory = register_region(pd, at, octets, iova, bits);
     careful::deregistered(mr);
