@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <utility>
 
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -39,6 +40,9 @@ std::expected<bytes::Span, AccessError> InboundSide::write_target(Stag stag, rdm
   const auto judged = acquire(Access::kRemoteWrite, stag, to, length, target_);
   if (!judged) return std::unexpected(judged.error());
   octets_placed_ += length;
+  const bool goes_on = written_.end == to.value && written_.stag == stag;
+  written_ = {
+      .stag = stag, .end = to.value + length, .size = length + (goes_on ? written_.size : 0)};
   return target_.memory();
 }
 
@@ -137,6 +141,8 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send, bool is_sink) 
                     .solicited = send.solicited,
                     .invalidated = send.invalidate,
                     .invalidated_stag = send.invalidated,
+                    .written = static_cast<std::uint32_t>(
+                        std::min<std::uint64_t>(std::exchange(written_.size, 0), UINT32_MAX)),
                     .immediate = send.immediate};
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
