@@ -110,8 +110,7 @@ Link Link::connect(const net::Address& to, Clock::time_point deadline, const Lin
   throw Unreachable(fmt::format("cannot connect to {}: {}", to_string(to), why));
 }
 
-bool Link::send(bytes::View octets) {
-  const auto deadline = Clock::now() + std::chrono::seconds(5);
+bool Link::send(bytes::View octets, Clock::time_point deadline) {
   while (!octets.empty()) {
     const auto n = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);
     if (n >= 0) {

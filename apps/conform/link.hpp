@@ -43,8 +43,9 @@ class Link {
   static Link connect(const net::Address& to, Clock::time_point deadline,
                       const LinkOptions& options = {});
 
-  /// False: the peer has closed or reset meanwhile; what is lost does not matter to a test.
-  bool send(bytes::View octets);
+  /// False: the peer has closed or reset meanwhile, or does not read; what is lost does not matter
+  /// to a test.
+  bool send(bytes::View octets, Clock::time_point deadline);
   /// The MSS that our SYN advertised, less the room that TCP options take in each segment.
   std::uint32_t advertised_mss() const;
   void half_close();

@@ -96,7 +96,7 @@ bool Script::reopened(std::chrono::milliseconds at_most) {
 
 void Script::octets(bytes::View octets) {
   if (recorder_) recorder_->octets(true, octets);
-  link_.send(octets);
+  link_.send(octets, deadline_);
 }
 
 void Script::half_close() {
@@ -164,7 +164,8 @@ Received Script::receive(std::chrono::milliseconds at_most) {
 
 Received Script::hear_until(Clock::time_point deadline) {
   std::array<std::byte, 16 * 1024> buffer;
-  for (;;) {
+  const auto patience = deadline_ + target_.time_limit;  // with a peer that never stops
+  while (Clock::now() < patience) {
     while (auto received = peer_reader_.next()) {
       if (watcher_ && received->segment) watcher_(*received->segment);
       if (!is_served(*received)) return std::move(*received);
@@ -187,6 +188,7 @@ Received Script::hear_until(Clock::time_point deadline) {
         return {};
     }
   }
+  return {};
 }
 
 // True: done with it; the case need not see it.
@@ -239,6 +241,9 @@ Message Script::expect(rdmap::Opcode opcode) {
     if (s.crc == trace::CrcVerdict::kBad) throw Failed{name(opcode), describe(received)};
     if (message.segments++ == 0) message.header = s.header;
     message.payload.insert(message.payload.end(), s.payload().begin(), s.payload().end());
+    if (message.payload.size() > kMemorySize) {
+      throw Failed{name(opcode), fmt::format("one of more than {} octets", kMemorySize)};
+    }
     if (s.header.last) return message;
   }
 }

@@ -22,8 +22,8 @@ using nlohmann::json;
 constexpr char kSeparator = '\x1E';
 constexpr std::string_view kOurs = "iwarp:";
 constexpr std::size_t kExcerpt = 60;
-/// Some three thousand years, in milliseconds.
-constexpr double kMaxTime = 1e14;
+/// Of a mark, in nanoseconds, so that the time between any two of them is a number as well.
+constexpr double kMaxTime = 4.6e18;
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
@@ -62,7 +62,7 @@ std::int64_t parse_date_time(const std::string& text) {
                                 &hour, &minute, &second, &zone);
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
                                          std::chrono::day(day)};
-  const bool plausible = found == 7 && zone == 'Z' && year >= 1970 && year < 2200 && date.ok() &&
+  const bool plausible = found == 7 && zone == 'Z' && year >= 1970 && year < 2100 && date.ok() &&
                          hour < 24 && minute < 60 && second >= 0 && second < 61;
   if (!plausible) return 0;
   const auto days = std::chrono::sys_days(date).time_since_epoch().count();
@@ -183,12 +183,16 @@ const char* QlogReader::event(const json& event) {
   }
   if (time == nullptr || !time->is_number()) return "it has no time";
   const double at = time->get<double>() + (relative_to_previous_ ? time_ : 0);
-  if (!(std::abs(at) < kMaxTime)) return "its time is absurd";
+  const double nanoseconds = at * 1e6;
+  if (!(std::abs(nanoseconds) < kMaxTime &&
+        std::abs(static_cast<double>(start_) + nanoseconds) < kMaxTime)) {
+    return "its time is absurd";
+  }
   if (data == nullptr || !data->is_object()) return "it has no data";
   const auto* group = member(event, "group_id");
   if (group != nullptr && !group->is_string()) return "its group_id is no string";
   time_ = at;
-  mark_ = {.nanoseconds = start_ + std::llround(at * 1e6), .packet = number_};
+  mark_ = {.nanoseconds = start_ + std::llround(nanoseconds), .packet = number_};
   const auto& of = group != nullptr ? group->get_ref<const std::string&>() : group_;
   const char* const why = known_event(full.substr(kOurs.size()), of, *data);
   if (why == nullptr) ++events_;

@@ -99,7 +99,9 @@ class Exchange {
                         .sgl = {&sge, 1},
                         .remote = {.rkey = peer.stag, .to = peer.to}});
     const auto wc = session_.wait(kTimeout);
-    if (wc.opcode == WcOpcode::kRecv) throw Error("the peer speaks out of turn");
+    if (wc.opcode != (opcode == WrOpcode::kRead ? WcOpcode::kRead : WcOpcode::kWrite)) {
+      throw Error("the peer speaks out of turn");
+    }
   }
 
  private:

@@ -28,6 +28,9 @@ void MessageStream::send_invalidate(const Message& message, verbs::Stag stag, st
 
 StreamEvent MessageStream::next() {
   const auto wc = session_.wait(time_limit_);
+  if (wc.opcode == verbs::WcOpcode::kRecvImmediate) {
+    throw Error("file protocol: Immediate Data is no message of it");
+  }
   if (wc.opcode != verbs::WcOpcode::kRecv) return wc;
   const auto index = static_cast<std::size_t>(wc.wr_id - kReceiveId);
   auto message = decode_message(slot(index).first(wc.byte_len));

@@ -39,6 +39,8 @@ class Attacker {
       client_.session().send_inline(std::as_bytes(std::span(text)));
     } else if (attack == "flood") {
       flood();
+    } else if (attack == "immediate") {
+      immediate_while_getting(name);
     } else if (attack == "out-of-turn") {
       messages.send(Finish{});
     } else {
@@ -79,6 +81,20 @@ class Attacker {
     messages.expect<Piece>();
     messages.send(Finish{});
     listen();
+  }
+
+  /// Immediate Data while the server waits for windows: more of them than it has buffers.
+  void immediate_while_getting(const std::string& name) {
+    auto& messages = client_.messages();
+    messages.send(GetRequest{name});
+    messages.expect<Ready>();
+    client_.session().post_send({.opcode = verbs::WrOpcode::kImmediate, .immediate = 7});
+    for (std::size_t i = 0; i <= kMaxWindows; ++i) {
+      Buffer window(client_.session(), kMaxPiece,
+                    verbs::Access::kRemoteWrite | verbs::Access::kRemoteInvalidate);
+      messages.send(Window{i * kMaxPiece, {window.to(), window.stag(), kMaxPiece}});
+      messages.expect<Piece>();
+    }
   }
 
   /// As many Reads as there can be, of nothing, for which no right is needed; without end.

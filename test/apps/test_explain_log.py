@@ -197,6 +197,7 @@ class Foreign(Case):
             (b"[" * 5000 + b"]" * 5000 + b"\n", "its arrays and objects are too deep in each other"),
             (b'{"x":"' + b"y" * 300000 + b'"}\n', "it is longer than 262144 octets"),
             (json.dumps({**POSTED, "time": 1e300}).encode() + b"\n", "its time is absurd"),
+            (json.dumps({**POSTED, "time": 5e12}).encode() + b"\n", "its time is absurd"),
             (b'{"time":1e999,"name":"iwarp:x","data":{}}\n', "it is no JSON"),
             (json.dumps({**POSTED, "time": "soon"}).encode() + b"\n", "it has no time"),
             (json.dumps({**POSTED, "group_id": "9"}).encode() + b"\n",

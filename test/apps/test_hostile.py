@@ -83,6 +83,17 @@ class Hostile(Case):
             with self.subTest(attack=attack):
                 self.assertRegex(self.attack(attack), answer)
 
+    def test_immediate_data_is_no_buffer_that_is_free_again(self):
+        """Of a file with more pieces than the server has buffers."""
+        large = self.dir / "large"
+        with open(large, "wb") as file:
+            file.truncate(9 << 20)
+        try:
+            self.assertRegex(self.attack("immediate", "large"),
+                             "^refused: .*Immediate Data is no message of it$")
+        finally:
+            large.unlink()
+
     def test_a_client_that_floods_keeps_nobody_from_reading(self):
         """[SEC-24] [SEC-25] [SEC-36] [SEC-37]: it fills its own queues only."""
         with subprocess.Popen([CLIENT, self.server.address, "flood"], stdout=subprocess.PIPE,

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """iwarp ping against its own server: data, many clients, bad clients, orderly ends."""
+import contextlib
 import signal
+import socket
+import struct
 
 from support import Case, TIMEOUT, Server, main, processes, run, start
 
@@ -84,6 +87,31 @@ class Ping(Case):
             out, err = endless.communicate(timeout=TIMEOUT)
             self.assertEqual(endless.returncode, 1, out)
             self.assertRegex(err, r"^iwarp ping: .*\n$")
+
+    def test_immediate_data_is_no_answer_to_a_read(self):
+        """FPDUs by hand, without CRC: an advert, and Immediate Data where the answer should be."""
+        def fpdu(opcode, msn, payload):
+            ulpdu = struct.pack(">BBIIII", 0x41, 0x40 | opcode, 0, 0, msn, 0) + payload
+            return struct.pack(">H", len(ulpdu)) + ulpdu + bytes(-(len(ulpdu) + 2) % 4) + bytes(4)
+
+        send, immediate = 3, 8
+        said = b""
+        with Server("ping", "--server", "--crc", "off") as server:
+            with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as peer:
+                peer.sendall(b"MPA ID Req Frame" + bytes((0, 1, 0, 8)) + b"RFC 7306")
+                self.assertEqual(peer.recv(28, socket.MSG_WAITALL)[-8:], b"7306 too")
+                peer.sendall(fpdu(send, 1, struct.pack(">QII", 0x1000, 0x200, 64)) +
+                             fpdu(immediate, 2, bytes(8)))
+                with contextlib.suppress(ConnectionResetError):
+                    while piece := peer.recv(4096):
+                        said += piece
+            self.assertIn("the peer speaks out of turn", server.stop()[1])
+        opcodes = []
+        while said:
+            length = int.from_bytes(said[:2], "big")
+            opcodes.append(said[3] & 0x0F)
+            said = said[2 + length + -(length + 2) % 4 + 4:]
+        self.assertNotIn(send, opcodes)
 
     def test_ipv6(self):
         try:

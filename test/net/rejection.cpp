@@ -6,9 +6,12 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "iwarp/net/socket_ops.hpp"
 #include "raw_peer.hpp"
@@ -215,4 +218,25 @@ TEST_CASE("a rejection that nobody keeps closes TCP in order, on either side") {
   peer.receive(mpa::startup_frame_size(0));
   peer.send(octets("still talking"));
   CHECK_FALSE(peer.wait_for_end());
+}
+
+TEST_CASE("strangers that are rejected and stay do not keep a descriptor each") {
+  const auto descriptors_now = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  };
+  ListenOptions options;
+  options.connection.close_timeout = 1h;
+  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, options);
+  constexpr std::size_t kStrangers = 200;
+  std::vector<RawPeer> strangers;
+  const auto before = descriptors_now();
+  for (std::size_t i = 0; i < kStrangers; ++i) {
+    auto& peer = strangers.emplace_back(RawPeer::connect(pair.listener->local().port));
+    peer.send_startup({.kind = mpa::FrameKind::kRequest});
+    REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
+    peer.receive(mpa::startup_frame_size(0));
+  }
+  // Their own ends are here as well.
+  CHECK(descriptors_now() - before < kStrangers + kStrangers / 2);
 }

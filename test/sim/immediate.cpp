@@ -104,6 +104,7 @@ TEST_CASE(
       CHECK(got[0].opcode == WcOpcode::kRecvImmediate);
       CHECK(got[0].immediate == 77);
       CHECK(got[0].byte_len == 0);
+      CHECK(got[0].written == size);
       pair.run();
       const auto done = pair.a->completions();
       CHECK(text(done) == "1 success");
@@ -112,6 +113,39 @@ TEST_CASE(
       CHECK(opcodes(pair.to_b).back() == '8');
     }
   }
+}
+
+TEST_CASE("an Immediate comes with how much was written right in front of it, whatever it says") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(40'000, kEverything);
+  Region* theirs = pair.b->memory(40'000, kEverything);
+  const auto write = [&](std::size_t at, std::size_t size) {
+    post_write(*pair.a, 1, sge(mine, at, size), remote(theirs, at), SendFlags::kNone);
+  };
+  const auto written = [&] {
+    REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
+    post_immediate(*pair.a, 2, ~0ULL);
+    pair.run();
+    const auto got = pair.b->completions();
+    REQUIRE(got.size() == 1);
+    return got[0].written;
+  };
+  write(0, 10'000);
+  write(10'000, 50);
+  CHECK(written() == 10'050);
+  CHECK(written() == 0);
+  write(10'050, 7);  // where what was told of has ended
+  CHECK(written() == 7);
+  write(500, 10);
+  write(0, 20);
+  CHECK(written() == 20);
+  write(500, 10);
+  post_recv(*pair.b, 11, sge(theirs, 0, 64));
+  post_send(*pair.a, 3, sge(mine, 0, 64));
+  pair.run();
+  CHECK(text(pair.b->completions()) == "11 success");
+  CHECK(written() == 0);
 }
 
 TEST_CASE("nothing of ours comes between a Write and its Immediate; answers may [EXT-53]") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <utility>
 
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -38,6 +39,9 @@ std::expected<void, AccessError> InboundSide::write_target(Stag stag, rdmap::Tag
   const auto judged = acquire(to_write_, stag, to, length, target_);
   if (!judged) return judged;
   octets_placed_ += length;
+  const bool goes_on = written_.end == to.value && written_.stag == stag;
+  written_ = {
+      .stag = stag, .end = to.value + length, .size = length + (goes_on ? written_.size : 0)};
   out = target_.memory();
   return {};
 }
@@ -135,6 +139,8 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
                     .solicited = send.solicited,
                     .invalidated = send.invalidate,
                     .invalidated_stag = send.invalidated,
+                    .written = static_cast<std::uint32_t>(
+                        std::min<std::uint64_t>(std::exchange(written_.size, 0), UINT32_MAX)),
                     .immediate = send.immediate};
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {

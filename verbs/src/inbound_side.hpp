@@ -89,6 +89,12 @@ class InboundSide {
   Grant target_;  ///< of the inbound Write segment under way
   Grant source_;  ///< of the Read Response segment under way
   std::uint64_t octets_placed_ = 0;
+  /// The octets that the last Writes have put in one piece, since a message was received.
+  struct {
+    Stag stag;
+    std::uint64_t end = 0;  ///< TO
+    std::uint64_t size = 0;
+  } written_;
 };
 
 }  // namespace iwarp::verbs

@@ -2,14 +2,20 @@
 // Processes: fork with and without objects, exits with everything still alive, and memory that one
 // side watches while the other writes. Not for ThreadSanitizer, which ends forked processes that
 // make threads, and calls such watching a race.
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 
 #include "endpoint.hpp"
 
@@ -149,6 +155,38 @@ TEST_CASE("a program that closes all descriptors before it begins is served") {
           Pair pair;
           ping(pair);
         }) == 0);
+}
+
+TEST_CASE("a program with the rights of another group opens no file that its caller names") {
+  constexpr ::gid_t kOther = 65534;
+  std::string folder = "/tmp/iwarp-set-id.XXXXXX";
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  const std::string program = folder + "/program";
+  std::filesystem::copy_file("/proc/self/exe", program);
+  struct statvfs mount{};
+  REQUIRE(::statvfs(folder.c_str(), &mount) == 0);
+  const bool can_try = ::chown(program.c_str(), ::geteuid(), kOther) == 0 &&
+                       (mount.f_flag & ST_NOSUID) == 0 && ::getgid() != kOther;
+  const auto output_as = [&](mode_t mode) {
+    REQUIRE(::chmod(program.c_str(), mode) == 0);
+    const std::string call = "IWARP_LOG=info IWARP_METRICS=unix:" + folder + "/metrics " + program +
+                             " --test-case='a child that only exits*' 2>&1";
+    std::FILE* const pipe = ::popen(call.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::string out;
+    for (std::array<char, 256> line{}; std::fgets(line.data(), line.size(), pipe) != nullptr;) {
+      out += line.data();
+    }
+    CHECK(::pclose(pipe) == 0);
+    return out;
+  };
+  if (can_try) {
+    CHECK(output_as(0755).contains("metrics at unix:"));
+    CHECK_FALSE(output_as(S_ISGID | 0755).contains("metrics at unix:"));
+  } else {
+    MESSAGE("not tried: no right to make such a program, or none that the system would heed");
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("when the last octet of a Write can be seen, so can all others") {

@@ -323,7 +323,11 @@ void DrivenConnection::do_socket_action() {
   // wants that.
   if (a.core.startup().state() == mpa::StartupState::kRejected) {
     if (!a.socket) return finish(Close::kPlain);
-    if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) return finish(Close::kLingering);
+    // A stranger that is rejected does not close soon only because it should.
+    const bool at_once = !is_outgoing_ && LingeringClose::are_many();
+    if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) {
+      return finish(at_once ? Close::kPlain : Close::kLingering);
+    }
     if (!a.linger_until) a.linger_until = mpa::Clock::now() + a.close_timeout;
   }
   if (!a.shutdown_wanted || a.write_blocked) return;

@@ -5,12 +5,15 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 
 namespace iwarp::net {
 namespace {
 
 constexpr int kReadsPerTurn = 64;
+constexpr int kMany = 64;
+constinit std::atomic<int> under_way{0};
 
 // False: nothing more will come.
 bool drop_what_came(int fd) {
@@ -34,6 +37,8 @@ void LingeringClose::start(Worker& worker, UniqueFd socket, mpa::Duration limit,
   worker.post([self, limit] { self->begin(limit); });
 }
 
+bool LingeringClose::are_many() { return under_way.load(std::memory_order_relaxed) >= kMany; }
+
 void LingeringClose::finish(UniqueFd socket) {
   ::shutdown(socket.get(), SHUT_WR);
   drop_what_came(socket.get());
@@ -44,10 +49,13 @@ LingeringClose::LingeringClose(Private, Worker& worker, UniqueFd socket,
     : socket_(std::move(socket)),
       rest_(std::move(rest)),
       readiness_(worker.context()),
-      timer_(worker.context()) {}
+      timer_(worker.context()) {
+  under_way.fetch_add(1, std::memory_order_relaxed);
+}
 
 // Nobody waits for it any more, or the device ends.
 LingeringClose::~LingeringClose() {
+  under_way.fetch_sub(1, std::memory_order_relaxed);
   if (readiness_.is_open()) readiness_.release();
   drop_what_came(socket_.get());
 }

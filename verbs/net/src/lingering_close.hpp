@@ -26,6 +26,8 @@ class LingeringClose final : public std::enable_shared_from_this<LingeringClose>
   /// `rest` goes before the FIN.
   static void start(Worker& worker, UniqueFd socket, mpa::Duration limit,
                     std::vector<std::byte> rest);
+  /// So many are under way that strangers could take the descriptors of this process by them.
+  static bool are_many();
   /// Without waiting: the FIN, and what has come is dropped.
   static void finish(UniqueFd socket);
   LingeringClose(Private, Worker& worker, UniqueFd socket, std::vector<std::byte> rest);

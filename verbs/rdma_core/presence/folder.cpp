@@ -198,7 +198,7 @@ struct Held {
 Held acquire() {
   constexpr int kAttempts = 16;  // others may remove what is found, or make what is missing
   const auto settings =
-      read_settings([](const char* name) { return std::getenv(name); }, [](const auto&) {});
+      read_settings([](const char* name) { return ::secure_getenv(name); }, [](const auto&) {});
   if (!settings.presence) return {};
   const auto all = entries(look_at_port(settings.persona));
   const std::string state = digest(all);

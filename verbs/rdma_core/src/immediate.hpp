@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Immediate data of InfiniBand, 4 octets with a Send or a Write, in the 8 octets of RFC 7306, which
 // are a message of their own. First the program's 4 octets, then 4 of ours: what the message stands
-// for. Of a Send with payload, which is the core's, they are 0 here. A peer may send any 8 octets:
-// the length of a Write is its word alone.
+// for. Of a Send with payload, which is the core's, they are 0 here. A peer may send any 8 octets.
 #pragma once
 
 #include <endian.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace iwarp::rdma_core {
@@ -34,6 +34,11 @@ inline Immediate decode_immediate(std::uint64_t octets) {
   return {.imm_data = htobe32(static_cast<std::uint32_t>(octets >> 32)),
           .with_send = with_send,
           .length = with_send ? 0 : kind};
+}
+
+/// What a program may look at: no more than the peer says, nor than it has `written`.
+inline std::uint32_t length_of_write(std::uint64_t immediate, std::uint32_t written) {
+  return std::min(decode_immediate(immediate).length, written);
 }
 
 }  // namespace iwarp::rdma_core

@@ -298,7 +298,7 @@ const Settings& settings() {
   static const Settings* const kSettings = [] {
     std::vector<std::string> complaints;
     auto* const out =
-        new Settings(read_settings([](const char* name) { return std::getenv(name); },
+        new Settings(read_settings([](const char* name) { return ::secure_getenv(name); },
                                    [&](const std::string& line) { complaints.push_back(line); }));
     for (const std::string& line : complaints) {
       const verbs::LogRecord record{verbs::LogLevel::kWarning, "bad_setting", line, {}};

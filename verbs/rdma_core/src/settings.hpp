@@ -82,7 +82,8 @@ Settings read_settings(const Environment& environment,
                        const std::function<void(const std::string&)>& complain);
 /// The line of a record as this process writes it, line feed included.
 std::string line_of(const verbs::LogRecord& record, verbs::LogFormat format);
-/// The settings of this process, from getenv(3) at the first call.
+/// The settings of this process, from secure_getenv(3) at the first call: a program with the rights
+/// of another user writes no file that its caller names.
 const Settings& settings();
 
 }  // namespace iwarp::rdma_core

@@ -90,7 +90,7 @@ ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
 
 std::uint32_t wc_byte_len(const verbs::WorkCompletion& wc) {
   const bool alone = with_immediate(wc) && wc.opcode == WcOpcode::kRecvImmediate;
-  return alone ? decode_immediate(wc.immediate).length : wc.byte_len;
+  return alone ? length_of_write(wc.immediate, wc.written) : wc.byte_len;
 }
 
 std::uint8_t wc_sl(const verbs::WorkCompletion& wc) {

@@ -14,6 +14,9 @@
 namespace iwarp::trace {
 namespace {
 
+// A file may say any: so many can be counted in nanoseconds, and the time between two as well.
+constexpr std::int64_t kMostSeconds = 4'600'000'000;
+
 std::string unreadable(const std::string& name, const std::string& what) {
   return fmt::format("cannot read the capture {}: {}", name == "-" ? "on standard input" : name,
                      what);
@@ -68,10 +71,11 @@ std::optional<CaptureReader::Packet> CaptureReader::next() {
     return std::nullopt;
   }
   // Nanoseconds, although the member is named otherwise: the file was opened for them.
-  return Packet{.octets = {reinterpret_cast<const std::byte*>(octets), header->caplen},
-                .wire_size = std::max(header->len, header->caplen),
-                .nanoseconds = std::int64_t{header->ts.tv_sec} * 1'000'000'000 +
-                               std::int64_t{header->ts.tv_usec}};
+  return Packet{
+      .octets = {reinterpret_cast<const std::byte*>(octets), header->caplen},
+      .wire_size = std::max(header->len, header->caplen),
+      .nanoseconds = std::clamp<std::int64_t>(header->ts.tv_sec, 0, kMostSeconds) * 1'000'000'000 +
+                     std::int64_t{header->ts.tv_usec}};
 }
 
 int CaptureReader::link_type() const { return state_->library.link_type(state_->handle); }

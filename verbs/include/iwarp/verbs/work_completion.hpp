@@ -68,6 +68,8 @@ struct WorkCompletion {
   Stag invalidated_stag;
   std::uint32_t source_qp = 0;  ///< datagrams
   bool over_ipv4 = false;       ///< datagrams: the GRH is an IPv4 header, else one of IPv6
+  /// kRecvImmediate: octets that the peer's Writes right in front of it have put, in one piece.
+  std::uint32_t written = 0;
   /// kRecvImmediate, kRecvSendImmediate, kRecvDatagramImmediate
   std::uint64_t immediate = 0;
 };
