@@ -65,7 +65,8 @@ void CqFeed::make_progress() {
     if (connections_.size() <= kMostPolled) poll_all(frequent);
     return;
   }
-  if (!has_set()) return;
+  // Without a descriptor for the set each is looked at: the workers may be asleep.
+  if (!has_set()) return poll_all(frequent);
   serve_ready(false);
   if (!look) return;
   // What no set tells of: streams held or at their end, and sockets that the kernel did not take.
