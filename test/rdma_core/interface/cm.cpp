@@ -118,6 +118,28 @@ TEST_CASE("a port that somebody has cannot be bound, and the call itself says so
   CHECK(error_at(taken) == 0);
 }
 
+TEST_CASE("an id that cannot listen yet can when whoever was quicker has gone") {
+  const int other = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  constexpr int kOn = 1;
+  for (const int option : {SO_REUSEADDR, SO_REUSEPORT}) {
+    REQUIRE(::setsockopt(other, SOL_SOCKET, option, &kOn, sizeof kOn) == 0);
+  }
+  sockaddr_in at{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof at;
+  REQUIRE(::bind(other, reinterpret_cast<const sockaddr*>(&at), size) == 0);
+  REQUIRE(::getsockname(other, reinterpret_cast<sockaddr*>(&at), &size) == 0);
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  REQUIRE(rdma_bind_addr(id.get(), reinterpret_cast<sockaddr*>(&at)) == 0);
+  REQUIRE(::listen(other, 1) == 0);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(rdma_listen(id.get(), 1) == -1);
+    CHECK(errno == EADDRINUSE);
+  }
+  ::close(other);
+  CHECK(rdma_listen(id.get(), 1) == 0);
+}
+
 TEST_CASE("a port can be bound again when its listener has gone") {
   std::uint16_t port = 0;
   const Channel channel = make_channel();
