@@ -155,6 +155,27 @@ TEST_CASE("private data goes both ways") {
   CHECK(pair.accept_data.substr(0, 15) == "from the server");
 }
 
+TEST_CASE("an id has the context that its listener has when the program reads of the request") {
+  const Channel channel = make_channel();
+  const Channel server_channel = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(server_channel, &port);
+  End client;
+  client.id = resolved(channel, Address("127.0.0.1", port));
+  make_queue_pair(client);
+  rdma_conn_param param{};
+  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+  int early = 0;
+  int context = 0;
+  do {
+    listener->context = &early;
+  } while (!is_readable(server_channel->fd));
+  listener->context = &context;
+  const Event request = expect(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+  const Id server(request->id);
+  CHECK(server->context == &context);
+}
+
 TEST_CASE("both ends know their addresses") {
   const Pair pair;
   const auto port = [](sockaddr* address) {
