@@ -49,3 +49,29 @@ TEST_CASE("a sleeper is woken by an event of another thread") {
   std::jthread other([&] { channel.push(42); });
   CHECK_EQ(channel.wait(-1ms), 42);
 }
+
+namespace {
+
+struct Counted {
+  Counted() { ++alive; }
+  Counted(const Counted&) { ++alive; }
+  Counted& operator=(const Counted&) = default;
+  ~Counted() { --alive; }
+  inline static int alive = 0;
+};
+
+}  // namespace
+
+TEST_CASE("what was reserved goes with who reserved it, used or not") {
+  Channel<Counted> channel;
+  channel.reserve();
+  channel.reserve();
+  CHECK_EQ(Counted::alive, 2);
+  channel.push({});
+  channel.push({});
+  CHECK(channel.poll().has_value());
+  channel.remove([](const Counted&) { return true; });
+  channel.unreserve();
+  channel.unreserve();
+  CHECK_EQ(Counted::alive, 0);
+}

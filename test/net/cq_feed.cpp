@@ -3,6 +3,7 @@
 #include "cq_feed.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include "driven.hpp"
 
@@ -13,7 +14,10 @@ namespace {
 
 class NotedDriven final : public Driven {
  public:
-  void poll(bool frequent) override { is_polled_often |= frequent; }
+  void poll(bool frequent) override {
+    ++polls;
+    is_polled_often |= frequent;
+  }
   bool polled(bool, bool) override { return false; }
   void sleep_on() override {}
   bool ready(bool, bool) override { return false; }
@@ -24,6 +28,7 @@ class NotedDriven final : public Driven {
   bool is_blocked() const override { return false; }
   void flush_posts() override {}
 
+  int polls = 0;
   bool is_polled_often = false;
 };
 
@@ -58,4 +63,23 @@ TEST_CASE("a completion that comes while the queue is being armed leaves its fee
     fed.queue.poll(std::span(&wc, 1));
   }
   CHECK(fed.driven->is_polled_often);
+}
+
+TEST_CASE("polls drive several connections although there is no descriptor for a set") {
+  Fed fed;
+  const auto second = std::make_shared<NotedDriven>();
+  fed.feed->add(second);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  verbs::WorkCompletion wc;
+  for (int i = 0; i < 100'000 && !second->is_polled_often; ++i) {
+    fed.queue.poll(std::span(&wc, 1));
+  }
+  const int polls = second->polls;
+  for (int i = 0; i < 100; ++i) fed.queue.poll(std::span(&wc, 1));
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(second->is_polled_often);
+  CHECK(second->polls > polls + 50);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doorbells that gather: which posts leave at once, and what has the others leave.
 #include <doctest/doctest.h>
+#include <sys/socket.h>
 
 #include <ostream>
 #include <thread>
 
+#include "driven_connection.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -48,6 +50,14 @@ struct Gathering : Pair {
     REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
     return true;
   }
+};
+
+struct NoRegistry final : Registry {
+  void ended(DrivenConnection&) override {}
+  void break_pins(verbs::Stag) override {}
+  SetupTally& setups_as(mpa::Role) override { return tally; }
+  void memory_gone(const DrivenConnection&, const std::byte*) override {}
+  SetupTally tally;
 };
 
 }  // namespace
@@ -177,4 +187,24 @@ TEST_CASE("it leaves in time where nobody polls any more") {
   pair.post(1);                            // else behind the question about the first
   if (!answered) (void)pair.a.spin();
   pair.await_arrival(before + 4);
+}
+
+TEST_CASE("the timer forgets a connection that ends while posts wait") {
+  NoRegistry registry;
+  Worker worker{std::chrono::microseconds(0)};
+  std::array<int, 2> ends{};
+  REQUIRE_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const UniqueFd peer(ends[1]);
+  DrivenConnection::Setup setup{.role = mpa::Role::kResponder, .socket = UniqueFd(ends[0])};
+  setup.options.gather_delay = std::chrono::hours(1'000'000);  // longer than this machine runs
+  auto connection = DrivenConnection::make(registry, worker, std::move(setup));
+  REQUIRE(connection->posted(verbs::Doorbell::kMayWait));
+  connection->end();
+  const std::weak_ptr<DrivenConnection> left = connection;
+  connection.reset();
+  const auto until = std::chrono::steady_clock::now() + kLimit;
+  while (!left.expired()) {
+    REQUIRE(std::chrono::steady_clock::now() < until);
+    std::this_thread::yield();
+  }
 }

@@ -59,8 +59,8 @@ class CompletionGate {
     const auto stays = std::find_if(held_.begin(), held_.end(), [what](const Held& held) {
       return !passes(what, held.wc.status);
     });
+    std::vector<Held> rest(stays, held_.end());  // If there is no memory, nothing has happened.
     std::for_each(held_.begin(), stays, deliver);
-    std::vector<Held> rest(stays, held_.end());
     held_.swap(rest);
     open(held_.empty() ? what : Announce::kNothing);
   }

@@ -176,11 +176,11 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
     if (region->pins.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   }
   const std::lock_guard lock(mutex_);
+  free_.push_back(region);  // If there is no memory, it can be called again.
   unbind(region);
   erase(region);
   region->stag.store(0);
   region->kind = Region::Kind::kFree;
-  free_.push_back(region);
   --used_;
   return {};
 }

@@ -118,6 +118,28 @@ TEST_CASE("a port that somebody has cannot be bound, and the call itself says so
   CHECK(error_at(taken) == 0);
 }
 
+TEST_CASE("an id that cannot listen yet can when whoever was quicker has gone") {
+  const int other = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  constexpr int kOn = 1;
+  for (const int option : {SO_REUSEADDR, SO_REUSEPORT}) {
+    REQUIRE(::setsockopt(other, SOL_SOCKET, option, &kOn, sizeof kOn) == 0);
+  }
+  sockaddr_in at{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof at;
+  REQUIRE(::bind(other, reinterpret_cast<const sockaddr*>(&at), size) == 0);
+  REQUIRE(::getsockname(other, reinterpret_cast<sockaddr*>(&at), &size) == 0);
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  REQUIRE(rdma_bind_addr(id.get(), reinterpret_cast<sockaddr*>(&at)) == 0);
+  REQUIRE(::listen(other, 1) == 0);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(rdma_listen(id.get(), 1) == -1);
+    CHECK(errno == EADDRINUSE);
+  }
+  ::close(other);
+  CHECK(rdma_listen(id.get(), 1) == 0);
+}
+
 TEST_CASE("a port can be bound again when its listener has gone") {
   std::uint16_t port = 0;
   const Channel channel = make_channel();
@@ -131,6 +153,27 @@ TEST_CASE("private data goes both ways") {
   const Pair pair({.request_data = "from the client", .accept_data = "from the server"});
   CHECK(pair.request_data.substr(0, 15) == "from the client");
   CHECK(pair.accept_data.substr(0, 15) == "from the server");
+}
+
+TEST_CASE("an id has the context that its listener has when the program reads of the request") {
+  const Channel channel = make_channel();
+  const Channel server_channel = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(server_channel, &port);
+  End client;
+  client.id = resolved(channel, Address("127.0.0.1", port));
+  make_queue_pair(client);
+  rdma_conn_param param{};
+  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+  int early = 0;
+  int context = 0;
+  do {
+    listener->context = &early;
+  } while (!is_readable(server_channel->fd));
+  listener->context = &context;
+  const Event request = expect(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+  const Id server(request->id);
+  CHECK(server->context == &context);
 }
 
 TEST_CASE("both ends know their addresses") {

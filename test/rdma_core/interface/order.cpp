@@ -124,6 +124,21 @@ TEST_CASE("what came before the peer left is seen before DISCONNECTED, what is f
   CHECK(is_readable(meeting.server_channel->fd));
 }
 
+TEST_CASE("the state in ibv_qp changes while the program reads of the connection") {
+  Meeting meeting;
+  const ibv_qp* const qp = meeting.server.id->qp;
+  const ibv_qp_state before = qp->state;
+  meeting.accept();
+  int changes = 0;
+  do {
+    if (qp->state != before) ++changes;
+  } while (!is_readable(meeting.server_channel->fd));
+  CHECK_EQ(qp->state, before);
+  CHECK_EQ(changes, 0);
+  expect(meeting.server_channel, RDMA_CM_EVENT_ESTABLISHED);
+  CHECK_EQ(qp->state, IBV_QPS_RTS);
+}
+
 TEST_CASE("the state in ibv_qp is what the program made it, until it asks") {
   Meeting meeting;
   meeting.establish();

@@ -73,6 +73,35 @@ TEST_CASE("a child that only exits does not disturb the parent's connection") {
   ping(pair);
 }
 
+TEST_CASE("a child that is made while a request waits behind an end does not reject it") {
+  Pair pair;
+  const Buffer out(pair.client.pd.get(), "last");
+  const Buffer in(pair.server.pd.get(), 8);
+  REQUIRE(pair.server.receive(in.sge()) == 0);
+  REQUIRE(pair.client.send(out.sge()) == 0);
+  End::done(pair.client.send_cq);
+  // The end waits for the server's poll, and the request for the end.
+  REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
+  const Channel channel = make_channel();
+  End client;
+  client.id =
+      resolved(channel, Address("127.0.0.1", ntohs(rdma_get_src_port(pair.listener.get()))));
+  make_queue_pair(client);
+  rdma_conn_param param{};
+  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+  while (!is_readable(pair.server_channel->fd)) CHECK(in_child([] {}) == 0);
+  expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
+  End server;
+  {
+    const Event request = expect(pair.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+    server.id.reset(request->id);
+    make_queue_pair(server);
+    REQUIRE(rdma_accept(server.id.get(), &param) == 0);
+  }
+  expect(channel, RDMA_CM_EVENT_ESTABLISHED);
+  expect(pair.server_channel, RDMA_CM_EVENT_ESTABLISHED);
+}
+
 TEST_CASE("ids of the parent are of no use to a child, which can let go of them") {
   const Channel channel = make_channel();
   const Id unconnected = resolved(channel, Address("127.0.0.1", 7));

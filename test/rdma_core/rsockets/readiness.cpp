@@ -50,6 +50,24 @@ TEST_CASE("a connection comes about without anybody waiting in a call") {
   CHECK(await(client, POLLIN) == POLLIN);
 }
 
+TEST_CASE("the name of a socket can be asked for while it connects") {
+  const Socket listener = listening();
+  const Socket client = make_socket();
+  REQUIRE(rfcntl(client.get(), F_SETFL, O_NONBLOCK) == 0);
+  const auto to = loopback(port_of(listener));
+  CHECK(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == -1);
+  sockaddr_in name{};
+  pollfd wanted{.fd = client.get(), .events = POLLOUT, .revents = 0};
+  do {
+    socklen_t size = sizeof name;
+    REQUIRE(rgetsockname(client.get(), reinterpret_cast<sockaddr*>(&name), &size) == 0);
+  } while (rpoll(&wanted, 1, 0) == 0);
+  socklen_t size = sizeof name;
+  REQUIRE(rgetsockname(client.get(), reinterpret_cast<sockaddr*>(&name), &size) == 0);
+  CHECK(name.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
+  CHECK(name.sin_port != 0);
+}
+
 TEST_CASE("a connection that is refused is said by rpoll() and SO_ERROR") {
   const Socket client = make_socket();
   make_nonblocking(client);

@@ -42,9 +42,9 @@ inline bool CqFeed::poll_one(Driven& connection, bool frequent) {
   return connection.ended();
 }
 
-void CqFeed::poll_all() {
+void CqFeed::poll_all(bool frequent) {
   bool any_ended = false;
-  for (const auto& connection : connections_) any_ended |= poll_one(*connection, false);
+  for (const auto& connection : connections_) any_ended |= poll_one(*connection, frequent);
   if (any_ended) forget_ended();
 }
 
@@ -68,12 +68,13 @@ void CqFeed::make_progress() {
   } else if (frequent) {
     serve_all(look);
   } else if (connections_.size() <= kMostPolled) {
-    poll_all();
+    poll_all(false);
   }
 }
 
 void CqFeed::serve_all(bool look) {
-  if (!has_set()) return;
+  // Without a descriptor for the set each is looked at: the workers may be asleep.
+  if (!has_set()) return poll_all(true);
   serve_ready(false);
   if (!look) return;
   // What no set tells of: streams held or at their end, and sockets that the kernel did not take.

@@ -60,7 +60,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
 
   void flush_posts();
   bool poll_one(Driven& connection, bool frequent);
-  void poll_all();
+  void poll_all(bool frequent);
   void serve_all(bool look);
   bool serve_ready(bool slept);
   bool has_set();

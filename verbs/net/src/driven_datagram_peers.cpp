@@ -70,7 +70,11 @@ bool DrivenDatagrams::connect_often() {
   share(false);
   if (!socket) return false;
   socket->share_port(false);
-  add_door(std::move(*socket)).peer = last_peer_;
+  try {
+    add_door(std::move(*socket)).peer = last_peer_;
+  } catch (const std::bad_alloc&) {  // Not past the lock; the own socket serves as well.
+    return false;
+  }
   ++peers_;
   older_ = kDrained;
   return true;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cassert>
 #include <cerrno>
+#include <new>
 
 #include "iwarp/verbs/errors.hpp"
 
@@ -38,7 +39,8 @@ struct Scratch {
 
 Scratch& scratch() {
   static thread_local std::unique_ptr<Scratch> made;
-  if (made == nullptr) made = std::make_unique<Scratch>();
+  // Under the lock of a queue pair, past which no exception may go.
+  if (made == nullptr) made = insist([] { return std::make_unique<Scratch>(); });
   return *made;
 }
 
@@ -111,7 +113,12 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group,
   std::error_code first;
   std::size_t joined = 0;
   for (const unsigned interface : interfaces) {
-    const auto error = join(group, interface);
+    std::error_code error;
+    try {
+      error = join(group, interface);
+    } catch (const std::bad_alloc&) {  // Not past the lock.
+      error = std::make_error_code(std::errc::not_enough_memory);
+    }
     if (error && !first) first = error;
     ++(error ? core_.counters().unjoined : joined);
   }
@@ -129,18 +136,34 @@ std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface
   auto socket =
       DatagramSocket::open_at(group, interface, verbs::datagram_port(verbs::kMulticastQp));
   if (!socket) return socket.error();
-  auto& door = add_door(std::move(*socket));
+  Door& door = add_door(std::move(*socket));
   door.group = group;
   door.interface = interface;
-  core_.join(group);
+  try {
+    core_.join(group);
+  } catch (const std::bad_alloc&) {
+    doors_.pop_back();
+    throw;
+  }
   return {};
 }
 
 DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
   socket.ask_for_room(kReceiveRoom);
-  auto& door = *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(socket), *this));
-  for (const auto& set : sets_) (void)door.watched.join(set);
+  Door& door = *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(socket), *this));
+  watch(door);
   return door;
+}
+
+// What a set cannot tell of has to be looked at without it.
+void DrivenDatagrams::watch(Door& door) {
+  for (const auto& set : sets_) {
+    try {
+      if (!door.watched.join(set)) unwatched_.store(true, std::memory_order_relaxed);
+    } catch (const std::bad_alloc&) {
+      unwatched_.store(true, std::memory_order_relaxed);
+    }
+  }
 }
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {
@@ -189,8 +212,14 @@ void DrivenDatagrams::let_go() { kick(kReceive | kLetGo); }
 
 void DrivenDatagrams::join(std::shared_ptr<SocketSet> set) {
   lock_.lock();
-  for (const auto& door : doors_) (void)door->watched.join(set);
-  sets_.push_back(std::move(set));
+  try {
+    sets_.push_back(set);
+    for (const auto& door : doors_) {
+      if (!door->watched.join(set)) unwatched_.store(true, std::memory_order_relaxed);
+    }
+  } catch (const std::bad_alloc&) {
+    unwatched_.store(true, std::memory_order_relaxed);
+  }
   run(lock_.take());
 }
 
@@ -212,7 +241,11 @@ void DrivenDatagrams::kick(std::uint32_t work) {
 // Holds the lock on entry, not on return. `work`: all that is to be done so far.
 void DrivenDatagrams::run(std::uint32_t work) {
   for (;; work = lock_.take()) {
-    if (!doors_.empty()) drive(work);
+    try {
+      if (!doors_.empty()) drive(work);
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+      // A datagram that came is lost, as datagrams may be; the lock is not.
+    }
     if (lock_.leave()) return;
   }
 }
@@ -250,7 +283,11 @@ void DrivenDatagrams::transmit() {
     }
     for (std::size_t done = 0; done != batch.size();) {
       const auto n = send(std::span(s.sendings).subspan(done, batch.size() - done));
-      if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
+      try {
+        if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
+      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+        // Who looks on misses them; they have left all the same.
+      }
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
       if (n != 0) continue;
@@ -358,12 +395,13 @@ void DrivenDatagrams::arm() {
   if (!held_.load(std::memory_order_relaxed) && lacks_receives()) {
     // Whoever posts a receive now sees held_, or receives() sees the receive.
     held_.store(true);
-    if (core_.init().srq != nullptr) core_.init().srq->await(weak_from_this());
+    auto* const shared = core_.init().srq;
+    if (shared != nullptr) insist([&] { shared->await(weak_from_this()); });
   }
   if (held_.load(std::memory_order_relaxed) && !lacks_receives()) held_.store(false);
   const bool reads = core_.takes_datagrams() && !held_.load(std::memory_order_relaxed);
   for (const auto& door : doors_) {
-    (void)door->watched.watch(reads, false);
+    if (!door->watched.watch(reads, false)) unwatched_.store(true, std::memory_order_relaxed);
     if (mode() != DriveMode::kWorker && blocked_ == nullptr) {
       // The reactor would wake the worker for every datagram, whether one waits for it or not.
       if (door->readiness.is_open()) door->readiness.release();
@@ -382,12 +420,14 @@ void DrivenDatagrams::wait_for(Door& door, bool write) {
     if (failed) return;
   }
   (write ? door.writing : door.reading) = true;
-  door.readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
-                            [self = shared_from_this(), this, door = &door,
-                             write](const boost::system::error_code& cancelled) {
-                              lock_.lock();
-                              run(lock_.take() | waited(door, write, cancelled.failed()));
-                            });
+  insist([&] {
+    door.readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
+                              [self = shared_from_this(), this, door = &door,
+                               write](const boost::system::error_code& cancelled) {
+                                lock_.lock();
+                                run(lock_.take() | waited(door, write, cancelled.failed()));
+                              });
+  });
 }
 
 // What is to be done then. A wait that was cancelled still says that it is over.

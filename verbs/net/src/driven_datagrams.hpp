@@ -51,7 +51,9 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   void let_go() override;
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override;
-  bool is_plain() const override { return !held_.load(std::memory_order_relaxed); }
+  bool is_plain() const override {
+    return !held_.load(std::memory_order_relaxed) && !unwatched_.load(std::memory_order_relaxed);
+  }
   bool is_blocked() const override { return false; }
   void flush_posts() override {}
 
@@ -90,6 +92,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   bool has_room_for_peer();
   void tell_sent(std::span<const DatagramSocket::Sending> sent);
   void tell_received(const Door& door, const DatagramSocket::Received& one);
+  void watch(Door& door);
   void drain();
   void count_lost(Door& door);
   bool receive();
@@ -104,7 +107,8 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null: nobody looks
   DriveLock lock_;
   std::atomic<DriveMode> mode_{DriveMode::kWorker};
-  std::atomic<bool> held_{false};  ///< no receive is posted, so nothing is read
+  std::atomic<bool> held_{false};       ///< no receive is posted, so nothing is read
+  std::atomic<bool> unwatched_{false};  ///< a set could not take a socket
   std::atomic<std::uint32_t> arrivals_{0};
   // Of the holder of lock_.
   std::deque<std::unique_ptr<Door>> doors_;  ///< the first is the queue pair's own

@@ -35,6 +35,7 @@ void GatherTimer::tick() {
   auto next = Clock::time_point::max();
   std::erase_if(entries, [now, &next](Entry& entry) {
     DrivenConnection& connection = *entry.connection;
+    if (connection.ended()) return true;  // What waits there leaves no more.
     entry.idle = connection.flush_late_posts(now) ? 0 : entry.idle + 1;
     if (entry.idle >= kIdleLooks && connection.leave_gather_timer()) return true;
     // What begins to wait after this look waits as long at the most.

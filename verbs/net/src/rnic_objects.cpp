@@ -196,8 +196,10 @@ void Rnic::Impl::destroy(verbs::CompletionQueue* cq) {
   if (record.channel != nullptr) {
     record.channel->remove_feed(record.feed.get());
     record.channel->remove([cq](const verbs::CompletionQueue* of) { return of == cq; });
+    record.channel->unreserve();
   }
   async.remove([cq](const verbs::AsyncEvent& event) { return event.object == cq; });
+  async.unreserve();
   delete cq;
 }
 
@@ -230,6 +232,7 @@ void Rnic::Impl::destroy(verbs::SharedReceiveQueue* srq) {
     --srqs;
   }
   async.remove([srq](const verbs::AsyncEvent& event) { return event.object == srq; });
+  async.unreserve();
   delete srq;
 }
 
@@ -258,6 +261,7 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
     try {
       impl_->qps.try_emplace(qp.get());
     } catch (...) {
+      impl_->async.unreserve();
       impl_->qp_numbers.erase(number);
       throw;
     }
@@ -308,6 +312,7 @@ void Rnic::Impl::destroy(verbs::QueuePair* qp) {
   }
   if (!record.other_end) {
     async.remove([num = qp->num()](const verbs::AsyncEvent& event) { return event.qp_num == num; });
+    async.unreserve();
   }
   delete qp;
 }

@@ -27,6 +27,7 @@ constexpr auto kDrainTimeout = std::chrono::seconds(10);
 RSocket::RSocket(int number, rdma_cm_id* id, int family) : Socket(number), id_(id) {
   options_.family = family;
   id_->route.addr.src_addr.sa_family = static_cast<sa_family_t>(family);
+  note_address();
 }
 
 RSocket::RSocket(int number, rdma_cm_id* id, const std::shared_ptr<RSocket>& listener)
@@ -34,6 +35,7 @@ RSocket::RSocket(int number, rdma_cm_id* id, const std::shared_ptr<RSocket>& lis
   const Lock lock(listener->mutex_);
   options_ = listener->options_;
   options_.error = 0;
+  note_address();
 }
 
 RSocket::~RSocket() { close(); }
@@ -99,6 +101,7 @@ int RSocket::bind(const sockaddr* address, socklen_t /*length*/) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;
   if (rdma_bind_addr(id_, const_cast<sockaddr*>(address)) != 0) return errno;
+  note_address();
   phase_ = Phase::kBound;
   return 0;
 }
@@ -110,6 +113,7 @@ int RSocket::listen(int backlog) {
   if (phase_ != Phase::kListening) {
     if (phase_ != Phase::kIdle && phase_ != Phase::kBound) return EINVAL;
     if (rdma_listen(id_, static_cast<int>(room)) != 0) return errno;
+    note_address();
     phase_ = Phase::kListening;
   }
   backlog_ = room;
@@ -157,6 +161,7 @@ int RSocket::connect(const sockaddr* address, socklen_t length) {
     phase_ = Phase::kOpening;
     const int failed = rdma_resolve_addr(id_, nullptr, reinterpret_cast<sockaddr*>(&to), 0);
     if (failed != 0) refuse(errno);
+    note_address();
   } else if (phase_ != Phase::kOpening) {
     return phase_ == Phase::kListening ? EINVAL : ENOTCONN;
   }

@@ -103,7 +103,11 @@ class RSocket final : public Socket {
   Result receive_locked(Lock& lock, Pieces into, int flags);
   Result send_locked(Lock& lock, Pieces from, int flags);
 
+  /// Of the id, which rdma_get_cm_event() changes in the thread of the Service, without the lock.
+  void note_address();
+
   rdma_cm_id* id_;
+  sockaddr_storage own_address_{};
   Phase phase_ = Phase::kIdle;
   bool readable_ = false;
   bool writable_ = false;

@@ -39,6 +39,7 @@ int error_of(rdma_cm_event_type type, int status) {
 void RSocket::happened(rdma_cm_event_type type, int status, std::span<const std::byte> data) {
   const Lock lock(mutex_);
   if (closed_) return;
+  note_address();
   const int code = guarded([&] { return advance(type, status, data); });
   if (code != 0 && phase_ == Phase::kOpening) refuse(code);
 }

@@ -50,9 +50,11 @@ const Kept* kept(int level, int name) {
 int RSocket::local_address(sockaddr* out, socklen_t* length) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;
-  copy_address(*rdma_get_local_addr(id_), out, length);
+  copy_address(reinterpret_cast<const sockaddr&>(own_address_), out, length);
   return 0;
 }
+
+void RSocket::note_address() { own_address_ = id_->route.addr.src_storage; }
 
 int RSocket::peer_address(sockaddr* out, socklen_t* length) {
   const Lock lock(mutex_);

@@ -112,8 +112,8 @@ int listen(CmId& id, int backlog) {
   // Under the lock, so that the first request finds the id.
   const std::lock_guard lock(cm().mutex);
   auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
-  id.bound.reset();
   if (!listener) return to_errno(listener.error());
+  id.bound.reset();
   id.listener = std::move(*listener);
   id.backlog = options.backlog;
   id.state = IdState::kListening;

@@ -59,6 +59,7 @@ bool start(CmId& id, verbs::QpNum num, IdState from) {
   if (id.state != from || num == 0 || !cm().by_qp.try_emplace(num, &id).second) return false;
   id.state = IdState::kConnecting;
   id.qp_num = num;
+  id.has_qp = id.abi.qp != nullptr;
   return true;
 }
 

@@ -64,11 +64,9 @@ int open_any(CmId& id) {
 
 void request_came(CmId& listener, const SidrEnd::Peer& from, SidrMessage message) {
   auto child = std::make_unique<CmId>();
-  child->abi.context = listener.abi.context;
   child->abi.ps = listener.abi.ps;
   child->abi.qp_type = listener.abi.qp_type;
   child->abi.channel = listener.abi.channel;
-  child->abi.pd = listener.abi.pd;
   child->abi.route.addr.src_storage = to_sockaddr(from.path.own, listener.sidr->socket.port());
   child->abi.route.addr.dst_storage = to_sockaddr(from.path.peer, from.port);
   child->state = IdState::kRequested;

@@ -63,11 +63,9 @@ CmId* listener_of(const sockaddr& address) {
 
 std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectRequest> request) {
   auto child = std::make_unique<CmId>();
-  child->abi.context = listener.abi.context;
   child->abi.ps = listener.abi.ps;
   child->abi.qp_type = listener.abi.qp_type;
   child->abi.channel = listener.abi.channel;
-  child->abi.pd = listener.abi.pd;
   child->abi.route.addr.src_storage = from_tcp(request->local());
   child->abi.route.addr.dst_storage = from_tcp(request->peer());
   child->state = IdState::kRequested;
@@ -139,7 +137,7 @@ Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
   const bool passive = id.passive;
   const bool as_ib = settings().persona == Persona::kRoce;
   if (event.type == Type::kEstablished) {
-    const bool awaited = as_ib && !passive && id.abi.qp == nullptr;
+    const bool awaited = as_ib && !passive && !id.has_qp;
     return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
   }
   if (event.type == Type::kDisconnected) return {RDMA_CM_EVENT_DISCONNECTED, 0};
@@ -243,6 +241,7 @@ bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made
     const auto now = qp.core->query();
     record->abi.param.conn.responder_resources = reads_of(now.ird);
     record->abi.param.conn.initiator_depth = reads_of(now.ord);
+    record->connected = event.qp_num;
     record->source = from_tcp(event.local);
     id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record->source));
   }
@@ -402,19 +401,25 @@ rdma_event_channel* rdma_create_event_channel() {
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) { retire(EventChannel::of(channel)); }
 
+// What a program may read or write at any time changes here, in its own thread.
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (channel == nullptr || event == nullptr) return minus_one(EINVAL);
   const auto record = EventChannel::of(channel).events.get();
   if (!record) return minus_one(record.error());
+  CmId& owner = *(*record)->owner;
   if (auto child = std::move((*record)->child)) {
-    --(*record)->owner->waiting_requests;
+    --owner.waiting_requests;
     // The program's now. Its listener may have moved to another channel since.
     child->abi.channel = channel;
+    child->abi.context = owner.abi.context;
+    if (owner.abi.pd != nullptr) child->abi.pd = owner.abi.pd;
     (void)child.release();
   }
   *event = &(*record)->abi;
-  // In the program's own thread, which may look at the address at any time.
-  if (const auto& source = (*record)->source) (*event)->id->route.addr.src_storage = *source;
+  if (const auto& source = (*record)->source) {
+    owner.abi.route.addr.src_storage = *source;
+    if (owner.alive()) owner.core->with_qp((*record)->connected, show_connected);
+  }
   return 0;
 }
 

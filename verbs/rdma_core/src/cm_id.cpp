@@ -144,6 +144,8 @@ Cm& cm() {
                                       [] {
                                         made->listening.clear();
                                         made->by_qp.clear();
+                                        // A request among them would be rejected, by its end.
+                                        for (auto& end : made->endings) (void)end.event.release();
                                         made->endings.clear();
                                         made->mutex.unlock();
                                       });

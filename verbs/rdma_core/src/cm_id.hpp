@@ -34,6 +34,7 @@ struct CmEventRecord {
   CmId* owner;          ///< cannot be destroyed before; for a request the listening id
   std::vector<std::byte> private_data;
   std::optional<sockaddr_storage> source;  ///< where the id's connection really comes from
+  verbs::QpNum connected = 0;              ///< that connection's
   /// The id that a request brings; the program's from rdma_get_cm_event() on.
   std::unique_ptr<CmId> child;
 
@@ -95,6 +96,7 @@ struct CmId {
   IdState state = IdState::kIdle;
   verbs::QpNum qp_num = 0;         ///< from kConnecting on
   bool passive = false;            ///< made by a request
+  bool has_qp = false;             ///< from rdma_create_qp(), when it began to connect
   bool disconnect_wanted = false;  ///< as soon as it is connected
   std::uint16_t own_port = 0;      ///< of its connection, from kConnected on
   std::unique_ptr<net::Listener> listener;

@@ -45,7 +45,6 @@ constexpr int kAllowed =
 std::error_code put_in_state(Qp& qp, DatagramState in_core, ibv_qp_state state) {
   if (const auto error = qp.datagrams->set_state(in_core)) return error;
   qp.state = state;
-  qp.abi.qp_base.state = state;
   return {};
 }
 
@@ -57,6 +56,7 @@ int change_datagram_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   if (from != attr.qp_state && !is_recovery && (mask & row->mask) != row->mask) return EINVAL;
   if ((mask & IBV_QP_QKEY) != 0) qp.datagrams->set_q_key(attr.qkey);
   if (put_in_state(qp, row->state, attr.qp_state)) return EINVAL;
+  qp.abi.qp_base.state = attr.qp_state;  // In the program's thread, which may look at it.
   if (attr.qp_state == IBV_QPS_RESET) qp.attributes = {};
   return 0;
 }

@@ -177,8 +177,10 @@ struct Qp {
 };
 
 // What the CM and the bring-up without it need of a queue pair; queue_pair.cpp.
-/// It is connected: the program sees RTS.
+/// It is connected: the program sees RTS, but in ibv_qp only what it does itself.
 void qp_connected(Qp& qp);
+/// In the program's thread: it reads of the connection, and sees RTS there as well.
+void show_connected(Qp& qp);
 /// Its connection is over, or did not come about: the program sees ERR, and all that is posted is
 /// flushed.
 void qp_disconnected(Qp& qp);

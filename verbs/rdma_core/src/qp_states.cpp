@@ -32,8 +32,13 @@ constexpr int kPort = 1;
 
 void set_state(Qp& qp, ibv_qp_state state) {
   qp.state.store(state);
-  qp.abi.qp_base.state = state;
   if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
+}
+
+/// By the program, which may look at what ibv_qp says at any time: in its own thread alone.
+void set_shown_state(Qp& qp, ibv_qp_state state) {
+  set_state(qp, state);
+  qp.abi.qp_base.state = state;
 }
 
 int check(const ibv_qp_attr& attr, int mask) {
@@ -177,7 +182,7 @@ int reset(Qp& qp) {
   qp.attributes = {};
   qp.said = 0;
   forget_limits(qp);
-  set_state(qp, IBV_QPS_RESET);
+  set_shown_state(qp, IBV_QPS_RESET);
   return 0;
 }
 
@@ -189,7 +194,10 @@ void limit_reads(Qp& qp, const ibv_qp_attr& attr, int mask) {
 int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const ibv_qp_state to = attr.qp_state;
   if (to == IBV_QPS_RESET) return reset(qp);
-  if (to == IBV_QPS_ERR) return to_error(qp);
+  if (to == IBV_QPS_ERR) {
+    qp.abi.qp_base.state = to;
+    return to_error(qp);
+  }
   auto& out_of_band = qp.context.core.out_of_band();
   const bool awaits = to == IBV_QPS_RTR && names_peer(attr, mask);
   if (awaits && !is_connected(qp) && !is_brought_up(qp)) {
@@ -200,7 +208,7 @@ int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
     if (const int code = out_of_band.ready_to_send(qp, attr.sq_psn)) return code;
   }
   const std::lock_guard lock(qp.mutex);
-  if (may_change(qp.state.load(), to)) set_state(qp, to);
+  if (may_change(qp.state.load(), to)) set_shown_state(qp, to);
   if (to == IBV_QPS_RTS && qp.brought_up && !qp.connected) {
     qp.context.core.unanswered().await(qp.abi.qp_base.qp_num, peer_timeouts(attr, mask).answer);
   }
@@ -261,6 +269,15 @@ void qp_connected(Qp& qp) {
     }
   }
   abort(qp);  // The program has given it up meanwhile.
+}
+
+void show_connected(Qp& qp) {
+  const std::lock_guard lock(qp.mutex);
+  const auto state = qp.state.load();
+  ibv_qp_state& shown = qp.abi.qp_base.state;
+  // It may be over already, or the program has given it up, or begun anew.
+  const bool was_connected = state == IBV_QPS_RTS || state == IBV_QPS_ERR;
+  if (was_connected && shown != IBV_QPS_ERR) shown = IBV_QPS_RTS;
 }
 
 // What programs see in ibv_qp stays as they left it, as with adapters: UCX posts to no other queue

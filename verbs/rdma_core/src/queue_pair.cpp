@@ -232,17 +232,17 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
 }
 
 void push_event(Qp& qp, ibv_event_type type) {
+  EventQueue<ibv_async_event>::Made made{{.element = {.qp = qp.handle()}, .event_type = type}};
   qp.async_events.fetch_add(1);
-  qp.context.async.push({.element = {.qp = qp.handle()}, .event_type = type});
+  qp.context.async.push_made(made);
 }
 
 void tell_last_wqe(Qp& qp) {
   if (qp.srq == nullptr || qp.state.load() != IBV_QPS_ERR) return;
-  {
-    const std::lock_guard lock(qp.mutex);
-    if (std::exchange(qp.last_wqe_told, true)) return;
-  }
+  const std::lock_guard lock(qp.mutex);
+  if (qp.last_wqe_told) return;
   push_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+  qp.last_wqe_told = true;
 }
 
 }  // namespace iwarp::rdma_core

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "copy.hpp"
@@ -132,15 +133,26 @@ int TlsCarrier::find_shared_key(SSL* ssl, const unsigned char* identity, std::si
   TlsCarrier& self = of(ssl);
   const std::string_view name(reinterpret_cast<const char*>(identity), size);
   const auto* const entry = self.context_->shared_keys().find(name);
-  *session = entry != nullptr ? session_for(ssl, *entry).release() : nullptr;
-  if (*session != nullptr) self.shared_identity_ = entry->identity;
-  return 1;  // Unknown is no error here: it may be a ticket.
+  *session = nullptr;
+  auto found = entry != nullptr ? session_for(ssl, *entry) : nullptr;
+  if (found == nullptr) return 1;  // Unknown is no error here: it may be a ticket.
+  try {  // An exception must not pass through OpenSSL.
+    self.shared_identity_ = entry->identity;
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+  *session = found.release();
+  return 1;
 }
 
 int TlsCarrier::keep_session(SSL* ssl, SSL_SESSION* session) {
   const TlsCarrier& self = of(ssl);
   if (!self.context_->shared_keys().is_empty()) return 0;
-  self.context_->keep_session(self.host_, SessionPtr(session));
+  try {  // An exception must not pass through OpenSSL.
+    self.context_->keep_session(self.host_, SessionPtr(session));
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+    // It is gone, and the next connection makes its own.
+  }
   return 1;
 }
 

@@ -66,12 +66,16 @@ class Channel {
     }
     while (!all.empty()) other.push_made(all);
   }
-  /// One event more can be queued without memory: what tells of it has nobody to tell that there is
-  /// none.
+  /// Until unreserve() one event more can be queued without memory, of which nobody could be told.
   void reserve() {
     const std::lock_guard lock(mutex_);
     spare_.emplace_back();
     ++reserved_;
+  }
+  void unreserve() noexcept {
+    const std::lock_guard lock(mutex_);
+    --reserved_;
+    if (spare_.size() > reserved_) spare_.pop_front();
   }
   /// Queued events for which `counts` says yes.
   template <typename Predicate>
