@@ -136,7 +136,7 @@ int TlsCarrier::find_shared_key(SSL* ssl, const unsigned char* identity, std::si
   *session = nullptr;
   auto found = entry != nullptr ? session_for(ssl, *entry) : nullptr;
   if (found == nullptr) return 1;  // Unknown is no error here: it may be a ticket.
-  try {  // An exception must not pass through OpenSSL.
+  try {                            // An exception must not pass through OpenSSL.
     self.shared_identity_ = entry->identity;
   } catch (const std::bad_alloc&) {
     return 0;
