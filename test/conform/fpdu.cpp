@@ -82,7 +82,7 @@ TEST_CASE("the tester's markers are those of the worked frames [MPA-26] [MPA-27]
     CAPTURE(vector.name);
     mpa::Deframer deframer({.markers = true, .crc = true, .position = *vector.position});
     REQUIRE(deframer.feed(vector.octets) == vector.octets.size());
-    REQUIRE(deframer.next(0) == mpa::Step::kUlpdu);
+    REQUIRE(*deframer.next(0) == mpa::Step::kUlpdu);
     Octets ulpdu;
     for (const auto piece : deframer.ulpdu()) ulpdu.insert(ulpdu.end(), piece.begin(), piece.end());
     Framing framing{.markers = true, .position = *vector.position};

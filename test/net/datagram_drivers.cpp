@@ -115,7 +115,7 @@ TEST_CASE("where the kernel does not cut messages apart, the call that it refuse
   ReadyDatagrams end;
   end.post_receives(40);
   const int on = 1;  // It wants to compute the checksums of what it cuts.
-  const int fd = socket_at(verbs::datagram_port(end.qp->num()));
+  const int fd = sockets_at(verbs::datagram_port(end.qp->num())).front();
   REQUIRE_EQ(::setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
   end.send(1);
   CHECK_EQ(end.qp->counters().send_calls, 1);

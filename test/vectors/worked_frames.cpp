@@ -35,7 +35,7 @@ Octets ulpdu_of(const Vector& vector) {
                           .position = vector.position.value_or(0)});
   REQUIRE(deframer.feed(vector.octets) == vector.octets.size());
   const auto step = deframer.next(0);
-  REQUIRE(step.has_value());
+  REQUIRE(bool{step});
   REQUIRE(*step == mpa::Step::kUlpdu);
   Octets ulpdu = join(deframer.ulpdu());
   deframer.consume();

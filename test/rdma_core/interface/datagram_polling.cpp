@@ -48,7 +48,8 @@ TEST_CASE("calls say of a datagram that came whom it is from and what it brought
       CHECK(ibv_wc_read_byte_len(cq) == kGrh + kLengths[i]);
       CHECK(ibv_wc_read_qp_num(cq) == to.qp->qp_num);
       CHECK(ibv_wc_read_src_qp(cq) == from.qp->qp_num);
-      CHECK(ibv_wc_read_wc_flags(cq) == (IBV_WC_GRH | (has_immediate ? IBV_WC_WITH_IMM : 0U)));
+      CHECK(ibv_wc_read_wc_flags(cq) ==
+            (IBV_WC_GRH | (has_immediate ? unsigned{IBV_WC_WITH_IMM} : 0U)));
       if (has_immediate) CHECK(ibv_wc_read_imm_data(cq) == htonl(41 + i));
       CHECK(ibv_wc_read_slid(cq) == 0);  // RoCE has no LIDs.
       CHECK(ibv_wc_read_dlid_path_bits(cq) == 0);
