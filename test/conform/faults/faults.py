@@ -33,8 +33,8 @@ FAULTS = (
           "        crc32c::compute({first, covered}) != load_crc(first + covered)) return",
           ("mpa/crc/wrong-field", "mpa/crc/flipped-payload")),
     Fault("crc-not-sent", FRAMER,
-          "crc = crc32c::compute(whole.first(covered));",
-          'crc = IWARP_BROKEN("crc-not-sent") ? 0 : crc32c::compute(whole.first(covered));',
+          "value = crc32c::compute(whole.first(covered));",
+          'value = IWARP_BROKEN("crc-not-sent") ? 0 : crc32c::compute(whole.first(covered));',
           ("mpa/crc/own-right",)),
     Fault("pad-not-zero", FRAMER,
           "constexpr std::array<std::byte, kCrcSize> kZeros{};",
@@ -192,13 +192,12 @@ FAULTS = (
 
     # Memory
     Fault("stag-key-unchecked", MEMORY,
-          "region->valid.load() && region->stag.load() == stag.value;",
-          "region->valid.load() &&\n"
-          '      (region->stag.load() == stag.value || IWARP_BROKEN("stag-key-unchecked"));',
+          "region->stag.load() != stag.value) {",
+          '(region->stag.load() != stag.value && !IWARP_BROKEN("stag-key-unchecked"))) {',
           ("ddp/stag/wrong-key",)),
     Fault("bounds-off-by-one", MEMORY,
-          "length > r.length - (to - base)) {\n    return std::unexpected(AccessError::kOutOfBounds",
-          'length > r.length - (to - base) + (IWARP_BROKEN("bounds-off-by-one") ? 1 : 0)) {\n'
-          "    return std::unexpected(AccessError::kOutOfBounds",
+          "length > r.length - offset) {\n    return let_go(r, AccessError::kOutOfBounds",
+          'length > r.length - offset + (IWARP_BROKEN("bounds-off-by-one") ? 1 : 0)) {\n'
+          "    return let_go(r, AccessError::kOutOfBounds",
           ("ddp/bounds/one-past-end",)),
 )
