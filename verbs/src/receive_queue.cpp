@@ -22,7 +22,7 @@ std::error_code ReceiveQueue::post(const RecvWr& wr) {
   for (const Sge& sge : wr.sgl) total += sge.length;
   if (total > UINT32_MAX) return make_error_code(Errc::kMessageTooLong);  // [DDP-38]
   const std::lock_guard lock(mutex_);
-  const auto free_from = reuse_at_once_ ? taken_ : reaped_.value();
+  const auto free_from = reuse_at_once_ ? taken() : reaped_.value();
   if (posted_ - free_from >= max_wr_) return make_error_code(Errc::kQueueFull);
   if (!ring_->make_room()) return std::make_error_code(std::errc::not_enough_memory);
   ring_->push_back() = {.wr_id = wr.wr_id, .sgl = SgeList(wr.sgl.begin(), wr.sgl.end())};
@@ -36,7 +36,7 @@ bool ReceiveQueue::take(PostedReceive& out) {
   if (ring.empty()) return false;
   out = ring.front();
   ring.pop_front();
-  ++taken_;
+  taken_.store(taken() + 1, std::memory_order_relaxed);
   return true;
 }
 
@@ -45,7 +45,7 @@ std::vector<PostedReceive> ReceiveQueue::withdraw() {
   std::vector<PostedReceive> out;
   out.reserve(ring_->size());
   for (; !ring_->empty(); ring_->pop_front()) out.push_back(ring_->front());
-  posted_ = taken_;
+  posted_ = taken();
   return out;
 }
 
@@ -53,9 +53,9 @@ std::optional<std::uint64_t> ReceiveQueue::next_posted(std::uint64_t sequence,
                                                        PostedReceive& out) const {
   const std::lock_guard lock(mutex_);
   // Numbers that were given and taken back are given again.
-  const auto at = sequence > posted_ ? taken_ : std::max(sequence, taken_);
+  const auto at = sequence > posted_ ? taken() : std::max(sequence, taken());
   if (at >= posted_) return std::nullopt;
-  out = (*ring_)[static_cast<std::size_t>(at - taken_)];
+  out = (*ring_)[static_cast<std::size_t>(at - taken())];
   return at;
 }
 

@@ -2,11 +2,14 @@
 // Queues between threads: one produces, one consumes, none is lost. Made for ThreadSanitizer.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <thread>
+#include <vector>
 
 #include "iwarp/verbs/completion_queue.hpp"
+#include "iwarp/verbs/datagram_queue_pair.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
@@ -42,6 +45,38 @@ TEST_CASE("a consumer that arms, polls and sleeps misses no completion [VRB-52]"
   }
   producer.join();
   CHECK_FALSE(cq.overflowed());
+}
+
+TEST_CASE("receives that two threads post to datagrams in error are each flushed once") {
+  constexpr std::uint64_t kEach = 5'000;
+  StagTable stags(4, [] { return 1U; });
+  CompletionQueue sends(4, [] {});
+  CompletionQueue receives(256, [] {});
+  DatagramQueuePair qp({.num = 1,
+                        .send_cq = &sends,
+                        .recv_cq = &receives,
+                        .limits = {.max_send_wr = 1, .max_recv_wr = 64}},
+                       stags);
+  REQUIRE_FALSE(qp.set_state(DatagramState::kInit));
+  REQUIRE_FALSE(qp.set_state(DatagramState::kError));
+  std::array<std::thread, 2> posters;
+  for (std::size_t i = 0; i != posters.size(); ++i) {
+    posters[i] = std::thread([&qp, i] {
+      for (std::uint64_t id = i * kEach; id != (i + 1) * kEach;) {
+        if (!qp.post_recv({.wr_id = id, .sgl = {}})) ++id;
+      }
+    });
+  }
+  std::vector<int> flushed(2 * kEach);
+  std::array<WorkCompletion, 16> out;
+  for (std::size_t done = 0; done != flushed.size();) {
+    const auto n = receives.poll(out);
+    for (const auto& wc : std::span(out).first(n)) ++flushed[wc.wr_id];
+    done += n;
+  }
+  for (auto& poster : posters) poster.join();
+  CHECK(std::ranges::all_of(flushed, [](int times) { return times == 1; }));
+  CHECK_FALSE(receives.overflowed());
 }
 
 TEST_CASE("two streams that eat from one shared queue get every receive once [VRB-19]") {

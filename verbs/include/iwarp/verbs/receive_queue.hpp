@@ -45,7 +45,7 @@ class ReceiveQueue {
   /// A slot is free again only when its completion was reaped; see CompletionQueue::Reaped.
   ReapCount& reaped() { return reaped_; }
   /// Receives handed out so far: the value the completion of the last one reaps.
-  std::uint64_t taken() const { return taken_; }
+  std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
   /// True for an SRQ: slots are free as soon as they are taken.
   void reuse_at_once() { reuse_at_once_ = true; }
 
@@ -57,7 +57,7 @@ class ReceiveQueue {
   mutable bytes::Mutex mutex_;
   std::unique_ptr<Ring> ring_;  ///< grows up to max_wr_
   std::uint64_t posted_ = 0;
-  std::uint64_t taken_ = 0;
+  std::atomic<std::uint64_t> taken_{0};  ///< written under the mutex
   ReapCount reaped_;
   bool reuse_at_once_ = false;
 };
