@@ -11,7 +11,9 @@ namespace iwarp::verbs {
 class ReapCount {
  public:
   std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
+  /// Less than before counts for nothing: threads may push what they complete in another order.
   void store(std::uint64_t value) {
+    if (value <= value_.load(std::memory_order_relaxed)) return;
     value_.store(value);
     waiters_.tell();
   }
