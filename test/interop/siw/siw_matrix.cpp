@@ -208,6 +208,8 @@ void follow_connection(const Options& options, net::Rnic& rnic, net::ConnectRequ
   const auto ended = session.qp().query();
   if (ended.terminate_sent || ended.terminate_received) {
     log_info("terminated", "end " + end_reason(session.qp()));
+  } else if (exchange) {
+    log_info("exchanged", "exchanged");
   }
 }
 

@@ -43,11 +43,11 @@ std::vector<std::byte> gathered(std::span<const iovec> pieces) {
 
 std::uint32_t sender_of(const msghdr& message) {
   if (message.msg_iovlen == 0) return 0;
-  const iovec& header = message.msg_iov[0];
-  if (header.iov_len != verbs::kDatagramHeaderSize) return 0;
+  const iovec& header = message.msg_iov[0];  // and maybe a short payload
+  if (header.iov_len < verbs::kDatagramHeaderSize) return 0;
   // As one without payload; its CRC is not looked at.
   std::array<std::byte, verbs::kDatagramOverhead> octets{};
-  std::memcpy(octets.data(), header.iov_base, header.iov_len);
+  std::memcpy(octets.data(), header.iov_base, verbs::kDatagramHeaderSize);
   const auto datagram = verbs::decode_datagram(octets);
   return datagram ? datagram->header.source : 0;
 }
