@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -29,10 +28,7 @@ bool seal_copy(OutgoingDatagram& out, std::size_t payload) {
   std::byte* at = std::ranges::copy(out.header, out.copy.data()).out;
   const bool is_there = bytes::guarded([&] {
     bytes::begin_touch();
-    for (const auto& piece : out.payload) {
-      std::memcpy(at, piece.data(), piece.size());
-      at += piece.size();
-    }
+    for (const auto& piece : out.payload) at = std::ranges::copy(piece, at).out;
     bytes::end_touch();
   });
   out.copied = kDatagramOverhead + payload;
