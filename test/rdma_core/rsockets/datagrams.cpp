@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datagram rsockets as programs use them: what is one message stays one, whichever way it goes.
 #include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -256,6 +258,21 @@ TEST_CASE("nobody there is no error, and somebody may come") {
   REQUIRE(rbind(server.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
   REQUIRE(rsend(client.get(), "found", 5, 0) == 5);
   CHECK(receive_from(server)->text == "found");
+}
+
+TEST_CASE("the child of a fork closes the parent's, and the parent goes on") {
+  const DatagramPair pair;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const bool is_dead = rsend(pair.client.get(), "x", 1, 0) == -1 && errno == EBADF;
+    ::_exit(is_dead && rclose(pair.client.get()) == 0 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  REQUIRE(rsend(pair.client.get(), "parent", 6, 0) == 6);
+  CHECK(receive_from(pair.server)->text == "parent");
 }
 
 TEST_CASE("rclose() ends a wait") {

@@ -50,6 +50,18 @@ TEST_CASE("a connection comes about without anybody waiting in a call") {
   CHECK(await(client, POLLIN) == POLLIN);
 }
 
+TEST_CASE("a connection has its number from raccept() on, behind those that were in use before") {
+  const Socket listener = listening();
+  const Socket client = connect_to(port_of(listener));
+  REQUIRE(await(listener, POLLIN) == POLLIN);
+  // As librspreload does, whose select() takes the lower of two numbers.
+  std::array<int, 32> in_use{};
+  for (int& fd : in_use) fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const Socket server(raccept(listener.get(), nullptr, nullptr));
+  CHECK(server.get() > in_use.back());
+  for (const int fd : in_use) ::close(fd);
+}
+
 TEST_CASE("the name of a socket can be asked for while it connects") {
   const Socket listener = listening();
   const Socket client = make_socket();

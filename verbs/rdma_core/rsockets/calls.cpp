@@ -109,10 +109,9 @@ int rlisten(int number, int backlog) {
 int raccept(int number, sockaddr* address, socklen_t* length) {
   int out = -1;
   const int code = rsockets::with(number, [&](auto& socket) {
-    auto accepted = socket.accept();
+    const auto accepted = rsockets::Service::get().accept(socket, address, length);
     if (!accepted) return accepted.error();
-    if (address != nullptr && length != nullptr) (void)(*accepted)->peer_address(address, length);
-    out = rsockets::Service::get().adopt(std::move(*accepted));
+    out = *accepted;
     return 0;
   });
   return code == 0 ? out : -1;

@@ -27,10 +27,8 @@ net::UniqueFd opened(int fd) {
 
 }  // namespace
 
-DatagramRSocket::DatagramRSocket(net::UniqueFd number, int family)
-    : Socket(number.get()),
-      number_fd_(std::move(number)),
-      udp_(opened(::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))),
+DatagramRSocket::DatagramRSocket(int family)
+    : udp_(opened(::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))),
       either_(opened(::epoll_create1(EPOLL_CLOEXEC))),
       own_version_(family == AF_INET ? Version::kIpv4 : Version::kIpv6) {
   options_.family = family;
@@ -95,7 +93,7 @@ int DatagramRSocket::close() {
   endpoint_.reset();
   either_.reset();
   udp_.reset();
-  number_fd_.reset();
+  number_.reset();
   return 0;
 }
 

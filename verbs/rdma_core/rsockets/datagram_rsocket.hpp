@@ -20,7 +20,7 @@ namespace iwarp::rdma_core::rsockets {
 class DatagramRSocket final : public Socket {
  public:
   /// Throws std::system_error.
-  DatagramRSocket(net::UniqueFd number, int family);
+  explicit DatagramRSocket(int family);
   ~DatagramRSocket() override;
 
   int bind(const sockaddr* address, socklen_t length) override;
@@ -76,7 +76,6 @@ class DatagramRSocket final : public Socket {
   Result send_by_udp(Lock& lock, const Target& to, Pieces from, int flags);
   void log_dropped() const;
 
-  net::UniqueFd number_fd_;
   net::UniqueFd udp_;
   net::UniqueFd either_;  ///< readable when udp_ or the queue pair has something
   Version own_version_;

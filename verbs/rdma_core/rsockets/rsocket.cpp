@@ -24,14 +24,14 @@ constexpr auto kDrainTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-RSocket::RSocket(int number, rdma_cm_id* id, int family) : Socket(number), id_(id) {
+RSocket::RSocket(rdma_cm_id* id, int family) : id_(id) {
   options_.family = family;
   id_->route.addr.src_addr.sa_family = static_cast<sa_family_t>(family);
   note_address();
 }
 
-RSocket::RSocket(int number, rdma_cm_id* id, const std::shared_ptr<RSocket>& listener)
-    : Socket(number), id_(id), phase_(Phase::kOpening), listener_(listener) {
+RSocket::RSocket(rdma_cm_id* id, const std::shared_ptr<RSocket>& listener)
+    : id_(id), phase_(Phase::kOpening), listener_(listener) {
   const Lock lock(listener->mutex_);
   options_ = listener->options_;
   options_.error = 0;
@@ -235,7 +235,7 @@ int RSocket::close() {
   if (endpoint_ != nullptr && endpoint_->started()) (void)rdma_disconnect(id_);
   endpoint_.reset();
   rdma_destroy_id(id_);
-  ::close(number_);
+  number_.reset();
   return 0;
 }
 

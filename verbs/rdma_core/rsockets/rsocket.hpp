@@ -32,9 +32,9 @@ enum class Phase : std::uint8_t {
 class RSocket final : public Socket {
  public:
   /// Of rsocket(): `id` is its own.
-  RSocket(int number, rdma_cm_id* id, int family);
+  RSocket(rdma_cm_id* id, int family);
   /// Of a request to `listener`.
-  RSocket(int number, rdma_cm_id* id, const std::shared_ptr<RSocket>& listener);
+  RSocket(rdma_cm_id* id, const std::shared_ptr<RSocket>& listener);
   ~RSocket() override;
 
   int bind(const sockaddr* address, socklen_t length) override;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <array>
@@ -27,9 +26,6 @@ namespace iwarp::rdma_core::rsockets {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// A descriptor that keeps a number for an rsocket; -1 with errno.
-int reserve_number() { return ::eventfd(0, EFD_CLOEXEC); }
 
 Service* instance = nullptr;
 
@@ -151,12 +147,11 @@ void Service::handle(const Event& event) {
 // Who is not answered is rejected, by destroying the id.
 void Service::requested(const Event& event) {
   const auto listener = find_token(event.context);
-  const int number = listener != nullptr && listener->has_room() ? reserve_number() : -1;
-  if (number < 0) {
+  if (listener == nullptr || !listener->has_room()) {
     rdma_destroy_id(event.id);
     return;
   }
-  const auto socket = std::make_shared<RSocket>(number, event.id, listener);
+  const auto socket = std::make_shared<RSocket>(event.id, listener);
   event.id->context = add_token(socket);
   {
     const std::lock_guard lock(mutex_);
@@ -190,29 +185,37 @@ std::expected<int, int> Service::make_stream(int family, int type_flags) {
     const std::lock_guard lock(mutex_);
     start();
   }
-  const int number = reserve_number();
-  if (number < 0) return std::unexpected(errno);
+  auto number = Number::reserve();
+  if (!number) return std::unexpected(number.error());
   rdma_cm_id* id = nullptr;
-  if (rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) != 0) {
-    const int code = errno;
-    ::close(number);
-    return std::unexpected(code);
-  }
-  auto socket = std::make_shared<RSocket>(number, id, family);
+  if (rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) != 0) return std::unexpected(errno);
+  auto socket = std::make_shared<RSocket>(id, family);
   id->context = add_token(socket);
-  return adopt_new(std::move(socket), type_flags);
+  return adopt_new(std::move(socket), std::move(*number), type_flags);
 }
 
 std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
-  net::UniqueFd number(reserve_number());
-  if (!number) return std::unexpected(errno);
-  return adopt_new(std::make_shared<DatagramRSocket>(std::move(number), family), type_flags);
+  auto number = Number::reserve();
+  if (!number) return std::unexpected(number.error());
+  return adopt_new(std::make_shared<DatagramRSocket>(family), std::move(*number), type_flags);
 }
 
-int Service::adopt_new(std::shared_ptr<Socket> socket, int type_flags) {
+// librspreload reserves a number of its own in front of the call. Before rdma-core 63 its select()
+// tells of the wrong one where ours is lower, as it is when the request, which came before, has
+// reserved it.
+std::expected<int, int> Service::accept(Socket& listener, sockaddr* address, socklen_t* length) {
+  auto number = Number::reserve();
+  if (!number) return std::unexpected(number.error());
+  auto accepted = listener.accept();
+  if (!accepted) return std::unexpected(accepted.error());
+  if (address != nullptr && length != nullptr) (void)(*accepted)->peer_address(address, length);
+  return adopt(std::move(*accepted), std::move(*number));
+}
+
+int Service::adopt_new(std::shared_ptr<Socket> socket, Number number, int type_flags) {
   if ((type_flags & SOCK_NONBLOCK) != 0) (void)socket->control(F_SETFL, O_NONBLOCK);
   if ((type_flags & SOCK_CLOEXEC) != 0) (void)socket->control(F_SETFD, FD_CLOEXEC);
-  return adopt(std::move(socket));
+  return adopt(std::move(socket), std::move(number));
 }
 
 std::shared_ptr<Socket> Service::find(int number) {
@@ -226,11 +229,12 @@ bool Service::has_any() {
   return !by_number_.empty();
 }
 
-int Service::adopt(std::shared_ptr<Socket> socket) {
+int Service::adopt(std::shared_ptr<Socket> socket, Number number) {
+  const int out = number.get();
+  socket->take(std::move(number));
   const std::lock_guard lock(mutex_);
-  const int number = socket->number();
-  by_number_[number] = std::move(socket);
-  return number;
+  by_number_[out] = std::move(socket);
+  return out;
 }
 
 int Service::close(int number) {

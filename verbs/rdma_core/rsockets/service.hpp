@@ -28,8 +28,9 @@ class Service {
   /// Null: none of that number, or one of the parent's.
   std::shared_ptr<Socket> find(int number);
   bool has_any();
-  /// From now on it is found; its number.
-  int adopt(std::shared_ptr<Socket> socket);
+  /// The number of the next connection of `listener`, else an errno. Who it is goes to `address`,
+  /// if it and `length` are not null.
+  std::expected<int, int> accept(Socket& listener, sockaddr* address, socklen_t* length);
   /// An errno.
   int close(int number);
   /// The thread asks everybody again when to keep alive.
@@ -52,7 +53,9 @@ class Service {
   void* add_token(std::weak_ptr<RSocket> of);
   void abandon_in_child();
   int keep_alive();
-  int adopt_new(std::shared_ptr<Socket> socket, int type_flags);
+  int adopt_new(std::shared_ptr<Socket> socket, Number number, int type_flags);
+  /// From now on it is found; its number.
+  int adopt(std::shared_ptr<Socket> socket, Number number);
 
   std::mutex mutex_;
   std::unordered_map<int, std::shared_ptr<Socket>> by_number_;  ///< null: the parent's

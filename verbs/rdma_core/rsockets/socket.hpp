@@ -16,8 +16,10 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "number.hpp"
 #include "options.hpp"
 #include "waiter.hpp"
 
@@ -41,7 +43,9 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  int number() const { return number_; }
+  /// Its number, once, before others know of it. A connection that waits in raccept()'s queue has
+  /// none.
+  void take(Number number) { number_ = std::move(number); }
   virtual int bind(const sockaddr* address, socklen_t length) = 0;
   virtual int listen(int backlog);
   virtual std::expected<std::shared_ptr<Socket>, int> accept();
@@ -79,7 +83,7 @@ class Socket {
   virtual Deadline keep_alive(Time now);
 
  protected:
-  explicit Socket(int number) : number_(number) {}
+  Socket() = default;
 
   /// Takes what has come. Under the lock, as all that follow.
   virtual void progress() = 0;
@@ -101,7 +105,7 @@ class Socket {
   int sleep(Lock& lock, Waiter& waiter, Deadline deadline);
 
   std::mutex mutex_;
-  const int number_;
+  Number number_;
   bool closed_ = false;
   Options options_;
   std::vector<Waiter*> waiters_;

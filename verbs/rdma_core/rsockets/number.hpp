@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Number: a descriptor that keeps a number for an rsocket. As with a socket, the child of a fork
+// has it as well, and closes it itself.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <expected>
+#include <utility>
+
+namespace iwarp::rdma_core::rsockets {
+
+class Number {
+ public:
+  /// The lowest that is free; an errno.
+  static std::expected<Number, int> reserve() {
+    const int fd = ::eventfd(0, EFD_CLOEXEC);
+    if (fd < 0) return std::unexpected(errno);
+    return Number(fd);
+  }
+  Number() = default;
+  Number(Number&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Number& operator=(Number&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Number() { reset(); }
+  int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  explicit Number(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
+}  // namespace iwarp::rdma_core::rsockets
