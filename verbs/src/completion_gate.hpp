@@ -27,7 +27,7 @@ class CompletionWatcher {
 class CompletionGate {
  public:
   struct Held {
-    CompletionQueue& cq;
+    CompletionQueue* cq;
     WorkCompletion wc;
     bool notify;
     CompletionQueue::Reaped reaped;
@@ -65,10 +65,18 @@ class CompletionGate {
     open(held_.empty() ? what : Announce::kNothing);
   }
 
-  bool holds(WcStatus status) const {
+  bool holds_requests() const {
     const std::lock_guard lock(mutex_);
-    return std::ranges::any_of(held_,
-                               [status](const Held& held) { return held.wc.status == status; });
+    return std::ranges::any_of(held_, is_request);
+  }
+  /// The oldest request that waits was not answered, and goes first. The two queues keep their
+  /// order.
+  void blame_oldest() {
+    const std::lock_guard lock(mutex_);
+    const auto behind = std::ranges::stable_partition(held_, is_request);
+    if (behind.begin() == held_.begin()) return;
+    WcStatus& status = held_.front().wc.status;
+    if (status == WcStatus::kWrFlush) status = WcStatus::kRetryExceeded;
   }
 
   /// From now on; null: nobody.
@@ -83,6 +91,8 @@ class CompletionGate {
     what_ = what;
     open_.store(watcher_ == nullptr ? what : Announce::kNothing, std::memory_order_release);
   }
+  // A receive that failed is no other than kRecv.
+  static bool is_request(const Held& held) { return held.wc.opcode != WcOpcode::kRecv; }
   static bool passes(Announce what, WcStatus status) {
     if (what == Announce::kAll) return true;
     if (what == Announce::kNothing || status == WcStatus::kWrFlush) return false;

@@ -61,15 +61,15 @@ struct QpShared {
     // By one at a time: who holds the connection's lock, or flushes.
     completions.store(completions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!gate.lets_pass(wc.status)) [[unlikely]]
-      return push_gated({cq, wc, notify, reaped});
+      return push_gated({&cq, wc, notify, reaped});
     deliver(cq, wc, notify, reaped);
   }
   [[gnu::noinline]] void push_gated(const CompletionGate::Held& held) {
-    if (!gate.hold(held)) deliver(held.cq, held.wc, held.notify, held.reaped);
+    if (!gate.hold(held)) deliver(*held.cq, held.wc, held.notify, held.reaped);
   }
   void announce(Announce what) {
     gate.set(what, [this](const CompletionGate::Held& held) {
-      deliver(held.cq, held.wc, held.notify, held.reaped);
+      deliver(*held.cq, held.wc, held.notify, held.reaped);
     });
   }
   void deliver(CompletionQueue& cq, const WorkCompletion& wc, bool notify,

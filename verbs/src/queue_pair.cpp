@@ -297,7 +297,11 @@ PdId QueuePair::pd() const { return impl_->qp.init.pd; }
 QpState QueuePair::state() const { return impl_->port.state(); }
 const QpInit& QueuePair::init() const { return impl_->qp.init; }
 void QueuePair::announce(Announce what) { impl_->qp.announce(what); }
-bool QueuePair::keeps_unanswered() const { return impl_->qp.gate.holds(WcStatus::kRetryExceeded); }
+void QueuePair::announce_unanswered() {
+  impl_->qp.gate.blame_oldest();
+  announce(Announce::kAll);
+}
+bool QueuePair::holds_requests() const { return impl_->qp.gate.holds_requests(); }
 void QueuePair::set_inbound(Access inbound) { impl_->qp.inbound.store(inbound); }
 
 void QueuePair::set_peer_timeouts(const PeerTimeouts& timeouts) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "bring_up.hpp"
 
@@ -137,12 +138,64 @@ TEST_CASE("what succeeds with one peer is seen before another that has left coun
   REQUIRE_EQ(send(a, 2, 8), 0);  // for which b has no receive
   const auto left = std::chrono::steady_clock::now();
   renew(b);
-  while (a.state() != IBV_QPS_ERR) REQUIRE(std::chrono::steady_clock::now() < left + kLimit);
   REQUIRE_EQ(write(others.a, others.b, 3, others.b.mr->rkey), 0);
   success(others.a.cq);
   CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
   // However late this program gets a processor, it is not told before.
   CHECK_GE(std::chrono::steady_clock::now() - left, 2s);
+}
+
+TEST_CASE("a peer that leaves says nothing: receives stay posted, and a request finds out") {
+  constexpr Timeouts kShort{.timeout = 10, .retry_cnt = 1};
+  End a;
+  End b;
+  a.bring_up(b.qp, End::kAllRights, kForEver, kShort);
+  b.bring_up(a.qp, End::kAllRights, kForEver, kShort);
+  REQUIRE_EQ(a.post_recv(9), 0);
+  REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
+  success(a.cq);
+  renew(b);
+  std::this_thread::sleep_for(100ms);
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
+  CHECK_EQ(a.state(), IBV_QPS_RTS);
+  SUBCASE("a request") {
+    for (const std::uint64_t id : {2U, 3U}) REQUIRE_EQ(write(a, b, id, b.mr->rkey), 0);
+    CHECK_EQ(statuses(a.cq, 3),
+             "2 transport retry counter exceeded; 3 Work Request Flushed Error; "
+             "9 Work Request Flushed Error; ");
+    CHECK_EQ(a.state(), IBV_QPS_ERR);
+  }
+  SUBCASE("ERR") {
+    REQUIRE_EQ(a.modify(IBV_QPS_ERR), 0);
+    CHECK_EQ(statuses(a.cq, 1), "9 Work Request Flushed Error; ");
+  }
+  SUBCASE("RESET, and another peer") {
+    REQUIRE_EQ(a.modify(IBV_QPS_RESET), 0);
+    CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
+    a.bring_up(b.qp, End::kAllRights, kForEver, kShort);
+    b.bring_up(a.qp, End::kAllRights, kForEver, kShort);
+    REQUIRE_EQ(write(a, b, 4, b.mr->rkey), 0);
+    CHECK_EQ(statuses(a.cq, 1), "4 success; ");
+  }
+}
+
+TEST_CASE("a peer that has left before RTS is found out in RTS") {
+  End a;
+  End b;
+  make_ready_to_receive(a, b.qp);
+  REQUIRE_EQ(a.post_recv(9, 0, 8), 0);
+  make_ready_to_receive(b, a.qp);
+  make_ready_to_send(b, a.qp);
+  REQUIRE_EQ(send(b, 1, 8), 0);
+  success(b.cq);
+  CHECK_EQ(statuses(a.cq, 1), "9 success; ");
+  renew(b);
+  std::this_thread::sleep_for(100ms);
+  CHECK_EQ(a.state(), IBV_QPS_RTR);
+  make_ready_to_send(a, b.qp);
+  REQUIRE_EQ(write(a, b, 2, b.mr->rkey), 0);
+  CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
 }
 
 TEST_CASE("rnr_retry of the receiver: none, and for ever") {

@@ -11,19 +11,23 @@ namespace iwarp::verbs {
 namespace {
 
 struct GateFixture {
-  void complete(std::uint64_t id, WcStatus status) {
-    const WorkCompletion wc{.wr_id = id, .status = status};
-    if (!gate.lets_pass(status) && gate.hold({cq, wc, false, {}})) return;
+  void complete(std::uint64_t id, WcStatus status, WcOpcode opcode = WcOpcode::kSend) {
+    const WorkCompletion wc{.wr_id = id, .status = status, .opcode = opcode};
+    if (!gate.lets_pass(status) && gate.hold({&cq, wc, false, {}})) return;
     announced.push_back(id);
+    statuses.push_back(status);
   }
   void announce(Announce what) {
-    gate.set(what,
-             [this](const CompletionGate::Held& held) { announced.push_back(held.wc.wr_id); });
+    gate.set(what, [this](const CompletionGate::Held& held) {
+      announced.push_back(held.wc.wr_id);
+      statuses.push_back(held.wc.status);
+    });
   }
 
   CompletionQueue cq{1, nullptr};
   CompletionGate gate;
   std::vector<std::uint64_t> announced;
+  std::vector<WcStatus> statuses;
 };
 
 using Ids = std::vector<std::uint64_t>;
@@ -54,6 +58,37 @@ TEST_CASE("while what was flushed waits, errors pass, but nothing overtakes it")
   CHECK(f.announced == Ids{1, 2});
   f.announce(Announce::kAll);
   CHECK(f.announced == Ids{1, 2, 3, 4});
+}
+
+TEST_CASE(
+    "of what waits for a peer that has gone the oldest request is unanswered, and goes first") {
+  GateFixture f;
+  f.announce(Announce::kAnswered);
+  f.complete(1, WcStatus::kSuccess);
+  f.complete(2, WcStatus::kWrFlush, WcOpcode::kRecv);
+  f.complete(3, WcStatus::kWrFlush, WcOpcode::kRecv);
+  CHECK(!f.gate.holds_requests());
+  f.complete(4, WcStatus::kWrFlush, WcOpcode::kWrite);
+  f.complete(5, WcStatus::kWrFlush);
+  CHECK(f.gate.holds_requests());
+  f.gate.blame_oldest();
+  CHECK(f.announced == Ids{1});
+  f.announce(Announce::kAll);
+  CHECK(f.announced == Ids{1, 4, 5, 2, 3});
+  CHECK(f.statuses == std::vector{WcStatus::kSuccess, WcStatus::kRetryExceeded, WcStatus::kWrFlush,
+                                  WcStatus::kWrFlush, WcStatus::kWrFlush});
+}
+
+TEST_CASE("receives alone are nobody's fault, and a request that failed keeps its status") {
+  GateFixture f;
+  f.announce(Announce::kNothing);
+  f.complete(1, WcStatus::kWrFlush, WcOpcode::kRecv);
+  f.gate.blame_oldest();
+  f.complete(2, WcStatus::kLocalProtection);
+  f.gate.blame_oldest();
+  f.announce(Announce::kAll);
+  CHECK(f.announced == Ids{2, 1});
+  CHECK(f.statuses == std::vector{WcStatus::kLocalProtection, WcStatus::kWrFlush});
 }
 
 struct QpFixture {

@@ -184,5 +184,9 @@ void show_connected(Qp& qp);
 /// Its connection is over, or did not come about: the program sees ERR, and all that is posted is
 /// flushed.
 void qp_disconnected(Qp& qp);
+/// Its peer has left, and nobody tells: the program sees what it saw before.
+void qp_deserted(Qp& qp);
+/// Of one that is deserted: a request has waited for long enough, and now the program is told.
+void qp_unanswered(Qp& qp);
 
 }  // namespace iwarp::rdma_core

@@ -9,6 +9,7 @@
 
 #include "connection_options.hpp"
 #include "errno_table.hpp"
+#include "iwarp/mpa/faults.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "port.hpp"
@@ -56,6 +57,17 @@ bool goes(const net::ConnectRequest& request, const OobRoute& route) {
 std::string describe(const OobRequest& says) {
   return fmt::format("QPN {:#08x}, PSN {:#08x}, for QPN {:#08x}, PSN {:#08x}", says.from,
                      says.sq_psn, says.to, says.rq_psn);
+}
+
+/// Neither end has found fault with the other, and the program has not given the queue pair up.
+bool has_only_left(Qp& qp) {
+  const auto seen = qp.core->query();
+  const bool is_fault = seen.terminate_sent && seen.terminate_sent->fault != mpa::kTcpLost;
+  return !is_fault && !seen.terminate_received && qp.state.load() != IBV_QPS_ERR;
+}
+
+void log_not_found(const Qp& qp, const std::string& why) {
+  log_refusal(fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), why));
 }
 
 /// The peer may not be ready.
@@ -309,10 +321,9 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     return verbs::Announce::kAnswered;
   }
   if (unconnected) {
-    log_refusal(
-        fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), event.why));
     // It may yet come, until there is something to send to it.
-    if (core_.unanswered().found_nobody(number_of(qp))) return verbs::Announce::kAll;
+    if (core_.unanswered().found_nobody(number_of(qp), event.why)) return verbs::Announce::kAll;
+    log_not_found(qp, event.why);
   } else {
     log_connection("connection_over", event.why, {{"peer", to_string(event.peer)}});
   }
@@ -320,12 +331,16 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     const std::lock_guard lock(mutex_);
     wanting_.erase(number_of(qp));
   }
-  const bool waits = qp.core->keeps_unanswered() && core_.unanswered().peer_left(qp);
+  if (!unconnected && has_only_left(qp) && core_.unanswered().peer_left(qp)) {
+    qp_deserted(qp);
+    return verbs::Announce::kAnswered;
+  }
   qp_disconnected(qp);
-  return waits ? verbs::Announce::kAnswered : verbs::Announce::kAll;
+  return verbs::Announce::kAll;
 }
 
-void OutOfBand::peer_never_came(Qp& qp) {
+void OutOfBand::peer_never_came(Qp& qp, const std::string& why) {
+  if (!why.empty()) log_not_found(qp, why);
   log_connection("peer_never_came",
                  fmt::format("the peer of queue pair {:#08x} never came", number_of(qp)));
   forget(number_of(qp));

@@ -55,7 +55,8 @@ class OutOfBand {
   /// About a queue pair that no id of the CM has. What its queues may get from now on.
   verbs::Announce happened(Qp& qp, const net::CmEvent& event);
   /// Its requests have waited for long enough: gives it up, and the program is told.
-  void peer_never_came(Qp& qp);
+  /// `why`: the first attempt failed, if one has.
+  void peer_never_came(Qp& qp, const std::string& why);
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;

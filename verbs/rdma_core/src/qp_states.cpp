@@ -287,10 +287,19 @@ void qp_disconnected(Qp& qp) {
     const std::lock_guard lock(qp.mutex);
     qp.state.store(IBV_QPS_ERR);
   }
-  abort(qp);
+  qp_deserted(qp);
   tell_last_wqe(qp);
+}
+
+void qp_deserted(Qp& qp) {
+  abort(qp);
   const std::lock_guard lock(qp.mutex);
   qp.connected = qp.brought_up = false;  // Now a reset may go on.
+}
+
+void qp_unanswered(Qp& qp) {
+  qp.core->announce_unanswered();
+  qp_disconnected(qp);
 }
 
 }  // namespace iwarp::rdma_core

@@ -51,11 +51,12 @@ void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
   arm();
 }
 
-bool Unanswered::found_nobody(verbs::QpNum num) {
+bool Unanswered::found_nobody(verbs::QpNum num, const std::string& why) {
   if (!requests_wait()) return false;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[num];
   wait.nobody = true;
+  wait.why = why;
   wait.limit = kBetweenLooks;
   if (wait.is_ready) wait.due = Clock::now();
   arm();
@@ -63,15 +64,16 @@ bool Unanswered::found_nobody(verbs::QpNum num) {
 }
 
 bool Unanswered::peer_left(Qp& qp) {
-  std::chrono::nanoseconds limit{};
+  std::chrono::nanoseconds limit = kMost;  // before RTS, which says it
   {
     const std::lock_guard lock(qp.mutex);
-    limit = peer_timeouts(qp.attributes, qp.said).answer;
+    if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;
   }
   if (!requests_wait() || limit == 0ns) return false;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[qp.core->num()];
   wait = {.limit = std::min<Clock::duration>(limit, kMost), .left = true};
+  wait.has_requests = qp.core->holds_requests();
   wait.due = Clock::now() + wait.limit;
   arm();
   return true;
@@ -105,19 +107,21 @@ void Unanswered::check() {
 }
 
 bool Unanswered::look_at(Qp& qp, Wait& wait, Clock::time_point now) {
-  if (wait.left) {
-    qp.core->announce(verbs::Announce::kAll);
-    return false;
-  }
   {
     const std::lock_guard lock(qp.mutex);
-    if (qp.connected || !qp.brought_up || qp.state.load() != IBV_QPS_RTS) return false;
+    const bool begins = !qp.connected && qp.brought_up && qp.state.load() == IBV_QPS_RTS;
+    if (!wait.left && !begins) return false;
   }
   const bool had_requests = wait.has_requests;
-  wait.has_requests = qp.sender().query().send_outstanding != 0;
+  wait.has_requests =
+      wait.left ? qp.core->holds_requests() : qp.sender().query().send_outstanding != 0;
   wait.due = now + wait.limit;
   if (!wait.has_requests || !(had_requests || wait.nobody)) return true;
-  core_.out_of_band().peer_never_came(qp);
+  if (wait.left) {
+    qp_unanswered(qp);
+  } else {
+    core_.out_of_band().peer_never_came(qp, wait.why);
+  }
   return false;
 }
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "iwarp/net/unique_fd.hpp"
@@ -26,11 +27,11 @@ class Unanswered {
   int fd() const { return timer_.get(); }
   /// The queue pair is ready to send, and nobody is connected to it. 0: waits without end.
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
-  /// It could not be connected: requests need not wait for longer than until they are seen. False:
-  /// requests do not wait for the peer at all here.
-  bool found_nobody(verbs::QpNum num);
-  /// Its connection is over, and requests were not answered. True: what says so is announced later,
-  /// after two seconds at most. False: the program waits for its peer without end.
+  /// It could not be connected: requests need not wait for longer than until they are seen, and
+  /// `why` is said then. False: requests do not wait for the peer at all here.
+  bool found_nobody(verbs::QpNum num, const std::string& why);
+  /// Its connection is over, and the program is not told: requests fail when they have waited, for
+  /// two seconds at most. False: nothing waits here, or the program waits for its peer without end.
   bool peer_left(Qp& qp);
   /// It is reset, or gone.
   void forget(verbs::QpNum num);
@@ -45,6 +46,7 @@ class Unanswered {
     Clock::time_point due = Clock::time_point::max();
     bool is_ready = false;  ///< to send
     bool nobody = false;
+    std::string why;            ///< nobody
     bool left = false;          ///< and is not awaited
     bool has_requests = false;  ///< had them at the last look
   };

@@ -123,8 +123,11 @@ class QueuePair final {
   /// report connections in other ways than by queues, so that no completion is seen before the
   /// event that precedes it. kAll at first, and after reset().
   void announce(Announce what);
-  /// WcStatus::kRetryExceeded is among those that wait.
-  bool keeps_unanswered() const;
+  /// The same with kAll. The peer was gone for all that waits: the oldest request among it, if it
+  /// was flushed, fails with WcStatus::kRetryExceeded instead.
+  void announce_unanswered();
+  /// A request, and not only receives, is among those that wait.
+  bool holds_requests() const;
 
  private:
   struct Impl;
