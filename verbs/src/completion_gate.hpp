@@ -69,9 +69,9 @@ class CompletionGate {
     const std::lock_guard lock(mutex_);
     return std::ranges::any_of(held_, is_request);
   }
-  /// The oldest request that waits was not answered, and goes first. The two queues keep their
-  /// order.
-  void blame_oldest() {
+  /// The oldest request that waits was not answered: if it was flushed, it fails with
+  /// kRetryExceeded. Requests go before receives; each of the two keeps its order.
+  void fail_oldest_request() {
     const std::lock_guard lock(mutex_);
     const auto behind = std::ranges::stable_partition(held_, is_request);
     if (behind.begin() == held_.begin()) return;

@@ -72,6 +72,16 @@ struct QpShared {
       deliver(*held.cq, held.wc, held.notify, held.reaped);
     });
   }
+  /// From now on everything passes. Of what waits, requests that failed count as reaped.
+  void announce_successes() {
+    gate.set(Announce::kAll, [this](const CompletionGate::Held& held) {
+      if (held.wc.status == WcStatus::kSuccess) {
+        deliver(*held.cq, held.wc, held.notify, held.reaped);
+      } else if (held.reaped.counter != nullptr) {
+        held.reaped.counter->store(held.reaped.value);
+      }
+    });
+  }
   void deliver(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
                CompletionQueue::Reaped reaped) {
     if (!cq.push(wc, notify, reaped)) [[unlikely]]

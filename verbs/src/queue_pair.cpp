@@ -298,7 +298,7 @@ QpState QueuePair::state() const { return impl_->port.state(); }
 const QpInit& QueuePair::init() const { return impl_->qp.init; }
 void QueuePair::announce(Announce what) { impl_->qp.announce(what); }
 void QueuePair::announce_unanswered() {
-  impl_->qp.gate.blame_oldest();
+  impl_->qp.gate.fail_oldest_request();
   announce(Announce::kAll);
 }
 bool QueuePair::holds_requests() const { return impl_->qp.gate.holds_requests(); }
@@ -356,7 +356,11 @@ std::error_code QueuePair::reset() {
   impl_->port.flush_posted();
   impl_->port.event(QpEvent::kReset);
   impl_->empty_ring();
-  announce(Announce::kAll);
+  if (impl_->qp.init.drop_failed) {
+    impl_->qp.announce_successes();
+  } else {
+    announce(Announce::kAll);
+  }
   impl_->drop_failed();
   return {};
 }

@@ -191,6 +191,21 @@ TEST_CASE("ids with queue pairs of their own work as with any device") {
   CHECK(in.text(End::done(pair.server.receive_cq).byte_len) == "as RoCE");
 }
 
+TEST_CASE("a refused request is told by its completion, and by an event where the memory is") {
+  Pair pair;
+  const Buffer out(pair.client.pd.get(), "refused");
+  const Buffer in(pair.server.pd.get(), 64);  // nobody may write to it
+  REQUIRE(pair.client.write(out.sge(), in) == 0);
+  CHECK(End::next(pair.client.send_cq).status == IBV_WC_REM_ACCESS_ERR);
+  ibv_async_event event{};
+  REQUIRE(is_readable(pair.server.id->verbs->async_fd, kTimeoutMs));
+  REQUIRE(ibv_get_async_event(pair.server.id->verbs, &event) == 0);
+  CHECK(event.event_type == IBV_EVENT_QP_ACCESS_ERR);
+  CHECK(event.element.qp == pair.server.id->qp);
+  ibv_ack_async_event(&event);
+  CHECK_FALSE(is_readable(pair.client.id->verbs->async_fd, 100));
+}
+
 TEST_CASE(
     "an id carries no vendor options: its peer has said nothing, and nothing is all it says") {
   const Channel theirs = make_channel();

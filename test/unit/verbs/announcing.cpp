@@ -71,7 +71,7 @@ TEST_CASE(
   f.complete(4, WcStatus::kWrFlush, WcOpcode::kWrite);
   f.complete(5, WcStatus::kWrFlush);
   CHECK(f.gate.holds_requests());
-  f.gate.blame_oldest();
+  f.gate.fail_oldest_request();
   CHECK(f.announced == Ids{1});
   f.announce(Announce::kAll);
   CHECK(f.announced == Ids{1, 4, 5, 2, 3});
@@ -79,13 +79,13 @@ TEST_CASE(
                                   WcStatus::kWrFlush, WcStatus::kWrFlush});
 }
 
-TEST_CASE("receives alone are nobody's fault, and a request that failed keeps its status") {
+TEST_CASE("receives alone stay flushed, and a request that failed keeps its status") {
   GateFixture f;
   f.announce(Announce::kNothing);
   f.complete(1, WcStatus::kWrFlush, WcOpcode::kRecv);
-  f.gate.blame_oldest();
+  f.gate.fail_oldest_request();
   f.complete(2, WcStatus::kLocalProtection);
-  f.gate.blame_oldest();
+  f.gate.fail_oldest_request();
   f.announce(Announce::kAll);
   CHECK(f.announced == Ids{2, 1});
   CHECK(f.statuses == std::vector{WcStatus::kLocalProtection, WcStatus::kWrFlush});

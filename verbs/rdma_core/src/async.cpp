@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous events: from the core's to those of the C interface, on the descriptor of the
-// context that the object was made with. How connections end is the CM's to tell.
+// context that the object was made with.
 #include "acks.hpp"
 #include "errno_table.hpp"
+#include "iwarp/mpa/faults.hpp"
 #include "objects.hpp"
+#include "settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
 
 using verbs::AsyncEventType;
 
+// The requester sees a refused request in its completion, and adapters for InfiniBand raise no
+// event for it. How connections end is the CM's to tell.
+bool is_told(const verbs::AsyncEvent& event) {
+  const bool by_completion =
+      event.type == AsyncEventType::kTerminateReceived && settings().persona == Persona::kRoce;
+  return event.terminate && !by_completion && event.terminate->fault != mpa::kTcpLost;
+}
+
 // What a Terminate says about the queue pair, whoever sent it: somebody used memory that he may
-// not, or a message was wrong, or the stream broke.
+// not, or a message was wrong.
 ibv_event_type event_type(const bytes::Fault& fault) {
   constexpr std::uint8_t kProtection = 1;  // RDMAP: remote protection; DDP: tagged buffer
   constexpr std::uint8_t kOperation = 2;   // RDMAP: remote operation; DDP: untagged buffer
@@ -47,9 +57,8 @@ void dispatch_async_event(Core& core, const verbs::AsyncEvent& event) {
   switch (event.type) {
     case AsyncEventType::kTerminateReceived:
     case AsyncEventType::kTerminateSent:
-      core.with_qp(event.qp_num, [&event](Qp& qp) {
-        if (event.terminate) tell(qp, *event.terminate);
-      });
+      if (!is_told(event)) return;
+      core.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
       return;
     case AsyncEventType::kCqOverflow:
       core.with_object(event.object, [](void* cq) { tell_overflow(*static_cast<Cq*>(cq)); });

@@ -263,7 +263,7 @@ void happened(Core& core, Qp& qp, net::CmEvent& event) {
   const auto it = cm().by_qp.find(event.qp_num);
   if (it == cm().by_qp.end()) {
     lock.unlock();
-    qp.core->announce(core.out_of_band().happened(qp, event));
+    qp_announce(qp, core.out_of_band().happened(qp, event));
     return;
   }
   CmId* const id = it->second;

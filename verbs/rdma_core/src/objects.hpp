@@ -153,8 +153,8 @@ struct Qp {
   std::mutex mutex;  ///< of state and attributes
   /// As the program knows it. The core has no INIT and RTR: it is Idle until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
-  bool connected = false;      ///< from qp_connected() to qp_disconnected()
-  bool brought_up = false;     ///< without the CM: from RTR until qp_disconnected()
+  bool connected = false;      ///< from qp_connected() to the end of the connection
+  bool brought_up = false;     ///< without the CM: from RTR to the end of the connection
   bool last_wqe_told = false;  ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
   verbs::Access inbound = verbs::QpInit().inbound;  ///< what the peer may do
   ibv_qp_attr attributes{};  ///< what ibv_modify_qp() was told, for ibv_query_qp()
@@ -184,9 +184,11 @@ void show_connected(Qp& qp);
 /// Its connection is over, or did not come about: the program sees ERR, and all that is posted is
 /// flushed.
 void qp_disconnected(Qp& qp);
-/// Its peer has left, and nobody tells: the program sees what it saw before.
-void qp_deserted(Qp& qp);
-/// Of one that is deserted: a request has waited for long enough, and now the program is told.
-void qp_unanswered(Qp& qp);
+/// Its connection is over, and no CM tells: state and receives stay as they are for the program.
+void qp_peer_left(Qp& qp);
+/// Behind that: a request has waited for long enough. ERR, and its completion says so.
+void qp_retry_exceeded(Qp& qp);
+/// What its queues may get from now on: all once the program has given it up.
+void qp_announce(Qp& qp, verbs::Announce which);
 
 }  // namespace iwarp::rdma_core

@@ -59,8 +59,13 @@ std::string describe(const OobRequest& says) {
                      says.sq_psn, says.to, says.rq_psn);
 }
 
-/// Neither end has found fault with the other, and the program has not given the queue pair up.
+/// A connection between two RC queue pairs ended, and neither end had found fault with the other.
 bool has_only_left(Qp& qp) {
+  {
+    const std::lock_guard lock(qp.mutex);
+    const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
+    if (!is_rc || !qp.connected || !qp.brought_up || qp.to_itself != nullptr) return false;
+  }
   const auto seen = qp.core->query();
   const bool is_fault = seen.terminate_sent && seen.terminate_sent->fault != mpa::kTcpLost;
   return !is_fault && !seen.terminate_received && qp.state.load() != IBV_QPS_ERR;
@@ -117,6 +122,7 @@ int OutOfBand::ready_to_receive(Qp& qp, const ibv_qp_attr& attr) {
     return code;
   }
   set_brought_up(qp, true);
+  qp.core->announce(verbs::Announce::kAnswered);
   take_waiting(qp, wanting_[number] = wanting);
   return 0;
 }
@@ -244,6 +250,7 @@ bool OutOfBand::accept(Qp& qp, net::ConnectRequest& request) {
   log_connection("accept_failed", fmt::format("{}: {}", peer, error.message()), {{"peer", peer}});
   if (error == Errc::kConnectionReset) return false;
   qp_disconnected(qp);
+  qp.core->announce(verbs::Announce::kAll);
   return true;
 }
 
@@ -313,7 +320,7 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     if (event.type == Type::kEstablished) {
       if (wanting != nullptr) wanting->accepted = true;
     } else if (unconnected && connect_again(qp, *wanting, event)) {
-      return verbs::Announce::kAll;
+      return verbs::Announce::kAnswered;
     }
   }
   if (event.type == Type::kEstablished) {
@@ -322,7 +329,9 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
   }
   if (unconnected) {
     // It may yet come, until there is something to send to it.
-    if (core_.unanswered().found_nobody(number_of(qp), event.why)) return verbs::Announce::kAll;
+    if (core_.unanswered().peer_unreachable(number_of(qp), event.why)) {
+      return verbs::Announce::kAnswered;
+    }
     log_not_found(qp, event.why);
   } else {
     log_connection("connection_over", event.why, {{"peer", to_string(event.peer)}});
@@ -331,8 +340,8 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     const std::lock_guard lock(mutex_);
     wanting_.erase(number_of(qp));
   }
-  if (!unconnected && has_only_left(qp) && core_.unanswered().peer_left(qp)) {
-    qp_deserted(qp);
+  if (has_only_left(qp) && core_.unanswered().peer_left(qp)) {
+    qp_peer_left(qp);
     return verbs::Announce::kAnswered;
   }
   qp_disconnected(qp);
@@ -347,6 +356,7 @@ void OutOfBand::peer_never_came(Qp& qp, const std::string& why) {
   core_.rnic().cancel(qp.sender());
   (void)qp.sender().give_up();
   qp_disconnected(qp);
+  qp.core->announce(verbs::Announce::kAll);
 }
 
 }  // namespace iwarp::rdma_core

@@ -168,14 +168,19 @@ int reset(Qp& qp) {
   abort(qp);
   give_up(qp);
   qp.to_itself.reset();
-  // The end of a connection of the CM is told by the dispatcher, and must not be taken for that of
-  // the next one.
-  while (is_connected(qp) || qp.core->reset()) {
+  // The end of a connection is told by the dispatcher, and must not be taken for that of the next
+  // one.
+  while (is_connected(qp)) {
+    if (std::chrono::steady_clock::now() > until) return EBUSY;
+    std::this_thread::sleep_for(100us);
+  }
+  qp.context.core.unanswered().forget(qp.core->num());
+  qp.context.core.await_dispatcher();
+  while (qp.core->reset()) {
     if (std::chrono::steady_clock::now() > until) return EBUSY;
     std::this_thread::sleep_for(100us);
   }
   settle_ending(qp.abi.qp_base.qp_num);
-  qp.context.core.unanswered().forget(qp.core->num());
   fault::reset(qp);
   careful::reset(qp);
   const std::lock_guard lock(qp.mutex);
@@ -234,6 +239,7 @@ int to_error(Qp& qp) {
   }
   // Whoever gives it up may have no interest in events.
   qp.core->announce(verbs::Announce::kAll);
+  qp.context.core.unanswered().forget(qp.core->num());
   abort(qp);
   if (!is_connected(qp)) give_up(qp);
   // A connected one tells when the end of the connection is told.
@@ -287,19 +293,29 @@ void qp_disconnected(Qp& qp) {
     const std::lock_guard lock(qp.mutex);
     qp.state.store(IBV_QPS_ERR);
   }
-  qp_deserted(qp);
+  qp_peer_left(qp);
   tell_last_wqe(qp);
 }
 
-void qp_deserted(Qp& qp) {
+void qp_peer_left(Qp& qp) {
   abort(qp);
   const std::lock_guard lock(qp.mutex);
   qp.connected = qp.brought_up = false;  // Now a reset may go on.
 }
 
-void qp_unanswered(Qp& qp) {
-  qp.core->announce_unanswered();
+void qp_retry_exceeded(Qp& qp) {
   qp_disconnected(qp);
+  qp.core->announce_unanswered();
+}
+
+// Whoever gives it up stores ERR first, and then announces all.
+void qp_announce(Qp& qp, verbs::Announce which) {
+  qp.core->announce(which);
+  if (qp.state.load() != IBV_QPS_ERR) return;
+  qp.core->announce(verbs::Announce::kAll);
+  if (is_connected(qp)) return;
+  qp.context.core.unanswered().forget(qp.core->num());
+  tell_last_wqe(qp);
 }
 
 }  // namespace iwarp::rdma_core

@@ -28,6 +28,13 @@ constexpr auto kMost = 2s;
 // Where nobody is, requests are looked for.
 constexpr auto kBetweenLooks = 100ms;
 
+/// One wake-up looks at several.
+std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point now,
+                                                std::chrono::steady_clock::duration limit) {
+  const auto since = (now + limit).time_since_epoch();
+  return std::chrono::steady_clock::time_point((since / kBetweenLooks + 1) * kBetweenLooks);
+}
+
 bool requests_wait() {
   return settings().connection.completions == verbs::Completions::kAcknowledged;
 }
@@ -51,7 +58,7 @@ void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
   arm();
 }
 
-bool Unanswered::found_nobody(verbs::QpNum num, const std::string& why) {
+bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
   if (!requests_wait()) return false;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[num];
@@ -64,17 +71,17 @@ bool Unanswered::found_nobody(verbs::QpNum num, const std::string& why) {
 }
 
 bool Unanswered::peer_left(Qp& qp) {
-  std::chrono::nanoseconds limit = kMost;  // before RTS, which says it
+  std::chrono::nanoseconds limit = kMost;  // RTS says it.
   {
     const std::lock_guard lock(qp.mutex);
     if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;
   }
   if (!requests_wait() || limit == 0ns) return false;
-  const std::lock_guard lock(mutex_);
-  Wait& wait = waits_[qp.core->num()];
-  wait = {.limit = std::min<Clock::duration>(limit, kMost), .left = true};
+  Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost), .left = true};
   wait.has_requests = qp.core->holds_requests();
-  wait.due = Clock::now() + wait.limit;
+  wait.due = next_look(Clock::now(), wait.limit);
+  const std::lock_guard lock(mutex_);
+  waits_[qp.core->num()] = std::move(wait);
   arm();
   return true;
 }
@@ -87,23 +94,40 @@ void Unanswered::forget(verbs::QpNum num) {
 void Unanswered::check() {
   std::uint64_t expirations = 0;
   if (::read(timer_.get(), &expirations, sizeof expirations) < 0) return;
-  const auto now = Clock::now();
+  const auto rearm = [this] {
+    const std::lock_guard lock(mutex_);
+    arm();
+  };
+  try {
+    look_at_due(Clock::now());
+  } catch (...) {
+    rearm();
+    throw;
+  }
+  rearm();
+}
+
+void Unanswered::look_at_due(Clock::time_point now) {
   std::vector<std::pair<verbs::QpNum, Wait>> due;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [num, wait] : waits_) {
       if (wait.due <= now) due.emplace_back(num, wait);
     }
-    std::erase_if(waits_, [now](const auto& entry) { return entry.second.due <= now; });
   }
-  std::erase_if(due, [&](auto& entry) {
+  for (auto& [num, wait] : due) {
+    const auto was_due = wait.due;
     bool goes_on = false;
-    core_.with_qp(entry.first, [&](Qp& qp) { goes_on = look_at(qp, entry.second, now); });
-    return !goes_on;
-  });
-  const std::lock_guard lock(mutex_);
-  waits_.insert(due.begin(), due.end());  // but those that began anew meanwhile
-  arm();
+    core_.with_qp(num, [&](Qp& qp) { goes_on = look_at(qp, wait, now); });
+    const std::lock_guard lock(mutex_);
+    const auto it = waits_.find(num);
+    if (it == waits_.end() || it->second.due != was_due) continue;  // It began anew meanwhile.
+    if (goes_on) {
+      it->second = std::move(wait);
+    } else {
+      waits_.erase(it);
+    }
+  }
 }
 
 bool Unanswered::look_at(Qp& qp, Wait& wait, Clock::time_point now) {
@@ -115,10 +139,10 @@ bool Unanswered::look_at(Qp& qp, Wait& wait, Clock::time_point now) {
   const bool had_requests = wait.has_requests;
   wait.has_requests =
       wait.left ? qp.core->holds_requests() : qp.sender().query().send_outstanding != 0;
-  wait.due = now + wait.limit;
+  wait.due = next_look(now, wait.limit);
   if (!wait.has_requests || !(had_requests || wait.nobody)) return true;
   if (wait.left) {
-    qp_unanswered(qp);
+    qp_retry_exceeded(qp);
   } else {
     core_.out_of_band().peer_never_came(qp, wait.why);
   }

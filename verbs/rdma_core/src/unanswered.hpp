@@ -29,7 +29,7 @@ class Unanswered {
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
   /// It could not be connected: requests need not wait for longer than until they are seen, and
   /// `why` is said then. False: requests do not wait for the peer at all here.
-  bool found_nobody(verbs::QpNum num, const std::string& why);
+  bool peer_unreachable(verbs::QpNum num, const std::string& why);
   /// Its connection is over, and the program is not told: requests fail when they have waited, for
   /// two seconds at most. False: nothing waits here, or the program waits for its peer without end.
   bool peer_left(Qp& qp);
@@ -44,15 +44,16 @@ class Unanswered {
   struct Wait {
     Clock::duration limit{};
     Clock::time_point due = Clock::time_point::max();
-    bool is_ready = false;  ///< to send
-    bool nobody = false;
-    std::string why;            ///< nobody
+    bool is_ready = false;      ///< to send
+    bool nobody = false;        ///< where the peer should be
+    std::string why;            ///< connecting failed; empty: it did not
     bool left = false;          ///< and is not awaited
     bool has_requests = false;  ///< had them at the last look
   };
 
   /// False: nothing is waited for any more.
   bool look_at(Qp& qp, Wait& wait, Clock::time_point now);
+  void look_at_due(Clock::time_point now);
   /// Under the lock.
   void arm();
 
