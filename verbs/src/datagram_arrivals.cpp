@@ -62,11 +62,11 @@ Grh make_grh(const DatagramPath& path, std::size_t payload) {
 
 const char* to_string(DatagramDrop drop) { return kNames[static_cast<std::size_t>(drop)]; }
 
-void DatagramQueuePair::join(const IpAddress& group) { groups_.push_back(group); }
-
-void DatagramQueuePair::leave(const IpAddress& group) {
-  if (const auto it = std::ranges::find(groups_, group); it != groups_.end()) groups_.erase(it);
+void DatagramQueuePair::join(const IpAddress& group) {
+  if (std::ranges::find(groups_, group) == groups_.end()) groups_.push_back(group);
 }
+
+void DatagramQueuePair::leave(const IpAddress& group) { std::erase(groups_, group); }
 
 void DatagramQueuePair::arrived(bytes::View octets, const DatagramPath& path) {
   const auto datagram = decode_datagram(octets);

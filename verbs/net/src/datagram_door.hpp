@@ -19,8 +19,11 @@ struct DatagramDoor {
     bool operator==(const Peer&) const = default;
   };
 
-  DatagramDoor(Worker& worker, DatagramSocket its_socket, Driven& driven)
-      : socket(std::move(its_socket)), readiness(worker.context()), watched(socket.fd(), driven) {}
+  DatagramDoor(std::uint64_t its_id, Worker& worker, DatagramSocket its_socket, Driven& driven)
+      : id(its_id),
+        socket(std::move(its_socket)),
+        readiness(worker.context()),
+        watched(socket.fd(), driven) {}
   ~DatagramDoor() {
     if (readiness.is_open()) readiness.release();
     watched.close();
@@ -28,6 +31,7 @@ struct DatagramDoor {
   DatagramDoor(const DatagramDoor&) = delete;
   DatagramDoor& operator=(const DatagramDoor&) = delete;
 
+  const std::uint64_t id;  ///< never another's, as an address may be
   DatagramSocket socket;
   IpAddress group{};         ///< zeros: none
   unsigned interface = 0;    ///< where the group was joined first

@@ -353,8 +353,12 @@ std::size_t DatagramSocket::receive(std::span<Received> into) const {
                            .msg_controllen = sizeof controls[i],
                            .msg_flags = 0};
   }
-  const int n = socket_ops().receive_datagrams(fd_.get(), messages.data(),
-                                               static_cast<unsigned>(count), MSG_DONTWAIT);
+  const auto receive = [&] {
+    return socket_ops().receive_datagrams(fd_.get(), messages.data(), static_cast<unsigned>(count),
+                                          MSG_DONTWAIT);
+  };
+  int n = receive();
+  if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) n = receive();
   const std::size_t taken = n > 0 ? static_cast<std::size_t>(n) : 0;
   for (std::size_t i = 0; i < taken; ++i) {
     msghdr& message = messages[i].msg_hdr;
@@ -368,6 +372,13 @@ std::size_t DatagramSocket::receive(std::span<Received> into) const {
     take_destination(message, out.path);
   }
   return taken;
+}
+
+bool DatagramSocket::has_any() const {
+  const auto look = [this] { return ::recv(fd_.get(), nullptr, 0, MSG_PEEK | MSG_DONTWAIT); };
+  ssize_t n = look();
+  if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) n = look();
+  return n >= 0;
 }
 
 DatagramSocket::Sent DatagramSocket::send(std::span<const Sending> datagrams) const {

@@ -44,7 +44,7 @@ std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datag
     if (sent != 0 || errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return sent;
   }
   const auto sent = send_by(*doors_.front());
-  if (sent != 0) note_peer(datagrams[sent - 1]);
+  if (sent != 0 && connected == nullptr) note_peer(datagrams[sent - 1]);
   return sent;
 }
 
@@ -59,7 +59,13 @@ bool DrivenDatagrams::connect_often() {
   if (calls_in_a_row_ < kOftenInARow || blocked_ != nullptr) return false;
   calls_in_a_row_ = 0;
   const auto& [path, port] = last_peer_;
-  if (is_multicast(path.peer) || !has_room_for_peer()) return false;
+  // The kernel would give two sockets of the same addresses to either of them, and their order is
+  // lost.
+  const bool is_known = std::ranges::any_of(doors_, [&](const auto& door) {
+    return door->peer && door->peer->port == port && door->peer->path.peer == path.peer &&
+           door->peer->path.own == path.own && door->peer->path.interface == path.interface;
+  });
+  if (is_known || is_multicast(path.peer) || !make_room_for_peer()) return false;
   const auto share = [this](bool may) {
     for (const auto& door : doors_) {
       if (door->group == IpAddress{}) door->socket.share_port(may);
@@ -71,7 +77,9 @@ bool DrivenDatagrams::connect_often() {
   if (!socket) return false;
   socket->share_port(false);
   try {
-    add_door(std::move(*socket)).peer = last_peer_;
+    Door& door = add_door(std::move(*socket));
+    door.peer = last_peer_;
+    door.last_sent = core_.counters().sent;
   } catch (const std::bad_alloc&) {  // Not past the lock; the own socket serves as well.
     return false;
   }
@@ -81,7 +89,7 @@ bool DrivenDatagrams::connect_often() {
 }
 
 // The peer that was not sent to for longest gives way, if it does not speak either.
-bool DrivenDatagrams::has_room_for_peer() {
+bool DrivenDatagrams::make_room_for_peer() {
   if (peers_ < kMostPeers) return true;
   auto oldest = doors_.end();
   for (auto at = doors_.begin(); at != doors_.end(); ++at) {
@@ -90,7 +98,7 @@ bool DrivenDatagrams::has_room_for_peer() {
   }
   Door& door = **oldest;
   const bool is_recent = core_.counters().sent - door.last_sent < kForgotten;
-  if (is_recent || core_.receives() == 0 || receive(door)) return false;
+  if (is_recent || door.socket.has_any()) return false;
   count_lost(door);
   doors_.erase(oldest);
   --peers_;

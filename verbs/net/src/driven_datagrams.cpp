@@ -63,7 +63,7 @@ DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQ
                                  std::shared_ptr<verbs::DatagramTap> tap)
     : worker_(worker), core_(init, stags), tap_(std::move(tap)) {
   socket.ask_for_room(kReceiveRoom);
-  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), *this));
+  doors_.push_back(std::make_unique<Door>(next_door_++, worker, std::move(socket), *this));
 }
 
 DrivenDatagrams::~DrivenDatagrams() = default;
@@ -150,20 +150,20 @@ std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface
 
 DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
   socket.ask_for_room(kReceiveRoom);
-  Door& door = *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(socket), *this));
-  watch(door);
+  Door& door =
+      *doors_.emplace_back(std::make_unique<Door>(next_door_++, worker_, std::move(socket), *this));
+  for (const auto& set : sets_) watch(door, set);
   return door;
 }
 
 // What a set cannot tell of has to be looked at without it.
-void DrivenDatagrams::watch(Door& door) {
-  for (const auto& set : sets_) {
-    try {
-      if (!door.watched.join(set)) unwatched_.store(true, std::memory_order_relaxed);
-    } catch (const std::bad_alloc&) {
-      unwatched_.store(true, std::memory_order_relaxed);
-    }
+void DrivenDatagrams::watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept {
+  bool is_watched = false;
+  try {
+    is_watched = door.watched.join(set);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
   }
+  if (!is_watched) unwatched_.store(true, std::memory_order_relaxed);
 }
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {
@@ -214,9 +214,7 @@ void DrivenDatagrams::join(std::shared_ptr<SocketSet> set) {
   lock_.lock();
   try {
     sets_.push_back(set);
-    for (const auto& door : doors_) {
-      if (!door->watched.join(set)) unwatched_.store(true, std::memory_order_relaxed);
-    }
+    for (const auto& door : doors_) watch(*door, set);
   } catch (const std::bad_alloc&) {
     unwatched_.store(true, std::memory_order_relaxed);
   }
@@ -243,8 +241,11 @@ void DrivenDatagrams::run(std::uint32_t work) {
   for (;; work = lock_.take()) {
     try {
       if (!doors_.empty()) drive(work);
-    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-      // A datagram that came is lost, as datagrams may be; the lock is not.
+    } catch (const std::bad_alloc&) {
+      // A datagram that came is lost, as datagrams may be; the wait for the next one is not.
+      insist([this] {
+        if (!doors_.empty()) arm();
+      });
     }
     if (lock_.leave()) return;
   }
@@ -334,7 +335,7 @@ void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Rece
 void DrivenDatagrams::drain() {
   auto& came = scratch().came;
   for (const auto& door : doors_) {
-    for (int round = 0; round != kDrained && door->socket.receive(came) == kBatch; ++round) {
+    for (std::size_t round = 0; round != kDrained && door->socket.receive(came) != 0; ++round) {
     }
   }
 }
@@ -367,7 +368,8 @@ bool DrivenDatagrams::receive(Door& door) {
     if (room == 0) break;  // What has come waits for a receive.
     const auto n = door.socket.receive(std::span(came).first(room));
     door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
-    if (older_ != 0 && &door == doors_.front().get()) older_ = n == room ? older_ - 1 : 0;
+    if (older_ != 0 && &door == doors_.front().get())
+      older_ = n == room ? older_ - std::min(n, older_) : 0;
     if (n == 0) break;
     any = true;
     ++core_.counters().receive_calls;
@@ -422,17 +424,17 @@ void DrivenDatagrams::wait_for(Door& door, bool write) {
   (write ? door.writing : door.reading) = true;
   insist([&] {
     door.readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
-                              [self = shared_from_this(), this, door = &door,
+                              [self = shared_from_this(), this, id = door.id,
                                write](const boost::system::error_code& cancelled) {
                                 lock_.lock();
-                                run(lock_.take() | waited(door, write, cancelled.failed()));
+                                run(lock_.take() | waited(id, write, cancelled.failed()));
                               });
   });
 }
 
 // What is to be done then. A wait that was cancelled still says that it is over.
-std::uint32_t DrivenDatagrams::waited(const Door* door, bool write, bool cancelled) {
-  const auto at = std::ranges::find(doors_, door, &std::unique_ptr<Door>::get);
+std::uint32_t DrivenDatagrams::waited(std::uint64_t door, bool write, bool cancelled) {
+  const auto at = std::ranges::find(doors_, door, [](const auto& one) { return one->id; });
   if (at == doors_.end()) return 0;  // The door is gone.
   (write ? (*at)->writing : (*at)->reading) = false;
   if (write) {

@@ -76,7 +76,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
     kLetGo = 1 << 6,
   };
   using Door = DatagramDoor;
-  static constexpr int kDrained = 1024;  ///< batches: more than the buffer holds
+  static constexpr std::size_t kDrained = 16 * 1024;  ///< datagrams: more than the buffer holds
 
   std::error_code join(const IpAddress& group, unsigned interface);
   void kick(std::uint32_t work);
@@ -89,17 +89,17 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   std::size_t send(std::span<const DatagramSocket::Sending> datagrams);
   void note_peer(const DatagramSocket::Sending& last);
   bool connect_often();
-  bool has_room_for_peer();
+  bool make_room_for_peer();
   void tell_sent(std::span<const DatagramSocket::Sending> sent);
   void tell_received(const Door& door, const DatagramSocket::Received& one);
-  void watch(Door& door);
+  void watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept;
   void drain();
   void count_lost(Door& door);
   bool receive();
   bool receive(Door& door);
   void arm();
   void wait_for(Door& door, bool write);
-  std::uint32_t waited(const Door* door, bool write, bool cancelled);
+  std::uint32_t waited(std::uint64_t door, bool write, bool cancelled);
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
 
   Worker& worker_;
@@ -118,7 +118,9 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   std::size_t peers_ = 0;    ///< doors that are connected
   DatagramDoor::Peer last_peer_;
   unsigned calls_in_a_row_ = 0;  ///< to it, through the own socket
-  int older_ = 0;  ///< so many batches at most of the own socket came before what the peers' have
+  /// So many datagrams at most of the own socket came before what the peers' have.
+  std::size_t older_ = 0;
+  std::uint64_t next_door_ = 0;
   unsigned looks_ = 0;
 };
 

@@ -128,13 +128,14 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     Pd& domain = Pd::of(known(pd));
     auto ah = std::make_unique<Ah>();
     ah->path = path_of(*attr);
-    if (handles().fetch_add(1) >= kMaxAh) {
-      --handles();
-      fail(ENOMEM);
-    }
     ah->abi.context = pd->context;
     ah->abi.pd = pd;
     ah->abi.handle = add_handle(&ah->abi);
+    if (handles().fetch_add(1) >= kMaxAh) {
+      --handles();
+      remove_handle(&ah->abi);
+      fail(ENOMEM);
+    }
     ++domain.users;
     return &ah.release()->abi;
   });

@@ -107,8 +107,12 @@ bool HeldDatagrams::send(const Held& held) {
                               .msg_controllen = held.control.size(),
                               .msg_flags = 0},
                   .msg_len = 0};
-  const int n = net::kernel_socket_ops().send_datagrams(socket.get(), &message, 1,
-                                                        MSG_DONTWAIT | MSG_NOSIGNAL);
+  const auto send = [&] {
+    return net::kernel_socket_ops().send_datagrams(socket.get(), &message, 1,
+                                                   MSG_DONTWAIT | MSG_NOSIGNAL);
+  };
+  int n = send();
+  if (n != 1 && errno == ECONNREFUSED) n = send();  // That was of an earlier one.
   return n == 1 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 

@@ -102,10 +102,11 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
       continue;
     }
     if (net::kernel_socket_ops().send_datagrams(fd, &message, 1, flags) != 1) {
-      // Behind others it comes again, if only to fail again.
+      // Behind others it comes again, if only to fail again; from a connected socket, on another.
       const int error = errno;
+      const bool is_connected = message.msg_hdr.msg_name == nullptr;
       const bool comes_again =
-          done != 0 || error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+          done != 0 || is_connected || error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
       if (comes_again) injector.comes_again(sender_of(message.msg_hdr));
       errno = error;
       break;

@@ -63,6 +63,8 @@ class DatagramSocket {
   };
   /// At most kBatch; how many came. Errors of earlier sends are passed over.
   std::size_t receive(std::span<Received> into) const;
+  /// One has come, and is not received.
+  bool has_any() const;
 
   struct Sending {
     DatagramPath path;
