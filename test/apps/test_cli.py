@@ -190,19 +190,31 @@ class Failures(Case):
         self.assert_fails(run("get", "iwarp://127.0.0.1:1/x", nowhere / "x"), 1, missing)
         self.assert_fails(run("demo", "--trace", nowhere / "x.pcap", "-q"), 1, "^iwarp demo: ")
 
+    def assert_once_in_time(self, seconds):
+        """The bound of a connection without --timeout is 10 s. A slow machine may need a few tries."""
+        took = []
+        while not took or (took[-1] >= 8 and len(took) < 4):
+            took.append(seconds())
+        self.assertLess(took[-1], 8, took)
+
     def test_a_silent_server_is_given_up_in_time(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"iwarp://127.0.0.1:{server.getsockname()[1]}/x"
-            begin = time.monotonic()
-            self.assert_fails(run("get", url, self.out, "--timeout", "2"), 1, "cannot connect to ")
-            # The bound of a connection without --timeout is 10 s.
-            self.assertLess(time.monotonic() - begin, 8)
+
+            def give_up():
+                begin = time.monotonic()
+                self.assert_fails(run("get", url, self.out, "--timeout", "2"), 1, "cannot connect to ")
+                took = time.monotonic() - begin
+                self.assertGreaterEqual(took, 2)
+                return took
+
+            self.assert_once_in_time(give_up)
 
     def test_an_interrupt_is_heard_while_connecting(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             for words in (("ping", f"127.0.0.1:{server.getsockname()[1]}"),
                           ("get", f"iwarp://127.0.0.1:{server.getsockname()[1]}/x", self.out)):
-                with self.subTest(words=words):
+                def interrupt(words=words):
                     client = start(*words)
                     peer, _ = server.accept()
                     begin = time.monotonic()
@@ -211,7 +223,10 @@ class Failures(Case):
                     peer.close()
                     self.assertEqual((client.returncode, error),
                                      (1, f"iwarp {words[0]}: interrupted\n"))
-                    self.assertLess(time.monotonic() - begin, 8)
+                    return time.monotonic() - begin
+
+                with self.subTest(words=words):
+                    self.assert_once_in_time(interrupt)
 
     def test_a_host_and_a_file_may_be_called_as_a_command(self):
         self.assert_fails(run("ping", "info"), 1, "^iwarp ping: cannot connect to info:7174: ")

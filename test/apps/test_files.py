@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """serve, get and put: content, many clients, and that whatever goes wrong leaves no debris."""
+import contextlib
 import filecmp
 import os
 import pathlib
 import resource
 import signal
+import socket
 import subprocess
 import threading
+import time
 
 from support import (Case, TIMEOUT, Server, main, octets_written, processes, run, start,
                      wait_until)
@@ -182,6 +185,52 @@ def start_path():
     return os.path.abspath(IWARP)
 
 
+class SlowRoad:
+    """Leads to a server. Carries 32 MiB a second, and nothing while this process cannot run."""
+    STEP = 1 << 16
+
+    def __init__(self, server):
+        self.server = server
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def url(self, name=""):
+        return f"iwarp://{self.address}/{name}"
+
+    def serve(self):
+        with contextlib.suppress(OSError):  # at the end of the with block
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self.connect, args=(client,), daemon=True).start()
+
+    def connect(self, client):
+        with client, socket.create_connection(("127.0.0.1", self.server.port), TIMEOUT) as server:
+            server.settimeout(None)
+            back = threading.Thread(target=self.carry, args=(server, client), daemon=True)
+            back.start()
+            self.carry(client, server)
+            back.join()
+
+    def carry(self, source, target):
+        with contextlib.suppress(OSError):
+            while octets := source.recv(self.STEP):
+                with contextlib.suppress(OSError):  # What nobody takes any more is dropped.
+                    target.sendall(octets)
+                time.sleep(len(octets) / (32 * MIB))
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.listener.close()
+
+
 class Killed(Case):
     """Either side ends in mid-transfer."""
 
@@ -197,8 +246,8 @@ class Killed(Case):
         self.assertIsNone(other.poll(), "the transfer ended too early")
 
     def test_the_client_of_a_put_is_killed(self):
-        with Server("serve", self.dir) as server:
-            client = start("put", self.big, server.url())
+        with Server("serve", self.dir) as server, SlowRoad(server) as road:
+            client = start("put", self.big, road.url())
             self.in_the_middle(server.process, client)
             self.assertEqual([n for n in self.names(self.dir) if not n.startswith(".")], [])
             client.kill()
@@ -208,8 +257,8 @@ class Killed(Case):
         self.assertEqual(self.names(self.dir), ["small"])
 
     def test_the_server_of_a_put_is_killed(self):
-        with Server("serve", self.dir) as server:
-            client = start("put", self.big, server.url())
+        with Server("serve", self.dir) as server, SlowRoad(server) as road:
+            client = start("put", self.big, road.url())
             self.in_the_middle(server.process, client)
             server.kill()
             _, err = client.communicate(timeout=TIMEOUT)
@@ -220,8 +269,8 @@ class Killed(Case):
 
     def test_the_client_of_a_get_is_killed(self):
         os.link(self.big, self.dir / "big")
-        with Server("serve", self.dir) as server:
-            client = start("get", server.url("big"), self.out)
+        with Server("serve", self.dir) as server, SlowRoad(server) as road:
+            client = start("get", road.url("big"), self.out)
             self.in_the_middle(client, client)
             client.kill()
             client.communicate()
@@ -231,8 +280,8 @@ class Killed(Case):
 
     def test_the_server_of_a_get_is_killed(self):
         os.link(self.big, self.dir / "big")
-        with Server("serve", self.dir) as server:
-            client = start("get", server.url("big"), self.out)
+        with Server("serve", self.dir) as server, SlowRoad(server) as road:
+            client = start("get", road.url("big"), self.out)
             self.in_the_middle(client, client)
             server.kill()
             _, err = client.communicate(timeout=TIMEOUT)
@@ -241,8 +290,8 @@ class Killed(Case):
         self.assertEqual(self.names(self.out), [])
 
     def test_signals_clean_up(self):
-        with Server("serve", self.dir) as server:
-            client = start("put", self.big, server.url())
+        with Server("serve", self.dir) as server, SlowRoad(server) as road:
+            client = start("put", self.big, road.url())
             self.in_the_middle(server.process, client)
             client.send_signal(signal.SIGINT)
             _, err = client.communicate(timeout=TIMEOUT)
@@ -250,7 +299,7 @@ class Killed(Case):
             wait_until(lambda: self.names(self.dir) == [], "the debris to go")
 
             written = octets_written(server.pid)
-            client = start("put", self.big, server.url())
+            client = start("put", self.big, road.url())
             wait_until(lambda: octets_written(server.pid) > written + 32 * MIB, "octets on disk")
             status, _ = server.stop()
             self.assertEqual(status, 0)
@@ -261,8 +310,8 @@ class Killed(Case):
 
     def test_an_interrupted_get_is_told_to_the_server(self):
         os.link(self.big, self.dir / "big")
-        with Server("serve", self.dir) as server:
-            client = start("get", server.url("big"), self.out)
+        with Server("serve", self.dir) as server, SlowRoad(server) as road:
+            client = start("get", road.url("big"), self.out)
             self.in_the_middle(client, client)
             client.send_signal(signal.SIGINT)
             _, err = client.communicate(timeout=TIMEOUT)
@@ -272,8 +321,8 @@ class Killed(Case):
         self.assertEqual(self.names(self.out), [])
 
     def test_a_source_that_shrinks(self):
-        with Server("serve", self.dir) as server:
-            client = start("put", self.big, server.url())
+        with Server("serve", self.dir) as server, SlowRoad(server) as road:
+            client = start("put", self.big, road.url())
             self.in_the_middle(server.process, client)
             os.truncate(self.big, 0)
             _, err = client.communicate(timeout=TIMEOUT)

@@ -39,10 +39,10 @@ class StubbornPeer {
               reply);
         }) {}
 
-  Target target() const {
+  Target target(std::chrono::milliseconds limit) const {
     return {.address = {.host = "127.0.0.1", .port = acceptor_.port()},
             .revision = 1,
-            .time_limit = std::chrono::milliseconds(500)};
+            .time_limit = limit};
   }
 
  private:
@@ -60,11 +60,11 @@ TEST_CASE("a peer that never stops talking does not keep a case for ever") {
     Octets burst;  // faster to be sent than to be read
     while (burst.size() < kMiB) burst.insert(burst.end(), small.begin(), small.end());
     send(reply);
-    for (const auto until = Clock::now() + std::chrono::seconds(5); Clock::now() < until;) {
+    for (const auto until = Clock::now() + std::chrono::seconds(30); Clock::now() < until;) {
       if (!send(burst)) return;
     }
   });
-  Script script(peer.target());
+  Script script(peer.target(std::chrono::seconds(2)));
   script.establish();
   CHECK_THROWS_AS(script.expect_end(), Failed);
 }
@@ -79,7 +79,7 @@ TEST_CASE("a message that does not end is not kept") {
       if (!send(make_fpdu(make_ulpdu(header, Octets(4096)), framing))) return;
     }
   });
-  Script script(peer.target());
+  Script script(peer.target(std::chrono::seconds(60)));
   script.establish();
   try {
     script.expect(rdmap::Opcode::kReadResponse);

@@ -94,6 +94,10 @@ void begin(const Plan& what) {
 
 void end() { active.store(false, std::memory_order_release); }
 
+bool may_break() {
+  return active.load(std::memory_order_acquire) && plan.nth != 0 && !plan.way.is_harmless;
+}
+
 std::array<unsigned long, kKinds> counts() {
   std::array<unsigned long, kKinds> out{};
   for (std::size_t i = 0; i < kKinds; ++i) out[i] = called[i];

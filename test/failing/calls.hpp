@@ -62,6 +62,8 @@ struct Plan {
 void begin(const Plan& plan);
 /// Nothing fails any more.
 void end();
+/// Between begin() and end(), of a plan with a failure that is not harmless.
+bool may_break();
 /// Calls since begin().
 std::array<unsigned long, kKinds> counts();
 /// How many of them failed.

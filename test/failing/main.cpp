@@ -30,7 +30,7 @@
 namespace failing {
 namespace {
 
-constexpr unsigned kLimit = 20;  // seconds; only a defect reaches it
+constexpr unsigned kLimit = 60;  // seconds; only a defect reaches it
 
 enum class Verdict : std::uint8_t { kRight, kHeard, kMissed, kWrong };
 
@@ -69,17 +69,28 @@ std::string again(const Scenario& scenario) {
   return {};
 }
 
+// A slow machine does not keep the short limit of the startup; either end may be the first to say.
+bool is_too_late(const std::string& error) {
+  return error.find("did not finish the MPA startup in time") != std::string::npos ||
+         error.starts_with("accept: ");
+}
+
 void judge(const Trial& trial, Report& report) {
   const auto before = descriptors();
-  begin(trial.plan);
-  const auto outcome = trial.scenario.run();
-  end();
+  Outcome outcome;
+  bool fired = false;
+  bool without_need = false;
+  for (int tries = 0; tries < 2; ++tries) {
+    begin(trial.plan);
+    outcome = trial.scenario.run();
+    end();
+    fired = failed() != 0;
+    without_need = !outcome.error.empty() && (!fired || trial.plan.way.is_harmless);
+    if (!outcome.violation.empty() || !without_need || !is_too_late(outcome.error)) break;
+  }
   report.counts = counts();
   if (!outcome.violation.empty()) return report.say(outcome.violation);
-  const bool fired = failed() != 0;
-  if (!outcome.error.empty() && (!fired || trial.plan.way.is_harmless)) {
-    return report.say("without need: " + outcome.error);
-  }
+  if (without_need) return report.say("without need: " + outcome.error);
   if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
   // Event channels that are destroyed stay for a while, the last eight.
   for (int i = 0; i < 9 && trial.scenario.run == drop_in; ++i) (void)trial.scenario.run();

