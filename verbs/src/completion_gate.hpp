@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <iterator>
 #include <mutex>
 #include <new>
@@ -70,13 +71,18 @@ class CompletionGate {
     return std::ranges::any_of(held_, is_request);
   }
   /// The oldest request that waits was not answered: if it was flushed, it fails with
-  /// kRetryExceeded. Requests go before receives; each of the two keeps its order.
+  /// kRetryExceeded. Requests go before receives; each of the two keeps its order. Throws
+  /// std::bad_alloc, and nothing has happened.
   void fail_oldest_request() {
     const std::lock_guard lock(mutex_);
-    const auto behind = std::ranges::stable_partition(held_, is_request);
-    if (behind.begin() == held_.begin()) return;
-    WcStatus& status = held_.front().wc.status;
+    std::vector<Held> sorted;
+    sorted.reserve(held_.size());
+    std::ranges::copy_if(held_, std::back_inserter(sorted), is_request);
+    if (sorted.empty()) return;
+    WcStatus& status = sorted.front().wc.status;
     if (status == WcStatus::kWrFlush) status = WcStatus::kRetryExceeded;
+    std::ranges::copy_if(held_, std::back_inserter(sorted), std::not_fn(is_request));
+    held_.swap(sorted);
   }
 
   /// From now on; null: nobody.
