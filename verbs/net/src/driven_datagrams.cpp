@@ -368,8 +368,9 @@ bool DrivenDatagrams::receive(Door& door) {
     if (room == 0) break;  // What has come waits for a receive.
     const auto n = door.socket.receive(std::span(came).first(room));
     door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
-    if (older_ != 0 && &door == doors_.front().get())
+    if (older_ != 0 && &door == doors_.front().get()) {
       older_ = n == room ? older_ - std::min(n, older_) : 0;
+    }
     if (n == 0) break;
     any = true;
     ++core_.counters().receive_calls;

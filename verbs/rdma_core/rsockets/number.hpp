@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Number: a descriptor that keeps a number for an rsocket. As with a socket, the child of a fork
-// has it as well, and closes it itself.
+// has it as well, and closes it itself; a net::UniqueFd would be closed there at once, and its
+// number be another's.
 #pragma once
 
 #include <sys/eventfd.h>

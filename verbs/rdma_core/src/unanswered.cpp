@@ -71,7 +71,7 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
 }
 
 bool Unanswered::peer_left(Qp& qp) {
-  std::chrono::nanoseconds limit = kMost;  // RTS says it.
+  std::chrono::nanoseconds limit = kMost;  // not said before RTS
   {
     const std::lock_guard lock(qp.mutex);
     if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;
