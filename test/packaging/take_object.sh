@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Compiler launcher for a second tree of the same sources: an object that BUILD has already is copied
+# instead of compiled, so that a test of the build rules does not compile the product once more. The
+# names of objects that BUILD lacks are appended to COMPILED, and those are compiled.
+# Usage: take_object.sh BUILD COMPILED INSIDE COMPILER ARGUMENT...; INSIDE: where in the second tree
+# the sources' own tree begins, "." for its root.
+set -euo pipefail
+build=$1 compiled=$2 inside=$3
+shift 3
+object='' depfile='' before=''
+for argument in "$@"; do
+  case $before in
+    -o) object=$argument ;;
+    -MF) depfile=$argument ;;
+  esac
+  before=$argument
+done
+if [ "$inside" != . ]; then there=${object#"$inside/"}; else there=$object; fi
+if [ -n "$object" ] && [ -e "$build/$there" ]; then
+  cp "$build/$there" "$object"
+  if [ -n "$depfile" ]; then echo "$object:" >"$depfile"; fi
+  exit 0
+fi
+echo "$object" >>"$compiled"
+exec "$@"
