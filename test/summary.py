@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of ctest came to: the tests that took longest, each that was skipped with its reason,
-each that passed at its second try only, and one line of counts. Reads what ctest printed and its
-JUnit report, which knows of last tries only; its own status is always 0, ctest's says whether all is
+"""What a run of ctest came to: the tests that took longest, each that was skipped with its reason, and
+one line of counts. Reads ctest's JUnit report; its own status is always 0, ctest's says whether all is
 well.
-Usage: summary.py PRESET REPORT OUTPUT SECONDS"""
+Usage: summary.py PRESET REPORT SECONDS"""
 import pathlib
 import re
 import sys
@@ -12,7 +11,6 @@ import xml.etree.ElementTree as ElementTree
 
 LONGEST = 5
 LONG_SECONDS = 10
-NOT_PASSED = re.compile(r"Test +#\d+: (\S+) \.*\*\*\*(?!Skipped)")
 
 
 def reason(case):
@@ -23,10 +21,10 @@ def reason(case):
 
 
 def main():
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 4:
         print(__doc__, file=sys.stderr)
         return 2
-    preset, report, output, seconds = sys.argv[1:]
+    preset, report, seconds = sys.argv[1:]
     if not pathlib.Path(report).is_file():
         print(f"{preset}: no report")
         return 0
@@ -38,10 +36,6 @@ def main():
     for case in cases:
         if case.find("skipped") is not None:
             print(f"{preset}: SKIPPED  {case.get('name')}: {reason(case)}")
-    tried_again = set(NOT_PASSED.findall(pathlib.Path(output).read_text(errors="replace")))
-    for case in cases:
-        if case.get("status") == "run" and case.get("name") in tried_again:
-            print(f"{preset}: SECOND TRY  {case.get('name')}: failed once, see {output}")
     print(f"{preset}: {suite.get('tests')} tests, {suite.get('failures')} failed, "
           f"{suite.get('skipped')} skipped, {seconds} s")
     return 0

@@ -122,11 +122,14 @@ class Workflow(unittest.TestCase):
                                       capture_output=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_change_has_to_pass_what_it_has_to_pass_elsewhere(self):
+        self.assertIn(".ci/run", [step.get("run") for step in self.jobs["test"]["steps"]])
+
     def test_presets_and_files_that_it_names_exist(self):
         text = (SOURCE / ".github/workflows/ci.yml").read_text()
         presets = subprocess.run(["cmake", "--list-presets=all"], cwd=SOURCE, check=True, text=True,
                                  capture_output=True).stdout
-        for preset in re.findall(r"kind: ([\w-]+)", text) + ["ci"]:
+        for preset in re.findall(r"kind: ([\w-]+)", text):
             self.assertIn(f'"{preset}"', presets)
         for path in re.findall(r"(?:^|\s)(\.ci/[\w.-]*\w|apps/[\w.-]*\w)", text):
             self.assertTrue((SOURCE / path).exists(), path)

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The eight tools of perftest: how they are called, what they accept, what they print.
-environment: IWARP_SHORT=1, every other tool with each option, the rest with the next option."""
+Every other tool has each option, the rest the next one; with IWARP_LONG=1 all have all."""
 import itertools
-import os
 import re
 
-from support import SANITIZER, Case, free_port
+from support import LONG, SANITIZER, Case, free_port
 
 TOOLS = tuple(f"ib_{kind}_{what}" for kind in ("write", "read", "send", "atomic")
               for what in ("bw", "lat"))
-SHORT = os.environ.get("IWARP_SHORT") == "1"
-PARTS = 2 if SHORT else 1
+PARTS = 1 if LONG else 2
 part = itertools.count()
 ITERATIONS = 100 if SANITIZER else 1000
 # It polls memory and never a queue, so it takes the processor that would bring the next octets.

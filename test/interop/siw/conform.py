@@ -73,7 +73,7 @@ def as_server(variant, *only):
     with Guest(variant, life=600) as guest:
         server = guest.start(f"rping -s -a {GUEST_ADDRESS} -P", 580)
         # 7174, as the kernel writes it.
-        guest.run("until grep -q :1C06 /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done")
+        guest.wait_for_listener(7174)
         cases = conform(f"127.0.0.1:{guest.ports[7174]}", *delay, *only)
         del server
         return cases
@@ -193,7 +193,7 @@ def write_table(path):
 
 
 def main():
-    need_guest()
+    need_guest(sys.argv[-1])
     if len(sys.argv) == 3 and sys.argv[1] == "--table":
         return write_table(sys.argv[2])
     if len(sys.argv) == 2 and sys.argv[1] in ("stock", "fixed"):

@@ -30,7 +30,7 @@ def sessions_of_one_guest(variant, options):
     with Guest(variant, life=1800) as guest, tempfile.TemporaryDirectory() as scratch:
         # Sessions that end badly leave descriptors in rping.
         server = guest.start(f"ulimit -n 65536; rping -s -a {GUEST_ADDRESS} -P", 1780)
-        guest.run("until grep -q :1C06 /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done")
+        guest.wait_for_listener(7174)
         report = pathlib.Path(scratch, "report.json")
         status, _, error = run_here(environment_path("IWARP"), "conform",
                                     f"127.0.0.1:{guest.ports[7174]}", "--generated", *delay,

@@ -4,8 +4,8 @@
 the programs of rdma-core, errors, a bad network and many connections. One line per cell:
 pass, fail or known (a defect of siw's listed below), TAB, where, TAB, what, TAB, why.
 Usage: matrix.py stock|fixed [REPORT]     environment: IWARP SIW_MATRIX VERBS_PARTNER SIW_CACHE;
-IWARP_LONG=1 for the long form, IWARP_SHORT=1 for a third of the cells of each way to connect,
-another third for the next way, IWARP_NO_GUEST=1 to skip."""
+IWARP_LONG=1 for the long form, without it a third of the cells of each way to connect, another third
+for the next way; IWARP_NO_GUEST=1 to skip."""
 import collections
 import dataclasses
 import itertools
@@ -18,7 +18,7 @@ from guest import (GUEST_ADDRESS, HOST_SEEN_FROM_GUEST, Guest, Listener, environ
                    need_guest, run_here)
 
 LONG = os.environ.get("IWARP_LONG") == "1"
-PARTS = 3 if os.environ.get("IWARP_SHORT") == "1" and not LONG else 1
+PARTS = 1 if LONG else 3
 KINDS = ("send", "send-se", "send-inv", "send-se-inv", "write", "read", "mixed")
 SIZES = (0, 1, 4096, 1 << 20)
 RTR_TYPE = {"write": 128, "read": 64}  # siw keeps it in network byte order
@@ -181,7 +181,7 @@ def rping(bench):
     shown = re.compile("ping data: rdma-ping-")
     for size in (64, 65535):
         server = bench.guest.start(f"rping -s -C {count} -v -S {size}", limit)
-        time.sleep(1)  # rping says nothing when it listens
+        bench.guest.wait_for_listener(7174)
         status, _, error = run_here(
             bench.iwarp, "ping", f"127.0.0.1:{bench.guest.ports[7174]}", *bench.first_fpdu_options, "--count",
             count, "--size", size, "--verify", "-q", limit=limit)
@@ -208,9 +208,9 @@ def small_programs(bench):
                                            (("ucmatose", "ucmatose"), 1000, 20, "-C 20 -S 1000")):
         exchange = ["--messages", messages, "--size", size]
         what = f"{messages} x {size}"
-        server = bench.guest.start(f"{names[0]} {options}", 20)
-        time.sleep(1)  # neither says when it listens
-        status, _, error = bench.we_connect(7471, *exchange, limit=20)
+        server = bench.guest.start(f"{names[0]} {options}", 120)
+        bench.guest.wait_for_listener(7471)
+        status, _, error = bench.we_connect(7471, *exchange, limit=60)
         theirs, lines = server.result()
         fine = status == theirs == 0
         bench.report.add(f"{names[0]} server", what, "" if fine else f"{error} {theirs}: {lines}")
@@ -218,7 +218,7 @@ def small_programs(bench):
         bench.set_parameters(Setup(False, 2, False, "write"))
         with Listener(bench.ours, "listen", "127.0.0.1:0", *exchange) as ours:
             status, lines = bench.guest.run(
-                f"{names[1]} -s {HOST_SEEN_FROM_GUEST} -p {ours.port} {options}", 10)
+                f"{names[1]} -s {HOST_SEEN_FROM_GUEST} -p {ours.port} {options}", 60)
             ours.output.wait_for("^exchanged$")
             ours.stop()
             said = ours.output.lines[1:]
@@ -242,7 +242,7 @@ def terminates(bench):
         bench.guest.run("dmesg -c >/dev/null")
         with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:
             bench.partner_connects(ours.port, "out:write:1", 1, ending)
-            ours.output.wait_for("terminated", 10)
+            ours.output.wait_for("terminated")
             said = " ".join(ours.output.lines)
         layer, kind, number = code.split("/")
         if swap:
@@ -301,7 +301,7 @@ def main():
     if len(sys.argv) not in (2, 3) or sys.argv[1] not in KNOWN:
         print(__doc__, file=sys.stderr)
         return 2
-    need_guest()
+    need_guest(sys.argv[1])
     if not os.environ.get("VERBS_PARTNER"):
         print("fail\tverbs_partner was not built: libibverbs-dev and librdmacm-dev are missing; "
               "IWARP_NO_GUEST=1 skips these tests")

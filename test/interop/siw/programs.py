@@ -84,15 +84,6 @@ class Bench:
         verdict = "pass" if not problem else "known" if known else "fail"
         print(f"{verdict}\t{where}\t{what}" + (f"\t{problem}" if problem else ""), flush=True)
 
-    def await_listener_there(self, port):
-        """Programs do not say when they listen."""
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            status, _ = self.guest.run(f"grep -q ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6")
-            if status == 0:
-                return
-            time.sleep(0.1)
-
     def here(self, *words, how=()):
         return Here(self.iwarp, how, *words)
 
@@ -122,7 +113,7 @@ def rping(bench, size, count, how=()):
     # Without a count a server leaves when its client does: the end of one that counts races with
     # its last message, in rping itself.
     server = bench.guest.start(f"rping -s -S {size} -v -V", limit)
-    bench.await_listener_there(RPING_PORT)
+    bench.guest.wait_for_listener(RPING_PORT)
     client = bench.here("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT],
                         *options, how=how)
     _, lines = client.result(limit)
@@ -145,7 +136,7 @@ def rstream(bench, size):
     words = " ".join(map(str, options))
     limit = 60
     server = bench.guest.start(f"rstream -p {OTHER_PORT} {words}", limit)
-    bench.await_listener_there(OTHER_PORT)
+    bench.guest.wait_for_listener(OTHER_PORT)
     client = bench.here("rstream", "-s", "127.0.0.1", "-p", bench.guest.ports[OTHER_PORT], *options)
     ours = client.result(limit)
     bench.report("rstream here, its server in the guest", f"200 times {size} octets, verified",
@@ -188,7 +179,7 @@ def perftest(bench, program, how=()):
     words = " ".join(PERFTEST_OPTIONS)
     limit = 120
     server = bench.guest.start(f"{program} {words} -p {OTHER_PORT}", limit)
-    bench.await_listener_there(OTHER_PORT)
+    bench.guest.wait_for_listener(OTHER_PORT)
     client = bench.here(program, *PERFTEST_OPTIONS, "-p", bench.guest.ports[OTHER_PORT],
                         "127.0.0.1", how=how)
     ours = client.result(limit)
