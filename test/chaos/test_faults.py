@@ -14,7 +14,7 @@ BROKEN = sys.argv.pop()
 
 
 def run(fault, seeds):
-    return subprocess.run([BROKEN, "--verbose", "--seeds", f"1-{seeds}"], timeout=250,
+    return subprocess.run([BROKEN, "--verbose", "--seeds", f"1-{seeds}"], timeout=900,
                           env={**os.environ, "IWARP_BREAK": fault}, capture_output=True, text=True)
 
 
