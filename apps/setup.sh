@@ -123,19 +123,49 @@ run_ninja() {
   if [ -t 1 ]; then "$@"; else "$@" | progress '^\[[0-9]+ of [0-9]+\]'; fi
 }
 
-# configure_and_build PRESET SECONDS [CMAKE_BUILD_OPTION...]: SECONDS of processor time are what the
-# first build takes; for the announcement.
-configure_and_build() {
-  local preset=$1 work=$2 started=$SECONDS werror=()
-  shift 2
-  if [ -f "build/$preset/build.ninja" ]; then
-    echo "Building what has changed since the last time ($preset, in build/$preset)"
-  else
-    echo "Building ($preset, in build/$preset): about $((work / $(nproc) / 60 + 1)) min on" \
-      "$(nproc) processors this time, seconds from then on"
+# ms_of_a_unit PRESET: how long this machine takes now for one small program, when each processor
+# compiles one. Nothing when the preset has no such program.
+ms_of_a_unit() {
+  local command begun
+  command=$(sed -n 's|^ *"command": "\(.*\)-o [^ ]*hello_send.cpp.o \(-c [^"]*\)".*|\1 -o /dev/null \2|p' \
+    "build/$1/compile_commands.json")
+  if [ -z "$command" ]; then return; fi
+  begun=$(date +%s%N)
+  for _ in $(seq "$(nproc)"); do
+    (cd "build/$1" && eval "CCACHE_DISABLE=1 $command" >/dev/null 2>&1) &
+  done
+  wait
+  echo $((($(date +%s%N) - begun) / 1000000))
+}
+
+# announce PRESET [CMAKE_BUILD_OPTION...]: what a first build is, and how long it will take.
+announce() {
+  local preset=$1 units ms minutes
+  shift
+  units=$(cmake --build --preset "$preset" "$@" -- -n | grep -c 'Building CXX' || true)
+  ms=$(ms_of_a_unit "$preset")
+  if [ -z "$ms" ]; then
+    echo "Building ($preset, in build/$preset): $units units, seconds from then on"
+    return
   fi
+  # With linking and what is no C++, a unit of ours costs as much as one and a half of those.
+  minutes=$((units * ms * 3 / 2 / $(nproc) / 60000 + 1))
+  echo "Building ($preset, in build/$preset): $units units, about $minutes min on $(nproc) processors" \
+    "this time, because one has just taken $((ms / 1000)).$((ms % 1000 / 100)) s here; seconds from then on"
+}
+
+# configure_and_build PRESET [CMAKE_BUILD_OPTION...]
+configure_and_build() {
+  local preset=$1 started=$SECONDS werror=() first=
+  shift
+  if [ ! -f "build/$preset/build.ninja" ]; then first=1; fi
   if [ "${CI:-}" = true ]; then werror=(-DIWARP_WERROR=ON); fi
   cmake --preset "$preset" --log-level=NOTICE "${werror[@]}" >/dev/null
+  if [ -n "$first" ]; then
+    announce "$preset" "$@"
+  else
+    echo "Building what has changed since the last time ($preset, in build/$preset)"
+  fi
   run_ninja cmake --build --preset "$preset" "$@"
   echo "Up to date after $((SECONDS - started)) s."
 }
