@@ -21,7 +21,7 @@ IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
 SANITIZER = os.environ.get("IWARP_SANITIZE", "")
 LONG = os.environ.get("IWARP_LONG") == "1"
 SLOWER = 8 if SANITIZER else 1  # how much a program is slowed down, roughly
-TIMEOUT = 120 * (3 if SANITIZER else 1)  # seconds for any one program
+TIMEOUT = 240 * (3 if SANITIZER else 1)  # seconds for any one program
 
 PACKAGES = {
     "rdmacm-utils": ("rping", "ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient",
