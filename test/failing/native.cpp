@@ -107,7 +107,7 @@ class Session {
     a_.post_recv(0, kShort);
     ConnectOptions options;
     // Short only where one end may wait in vain for the other.
-    options.connection.startup.timeout = may_break() ? 300ms : 10s;
+    options.connection.startup.timeout = may_break() ? 300ms : std::chrono::milliseconds(1h);
     options.fall_back_to_revision_1 = false;  // The other end would be established twice.
     options.private_data.assign(kPrivate.begin(), kPrivate.end());
     connect({.host = "localhost", .port = listener->local().port}, options);
