@@ -6,7 +6,7 @@ import socket
 SERIES = re.compile(r'^(\w+)(?:\{((?:\w+="(?:[^"\\]|\\["\\])*",?)+)\})? (\d+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\["\\])*)"')
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
-TIMEOUT = 60
+TIMEOUT = 240
 
 
 def connect(where):

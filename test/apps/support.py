@@ -13,7 +13,7 @@ import unittest
 
 IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
 SANITIZER = os.environ.get("IWARP_SANITIZE", "")
-TIMEOUT = 240 if SANITIZER else 60  # seconds for any one command
+TIMEOUT = 600 if SANITIZER else 240  # seconds for any one command
 
 
 def run(*arguments, timeout=TIMEOUT, **options):

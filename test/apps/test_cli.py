@@ -190,43 +190,37 @@ class Failures(Case):
         self.assert_fails(run("get", "iwarp://127.0.0.1:1/x", nowhere / "x"), 1, missing)
         self.assert_fails(run("demo", "--trace", nowhere / "x.pcap", "-q"), 1, "^iwarp demo: ")
 
-    def assert_once_in_time(self, seconds):
-        """The bound of a connection without --timeout is 10 s. A slow machine may need a few tries."""
-        took = []
-        while not took or (took[-1] >= 8 and len(took) < 4):
-            took.append(seconds())
-        self.assertLess(took[-1], 8, took)
-
     def test_a_silent_server_is_given_up_in_time(self):
+        """A connection without --timeout has 10 s: one with less that began before it ends before it."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"iwarp://127.0.0.1:{server.getsockname()[1]}/x"
-
-            def give_up():
-                begin = time.monotonic()
-                self.assert_fails(run("get", url, self.out, "--timeout", "2"), 1, "cannot connect to ")
-                took = time.monotonic() - begin
-                self.assertGreaterEqual(took, 2)
-                return took
-
-            self.assert_once_in_time(give_up)
+            hasty = start("get", url, self.out, "--timeout", "1")
+            held = [server.accept()[0]]
+            patient = start("get", url, self.scratch / "other")
+            held.append(server.accept()[0])
+            _, error = hasty.communicate(timeout=TIMEOUT)
+            is_patient = patient.poll() is None
+            patient.kill()
+            patient.communicate()
+            for peer in held:
+                peer.close()
+        self.assertEqual(hasty.returncode, 1)
+        self.assertIn("cannot connect to ", error)
+        self.assertTrue(is_patient)
 
     def test_an_interrupt_is_heard_while_connecting(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
-            for words in (("ping", f"127.0.0.1:{server.getsockname()[1]}"),
-                          ("get", f"iwarp://127.0.0.1:{server.getsockname()[1]}/x", self.out)):
-                def interrupt(words=words):
+            host = f"127.0.0.1:{server.getsockname()[1]}"
+            for words in (("ping", host),
+                          ("get", f"iwarp://{host}/x", self.out, "--timeout", "3600")):
+                with self.subTest(words=words):
                     client = start(*words)
                     peer, _ = server.accept()
-                    begin = time.monotonic()
                     client.send_signal(signal.SIGINT)
                     _, error = client.communicate(timeout=TIMEOUT)
                     peer.close()
                     self.assertEqual((client.returncode, error),
                                      (1, f"iwarp {words[0]}: interrupted\n"))
-                    return time.monotonic() - begin
-
-                with self.subTest(words=words):
-                    self.assert_once_in_time(interrupt)
 
     def test_a_host_and_a_file_may_be_called_as_a_command(self):
         self.assert_fails(run("ping", "info"), 1, "^iwarp ping: cannot connect to info:7174: ")
