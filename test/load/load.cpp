@@ -3,7 +3,9 @@
 #include "load.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +13,10 @@
 #include <csignal>
 #include <new>
 #include <stdexcept>
-#include <thread>
+#include <utility>
 
 #include "ends.hpp"
+#include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::load {
 namespace {
@@ -40,6 +43,7 @@ class Server {
         _exit(1);
       }
     }
+    process_ = net::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     while (shared_->port == 0) pause();
   }
   ~Server() {
@@ -66,16 +70,16 @@ class Server {
   }
 
  private:
+  // Until the process ends, but not for long.
   void pause() {
-    int status = 0;
-    if (waitpid(pid_, &status, WNOHANG) == pid_) {
-      pid_ = -1;
-      throw std::runtime_error("the passive end has ended");
-    }
-    std::this_thread::sleep_for(milliseconds(5));
+    pollfd end{.fd = process_.get(), .events = POLLIN, .revents = 0};
+    if (poll(&end, 1, 5) <= 0) return;
+    waitpid(std::exchange(pid_, -1), nullptr, 0);
+    throw std::runtime_error("the passive end has ended");
   }
   Shared* shared_ = nullptr;
   pid_t pid_ = -1;
+  net::UniqueFd process_;
 };
 
 // Made once for all connections, or just being closed.
@@ -121,7 +125,7 @@ int hold(const Options& o) {
   // What the first connection brings about and the last one leaves is no leak.
   connect_all(client, 1, 1);
   close_all(client);
-  while (server.shared().open != 0) std::this_thread::sleep_for(milliseconds(10));
+  while (server.shared().open != 0) client.take_events(milliseconds(10));
   const auto active_before = usage();
   const auto passive_before = server.sample();
   const auto tcp_before = tcp_memory();
@@ -156,7 +160,7 @@ int hold(const Options& o) {
 
   const auto closing = Clock::now();
   close_all(client);
-  while (server.shared().open != 0) std::this_thread::sleep_for(milliseconds(10));
+  while (server.shared().open != 0) client.take_events(milliseconds(10));
   const Seconds closed = Clock::now() - closing;
   const auto active_after = usage();
   const auto passive_after = server.sample();
@@ -206,7 +210,7 @@ int rate(const Options& o) {
       n, took.count(), o.at_once, n / took.count(), client.failed(),
       latencies.quantile(0.5).count() / 1000, latencies.quantile(0.99).count() / 1000,
       used / n * 1e6, passive / n * 1e6, n / (used + passive));
-  while (server.shared().open != 0) std::this_thread::sleep_for(milliseconds(10));
+  while (server.shared().open != 0) client.take_events(milliseconds(10));
   server.stop();
   return client.failed() == 0 ? 0 : 1;
 }
@@ -315,11 +319,11 @@ int soak(const Options& o) {
     const auto now = Clock::now();
     const double elapsed = Seconds(now - start).count();
     if (o.pace != 0 && static_cast<double>(operations) > o.pace * elapsed) {
-      std::this_thread::sleep_for(milliseconds(2));
+      client.take_events(milliseconds(2));
     } else {
       operations += client.take_completions(latencies, milliseconds(20));
+      client.take_events(milliseconds(0));
     }
-    client.take_events(milliseconds(0));
     if (now >= next_reconnect) {
       next_reconnect = now + milliseconds(20);
       reconnect(client, scratch, turn++);

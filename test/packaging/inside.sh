@@ -34,9 +34,9 @@ rping() {
   local iwarp=${1:-iwarp} port=$((20000 + RANDOM % 10000)) server
   as_nobody "$iwarp" run rping -s -a 127.0.0.1 -p $port -C 10 &
   server=$!
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
-    if grep -qi ":$(printf %04X $port) " /proc/net/tcp; then break; fi
-    sleep 0.5
+  until grep -q ":$(printf %04X $port) .* 0A " /proc/net/tcp; do
+    kill -0 $server
+    sleep 0.1
   done
   as_nobody "$iwarp" run rping -c -a 127.0.0.1 -p $port -C 10 -v | tail -n 1
   wait $server

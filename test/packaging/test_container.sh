@@ -44,7 +44,7 @@ build -f "$scratch/context/Containerfile" -t localhost/layered "$scratch/context
 try='iwarp demo -q | tail -n 1
 [ "$(iwarp run --as roce ls /dev/infiniband | tr "\n" " ")" = "rdma_cm uverbs0 " ]
 iwarp run rping -s -a 127.0.0.1 -p 7471 -C 5 & server=$!
-sleep 2
+until grep -q ":1D2F .* 0A " /proc/net/tcp; do kill -0 $server; sleep 0.1; done
 iwarp run rping -c -a 127.0.0.1 -p 7471 -C 5 && wait $server && echo "rping: both ends passed"
 if touch /here 2>/dev/null; then echo "the root can be written to"; exit 1; fi
 grep -E "^(Uid|CapEff|CapBnd|NoNewPrivs)" /proc/self/status'
