@@ -101,7 +101,18 @@ class SourceRules(Tree):
     def test_nothing_is_left_over(self):
         self.assert_breaks("leftovers", "mpa/src/a.cpp", HEAD + "// TO" + "DO(now)\n", "unfinished")
         self.assert_breaks("leftovers", "apps/a.sh", "ls /ho" + "me/me\n", "path of one machine")
-        self.assert_breaks("leftovers", "test/sim/a.cpp", "sleep_for(x);\n", "sleep in a test")
+
+    def test_no_test_sleeps(self):
+        for folder in ("sim", "net", "rdma_core/interface", "failing", "load", "apps"):
+            path = f"test/{folder}/a.cpp"
+            self.assert_breaks("leftovers", path, "sleep_for(x);\n", f"{path}:1: sleep in a test")
+
+    def test_nothing_is_tried_until_it_passes(self):
+        for path, text in ((".ci/run", "ctest --repeat until-pass:2\n"),
+                           ("test/run.sh", "ctest --repeat until-fail:2\n"),
+                           ("test/net/a.cpp", "for (int tries = 0; tries < 20; ++tries) {\n"),
+                           ("test/apps/test_a.py", "while not done and attempts < 4:\n")):
+            self.assert_breaks("leftovers", path, text, f"{path}:1: tried until it passes")
 
     def test_a_source_says_what_it_is_for(self):
         self.assert_breaks("heads", "mpa/src/a.cpp", "int a;\n", "no SPDX licence line")
