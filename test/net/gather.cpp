@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include <held_clock.hpp>
 #include <ostream>
 #include <thread>
 
@@ -150,23 +151,20 @@ TEST_CASE("without a delay each request leaves at once") {
 TEST_CASE("a question for acknowledgement leaves with the request that follows an answer") {
   Gathering pair(kNever, verbs::Completions::kAcknowledged);
   constexpr std::uint64_t kPosts = 40;
-  constexpr auto kMost = kPosts + 1;  // Nothing follows the last answer.
-  const auto end = std::chrono::steady_clock::now() + kLimit;
-  // A poller that was kept from polling for too long is no poller any more: then once again.
-  for (std::uint64_t calls = kMost + 1; calls > kMost;) {
-    REQUIRE(std::chrono::steady_clock::now() < end);
-    for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
-    const auto before = pair.send_calls();
-    pair.post(1);
-    pair.post(1);
-    for (std::uint64_t i = 2; i != kPosts; ++i) {
-      (void)pair.a.spin();
-      pair.post(1);
-    }
+  const test::HeldClock clock;  // A poller that is kept from polling for too long is none any more.
+  for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
+  const auto before = pair.send_calls();
+  pair.post(1);
+  pair.post(1);
+  for (std::uint64_t i = 2; i != kPosts; ++i) {
     (void)pair.a.spin();
-    (void)pair.a.spin();
-    calls = pair.send_calls() - before;
+    pair.post(1);
   }
+  (void)pair.a.spin();
+  (void)pair.a.spin();
+  // Nothing follows the last answer, and the worker may end what it had begun. By itself each
+  // question would be a call more.
+  CHECK_LE(pair.send_calls() - before, kPosts + 1 + 2);
 }
 
 TEST_CASE("it leaves with the next poll where no request follows") {
