@@ -154,7 +154,7 @@ void add_tls(const cli::Given& given, const TlsArguments& tls, Environment& out)
   if (given.has("--tls") || out.size() != before) out.push_back({"IWARP_TLS", "on"});
 }
 
-/// Large messages as Writes, which leave from where they are; what answers a Read is copied first.
+/// Large messages as Writes: a Read is a round trip more for each.
 constexpr const char* kUcxScheme = "UCX_RNDV_SCHEME";
 constexpr const char* kUcxByWrites = "put_zcopy";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Framer: one ring of octets and one list of pieces (RFC 5044 sections 4.1 to 4.4).
 // Everything that is not payload in place is written to the ring in stream order, so that what is
-// adjacent in the stream is adjacent in memory and becomes one piece. The ring starts over at its
-// beginning whenever it runs empty and so stays in the cache. It never waits and never sends.
+// adjacent in the stream is adjacent in memory and becomes one piece. There is a ring only while
+// something is queued. It never waits and never sends.
 #include "iwarp/mpa/framer.hpp"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
@@ -18,6 +19,7 @@
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/layout.hpp"
 #include "moving_queue.hpp"
+#include "spare_rings.hpp"
 
 namespace iwarp::mpa {
 namespace {
@@ -64,7 +66,6 @@ struct Framer::State {
   explicit State(const FramerOptions& o)
       : options(o),
         ring_size(std::max(o.ring, kMinRing)),
-        ring(std::make_unique_for_overwrite<std::byte[]>(ring_size)),
         max_pieces(std::max(o.max_pieces, kMinPieces)),
         max_fpdus(std::max<std::size_t>(o.max_fpdus, 1)),
         records_begin(o.position),
@@ -87,6 +88,8 @@ struct Framer::State {
   bool in_ring(View piece) const;
 
   // Taking it back.
+  void begin_ring();
+  void end_ring();
   void release(View left);
   void cut_pieces(std::uint64_t keep);
   template <typename Predicate>
@@ -99,7 +102,7 @@ struct Framer::State {
 
   FramerOptions options;
   std::size_t ring_size;
-  std::unique_ptr<std::byte[]> ring;
+  Ring ring;                  ///< null while nothing is queued, for each FPDU has octets there
   std::size_t ring_next = 0;  ///< where the next octet is written
   std::size_t ring_used = 0;
 
@@ -171,7 +174,7 @@ void Framer::frame(View header, const bytes::Gather& payload, PayloadMode mode,
   s.pieces.make_room(piece_bound(ulpdu_length, s.options.markers));
   s.records.make_room(1);
   const std::uint64_t begin = s.position;
-  if (s.ring_used == 0) s.ring_next = 0;
+  if (s.ring_used == 0) s.begin_ring();
 
   const bool copied = mode == PayloadMode::kCopy || payload_size <= s.options.copy_below;
   if (copied) s.counters.octets_copied += payload_size;
@@ -204,6 +207,7 @@ void Framer::sent(std::size_t n) {
     if (piece.empty()) s.pieces.pop_front();
     n -= take;
   }
+  if (s.ring_used == 0) s.end_ring();
   if (!s.detached.empty()) {
     std::erase_if(s.detached, [&s](const Detached& d) { return d.end <= s.sent_position; });
   }
@@ -402,6 +406,15 @@ inline bool Framer::State::in_ring(View piece) const {
   return !before(piece.data(), ring.get()) && before(piece.data(), ring.get() + ring_size);
 }
 
+inline void Framer::State::begin_ring() {
+  ring_next = 0;
+  if (ring == nullptr) ring = take_ring(ring_size);
+}
+
+inline void Framer::State::end_ring() {
+  if (ring != nullptr) give_ring(std::move(ring), ring_size);
+}
+
 /// Octets left; the ring empties in the order it was filled.
 inline void Framer::State::release(View left) {
   if (in_ring(left)) ring_used -= left.size();
@@ -419,6 +432,7 @@ void Framer::State::cut_pieces(std::uint64_t keep) {
   while (!pieces.empty() && pieces.back().empty()) pieces.pop_back();
   ring_used -= dropped_from_ring;
   ring_next = (ring_next + ring_size - dropped_from_ring) % ring_size;
+  if (ring_used == 0) end_ring();
 }
 
 }  // namespace iwarp::mpa

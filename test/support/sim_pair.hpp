@@ -187,6 +187,9 @@ class Pair {
 
   bool was_reset() const { return reset_; }
 
+  /// Called between transmit_plan() and the moment when octets of the plan leave.
+  std::function<void()> on_plan;
+
   /// Lets virtual time pass at both ends.
   void advance(mpa::Duration by) {
     for (End* end : {a.get(), b.get()}) {
@@ -219,6 +222,7 @@ class Pair {
 
   bool transmit(End& from, Direction& out) {
     const auto plan = from.connection->transmit_plan(64, from.now);
+    if (on_plan) on_plan();
     auto left = std::min(pick(), bytes::total_size(plan));
     const auto n = left;
     for (const View piece : plan) {

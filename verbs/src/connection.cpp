@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kScratch = 4 * 1024;
 constexpr std::size_t kMaxPieces = 512;
 constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
-// Payload up to this size is copied next to its header, in the same pass as its CRC. Cheaper than
-// two more pieces for the kernel to gather; at the EMSS of Ethernet as well.
+// Without a CRC, payload up to this size is copied next to its header: cheaper than two more pieces
+// for the kernel to gather.
 constexpr std::size_t kCopyBelow = 2048;
 
 rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
@@ -170,14 +170,19 @@ void Connection::enter_full_operation(TimePoint now) {
                            startup_.peer_offer()->rtr.send && options_.startup.rtr_supported.send,
       .extensions = n.extensions,
       .send_immediate = n.send_immediate};
-  const mpa::FramerOptions framer{
-      .markers = n.tx_markers, .crc = n.crc, .max_pieces = kMaxPieces, .copy_below = kCopyBelow};
+  // What a CRC stands for has to be what leaves, whatever the program does to its memory meanwhile.
+  // With markers the payload would be sent in pieces of 512 octets; and a trace reads what was sent
+  // after the program may have changed it.
+  const bool copies = n.crc || n.tx_markers || tap_ != nullptr;
+  const mpa::FramerOptions framer{.markers = n.tx_markers,
+                                  .crc = n.crc,
+                                  .max_pieces = kMaxPieces,
+                                  .copy_below = copies ? mpa::kMaxMulpdu : kCopyBelow};
   const mpa::DeframerOptions deframer{
       .markers = n.rx_markers, .crc = n.crc, .stage = options_.stage};
   StreamPort* const port = doomed ? nullptr : &stream_port(*qp_);
   full_ = std::make_unique<Full>(port, doomed ? no_ulp() : ulp_of(*port, observed_.get()), stream,
                                  framer, deframer);
-  full_->copies_payload = n.tx_markers || tap_ != nullptr;
   update_mulpdu();
   step(ConnectionCause::kFullOperation);
   if (role_ == mpa::Role::kInitiator) {

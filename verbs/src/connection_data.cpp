@@ -263,8 +263,7 @@ inline void Connection::frame_segments(const Now& now) {
   while (f.framer.room(f.segment_need, options_.transmit_batch)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
     if (f.discards()) stream_ended(now);  // before a Terminate is queued: it drops what is queued
-    const bool copy = f.out.copy_payload || f.copies_payload;
-    const auto mode = copy ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
+    const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);
     f.stream.segment_taken();

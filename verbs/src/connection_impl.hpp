@@ -42,9 +42,6 @@ struct Connection::Full {
   rdmap::OutSegment out;
   /// Of the framer, for any segment: follows the MULPDU.
   mpa::Framer::Need segment_need;
-  /// With markers it would be sent in pieces of 512 octets; and a trace reads what was sent after
-  /// the program may have changed its memory.
-  bool copies_payload = false;
 
   Deadlines deadlines;
   bool established = false;  ///< and told

@@ -8,5 +8,7 @@ extern "C" {
 
 void* __cxa_allocate_exception(std::size_t) noexcept { std::abort(); }
 void __cxa_throw(void*, void*, void* (*)(void*)) { std::abort(); }
+// The one thread of a page never ends.
+int __cxa_thread_atexit(void (*)(void*), void*, void*) noexcept { return 0; }
 
 }  // extern "C"

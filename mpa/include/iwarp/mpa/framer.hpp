@@ -21,8 +21,10 @@ struct FramerOptions {
   std::size_t ring = 256 * 1024;  ///< octets for headers, trailers, markers and copied payload
   std::size_t max_fpdus = 256;    ///< FPDUs queued at a time
   std::size_t max_pieces = 1024;  ///< gather pieces queued at a time
-  std::size_t copy_below = 512;   ///< payload up to this size is copied next to its header
-  std::uint64_t position = 0;     ///< stream position to begin at, a multiple of 4 (tests)
+  /// Payload up to this size is copied next to its header. kMaxMulpdu: all of it, so that it may
+  /// change as soon as frame() returns and what leaves still has the right CRC.
+  std::size_t copy_below = 512;
+  std::uint64_t position = 0;  ///< stream position to begin at, a multiple of 4 (tests)
 };
 
 /// What the Framer did since it was made, FPDUs that drop_unsent() took back included.
@@ -36,8 +38,8 @@ struct FramerCounters {
 };
 
 enum class PayloadMode : std::uint8_t {
-  kInPlace,  ///< sent from where it is; it must stay unchanged until its FPDU was sent
-  kCopy,     ///< copied at once, for memory that somebody else may change (RDMA Read source)
+  kInPlace,  ///< above copy_below sent from where it is: the CRC is right if it does not change
+  kCopy,     ///< copied at once, whatever its size
 };
 
 class Framer {

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that writes to its buffers while they are sent, with a receiver that stops now and then:
+the connection lives, in both personas, with and without a CRC. A few seconds; IWARP_LONG=1: 30 s for
+each of the four. The program is ours (programs/changed_sources.cpp), its libraries are the
+system's."""
+import itertools
+import os
+import pathlib
+
+from hosts import own_address
+from support import LONG, SANITIZER, TIMEOUT, Case, main, skip_all
+
+PROGRAM = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
+                       "changed_sources")
+SECONDS = 30 if LONG else 1
+
+
+class ChangedSources(Case):
+    def test_the_connection_lives(self):
+        for persona, crc in itertools.product(("iwarp", "roce"), ("on", "off")):
+            with self.subTest(persona=persona, crc=crc):
+                result = self.run_program(PROGRAM, own_address(), SECONDS, timeout=TIMEOUT + SECONDS,
+                                          options=("--as", persona, "--crc", crc))
+                self.assertTrue(result.out.endswith("done\n"), result)
+                self.assertEqual(result.err, "", result)
+
+
+if __name__ == "__main__":
+    if not PROGRAM.exists():
+        skip_all(f"{PROGRAM} is not built: libibverbs-dev or librdmacm-dev is missing")
+    if "thread" in SANITIZER:
+        skip_all("ThreadSanitizer reports what the program is made to do")
+    main()
