@@ -2,6 +2,8 @@
 """rping in all its modes, data validated (-V): both address families, sizes up to its largest, own
 queue pairs, a persistent server with clients at a time, and the ways connections can be set up."""
 import contextlib
+import socket
+import struct
 import unittest
 
 from support import LONG, TIMEOUT, SANITIZER, Case, Program, free_port, main
@@ -70,6 +72,26 @@ class Rping(Case):
                 for client in clients:
                     self.assert_silent(self.check(client.wait()))
                 self.assertIsNone(server.result().status, str(server.result()))
+
+    def test_a_persistent_server_outlives_peers_that_end_before_their_rtr(self):
+        request = b"MPA ID Req Frame\x50\x02\x00\x04\x80\x01\x80\x01"  # CRC, and an RTR by Write
+        broken_rtr = bytes.fromhex("000e c140 00000001 0000000000000000 00000000")
+        port = free_port()
+        where = ("-a", "127.0.0.1", "-p", port, "-V")
+        with Program("stdbuf", "-oL", "rping", "-s", "-P", "-d", *where) as server:
+            server.listens(port)
+            endings = (lambda peer: peer.shutdown(socket.SHUT_WR),
+                       lambda peer: peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                                    struct.pack("ii", 1, 0)),
+                       lambda peer: peer.sendall(broken_rtr))
+            for n, end in enumerate(endings, 1):
+                with socket.create_connection(("127.0.0.1", port), TIMEOUT) as peer:
+                    peer.sendall(request)
+                    self.assertTrue(peer.recv(1))
+                    end(peer)
+                server.says(rf"(?ms)(^ESTABLISHED$.*){{{n}}}")
+            self.assert_silent(self.run_program("rping", "-c", "-C", 3, *where))
+            self.assertIsNone(server.result().status, str(server.result()))
 
     def test_how_connections_are_set_up(self):
         for options in (("--crc", "off"), ("--markers",), ("--mpa-rev", "1"), ("--rtr", "none"),

@@ -131,21 +131,28 @@ struct Outcome {
   int status;
 };
 
+/// The program accepted the peer, and the connection ended before the peer's RTR arrived. Whatever
+/// the peer did instead, drivers of RNICs report ESTABLISHED and then DISCONNECTED: a server must
+/// not see an error that any stranger can cause (decision 44).
+bool ended_before_rtr(const CmId& id, const net::CmEvent& event) {
+  return id.passive && event.type == Type::kConnectFailed;
+}
+
 /// As the kernel's iWARP CM says it; that of InfiniBand leaves it to who connects with a queue pair
 /// of its own to make that ready, and say so by rdma_establish().
 Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
-  const bool passive = id.passive;
   const bool as_ib = settings().persona == Persona::kRoce;
   if (event.type == Type::kEstablished) {
-    const bool awaited = as_ib && !passive && !id.has_qp;
+    const bool awaited = as_ib && !id.passive && !id.has_qp;
     return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
   }
-  if (event.type == Type::kDisconnected) return {RDMA_CM_EVENT_DISCONNECTED, 0};
+  if (event.type == Type::kDisconnected || ended_before_rtr(id, event)) {
+    return {RDMA_CM_EVENT_DISCONNECTED, 0};
+  }
   if (event.type == Type::kRejected) {
     return {RDMA_CM_EVENT_REJECTED, as_ib ? kConsumerDefined : -ECONNREFUSED};
   }
   const int status = -to_errno(event.error);
-  if (passive) return {RDMA_CM_EVENT_CONNECT_ERROR, status};
   if (event.error == Errc::kConnectionRefused || event.error == Errc::kConnectionReset) {
     return {RDMA_CM_EVENT_REJECTED, as_ib ? kInvalidServiceId : status};
   }
@@ -224,27 +231,39 @@ bool tell_end(const CmId& id, const Qp& qp, std::list<CmEnding>& made) noexcept 
   return true;
 }
 
-/// What the id will be told, and the memory for it.
+/// What the id will be told, in order, and the memory for it.
 std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
-  std::list<CmEnding> out(1);
+  std::list<CmEnding> out;
+  if (ended_before_rtr(id, event)) {
+    out.emplace_back().event = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
+  }
   const auto outcome = outcome_of(event, id);
-  out.front().event = make_event(id, outcome.type, outcome.status);
+  out.emplace_back().event = make_event(id, outcome.type, outcome.status);
   return out;
+}
+
+/// What `record`, an ESTABLISHED, says of the connection.
+void describe_connection(CmId& id, const Qp& qp, const net::CmEvent& event, CmEventRecord& record) {
+  const auto now = qp.core->query();
+  record.abi.param.conn.responder_resources = reads_of(now.ird);
+  record.abi.param.conn.initiator_depth = reads_of(now.ord);
+  if (event.local.port == 0) return;  // There was no memory for the addresses.
+  record.connected = event.qp_num;
+  record.source = from_tcp(event.local);
+  id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
 }
 
 /// False: the program cannot read the event yet.
 bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
   id.state = established ? IdState::kConnected : IdState::kEnded;
-  auto& record = made.front().event;
-  if (established) {
-    const auto now = qp.core->query();
-    record->abi.param.conn.responder_resources = reads_of(now.ird);
-    record->abi.param.conn.initiator_depth = reads_of(now.ord);
-    record->connected = event.qp_num;
-    record->source = from_tcp(event.local);
-    id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record->source));
+  if (made.size() > 1) {
+    describe_connection(id, qp, event, *made.front().event);
+    queue_event(std::move(made.front().event));
+    made.pop_front();
   }
+  auto& record = made.front().event;
+  if (established) describe_connection(id, qp, event, *record);
   set_private_data(*record, std::move(event.private_data));
   if (event.type == Type::kDisconnected) return tell_end(id, qp, made);
   queue_event(std::move(record));
