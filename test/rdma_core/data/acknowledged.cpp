@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "bring_up.hpp"
+#include "stranger.hpp"
 
 namespace {
 
@@ -36,6 +37,12 @@ int write(End& end, const End& peer, std::uint64_t id, std::uint32_t rkey) {
   wr.wr.rdma = {.remote_addr = peer.remote(id * 8), .rkey = rkey};
   return end.post(wr, 0, 8);
 }
+
+// Nobody has these numbers: a port of TCP on which nobody listens; a queue pair of this process
+// that there is not, so that the request to it waits; one that would have to connect to ours.
+std::uint32_t refusing(const ibv_qp*) { return 0xFF0001; }
+std::uint32_t silent(const ibv_qp* qp) { return 0xFE0000 | (qp->qp_num & 0xFFFF); }
+std::uint32_t absent(const ibv_qp*) { return 1; }
 
 }  // namespace
 
@@ -197,6 +204,27 @@ TEST_CASE("a peer that has left before RTS is found out in RTS") {
   CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
 }
 
+TEST_CASE("a peer that leaves between its Request and its RTR says nothing either") {
+  End a;
+  ibv_qp claimed{};
+  claimed.qp_num = silent(a.qp);
+  make_ready_to_receive(a, &claimed);
+  REQUIRE_EQ(a.post_recv(9, 0, 8), 0);
+  Stranger peer(a.qp->qp_num);
+  peer.say({.from = claimed.qp_num, .to = a.qp->qp_num}, Rtr::kWrite);
+  REQUIRE(peer.is_answered());
+  SUBCASE("it closes") { peer.close_in_order(); }
+  SUBCASE("it resets") { peer.reset(); }
+  Pair others;
+  others.settle();  // The event of their connection is behind that of the end.
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
+  CHECK_EQ(a.state(), IBV_QPS_RTR);
+  make_ready_to_send(a, &claimed);
+  REQUIRE_EQ(write(a, a, 2, a.mr->rkey), 0);
+  CHECK_EQ(statuses(a.cq, 2), "2 transport retry counter exceeded; 9 Work Request Flushed Error; ");
+}
+
 TEST_CASE("rnr_retry of the receiver: none, and for ever") {
   for (const std::uint8_t retries : {std::uint8_t{0}, kForEver}) {
     CAPTURE(int{retries});
@@ -228,12 +256,6 @@ TEST_CASE("the program's own depth of Reads is what it asked for") {
 }
 
 namespace {
-
-// Nobody has these numbers: a port of TCP on which nobody listens; a queue pair of this process
-// that there is not, so that the request to it waits; one that would have to connect to ours.
-std::uint32_t refusing(const ibv_qp*) { return 0xFF0001; }
-std::uint32_t silent(const ibv_qp* qp) { return 0xFE0000 | (qp->qp_num & 0xFFFF); }
-std::uint32_t absent(const ibv_qp*) { return 1; }
 
 void post_three(End& end) {
   for (const std::uint64_t id : {1U, 2U, 3U}) REQUIRE_EQ(write(end, end, id, end.mr->rkey), 0);

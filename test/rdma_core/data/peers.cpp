@@ -1,78 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which request is taken for that of the peer. Requests are written by hand here, octet by octet:
 // their senders lie, come from elsewhere, or come in thousands.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "bring_up.hpp"
+#include "stranger.hpp"
 
 namespace {
 
 using namespace data;
-
-/// What a request claims.
-struct Claim {
-  std::uint32_t from = 0;
-  std::uint32_t to = 0;
-  std::uint32_t sq_psn = kPsn;
-  std::uint32_t rq_psn = kPsn;
-};
-
-void append(std::string& out, std::uint32_t word) {
-  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(word >> shift));
-}
-
-/// An MPA Request of revision 1 with CRC (RFC 5044 section 7.1.1).
-std::string request(const Claim& claim) {
-  std::string data = "iwarpoob";
-  for (const auto word : {claim.from, claim.to, claim.sq_psn, claim.rq_psn}) append(data, word);
-  std::string out = "MPA ID Req Frame";
-  out += {0x40, 0x01, 0, static_cast<char>(data.size())};
-  return out + data;
-}
-
-/// Sends a request to the port that a number names.
-class Stranger {
- public:
-  explicit Stranger(std::uint32_t number, const char* from = "127.0.0.1")
-      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    REQUIRE(fd_ >= 0);
-    sockaddr_in at{.sin_family = AF_INET};
-    REQUIRE_EQ(inet_pton(AF_INET, from, &at.sin_addr), 1);
-    REQUIRE_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
-    REQUIRE_EQ(inet_pton(AF_INET, "127.0.0.1", &at.sin_addr), 1);
-    at.sin_port = htons(static_cast<std::uint16_t>(number));
-    REQUIRE_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
-  }
-  Stranger(Stranger&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Stranger(const Stranger&) = delete;
-  Stranger& operator=(const Stranger&) = delete;
-  ~Stranger() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  Stranger& say(const Claim& claim) {
-    const std::string octets = request(claim);
-    REQUIRE_EQ(::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL), octets.size());
-    return *this;
-  }
-  /// True: it was answered with octets; false: it was sent away.
-  bool is_answered() const {
-    REQUIRE(readable(fd_, kLimit));
-    char octet = 0;
-    return ::recv(fd_, &octet, 1, 0) == 1;
-  }
-  bool is_silent() const { return !readable(fd_); }
-
- private:
-  int fd_;
-};
 
 TEST_CASE("only who knows both numbers and both PSNs, at the peer's address, is the peer") {
   End a;

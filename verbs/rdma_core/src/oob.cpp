@@ -59,12 +59,13 @@ std::string describe(const OobRequest& says) {
                      says.sq_psn, says.to, says.rq_psn);
 }
 
-/// A connection between two RC queue pairs ended, and neither end had found fault with the other.
+/// The connection of an RC queue pair with its peer ended, established or only accepted, and
+/// neither end had found fault with the other.
 bool has_only_left(Qp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
-    if (!is_rc || !qp.connected || !qp.brought_up || qp.to_itself != nullptr) return false;
+    if (!is_rc || !qp.brought_up || qp.to_itself != nullptr) return false;
   }
   const auto seen = qp.core->query();
   const bool is_fault = seen.terminate_sent && seen.terminate_sent->fault != mpa::kTcpLost;
@@ -340,7 +341,7 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     const std::lock_guard lock(mutex_);
     wanting_.erase(number_of(qp));
   }
-  if (has_only_left(qp) && core_.unanswered().peer_left(qp)) {
+  if (!unconnected && has_only_left(qp) && core_.unanswered().peer_left(qp)) {
     qp_peer_left(qp);
     return verbs::Announce::kAnswered;
   }
