@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <future>
 #include <held_clock.hpp>
 #include <optional>
 #include <ostream>
@@ -181,7 +182,7 @@ TEST_CASE(
 }
 
 TEST_CASE("who withholds an RTR gives way to a newcomer, and the program hears of it [SCTP-4]") {
-  Pair pair(1 << 12, {.max_pending_per_source = 1});
+  Pair pair(1 << 12, {.max_pending_connects = 1});
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(asking_for_rtr());
   REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
@@ -192,17 +193,56 @@ TEST_CASE("who withholds an RTR gives way to a newcomer, and the program hears o
   expect(*pair.b.cm, Type::kConnectRequest);
 }
 
+TEST_CASE("a recognized peer does not give way while it owes its RTR [SCTP-4]") {
+  ListenOptions options;
+  options.connection.startup.crc = false;
+  Pair pair(1 << 12, {.max_pending_connects = 1}, {"127.0.0.1", 0}, options);
+  auto peer = RawPeer::connect(pair.listener->local().port);
+  auto frame = asking_for_rtr();
+  frame.crc = false;
+  peer.send_startup(frame);
+  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  event.request->set_recognized();
+  REQUIRE_FALSE(event.request->accept(*pair.b.qp));
+  CHECK(RawPeer::connect(pair.listener->local().port).wait_for_end());
+  peer.receive(mpa::kStartupHeaderSize + mpa::kEnhancedWordSize);
+  peer.send(octets({"\0\x0e\xc1\x40\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 20}));  // a Write of nothing
+  expect(*pair.b.cm, Type::kEstablished);
+}
+
+TEST_CASE("a peer whose Request has arrived does not give way, read or not [SCTP-4]") {
+  std::promise<void> peers_have_asked;
+  ListenOptions options;
+  // The first peer holds up the thread that reads, until the others have asked.
+  options.tap = [asked = peers_have_asked.get_future().share()](const Address&, const Address&,
+                                                                bool) {
+    asked.wait();
+    return nullptr;
+  };
+  Pair pair(1 << 12, {.max_pending_connects = 1}, {"127.0.0.1", 0}, options);
+  const auto silent = RawPeer::connect(pair.listener->local().port);
+  auto first = RawPeer::connect(pair.listener->local().port);
+  first.send_startup(request());
+  auto second = RawPeer::connect(pair.listener->local().port);
+  second.send_startup(request());
+  peers_have_asked.set_value();
+  const auto one = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(one.peer, first.own_address());
+  const auto other = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(other.peer, second.own_address());
+}
+
 TEST_CASE(
     "one host that renews a thousand silent connections keeps nobody out [SCTP-4] [SEC-1] "
     "[SEC-21]") {
   constexpr std::size_t kSilent = 1000;
   constexpr int kHonest = 48;
-  Pair pair;
+  Pair pair(1 << 12, {.max_pending_connects = kSilent / 2});
   const auto port = pair.listener->local().port;
   std::vector<RawPeer> silent;
   for (std::size_t i = 0; i < kSilent; ++i) silent.push_back(RawPeer::connect(port));
   for (int i = 0; i < kHonest; ++i) {
-    // The same host, which is the hardest: all are of one share.
+    // All are of this host, which is the hardest: the total alone bounds them.
     for (auto& peer : silent) {
       if (peer.has_ended()) peer = RawPeer::connect(port);
     }

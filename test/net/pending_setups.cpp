@@ -54,6 +54,19 @@ TEST_CASE("a listener has its share, of whichever sources [SCTP-4]") {
   admit(setups, "f", 1, {first});
 }
 
+TEST_CASE("peers on this host have no share, and count to the total [SCTP-4]") {
+  PendingSetups setups(kLimits);
+  const auto admit_local = [&setups](std::uint16_t port) {
+    const auto verdict = setups.admit({.source = "own", .port = port, .is_local = true});
+    REQUIRE(verdict.id.has_value());
+    return verdict;
+  };
+  const Id first = *admit_local(1).id;
+  for (int i = 0; i < 4; ++i) CHECK(admit_local(1).leave.empty());
+  admit(setups, "a", 1);  // whose port has its whole share for it
+  CHECK(admit_local(1).leave == Ids{first});
+}
+
 TEST_CASE("one that has asked is the program's and stays; it counts to the total only [SCTP-4]") {
   PendingSetups setups(kLimits);
   for (int i = 0; i < 5; ++i) setups.asked(admit(setups, "a", 1));

@@ -233,8 +233,8 @@ TEST_CASE("who stalls the handshake is reset in time, and gives way as who stall
     CHECK(mute.hear_all().empty());
     CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kTimedOut), 2);
   }
-  SUBCASE("share") {
-    Pair pair(1 << 12, {.max_pending_per_source = 2}, {"127.0.0.1", 0}, listen);
+  SUBCASE("total") {
+    Pair pair(1 << 12, {.max_pending_connects = 2}, {"127.0.0.1", 0}, listen);
     const auto port = pair.listener->local().port;
     auto oldest = RawPeer::connect(port);
     auto second = RawPeer::connect(port);

@@ -38,6 +38,7 @@ class Request final : public ConnectRequest {
   const mpa::PeerOffer& offer() const override { return offer_; }
   const std::string& peer_identity() const override { return peer_identity_; }
   bool peer_waits() const override { return !decided_ && connection_->peer_waits(); }
+  void set_recognized() override { standing_ = PeerStanding::kRecognized; }
   std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird, std::uint16_t ord,
                          const std::vector<std::byte>& private_data) override;
   std::error_code reject(const std::vector<std::byte>& private_data) override {
@@ -58,6 +59,7 @@ class Request final : public ConnectRequest {
   const std::vector<std::byte> private_data_;
   const mpa::PeerOffer offer_;
   const std::string peer_identity_;
+  PeerStanding standing_ = PeerStanding::kUnknown;
   bool decided_ = false;
 };
 
@@ -76,7 +78,7 @@ std::error_code Request::accept(verbs::QueuePair& qp, std::uint16_t ird, std::ui
     claims_.release(qp);
     return make_error_code(std::errc::not_enough_memory);
   }
-  const auto error = connection_->accept(qp, private_data, ird, ord);
+  const auto error = connection_->accept(qp, private_data, ird, ord, standing_);
   if (error) claims_.release(qp);
   decided_ = !error || error == Errc::kConnectionReset;
   return error;

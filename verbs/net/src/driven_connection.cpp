@@ -125,6 +125,9 @@ void DrivenConnection::end_if_unasked() {
 
 void DrivenConnection::end_if_unproven() {
   locked([this](Active& a) {
+    // The peer may have sent it, and this end not have read it yet.
+    const bool has_begun = a.core.startup().state() != mpa::StartupState::kIdle;
+    if (has_begun && a.core.awaits_peer()) receive();
     if (!a.core.awaits_peer()) return;
     setup_.blame(SetupFailure::kGaveWay);
     a.core.abort(mpa::Clock::now());

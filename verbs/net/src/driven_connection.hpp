@@ -49,6 +49,10 @@ class Registry {
   ~Registry() = default;
 };
 
+/// What the program knows of a peer that it accepts. An unknown peer can be evicted until its RTR
+/// has arrived.
+enum class PeerStanding : std::uint8_t { kUnknown, kRecognized };
+
 /// Who is told what becomes of a connection. Called under its lock; must not wait for anything.
 class ConnectionClient {
  public:
@@ -59,7 +63,7 @@ class ConnectionClient {
                         const verbs::ConnectionEvent& event) = 0;
   /// What happens from now on is told there.
   virtual void send_to(CmChannel& channel) = 0;
-  /// Responder: the program has accepted, and an RTR is to come.
+  /// Responder: the program has accepted an unknown peer, and an RTR is to come.
   virtual void awaits_rtr() {}
 };
 
@@ -89,7 +93,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   /// Responder: awaits the Request.
   void listen();
   std::error_code accept(verbs::QueuePair& qp, bytes::View private_data, std::uint16_t ird,
-                         std::uint16_t ord);
+                         std::uint16_t ord, PeerStanding standing);
   /// The Request is undecided, and the socket open at both ends, as the kernel knows it now.
   bool peer_waits();
   /// `keep`, unless null, becomes the socket, as leave() says.
@@ -135,7 +139,8 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   void end();
   /// As end(), unless its Request has been understood.
   void end_if_unasked();
-  /// Resets it if it is its peer's turn in the set-up; whoever was told of it is told.
+  /// Resets it if it is its peer's turn in the set-up, and the peer has not sent what it owes;
+  /// whoever was told of it is told.
   void end_if_unproven();
   /// Lets everybody who drives it finish first.
   void sync();

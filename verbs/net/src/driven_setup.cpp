@@ -28,7 +28,8 @@ void DrivenConnection::listen() {
 }
 
 std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View private_data,
-                                         std::uint16_t ird, std::uint16_t ord) {
+                                         std::uint16_t ird, std::uint16_t ord,
+                                         PeerStanding standing) {
   std::error_code out = error(verbs::Errc::kConnectionReset);
   const bool whole = locked([&](Active& a) {
     if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
@@ -37,7 +38,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
     if (!a.core.accept(qp, private_data, ird, ord, mpa::Clock::now())) {
       qp_ = nullptr;
       out = error(verbs::Errc::kPrivateDataTooLong);
-    } else if (a.core.awaits_peer() && a.client != nullptr) {
+    } else if (standing == PeerStanding::kUnknown && a.core.awaits_peer() && a.client != nullptr) {
       a.client->awaits_rtr();
     }
   });

@@ -20,15 +20,14 @@ std::string source_of(const Address& peer) {
 PendingSetups::Verdict PendingSetups::admit(const Newcomer& newcomer) {
   Verdict out;
   const auto any = [](const Setup&) { return true; };
+  const auto shares = [&](const Setup& s) { return s.is_unproven && !s.is_local; };
+  const auto same_source = [&](const Setup& s) { return shares(s) && s.source == newcomer.source; };
+  const auto same_port = [&](const Setup& s) { return shares(s) && s.port == newcomer.port; };
+  const bool has_share =
+      newcomer.is_local || (keep_below(limits_.per_source, same_source, out.leave) &&
+                            keep_below(limits_.per_listener, same_port, out.leave));
   const bool fits =
-      keep_below(
-          limits_.per_source,
-          [&](const Setup& s) { return s.is_unproven && s.source == newcomer.source; },
-          out.leave) &&
-      keep_below(
-          limits_.per_listener,
-          [&](const Setup& s) { return s.is_unproven && s.port == newcomer.port; }, out.leave) &&
-      keep_below(limits_.total, any, out.leave) &&
+      has_share && keep_below(limits_.total, any, out.leave) &&
       (!newcomer.short_of_descriptors || !out.leave.empty() || send_away(any, out.leave));
   if (!fits) {
     for (const Id id : out.leave) find(id)->leaves = false;
@@ -36,7 +35,10 @@ PendingSetups::Verdict PendingSetups::admit(const Newcomer& newcomer) {
     return out;
   }
   out.id = next_++;
-  setups_.push_back({.id = *out.id, .source = newcomer.source, .port = newcomer.port});
+  setups_.push_back({.id = *out.id,
+                     .source = newcomer.source,
+                     .port = newcomer.port,
+                     .is_local = newcomer.is_local});
   return out;
 }
 

@@ -4,7 +4,9 @@
 // not holds his place only until others want it. No sockets, no clock, no locks.
 //
 // A set-up is unproven while the peer has to say something: its Request, or the RTR that it agreed
-// on. One whose Request is with the program waits for the program, and is not made to give way.
+// on. One whose Request is with the program waits for the program, and is not made to give way, nor
+// is one that the program has recognized. Peers on this host count to the total alone: all of their
+// processes share an address, and a mesh of them starts at once.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +28,13 @@ class PendingSetups {
   using Id = std::uint64_t;
   struct Limits {
     std::size_t total;         ///< proven or not
-    std::size_t per_source;    ///< unproven, of one source_of()
-    std::size_t per_listener;  ///< unproven, to one port of ours
+    std::size_t per_source;    ///< unproven, of one source_of() on another host
+    std::size_t per_listener;  ///< unproven, to one port of ours from other hosts
   };
   struct Newcomer {
     std::string source;
     std::uint16_t port = 0;
+    bool is_local = false;              ///< on this host
     bool short_of_descriptors = false;  ///< one has to give way in any case
   };
   struct Verdict {
@@ -46,7 +49,7 @@ class PendingSetups {
   std::optional<Id> make_room();
   /// Its Request is with the program.
   void asked(Id id);
-  /// The program has accepted it, and its RTR is awaited. Counts as young again.
+  /// The program has accepted it unrecognized, and its RTR is awaited. Counts as young again.
   void accepted(Id id);
   void over(Id id);
   std::size_t size() const { return setups_.size(); }
@@ -56,6 +59,7 @@ class PendingSetups {
     Id id;
     std::string source;
     std::uint16_t port;
+    bool is_local;
     bool is_unproven = true;
     bool leaves = false;
   };

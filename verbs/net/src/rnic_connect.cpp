@@ -176,6 +176,7 @@ std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket,
   auto pending = setups.admit(
       {.source = source_of(peer),
        .port = local.port,
+       .is_local = is_local(peer, local),
        .short_of_descriptors = is_reserved(socket.get(), options.reserved_descriptors)});
   std::unique_ptr<Carrier> carrier;
   if (listen_options.carrier != nullptr) {

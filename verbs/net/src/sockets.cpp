@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/ip/address.hpp>
 #include <cerrno>
 #include <cstring>
 
@@ -77,6 +78,17 @@ Address peer_address(int fd) {
   address.length = sizeof address.storage;
   if (::getpeername(fd, address.get(), &address.length) != 0) return {};
   return to_address(address);
+}
+
+// An address that can be bound is one of this host.
+bool is_local(const Address& peer, const Address& own) {
+  if (peer.host == own.host) return true;
+  boost::system::error_code not_numeric;
+  const auto ip = asio::ip::make_address(peer.host, not_numeric);
+  if (not_numeric || ip.is_loopback()) return !not_numeric;
+  const auto at = to_socket_address({ip, 0});
+  const UniqueFd probe(::socket(at.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return probe && ::bind(probe.get(), at.get(), at.length) == 0;
 }
 
 std::error_code last_error() { return {errno, std::generic_category()}; }

@@ -30,6 +30,8 @@ SocketAddress to_socket_address(const boost::asio::ip::tcp::endpoint& endpoint);
 Address to_address(const SocketAddress& address);
 Address local_address(int fd);
 Address peer_address(int fd);
+/// True if `peer`, connected to `own`, has an address of this host. May ask the kernel.
+bool is_local(const Address& peer, const Address& own);
 
 std::error_code last_error();
 /// Non-blocking and close-on-exec.

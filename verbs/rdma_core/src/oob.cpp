@@ -245,6 +245,7 @@ bool OutOfBand::take(Qp& qp, Wanting& wanting, net::ConnectRequest& request) {
 
 // False: whoever sent it has gone.
 bool OutOfBand::accept(Qp& qp, net::ConnectRequest& request) {
+  request.set_recognized();
   const auto error = request.accept(*qp.core, kMaxReads, kMaxReads);
   if (!error) return true;
   const std::string peer = to_string(request.peer());

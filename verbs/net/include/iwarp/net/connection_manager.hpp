@@ -72,6 +72,9 @@ class ConnectRequest {
   virtual const std::string& peer_identity() const = 0;
   /// False: it has closed the connection, or ours is over.
   virtual bool peer_waits() const = 0;
+  /// The program has recognized the peer, by its private data for example: once accepted, the
+  /// set-up is not evicted while it waits for the peer's RTR. Call before accept().
+  virtual void set_recognized() = 0;
   /// `ird` and `ord`: what this end wants; cut to the peer's offer. The QP becomes RTS; an
   /// kEstablished event follows. Post receives before: the peer may send at once.
   virtual std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird = 16,

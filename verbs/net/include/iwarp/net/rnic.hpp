@@ -38,13 +38,13 @@ struct RnicOptions {
   std::size_t max_srqs = 4096;
   std::size_t max_cqe = 1 << 20;  ///< entries of one completion queue
   std::size_t max_wr = 32768;     ///< entries of one send or receive queue
-  /// Inbound set-ups, from TCP's to the established connection. [SCTP-4] Of those whose peer has to
-  /// say something, its Request or its RTR, one address (IPv6: one /64) and one port of ours may
-  /// have so many. Where a newcomer has no room, the oldest of these is reset; where there is none,
-  /// the newcomer.
-  std::size_t max_pending_connects = 1024;
-  std::size_t max_pending_per_source = 512;
-  std::size_t max_pending_per_listener = 768;
+  /// Inbound set-ups, from TCP's to the established connection. [SCTP-4] Of those whose peer, on
+  /// another host, has to say something, its Request or its RTR, one address (IPv6: one /64) and
+  /// one port of ours may have so many. Where a newcomer has no room, the oldest that owes
+  /// something is reset, if it has not arrived; where there is none, the newcomer.
+  std::size_t max_pending_connects = 4096;
+  std::size_t max_pending_per_source = 2048;
+  std::size_t max_pending_per_listener = 3072;
   /// Descriptors that set-ups leave to the program; at most a quarter of RLIMIT_NOFILE.
   std::size_t reserved_descriptors = 128;
   /// Registered memory that is unmapped, protected or cut short ends the connection that touches
