@@ -42,6 +42,7 @@ constexpr const char* kCarefulLibrary = "libiwarp_careful.so.1";
 struct RunOptions {
   CommonOptions common{.rtr = "write"};
   std::string persona = "iwarp";
+  std::string loopback = "off";
   std::string presence = "on";
   std::string port_range;
   unsigned port_offset = 0;
@@ -189,6 +190,7 @@ Environment environment(const cli::Given& given, const RunOptions& options) {
   add("--congestion", "IWARP_CONGESTION", common.congestion);
   add("--trace", "IWARP_TRACE", common.trace);
   add("--as", "IWARP_AS", options.persona);
+  add("--loopback", "IWARP_LOOPBACK", options.loopback);
   add("--presence", "IWARP_PRESENCE", options.presence);
   add("--port-range", "IWARP_PORT_RANGE", options.port_range);
   add("--port-offset", "IWARP_PORT_OFFSET", std::to_string(options.port_offset));
@@ -316,6 +318,9 @@ std::string check_port_range(const std::string& text) {
 void add_run_options(cli::Command& command, RunOptions& options) {
   command.choice("--as", options.persona, {"iwarp", "roce"},
                  "What CMD sees: an RNIC, or an adapter for RoCE v2. On the wire it is iWARP");
+  command.choice("--loopback", options.loopback, {"on", "off"},
+                 "As RoCE: whether 127.0.0.1 and ::1 are GIDs although there are other addresses, "
+                 "for programs that look up the GID of a loopback address");
   command.choice(
       "--presence", options.presence, {"on", "off"},
       "Whether CMD finds the device below /sys/class/infiniband and /dev/infiniband, too");

@@ -142,10 +142,10 @@ class Perftest(PerftestCase):
 class Udaddy(Case):
     PORT = 7174  # It has no option for another.
 
-    def play(self, names, *words):
+    def play(self, names, *words, host=HOSTS[0]):
         with Program("udaddy", *words, prefix=within(names[0])) as server:
             server.wait_until(lambda: has_udp(server, self.PORT), "binding its port")
-            client = self.run_program("udaddy", *words, "-s", HOSTS[0], prefix=within(names[-1]))
+            client = self.run_program("udaddy", *words, "-s", host, prefix=within(names[-1]))
             result = server.wait()
         for each in (result, client):
             self.assertIn("return status 0", each.out, str(each))
@@ -155,6 +155,7 @@ class Udaddy(Case):
     def test_on_one_host_and_on_two(self):
         with two_hosts() as names:
             self.play(names[:1], "-S", 512)
+            self.play(names[:1], "-S", 512, host="127.0.0.1")  # which has no GID
             self.play(names, "-S", SIZE)
             self.play(names, "-S", 512, "-c", 5, "-C", 50, "-P", "ipoib")
 

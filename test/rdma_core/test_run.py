@@ -46,7 +46,7 @@ class Environment(Run):
             "--port-range", "20000-20999", "--port-offset", "1000", "--oob", "off",
             "--receive-hold", "7", "--log", "connections", "--log-format", "json",
             "--careful", "--fault-seed", "7", "--fault-socket", "/a %p.sock",
-            "--metrics", "unix:/a %p", "--as", "roce", "--presence", "off")
+            "--metrics", "unix:/a %p", "--as", "roce", "--presence", "off", "--loopback", "on")
         del given["LD_PRELOAD"]
         self.assertEqual(given, {
             "IWARP_CRC": "off", "IWARP_MARKERS": "on", "IWARP_MPA_REV": "1", "IWARP_RTR": "none",
@@ -58,6 +58,7 @@ class Environment(Run):
             "IWARP_LOG": "connections", "IWARP_LOG_FORMAT": "json",
             "IWARP_CAREFUL": "on", "IWARP_FAULT_SEED": "7", "IWARP_FAULT_SOCKET": "/a %p.sock",
             "IWARP_METRICS": "unix:/a %p", "IWARP_AS": "roce", "IWARP_PRESENCE": "off",
+            "IWARP_LOOPBACK": "on",
             "UCX_RNDV_SCHEME": "put_zcopy"})
         tls = self.variables("--tls-cert", "/a", "--tls-key", "/b", "--tls-ca", "/c", "--tls-peer",
                              "x,y", "--tls-psk", "/d", IWARP_TLS="off")

@@ -63,6 +63,21 @@ TEST_CASE("as RoCE there is no LID, and each GID is an address of a known interf
   CHECK(port.interfaces.front() == ::if_nametoindex(port.interface.c_str()));
 }
 
+TEST_CASE("as RoCE loopback has GIDs if it is alone, or behind all others if it is asked for") {
+  const Port port = look_at_port(Persona::kRoce);
+  const Port with_loopback = look_at_port(Persona::kRoce, true);
+  const unsigned loopback = ::if_nametoindex(kLoopback);
+  const auto count = std::ranges::count(with_loopback.interfaces, loopback);
+  if (port.interface == kLoopback) {
+    CHECK(count == std::ssize(port.gids));
+    return;
+  }
+  CHECK(std::ranges::find(port.interfaces, loopback) == port.interfaces.end());
+  CHECK(with_loopback.gids.size() == port.gids.size() + static_cast<std::size_t>(count));
+  CHECK(
+      std::equal(port.interfaces.begin(), port.interfaces.end(), with_loopback.interfaces.begin()));
+}
+
 TEST_CASE("as RoCE the GIDs of an interface are together, its IPv4 before its IPv6 addresses") {
   const Port port = look_at_port(Persona::kRoce);
   const auto kind = [&](std::size_t i) {

@@ -51,6 +51,7 @@ TEST_CASE("without variables the defaults are those for programs of rdma_cm") {
   CHECK(s.log_format == verbs::LogFormat::kText);
   CHECK(s.metrics.empty());
   CHECK(s.persona == Persona::kIwarp);
+  CHECK_FALSE(s.list_loopback);
   CHECK(s.presence);
 }
 
@@ -91,6 +92,7 @@ TEST_CASE("each variable sets what its name says") {
                                      {"IWARP_LOG_FORMAT", "json"},
                                      {"IWARP_METRICS", "unix:/run/%p.sock"},
                                      {"IWARP_AS", "roce"},
+                                     {"IWARP_LOOPBACK", "on"},
                                      {"IWARP_PRESENCE", "off"}});
   CHECK(complaints.empty());
   CHECK_FALSE(s.connection.startup.crc);
@@ -114,6 +116,7 @@ TEST_CASE("each variable sets what its name says") {
   CHECK(s.log_format == verbs::LogFormat::kJson);
   CHECK(s.metrics == "unix:/run/%p.sock");
   CHECK(s.persona == Persona::kRoce);
+  CHECK(s.list_loopback);
   CHECK_FALSE(s.presence);
 }
 
@@ -152,6 +155,7 @@ TEST_CASE("nonsense is named with its variable and its value, and changes nothin
       {"IWARP_OOB", "yes"},
       {"IWARP_AS", "infiniband"},
       {"IWARP_AS", "RoCE"},
+      {"IWARP_LOOPBACK", "127.0.0.1"},
       {"IWARP_PRESENCE", "maybe"},
       {"IWARP_LOG", "loud"},
       {"IWARP_LOG_FORMAT", "xml"}};

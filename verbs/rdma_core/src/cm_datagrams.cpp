@@ -92,7 +92,7 @@ void answer_came(CmId& asker, const SidrMessage& message) {
   auto& ud = record->abi.param.ud;
   ud.qp_num = message.qp_num;
   ud.qkey = message.q_key;
-  ud.ah_attr = way_to(asker, gid_of(asker.destination()));
+  ud.ah_attr = way_to(asker, shown_gid(asker.destination(), look_at_port()));
   queue_event(std::move(record));
 }
 
@@ -126,8 +126,9 @@ ibv_ah_attr way_to(const CmId& id, const ibv_gid& peer) {
   out.port_num = id.abi.port_num;
   out.grh.dgid = peer;
   out.grh.hop_limit = kHopLimit;
+  const Port port = look_at_port();
   out.grh.sgid_index = index_of(
-      gid_of(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage)), look_at_port());
+      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
   return out;
 }
 

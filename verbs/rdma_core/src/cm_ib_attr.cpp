@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ah.hpp"
 #include "cm_address.hpp"
 #include "cm_datagrams.hpp"
+#include "gid_table.hpp"
 #include "limits.hpp"
 #include "persona.hpp"
 #include "port.hpp"
@@ -40,24 +42,41 @@ void ready_to_receive(const CmId& id, ibv_qp_attr& attr) {
   attr.ah_attr.is_global = 1;
   attr.ah_attr.port_num = id.abi.port_num;
   attr.ah_attr.grh.hop_limit = kHops;
-  attr.ah_attr.grh.dgid = gid_of(reinterpret_cast<const sockaddr&>(id.abi.route.addr.dst_storage));
-  attr.ah_attr.grh.sgid_index =
-      index_of(gid_of(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage)), port);
+  attr.ah_attr.grh.dgid =
+      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.dst_storage), port);
+  attr.ah_attr.grh.sgid_index = index_of(
+      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
+}
+
+bool is_same(const ibv_gid& a, const ibv_gid& b) {
+  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
 }
 
 }  // namespace
 
-std::uint8_t index_of(const ibv_gid& gid, const Port& port) {
-  const auto found = std::ranges::find_if(port.gids, [&](const ibv_gid& known) {
-    return std::memcmp(known.raw, gid.raw, sizeof gid.raw) == 0;
+ibv_gid shown_gid(const sockaddr& address, const Port& port) {
+  const ibv_gid own = gid_of(address);
+  const bool is_listed =
+      std::ranges::any_of(port.gids, [&](const ibv_gid& gid) { return is_same(gid, own); });
+  if (is_listed || !is_loopback(address)) return own;
+  const bool ipv4 = net::is_ipv4(to_ip(own));
+  const auto found = std::ranges::find_if(port.gids, [&](const ibv_gid& gid) {
+    return !is_free(gid) && net::is_ipv4(to_ip(gid)) == ipv4;
   });
+  return found != port.gids.end() ? *found : own;
+}
+
+std::uint8_t index_of(const ibv_gid& gid, const Port& port) {
+  const auto found =
+      std::ranges::find_if(port.gids, [&](const ibv_gid& known) { return is_same(known, gid); });
   return found == port.gids.end() ? 0 : static_cast<std::uint8_t>(found - port.gids.begin());
 }
 
 void show_addresses_as_ib(CmId& id) {
   auto& out = id.abi.route.addr.addr.ibaddr;
-  if (is_ip(&id.source())) out.sgid = gid_of(id.source());
-  if (is_ip(&id.destination())) out.dgid = gid_of(id.destination());
+  const Port port = look_at_port();
+  if (is_ip(&id.source())) out.sgid = shown_gid(id.source(), port);
+  if (is_ip(&id.destination())) out.dgid = shown_gid(id.destination(), port);
   out.pkey = htons(kOnlyPkey);
 }
 

@@ -17,6 +17,9 @@ namespace iwarp::rdma_core {
 /// connection of the CM is meant. No queue pair has it.
 inline constexpr std::uint32_t kQpOfTheCm = 0;
 
+/// The GID that an id shows for one of its addresses. As in the kernel a loopback address that is
+/// not in the table stands for an address of the device, which leads to this host as well.
+ibv_gid shown_gid(const sockaddr& address, const Port& port);
 /// Of our own table; 0 where it is none of ours.
 std::uint8_t index_of(const ibv_gid& gid, const Port& port);
 /// Where the id is and where its peer is, as far as it knows: `route.addr.addr.ibaddr`.

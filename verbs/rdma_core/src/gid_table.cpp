@@ -53,8 +53,10 @@ void GidTable::insert(const Row& row) {
 Port look_at_port() {
   static std::mutex mutex;
   static GidTable table;
-  Port out = look_at_port(settings().persona);
+  static bool list_loopback = settings().list_loopback;
   const std::lock_guard lock(mutex);
+  Port out = look_at_port(settings().persona, list_loopback);
+  list_loopback |= out.interface == kLoopback;
   table.arrange(out);
   return out;
 }

@@ -27,7 +27,6 @@ namespace {
 
 constexpr unsigned kLoopbackMtu = 65536;
 constexpr unsigned kUnknownMbit = 1000;  // as the kernel takes it
-constexpr const char* kLoopback = "lo";
 constexpr std::size_t kMacSize = 6;
 // A locally administered MAC address that names the IPv4 address.
 constexpr std::array<std::uint8_t, 2> kMacPrefix{0x02, 0x00};
@@ -221,7 +220,7 @@ const LinkSpeed& link_speed(unsigned mbit) {
   return *std::ranges::find_if(kSpeeds, [&](const LinkSpeed& row) { return mbit <= row.mbit; });
 }
 
-Port look_at_port(Persona persona) {
+Port look_at_port(Persona persona, bool list_loopback) {
   Host host = look_at_host();
   Port port;
   port.persona = persona;
@@ -231,12 +230,14 @@ Port look_at_port(Persona persona) {
   const bool any = own != host.addresses.end();
   port.interface = any ? own->interface : kLoopback;
   port.address = any ? ipv4_of(own->gid) : INADDR_LOOPBACK;
-  // An RNIC's GID is made of an IPv4 address; as RoCE the port does without. Programs prefer GIDs
-  // of IPv4 to others, and must not find that of loopback.
-  const auto v6 = std::ranges::find(host.addresses, false, &Found::loopback);
-  if (!any && persona == Persona::kRoce && v6 != host.addresses.end()) {
-    port.interface = v6->interface;
-    std::erase_if(host.addresses, [](const Found& found) { return found.loopback; });
+  // An RNIC's GID is made of an IPv4 address; as RoCE the port does without. Programs choose among
+  // GIDs by their own rules, IPv4 before IPv6 or private networks last, and must not find loopback.
+  const auto first = std::ranges::find(host.addresses, false, &Found::loopback);
+  if (persona == Persona::kRoce && first != host.addresses.end()) {
+    if (!any) port.interface = first->interface;
+    if (!list_loopback) {
+      std::erase_if(host.addresses, [](const Found& found) { return found.loopback; });
+    }
   }
   port.multicast = std::move(host.multicast);
   measure(port);

@@ -5,7 +5,8 @@
 //   as iWARP  LID     the low 16 bits of the port's IPv4 address
 //             GID 0   as of an RNIC, the MAC address and zeros; ours is 02:00 and the IPv4 address
 //             GID 1.. the addresses of the host, IPv4 mapped into IPv6
-//   as RoCE   GID 0.. the addresses of the host, in the order that the kernel gives them; no LID
+//   as RoCE   GID 0.. the addresses of the host, in the order that the kernel gives them; no LID.
+//             Those of loopback only where there are no others, or where IWARP_LOOPBACK=on
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,6 +19,9 @@
 #include "settings.hpp"
 
 namespace iwarp::rdma_core {
+
+/// The interface whose addresses no other host reaches.
+inline constexpr const char* kLoopback = "lo";
 
 /// The table is no longer than this, however many addresses the host has.
 inline constexpr int kMaxGids = 64;
@@ -47,13 +51,15 @@ struct LinkSpeed {
 };
 const LinkSpeed& link_speed(unsigned mbit);
 
-/// As the interfaces of the host are now. Without any that is up: loopback.
-Port look_at_port(Persona persona);
+/// As the interfaces of the host are now. Without any that is up: loopback. `list_loopback`: see
+/// Settings.
+Port look_at_port(Persona persona, bool list_loopback = false);
 /// Where a group of this family is joined: on all interfaces of GIDs of the family that can do
 /// multicast, each once; without any, on that of the first GID.
 std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4);
 
-/// As what this process shows itself, with the GIDs where it has seen them before.
+/// As what this process shows itself, with the GIDs where it has seen them before. If those of
+/// loopback were the only ones once, they remain listed.
 Port look_at_port();
 
 /// The IPv4 or IPv6 address that a GID of this layer stands for, as IPv6 (IPv4 mapped); nullopt: it

@@ -154,6 +154,8 @@ bool persona(Settings& s, std::string_view text) {
   return choose(kPersonas, text, s.persona);
 }
 
+bool list_loopback(Settings& s, std::string_view text) { return on_off(text, s.list_loopback); }
+
 bool presence(Settings& s, std::string_view text) { return on_off(text, s.presence); }
 
 bool out_of_band(Settings& s, std::string_view text) {
@@ -235,6 +237,7 @@ OutOfBandPeers out_of_band_as(const char* persona) {
 
 constexpr std::array kVariables{
     Variable{"IWARP_AS", "iwarp or roce", persona},
+    Variable{"IWARP_LOOPBACK", "on or off", list_loopback},
     Variable{"IWARP_PRESENCE", "on or off", presence},
     Variable{"IWARP_CRC", "on or off", crc},
     Variable{"IWARP_MARKERS", "on or off", markers},

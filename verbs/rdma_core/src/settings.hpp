@@ -56,9 +56,10 @@ struct Settings {
   verbs::ConnectionOptions connection;
   bool fall_back_to_revision_1 = true;
   Persona persona = Persona::kIwarp;
-  bool presence = true;    ///< below /sys and /dev, for programs that look there by hand
-  std::string congestion;  ///< empty: the system's
-  std::string trace;       ///< file; empty: no trace
+  bool list_loopback = false;  ///< as RoCE: 127.0.0.1 and ::1 are GIDs beside other addresses
+  bool presence = true;        ///< below /sys and /dev, for programs that look there by hand
+  std::string congestion;      ///< empty: the system's
+  std::string trace;           ///< file; empty: no trace
   std::optional<std::pair<std::uint16_t, std::uint16_t>>
       ports;                      ///< for port 0; both inclusive; TCP's
   std::uint16_t port_offset = 0;  ///< what the TCP port is more than that of rdma_cm
