@@ -189,6 +189,9 @@ TEST_CASE("options of an id: known ones by size and state, others are not there"
   CHECK(set(RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &number, sizeof number) == 0);
   CHECK(set(RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &number, sizeof number) == 0);
   check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &number, 4); });
+  check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &number, 4); });
+  octet = 32;  // The timeout has five bits.
+  check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &octet, 1); });
   check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &octet, 1); });
   check_fails(ENOSYS, [&] { return set(RDMA_OPTION_ID, 1000, &number, sizeof number); });
   check_fails(ENOSYS, [&] { return set(RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &number, 4); });

@@ -48,6 +48,39 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
   check_late(pair.server, pair.client);
 }
 
+TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an id connects") {
+  const auto set_timeout = [](const Id& id, std::uint8_t timeout) {
+    REQUIRE(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
+                            sizeof timeout) == 0);
+  };
+  const auto check = [](const Id& id, int timeout, int retries) {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    REQUIRE(ibv_query_qp(id->qp, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT, &init) == 0);
+    CHECK(attr.timeout == timeout);
+    CHECK(attr.retry_cnt == retries);
+  };
+  const Channel mine = make_channel();
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  End client;
+  client.id = resolved(mine, Address("127.0.0.1", port));
+  set_timeout(client.id, 18);
+  make_queue_pair(client);
+  rdma_conn_param param{.retry_count = 3};
+  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+  End server;
+  server.id.reset(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  make_queue_pair(server);
+  set_timeout(server.id, 19);
+  REQUIRE(rdma_accept(server.id.get(), &param) == 0);
+  expect(mine, RDMA_CM_EVENT_ESTABLISHED);
+  expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+  check(client.id, 18, 3);
+  check(server.id, 19, 7);  // The number of retries is the client's to say.
+}
+
 TEST_CASE("with fewer retries than are without end, that is the end") {
   rdma_conn_param few{.rnr_retry_count = 6};
   Connected pair(&few);

@@ -69,23 +69,33 @@ void undo(CmId& id, IdState to) {
   cm().by_qp.erase(id.qp_num);
 }
 
-/// Seven retries of the peer's Sends are without end, and as many are meant where there are no
-/// parameters. Fewer are no less than IWARP_RECEIVE_HOLD.
-void hold_receives(Qp& qp, const rdma_conn_param* param) {
-  if (param != nullptr && param->rnr_retry_count < kRnrForEver) return;
+/// How long the connection waits for its peer. Seven retries of the peer's Sends are without end,
+/// and as many are meant where there are no parameters; fewer are no less than IWARP_RECEIVE_HOLD.
+/// Whoever accepts does not say how often it retries.
+void set_timeouts(Qp& qp, const CmId& id, const rdma_conn_param* param) {
+  const bool holds = param == nullptr || param->rnr_retry_count >= kRnrForEver;
+  if (!holds && !id.ack_timeout) return;
   const std::lock_guard lock(qp.mutex);
-  qp.attributes.rnr_retry = kRnrForEver;
-  qp.said |= IBV_QP_RNR_RETRY;
+  if (holds) {
+    qp.attributes.rnr_retry = kRnrForEver;
+    qp.said |= IBV_QP_RNR_RETRY;
+  }
+  if (id.ack_timeout) {
+    const bool says_retries = param != nullptr && !id.passive;
+    qp.attributes.timeout = *id.ack_timeout;
+    qp.attributes.retry_cnt = says_retries ? param->retry_count : kMostRetries;
+    qp.said |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT;
+  }
   qp.core->set_peer_timeouts(peer_timeouts(qp.attributes, qp.said));
 }
 
 /// What `connect`, an errno, begins with a queue pair is told in events: completions wait for
 /// these.
 template <typename Connect>
-int begin(Core& core, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
+int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
   int code = EINVAL;
-  core.with_qp(num, [&](Qp& qp) {
-    hold_receives(qp, param);
+  id.core->with_qp(num, [&](Qp& qp) {
+    set_timeouts(qp, id, param);
     qp.core->announce(verbs::Announce::kNothing);
     code = connect(*qp.core);
     if (code != 0) qp.core->announce(verbs::Announce::kAll);
@@ -108,7 +118,7 @@ int connect(CmId& id, const rdma_conn_param* param) {
   const verbs::QpNum num = queue_pair(id, param);
   const auto options = options_for(id, param);
   if (!start(id, num, IdState::kRouteResolved)) return EINVAL;
-  const int code = begin(*id.core, num, param, [&](verbs::QueuePair& qp) {
+  const int code = begin(id, num, param, [&](verbs::QueuePair& qp) {
     return to_errno(
         id.core->rnic().connect(qp, to_tcp(id.destination()), options, id.core->cm_channel()));
   });
@@ -129,7 +139,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
       reads(param, &rdma_conn_param::responder_resources, offer.enhanced ? offer.ord : kMaxReads);
   const auto ord =
       reads(param, &rdma_conn_param::initiator_depth, offer.enhanced ? offer.ird : kMaxReads);
-  const int code = begin(*id.core, num, param, [&](verbs::QueuePair& qp) {
+  const int code = begin(id, num, param, [&](verbs::QueuePair& qp) {
     return to_errno(id.request->accept(qp, ird, ord, private_data(param)));
   });
   if (code != 0) {

@@ -48,6 +48,12 @@ void ready_to_receive(const CmId& id, ibv_qp_attr& attr) {
       shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
 }
 
+/// Half of the timeout of acknowledgements.
+std::uint8_t packet_life_time(const CmId& id) {
+  const std::uint8_t timeout = id.ack_timeout.value_or(kAckTimeout);
+  return timeout == 0 ? 0 : static_cast<std::uint8_t>(timeout - 1);
+}
+
 bool is_same(const ibv_gid& a, const ibv_gid& b) {
   return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
 }
@@ -91,7 +97,7 @@ void show_path_as_ib(CmId& id) {
              .mtu_selector = kExactly,
              .mtu = static_cast<std::uint8_t>(path_mtu(look_at_port())),
              .packet_life_time_selector = kExactly,
-             .packet_life_time = kAckTimeout - 1};
+             .packet_life_time = packet_life_time(id)};
   id.abi.route.path_rec = &id.path;
   id.abi.route.num_paths = 1;
 }
@@ -112,7 +118,7 @@ int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {
              IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
       return 0;
     case IBV_QPS_RTS:
-      attr.timeout = kAckTimeout;
+      attr.timeout = id.ack_timeout.value_or(kAckTimeout);
       attr.retry_cnt = attr.rnr_retry = kRetries;
       attr.sq_psn = 0;
       attr.max_rd_atomic = kMaxReads;

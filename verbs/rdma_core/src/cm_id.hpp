@@ -91,6 +91,7 @@ struct CmId {
   // Of the program's calls alone.
   std::optional<net::BoundSocket> bound;
   bool v6_only = false;
+  std::optional<std::uint8_t> ack_timeout;   ///< RDMA_OPTION_ID_ACK_TIMEOUT, as IBV_QP_TIMEOUT
   std::optional<ibv_qp_init_attr> child_qp;  ///< of rdma_create_ep(), for those that ask
   // Under Cm::mutex.
   IdState state = IdState::kIdle;

@@ -12,6 +12,7 @@
 #include "cm_id.hpp"
 #include "objects.hpp"
 #include "ops.hpp"
+#include "peer_timeouts.hpp"
 #include "settings.hpp"
 
 namespace iwarp::rdma_core {
@@ -154,13 +155,23 @@ int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   }
 }
 
-/// Only what is known is taken, and only the address family matters to TCP as it is used here.
+/// As the kernel has it: not of datagrams, and five bits.
+int set_ack_timeout(CmId& id, const void* value) {
+  std::uint8_t timeout = 0;
+  std::memcpy(&timeout, value, sizeof timeout);
+  if (is_datagram(id) || timeout > kMaxTimeout) return EINVAL;
+  id.ack_timeout = timeout;
+  return 0;
+}
+
+/// TCP has no use for TOS here, nor for REUSEADDR.
 int set_option(CmId& id, int level, int name, const void* value, std::size_t size) {
   if (level != RDMA_OPTION_ID) return ENOSYS;
   switch (name) {
     case RDMA_OPTION_ID_TOS:
-    case RDMA_OPTION_ID_ACK_TIMEOUT:
       return size == sizeof(std::uint8_t) ? 0 : EINVAL;
+    case RDMA_OPTION_ID_ACK_TIMEOUT:
+      return size == sizeof(std::uint8_t) ? set_ack_timeout(id, value) : EINVAL;
     case RDMA_OPTION_ID_REUSEADDR:
     case RDMA_OPTION_ID_AFONLY: {
       if (size != sizeof(int)) return EINVAL;

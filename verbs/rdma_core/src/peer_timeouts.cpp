@@ -25,7 +25,7 @@ constexpr bool has(int said, int bits) { return (said & bits) == bits; }
 
 verbs::PeerTimeouts peer_timeouts(const ibv_qp_attr& attr, int said) {
   verbs::PeerTimeouts out;
-  const unsigned timeout = attr.timeout & 31U;
+  const unsigned timeout = attr.timeout & kMaxTimeout;
   if (has(said, IBV_QP_TIMEOUT) && timeout != 0) {
     out.answer = kTimeoutUnit * (std::int64_t{1} << timeout) * ((attr.retry_cnt & 7U) + 1);
   }

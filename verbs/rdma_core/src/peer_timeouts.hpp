@@ -9,6 +9,10 @@
 
 namespace iwarp::rdma_core {
 
+/// ibv_qp_attr::timeout has five bits.
+inline constexpr std::uint8_t kMaxTimeout = 31;
+/// ibv_qp_attr::retry_cnt where the program does not say.
+inline constexpr std::uint8_t kMostRetries = 7;
 /// ibv_qp_attr::rnr_retry and rdma_conn_param::rnr_retry_count.
 inline constexpr std::uint8_t kRnrForEver = 7;
 
