@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <iterator>
 #include <new>
 
@@ -81,8 +82,25 @@ void end(CmId& id, Leftovers& left) {
   }
 }
 
+/// Programs bind an id only to learn its device: libfabric at each address, librpma at one. Those
+/// that found none at a loopback address, and end without having opened any, are told why.
+void note_no_device(CmId& id) {
+  {
+    const std::lock_guard lock(cm().mutex);
+    if (id.state != IdState::kBound || id.abi.verbs != nullptr) return;
+  }
+  if (!is_loopback(id.source())) return;
+  [[maybe_unused]] static const int kRegistered = std::atexit([] {
+    if (Core::existing() != nullptr) return;
+    log_refusal(
+        "rdma_bind_addr() found no device at a loopback address, as in the kernel, and the "
+        "program used none (use another address of this host)");
+  });
+}
+
 int destroy(CmId& id) {
   if (!id.alive()) return 0;
+  note_no_device(id);
   acknowledge_last(id);
   Leftovers left = detach(id);
   end(id, left);
