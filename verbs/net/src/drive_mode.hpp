@@ -51,6 +51,11 @@ inline constexpr std::array kDriveEdges{
     DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "a timer or the consumer goes on"},
 };
 // clang-format on
+
+/// In the other modes the CqFeed that brought them about polls, wakes its sleeper or lets go, and
+/// looks again and again which of these is due. So what is left to do is done without being sent.
+constexpr bool is_followed(DriveMode mode) { return mode != DriveMode::kWorker; }
+
 static_assert(bytes::deterministic(kDriveEdges));
 static_assert(bytes::all_reachable(kDriveEdges, DriveMode::kWorker));
 

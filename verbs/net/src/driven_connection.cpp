@@ -19,8 +19,8 @@
 namespace iwarp::net {
 namespace {
 
-// A thread of the application does not drive for others longer than this; then the worker does.
-constexpr int kCallerRounds = 8;
+// No thread drives for others longer than this; then the worker does, as often.
+constexpr int kTurns = 9;
 // Who ends a connection sleeps no longer than this before it looks whether it has waited enough.
 constexpr std::chrono::milliseconds kQuestionLook(5);
 
@@ -184,30 +184,21 @@ inline DrivenConnection::Look DrivenConnection::take_answer() {
 
 // Holds the lock on entry, not on return. `work`: all that is to be done so far.
 void DrivenConnection::run(bool by_worker, std::uint32_t work) {
-  for (int round = 0;; ++round, work = lock_.take()) {
+  const auto turn = [&](std::uint32_t now) -> DriveLock::Rest {
     std::uint32_t left = 0;
     try {
       if (active_ != nullptr) {
         const auto arrived = arrivals_.load(std::memory_order_relaxed);
-        left = drive(work, arrived, take_answer());
+        left = drive(now, arrived, take_answer());
       }
     } catch (const std::bad_alloc&) {
       give_up();
     }
-    // Who polls comes back soon, and the socket wakes who sleeps on it.
-    if (left != 0 && !by_worker && mode() != DriveMode::kWorker) {
-      lock_.leave_with(left);
-      return;
-    }
-    if (left != 0 || (!by_worker && round == kCallerRounds)) {
-      // The worker goes on: it lets its other connections have their turn, and a thread of the
-      // application is not kept.
-      lock_.leave_with(left);
-      hand_over();
-      return;
-    }
-    if (lock_.leave()) return;
-  }
+    return {.work = left, .is_followed = !by_worker && is_followed(mode())};
+  };
+  // The worker goes on then: it lets its other connections have their turn, and a thread of the
+  // application is not kept.
+  lock_.drive(work, kTurns, turn, [this] { send_worker(); });
 }
 
 // There was no memory somewhere in a turn, and nobody knows how far it came: the connection is
@@ -243,11 +234,9 @@ void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
   if (!joined) unwatched_.store(true, std::memory_order_relaxed);
 }
 
-void DrivenConnection::hand_over() {
-  if (handed_over_.exchange(true)) return;
+void DrivenConnection::send_worker() {
   worker_.post([self = shared()] {
-    self->handed_over_.store(false);
-    self->kick(0, true);
+    if (const auto all = self->lock_.succeed()) self->run(true, *all);
   });
 }
 

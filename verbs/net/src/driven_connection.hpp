@@ -204,7 +204,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   template <typename Function>
   bool locked(Function function);
   void give_up() noexcept;
-  void hand_over();
+  void send_worker();
   std::uint32_t drive(std::uint32_t work, std::uint32_t arrived, Look look);
   void control(std::uint32_t work, verbs::TimePoint now);
   bool look_and_receive(std::uint32_t work, Look look);
@@ -244,7 +244,6 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   const Address local_;
   const Address peer_;
   DriveLock lock_;
-  std::atomic<bool> handed_over_{false};
   // Written by the holder of lock_ alone.
   std::atomic<DriveMode> mode_{DriveMode::kWorker};
   std::atomic<bool> is_plain_{false};
