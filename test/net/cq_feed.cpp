@@ -34,6 +34,7 @@ class NotedDriven final : public Driven {
   bool is_plain() const override { return true; }
   bool is_blocked() const override { return false; }
   void flush_posts() override {}
+  void note_taken() override {}
 
   int polls = 0;
   bool is_polled_often = false;

@@ -109,19 +109,40 @@ void CqFeed::armed() {
 bool CqFeed::begin_sleeping(SleepDescriptor& sleeper) {
   const std::lock_guard lock(mutex_);
   forget_ended();
+  if (is_slept_on() && sleeper_ != &sleeper) let_go();
   if (is_slept_on() || connections_.empty() || !has_set()) return is_slept_on();
   const auto plain = [](const auto& connection) { return connection->is_plain(); };
-  if (!std::ranges::all_of(connections_, plain) || !sleeper.watch(*set_)) return false;
+  if (!std::ranges::all_of(connections_, plain)) return false;
   sleeper_ = &sleeper;
+  expose(true);
+  if (!sleeper.watch(*set_)) {
+    expose(false);
+    sleeper_ = nullptr;
+    return false;
+  }
   last_look_ = Clock::now();
   spare_polls_ = kSparePolls;
   begin(DriveCause::kSleptOn);
   return true;
 }
 
+// Before `sleeper_` watches the sockets, or no longer does.
+void CqFeed::expose(bool on) {
+  std::atomic<bool>* const owed = sleeper_->owed();
+  if (owed == nullptr) return;
+  if (on) set_->expose_to(owed);
+  for (const auto& connection : connections_) on ? connection->expose() : connection->conceal();
+  if (!on) set_->expose_to(nullptr);
+}
+
+void CqFeed::end_sleeping() {
+  const std::lock_guard lock(mutex_);
+  if (is_slept_on()) let_go();
+}
+
 bool CqFeed::serve() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || !is_slept_on()) return false;
+  const std::lock_guard lock(mutex_);
+  if (!is_slept_on()) return false;
   last_look_ = Clock::now();
   spare_polls_ = kSparePolls;
   if (connections_.size() != 1 || connections_[0]->is_blocked()) return serve_ready(true);
@@ -131,17 +152,17 @@ bool CqFeed::serve() {
   return came;
 }
 
-// Some of them; who is left is first the next time.
+// Some of them; the rest is first the next time. True: any were ready.
 bool CqFeed::serve_ready(bool slept) {
   std::array<SocketSet::Ready, SocketSet::kMost> storage;
-  bool came = false;
   bool any_ended = false;
-  for (const auto& [connection, readable, room] : set_->ready(storage)) {
-    came |= slept ? connection->ready(readable, room) : connection->polled(readable, room);
+  const auto ready = set_->ready(storage);
+  for (const auto& [connection, readable, room] : ready) {
+    slept ? connection->ready(readable, room) : connection->polled(readable, room);
     any_ended |= connection->ended();
   }
   if (any_ended) forget_ended();
-  return came;
+  return !ready.empty();
 }
 
 void CqFeed::add(std::shared_ptr<Driven> connection) {
@@ -154,6 +175,7 @@ void CqFeed::add(std::shared_ptr<Driven> connection) {
   if (connections_.size() == connections_.capacity()) {
     connections_.reserve(std::max(kFew, 2 * connections_.size()));
   }
+  if (sleeper_ != nullptr && sleeper_->owed() != nullptr) connection->expose();
   if (set_ != nullptr) connection->join(set_);
   // It is driven as the others are.
   switch (mode_.load(std::memory_order_relaxed)) {
@@ -217,7 +239,9 @@ void CqFeed::begin(DriveCause cause) {
 
 void CqFeed::let_go() {
   if (step(DriveCause::kLetGo) == DriveMode::kSleeper) {
-    std::exchange(sleeper_, nullptr)->unwatch(*set_);
+    sleeper_->unwatch(*set_);
+    expose(false);
+    sleeper_ = nullptr;
   }
   polls_ = spare_polls_ = 0;
   for (const auto& connection : connections_) connection->let_go();

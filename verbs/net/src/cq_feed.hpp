@@ -21,9 +21,11 @@ namespace iwarp::net {
 
 class Driven;
 
-/// The descriptor on which a program sleeps, as far as a feed knows it.
+/// A descriptor that a consumer sleeps on, as far as a feed knows it.
 class SleepDescriptor {
  public:
+  /// Not null: the program itself has the descriptor. See SocketSet::expose_to().
+  virtual std::atomic<bool>* owed() = 0;
   /// False: the kernel does not take it.
   virtual bool watch(const SocketSet& set) = 0;
   virtual void unwatch(const SocketSet& set) = 0;
@@ -43,13 +45,15 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void armed() override;
 
   // For the completion channel of the queue.
-  /// From now on the sockets wake `sleeper`, and the workers leave them alone. False: not possible.
+  /// From now on the sockets wake `sleeper`, and no other, and the workers leave them alone. False:
+  /// not possible.
   bool begin_sleeping(SleepDescriptor& sleeper);
+  /// The workers take over, if a consumer slept on the sockets.
+  void end_sleeping();
   bool is_slept_on() const { return mode_.load(std::memory_order_relaxed) == DriveMode::kSleeper; }
-  /// Whoever slept is awake: does what there is to do. True: octets came.
+  /// The consumer is awake: does what there is to do. True: a socket was ready, or may have been.
   bool serve();
-  /// Has the consumer look, if the queue is armed.
-  void call_consumer() { queue_->call_consumer(); }
+  verbs::CompletionQueue& queue() { return *queue_; }
 
   void add(std::shared_ptr<Driven> connection);
   /// The queue is going away.
@@ -64,6 +68,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void serve_all(bool look);
   bool serve_ready(bool slept);
   bool has_set();
+  void expose(bool on);
   bool polled_often();
   DriveMode step(DriveCause cause);
   void begin(DriveCause cause);

@@ -21,7 +21,8 @@ class Driven {
   // Consumers that sleep on the socket:
   /// The worker is not woken until let_go().
   virtual void sleep_on() = 0;
-  /// As polled(), by who was woken.
+  /// As polled(), by a thread that was woken. True also where another thread is driving and may
+  /// have taken what there was.
   virtual bool ready(bool readable, bool room) = 0;
   /// Nobody comes any more: the worker takes over.
   virtual void let_go() = 0;
@@ -30,11 +31,15 @@ class Driven {
   virtual void leave(const SocketSet* set) = 0;
   /// The socket is read, and nothing else is to be waited for but room to write.
   virtual bool is_plain() const = 0;
-  /// The socket buffer is full.
+  /// A set alone can tell what the socket is ready for: it also waits for room, for example.
   virtual bool is_blocked() const = 0;
   /// Posts that wait to leave together: the program polls, or is about to sleep.
   virtual void flush_posts() = 0;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
+  // While a descriptor that the program has is readable when the socket is. Once for each feed.
+  /// What is taken from the socket is noted in its sets.
+  void expose() { exposed_.fetch_add(1); }
+  void conceal() { exposed_.fetch_sub(1); }
   /// Of two queues that are polled in turns, both empty, one asks the socket for both. False: the
   /// other has just done so, in vain.
   bool asks_for(const void* queue) {
@@ -48,13 +53,20 @@ class Driven {
  protected:
   ~Driven() = default;
 
-  /// Whoever asks next may find more.
-  void octets_came() { asked_for_.store(nullptr, std::memory_order_relaxed); }
+  /// The socket had something. Whoever asks next may find more.
+  void octets_came() {
+    asked_for_.store(nullptr, std::memory_order_relaxed);
+    if (is_exposed()) note_taken();
+  }
+  bool is_exposed() const { return exposed_.load(std::memory_order_relaxed) != 0; }
+  /// SocketSet::note_taken() in each of its sets.
+  virtual void note_taken() = 0;
 
   std::atomic<bool> ended_{false};
 
  private:
   std::atomic<const void*> asked_for_{nullptr};
+  std::atomic<int> exposed_{0};
 };
 
 }  // namespace iwarp::net

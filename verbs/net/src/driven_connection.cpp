@@ -220,7 +220,9 @@ bool DrivenConnection::serve(bool readable, bool room, std::uint32_t slept) {
   const auto before = arrivals_.load(std::memory_order_relaxed);
   // A let_go() of another queue, or one that was overtaken, leaves the worker in charge.
   if (slept != 0 && mode() == DriveMode::kWorker) slept |= kSleptOn;
-  kick((readable ? kReceive : 0U) | (room ? kRoom : 0U) | slept);
+  const auto all = lock_.enter((readable ? kReceive : 0U) | (room ? kRoom : 0U) | slept);
+  if (!all) return true;
+  run(false, *all);
   return arrivals_.load(std::memory_order_relaxed) != before;
 }
 
@@ -392,10 +394,10 @@ inline bool DrivenConnection::update_watched() {
   Active& a = *active_;
   const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&
                      (a.carrier == nullptr || !has_unread_input());
-  change(is_plain_, plain);
-  change(is_blocked_, a.write_blocked);
-  if (mode() == DriveMode::kSleeper && !plain) change_mode(DriveCause::kNotReadable);
   const bool more = a.write_blocked || a.turn_over;
+  change(is_plain_, plain);
+  change(is_blocked_, more);
+  if (mode() == DriveMode::kSleeper && !plain) change_mode(DriveCause::kNotReadable);
   if (watched_.watch(plain, more && mode() != DriveMode::kWorker)) return plain;
   unwatched_.store(true, std::memory_order_relaxed);
   if (mode() == DriveMode::kSleeper) change_mode(DriveCause::kNotReadable);

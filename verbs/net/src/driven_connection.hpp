@@ -124,6 +124,8 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
     if (gathered_.any()) kick(kTransmit);
   }
 
+  void note_taken() override { watched_.note_taken(); }
+
   const GatheredPosts& gathered() const { return gathered_; }
   // For GatherTimer: true if any have waited since the last call.
   bool flush_late_posts(GatheredPosts::Clock::time_point now);
@@ -249,7 +251,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   std::atomic<bool> is_plain_{false};
   std::atomic<bool> is_blocked_{false};
   std::atomic<bool> held_{false};           ///< the stream waits for a receive to be posted
-  std::atomic<std::uint32_t> arrivals_{0};  ///< calls that brought octets
+  std::atomic<std::uint32_t> arrivals_{0};  ///< calls that found the socket ready
   std::atomic<bool> unwatched_{false};      ///< a set could not take the socket
   WatchedSocket watched_;
   GatheredPosts gathered_;

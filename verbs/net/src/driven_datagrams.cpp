@@ -206,6 +206,18 @@ bool DrivenDatagrams::polled(bool readable, bool /*room*/) {
   return arrivals_.load(std::memory_order_relaxed) != before;
 }
 
+bool DrivenDatagrams::ready(bool readable, bool /*room*/) {
+  const auto before = arrivals_.load(std::memory_order_relaxed);
+  const auto all = lock_.enter(readable ? kReceive : 0U);
+  if (!all) return true;
+  run(*all);
+  return arrivals_.load(std::memory_order_relaxed) != before;
+}
+
+void DrivenDatagrams::note_taken() {
+  for (const auto& set : sets_) set->note_taken();
+}
+
 void DrivenDatagrams::sleep_on() { kick(kSleptOn); }
 
 void DrivenDatagrams::let_go() { kick(kReceive | kLetGo); }

@@ -47,14 +47,15 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   void poll(bool frequent) override;
   bool polled(bool readable, bool room) override;
   void sleep_on() override;
-  bool ready(bool readable, bool room) override { return polled(readable, room); }
+  bool ready(bool readable, bool room) override;
   void let_go() override;
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override;
   bool is_plain() const override {
     return !held_.load(std::memory_order_relaxed) && !unwatched_.load(std::memory_order_relaxed);
   }
-  bool is_blocked() const override { return false; }
+  // A socket may have an error alone, which is read past.
+  bool is_blocked() const override { return is_exposed(); }
   void flush_posts() override {}
 
   // QpDriver, for a shared receive queue that has a receive again
@@ -78,6 +79,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   using Door = DatagramDoor;
   static constexpr std::size_t kDrained = 16 * 1024;  ///< datagrams: more than the buffer holds
 
+  void note_taken() override;
   std::error_code join(const IpAddress& group, unsigned interface);
   void kick(std::uint32_t work);
   void run(std::uint32_t work);

@@ -50,6 +50,12 @@ ssize_t receive_plan(Carrier* carrier, int socket, msghdr& plan) {
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 
+// Octets, the end or an error.
+bool has_something(int socket) {
+  char one = 0;
+  return ::recv(socket, &one, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || !would_block(errno);
+}
+
 }  // namespace
 
 // One turn. Returns the work for which the time did not suffice. `arrived`: what arrivals_ was
@@ -153,6 +159,8 @@ bool DrivenConnection::receive() {
     message.msg_iov = pieces.data();
     message.msg_iovlen = count;
     ++a.receive_calls;
+    // A carrier may take octets of the socket and have none for us yet.
+    if (a.carrier != nullptr && is_exposed() && has_something(a.socket.get())) octets_came();
     if (!take(receive_plan(a.carrier.get(), a.socket.get(), message), octets)) return false;
   }
   return false;
@@ -161,13 +169,16 @@ bool DrivenConnection::receive() {
 // What a call for `asked` octets returned. True: there may be more.
 bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   Active& a = *active_;
+  if (n < 0 && errno == EINTR) return true;
+  if (n < 0 && would_block(errno)) return false;
+  arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  octets_came();
   if (n < 0) {
-    if (errno == EINTR) return true;
     if (errno == EFAULT) {
       a.core.receive_faulted(mpa::Clock::now());
       return true;  // What is there is read, and dropped.
     }
-    if (!would_block(errno)) socket_failed();
+    socket_failed();
     return false;
   }
   if (n == 0) {
@@ -175,8 +186,6 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
     a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
     return false;
   }
-  arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  octets_came();
   const auto size = static_cast<std::size_t>(n);
   a.octets_received += size;
   a.core.received(size, verbs::Now(mpa::Clock::now));

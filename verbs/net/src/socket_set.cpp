@@ -63,16 +63,23 @@ bool WatchedSocket::change(bool readable, bool room) {
     } else {
       set->remove(socket_);
     }
+    if (readable_ && (!readable || room_)) set->note_taken();
   }
   readable_ = readable;
   room_ = room;
   return taken;
 }
 
+void WatchedSocket::note_taken() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& set : sets_) set->note_taken();
+}
+
 void WatchedSocket::close() {
   const std::lock_guard lock(mutex_);
   for (const auto& set : sets_) {
     if (readable_) set->remove(socket_);
+    set->note_taken();
   }
   sets_.clear();
   socket_ = -1;

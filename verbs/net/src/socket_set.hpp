@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -32,6 +33,14 @@ class SocketSet {
   /// Some of the sockets that are ready now, in turn; does not wait.
   std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
 
+  /// The program has a descriptor that is readable while a socket here is ready. `owed` becomes
+  /// true when it may have seen that, and what it saw is gone. Null: no more.
+  void expose_to(std::atomic<bool>* owed) { owed_.store(owed); }
+  /// Something was taken from a socket, or a socket was taken out.
+  void note_taken() const {
+    if (auto* const owed = owed_.load()) owed->store(true);
+  }
+
   // For WatchedSocket.
   bool add(int socket, Driven& driven, bool room) const;
   void change(int socket, Driven& driven, bool room) const;
@@ -39,6 +48,7 @@ class SocketSet {
 
  private:
   EpollFd epoll_;
+  std::atomic<std::atomic<bool>*> owed_{nullptr};
 };
 
 class WatchedSocket {
@@ -56,6 +66,7 @@ class WatchedSocket {
   bool watch(bool readable, bool room) {
     return (readable == readable_ && room == room_) || change(readable, room);
   }
+  void note_taken();
   /// Before the socket is closed.
   void close();
 

@@ -18,20 +18,21 @@ class CqFeed;
 
 /// Completion channel: which armed completion queue has something. Outlives its queues.
 ///
-/// Who takes events again and again, each soon after the one before, is woken by the sockets of his
-/// connections, through fd() or in wait(), and does their work in poll() or wait(): no thread has
-/// to be woken first that then wakes him. When the events become rare the workers take over.
+/// A consumer that takes events again and again, each soon after the one before, is woken by the
+/// sockets of its connections, through fd() or in wait(), and does their work in poll() or wait():
+/// no thread has to be woken first that then wakes the consumer. When the events become rare the
+/// workers take over.
 class CompletionChannel : public Channel<verbs::CompletionQueue*> {
  public:
   /// Throws std::system_error when there is no descriptor to be had.
   CompletionChannel();
   ~CompletionChannel();
 
-  /// Readable while there is something for poll() to do. May be used in poll(2), in epoll(7), and
+  /// Readable while poll() has an event. May be used in poll(2), in epoll(7), and
   /// be made non-blocking, which changes nothing here.
   int fd() const;
-  /// The next event. After fd() was readable there may be an event of an armed queue that has no
-  /// completion yet, or no event.
+  /// The next event. After fd() was readable there is one, unless another thread has taken it; its
+  /// queue may be empty.
   std::optional<verbs::CompletionQueue*> poll();
   /// As Channel::wait().
   std::optional<verbs::CompletionQueue*> wait(std::chrono::milliseconds timeout);
