@@ -209,6 +209,31 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "a receive that fails can be polled when the queue pair has left RTS, not before [VRB-38]") {
+  for (const bool too_long : {false, true}) {
+    CAPTURE(too_long);
+    Pair pair;
+    REQUIRE(pair.establish());
+    Region* source = pair.a->memory(kSize, Access::kNone);
+    Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
+    post_recv(*pair.b, 10, sge(inbox, 0, 100));
+    if (!too_long) {
+      REQUIRE(pair.b->stags.invalidate(1, 7, stag_of(inbox), false) ==
+              verbs::StagTable::Invalidated::kDone);
+    }
+    auto seen = QpState::kRts;
+    pair.b->on_notify = [&] { seen = pair.b->qp->state(); };
+    pair.b->cq.arm(verbs::Notify::kNext);
+    post_send(*pair.a, 1, sge(source, 0, 101));
+    pair.run();
+    CHECK(text(pair.b->completions()) ==
+          (too_long ? "10 local length error" : "10 local protection error"));
+    CHECK(pair.b->notifications == 1);
+    CHECK(seen == QpState::kTerminate);
+  }
+}
+
+TEST_CASE(
     "a long Send in many segments that overruns its buffer touches only the buffer [DDP-71]") {
   ConnectionOptions options;
   options.max_ulpdu = 128;

@@ -90,7 +90,7 @@ Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
     return fault(ddp::kUntaggedNoBuffer);
   }
   if (!resolve_receive(out.pieces)) {
-    fail_receive(WcStatus::kLocalProtection);
+    blame_receive(WcStatus::kLocalProtection);
     return fault(ddp::kDdpCatastrophic);
   }
   return {};
@@ -170,8 +170,18 @@ bool InboundSide::try_invalidate() {
   return true;
 }
 
-void InboundSide::fail_receive(WcStatus status) {
+void InboundSide::blame_receive(WcStatus status) {
   if (!has_receive_) return;
+  receive_grants_.clear();
+  blame_ = status;
+}
+
+void InboundSide::flush_blamed() {
+  const auto blame = std::exchange(blame_, std::nullopt);
+  if (blame) flush_receive(*blame);
+}
+
+void InboundSide::flush_receive(WcStatus status) {
   WorkCompletion wc{.status = status, .opcode = WcOpcode::kRecv};
   complete_receive(wc);
 }
@@ -180,10 +190,10 @@ void InboundSide::flush() {
   target_.release();
   source_.release();
   invalidating_.reset();
-  fail_receive(WcStatus::kWrFlush);
+  if (has_receive_) flush_receive(WcStatus::kWrFlush);
   // Receives of an SRQ belong to the other queue pairs as well. [VRB-19]
   if (qp_.init.srq != nullptr) return;
-  while (take_receive()) fail_receive(WcStatus::kWrFlush);
+  while (take_receive()) flush_receive(WcStatus::kWrFlush);
 }
 
 bool InboundSide::holds(const Region& region) const {
@@ -203,7 +213,7 @@ bool InboundSide::revoke(const Region& region) {
 
 void InboundSide::memory_gone(const std::byte* address) {
   const auto has_it = [address](const Grant& grant) { return grant.has(address); };
-  if (std::ranges::any_of(receive_grants_, has_it)) fail_receive(WcStatus::kLocalProtection);
+  if (std::ranges::any_of(receive_grants_, has_it)) blame_receive(WcStatus::kLocalProtection);
 }
 
 inline void InboundSide::complete_receive(WorkCompletion& wc) {

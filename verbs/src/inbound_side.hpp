@@ -46,8 +46,11 @@ class InboundSide {
   bool finish_invalidate() { return !invalidating_ || try_invalidate(); }
   /// A Send has begun to arrive whose last segment has not.
   bool is_mid_message() const { return has_receive_; }
-  /// Completes the receive under way, if there is one.
-  void fail_receive(WcStatus status);
+  /// The receive under way, if there is one, completes with `status` when the queue pair has left
+  /// RTS: a consumer that polls the error finds the state that it implies.
+  void blame_receive(WcStatus status);
+  /// Completes the receive that was blamed. Goes before all that is flushed.
+  void flush_blamed();
   /// Completes the receive under way and those posted, and lets go of the peer's targets.
   void flush();
   /// A segment under way, or the receive of a message under way, goes there.
@@ -69,6 +72,7 @@ class InboundSide {
   bool take_shared();
   bool resolve_receive(bytes::Scatter& out);
   bool try_invalidate();
+  void flush_receive(WcStatus status);
   void complete_receive(WorkCompletion& wc);
 
   QpShared& qp_;
@@ -79,6 +83,7 @@ class InboundSide {
   const AccessRequest to_change_;  ///< the same, by an Atomic
   PostedReceive receive_;          ///< taken for the Send that arrives now, if there is one
   bool has_receive_ = false;
+  std::optional<WcStatus> blame_;  ///< of the receive under way
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
   /// The receive of a Send with Invalidate whose memory others still let go of.
   std::optional<WorkCompletion> invalidating_;

@@ -104,7 +104,7 @@ void StreamPort::terminate_sent(const rdmap::Terminate& terminate) {
   // A Send that was too long for its buffer is that receive's error. [VRB-38]
   const bool too_long = terminate.fault == ddp::kUntaggedTooLong &&
                         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kSend;
-  if (too_long) inbound_.fail_receive(WcStatus::kLocalLength);
+  if (too_long) inbound_.blame_receive(WcStatus::kLocalLength);
   qp_.async(AsyncEventType::kTerminateSent, terminate);  // [RDMAP-91] [DDP-91] [VRB-55]
 }
 
@@ -142,6 +142,7 @@ void StreamPort::flush_posted() {
 
 void StreamPort::flush() {
   const std::lock_guard lock(flushing_);
+  inbound_.flush_blamed();
   send_.flush();
   inbound_.flush();
 }
