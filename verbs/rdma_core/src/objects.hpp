@@ -188,6 +188,8 @@ void qp_disconnected(Qp& qp);
 void qp_peer_left(Qp& qp);
 /// Behind that: a request has waited for long enough. ERR, and its completion says so.
 void qp_retry_exceeded(Qp& qp);
+/// Its core's connection ended by an error of either end, and not because the peer left.
+bool is_in_error(const verbs::QpAttributes& core);
 /// What its queues may get from now on: all once the program has given it up.
 void qp_announce(Qp& qp, verbs::Announce which);
 

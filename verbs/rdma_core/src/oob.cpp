@@ -9,7 +9,6 @@
 
 #include "connection_options.hpp"
 #include "errno_table.hpp"
-#include "iwarp/mpa/faults.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
 #include "port.hpp"
@@ -67,9 +66,7 @@ bool has_only_left(Qp& qp) {
     const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
     if (!is_rc || !qp.brought_up || qp.to_itself != nullptr) return false;
   }
-  const auto seen = qp.core->query();
-  const bool is_fault = seen.terminate_sent && seen.terminate_sent->fault != mpa::kTcpLost;
-  return !is_fault && !seen.terminate_received && qp.state.load() != IBV_QPS_ERR;
+  return !is_in_error(qp.core->query()) && qp.state.load() != IBV_QPS_ERR;
 }
 
 void log_not_found(const Qp& qp, const std::string& why) {

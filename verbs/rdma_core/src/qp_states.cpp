@@ -15,6 +15,7 @@
 #include "errno_table.hpp"
 #include "fault_ops.hpp"
 #include "handles.hpp"
+#include "iwarp/mpa/faults.hpp"
 #include "limits.hpp"
 #include "memory_access.hpp"
 #include "oob.hpp"
@@ -220,6 +221,30 @@ int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   return 0;
 }
 
+/// Returns the program's last step, or ERR as soon as a completion may imply that: the dispatcher
+/// stores it later. Call with the queue pair's mutex locked.
+ibv_qp_state state_of(const Qp& qp) {
+  const ibv_qp_state stored = qp.state.load();
+  if (stored == IBV_QPS_ERR) return stored;
+  const bool by_cm = qp.connected && !qp.brought_up;
+  const auto ended = [&](const verbs::QpAttributes& core) {
+    switch (core.state) {
+      case verbs::QpState::kTerminate:
+      case verbs::QpState::kError:
+        return by_cm || is_in_error(core);
+      case verbs::QpState::kIdle:
+        return by_cm;
+      default:
+        return false;
+    }
+  };
+  const auto core = qp.core->query();
+  if (ended(core)) return IBV_QPS_ERR;
+  if (qp.to_itself != nullptr && ended(qp.to_itself->query())) return IBV_QPS_ERR;
+  const bool closes = by_cm && core.state == verbs::QpState::kClosing;
+  return closes && settings().persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
+}
+
 /// RNICs have no RESET: their new queue pair takes receives, which is INIT.
 ibv_qp_state reported(ibv_qp_state state) {
   const bool is_rnic = settings().persona == Persona::kIwarp;
@@ -227,6 +252,11 @@ ibv_qp_state reported(ibv_qp_state state) {
 }
 
 }  // namespace
+
+bool is_in_error(const verbs::QpAttributes& core) {
+  const bool blames = core.terminate_sent && core.terminate_sent->fault != mpa::kTcpLost;
+  return blames || core.terminate_received;
+}
 
 int to_error(Qp& qp) {
   if (qp.datagrams != nullptr) {
@@ -358,9 +388,10 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init
     const auto core = is_ud ? iwarp::verbs::QpAttributes{} : self.core->query();
     const std::lock_guard lock(self.mutex);
     *attr = self.attributes;
-    attr->qp_state = is_ud ? state_of_datagrams(self) : reported(self.state.load());
+    const ibv_qp_state state = is_ud ? state_of_datagrams(self) : state_of(self);
+    attr->qp_state = is_ud ? state : reported(state);
     attr->cur_qp_state = attr->qp_state;
-    if ((mask & IBV_QP_STATE) != 0) qp->state = self.state.load();
+    if ((mask & IBV_QP_STATE) != 0) qp->state = state;
     attr->cap = self.cap;
     attr->port_num = kPort;
     if (attr->path_mtu == 0) attr->path_mtu = IBV_MTU_1024;
