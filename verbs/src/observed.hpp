@@ -75,6 +75,7 @@ class ObservedDriver final : public QpDriver, private CompletionWatcher {
   void disconnect() override { behind_->disconnect(); }
   void terminate() override { behind_->terminate(); }
   void abort() override { behind_->abort(); }
+  bool depart() override { return behind_->depart(); }
 
  private:
   void completed(const WorkCompletion& wc) override;

@@ -346,6 +346,12 @@ std::error_code QueuePair::abort() {
   return {};
 }
 
+bool QueuePair::depart() {
+  if (impl_->port.end_unconnected(false)) return true;
+  const auto driver = impl_->qp.current_driver();
+  return driver == nullptr || driver->depart();
+}
+
 std::error_code QueuePair::give_up() {
   if (impl_->port.end_unconnected(true)) return {};
   return make_error_code(Errc::kWrongState);

@@ -277,6 +277,22 @@ TEST_CASE("events that wait go along with an id that migrates") {
   expect(other, RDMA_CM_EVENT_DISCONNECTED);
 }
 
+TEST_CASE("a queue pair that closes is in SQD or in ERR") {
+  Pair pair;
+  const auto state = [&] {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    REQUIRE(ibv_query_qp(pair.client.id->qp, &attr, IBV_QP_STATE, &init) == 0);
+    return attr.qp_state;
+  };
+  CHECK(state() == IBV_QPS_RTS);
+  REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
+  const auto closing = state();
+  CHECK((closing == IBV_QPS_SQD || closing == IBV_QPS_ERR));
+  expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
+  CHECK(state() == IBV_QPS_ERR);
+}
+
 TEST_CASE("work that is posted after the end of a connection is flushed") {
   Pair pair;
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);

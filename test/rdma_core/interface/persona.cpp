@@ -34,12 +34,13 @@ Qp queue_pair(const Pd& pd, const Cq& cq) {
   return qp;
 }
 
-ibv_qp_state state_of(const Qp& qp) {
+ibv_qp_state state_of(ibv_qp* qp) {
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};
-  REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE, &init) == 0);
+  REQUIRE(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0);
   return attr.qp_state;
 }
+ibv_qp_state state_of(const Qp& qp) { return state_of(qp.get()); }
 
 /// What rdma_init_qp_attr() says, handed on to ibv_modify_qp().
 void change(rdma_cm_id* id, const Qp& qp, ibv_qp_state to, int expected_mask) {
@@ -269,6 +270,48 @@ TEST_CASE("who connects a queue pair of the program's gets a response to establi
   CHECK(End::done(other.cq).opcode == IBV_WC_RECV);
   REQUIRE(rdma_disconnect(client.get()) == 0);
   expect(mine, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything flushed") {
+  const auto flushed = [](const Cq& cq, std::uint64_t wr_id) {
+    ibv_wc wc{};
+    REQUIRE(ibv_poll_cq(cq.get(), 1, &wc) == 1);  // without waiting
+    CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
+    CHECK(wc.wr_id == wr_id);
+  };
+  for (int round = 0; round < 10; ++round) {
+    CAPTURE(round);
+    Pair pair;
+    const Buffer own(pair.server.pd.get(), 64);
+    const Buffer theirs(pair.client.pd.get(), 64);
+    REQUIRE(pair.server.receive(own.sge(), 1) == 0);
+    REQUIRE(pair.client.receive(theirs.sge()) == 0);
+    REQUIRE(rdma_disconnect(pair.server.id.get()) == 0);
+    CHECK(state_of(pair.server.id->qp) == IBV_QPS_ERR);
+    flushed(pair.server.receive_cq, 1);
+    REQUIRE(pair.server.send(own.sge(0), IBV_SEND_SIGNALED, 2) == 0);
+    flushed(pair.server.send_cq, 2);
+    REQUIRE(pair.server.receive(own.sge(), 3) == 0);
+    flushed(pair.server.receive_cq, 3);
+    expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
+    expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
+    // What was posted behind the end is no message to the peer.
+    CHECK(End::next(pair.client.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
+  }
+}
+
+TEST_CASE("a message that has come is acknowledged, though its receiver disconnects at once") {
+  for (int round = 0; round < 10; ++round) {
+    CAPTURE(round);
+    Pair pair;
+    const Buffer in(pair.server.pd.get(), 64);
+    const Buffer out(pair.client.pd.get(), "the last");
+    REQUIRE(pair.server.receive(in.sge()) == 0);
+    REQUIRE(pair.client.send(out.sge()) == 0);
+    End::done(pair.server.receive_cq);
+    REQUIRE(rdma_disconnect(pair.server.id.get()) == 0);
+    End::done(pair.client.send_cq);
+  }
 }
 
 TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that nobody listens") {

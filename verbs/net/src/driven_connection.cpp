@@ -99,17 +99,29 @@ void DrivenConnection::end() {
   locked([this](Active& a) {
     a.client.reset();
     setup_.blame(SetupFailure::kAbandoned);
-    // What has come is answered, as it would be in front of a FIN.
-    while (a.core.at_rest() && !a.end_of_stream) {
-      receive();
-      transmit();
-      if (!a.core.awaits_ack_request(mpa::Clock::now())) break;
-      await_octets(a.socket.get(), kQuestionLook);
-    }
-    const bool whole = a.core.at_rest();
-    a.core.abort(mpa::Clock::now());
-    finish(whole ? Close::kLingering : Close::kReset);
+    while (!close_in_order(a)) await_octets(a.socket.get(), kQuestionLook);
   });
+}
+
+void DrivenConnection::abort() { kick(kAbort); }
+
+bool DrivenConnection::depart() {
+  bool is_over = true;
+  locked([&](Active& a) { is_over = close_in_order(a); });
+  return is_over;
+}
+
+// What has come is answered, as it would be in front of a FIN. False: the peer may still ask.
+bool DrivenConnection::close_in_order(Active& a) {
+  if (a.core.at_rest() && !a.end_of_stream) {
+    receive();
+    transmit();
+    if (a.core.at_rest() && a.core.awaits_ack_request(mpa::Clock::now())) return false;
+  }
+  const bool whole = a.core.at_rest();
+  a.core.abort(mpa::Clock::now());
+  finish(whole ? Close::kLingering : Close::kReset);
+  return true;
 }
 
 void DrivenConnection::end_if_unasked() {

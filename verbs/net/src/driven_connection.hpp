@@ -99,14 +99,15 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   /// `keep`, unless null, becomes the socket, as leave() says.
   std::error_code reject(bytes::View private_data, UniqueFd* keep = nullptr);
 
-  // QpDriver: never waits.
+  // QpDriver: never waits, except for the lock in depart().
   bool posted(verbs::Doorbell doorbell) override;
   void receive_posted() override;
   void resume_soon() override;
   void break_pins(verbs::Stag stag) override;
   void disconnect() override { kick(kDisconnect); }
   void terminate() override { kick(kTerminate); }
-  void abort() override { kick(kAbort); }
+  void abort() override;
+  bool depart() override;
 
   // Driven: for the feeds of its completion queues.
   void poll(bool frequent) override;
@@ -206,6 +207,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   template <typename Function>
   bool locked(Function function);
   void give_up() noexcept;
+  bool close_in_order(Active& a);
   void send_worker();
   std::uint32_t drive(std::uint32_t work, std::uint32_t arrived, Look look);
   void control(std::uint32_t work, verbs::TimePoint now);

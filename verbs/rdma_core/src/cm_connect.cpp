@@ -207,18 +207,20 @@ int establish(CmId& id) {
 // some here.
 void end_connection(Core& core, verbs::QpNum num) {
   const auto until = std::chrono::steady_clock::now() + kGrace;
-  const auto under_way = [&] {
-    bool out = false;
-    core.with_qp(num, [&](Qp& qp) { out = qp.core->query().send_outstanding != 0; });
-    return out;
+  const auto end = [&](Qp& qp) {
+    const bool under_way = qp.core->query().send_outstanding != 0;
+    if (under_way && std::chrono::steady_clock::now() < until) return false;
+    if (!close_connection(qp, under_way)) return false;
+    // The program looks at it, and this is its thread.
+    if (qp.state.load() == IBV_QPS_ERR) qp.abi.qp_base.state = IBV_QPS_ERR;
+    return true;
   };
-  bool flush = false;
-  while (under_way() && !flush) {
+  for (;;) {
+    bool is_over = true;
+    core.with_qp(num, [&](Qp& qp) { is_over = end(qp); });
+    if (is_over) return;
     std::this_thread::sleep_for(kPause);
-    flush = std::chrono::steady_clock::now() >= until;
   }
-  // An error: it is closing already, and the event comes, or is there.
-  core.with_qp(num, [&](Qp& qp) { (void)(flush ? qp.core->abort() : qp.core->disconnect()); });
 }
 
 }  // namespace iwarp::rdma_core

@@ -306,7 +306,8 @@ void happened(Core& core, Qp& qp, net::CmEvent& event) {
   }
   const auto which = id == nullptr ? verbs::Announce::kAll : announced_after(established);
   if (told) net::insist([&] { qp.core->announce(which); });
-  if (established && (id == nullptr || id->disconnect_wanted)) (void)qp.core->disconnect();
+  const bool unwanted = established && (id == nullptr || id->disconnect_wanted);
+  if (unwanted && !close_connection(qp, false)) (void)qp.core->abort();
 }
 
 // rping ends with a thread of its own in rdma_get_cm_event(), or just about to call it again. The

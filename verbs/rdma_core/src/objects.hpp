@@ -190,6 +190,10 @@ void qp_peer_left(Qp& qp);
 void qp_retry_exceeded(Qp& qp);
 /// Its core's connection ended by an error of either end, and not because the peer left.
 bool is_in_error(const verbs::QpAttributes& core);
+/// The connection is to end. As RoCE the queue pair is in ERR and all that was posted is flushed;
+/// of an RNIC it drains first (SQD) unless `flush`. False: the peer may still ask about what it
+/// sent last, call it again.
+bool close_connection(Qp& qp, bool flush);
 /// What its queues may get from now on: all once the program has given it up.
 void qp_announce(Qp& qp, verbs::Announce which);
 

@@ -159,9 +159,13 @@ void give_up(Qp& qp) {
   qp.connected = qp.brought_up = false;
 }
 
+// Returns when no other thread drives it, so nothing that is posted afterwards is sent.
 void abort(Qp& qp) {
-  (void)qp.core->abort();
-  if (qp.to_itself != nullptr) (void)qp.to_itself->abort();
+  for (verbs::QueuePair* const end : {qp.core.get(), qp.to_itself.get()}) {
+    if (end == nullptr) continue;
+    (void)end->abort();
+    (void)end->depart();
+  }
 }
 
 int reset(Qp& qp) {
@@ -275,6 +279,26 @@ int to_error(Qp& qp) {
   // A connected one tells when the end of the connection is told.
   if (!is_connected(qp)) tell_last_wqe(qp);
   return 0;
+}
+
+bool close_connection(Qp& qp, bool flush) {
+  const bool is_rnic = settings().persona == Persona::kIwarp;
+  {
+    const std::lock_guard lock(qp.mutex);
+    if (qp.state.load() == IBV_QPS_RTS || !is_rnic) {
+      set_state(qp, is_rnic ? IBV_QPS_SQD : IBV_QPS_ERR);
+    }
+  }
+  if (!is_rnic) qp.core->announce(verbs::Announce::kAll);
+  if (flush) {
+    abort(qp);
+  } else if (is_rnic) {
+    // An error: it is closing already, and the event comes, or is there.
+    (void)qp.core->disconnect();
+  } else {
+    return qp.core->depart();
+  }
+  return true;
 }
 
 bool may_change(ibv_qp_state from, ibv_qp_state to) {

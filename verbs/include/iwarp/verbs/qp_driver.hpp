@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a queue pair tells whoever drives its connection. Called from any thread; never waits.
+// What a queue pair tells whoever drives its connection. Called from any thread; never waits,
+// except in depart().
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,13 @@ class QpDriver : public std::enable_shared_from_this<QpDriver> {
   virtual void break_pins(Stag stag) { (void)stag; }
   virtual void disconnect() = 0;  ///< orderly close
   virtual void terminate() = 0;   ///< the consumer ends the stream [VRB-9]
-  virtual void abort() = 0;       ///< reset the connection [VRB-11]
+  /// Resets the connection. [VRB-11]
+  virtual void abort() = 0;
+  /// QueuePair::depart(). Drivers that cannot close in order reset.
+  virtual bool depart() {
+    abort();
+    return true;
+  }
 };
 
 }  // namespace iwarp::verbs

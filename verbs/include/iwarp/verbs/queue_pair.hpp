@@ -104,8 +104,14 @@ class QueuePair final {
   std::error_code disconnect();
   /// Terminate with "local catastrophic error", then close. [VRB-9]
   std::error_code terminate();
-  /// To Error at once: the connection is reset and all requests are flushed. [VRB-11]
+  /// To Error at once: the connection is reset and all requests are flushed. [VRB-11] Where
+  /// another thread drives the connection, at the end of a step of that thread's.
   std::error_code abort();
+  /// The same, but what has come is answered, and the connection is closed in order unless a
+  /// message is half sent. Waits until no other thread drives the connection. Returns false, and
+  /// changes nothing, while the peer may still ask about what it sent last: call it again until it
+  /// returns true, after ConnectionOptions::ack_request_wait at the latest.
+  bool depart();
   /// No peer came to an Idle one: to Error, and the oldest request fails with
   /// WcStatus::kRetryExceeded, the rest is flushed. Errc::kWrongState: it is connected.
   std::error_code give_up();
