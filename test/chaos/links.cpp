@@ -257,9 +257,11 @@ bool World::transmit(Link& link, std::size_t from) {
   }
   if (!connection.transmit_plan(64, now).empty()) return n != 0;
   const auto action = connection.socket_action();
-  if (action == verbs::SocketAction::kReset) link.is_reset = true;
-  if (action == verbs::SocketAction::kShutdownSend || action == verbs::SocketAction::kClose)
+  if (action == verbs::SocketAction::kReset) {
+    link.is_reset = true;
+  } else if (action != verbs::SocketAction::kNone) {
     wire.fin = true;
+  }
   return n != 0;
 }
 

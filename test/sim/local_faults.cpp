@@ -70,6 +70,33 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a local error that departs sends a FIN and nothing else") {
+  ConnectionOptions departs;
+  departs.local_errors = verbs::LocalErrors::kDepart;
+  for (const BadSource& bad : kBadSources) {
+    CAPTURE(bad.name);
+    Pair pair(departs, {});
+    REQUIRE(pair.establish());
+    Region* inbox = pair.b->memory(64, kEverything);
+    post_recv(*pair.b, 10, sge(inbox, 0, 64));
+    const Sge source = bad.make(*pair.a);
+    post_send(*pair.a, 1, source);
+    post_send(*pair.a, 2, source);
+    const auto octets = pair.to_b.log.size();
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 local protection error, 2 work request flushed");
+    CHECK(pair.a->qp->state() == QpState::kError);
+    CHECK(pair.a->qp->query().local_error);
+    CHECK_FALSE(pair.a->qp->query().terminate_sent);
+    CHECK(pair.to_b.log.size() == octets);
+    CHECK(pair.to_b.fin_delivered);
+    // To the peer it is an end in order.
+    CHECK_FALSE(pair.b->qp->query().terminate_received);
+    CHECK_FALSE(pair.b->qp->query().local_error);
+    CHECK(pair.b->qp->state() == QpState::kIdle);
+  }
+}
+
 TEST_CASE("the second element of a list is judged like the first [VRB-28] [VRB-40]") {
   Pair pair;
   REQUIRE(pair.establish());

@@ -242,6 +242,7 @@ class Pair {
     switch (from.connection->socket_action()) {
       case verbs::SocketAction::kShutdownSend:
       case verbs::SocketAction::kClose:
+      case verbs::SocketAction::kDepart:
         out.fin = true;
         break;
       case verbs::SocketAction::kReset:

@@ -313,6 +313,15 @@ void Connection::lost(TimePoint now) {
   over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
 
+// A request or receive of ours has failed, and the peer has done nothing wrong.
+void Connection::local_error() {
+  Full& f = *full_;
+  if (f.port != nullptr) f.port->local_error();
+  const bool departs = options_.local_errors == LocalErrors::kDepart && !f.discards();
+  if (!departs) return f.stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
+  over(ConnectionCause::kLost, at_rest() ? SocketAction::kDepart : SocketAction::kReset);
+}
+
 // Once, before a Terminate is framed.
 void Connection::stream_ended(TimePoint now) {
   if (has_ended(state_)) return;

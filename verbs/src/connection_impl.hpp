@@ -106,9 +106,7 @@ inline void Connection::extend_close(const Now& now) {
 inline void Connection::settle(const Now& now) {
   if (full_ == nullptr || state_ == ConnectionState::kOver) return;
   Full& f = *full_;
-  if (f.port != nullptr && f.port->settle()) {
-    f.stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
-  }
+  if (f.port != nullptr && f.port->settle()) local_error();
   if (f.discards()) stream_ended(now);
   if (state_ != ConnectionState::kOpen) close_progress(now);
 }

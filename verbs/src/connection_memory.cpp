@@ -33,7 +33,7 @@ void Connection::revoke(const Region& region, TimePoint now) {
   break_early(memory);
   const bool is_needed = f.port->revoke(region, mid_message);
   if (is_source || is_target || is_needed) ++f.pins_broken;
-  if (is_needed) f.stream.terminate(rdmap::kLocalCatastrophic, false);
+  if (is_needed) local_error();
   settle(now);
 }
 
@@ -43,7 +43,7 @@ void Connection::withdraw(const Region& region, TimePoint now) {
   if (!f.port->holds(region)) return;
   ++f.pins_broken;
   break_early({region.address, static_cast<std::size_t>(region.length)});
-  if (f.port->withdraw(region)) f.stream.terminate(rdmap::kLocalCatastrophic, false);
+  if (f.port->withdraw(region)) local_error();
   settle(now);
 }
 
@@ -56,7 +56,7 @@ void Connection::memory_gone(const std::byte* address) {
   f.early.reset();
   f.stream.cancel();
   if (f.port != nullptr) f.port->memory_gone(address);
-  f.stream.terminate(rdmap::kLocalCatastrophic, false);
+  local_error();
 }
 
 // All that is queued is copied to memory of ours, as far as it can be read, and sent from there.

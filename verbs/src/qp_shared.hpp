@@ -26,6 +26,7 @@ struct QpShared {
   std::atomic<std::uint64_t> completions{0};
   /// A request or a completion failed for a reason of ours, so the stream has to end.
   std::atomic<bool> local_failure{false};
+  std::atomic<bool> local_error{false};  ///< the same, for query(), until it is connected anew
   CompletionGate gate;
 
   mutable bytes::Mutex post;         ///< posting, and what follows

@@ -323,7 +323,8 @@ QpAttributes QueuePair::query() const {
           .send_outstanding = static_cast<std::size_t>(outstanding),
           .recv_outstanding = qp.init.srq != nullptr ? 0 : impl_->port.receive_queue().size(),
           .terminate_sent = qp.terminate_sent,
-          .terminate_received = qp.terminate_received};  // [VRB-15]
+          .terminate_received = qp.terminate_received,
+          .local_error = qp.local_error.load(std::memory_order_acquire)};  // [VRB-15]
 }
 
 std::error_code QueuePair::disconnect() {

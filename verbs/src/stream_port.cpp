@@ -40,6 +40,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.terminate_sent.reset();
   qp_.terminate_received.reset();
   qp_.local_failure = false;
+  qp_.local_error = false;
   inbound_.set_hold_on_empty(terms.hold_on_empty);
   send_.open(terms.acknowledging_reads, terms.rtr);
   qp_.state.store(*next, std::memory_order_release);

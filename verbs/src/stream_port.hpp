@@ -38,6 +38,8 @@ class StreamPort final : private rdmap::Ulp {
   void event(QpEvent event);
   /// We terminate the stream: remembered for query(), told as an event.
   void terminate_sent(const rdmap::Terminate& terminate);
+  /// A request or receive failed for a reason of ours: remembered for query().
+  void local_error() { qp_.local_error.store(true, std::memory_order_release); }
   /// The connection went away, or the peer no longer answers: told before the event that follows.
   void peer_gone() {
     if (send_.is_acknowledged() && state() == QpState::kRts) send_.peer_gone();

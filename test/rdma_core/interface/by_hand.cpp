@@ -137,4 +137,29 @@ TEST_CASE("a receive that cannot take its message says ERR as soon as it can be 
   }
 }
 
+TEST_CASE("a request with a wrong L_Key fails alone: its peer keeps its state and its receives") {
+  const Device device;
+  const Buffer memory(device.pd.get(), 64);
+  const ByHand own(device);
+  const ByHand peer(device);
+  connect(own, peer);
+  REQUIRE(peer.receive(memory.sge()) == 0);
+  ibv_sge wrong = memory.sge(8);
+  wrong.lkey ^= 0x3300;
+  REQUIRE(own.post(IBV_WR_SEND, wrong) == 0);
+  REQUIRE(End::next(own.cq).status == IBV_WC_LOC_PROT_ERR);
+  CHECK(own.state() == IBV_QPS_ERR);
+  CHECK(peer.state() == IBV_QPS_RTS);
+  // Nobody answers the peer any more, which is all that it is told.
+  REQUIRE(peer.post(IBV_WR_SEND, memory.sge(8)) == 0);
+  const ibv_wc first = End::next(peer.cq);
+  CHECK(first.status == IBV_WC_RETRY_EXC_ERR);
+  CHECK(first.wr_id == kWrId);
+  CHECK(peer.state() == IBV_QPS_ERR);
+  const ibv_wc second = End::next(peer.cq);
+  CHECK(second.status == IBV_WC_WR_FLUSH_ERR);
+  CHECK(second.wr_id == kPeersWrId);
+  CHECK_FALSE(is_readable(device.context->async_fd));
+}
+
 }  // namespace

@@ -321,6 +321,9 @@ void DrivenConnection::do_socket_action() {
     case verbs::SocketAction::kClose:  // The one stream is over, so TCP is. [DDP-10]
       finish(Close::kPlain);
       return;
+    case verbs::SocketAction::kDepart:
+      finish(Close::kLingering);
+      return;
     case verbs::SocketAction::kReset:
       finish(Close::kReset);
       return;

@@ -259,7 +259,7 @@ ibv_qp_state reported(ibv_qp_state state) {
 
 bool is_in_error(const verbs::QpAttributes& core) {
   const bool blames = core.terminate_sent && core.terminate_sent->fault != mpa::kTcpLost;
-  return blames || core.terminate_received;
+  return blames || core.terminate_received || core.local_error;
 }
 
 int to_error(Qp& qp) {

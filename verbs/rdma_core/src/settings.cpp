@@ -229,6 +229,11 @@ verbs::Completions completions_as(const char* persona) {
   return roce ? verbs::Completions::kAcknowledged : verbs::Completions::kSent;
 }
 
+verbs::LocalErrors local_errors_as(const char* persona) {
+  const bool roce = persona != nullptr && std::string_view(persona) == "roce";
+  return roce ? verbs::LocalErrors::kDepart : verbs::LocalErrors::kTerminate;
+}
+
 /// On an adapter for RoCE every program may bring its queue pairs up itself.
 OutOfBandPeers out_of_band_as(const char* persona) {
   const bool roce = persona != nullptr && std::string_view(persona) == "roce";
@@ -279,6 +284,7 @@ Settings read_settings(const Environment& environment,
   out.connection.startup.send_immediate = true;
   out.connection.receive_hold = kDefaultHold;
   out.connection.completions = completions_as(environment("IWARP_AS"));
+  out.connection.local_errors = local_errors_as(environment("IWARP_AS"));
   out.out_of_band = out_of_band_as(environment("IWARP_AS"));
   for (const Variable& variable : kVariables) {
     const char* text = environment(variable.name);

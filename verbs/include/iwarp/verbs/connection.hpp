@@ -103,6 +103,7 @@ class Connection {
   void take_fpdus(const Now& now);
   void memory_gone(const std::byte* address);
   void inbound_fault(const bytes::Fault& fault);
+  void local_error();
   void begin_early();
   void break_early(bytes::View memory);
   bool take_ulpdu(const Now& now);

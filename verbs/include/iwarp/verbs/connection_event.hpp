@@ -36,6 +36,7 @@ enum class SocketAction : std::uint8_t {
   kNone,
   kShutdownSend,  ///< half close (FIN); once
   kClose,         ///< close; nothing is left to send
+  kDepart,        ///< half close (FIN), drop what still comes, and close
   kReset,         ///< abortive close (RST)
 };
 

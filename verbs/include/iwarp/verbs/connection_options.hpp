@@ -26,11 +26,21 @@ enum class Completions : std::uint8_t {
   kAcknowledged,
 };
 
+/// What the peer is told when a request fails for a reason of this end's own, a wrong L_Key for
+/// example.
+enum class LocalErrors : std::uint8_t {
+  kTerminate,  ///< a Terminate that says "local catastrophic error" [RDMAP-92]
+  /// Deviation: no more than a FIN. Programs for InfiniBand take a Terminate for a fault of their
+  /// own end: the peer of a request that never left is not in error there.
+  kDepart,
+};
+
 struct ConnectionOptions {
   /// Fit for unknown peers, see rfc-notes/peers.md.
   mpa::StartupOptions startup{.round_ird = true, .extensions = true};
   Placement placement = Placement::kVerified;
   Completions completions = Completions::kSent;
+  LocalErrors local_errors = LocalErrors::kTerminate;
   /// ULPDU size limit; 0: from the EMSS [MPA-53]. Clamped to 128..64768.
   std::size_t max_ulpdu = 0;
   std::size_t stage = 256 * 1024;           ///< octets read ahead at most

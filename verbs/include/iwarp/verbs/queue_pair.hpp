@@ -64,6 +64,7 @@ struct QpAttributes {
   std::size_t recv_outstanding = 0;
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
+  bool local_error = false;  ///< the last connection ended by an error of this end's own
 };
 
 /// Which completions of a queue pair its queues get.
