@@ -117,6 +117,8 @@ TEST_CASE("an error that can be polled says ERR of its queue pair, and of the pe
     REQUIRE(End::next(own.cq).status == IBV_WC_REM_ACCESS_ERR);
     CHECK(own.state() == IBV_QPS_ERR);
     CHECK(peer.state() == IBV_QPS_ERR);
+    // It takes no step that a queue pair in ERR does not take.
+    CHECK(own.modify(own.attributes(IBV_QPS_RTS), IBV_QP_STATE) == EINVAL);
   }
 }
 
@@ -160,6 +162,129 @@ TEST_CASE("a request with a wrong L_Key fails alone: its peer keeps its state an
   CHECK(second.status == IBV_WC_WR_FLUSH_ERR);
   CHECK(second.wr_id == kPeersWrId);
   CHECK_FALSE(is_readable(device.context->async_fd));
+}
+
+/// A change that must be refused. Nothing has changed behind it.
+struct Refused {
+  const char* what;
+  ibv_qp_state to;
+  int mask;
+  void (*spoil)(ibv_qp_attr& attr) = [](ibv_qp_attr&) {};
+};
+
+void check_refused(const ByHand& of, std::uint32_t peer, std::initializer_list<Refused> list) {
+  const ibv_qp_attr before = of.query();
+  for (const Refused& refused : list) {
+    CAPTURE(refused.what);
+    ibv_qp_attr attr = of.attributes(refused.to, peer);
+    refused.spoil(attr);
+    CHECK(of.modify(attr, refused.mask) == EINVAL);
+    const ibv_qp_attr after = of.query();
+    CHECK(std::memcmp(&before, &after, sizeof before) == 0);
+  }
+}
+
+TEST_CASE("a step with a value that cannot be is refused, and changes nothing") {
+  const Device device;
+  const ByHand own(device);
+  const ByHand peer(device);
+  const auto number = peer.qp->qp_num;
+  check_refused(own, number,
+                {{"a port", IBV_QPS_INIT, kToInit, [](auto& attr) { attr.port_num = 2; }},
+                 {"a P_Key", IBV_QPS_INIT, kToInit, [](auto& attr) { attr.pkey_index = 1; }},
+                 {"no such state", static_cast<ibv_qp_state>(IBV_QPS_UNKNOWN), kToInit}});
+  own.go(IBV_QPS_INIT, kToInit);
+  check_refused(
+      own, number,
+      {{"a path MTU above all", IBV_QPS_RTR, kToRtr,
+        [](auto& attr) { attr.path_mtu = static_cast<ibv_mtu>(IBV_MTU_4096 + 1); }},
+       {"no path MTU", IBV_QPS_RTR, kToRtr,
+        [](auto& attr) { attr.path_mtu = static_cast<ibv_mtu>(0); }},
+       {"a port of the path", IBV_QPS_RTR, kToRtr, [](auto& attr) { attr.ah_attr.port_num = 7; }},
+       {"no global route", IBV_QPS_RTR, kToRtr, [](auto& attr) { attr.ah_attr.is_global = 0; }},
+       {"a number of 25 bits", IBV_QPS_RTR, kToRtr,
+        [](auto& attr) { attr.dest_qp_num = 1U << 24; }},
+       {"a timer of 6 bits", IBV_QPS_RTR, kToRtr, [](auto& attr) { attr.min_rnr_timer = 32; }},
+       {"Reads", IBV_QPS_RTR, kToRtr, [](auto& attr) { attr.max_dest_rd_atomic = 255; }},
+       {"another way", IBV_QPS_RTR, kToRtr | IBV_QP_ALT_PATH,
+        [](auto& attr) { attr.alt_port_num = 2; }}});
+  own.go(IBV_QPS_RTR, kToRtr, number);
+  check_refused(
+      own, number,
+      {{"a timeout of 6 bits", IBV_QPS_RTS, kToRts, [](auto& attr) { attr.timeout = 32; }},
+       {"8 retries", IBV_QPS_RTS, kToRts, [](auto& attr) { attr.retry_cnt = 8; }},
+       {"8 retries of RNR", IBV_QPS_RTS, kToRts, [](auto& attr) { attr.rnr_retry = 8; }},
+       {"another state", IBV_QPS_RTS, kToRts | IBV_QP_CUR_STATE,
+        [](auto& attr) { attr.cur_qp_state = IBV_QPS_RTS; }}});
+  own.go(IBV_QPS_RTS, kToRts);
+  CHECK(own.state() == IBV_QPS_RTS);
+}
+
+TEST_CASE("a step takes the attributes that its type needs, those that it allows, and no other") {
+  const Device device;
+  const ByHand rc(device);
+  const ByHand uc(device, IBV_QPT_UC);
+  const ByHand ud(device, IBV_QPT_UD);
+  constexpr int kUcToRtr = kToRtr & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  constexpr int kUcToRts = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  constexpr int kUdToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+  const ByHand idle(device);  // never brought up, so nothing is connected meanwhile
+  const auto peer = idle.qp->qp_num;
+
+  check_refused(rc, peer,
+                {{"from RESET to ERR", IBV_QPS_ERR, IBV_QP_STATE},
+                 {"from RESET to RTR", IBV_QPS_RTR, kToRtr},
+                 {"something in RESET", IBV_QPS_RESET, IBV_QP_ACCESS_FLAGS},
+                 {"a timeout in INIT", IBV_QPS_INIT, kToInit | IBV_QP_TIMEOUT},
+                 {"a Q_Key of RC", IBV_QPS_INIT, kToInit | IBV_QP_QKEY},
+                 {"no rights", IBV_QPS_INIT, kToInit & ~IBV_QP_ACCESS_FLAGS}});
+  check_refused(ud, 0,
+                {{"no Q_Key", IBV_QPS_INIT, kUdToInit & ~IBV_QP_QKEY},
+                 {"rights of UD", IBV_QPS_INIT, kUdToInit | IBV_QP_ACCESS_FLAGS},
+                 {"from RESET to ERR", IBV_QPS_ERR, IBV_QP_STATE}});
+  rc.go(IBV_QPS_INIT, kToInit);
+  uc.go(IBV_QPS_INIT, kToInit);
+  ud.go(IBV_QPS_INIT, kUdToInit);
+  CHECK(rc.modify(rc.attributes(IBV_QPS_INIT), IBV_QP_ACCESS_FLAGS) == 0);
+  check_refused(rc, peer,
+                {{"from INIT to RTS", IBV_QPS_RTS, kToRts},
+                 {"a PSN of ours in RTR", IBV_QPS_RTR, kToRtr | IBV_QP_SQ_PSN},
+                 {"a state in INIT", IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_CUR_STATE},
+                 {"something in ERR", IBV_QPS_ERR, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS}});
+  check_refused(uc, peer, {{"Reads of UC", IBV_QPS_RTR, kToRtr}});
+  check_refused(ud, 0,
+                {{"a peer of UD", IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_AV},
+                 {"a PSN of ours in RTR", IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_SQ_PSN}});
+  rc.go(IBV_QPS_RTR, kToRtr | IBV_QP_ACCESS_FLAGS, peer);
+  uc.go(IBV_QPS_RTR, kUcToRtr | IBV_QP_ACCESS_FLAGS, peer);
+  ud.go(IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_QKEY);
+  check_refused(rc, peer,
+                {{"once more to RTR", IBV_QPS_RTR, kToRtr},
+                 {"a path in RTS", IBV_QPS_RTS, kToRts | IBV_QP_AV}});
+  check_refused(uc, peer, {{"retries of UC", IBV_QPS_RTS, kToRts}});
+  check_refused(ud, 0, {{"retries of UD", IBV_QPS_RTS, kToRts}});
+  uc.go(IBV_QPS_RTS, kUcToRts);
+  ud.go(IBV_QPS_RTS, kUcToRts);
+  ibv_qp_attr said = rc.attributes(IBV_QPS_RTS);
+  said.cur_qp_state = IBV_QPS_RTR;
+  REQUIRE(rc.modify(said, kToRts | IBV_QP_CUR_STATE) == 0);
+  const std::initializer_list<Refused> in_rts{
+      {"a path MTU", IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_PATH_MTU},
+      {"a timeout", IBV_QPS_RTS, IBV_QP_TIMEOUT},
+      {"back to INIT", IBV_QPS_INIT, kToInit},
+      {"a state that it is not in", IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_CUR_STATE}};
+  check_refused(rc, peer, in_rts);
+  check_refused(uc, peer, in_rts);
+  check_refused(ud, 0, in_rts);
+  CHECK(rc.modify(rc.attributes(IBV_QPS_RTS), IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER) == 0);
+  CHECK(uc.modify(uc.attributes(IBV_QPS_RTS), IBV_QP_ACCESS_FLAGS) == 0);
+  CHECK(ud.modify(ud.attributes(IBV_QPS_RTS), IBV_QP_QKEY) == 0);
+  for (const ByHand* one : {&rc, &uc, &ud}) {
+    one->go(IBV_QPS_ERR, IBV_QP_STATE);
+    CHECK(one->state() == IBV_QPS_ERR);
+    one->go(IBV_QPS_RESET, IBV_QP_STATE);
+    CHECK(one->state() == IBV_QPS_RESET);
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "limits.hpp"
 #include "persona.hpp"
 #include "port.hpp"
+#include "qp_steps.hpp"
 #include "queue_pair.hpp"
 #include "refusal.hpp"
 #include "send_request.hpp"
@@ -25,22 +26,15 @@ namespace {
 
 using verbs::DatagramState;
 
-constexpr int kOnlyPort = 1;
-
-/// What ibv_modify_qp(3) says for UD: what has to come with a state, and what may come at all.
 struct DatagramStep {
   ibv_qp_state to;
   DatagramState state;
-  int mask;
 };
-constexpr std::array kStates{
-    DatagramStep{IBV_QPS_RESET, DatagramState::kReset, 0},
-    DatagramStep{IBV_QPS_INIT, DatagramState::kInit, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
-    DatagramStep{IBV_QPS_RTR, DatagramState::kReceiving, 0},
-    DatagramStep{IBV_QPS_RTS, DatagramState::kReady, IBV_QP_SQ_PSN},
-    DatagramStep{IBV_QPS_ERR, DatagramState::kError, 0}};
-constexpr int kAllowed =
-    IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_SQ_PSN;
+constexpr std::array kStates{DatagramStep{IBV_QPS_RESET, DatagramState::kReset},
+                             DatagramStep{IBV_QPS_INIT, DatagramState::kInit},
+                             DatagramStep{IBV_QPS_RTR, DatagramState::kReceiving},
+                             DatagramStep{IBV_QPS_RTS, DatagramState::kReady},
+                             DatagramStep{IBV_QPS_ERR, DatagramState::kError}};
 
 std::error_code put_in_state(Qp& qp, DatagramState in_core, ibv_qp_state state) {
   if (const auto error = qp.datagrams->set_state(in_core)) return error;
@@ -48,14 +42,9 @@ std::error_code put_in_state(Qp& qp, DatagramState in_core, ibv_qp_state state) 
   return {};
 }
 
-int change_datagram_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
-  const ibv_qp_state from = state_of_datagrams(qp);
+int change_datagram_state(Qp& qp, const ibv_qp_attr& attr) {
   const auto row = std::ranges::find(kStates, attr.qp_state, &DatagramStep::to);
-  if (row == kStates.end() || !may_change(from, attr.qp_state)) return EINVAL;
-  const bool is_recovery = from == IBV_QPS_SQE;
-  if (from != attr.qp_state && !is_recovery && (mask & row->mask) != row->mask) return EINVAL;
-  if ((mask & IBV_QP_QKEY) != 0) qp.datagrams->set_q_key(attr.qkey);
-  if (put_in_state(qp, row->state, attr.qp_state)) return EINVAL;
+  if (row == kStates.end() || put_in_state(qp, row->state, attr.qp_state)) return EINVAL;
   qp.abi.qp_base.state = attr.qp_state;  // In the program's thread, which may look at it.
   if (attr.qp_state == IBV_QPS_RESET) qp.attributes = {};
   return 0;
@@ -72,12 +61,16 @@ void tell_begun_anew(Qp& qp, ibv_qp_state from, ibv_qp_state to) {
 
 int modify(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const std::lock_guard lock(qp.mutex);
+  const ibv_qp_state from = state_of_datagrams(qp);
+  const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
+  const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == from;
+  if (!is_there || !is_step(from, to, QpRules::kUd, mask)) return EINVAL;
+  const bool has_key = (mask & IBV_QP_QKEY) != 0;
+  if (has_key) qp.datagrams->set_q_key(attr.qkey);  // In force before a datagram may come.
   if ((mask & IBV_QP_STATE) != 0) {
-    if (const int code = change_datagram_state(qp, attr, mask)) return code;
-  } else if ((mask & IBV_QP_QKEY) != 0) {
-    qp.datagrams->set_q_key(attr.qkey);
+    if (const int code = change_datagram_state(qp, attr)) return code;
   }
-  if ((mask & IBV_QP_QKEY) != 0) qp.attributes.qkey = attr.qkey;
+  if (has_key) qp.attributes.qkey = attr.qkey;
   if ((mask & IBV_QP_SQ_PSN) != 0) qp.attributes.sq_psn = attr.sq_psn;
   return 0;
 }
@@ -123,9 +116,7 @@ std::unique_ptr<net::DatagramQp> make_datagram_core(Pd& pd, const Qp& qp) {
 }
 
 int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask) {
-  const bool port = (mask & IBV_QP_PORT) != 0 && attr.port_num != kOnlyPort;
-  const bool key = (mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0;
-  if ((mask & ~kAllowed) != 0 || port || key) return EINVAL;
+  if (!is_in_range(attr, mask)) return EINVAL;
   const ibv_qp_state from = state_of_datagrams(qp);
   if (const int code = modify(qp, attr, mask)) return code;
   if ((mask & IBV_QP_STATE) != 0) tell_begun_anew(qp, from, attr.qp_state);

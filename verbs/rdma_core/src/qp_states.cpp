@@ -3,7 +3,6 @@
 // there is only connected or not: INIT, RTR and RTS are remembered, and a connection is made by the
 // CM, or by the bring-up without it when RTR names a peer.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -20,6 +19,7 @@
 #include "memory_access.hpp"
 #include "oob.hpp"
 #include "peer_timeouts.hpp"
+#include "qp_steps.hpp"
 #include "queue_pair.hpp"
 #include "refusal.hpp"
 #include "settings.hpp"
@@ -43,44 +43,47 @@ void set_shown_state(Qp& qp, ibv_qp_state state) {
 }
 
 int check(const ibv_qp_attr& attr, int mask) {
-  if ((mask & IBV_QP_PORT) != 0 && attr.port_num != kPort) return EINVAL;
-  if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0) return EINVAL;
   if ((mask & IBV_QP_CAP) != 0) {
     return refused("changing the size of a queue pair", "create it as large as it will have to be");
   }
   if ((mask & IBV_QP_RATE_LIMIT) != 0) {
     return refused("IBV_QP_RATE_LIMIT", "the pace is that of TCP");
   }
-  const bool reads = (mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0 && attr.max_rd_atomic > kMaxReads;
-  const bool dest = (mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0 && attr.max_dest_rd_atomic > kMaxReads;
-  return reads || dest ? EINVAL : 0;
+  return is_in_range(attr, mask) ? 0 : EINVAL;
 }
 
 bool is_drain(const ibv_qp_attr& attr, int mask) {
   return (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_SQD;
 }
 
-/// What has to come with a state, as ibv_modify_qp(3) says it for RC and UC. A queue pair of an
-/// RNIC that the CM connects, or has connected, is not told where the peer is, nor how to repeat
-/// packets.
-struct Required {
-  ibv_qp_state to;
-  bool brought_up;  ///< of an RNIC only without the CM
-  int mask;
-  int of_rc;    ///< and this
-  int of_roce;  ///< and this
-};
-constexpr std::array kRequired{
-    Required{IBV_QPS_INIT, false, IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0, IBV_QP_PKEY_INDEX},
-    Required{IBV_QPS_RTR, true, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
-             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, 0},
-    Required{IBV_QPS_RTS, true, IBV_QP_SQ_PSN,
-             IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_TIMEOUT, 0}};
+/// Returns the program's last step, or ERR as soon as a completion may imply that: the dispatcher
+/// stores it later. Call with the queue pair's mutex locked.
+ibv_qp_state state_of(const Qp& qp) {
+  const ibv_qp_state stored = qp.state.load();
+  if (stored == IBV_QPS_ERR) return stored;
+  const bool by_cm = qp.connected && !qp.brought_up;
+  const auto ended = [&](const verbs::QpAttributes& core) {
+    switch (core.state) {
+      case verbs::QpState::kTerminate:
+      case verbs::QpState::kError:
+        return by_cm || is_in_error(core);
+      case verbs::QpState::kIdle:
+        return by_cm;
+      default:
+        return false;
+    }
+  };
+  const auto core = qp.core->query();
+  if (ended(core)) return IBV_QPS_ERR;
+  if (qp.to_itself != nullptr && ended(qp.to_itself->query())) return IBV_QPS_ERR;
+  const bool closes = by_cm && core.state == verbs::QpState::kClosing;
+  return closes && settings().persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
+}
 
-bool is_missing(const Required& row, bool is_rc, bool brought_up, int mask) {
-  const bool roce = settings().persona == Persona::kRoce;
-  const int needed = row.mask | (is_rc ? row.of_rc : 0) | (roce ? row.of_roce : 0);
-  return (!row.brought_up || brought_up || roce) && (mask & needed) != needed;
+/// RNICs have no RESET: their new queue pair takes receives, which is INIT.
+ibv_qp_state reported(ibv_qp_state state) {
+  const bool is_rnic = settings().persona == Persona::kIwarp;
+  return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
 }
 
 /// Not the one that the CM connects, or has connected.
@@ -89,20 +92,40 @@ bool names_peer(const ibv_qp_attr& attr, int mask) {
   return (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0 && !is_of_cm;
 }
 
-int check_transition(Qp& qp, const ibv_qp_attr& attr, int mask) {
-  if ((mask & IBV_QP_STATE) == 0) return 0;
+QpRules rules_of(const Qp& qp, const ibv_qp_attr& attr, int mask) {
+  const bool is_uc = qp.abi.qp_base.qp_type == IBV_QPT_UC;
+  if (settings().persona == Persona::kRoce) return is_uc ? QpRules::kUc : QpRules::kRc;
+  const bool to_rtr = (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RTR;
+  return qp.brought_up || (to_rtr && names_peer(attr, mask)) ? QpRules::kRnicByHand
+                                                             : QpRules::kRnic;
+}
+
+/// The state that a queue pair leaves for this one on its way up.
+ibv_qp_state before(ibv_qp_state state) {
+  switch (state) {
+    case IBV_QPS_INIT:
+      return IBV_QPS_RESET;
+    case IBV_QPS_RTR:
+      return IBV_QPS_INIT;
+    case IBV_QPS_RTS:
+      return IBV_QPS_RTR;
+    default:
+      return state;
+  }
+}
+
+int check_step(Qp& qp, const ibv_qp_attr& attr, int mask) {
   const std::lock_guard lock(qp.mutex);
-  const ibv_qp_state from = qp.state.load();
-  const ibv_qp_state to = attr.qp_state;
-  // Whoever connects it may have been quicker: then INIT and RTR lie behind.
-  const bool by_cm = qp.connected && !qp.brought_up;
-  const bool behind = by_cm && (to == IBV_QPS_INIT || to == IBV_QPS_RTR);
-  if (!may_change(from, to) && !behind) return EINVAL;
-  if (from == to) return 0;
-  const bool brought_up = qp.brought_up || (to == IBV_QPS_RTR && names_peer(attr, mask));
-  const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
-  const auto* const row = std::ranges::find(kRequired, to, &Required::to);
-  return row != kRequired.end() && is_missing(*row, is_rc, brought_up, mask) ? EINVAL : 0;
+  const QpRules rules = rules_of(qp, attr, mask);
+  const auto allows = [&](ibv_qp_state from) {
+    const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
+    const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == reported(from);
+    return is_there && is_step(from, to, rules, mask);
+  };
+  if (allows(state_of(qp))) return 0;
+  // The CM may have connected it before the program takes the steps that lead there.
+  const bool by_cm = qp.connected && !qp.brought_up && (mask & IBV_QP_STATE) != 0;
+  return by_cm && allows(before(attr.qp_state)) ? 0 : EINVAL;
 }
 
 template <typename T>
@@ -225,36 +248,6 @@ int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   return 0;
 }
 
-/// Returns the program's last step, or ERR as soon as a completion may imply that: the dispatcher
-/// stores it later. Call with the queue pair's mutex locked.
-ibv_qp_state state_of(const Qp& qp) {
-  const ibv_qp_state stored = qp.state.load();
-  if (stored == IBV_QPS_ERR) return stored;
-  const bool by_cm = qp.connected && !qp.brought_up;
-  const auto ended = [&](const verbs::QpAttributes& core) {
-    switch (core.state) {
-      case verbs::QpState::kTerminate:
-      case verbs::QpState::kError:
-        return by_cm || is_in_error(core);
-      case verbs::QpState::kIdle:
-        return by_cm;
-      default:
-        return false;
-    }
-  };
-  const auto core = qp.core->query();
-  if (ended(core)) return IBV_QPS_ERR;
-  if (qp.to_itself != nullptr && ended(qp.to_itself->query())) return IBV_QPS_ERR;
-  const bool closes = by_cm && core.state == verbs::QpState::kClosing;
-  return closes && settings().persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
-}
-
-/// RNICs have no RESET: their new queue pair takes receives, which is INIT.
-ibv_qp_state reported(ibv_qp_state state) {
-  const bool is_rnic = settings().persona == Persona::kIwarp;
-  return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
-}
-
 }  // namespace
 
 bool is_in_error(const verbs::QpAttributes& core) {
@@ -299,23 +292,6 @@ bool close_connection(Qp& qp, bool flush) {
     return qp.core->depart();
   }
   return true;
-}
-
-bool may_change(ibv_qp_state from, ibv_qp_state to) {
-  if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
-  switch (from) {
-    case IBV_QPS_RESET:
-      return to == IBV_QPS_INIT;
-    case IBV_QPS_INIT:
-      return to == IBV_QPS_INIT || to == IBV_QPS_RTR;
-    case IBV_QPS_RTR:
-      return to == IBV_QPS_RTR || to == IBV_QPS_RTS;
-    case IBV_QPS_RTS:
-    case IBV_QPS_SQE:
-      return to == IBV_QPS_RTS;
-    default:
-      return false;
-  }
 }
 
 void qp_connected(Qp& qp) {
@@ -389,7 +365,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     }
     if (self.datagrams != nullptr) return modify_datagrams(self, *attr, mask);
     if (const int code = check(*attr, mask)) return code;
-    if (const int code = check_transition(self, *attr, mask)) return code;
+    if (const int code = check_step(self, *attr, mask)) return code;
     // In force before a peer is there.
     const bool access = (mask & IBV_QP_ACCESS_FLAGS) != 0;
     if (access) self.core->set_inbound(remote_access(attr->qp_access_flags));

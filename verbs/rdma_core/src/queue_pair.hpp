@@ -6,8 +6,6 @@
 
 namespace iwarp::rdma_core {
 
-/// As ibv_modify_qp(3) has the states of every kind.
-bool may_change(ibv_qp_state from, ibv_qp_state to);
 /// What the builders of wr_ex.cpp need; called once, while the queue pair is made.
 void enable_builders(Qp& qp);
 /// Posts all or none; post.cpp.
