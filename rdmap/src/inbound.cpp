@@ -42,6 +42,12 @@ constexpr auto kUnexpectedBeforeItsSend =
     static_cast<std::uint16_t>(~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
                                  kResponses | opcode_bit(Opcode::kTerminate)));
 
+// Which message of ours a Write of no octets says is held, where that was agreed on.
+inline std::optional<Msn> acknowledges(const ddp::Delivery& write, const StreamOptions& options) {
+  if (write.length != 0 || !options.send_immediate) return std::nullopt;
+  return held_message(write.header.stag, write.header.to);
+}
+
 }  // namespace
 
 Check Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
@@ -171,7 +177,13 @@ inline Check Stream::deliver(const ddp::Delivery& delivery) {
   const OpcodeInfo& row = *arriving_;
   if (row.tagged) {
     // A valid Write is never shown to the ULP of the sink. [RDMAP-24]
-    return row.opcode == Opcode::kWrite ? Check{} : deliver_read_response();
+    if (row.opcode != Opcode::kWrite) return deliver_read_response();
+    if (const auto held = acknowledges(delivery, options_)) {
+      // An answer to us, so the peer does not ask in its turn what became of it.
+      arriving_ = &info(Opcode::kReadResponse);
+      ulp_.delivered_before(*held);
+    }
+    return {};
   }
   if (row.qn == kSendQueue) return deliver_send(delivery, row);
   switch (row.opcode) {

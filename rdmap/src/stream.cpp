@@ -52,6 +52,15 @@ Request rtr_request(RtrKind kind) {
   return r;
 }
 
+Request held_request(Msn msn) {
+  return {.opcode = Opcode::kWrite, .stag = kHeldStag, .to = held_to(msn)};
+}
+
+// Nothing comes between an Immediate and its Send.
+bool awaits_its_send(const Request& last, const StreamOptions& options) {
+  return options.send_immediate && is_immediate(last.opcode) && announces_send(last.immediate);
+}
+
 // Octets of the requests that are all header and no payload of the ULP; 0 for the others.
 // [RDMAP-11]
 constexpr std::uint8_t own_size(Opcode opcode) {
@@ -152,7 +161,15 @@ void Stream::step(StreamEvent event) {
   state_ = next.value_or(state_);
 }
 
-void Stream::send_rtr(RtrKind kind) { rtr_ = kind; }
+void Stream::send_rtr(RtrKind kind) { own_request_ = rtr_request(kind); }
+
+// If the peer understands it. A newer one says more than one that has not left. An RTR has to
+// leave.
+void Stream::acknowledge_held() {
+  if (!options_.send_immediate) return;
+  if (own_request_ && !held_message(own_request_->stag, own_request_->to)) return;
+  own_request_ = held_request(receiver_.expected_msn(kSendQueue));
+}
 
 void Stream::terminate(const Fault& f, bool about_segment) {
   if (state_ != StreamState::kRdma) return;  // The first error is the one reported. [RDMAP-95]
@@ -174,7 +191,7 @@ void Stream::abandon() {
   transmitter_.abandon();
   inbound_.clear();
   outstanding_.clear();
-  rtr_.reset();
+  own_request_.reset();
   terminate_pending_ = false;
 }
 
@@ -206,7 +223,7 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
 // [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
 inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
-  const bool response_first = !rtr_ && (response_turn_ || owes_empty_answer());
+  const bool response_first = !own_request_ && (response_turn_ || owes_empty_answer());
   if (response_first && start_response()) return true;
   if (state_ != StreamState::kRdma) return false;  // The memory to answer from is gone.
   return start_request() || (!response_first && start_response());
@@ -221,10 +238,10 @@ inline bool Stream::owes_empty_answer() const {
 }
 
 inline bool Stream::start_request() {
-  request_internal_ = rtr_.has_value();
-  if (rtr_) {
-    request_ = rtr_request(*rtr_);
-    rtr_.reset();
+  request_internal_ = own_request_ && !awaits_its_send(request_, options_);
+  if (request_internal_) {
+    request_ = *own_request_;
+    own_request_.reset();
   } else if (!ulp_.next_request(outstanding_.size() < options_.ord, request_)) {
     return false;
   }

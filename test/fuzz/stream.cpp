@@ -31,6 +31,7 @@ class ArenaUlp final : public Ulp {
   void sent(std::uint64_t) override {}
   void read_done(std::uint64_t) override { calls_after_end |= ended; }
   void atomic_done(std::uint64_t, std::uint64_t) override { calls_after_end |= ended; }
+  void delivered_before(Msn) override { calls_after_end |= ended; }
   std::expected<void, AccessError> write_target(Stag stag, TaggedOffset to, std::uint32_t length,
                                                 bytes::Span& out) override {
     calls_after_end |= ended;

@@ -150,6 +150,11 @@ void SendQueue::atomic_answered(std::uint64_t cookie, std::uint64_t original) {
   note_rest();
 }
 
+void SendQueue::delivered_before(rdmap::Msn msn) {
+  if (const auto held = send_with(msn)) acknowledge(*held);
+  note_rest();
+}
+
 // No answer ---------------------------------------------------------------------------------------
 
 // The peer took everything in order, so what is in front of the request it refused is placed.

@@ -38,6 +38,7 @@ class NoUlp final : public rdmap::Ulp {
   void sent(std::uint64_t) override {}
   void read_done(std::uint64_t) override {}
   void atomic_done(std::uint64_t, std::uint64_t) override {}
+  void delivered_before(rdmap::Msn) override {}
   std::expected<void, AccessError> write_target(Stag, rdmap::TaggedOffset, std::uint32_t,
                                                 bytes::Span&) override {
     return std::unexpected(AccessError::kStagInvalid);
@@ -373,7 +374,7 @@ void Connection::close_when_drained(TimePoint now) {
   Full& f = *full_;
   if (f.port->state() == QpState::kRts) {
     // What was posted first leaves in order. [DDP-56] [RDMAP-88]
-    if (!f.port->is_idle() || f.stream.inbound_reads() != 0 || f.framer.queued_octets() != 0 ||
+    if (!f.port->is_idle() || f.stream.has_output() || f.framer.queued_octets() != 0 ||
         f.awaits_ack_request(now, options_.ack_request_wait)) {
       return;
     }

@@ -102,6 +102,9 @@ void Connection::hold_for_receive(TimePoint now) {
   if (f.held_at == f.deframer.counters().fpdus) return;
   f.held_at = f.deframer.counters().fpdus;
   ++f.receive_holds;
+  // The peer's next question stands behind the message that waits. Behind our FIN nothing is said.
+  const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
+  if (may_answer && f.is_acknowledged() && f.is_unacknowledged) f.stream.acknowledge_held();
 }
 
 }  // namespace iwarp::verbs

@@ -26,6 +26,7 @@ class ObservedUlp final : public rdmap::Ulp {
   void atomic_done(std::uint64_t cookie, std::uint64_t original) override {
     ulp_.atomic_done(cookie, original);
   }
+  void delivered_before(rdmap::Msn msn) override { ulp_.delivered_before(msn); }
   std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
                                                 std::uint32_t length, bytes::Span& out) override;
   void release_target() override;

@@ -39,6 +39,8 @@ class SendQueue {
   void left(std::uint64_t cookie);
   void read_answered(std::uint64_t cookie);
   void atomic_answered(std::uint64_t cookie, std::uint64_t original);
+  /// The peer holds the message of ours with this MSN, and has delivered all in front of it.
+  void delivered_before(rdmap::Msn msn);
   /// Completes what was placed before the peer's Terminate; the request that it names fails.
   void judge(const rdmap::Terminate& terminate);
   /// No answer will come: the oldest request fails.

@@ -115,6 +115,9 @@ class StreamPort final : private rdmap::Ulp {
     send_.is_acknowledged() ? send_.atomic_answered(cookie, original)
                             : send_.atomic_done(cookie, original);
   }
+  void delivered_before(rdmap::Msn msn) override {
+    if (send_.is_acknowledged()) send_.delivered_before(msn);
+  }
   std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
                                                 std::uint32_t length, bytes::Span& out) override {
     return inbound_.write_target(stag, to, length, out);

@@ -82,6 +82,24 @@ TEST_CASE("a Send that is too long is an invalid request") {
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_LOC_LEN_ERR);
 }
 
+TEST_CASE("a Send without a receive holds back no completion of the Sends in front of it") {
+  constexpr std::uint64_t kReceives = 16;
+  End a;
+  End b;
+  a.bring_up(b.qp, End::kAllRights, kForEver);
+  b.bring_up(a.qp, End::kAllRights, kForEver);
+  for (std::uint64_t i = 0; i < kReceives; ++i) REQUIRE_EQ(b.post_recv(i, 0, 64), 0);
+  for (std::uint64_t i = 0; i <= kReceives; ++i) REQUIRE_EQ(send(a, i, 64), 0);
+  for (std::uint64_t i = 0; i < kReceives; ++i) {
+    CHECK_EQ(success(a.cq).wr_id, i);
+    success(b.cq);
+  }
+  ibv_wc wc{};
+  CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
+  REQUIRE_EQ(b.post_recv(0, 0, 64), 0);
+  CHECK_EQ(success(a.cq).wr_id, kReceives);
+}
+
 TEST_CASE("an atomic whose target is not aligned is an invalid request") {
   Pair pair;
   ibv_send_wr wr{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .send_flags = IBV_SEND_SIGNALED};

@@ -59,6 +59,23 @@ TEST_CASE("a Send and the Immediate in front of it take one receive and are one 
   }
 }
 
+TEST_CASE(
+    "a Write of no octets may acknowledge what is in front of a Send, where that was agreed") {
+  const auto empty_write = [](std::uint32_t stag, std::uint64_t to) {
+    return segment(tagged_header(Opcode::kWrite, stag, to));
+  };
+  for (const bool agreed : {true, false}) {
+    Together bench(agreed);
+    CHECK_FALSE(bench.feed(empty_write(1, 0x68656C64'00000005)));
+    CHECK(bench.ulp.log == (agreed ? Log{"delivered before 5"} : Log{}));
+    bench.ulp.log.clear();
+    CHECK_FALSE(bench.feed(empty_write(2, 0x68656C64'00000005)));
+    CHECK_FALSE(bench.feed(empty_write(1, 0x68656C65'00000005)));
+    CHECK_FALSE(bench.feed(empty_write(1, 5)));
+    CHECK(bench.ulp.log.empty());
+  }
+}
+
 TEST_CASE("the Send may come in many segments, and the next one stands for itself") {
   Together bench;
   CHECK_FALSE(bench.feed(announcement()));

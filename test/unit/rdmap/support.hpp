@@ -140,6 +140,10 @@ class ScriptedUlp final : public Ulp {
     log.push_back(fmt::format("atomic {} {:x}", cookie, original));
   }
 
+  void delivered_before(Msn msn) override {
+    log.push_back(fmt::format("delivered before {}", msn.value));
+  }
+
   std::expected<void, AccessError> write_target(Stag stag, TaggedOffset to, std::uint32_t length,
                                                 bytes::Span& out) override {
     log.push_back(fmt::format("write {:08x} {:x} {}", stag.value, to.value, length));

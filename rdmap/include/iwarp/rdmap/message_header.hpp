@@ -114,6 +114,19 @@ constexpr bool announces_send(std::uint64_t immediate) {
   return static_cast<std::uint32_t>(immediate) == kOfNextSend;
 }
 
+/// Where both ends agreed to the same: an RDMA Write of no octets with these acknowledges what came
+/// in front of a message on the Send queue that waits for a receive. That message's MSN is in the
+/// last 4 octets of the TO. See rfc-notes/decisions/0023-acknowledged-completions.md.
+inline constexpr Stag kHeldStag{1};
+inline constexpr std::uint64_t kHeldTo = std::uint64_t{0x68656C64} << 32;  // "held"
+constexpr TaggedOffset held_to(Msn msn) { return TaggedOffset{kHeldTo | msn.value}; }
+/// Returns the MSN if it is such a Write.
+constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
+  const auto msn = static_cast<std::uint32_t>(to.value);
+  if (stag != kHeldStag || to.value != (kHeldTo | msn)) return std::nullopt;
+  return Msn{msn};
+}
+
 // |                     Data Sink STag (32)                       |
 // |                     Data Sink Tagged Offset (64)              |
 // |                     RDMA Read Message Size (32)               |

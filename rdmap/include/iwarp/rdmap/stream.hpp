@@ -48,15 +48,15 @@ class Stream {
   void segment_taken() {
     if (sending_ == Sending::kResponse) ulp_.release_source();
   }
-  /// next_segment() has something that does not come from the Ulp: an answer, a Terminate, the rest
-  /// of a message.
+  /// next_segment() has something that does not come from the Ulp, or the rest of a message.
   bool has_output() const {
-    return terminate_pending_ || rtr_ || !inbound_.empty() || !transmitter_.idle();
+    return terminate_pending_ || own_request_ || !inbound_.empty() || !transmitter_.idle();
   }
   /// A token of OutSegment has left.
   void sent(std::uint64_t token);
   /// Queues the RTR in front of everything else. Once, before the first next_segment(). [EMPA-38]
   void send_rtr(RtrKind kind);
+  void acknowledge_held();  ///< all in front of the message last begun, which waits
 
   // The end ------------------------------------------------------------------------------------
   /// Ends the stream with this error. `about_segment`: echo the segment last begun. The first call
@@ -140,8 +140,8 @@ class Stream {
   bool response_turn_ = false;  ///< responses and requests take turns at message boundaries
   Request request_;
   bool request_internal_ = false;
-  AtomicResponse atomic_response_;  ///< the one about to be sent
-  std::optional<RtrKind> rtr_;
+  AtomicResponse atomic_response_;      ///< the one about to be sent
+  std::optional<Request> own_request_;  ///< an RTR, or the acknowledgement of what was delivered
   bool terminate_pending_ = false;
   std::optional<Terminate> own_;
   std::optional<Terminate> peer_;

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests in front of a Send that waits for its receive: the peer acknowledges them by itself,
+// since the question about them stands behind the Send that waits.
+#include "acknowledged.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+/// Ends that acknowledge and wait for receives. `agreed`: they understand each other's extension.
+ConnectionOptions acknowledging(bool agreed = true) {
+  auto out = holding(60s, acknowledged());
+  out.startup.send_immediate = agreed;
+  return out;
+}
+
+struct Memories {
+  explicit Memories(Pair& pair)
+      : mine(pair.a->memory(4096, kEverything)), theirs(pair.b->memory(4096, kEverything)) {}
+  Region* mine;
+  Region* theirs;
+};
+
+void post_receives(Pair& pair, const Memories& m, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) post_recv(*pair.b, 100 + i, sge(m.theirs, 0, 64));
+}
+
+}  // namespace
+
+TEST_CASE("a Send that waits for its receive holds back no completion of those in front of it") {
+  for (const std::size_t segment : {100'000U, 50U}) {
+    for (std::uint64_t receives = 0; receives <= 16; ++receives) {
+      Pair pair(acknowledging(), acknowledging(), {.seed = 7, .max_segment = segment});
+      REQUIRE(pair.establish());
+      const Memories m(pair);
+      post_receives(pair, m, receives);
+      for (std::uint64_t id = 0; id < 17; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
+      pair.run();
+      CHECK(pair.b->completions().size() == receives);
+      CHECK(pair.a->completions().size() == receives);
+      post_receives(pair, m, 17 - receives);
+      pair.run();
+      CHECK(pair.b->completions().size() == 17 - receives);
+      CHECK(pair.a->completions().size() == 17 - receives);
+    }
+  }
+}
+
+TEST_CASE("each receive that is posted while Sends wait completes one more of them") {
+  Pair pair(acknowledging(), acknowledging());
+  REQUIRE(pair.establish());
+  const Memories m(pair);
+  for (std::uint64_t id = 0; id < 8; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
+  for (std::uint64_t id = 0; id < 8; ++id) {
+    post_receives(pair, m, 1);
+    pair.run();
+    CHECK(text(pair.a->completions()) == std::to_string(id) + " success");
+  }
+}
+
+TEST_CASE("requests of every kind in front of a Send that waits complete, none behind it") {
+  Pair pair(acknowledging(), acknowledging());
+  REQUIRE(pair.establish());
+  const Memories m(pair);
+  const Sge from = sge(m.mine, 0, 8);
+  post_receives(pair, m, 4);
+  post_send(*pair.a, 0, from);
+  post_write(*pair.a, 1, from, remote(m.theirs), SendFlags::kNone);
+  post_read(*pair.a, 2, sge(m.mine, 8, 8), remote(m.theirs));
+  post_fetch_add(*pair.a, 3, sge(m.mine, 16, 8), remote(m.theirs), 1);
+  post_send_immediate(*pair.a, 4, {&from, 1}, 7);
+  post_write_immediate(*pair.a, 5, from, remote(m.theirs), 8);
+  post_immediate(*pair.a, 6, 9);
+  SUBCASE("a Send") { post_send(*pair.a, 7, from); }
+  SUBCASE("a Send with Immediate") { post_send_immediate(*pair.a, 7, {&from, 1}, 10); }
+  SUBCASE("the Immediate behind a Write") {
+    post_write_immediate(*pair.a, 7, from, remote(m.theirs), 11);
+  }
+  post_write(*pair.a, 8, from, remote(m.theirs));
+  pair.run();
+  CHECK(text(pair.a->completions()) ==
+        "0 success, 2 success, 3 success, 4 success, 5 success, 6 success");
+  post_receives(pair, m, 1);
+  pair.run();
+  CHECK(text(pair.a->completions()) == "7 success, 8 success");
+}
+
+TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledged") {
+  Pair pair(acknowledging(), acknowledging());
+  REQUIRE(pair.establish());
+  const Memories m(pair);
+  post_receives(pair, m, 1);
+  post_send(*pair.a, 0, sge(m.mine, 0, 64));
+  pair.run();
+  post_send(*pair.a, 1, sge(m.mine, 0, 64));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "0 success");
+  CHECK(opcodes(pair.to_a) == "2");
+}
+
+TEST_CASE("a peer that does not know the extension is told nothing, and loses nothing") {
+  for (const bool ours : {true, false}) {
+    Pair pair(acknowledging(ours), acknowledging(!ours));
+    REQUIRE(pair.establish());
+    const Memories m(pair);
+    post_receives(pair, m, 3);
+    for (std::uint64_t id = 0; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
+    pair.run();
+    CHECK(opcodes(pair.to_a).find('0') == std::string::npos);
+    post_receives(pair, m, 1);
+    pair.run();
+    CHECK(text(pair.a->completions()) == "0 success, 1 success, 2 success, 3 success");
+  }
+}
+
+TEST_CASE("the acknowledgement of what was delivered does not part an Immediate and its Send") {
+  auto options = acknowledging();
+  options.max_ulpdu = 512;
+  options.transmit_batch = 1;
+  Pair pair(options, options);
+  REQUIRE(pair.establish());
+  const Memories m(pair);
+  Region* const inbox = pair.a->memory(4096, kEverything);
+  post_receives(pair, m, 3);
+  post_recv(*pair.a, 200, sge(inbox, 0, 4096));
+  post_send(*pair.a, 0, sge(m.mine, 0, 64));  // before which the responder may not send
+  pair.run();
+  CHECK(text(pair.a->completions()) == "0 success");
+  const Sge from = sge(m.theirs, 0, 3000);
+  post_send_immediate(*pair.b, 0, {&from, 1}, 7);
+  // Its Immediate is out, and nothing of the Send.
+  const auto plan = pair.b->connection->transmit_plan(64, pair.b->now);
+  for (const auto& piece : plan) {
+    pair.to_a.wire.insert(pair.to_a.wire.end(), piece.begin(), piece.end());
+    pair.to_a.log.insert(pair.to_a.log.end(), piece.begin(), piece.end());
+  }
+  pair.b->connection->transmitted(bytes::total_size(plan), pair.b->now);
+  REQUIRE(opcodes(pair.to_a) == "28");
+  for (std::uint64_t id = 1; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
+  carry(*pair.a, *pair.b);
+  pair.run();
+  CHECK(text(pair.a->completions()) == "200 success, 1 success, 2 success");
+  CHECK(collapsed(opcodes(pair.to_a)).starts_with("2830"));
+  CHECK(pair.b->qp->state() == QpState::kRts);
+}
+
+TEST_CASE("an acknowledgement of what was never sent, or is done, completes nothing") {
+  Pair pair(acknowledging(), acknowledging());
+  REQUIRE(pair.establish());
+  const Memories m(pair);
+  post_receives(pair, m, 2);
+  post_send(*pair.a, 0, sge(m.mine, 0, 64));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "0 success");
+  // A program may write nothing to any place, this one included.
+  for (const std::uint32_t msn : {0U, 1U, 2U, 3U, 0xFFFFFFFFU}) {
+    post_write(*pair.b, 50, sge(m.theirs, 0, 0),
+               {.rkey = rdmap::kHeldStag, .to = rdmap::held_to(rdmap::Msn{msn}).value});
+  }
+  post_send(*pair.a, 1, sge(m.mine, 0, 64));
+  carry(*pair.b, *pair.a);
+  CHECK(pair.a->completions().empty());
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 success");
+}
+
+TEST_CASE("a connection with a Send that waits closes in order, and says nothing behind its FIN") {
+  for (const bool ours : {true, false}) {
+    Pair pair(acknowledging(), acknowledging());
+    REQUIRE(pair.establish());
+    const Memories m(pair);
+    post_receives(pair, m, 1);
+    for (std::uint64_t id = 0; id < 2; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
+    carry(*pair.a, *pair.b);
+    CHECK(!(ours ? pair.b : pair.a)->qp->disconnect());
+    pair.run();
+    CHECK_FALSE(pair.to_a.sent_after_fin);
+    post_recv(*pair.b, 101, sge(m.theirs, 0, 64));
+    pair.advance(1s);
+    CHECK_FALSE(pair.to_a.sent_after_fin);
+    CHECK(pair.a->completions().front().status == WcStatus::kSuccess);
+  }
+}
