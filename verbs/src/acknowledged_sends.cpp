@@ -51,7 +51,7 @@ void SendQueue::open(std::size_t reads, mpa::Rtr rtr) {
 
 // A Read or atomic of the program's that may go now serves as well.
 bool SendQueue::may_acknowledge(bool read_credit) {
-  if (!acks_.is_due() || !read_credit || second_due_) return false;
+  if (!acks_.is_due() || !read_credit || more_due_) return false;
   if (qp_.state != QpState::kRts || qp_.local_failure) return false;
   if (started_ == ring_.posted.load(std::memory_order_acquire)) return true;
   const SendSlot& next = ring_.slot(started_);
@@ -224,7 +224,9 @@ std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subj
                                        : subject.kind == Kind::kAtomic && slot.is_atomic();
   };
   const auto is_it = [&](const SendSlot& slot) {
-    return is_kind(slot) && slot.msn == subject.segment->msn.value;
+    const auto requests = slot.is_read() ? read_requests(slot.sgl) : 1;
+    return is_kind(slot) &&
+           subject.segment->msn.value - slot.msn < static_cast<std::uint32_t>(requests);
   };
   const auto exact = subject.segment ? oldest(is_it) : std::nullopt;
   return exact ? exact : oldest(is_kind);
@@ -252,7 +254,7 @@ std::optional<std::uint64_t> SendQueue::send_with(ddp::Msn msn) {
   auto at = acks_.last_msn;
   for (auto s = started_; s-- > ring_.retired.load();) {
     const SendSlot& slot = ring_.slot(s);
-    const auto messages = slot.sends() - (second_due_ == s ? 1U : 0U);
+    const auto messages = slot.sends() - (more_due_ == s && slot.is_send() ? 1U : 0U);
     // The newest of them has `at`; modulo 2^32. [DDP-33]
     const auto before = at - msn.value;
     at -= messages;

@@ -37,10 +37,8 @@ std::error_code check_extension(const SendWr& wr) {
 }
 
 std::error_code check_read(const SendWr& wr) {
-  const bool read = wr.opcode == WrOpcode::kRead || wr.opcode == WrOpcode::kReadInvalidate;
-  // One sink buffer. [RDMAP-47]
-  if (read && wr.sgl.size() > 1) return make_error_code(Errc::kReadNeedsOneSge);
-  if (wr.opcode == WrOpcode::kReadInvalidate && wr.sgl.empty()) {
+  // One sink buffer, whose STag ends with the Read. [RDMAP-47] [VRB-48]
+  if (wr.opcode == WrOpcode::kReadInvalidate && wr.sgl.size() != 1) {
     return make_error_code(Errc::kReadNeedsOneSge);
   }
   return {};
@@ -273,6 +271,8 @@ void QueuePair::Impl::fill_other(const SendWr& wr, SendSlot& slot) {
   if (wr.opcode == WrOpcode::kBindWindow) slot.bind = wr.bind;
   if (is_atomic(wr.opcode)) slot.atomic = wr.atomic;
   if (is_pair(wr.opcode)) slot.unsent = 2;
+  if (is_read(wr.opcode)) slot.unsent = read_requests(wr.sgl);
+  slot.unanswered = slot.unsent;
 }
 
 std::error_code QueuePair::post_recv(const RecvWr& wr) {

@@ -77,7 +77,7 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   if (qp_.state != QpState::kRts) return false;  // In Idle nothing is processed. [VRB-6]
   if (qp_.local_failure) return false;           // Nothing follows a request that failed. [VRB-54]
   if (waits_for_memory_) retire();
-  if (second_due_) return take_second(out);
+  if (more_due_) return take_next(read_credit, out);
   // Started in order, one at a time. [VRB-43]
   if (started_ == ring_.posted.load(std::memory_order_acquire)) return false;
   SendSlot& slot = ring_.slot(started_);
@@ -120,7 +120,8 @@ bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
   if (slot.is_answered()) slot.msn = ++acks_.last_request;
   fill_request(slot, out);
   out.atomic.id = static_cast<std::uint32_t>(out.cookie);  // as unique as the slot [EXT-37]
-  return !is_pair(slot.opcode) || make_first(slot, out);
+  if (slot.unsent > 1) make_first(slot, out);
+  return true;
 }
 
 bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
@@ -130,11 +131,12 @@ bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
   if (has(slot.flags, SendFlags::kLocalFence) && ring_.retired.load() != started_) {
     return false;
   }
-  // ORD stalls the queue rather than being exceeded; ORD 0 fails in permitted(). [VRB-23]
-  if (slot.is_answered() && qp_.ord != 0) {
-    return read_credit && reads_under_way_ < qp_.ord;
-  }
-  return true;
+  return !slot.is_answered() || may_read(read_credit);
+}
+
+// ORD stalls the queue rather than being exceeded; ORD 0 fails in permitted(). [VRB-23]
+bool SendQueue::may_read(bool read_credit) const {
+  return qp_.ord == 0 || (read_credit && reads_under_way_ < qp_.ord);
 }
 
 SendQueue::Local SendQueue::run_local(SendSlot& slot) {
@@ -207,7 +209,7 @@ inline void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
   out.stag = slot.opcode == WrOpcode::kSendInvalidate ? slot.invalidate : slot.remote.rkey;
   out.to = rdmap::TaggedOffset{slot.remote.to};
   out.immediate = slot.immediate;
-  if (slot.is_read()) return fill_sink(slot, out);
+  if (slot.is_read()) return fill_sink(slot, 0, out);
   if (slot.is_atomic()) {
     const bool swap = slot.opcode == WrOpcode::kCmpSwap;
     out.atomic = {.opcode = swap ? rdmap::AtomicOpcode::kCmpSwap : rdmap::AtomicOpcode::kFetchAdd,
@@ -228,20 +230,21 @@ void SendQueue::fill_payload(const SendSlot& slot, rdmap::Request& out) {
   for (const Grant& grant : slot.grants) out.payload.push_back(grant.memory());
 }
 
-// Of two messages `out` is the second: a Send comes behind its Immediate, a Write in front of it.
-bool SendQueue::make_first(const SendSlot& slot, rdmap::Request& out) {
-  second_due_ = out.cookie;
+// Of several messages. A Send comes behind its Immediate, a Write in front of it.
+void SendQueue::make_first(const SendSlot& slot, rdmap::Request& out) {
+  more_due_ = out.cookie;
   if (slot.opcode == WrOpcode::kSendImmediate) {
     out.opcode = Opcode::kImmediate;
     out.immediate = slot.immediate | rdmap::kOfNextSend;
   }
-  return true;
 }
 
 // Nothing of ours comes between an Immediate and its Write or Send.
-bool SendQueue::take_second(rdmap::Request& out) {
-  out.cookie = *std::exchange(second_due_, std::nullopt);
-  const SendSlot& slot = ring_.slot(out.cookie);
+bool SendQueue::take_next(bool read_credit, rdmap::Request& out) {
+  out.cookie = *more_due_;
+  SendSlot& slot = ring_.slot(out.cookie);
+  if (slot.is_read()) return may_read(read_credit) && take_next_read(slot, out);
+  more_due_.reset();
   if (slot.opcode == WrOpcode::kSendImmediate) {
     out.opcode = message_opcode(slot.opcode, slot.flags);
     out.length = slot.length;
@@ -253,14 +256,37 @@ bool SendQueue::take_second(rdmap::Request& out) {
   return true;
 }
 
-// The sink as the peer shall name it. An empty Read may have none.
-void SendQueue::fill_sink(SendSlot& slot, rdmap::Request& out) {
+// For the next buffer of the sink. The consumer may have lowered ORD since the one before.
+bool SendQueue::take_next_read(SendSlot& slot, rdmap::Request& out) {
+  if (!permitted(slot)) return false;
+  ++reads_under_way_;
+  const std::size_t part = ++acks_.last_request - slot.msn;
+  if (part + 1 == slot.grants.size()) more_due_.reset();
+  out.opcode = Opcode::kReadRequest;
+  out.payload.clear();
+  out.stag = slot.remote.rkey;
+  out.to.value = slot.remote.to;
+  fill_sink(slot, part, out);
+  return true;
+}
+
+// A buffer of the sink as the peer shall name it; `part` counts those that are not empty. An empty
+// Read may have none.
+void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out) {
   out.sink_stag = slot.sgl.empty() ? Stag{1} : slot.sgl[0].lkey;
   out.sink_to = {};
   out.sink = {};
   if (slot.grants.empty()) return;
-  const Region& region = *slot.grants[0].region();
-  out.sink = slot.grants[0].memory();
+  const Grant& grant = slot.grants[part];
+  for (const Sge& sge : slot.sgl) {
+    out.sink_stag = sge.lkey;
+    if (sge.length == 0) continue;
+    if (part-- == 0) break;
+    out.to.value += sge.length;
+  }
+  const Region& region = *grant.region();
+  out.sink = grant.memory();
+  out.length = static_cast<std::uint32_t>(out.sink.size());
   out.sink_to.value = region.to_base + static_cast<std::uint64_t>(out.sink.data() - region.address);
 }
 
@@ -294,6 +320,7 @@ void SendQueue::atomic_done(std::uint64_t cookie, std::uint64_t original) {
 
 void SendQueue::response_done(SendSlot& slot) {
   --reads_under_way_;
+  if (--slot.unanswered != 0) return;  // A buffer of the sink still waits for its octets.
   octets_placed_ += slot.length;
   finish(slot);
 }
@@ -357,7 +384,7 @@ void SendQueue::flush() {
   any_sent_ = false;
   waits_for_memory_ = false;
   reads_under_way_ = 0;
-  second_due_.reset();
+  more_due_.reset();
   acks_.wanted = acks_.covered;
   // One may carry an error. What was sent behind something unfinished is flushed with it: a success
   // stands for all before it. [VRB-14] [VRB-43]
@@ -418,7 +445,7 @@ bool SendQueue::revoke(const Region& region, bool mid_message) {
   for (auto s = ring_.retired.load(); s < started_; ++s) {
     SendSlot& slot = ring_.slot(s);
     if (std::none_of(slot.grants.begin(), slot.grants.end(), names)) continue;
-    const bool send_due = slot.opcode == WrOpcode::kSendImmediate && second_due_ == s;
+    const bool send_due = slot.opcode == WrOpcode::kSendImmediate && more_due_ == s;
     const bool unfinished = slot.is_answered() || send_due || (mid_message && s + 1 == started_);
     if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);  // only one [VRB-14]
     needed |= unfinished;

@@ -59,12 +59,12 @@ class SendQueue {
   /// next_request() has something to start, or at least to look at.
   bool has_request() const {
     return started_ != ring_.posted.load(std::memory_order_acquire) || waits_for_memory_ ||
-           second_due_.has_value() || acks_.is_due();
+           more_due_.has_value() || acks_.is_due();
   }
   /// All that it has to start is a Read that asks for an acknowledgement.
   bool only_asks() const {
     return acks_.is_due() && started_ == ring_.posted.load(std::memory_order_acquire) &&
-           !waits_for_memory_ && !second_due_;
+           !waits_for_memory_ && !more_due_;
   }
   /// Completes all that is posted: what had failed with its error, the rest as flushed.
   void flush();
@@ -81,6 +81,7 @@ class SendQueue {
   enum class Local : std::uint8_t { kDone, kWait, kFailed };
 
   bool may_start(const SendSlot& slot, bool read_credit) const;
+  bool may_read(bool read_credit) const;
   Local run_local(SendSlot& slot);
   void wait_for_memory(Stag stag);
   bool next_other(bool read_credit, rdmap::Request& out);
@@ -89,10 +90,11 @@ class SendQueue {
   bool permitted(SendSlot& slot);
   bool pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out);
   static void fill_request(SendSlot& slot, rdmap::Request& out);
-  bool make_first(const SendSlot& slot, rdmap::Request& out);
-  bool take_second(rdmap::Request& out);
+  void make_first(const SendSlot& slot, rdmap::Request& out);
+  bool take_next(bool read_credit, rdmap::Request& out);
+  bool take_next_read(SendSlot& slot, rdmap::Request& out);
   static void fill_payload(const SendSlot& slot, rdmap::Request& out);
-  static void fill_sink(SendSlot& slot, rdmap::Request& out);
+  static void fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out);
   void response_done(SendSlot& slot);
   void fail(SendSlot& slot, WcStatus status);
   void finish(SendSlot& slot);
@@ -127,8 +129,8 @@ class SendQueue {
   Acknowledgements acks_;
   std::uint64_t started_ = 0;        ///< posted >= started >= retired
   std::size_t reads_under_way_ = 0;  ///< and atomics
-  /// The first message of this kWriteImmediate or kSendImmediate was given out, the second is next.
-  std::optional<std::uint64_t> second_due_;
+  /// A request of several messages, not all of which were given out: the next of them is next.
+  std::optional<std::uint64_t> more_due_;
   bool any_sent_ = false;          ///< since settle()
   bool waits_for_memory_ = false;  ///< an invalidate, until other streams let go of it
   std::uint64_t octets_placed_ = 0;

@@ -34,6 +34,17 @@ constexpr bool is_atomic(WrOpcode opcode) {
   return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap;
 }
 
+constexpr bool is_read(WrOpcode opcode) {
+  return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate;
+}
+/// Read Requests of a Read: one for each buffer of its sink, as a Read Request names one.
+/// [RDMAP-47]
+template <typename Sges>
+int read_requests(const Sges& sink) {
+  const auto count = std::ranges::count_if(sink, [](const Sge& sge) { return sge.length != 0; });
+  return std::max(static_cast<int>(count), 1);
+}
+
 struct SendSlot {
   enum class Stage : std::uint8_t {
     kPosted,
@@ -57,12 +68,13 @@ struct SendSlot {
   Atomic atomic;
   std::uint64_t immediate = 0;
   int unsent = 1;         ///< messages that have not left
-  std::uint32_t msn = 0;  ///< of a Read or atomic that was started
+  int unanswered = 1;     ///< of those of a Read or atomic
+  std::uint32_t msn = 0;  ///< of the first of those, once started; the others follow
   /// kInline: `length` octets of payload.
   std::byte* inline_data = nullptr;
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;
 
-  bool is_read() const { return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate; }
+  bool is_read() const { return verbs::is_read(opcode); }
   bool is_atomic() const { return verbs::is_atomic(opcode); }
   bool is_write() const {
     return opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of posting: lists, limits, inline payload, unsignalled requests.
+#include <algorithm>
 #include <array>
 
 #include "support.hpp"
@@ -134,16 +135,41 @@ TEST_CASE("inline payload is the program's again at once, and needs no lkey") {
   CHECK_EQ(bad, &wr);
 }
 
-TEST_CASE("a Read has one sink") {
-  Pair pair;
-  std::array<ibv_sge, 2> sges{pair.a.sge(0, 8), pair.a.sge(8, 8)};
-  ibv_send_wr wr{.sg_list = sges.data(), .num_sge = 2, .opcode = IBV_WR_RDMA_READ};
-  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey};
+TEST_CASE("a Read has as many buffers as max_sge_rd says, none included, and one completion") {
+  ibv_device_attr device{};
+  Options options;
+  {
+    const End end;
+    REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
+  }
+  REQUIRE_EQ(device.max_sge_rd, device.max_sge);
+  options.cap.max_send_sge = static_cast<std::uint32_t>(device.max_sge_rd);
+  Pair pair(options);
+  std::vector<ibv_sge> sges;
+  std::string text;
+  // In the order opposite to that at the peer.
+  for (int i = 0; i < device.max_sge_rd; ++i) {
+    sges.push_back(pair.a.sge(30'000 - static_cast<std::size_t>(i) * 1000, 600));
+    text += std::string(600, static_cast<char>('a' + i));
+  }
+  pair.b.write(5, text);
+  ibv_send_wr wr{.sg_list = sges.data(), .opcode = IBV_WR_RDMA_READ};
+  wr.wr.rdma = {.remote_addr = pair.b.remote(5), .rkey = pair.b.mr->rkey};
   ibv_send_wr* bad = nullptr;
+  for (wr.num_sge = 0; wr.num_sge <= device.max_sge_rd; ++wr.num_sge) {
+    const auto count = static_cast<std::size_t>(wr.num_sge);
+    CAPTURE(count);
+    std::ranges::fill(pair.a.buffer, std::byte{0});
+    REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
+    CHECK_EQ(success(pair.a.cq).byte_len, count * 600);
+    for (std::size_t i = 0; i < count; ++i) {
+      REQUIRE_EQ(pair.a.text(30'000 - i * 1000, 600), text.substr(i * 600, 600));
+    }
+  }
+  sges.push_back(sges.front());
+  wr.sg_list = sges.data();
   CHECK_EQ(ibv_post_send(pair.a.qp, &wr, &bad), EINVAL);
-  wr.num_sge = 0;
-  REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
-  CHECK_EQ(success(pair.a.cq).byte_len, 0);
+  CHECK_EQ(bad, &wr);
 }
 
 TEST_CASE("an entry of no length needs no key, neither in sends nor in receives") {

@@ -52,7 +52,8 @@ TEST_CASE(
   };
   refused({.sgl = three}, Errc::kTooManySge);
   refused({.sgl = huge}, Errc::kMessageTooLong);
-  refused({.opcode = WrOpcode::kRead, .sgl = two}, Errc::kReadNeedsOneSge);
+  refused({.opcode = WrOpcode::kRead, .sgl = three}, Errc::kTooManySge);
+  refused({.opcode = WrOpcode::kRead, .sgl = huge}, Errc::kMessageTooLong);
   refused({.opcode = WrOpcode::kReadInvalidate, .sgl = two}, Errc::kReadNeedsOneSge);
   refused({.opcode = WrOpcode::kReadInvalidate, .sgl = {}}, Errc::kReadNeedsOneSge);
   refused({.flags = SendFlags::kInline, .sgl = two}, Errc::kInlineTooLong);

@@ -12,14 +12,14 @@ namespace iwarp::rdma_core {
 inline constexpr int kMaxQp = 16384;
 inline constexpr int kMaxWr = 32768;  ///< of a send, receive or shared receive queue
 inline constexpr int kMaxSge = static_cast<int>(bytes::kMaxSge);
-inline constexpr int kMaxSgeRead = 1;  ///< an RDMA Read has one sink [RDMAP-47]
+inline constexpr int kMaxSgeRead = kMaxSge;  ///< with a Read Request for each
 inline constexpr int kMaxInline = 4096;
 inline constexpr int kMaxCq = 16384;
 inline constexpr int kMaxCqe = 1 << 22;
 inline constexpr int kMaxMr = 1 << 20;  ///< regions and windows together
 inline constexpr int kMaxPd = 4096;
 inline constexpr int kMaxSrq = 4096;
-inline constexpr int kMaxReads = 128;  ///< IRD and ORD
+inline constexpr int kMaxReads = 128;                   ///< IRD and ORD
 inline constexpr std::uint32_t kMaxMessage = 1U << 31;
 inline constexpr int kCompVectors = 1;
 inline constexpr int kMaxAh = 32767;

@@ -18,7 +18,7 @@ enum class Errc {
   kBusy,                ///< other objects still refer to it
   kLimitReached,        ///< the Rnic's limit for this kind of object
   kPrivateDataTooLong,  ///< 512 octets, 508 with MPA revision 2
-  kReadNeedsOneSge,     ///< an RDMA Read has one sink buffer
+  kReadNeedsOneSge,     ///< a Read with Invalidate has one sink buffer
   kNotBindable,         ///< window and region do not fit
   kOrdTooLarge,
   kConnectionRefused,

@@ -124,9 +124,11 @@ struct SendWr {
   std::uint64_t wr_id = 0;
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
-  std::span<const Sge> sgl;  ///< source; for Reads the sink (one element), for atomics a word
-  RemoteAddress remote;      ///< Write, Read, atomics
-  Stag invalidate;           ///< kSendInvalidate, kLocalInvalidate
+  /// Source; for atomics a word; for Reads the sink, a Read Request for each element that is not
+  /// empty. kReadInvalidate has one.
+  std::span<const Sge> sgl;
+  RemoteAddress remote;  ///< Write, Read, atomics
+  Stag invalidate;       ///< kSendInvalidate, kLocalInvalidate
   Registration registration;
   WindowBind bind;
   Atomic atomic;

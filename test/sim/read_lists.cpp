@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads whose sink is a list of buffers: a Read Request for each, one completion for all, and no
+// more of them under way than ORD allows.
+#include "acknowledged.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+using Sink = std::vector<Sge>;
+
+verbs::QpInit with_lists() {
+  verbs::QpInit init;
+  init.limits.max_send_sge = bytes::kMaxSge;
+  return init;
+}
+
+void post_list(End& end, std::uint64_t id, const Sink& sink, RemoteAddress from,
+               SendFlags flags = SendFlags::kSignaled) {
+  post(end, {.wr_id = id, .opcode = WrOpcode::kRead, .flags = flags, .sgl = sink, .remote = from});
+}
+
+// Buffers of a region each, their lengths 1, 2, 3 and so on; every third is followed by an empty
+// one without a key.
+Sink make_sink(End& end, std::size_t count, std::vector<Region*>& regions) {
+  Sink out;
+  for (std::size_t i = 0; i < count; ++i) {
+    regions.push_back(end.memory(i + 1, kEverything));
+    out.push_back(sge(regions.back(), 0, i + 1));
+    if (i % 3 == 2 && out.size() < bytes::kMaxSge - count + i) out.emplace_back();
+  }
+  return out;
+}
+
+bool has_source(const std::vector<Region*>& sink, const Region* source) {
+  const std::byte* from = source->address;
+  for (const Region* region : sink) {
+    if (std::memcmp(region->address, from, region->length) != 0) return false;
+    from += region->length;
+  }
+  return true;
+}
+
+std::vector<ConnectionOptions> both_kinds() { return {ConnectionOptions{}, acknowledged()}; }
+
+}  // namespace
+
+TEST_CASE("a Read fills a list of buffers and completes once, whatever ORD [RDMAP-47] [VRB-23]") {
+  for (const auto& options : both_kinds()) {
+    for (const std::uint16_t reads : {1, 2, 16}) {
+      for (std::size_t count = 1; count <= bytes::kMaxSge; ++count) {
+        CAPTURE(count);
+        Pair pair(options, {}, {.seed = reads, .max_segment = 70}, with_lists());
+        REQUIRE(pair.establish(reads, reads));
+        Region* const source = pair.b->memory(256, kEverything);
+        fill_pattern(source);
+        std::vector<Region*> regions;
+        const Sink sink = make_sink(*pair.a, count, regions);
+        post_list(*pair.a, 1, sink, remote(source));
+        pair.run();
+        const auto done = pair.a->completions();
+        REQUIRE(text(done) == "1 success");
+        CHECK(done[0].byte_len == count * (count + 1) / 2);
+        CHECK(has_source(regions, source));
+        CHECK(opcodes(pair.to_b) == std::string(count, '1'));  // more than IRD would end the stream
+        CHECK(pair.b->qp->state() == QpState::kRts);
+      }
+    }
+  }
+}
+
+TEST_CASE("Reads of lists complete in order among other requests, signalled or not [VRB-43]") {
+  for (const auto& options : both_kinds()) {
+    Pair pair(options, {}, {.seed = 5, .max_segment = 90}, with_lists());
+    REQUIRE(pair.establish(2, 2));
+    Region* const source = pair.b->memory(256, kEverything);
+    Region* const mine = pair.a->memory(64, kEverything);
+    fill_pattern(source);
+    std::vector<Region*> first;
+    std::vector<Region*> second;
+    post_write(*pair.a, 1, sge(mine, 0, 8), remote(source, 200));
+    post_list(*pair.a, 2, make_sink(*pair.a, 5, first), remote(source), SendFlags::kNone);
+    post_read(*pair.a, 3, sge(mine, 8, 8), remote(source));
+    post_fetch_add(*pair.a, 4, sge(mine, 16, 8), remote(source, 208), 1);
+    post_list(*pair.a, 5, make_sink(*pair.a, 7, second), remote(source));
+    post_list(*pair.a, 6, {}, remote(source));
+    post_write(*pair.a, 7, sge(mine, 0, 8), remote(source, 200));
+    pair.run();
+    CHECK(text(pair.a->completions()) ==
+          "1 success, 3 success, 4 success, 5 success, 6 success, 7 success");
+    CHECK(has_source(first, source));
+    CHECK(has_source(second, source));
+    CHECK(pair.a->qp->query().send_outstanding == 0);
+  }
+}
+
+TEST_CASE("a fence waits for every buffer of a Read in front of it [VRB-50]") {
+  Pair pair({}, {}, {.seed = 9, .max_segment = 30}, with_lists());
+  REQUIRE(pair.establish(4, 4));
+  Region* const source = pair.b->memory(256, kEverything);
+  Region* const mine = pair.a->memory(64, kEverything);
+  std::vector<Region*> regions;
+  fill_pattern(source);
+  post_list(*pair.a, 1, make_sink(*pair.a, 3, regions), remote(source));
+  post_write(*pair.a, 2, sge(mine, 0, 8), remote(source, 200),
+             SendFlags::kSignaled | SendFlags::kFence);
+  while (opcodes(pair.to_b).find('0') == std::string::npos) REQUIRE(pair.step());
+  CHECK(opcodes(pair.to_b) == "1110");
+  CHECK(text(pair.a->completions()).starts_with("1 success"));
+}
+
+TEST_CASE("a Read of a list that the peer refuses in part fails, and nothing behind it succeeds") {
+  for (const auto& options : both_kinds()) {
+    for (std::size_t allowed = 0; allowed < 6; ++allowed) {
+      CAPTURE(allowed);
+      Pair pair(options, {}, {}, with_lists());
+      REQUIRE(pair.establish(8, 8));
+      Region* const source = pair.b->memory(allowed * (allowed + 1) / 2 + 1, kEverything);
+      Region* const mine = pair.a->memory(64, kEverything);
+      std::vector<Region*> regions;
+      post_write(*pair.a, 1, sge(mine, 0, 1), remote(source));
+      const Sink sink = make_sink(*pair.a, 6, regions);
+      if (allowed == 0) {
+        post_list(*pair.a, 2, sink, remote(source, 1));
+      } else {
+        post_list(*pair.a, 2, sink, remote(source));
+      }
+      post_write(*pair.a, 3, sge(mine, 0, 1), remote(source));
+      pair.run();
+      CHECK(received_code(*pair.a) == "0/1/01");
+      CHECK(text(pair.a->completions()) ==
+            "1 success, 2 remote access error, 3 work request flushed");
+    }
+  }
+}
+
+TEST_CASE("a Read of a list with a buffer that is not the program's is never sent [VRB-28]") {
+  for (std::size_t bad = 0; bad < 4; ++bad) {
+    Pair pair({}, {}, {}, with_lists());
+    REQUIRE(pair.establish(8, 8));
+    Region* const source = pair.b->memory(64, kEverything);
+    std::vector<Region*> regions;
+    Sink sink = make_sink(*pair.a, 3, regions);
+    std::erase_if(sink, [](const Sge& sge) { return sge.length == 0; });
+    sink.insert(sink.begin() + static_cast<long>(bad), sge(source, 0, 4));
+    post_list(*pair.a, 1, sink, remote(source));
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 local protection error");
+    CHECK(opcodes(pair.to_b) == "7");
+  }
+}
+
+TEST_CASE("a Read of a list ends once when the connection does, at any moment") {
+  for (const auto& options : both_kinds()) {
+    for (std::size_t steps = 0; steps < 30; ++steps) {
+      Pair pair(options, {}, {.seed = 3, .max_segment = 40}, with_lists());
+      REQUIRE(pair.establish(2, 2));
+      Region* const source = pair.b->memory(256, kEverything);
+      std::vector<Region*> regions;
+      post_list(*pair.a, 1, make_sink(*pair.a, 9, regions), remote(source));
+      for (std::size_t i = 0; i < steps; ++i) pair.step();
+      pair.a->qp->abort();
+      CHECK(pair.a->completions().size() == 1);
+      CHECK(pair.a->guards_intact());
+    }
+  }
+}
+
+TEST_CASE("a buffer of a Read's list that is invalidated on the way ends the stream") {
+  for (std::size_t which = 0; which < 6; ++which) {
+    Pair pair({}, {}, {.seed = 3, .max_segment = 40}, with_lists());
+    REQUIRE(pair.establish(1, 1));
+    Region* const source = pair.b->memory(256, kEverything);
+    std::vector<Region*> regions;
+    post_list(*pair.a, 1, make_sink(*pair.a, 6, regions), remote(source));
+    while (opcodes(pair.to_b).empty()) REQUIRE(pair.step());
+    pair.a->connection->revoke(*regions[which], pair.a->now);
+    pair.run();
+    CHECK(text(pair.a->completions()) == "1 local protection error");
+    CHECK(pair.a->qp->state() == QpState::kError);
+  }
+}
+
+TEST_CASE("ORD that is lowered to 0 while a Read's list is under way fails the Read [VRB-25]") {
+  Pair pair({}, {}, {.seed = 3, .max_segment = 40}, with_lists());
+  REQUIRE(pair.establish(1, 1));
+  Region* const source = pair.b->memory(256, kEverything);
+  std::vector<Region*> regions;
+  post_list(*pair.a, 1, make_sink(*pair.a, 6, regions), remote(source));
+  while (opcodes(pair.to_b).empty()) REQUIRE(pair.step());
+  CHECK(!pair.a->qp->set_ord(0));
+  pair.run();
+  CHECK(text(pair.a->completions()) == "1 local QP operation error");
+}
+
+TEST_CASE("the sink of a Read with Invalidate is one buffer") {
+  Pair pair({}, {}, {}, with_lists());
+  REQUIRE(pair.establish());
+  Region* const source = pair.b->memory(64, kEverything);
+  std::vector<Region*> regions;
+  const Sink sink = make_sink(*pair.a, 2, regions);
+  CHECK(pair.a->qp->post_send(
+            {.opcode = WrOpcode::kReadInvalidate, .sgl = sink, .remote = remote(source)}) ==
+        verbs::Errc::kReadNeedsOneSge);
+}
