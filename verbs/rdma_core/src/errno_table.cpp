@@ -21,7 +21,7 @@ constexpr std::array kRows{
     Row{Errc::kQueueFull, ENOMEM},
     Row{Errc::kTooManySge, EINVAL},
     Row{Errc::kInlineTooLong, EINVAL},
-    Row{Errc::kMessageTooLong, EMSGSIZE},
+    Row{Errc::kMessageTooLong, EINVAL},
     Row{Errc::kInvalidLkey, EINVAL},
     Row{Errc::kWrongState, EINVAL},
     Row{Errc::kWrongPd, EINVAL},

@@ -14,13 +14,18 @@ namespace iwarp::rdma_core {
 struct Immediate {
   std::uint32_t imm_data = 0;  ///< in network order, as programs see it
   bool with_send = false;      ///< else behind a Write
-  std::uint32_t length = 0;    ///< of the Write; less than 2^31
+  std::uint32_t length = 0;    ///< of the Write; at most 2^31
 };
 
 inline constexpr std::uint32_t kImmediateWithSend = 1U << 31;
 
+/// The length that has no other bits: that of the longest Write is the bit of a Send.
+inline constexpr std::uint32_t kLongestWrite = 1U << 31;
+inline constexpr std::uint32_t kImmediateOfLongestWrite = kImmediateWithSend | 1;
+
 inline std::uint64_t encode(const Immediate& immediate) {
-  const std::uint32_t kind = immediate.with_send ? kImmediateWithSend : immediate.length;
+  std::uint32_t kind = immediate.with_send ? kImmediateWithSend : immediate.length;
+  if (!immediate.with_send && kind == kLongestWrite) kind = kImmediateOfLongestWrite;
   return std::uint64_t{be32toh(immediate.imm_data)} << 32 | kind;
 }
 
@@ -30,10 +35,10 @@ inline std::uint64_t encode_of_send(std::uint32_t imm_data) {
 
 inline Immediate decode_immediate(std::uint64_t octets) {
   const auto kind = static_cast<std::uint32_t>(octets);
+  const auto imm_data = htobe32(static_cast<std::uint32_t>(octets >> 32));
+  if (kind == kImmediateOfLongestWrite) return {.imm_data = imm_data, .length = kLongestWrite};
   const bool with_send = (kind & kImmediateWithSend) != 0;
-  return {.imm_data = htobe32(static_cast<std::uint32_t>(octets >> 32)),
-          .with_send = with_send,
-          .length = with_send ? 0 : kind};
+  return {.imm_data = imm_data, .with_send = with_send, .length = with_send ? 0 : kind};
 }
 
 /// What a program may look at: no more than the peer says, nor than it has `written`.

@@ -133,11 +133,13 @@ int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
   const auto length = total_length(out);
-  if (length >= kImmediateWithSend) return EMSGSIZE;
+  if (length > kMaxMessage) return EINVAL;
   out.opcode = WrOpcode::kWriteImmediate;
   out.immediate = encode({.imm_data = imm_data, .length = static_cast<std::uint32_t>(length)});
   return 0;
 }
+
+bool is_too_long(const SendWr& wr) { return total_length(wr) > kMaxMessage; }
 
 int make_atomic(SendWr& out, verbs::Sge& word) {
   if (word.length < kAtomicWord) return EINVAL;
@@ -186,7 +188,8 @@ int SendBatch::add(const ibv_send_wr& wr) {
   out.wr_id = wr.wr_id;
   out.flags = to_flags(wr.send_flags);
   out.sgl = sges;
-  const int code = guarded([&] { return make(out, wr, sges); });
+  int code = guarded([&] { return make(out, wr, sges); });
+  if (code == 0 && is_too_long(out)) code = EINVAL;
   if (code != 0) {
     requests_.pop_back();
     sges_.resize(before);

@@ -38,6 +38,8 @@ void make_invalidate(verbs::SendWr& out, std::uint32_t rkey);
 /// `sgl` has to be set.
 int make_send_immediate(verbs::SendWr& out, std::uint32_t imm_data);
 int make_write_immediate(verbs::SendWr& out, std::uint32_t imm_data);
+/// Longer than kMaxMessage.
+bool is_too_long(const verbs::SendWr& wr);
 /// `sgl` has one element, which becomes the word. `word` takes it.
 int make_atomic(verbs::SendWr& out, verbs::Sge& word);
 int make_bind(verbs::SendWr& out, const ibv_mw& mw, std::uint32_t rkey,

@@ -277,6 +277,7 @@ int commit(Qp& qp) {
   s.ready.clear();
   for (Request& request : s.requests) {
     if (const int code = finish(s, request)) return code;
+    if (is_too_long(request.wr)) return EINVAL;
     s.ready.push_back(request.wr);
   }
   if (const int code = post_all(qp, s.ready)) return code;
