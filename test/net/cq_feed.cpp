@@ -35,6 +35,8 @@ class NotedDriven final : public Driven {
   bool is_blocked() const override { return false; }
   void flush_posts() override {}
   void note_taken() override {}
+  bool may_hold_posts() const override { return false; }
+  void sync() override {}
 
   int polls = 0;
   bool is_polled_often = false;

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <functional>
 #include <held_clock.hpp>
 #include <ostream>
 #include <thread>
@@ -54,11 +56,28 @@ struct Gathering : Pair {
 };
 
 struct NoRegistry final : Registry {
-  void ended(DrivenConnection&) override {}
+  void ended(DrivenConnection& connection) override { held_at_end = connection.may_hold_posts(); }
   void break_pins(verbs::Stag) override {}
   SetupTally& setups_as(mpa::Role) override { return tally; }
   void memory_gone(const DrivenConnection&, const std::byte*) override {}
   SetupTally tally;
+  bool held_at_end = false;
+};
+
+/// A connection whose peer sends nothing, and whose posts wait longer than this machine runs.
+struct Alone {
+  Alone() {
+    REQUIRE_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    peer = UniqueFd(ends[1]);
+    DrivenConnection::Setup setup{.role = mpa::Role::kResponder, .socket = UniqueFd(ends[0])};
+    setup.options.gather_delay = std::chrono::hours(1'000'000);
+    connection = DrivenConnection::make(registry, worker, std::move(setup));
+  }
+  NoRegistry registry;
+  Worker worker{std::chrono::microseconds(0)};
+  std::array<int, 2> ends{};
+  UniqueFd peer;
+  std::shared_ptr<DrivenConnection> connection;
 };
 
 }  // namespace
@@ -187,19 +206,62 @@ TEST_CASE("it leaves in time where nobody polls any more") {
   pair.await_arrival(before + 4);
 }
 
+TEST_CASE("deregistering memory sends the requests that name it first") {
+  Gathering pair(kNever);
+  pair.post(8);
+  REQUIRE_FALSE(pair.a.memory.deregister());
+  for (int i = 0; i < 8; ++i) pair.a.expect_success();
+}
+
+TEST_CASE("deallocating a window sends the request that binds it first") {
+  Gathering pair(kNever);
+  End& a = pair.a;
+  a.memory = must(pair.rnic->register_memory(*a.pd, std::span(a.buffer),
+                                             Access::kLocalWrite | Access::kBindWindow));
+  Memory window = must(pair.rnic->allocate_window(*a.pd));
+  pair.post(2);
+  const verbs::WindowBind bind{.window = window.stag(),
+                               .key = 1,
+                               .region = a.memory.stag(),
+                               .address = a.buffer.data(),
+                               .length = 8,
+                               .access = Access::kRemoteRead};
+  REQUIRE_FALSE(a.qp->post_send({.opcode = WrOpcode::kBindWindow, .bind = bind}));
+  REQUIRE_FALSE(window.deregister());
+  for (int i = 0; i < 3; ++i) a.expect_success();
+}
+
+TEST_CASE("ending a queue pair sends what was posted first, however it ends") {
+  for (const auto end : {&QueuePair::abort, &QueuePair::terminate}) {
+    Gathering pair(kNever);
+    pair.post(8);
+    REQUIRE_FALSE(std::invoke(end, *pair.a.qp));
+    for (int i = 0; i < 8; ++i) pair.a.expect_success();
+  }
+  Gathering pair(kNever);
+  pair.post(8);
+  pair.a.qp.reset();
+  pair.await_arrival(8);
+}
+
+TEST_CASE("a connection may hold posts while they wait, and while a thread drives it") {
+  Alone alone;
+  CHECK_FALSE(alone.connection->may_hold_posts());
+  REQUIRE(alone.connection->posted(verbs::Doorbell::kMayWait));
+  CHECK(alone.connection->may_hold_posts());
+  alone.connection->sync();
+  CHECK_FALSE(alone.connection->may_hold_posts());
+  alone.connection->end();
+  CHECK(alone.registry.held_at_end);
+  CHECK_FALSE(alone.connection->may_hold_posts());
+}
+
 TEST_CASE("the timer forgets a connection that ends while posts wait") {
-  NoRegistry registry;
-  Worker worker{std::chrono::microseconds(0)};
-  std::array<int, 2> ends{};
-  REQUIRE_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-  const UniqueFd peer(ends[1]);
-  DrivenConnection::Setup setup{.role = mpa::Role::kResponder, .socket = UniqueFd(ends[0])};
-  setup.options.gather_delay = std::chrono::hours(1'000'000);  // longer than this machine runs
-  auto connection = DrivenConnection::make(registry, worker, std::move(setup));
-  REQUIRE(connection->posted(verbs::Doorbell::kMayWait));
-  connection->end();
-  const std::weak_ptr<DrivenConnection> left = connection;
-  connection.reset();
+  Alone alone;
+  REQUIRE(alone.connection->posted(verbs::Doorbell::kMayWait));
+  alone.connection->end();
+  const std::weak_ptr<DrivenConnection> left = alone.connection;
+  alone.connection.reset();
   const auto until = std::chrono::steady_clock::now() + kLimit;
   while (!left.expired()) {
     REQUIRE(std::chrono::steady_clock::now() < until);

@@ -51,6 +51,8 @@ class BasicDriveLock {
     waiting_.fetch_sub(1, std::memory_order_relaxed);
   }
 
+  /// Returns true if no thread holds the lock and no work waits for its next holder.
+  bool is_idle() const { return word_.load() == 0; }
   /// Holder: takes the work left so far.
   std::uint32_t take() { return word_.exchange(kHeld, std::memory_order_acq_rel) & ~kHeld; }
   /// Holder: unlocks, and leaves `left` for the next thread that enters. False: other threads left

@@ -35,6 +35,12 @@ class Driven {
   virtual bool is_blocked() const = 0;
   /// Posts that wait to leave together: the program polls, or is about to sleep.
   virtual void flush_posts() = 0;
+  // Calls that take away what posted requests need:
+  /// Returns true if a request posted before this call may not have been given to the socket yet.
+  virtual bool may_hold_posts() const = 0;
+  /// Returns when the socket has been given what it takes of the requests posted before this call.
+  /// Waits for the lock.
+  virtual void sync() = 0;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   // While a descriptor that the program has is readable when the socket is. Once for each feed.
   /// What is taken from the socket is noted in its sets.

@@ -265,6 +265,9 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
     if (active_->linger_until && now >= *active_->linger_until) core.abort(now);
   }
   if ((work & kResume) != 0) core.resume(now);
+  // What was posted before it was ended leaves first, but for what the socket has had no room for.
+  const bool ends = (work & (kTerminate | kAbort)) != 0;
+  if (ends && (gathered_.any() || (work & kTransmit) != 0)) transmit();
   if ((work & kDisconnect) != 0) core.disconnect(now);
   if ((work & kTerminate) != 0) core.terminate(rdmap::kLocalCatastrophic, now);  // [VRB-9]
   if ((work & kAbort) != 0) core.abort(now);

@@ -124,6 +124,9 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   void flush_posts() override {
     if (gathered_.any()) kick(kTransmit);
   }
+  // A thread that found the lock taken has left its request to the holder.
+  bool may_hold_posts() const override { return gathered_.any() || !lock_.is_idle(); }
+  void sync() override;
 
   void note_taken() override { watched_.note_taken(); }
 
@@ -145,8 +148,6 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   /// Resets it if it is its peer's turn in the set-up, and the peer has not sent what it owes;
   /// whoever was told of it is told.
   void end_if_unproven();
-  /// Lets everybody who drives it finish first.
-  void sync();
   void send_events_to(CmChannel& channel);
 
   /// Those of its counters() that are final count, too. nullopt: not established.

@@ -98,7 +98,13 @@ std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
   return error;
 }
 
+void DrivenDatagrams::sync() {
+  lock_.lock();
+  run(lock_.take() | kTransmit);
+}
+
 std::error_code DrivenDatagrams::set_state(verbs::DatagramState state) {
+  sync();
   lock_.lock();
   const auto error = core_.set_state(state);
   if (!error && state == verbs::DatagramState::kReset) drain();
@@ -188,6 +194,7 @@ verbs::DatagramCounters DrivenDatagrams::counters() {
 }
 
 void DrivenDatagrams::end() {
+  sync();
   lock_.lock();
   for (const auto& door : doors_) count_lost(*door);
   doors_.clear();

@@ -57,6 +57,8 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   // A socket may have an error alone, which is read past.
   bool is_blocked() const override { return is_exposed(); }
   void flush_posts() override {}
+  bool may_hold_posts() const override { return !lock_.is_idle(); }
+  void sync() override;
 
   // QpDriver, for a shared receive queue that has a receive again
   void resume_soon() override;

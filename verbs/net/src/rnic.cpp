@@ -140,6 +140,20 @@ std::vector<std::shared_ptr<DrivenConnection>> Rnic::Impl::live() const {
   });
 }
 
+void Rnic::Impl::send_posted() const {
+  const auto holders = insist([this] {
+    std::vector<std::shared_ptr<Driven>> out;
+    const auto add = [&out](const auto& driven) {
+      if (driven->may_hold_posts()) out.push_back(driven);
+    };
+    const std::lock_guard lock(mutex);
+    for (const auto& entry : connections) add(entry.second);
+    std::ranges::for_each(datagrams, add);
+    return out;
+  });
+  for (const auto& holder : holders) holder->sync();
+}
+
 Worker& Rnic::Impl::pick_worker() { return *workers[next_worker++ % workers.size()]; }
 
 void Rnic::Impl::ended(DrivenConnection& connection) {

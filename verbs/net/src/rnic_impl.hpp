@@ -81,6 +81,10 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
                                             const ConnectOptions& connect_options,
                                             CmChannel& channel);
   std::vector<std::shared_ptr<DrivenConnection>> live() const;
+  /// Sends the requests posted so far, as far as the sockets take them. A call that takes away what
+  /// they need begins with this: an adapter would have fetched them long before. Waits for the
+  /// locks of connections.
+  void send_posted() const;
   /// What comes and came about `qp` on `from` goes to `to`.
   void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);
   void cancel(const verbs::QueuePair& qp);

@@ -119,6 +119,7 @@ Memory::~Memory() { (void)deregister(); }
 std::error_code Memory::deregister() {
   if (region_ == nullptr) return {};
   auto& impl = rnic_->impl();
+  impl.send_posted();
   const auto error = impl.stags.destroy(region_, [&impl](Region& region) {
     for (const auto& connection : impl.live()) connection->revoke(region);  // [SEC-14]
   });
