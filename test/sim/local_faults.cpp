@@ -228,8 +228,7 @@ TEST_CASE(
       post_local_invalidate(*pair.a, 1, stag_of(*foreign));
     }
     post_send(*pair.a, 2, sge(region, 0, 8));
-    check_local_failure(pair,
-                        registration ? WcStatus::kLocalQpOperation : WcStatus::kLocalProtection);
+    check_local_failure(pair, registration ? WcStatus::kLocalQpOperation : WcStatus::kMwBind);
     CHECK((*foreign)->valid.load());
   }
 }

@@ -156,7 +156,7 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
       const auto done =
           qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.invalidate, false, qp_.own_driver());
       busy = done == StagTable::Invalidated::kPinned;
-      if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kLocalProtection;
+      if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kMwBind;
     }
   }
   // Busy because a peer is using the STag just now: wait, do not fail.

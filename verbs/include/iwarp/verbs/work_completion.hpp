@@ -19,7 +19,7 @@ enum class WcStatus : std::uint8_t {
   kLocalQpOperation,
   kLocalProtection,  ///< lkey, PD, bounds or rights of a local buffer
   kWrFlush,          ///< not executed: the queue pair left RTS
-  kMwBind,
+  kMwBind,           ///< a window could not be bound, or an STag not be invalidated locally
   kBadResponse,
   kLocalAccess,
   kRemoteInvalidRequest,
