@@ -69,9 +69,9 @@ bool can_open(const Region& region, const WindowBind& what) {
       has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
   if (writes && !has(region.access, Access::kLocalWrite)) return false;
   const auto start = virtual_address(what.address);
-  const auto region_start = virtual_address(region.address);
-  return what.length != 0 && start >= region_start && start - region_start <= region.length &&
-         what.length <= region.length - (start - region_start);
+  const auto offset = start - region.local_base;
+  return what.length != 0 && start >= region.local_base && offset <= region.length &&
+         what.length <= region.length - offset;
 }
 
 }  // namespace
@@ -239,13 +239,14 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waite
   window->parent = region;
   ++region->bound_windows;
   window->qp = what.type_1 ? 0 : qp;  // Type 2: of this stream only. [DDP-87]
-  window->address = what.address;
+  const auto offset = virtual_address(what.address) - region->local_base;
+  window->address = region->address + offset;
   window->length = what.length;
   window->access = what.access;
   // The window's octets keep the TOs that they have in the region.
   number_octets(*window);
   if (!has(what.access, Access::kZeroBased)) {
-    window->to_base = region->to_base + static_cast<std::uint64_t>(what.address - region->address);
+    window->to_base = region->to_base + offset;
   }
   window->stag.store(make_stag(index_of(what.window.value), what.key));  // [VRB-36]
   window->valid.store(true);

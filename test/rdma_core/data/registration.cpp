@@ -54,6 +54,54 @@ TEST_CASE("a region keeps the address that the program gave it when only its rig
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+/// Binds a window to `length` octets at `at`, which counts as the region's addresses do.
+std::uint32_t bind_window(End& end, ibv_mw* mw, ibv_mr* mr, std::uint64_t at, std::size_t length) {
+  ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
+  wr.bind_mw = {.mw = mw,
+                .rkey = ibv_inc_rkey(mw->rkey),
+                .bind_info = {.mr = mr,
+                              .addr = at,
+                              .length = length,
+                              .mw_access_flags = End::kAllRights & ~IBV_ACCESS_MW_BIND}};
+  REQUIRE_EQ(end.post(wr), 0);
+  success(end.cq);
+  return mw->rkey;
+}
+
+TEST_CASE("every operation reaches the last octets of a region that ends at 2^64") {
+  constexpr std::size_t kSize = 4096;
+  constexpr std::uint64_t kIova = 0 - std::uint64_t{kSize};
+  Pair pair;
+  ibv_mr* const mr =
+      must(ibv_reg_mr_iova(pair.b.pd, pair.b.buffer.data(), kSize, kIova, End::kAllRights));
+  ibv_mw* const mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
+  const auto window = bind_window(pair.b, mw, mr, kIova + kSize - 16, 16);
+  ibv_sge all{.addr = kIova, .length = kSize, .lkey = mr->lkey};
+  ibv_recv_wr receive{.sg_list = &all, .num_sge = 1};
+  ibv_recv_wr* bad = nullptr;
+  for (const auto rkey : {mr->rkey, window}) {
+    for (const auto opcode :
+         {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND}) {
+      CAPTURE(opcode);
+      const bool is_atomic = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+      const std::size_t length = is_atomic ? 8 : rkey == window ? 16 : kSize;
+      const std::uint64_t to = kIova + kSize - length;
+      ibv_send_wr wr{.opcode = opcode};
+      if (is_atomic) {
+        wr.wr.atomic = {.remote_addr = to, .compare_add = 1, .rkey = rkey};
+      } else {
+        wr.wr.rdma = {.remote_addr = to, .rkey = rkey};
+      }
+      if (opcode == IBV_WR_SEND) REQUIRE_EQ(ibv_post_recv(pair.b.qp, &receive, &bad), 0);
+      REQUIRE_EQ(pair.a.post(wr, 0, length), 0);
+      success(pair.a.cq);
+      if (opcode == IBV_WR_SEND) success(pair.b.cq);
+    }
+  }
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+  CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
 TEST_CASE("memory that the program does not have, or may not write, is EFAULT") {
   const End end;
   const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

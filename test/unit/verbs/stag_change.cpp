@@ -55,17 +55,27 @@ TEST_CASE(
   CHECK(table.ask(remote_write(), stag_of(region), 0, 20) == "granted");
 }
 
-TEST_CASE("a window shows its octets under the numbers that they have in the region [VRB-36]") {
-  Table table;
-  Region* region = table.add_at(0x5000);
-  Region* opened = window(table);
-  CHECK(!table.bind(kPd, kQp, binding(opened, region)));
-  const auto grant = table.acquire(remote_write(), stag_of(opened), 0x5000 + 50, 100);
-  REQUIRE(grant.has_value());
-  CHECK(grant->memory().data() == region->address + 50);
-  CHECK(table.ask(remote_write(), stag_of(opened), 0x5000 + 49, 1) == "bounds");
-  CHECK(table.ask(remote_write(), stag_of(opened), address_of(region->address) + 50, 1) ==
-        "bounds");
+TEST_CASE("a window is bound by the numbers of its region's octets, and shows them [VRB-36]") {
+  for (const std::uint64_t iova : {std::uint64_t{0}, std::uint64_t{0x5000}, UINT64_MAX - 199}) {
+    CAPTURE(iova);
+    Table table;
+    Region* region = table.add_at(iova);
+    Region* opened = window(table);
+    auto what = binding(opened, region);
+    CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);  // a virtual address
+    const auto at = [iova](std::uint64_t offset) {
+      return reinterpret_cast<std::byte*>(iova + offset);
+    };
+    what.address = at(101);
+    CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
+    what.address = at(100);  // to the last octet
+    CHECK(!table.bind(kPd, kQp, what));
+    const auto grant = table.acquire(remote_write(), stag_of(opened), iova + 100, 100);
+    REQUIRE(grant.has_value());
+    CHECK(grant->memory().data() == region->address + 100);
+    CHECK(table.ask(remote_write(), stag_of(opened), iova + 99, 1) == "bounds");
+    CHECK(table.ask(remote_write(), stag_of(opened), iova + 200, 1) == "bounds");
+  }
 }
 
 TEST_CASE("fast registration refuses what is not a fast region of this domain [VRB-1] [VRB-28]") {

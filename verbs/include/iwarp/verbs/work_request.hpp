@@ -97,7 +97,7 @@ struct WindowBind {
   Stag window;           ///< from allocate_window()
   std::uint8_t key = 0;  ///< the consumer's new key; the old one is dead [VRB-36]
   Stag region;
-  std::byte* address = nullptr;  ///< inside the region, a virtual address whatever its `iova`
+  std::byte* address = nullptr;  ///< inside the region, named as an Sge names it
   std::uint64_t length = 0;
   Access access = Access::kNone;  ///< kRemoteRead, kRemoteWrite, kRemoteAtomic, kZeroBased
   /// Type 1: for every stream of the domain, and bound anew without being invalidated before.
