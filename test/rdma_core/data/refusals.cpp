@@ -87,8 +87,6 @@ TEST_CASE("a wrong handle is ENOENT, and changes nothing") {
   {
     const Disguised mr(end.mr);
     check_unknown([&] { return ibv_dereg_mr(end.mr); });
-    ibv_mw_bind bind{.bind_info = {.mr = end.mr}};
-    check_unknown([&] { return ibv_bind_mw(end.qp, mw, &bind); });
     CHECK_EQ(ibv_rereg_mr(end.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, 0),
              IBV_REREG_MR_ERR_CMD);
     CHECK_EQ(errno, ENOENT);
@@ -97,6 +95,75 @@ TEST_CASE("a wrong handle is ENOENT, and changes nothing") {
     const Disguised window(mw);
     check_unknown([&] { return ibv_dealloc_mw(mw); });
   }
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+TEST_CASE("an object is not known by another context than that which made it") {
+  End end;
+  ibv_context* const other = open_device();
+  ibv_pd* const pd = must(ibv_alloc_pd(end.context));
+  pd->context = other;
+  check_unknown([&] { return ibv_dealloc_pd(pd); });
+  check_makes_nothing([&] { return ibv_alloc_mw(pd, IBV_MW_TYPE_2); });
+  pd->context = end.context;
+  CHECK_EQ(ibv_dealloc_pd(pd), 0);
+  end.mr->context = other;
+  check_unknown([&] { return ibv_dereg_mr(end.mr); });
+  end.mr->context = end.context;
+  end.cq->context = other;
+  check_unknown([&] { return ibv_resize_cq(end.cq, 4); });
+  end.cq->context = end.context;
+  CHECK_EQ(ibv_close_device(other), 0);
+}
+
+TEST_CASE("a window is bound by what the structures say, be they copies") {
+  Pair pair;
+  ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
+  ibv_mw window = *mw;
+  ibv_mr region = *pair.a.mr;
+  ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
+  wr.bind_mw = {.mw = &window,
+                .rkey = ibv_inc_rkey(mw->rkey),
+                .bind_info = {.mr = &region,
+                              .addr = pair.a.remote(0),
+                              .length = 8,
+                              .mw_access_flags = IBV_ACCESS_REMOTE_READ}};
+  REQUIRE_EQ(pair.a.post(wr), 0);
+  success(pair.a.cq);
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+TEST_CASE("a window of type 1 cannot be zero-based") {
+  Pair pair;
+  ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_1));
+  ibv_mw_bind bind{.bind_info = {.mr = pair.a.mr,
+                                 .addr = pair.a.remote(0),
+                                 .length = 8,
+                                 .mw_access_flags = IBV_ACCESS_REMOTE_READ}};
+  const auto key = mw->rkey;
+  bind.bind_info.mw_access_flags |= IBV_ACCESS_ZERO_BASED;
+  CHECK_EQ(ibv_bind_mw(pair.a.qp, mw, &bind), EINVAL);
+  CHECK_EQ(mw->rkey, key);
+  bind.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_READ;
+  CHECK_EQ(ibv_bind_mw(pair.a.qp, mw, &bind), 0);
+  success(pair.a.cq);
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+}
+
+TEST_CASE("a local invalidate that is refused is a memory management error") {
+  Pair pair;
+  ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
+  ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
+  wr.bind_mw = {.mw = mw,
+                .rkey = ibv_inc_rkey(mw->rkey),
+                .bind_info = {.mr = pair.a.mr,
+                              .addr = pair.a.remote(0),
+                              .length = 8,
+                              .mw_access_flags = IBV_ACCESS_REMOTE_READ}};
+  REQUIRE_EQ(pair.a.post(wr), 0);
+  success(pair.a.cq);
+  REQUIRE_EQ(pair.b.post({.opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = mw->rkey}), 0);
+  CHECK_EQ(next(pair.b.cq).status, IBV_WC_MW_BIND_ERR);
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 

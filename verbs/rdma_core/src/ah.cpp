@@ -130,7 +130,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     ah->path = path_of(*attr);
     ah->abi.context = pd->context;
     ah->abi.pd = pd;
-    ah->abi.handle = add_handle(&ah->abi);
+    ah->abi.handle = add_handle(&ah->abi, pd->context);
     if (handles().fetch_add(1) >= kMaxAh) {
       --handles();
       remove_handle(&ah->abi);

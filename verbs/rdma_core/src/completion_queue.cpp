@@ -76,7 +76,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   cq->abi.channel = channel;
   cq->abi.cq_context = cq_context;
   cq->abi.cqe = static_cast<int>(capacity);
-  cq->abi.handle = add_handle(cq.get());
+  cq->abi.handle = add_handle(cq.get(), cq->abi.context);
   init_acks(cq->abi.mutex, cq->abi.cond);
   context.core.add(cq->core.get(), cq.get());
   careful::made(*cq, capacity);

@@ -14,7 +14,7 @@ namespace {
 
 struct Handles {
   std::mutex mutex;
-  std::unordered_map<const void*, std::uint32_t> numbers;
+  std::unordered_map<const void*, Handle> known;
   std::uint32_t last = 0;
 };
 
@@ -35,25 +35,25 @@ Handles& handles() {
 
 }  // namespace
 
-std::uint32_t add_handle(const void* object) {
+std::uint32_t add_handle(const void* object, const ibv_context* context) {
   Handles& all = handles();
   const std::lock_guard lock(all.mutex);
   if (++all.last == 0) ++all.last;
-  all.numbers[object] = all.last;
+  all.known[object] = {.number = all.last, .context = context};
   return all.last;
 }
 
 void remove_handle(const void* object) {
   Handles& all = handles();
   const std::lock_guard lock(all.mutex);
-  all.numbers.erase(object);
+  all.known.erase(object);
 }
 
-std::uint32_t number_of(const void* object) {
+Handle handle_of(const void* object) {
   Handles& all = handles();
   const std::lock_guard lock(all.mutex);
-  const auto it = all.numbers.find(object);
-  return it != all.numbers.end() ? it->second : 0;
+  const auto it = all.known.find(object);
+  return it != all.known.end() ? it->second : Handle{};
 }
 
 void fail_unknown_handle() { throw std::system_error(ENOENT, std::generic_category()); }

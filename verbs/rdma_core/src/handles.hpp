@@ -3,23 +3,33 @@
 // that make, change or end objects ask here first; posting and polling do not, as nobody's do.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <cstdint>
 
 namespace iwarp::rdma_core {
 
-/// A number for a new object of the C interface; not 0.
-std::uint32_t add_handle(const void* object);
+/// Returns a number for a new object of the C interface that was made through `context`; not 0.
+std::uint32_t add_handle(const void* object, const ibv_context* context);
 void remove_handle(const void* object);
-/// 0: there is no such object. The pointer is not followed.
-std::uint32_t number_of(const void* object);
+
+/// What a struct has to say of an object that exists.
+struct Handle {
+  std::uint32_t number = 0;  ///< 0: there is no such object
+  const ibv_context* context = nullptr;
+};
+/// Looks an object up by its address, which is not followed.
+Handle handle_of(const void* object);
 [[noreturn]] void fail_unknown_handle();
 
-/// The object, if it is one: a struct that was ended, copied, or has another number is ENOENT,
-/// thrown as std::system_error.
+/// Returns `object` if it is one: a struct that was ended or copied, or names another number or
+/// another context than its own, is ENOENT, thrown as std::system_error.
 template <typename Abi>
 Abi* known(Abi* object) {
-  const auto number = number_of(object);
-  if (number == 0 || object->handle != number) fail_unknown_handle();
+  const Handle handle = handle_of(object);
+  if (handle.number == 0 || object->handle != handle.number || object->context != handle.context) {
+    fail_unknown_handle();
+  }
   return object;
 }
 

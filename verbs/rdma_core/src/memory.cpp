@@ -94,7 +94,7 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
                .pd = handle,
                .addr = address,
                .length = length,
-               .handle = add_handle(mr.get()),
+               .handle = add_handle(mr.get(), handle->context),
                .lkey = mr->core.stag().value,
                .rkey = mr->core.stag().value};
     ++pd.users;
@@ -125,7 +125,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
     mw->abi = {.context = handle->context,
                .pd = handle,
                .rkey = mw->core.stag().value,
-               .handle = add_handle(mw.get()),
+               .handle = add_handle(mw.get(), handle->context),
                .type = type};
     ++pd.users;
     return &mw.release()->abi;
@@ -159,7 +159,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* handle) {
     auto core = context.core.rnic().alloc_pd();
     if (!core) throw std::system_error(core.error());
     std::unique_ptr<Pd> pd(new Pd{.context = context, .core = std::move(*core)});
-    pd->abi = {.context = handle, .handle = add_handle(pd.get())};
+    pd->abi = {.context = handle, .handle = add_handle(pd.get(), handle)};
     return &pd.release()->abi;
   });
 }

@@ -110,7 +110,7 @@ void fill_handle(Qp& qp, const ibv_qp_init_attr& attr) {
   abi.recv_cq = attr.recv_cq;
   abi.srq = attr.srq;
   abi.qp_num = qp.datagrams != nullptr ? qp.datagrams->num() : qp.core->num();
-  abi.handle = add_handle(&qp);
+  abi.handle = add_handle(&qp, abi.context);
   abi.state = IBV_QPS_RESET;
   abi.qp_type = attr.qp_type;
   init_acks(abi.mutex, abi.cond);

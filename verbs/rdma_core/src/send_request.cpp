@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include "errno_table.hpp"
-#include "handles.hpp"
 #include "immediate.hpp"
 #include "limits.hpp"
 #include "memory_access.hpp"
@@ -149,10 +148,9 @@ int make_atomic(SendWr& out, verbs::Sge& word) {
 }
 
 int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info) {
-  known(&mw);
-  if (info.mr != nullptr) known(info.mr);
   const auto access = window_access(info.mw_access_flags);
   if (!access || (info.mr == nullptr && info.length != 0)) return EINVAL;
+  if (mw.type == IBV_MW_TYPE_1 && has(*access, verbs::Access::kZeroBased)) return EINVAL;
   out.opcode = WrOpcode::kBindWindow;
   out.bind = {.window = verbs::Stag{mw.rkey},
               .key = static_cast<std::uint8_t>(rkey),

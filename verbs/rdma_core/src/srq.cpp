@@ -30,7 +30,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   srq->abi.context = pd.context.handle();
   srq->abi.srq_context = srq_context;
   srq->abi.pd = &pd.abi;
-  srq->abi.handle = add_handle(srq.get());
+  srq->abi.handle = add_handle(srq.get(), srq->abi.context);
   init_acks(srq->abi.mutex, srq->abi.cond);
   pd.context.core.add(srq->core.get(), srq.get());
   pd.users.fetch_add(1);
