@@ -6,10 +6,14 @@
 // the pins. Both orders are sequentially consistent, so one of the two always sees the other.
 #include "iwarp/verbs/memory.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace iwarp::verbs {
 namespace {
+
+// How many of the STags that were freed last are not given out again.
+constexpr std::size_t kRetired = 1024;
 
 constexpr std::uint32_t index_of(std::uint32_t stag) { return stag >> 8; }
 constexpr std::uint32_t make_stag(std::uint32_t index, std::uint8_t key) {
@@ -134,17 +138,18 @@ std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what)
   const std::lock_guard lock(mutex_);
   if (used_ == capacity_) return std::unexpected(make_error_code(Errc::kLimitReached));
   Region* region = nullptr;
-  // A freed entry is not reused before half as many others as the table has were freed. [SEC-11]
-  if (free_.size() > capacity_ / 2 || storage_.size() == capacity_) {
-    region = free_.front();
-    free_.pop_front();
-  } else {
-    region = storage_.emplace_back(std::make_unique<Region>()).get();
-  }
+  const bool reuse =
+      free_.size() > std::min(kRetired, capacity_ / 2) || storage_.size() == capacity_;
+  if (!reuse) region = storage_.emplace_back(std::make_unique<Region>()).get();
   std::uint32_t index = 0;
   do {
     index = random_() & 0xFFFFFF;  // Anywhere in the 24 bits, never 0. [RDMAP-115] [VRB-27]
   } while (index == 0 || find_index(index) != nullptr);
+  if (reuse) {
+    region = free_.front();
+    free_.pop_front();
+    erase(region);
+  }
   region->kind = what.kind;
   region->pd = what.pd;
   region->qp = what.qp;
@@ -178,8 +183,7 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
   const std::lock_guard lock(mutex_);
   free_.push_back(region);  // If there is no memory, it can be called again.
   unbind(region);
-  erase(region);
-  region->stag.store(0);
+  // It stays in the table, so that its index is not drawn again soon. [SEC-11]
   region->kind = Region::Kind::kFree;
   --used_;
   return {};
@@ -266,7 +270,8 @@ StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool 
                                              Waiter waiter) {
   const std::lock_guard lock(mutex_);
   Region* region = find(stag);
-  if (region == nullptr || region->stag.load() != stag.value || region->pd != pd) {
+  if (region == nullptr || region->kind == Region::Kind::kFree ||
+      region->stag.load() != stag.value || region->pd != pd) {
     return Invalidated::kRefused;
   }
   if (region->bound_windows != 0) return Invalidated::kRefused;  // [VRB-34]

@@ -77,6 +77,44 @@ TEST_CASE("a freed entry is not used again soon, and its STag stays dead [SEC-11
   }
 }
 
+TEST_CASE("registrations that come and go use the same entries again [SEC-11]") {
+  Table table(1 << 20);
+  std::set<const Region*> entries;
+  for (int i = 0; i < 20'000; ++i) {
+    Region* region = table.add();
+    entries.insert(region);
+    table.drop(region);
+  }
+  CHECK(entries.size() < 2000);
+}
+
+TEST_CASE("an STag that was freed is dead to every call, and not drawn again soon [SEC-11]") {
+  // Every other draw is the first one again.
+  std::uint32_t draws = 0;
+  StagTable table(1 << 20, [&draws] { return ++draws % 2 == 0 ? 1000 + draws : 7; });
+  std::array<std::byte, 8> memory{};
+  const auto create = [&] {
+    const auto region = table.create(
+        {.pd = kPd, .address = memory.data(), .length = memory.size(), .access = kAllRights});
+    REQUIRE(region.has_value());
+    return *region;
+  };
+  Region* const first = create();
+  const Stag dead = stag_of(first);
+  REQUIRE((dead.value >> 8) == 7);
+  REQUIRE(!table.destroy(first, [](Region&) {}));
+  for (const bool remote : {false, true}) {
+    CHECK(table.invalidate(kPd, kQp, dead, remote) == StagTable::Invalidated::kRefused);
+  }
+  CHECK(table.hold_invalid(dead).region() == nullptr);
+  CHECK(table.bind(kPd, kQp, {.window = dead, .region = dead}) == Errc::kNotBindable);
+  for (int i = 0; i < 500; ++i) {
+    Region* const region = create();
+    CHECK(stag_of(region) != dead);
+    REQUIRE(!table.destroy(region, [](Region&) {}));
+  }
+}
+
 TEST_CASE("after 100 000 registrations look-ups find what is there and nothing else") {
   Table table(200, 9);
   std::vector<Region*> live;

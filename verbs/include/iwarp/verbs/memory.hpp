@@ -111,7 +111,7 @@ class StagTable {
   const std::size_t mask_;                   ///< of an index, to its slot
   std::atomic<std::size_t> longest_probe_{0};
   std::deque<std::unique_ptr<Region>> storage_;
-  std::deque<Region*> free_;  ///< oldest first: an entry is not reused soon [SEC-11]
+  std::deque<Region*> free_;  ///< oldest first; dead, but still in the table [SEC-11]
   std::size_t used_ = 0;
   std::atomic<std::uint64_t> registrations_{0};
 };

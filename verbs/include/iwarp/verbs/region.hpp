@@ -25,7 +25,7 @@ inline std::uint64_t virtual_address(const std::byte* address) {
 /// own, since whoever uses it counts its pins there.
 struct alignas(64) Region {
   enum class Kind : std::uint8_t { kFree, kRegion, kFastRegion, kWindow };
-  std::atomic<std::uint32_t> stag{0};  ///< index and key; 0 while free
+  std::atomic<std::uint32_t> stag{0};  ///< index and key; of a freed entry: those that it had last
   std::atomic<bool> valid{false};
   std::atomic<std::uint32_t> pins{0};
   Kind kind = Kind::kFree;
