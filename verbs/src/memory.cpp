@@ -169,6 +169,14 @@ std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what)
   return region;
 }
 
+std::error_code StagTable::change(Region* region, PdId pd, Access access) {
+  const std::lock_guard lock(mutex_);
+  if (region->bound_windows != 0) return make_error_code(Errc::kBusy);
+  region->pd.store(pd);
+  region->access.store(access);
+  return {};
+}
+
 std::error_code StagTable::destroy(Region* region, const std::function<void(Region&)>& break_pins) {
   {
     const std::lock_guard lock(mutex_);

@@ -43,7 +43,10 @@ TEST_CASE("a region keeps the address that the program gave it when only its rig
   constexpr std::uint64_t kIova = 0x1000;
   const int some = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
   ibv_mr* const mr = must(ibv_reg_mr_iova(pair.b.pd, pair.b.buffer.data(), 64, kIova, some));
+  const auto key = mr->rkey;
   REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, End::kAllRights), 0);
+  CHECK_EQ(mr->rkey, key);
+  CHECK_EQ(mr->lkey, key);
   pair.a.write(0, "iova");
   ibv_send_wr wr{.opcode = IBV_WR_RDMA_WRITE};
   wr.wr.rdma = {.remote_addr = kIova, .rkey = mr->rkey};
@@ -51,6 +54,36 @@ TEST_CASE("a region keeps the address that the program gave it when only its rig
   success(pair.a.cq);
   pair.settle();
   CHECK_EQ(pair.b.text(0, 4), "iova");
+  CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+TEST_CASE("a right that is taken away is gone when the call returns, and the key stays") {
+  Pair pair;
+  ibv_mr* const mr = must(ibv_reg_mr(pair.b.pd, pair.b.buffer.data(), 64, End::kAllRights));
+  const auto key = mr->rkey;
+  const int some = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, some), 0);
+  CHECK_EQ(mr->rkey, key);
+  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
+  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = key};
+  REQUIRE_EQ(pair.a.post(wr, 0, 4), 0);
+  CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
+  CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+TEST_CASE("a region that moves to another domain keeps its key") {
+  Pair pair;
+  ibv_pd* const other = must(ibv_alloc_pd(pair.b.context));
+  ibv_mr* const mr = must(ibv_reg_mr(other, pair.b.buffer.data(), 64, End::kAllRights));
+  const auto key = mr->rkey;
+  REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, pair.b.pd, nullptr, 0, 0), 0);
+  CHECK_EQ(mr->rkey, key);
+  CHECK_EQ(mr->pd, pair.b.pd);
+  CHECK_EQ(ibv_dealloc_pd(other), 0);
+  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
+  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = key};
+  REQUIRE_EQ(pair.a.post(wr, 0, 4), 0);
+  success(pair.a.cq);
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 

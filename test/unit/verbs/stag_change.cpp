@@ -78,6 +78,27 @@ TEST_CASE("a window is bound by the numbers of its region's octets, and shows th
   }
 }
 
+TEST_CASE("other rights, or another domain, count from the next request under the same STag") {
+  Table table;
+  Region* region = table.add(Access::kRemoteWrite | Access::kLocalWrite | Access::kBindWindow);
+  const Stag stag = stag_of(region);
+  const auto at = address_of(region->address);
+  AccessRequest read = remote_write();
+  read.need = Access::kRemoteRead;
+  CHECK(table.ask(read, stag, at, 1) == "right");
+  CHECK(!table.change(region, kPd, Access::kRemoteRead));
+  CHECK(stag_of(region) == stag);
+  CHECK(table.ask(read, stag, at, 1) == "granted");
+  CHECK(table.ask(remote_write(), stag, at, 1) == "right");
+  CHECK(!table.change(region, kPd + 1, kAllRights));
+  CHECK(table.ask(remote_write(), stag, at, 1) == "other stream");
+  CHECK(table.ask(remote_write(kPd + 1), stag, at, 1) == "granted");
+  Region* opened = window(table, kPd + 1);
+  CHECK(!table.bind(kPd + 1, kQp, binding(opened, region)));
+  CHECK(table.change(region, kPd, kAllRights) == Errc::kBusy);
+  CHECK(table.ask(remote_write(kPd + 1), stag, at, 1) == "granted");
+}
+
 TEST_CASE("fast registration refuses what is not a fast region of this domain [VRB-1] [VRB-28]") {
   Table table;
   Region* region = fast(table);

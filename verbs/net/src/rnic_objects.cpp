@@ -116,6 +116,25 @@ Memory& Memory::operator=(Memory&& o) noexcept {
 
 Memory::~Memory() { (void)deregister(); }
 
+std::error_code Memory::change(const ProtectionDomain& pd, Access access) {
+  const std::span<const std::byte> octets(address(), length());
+  if (!is_mapped(octets, needs_writing(access))) return make_error_code(Errc::kInvalidArgument);
+  auto& impl = rnic_->impl();
+  impl.send_posted();
+  const bool leaves = region_->pd.load() != pd.id();
+  const bool loses = !has(access, region_->access.load());
+  if (const auto error = impl.stags.change(region_, pd.id(), access)) return error;
+  if ((!leaves && !loses) || region_->pins.load() == 0) return {};
+  for (const auto& connection : impl.live()) {
+    if (leaves) {
+      connection->revoke(*region_);  // [SEC-14]
+    } else {
+      connection->withdraw(*region_);
+    }
+  }
+  return {};
+}
+
 std::error_code Memory::deregister() {
   if (region_ == nullptr) return {};
   auto& impl = rnic_->impl();

@@ -103,6 +103,24 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
   });
 }
 
+/// Other rights, or another domain, for a region that stays where it is: its key stays as well.
+void change_region(Mr& mr, Pd& pd, unsigned access) {
+  check_alive(pd.context);
+  fault::may_fail(pd.context.core, fault::Event::kRegistrations);
+  const auto error = mr.core.change(*pd.core, to_access(access));
+  if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
+}
+
+/// Registers anew before the old registration ends: when it cannot be, that stays as it is.
+int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t iova,
+                unsigned access) {
+  auto memory = register_region(pd, address, length, iova, access);
+  careful::deregistered(mr);
+  if (const auto error = mr.core.deregister()) return to_errno(error);
+  mr.core = std::move(memory);
+  return 0;
+}
+
 /// What the address of a region is for its peers and work requests.
 std::uint64_t default_iova(const void* address, unsigned access) {
   return (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : reinterpret_cast<std::uintptr_t>(address);
@@ -196,7 +214,6 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uin
   return register_memory(pd, address, length, iova, access);
 }
 
-/// The new registration is made first: when it cannot be, the old one holds as it was.
 int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::size_t length,
                  int new_access) {
   const careful::Here here(__builtin_return_address(0));
@@ -226,10 +243,8 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const int code = guarded([&] {
     if (flags == 0) return EINVAL;  // which libibverbs leaves to the kernel
     if (const int bad = check_access(bits)) return bad;
-    auto memory = register_region(pd, at, octets, iova, bits);
-    careful::deregistered(mr);
-    if (const auto error = mr.core.deregister()) return to_errno(error);
-    mr.core = std::move(memory);
+    if (moves) return move_region(mr, pd, at, octets, iova, bits);
+    change_region(mr, pd, bits);
     return 0;
   });
   if (code != 0) {

@@ -67,6 +67,10 @@ class StagTable {
   /// Errc::kInvalidArgument: from `iova` on there is not room for `length` octets below 2^64, or
   /// the region shall be zero based as well.
   std::expected<Region*, std::error_code> create(const NewRegion& what);
+  /// Gives a region other rights, or to another domain, under the STag that it has. A request that
+  /// is judged from then on is judged by these; an access that began before is up to the caller.
+  /// Errc::kBusy while windows are bound to it.
+  std::error_code change(Region* region, PdId pd, Access access);
   /// Ends the STag. [DDP-88] [DDP-89]
   /// Errc::kBusy while windows are bound to it. Returns when nobody can touch the memory any more:
   /// `break_pins` is called (without the table's lock) while pins are left.

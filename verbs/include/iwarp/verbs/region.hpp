@@ -29,13 +29,13 @@ struct alignas(64) Region {
   std::atomic<bool> valid{false};
   std::atomic<std::uint32_t> pins{0};
   Kind kind = Kind::kFree;
-  PdId pd = 0;
-  QpNum qp = 0;  ///< not 0: only this stream may use it remotely
+  std::atomic<PdId> pd{0};  ///< like `access` changed while others look
+  QpNum qp = 0;             ///< not 0: only this stream may use it remotely
   std::byte* address = nullptr;
   std::uint64_t length = 0;
   std::uint64_t to_base = 0;     ///< TO of the first octet
   std::uint64_t local_base = 0;  ///< what an Sge calls the first octet
-  Access access = Access::kNone;
+  std::atomic<Access> access{Access::kNone};
   Region* parent = nullptr;         ///< of a bound window
   std::uint32_t bound_windows = 0;  ///< of a region
   bool dying = false;               ///< destroy() waits for the pins

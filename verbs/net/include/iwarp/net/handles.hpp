@@ -63,6 +63,12 @@ class Memory {
     return region_->to_base + static_cast<std::uint64_t>(at - region_->address);
   }
   bool valid() const { return region_ != nullptr && region_->valid.load(); }
+  /// Gives a region other rights, or to another domain, under the STag that it has. Returns when no
+  /// octet can be touched any more by a right or from a domain that it had before: a peer that is
+  /// in the middle of that loses its connection, and so does a request from another domain.
+  /// Fails with Errc::kInvalidArgument if the memory is not there, or not writable where `access`
+  /// says so; with Errc::kBusy while windows are bound to it.
+  std::error_code change(const ProtectionDomain& pd, Access access);
   /// Returns when no octet can be touched through it any more. Errc::kBusy: windows are bound.
   std::error_code deregister();
 
