@@ -23,8 +23,8 @@ from support import Case, Program, main
 LOOK = pathlib.Path(__file__).resolve().parent / "presence/look.py"
 CONFINED = LOOK.parent / "confined.py"
 TRUE_NAME = "/sys/devices/platform/iwarp/infiniband/iwarp0"
-# Per persona: node_type, type of a GID.
-FACTS = {"iwarp": ("4: RNIC", "IB/RoCE v1"), "roce": ("1: CA", "RoCE v2")}
+# Per persona: node_type, type of a GID, hca_type (which ibstat(8) calls the type of the CA).
+FACTS = {"iwarp": ("4: RNIC", "IB/RoCE v1", "iwarp"), "roce": ("1: CA", "RoCE v2", "roce")}
 
 
 class Looking(Case):
@@ -34,7 +34,7 @@ class Looking(Case):
         return result.out
 
     def test_usual_commands(self):
-        for persona, (node_type, gid_type) in FACTS.items():
+        for persona, (node_type, gid_type, hca_type) in FACTS.items():
             with self.subTest(persona=persona):
                 device = "/sys/class/infiniband/iwarp0"
                 self.assertEqual(self.see("ls", "/sys/class/infiniband", persona=persona),
@@ -43,6 +43,8 @@ class Looking(Case):
                                  "rdma_cm\nuverbs0\n")
                 self.assertEqual(self.see("cat", f"{device}/node_type", persona=persona),
                                  f"{node_type}\n")
+                self.assertEqual(self.see("cat", f"{device}/hca_type", persona=persona),
+                                 f"{hca_type}\n")
                 self.assertEqual(self.see("cat", f"{device}/ports/1/gid_attrs/types/0",
                                           persona=persona), f"{gid_type}\n")
                 self.assertEqual(self.see("readlink", "-f", device, persona=persona),

@@ -126,7 +126,7 @@ void add_device(Tree& tree, const Port& port) {
   tree.text(at + "/sys_image_guid", guid);
   tree.text(at + "/node_desc", facts(port.persona).node_description);
   tree.text(at + "/fw_ver", kVersion);
-  tree.text(at + "/hca_type", "iwarp");
+  tree.text(at + "/hca_type", facts(port.persona).hca_type);
   tree.text(at + "/uevent", "NAME=iwarp0");
   tree.link(at + "/device", "../../../iwarp");
   tree.link(at + "/subsystem", "../../../../../class/infiniband");

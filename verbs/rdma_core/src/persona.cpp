@@ -18,6 +18,7 @@ constexpr PersonaFacts kRnic{.node_type = IBV_NODE_RNIC,
                              .sysfs_gid_type = kIbOrRoceV1,
                              .node_type_text = "4: RNIC",
                              .gid_type_text = "IB/RoCE v1",
+                             .hca_type = "iwarp",
                              .node_description = "iWARP in user space",
                              .uverbs_abi = 1};
 constexpr PersonaFacts kAdapter{.node_type = IBV_NODE_CA,
@@ -26,6 +27,7 @@ constexpr PersonaFacts kAdapter{.node_type = IBV_NODE_CA,
                                 .sysfs_gid_type = kRoceV2,
                                 .node_type_text = "1: CA",
                                 .gid_type_text = "RoCE v2",
+                                .hca_type = "roce",
                                 .node_description = "iWARP in user space, shown as RoCE",
                                 .uverbs_abi = 2};
 

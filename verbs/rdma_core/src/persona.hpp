@@ -16,8 +16,9 @@ struct PersonaFacts {
   ibv_transport_type transport;
   ibv_gid_type gid_type;
   int sysfs_gid_type;          ///< of the enumeration that rdma-core keeps to itself
-  const char* node_type_text;  ///< these four as sysfs says them
+  const char* node_type_text;  ///< these five as sysfs says them
   const char* gid_type_text;
+  const char* hca_type;
   const char* node_description;
   int uverbs_abi;  ///< of the driver
 };
