@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -90,7 +91,8 @@ fs::path library_folder() {
                   kVerbsLibrary, kCmLibrary, (prefix / "lib" / "iwarp").string()));
 }
 
-/// The run-time library of a sanitizer build: it has to be loaded before all others.
+/// The run-time library of a sanitizer that this program has loaded: it has to be loaded before all
+/// others.
 std::string sanitizer_library() {
   std::string found;
   ::dl_iterate_phdr(
@@ -105,12 +107,76 @@ std::string sanitizer_library() {
   return found;
 }
 
-std::string preload_list(bool is_careful) {
+/// The file that execvp() will take for `name`; empty: none.
+fs::path find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  std::string folders = path != nullptr ? path : "/usr/bin:/bin";
+  for (std::size_t at = 0; at <= folders.size();) {
+    const std::size_t end = std::min(folders.find(':', at), folders.size());
+    const fs::path file = fs::path(folders.substr(at, end - at)) / name;
+    std::error_code ignored;
+    if (::access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, ignored)) return file;
+    at = end + 1;
+  }
+  return {};
+}
+
+using Segments = std::vector<ElfW(Phdr)>;
+
+/// The program headers of an ELF program of this machine's kind; none of any other file.
+Segments segments_of(std::istream& in) {
+  ElfW(Ehdr) header{};
+  if (!in.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
+  const bool is_ours =
+      std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) == ELFMAG &&
+      header.e_phentsize == sizeof(ElfW(Phdr));
+  if (!is_ours) return {};
+  Segments out(header.e_phnum);
+  in.seekg(static_cast<std::streamoff>(header.e_phoff));
+  const auto size = static_cast<std::streamsize>(out.size() * sizeof out[0]);
+  if (!in.read(reinterpret_cast<char*>(out.data()), size)) return {};
+  return out;
+}
+
+/// The shared run-time library of AddressSanitizer that a program is linked to; empty: none. It
+/// ends a program in which another library is loaded before it.
+std::string address_sanitizer_of(const fs::path& program) {
+  std::ifstream in(program, std::ios::binary);
+  const Segments segments = segments_of(in);
+  const auto dynamic = std::ranges::find(segments, PT_DYNAMIC, &ElfW(Phdr)::p_type);
+  if (dynamic == segments.end()) return {};
+  std::vector<ElfW(Xword)> needed;
+  ElfW(Addr) strings = 0;
+  in.seekg(static_cast<std::streamoff>(dynamic->p_offset));
+  for (ElfW(Dyn) entry{}; in.read(reinterpret_cast<char*>(&entry), sizeof entry);) {
+    if (entry.d_tag == DT_NULL) break;
+    if (entry.d_tag == DT_NEEDED) needed.push_back(entry.d_un.d_val);
+    if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+  }
+  const auto holder = std::ranges::find_if(segments, [strings](const auto& segment) {
+    return segment.p_type == PT_LOAD && strings - segment.p_vaddr < segment.p_filesz;
+  });
+  if (holder == segments.end()) return {};
+  const auto table = holder->p_offset + (strings - holder->p_vaddr);
+  for (const auto name_at : needed) {
+    std::array<char, 32> name{};
+    in.clear();
+    in.seekg(static_cast<std::streamoff>(table + name_at));
+    in.read(name.data(), name.size() - 1);
+    if (std::string_view(name.data()).starts_with("libasan.so.")) return name.data();
+  }
+  return {};
+}
+
+/// `program`: the file that will be run; empty: not known.
+std::string preload_list(bool is_careful, const fs::path& program) {
   const fs::path folder = library_folder();
   if (folder.string().find_first_of(" :") != std::string::npos) {
     throw Error(folder.string() + ": LD_PRELOAD cannot hold a path with a space or a colon");
   }
   std::string list = sanitizer_library();
+  if (list.empty()) list = address_sanitizer_of(program);
   if (!list.empty()) {
     list += ':';  // and the sanitizer has its own free()
   } else if (is_careful) {
@@ -170,7 +236,8 @@ void add_ucx(const cli::Given& given, const std::string& persona, Environment& o
 
 /// What the options mean to the libraries; only those that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
-  Environment out{{"LD_PRELOAD", preload_list(options.careful)}};
+  const fs::path program = given.rest.empty() ? fs::path() : find_program(given.rest.front());
+  Environment out{{"LD_PRELOAD", preload_list(options.careful, program)}};
   const auto add = [&](const char* option, const char* name, const std::string& value) {
     if (given.has(option)) out.push_back({name, value});
   };
@@ -209,37 +276,12 @@ Environment environment(const cli::Given& given, const RunOptions& options) {
   return out;
 }
 
-/// The file that execvp() will take for `name`; empty: none.
-fs::path find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* path = std::getenv("PATH");
-  std::string folders = path != nullptr ? path : "/usr/bin:/bin";
-  for (std::size_t at = 0; at <= folders.size();) {
-    const std::size_t end = std::min(folders.find(':', at), folders.size());
-    const fs::path file = fs::path(folders.substr(at, end - at)) / name;
-    std::error_code ignored;
-    if (::access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, ignored)) return file;
-    at = end + 1;
-  }
-  return {};
-}
-
 /// An ELF program of this machine's kind that no dynamic loader starts.
 bool is_static(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  ElfW(Ehdr) header{};
-  if (!in.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
-  const bool is_ours =
-      std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) == ELFMAG &&
-      header.e_phentsize == sizeof(ElfW(Phdr));
-  if (!is_ours) return false;
-  in.seekg(static_cast<std::streamoff>(header.e_phoff));
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    ElfW(Phdr) segment{};
-    if (!in.read(reinterpret_cast<char*>(&segment), sizeof segment)) return false;
-    if (segment.p_type == PT_INTERP) return false;
-  }
-  return true;
+  const Segments segments = segments_of(in);
+  return !segments.empty() &&
+         std::ranges::find(segments, PT_INTERP, &ElfW(Phdr)::p_type) == segments.end();
 }
 
 /// Says so when the loader is going to ignore LD_PRELOAD. The program is run all the same.

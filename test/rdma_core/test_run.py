@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import unittest
 
 from support import IWARP, SANITIZER, Case, environment, main
 
@@ -127,6 +128,31 @@ class Environment(Run):
         self.assertEqual(names[0], CAREFUL_LIBRARY)
         self.assertEqual(careful[1:], plain)
         self.assertTrue(os.path.isfile(careful[0]), careful)
+
+    @unittest.skipIf(SANITIZER, "the run-time library of this sanitizer is the first already")
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc: its programs have the sanitizer in a library")
+    def test_a_program_built_with_address_sanitizer(self):
+        source, program = self.scratch / "listed.c", self.scratch / "listed"
+        source.write_text("""
+            #include <infiniband/verbs.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            int main(int count, char **words) {
+              int devices = 0;
+              ibv_free_device_list(ibv_get_device_list(&devices));
+              printf("%d\\n", devices);
+              char *volatile freed = malloc(8);
+              free(freed);
+              return count == 1 ? 0 : freed[0];
+            }""")
+        subprocess.run(["gcc", "-fsanitize=address", "-o", program, source, "-libverbs"], check=True)
+        for options in ((), ("--careful",)):
+            with self.subTest(options=options):
+                listed = self.iwarp_run(*options, program)
+                self.assertEqual((listed.returncode, listed.stdout, listed.stderr), (0, "1\n", ""))
+                self.assertIn("heap-use-after-free", self.iwarp_run(*options, program, "x").stderr)
+        elsewhere = self.iwarp_run("listed", PATH=f"{self.scratch}:{os.environ['PATH']}")
+        self.assertEqual((elsewhere.returncode, elsewhere.stdout), (0, "1\n"))
 
     def test_both_libraries_are_in_the_process(self):
         maps = self.iwarp_run("cat", "/proc/self/maps")
