@@ -55,6 +55,13 @@ class Rstream(Streams):
     def test_blocking(self):
         self.stream("-T", "b", "-S", 70000, "-C", 10, "-I", 2)
 
+    def test_one_end_without_extensions(self):
+        """Which knows no Write with immediate data."""
+        words = ("-S", 4000, "-C", 10, "-I", 20)
+        for ends in ("server_how", "client_how"):
+            with self.subTest(ends=ends):
+                self.stream(*words, **{ends: {"env": {"IWARP_EXTENSIONS": "off"}}})
+
     def test_options_and_addresses(self):
         self.stream("-B", 3000, "-i", 0, "-k", 5, "-S", 40000, "-C", 10, "-I", 1,
                     server=("-b", "::1"), client=("-s", "::1"))

@@ -14,6 +14,7 @@
 
 #include "endpoint_work.hpp"
 #include "limits.hpp"
+#include "objects.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {
@@ -23,8 +24,11 @@ constexpr std::uint32_t kMinRing = 4096;
 
 [[noreturn]] void fail_with(int code) { throw std::system_error(code, std::generic_category()); }
 
+/// Returns whether `id` is shown as an adapter's and its peer agreed to RFC 7306, without which
+/// there are no Writes with immediate data. The connection has to be established.
 bool has_immediates(const rdma_cm_id& id) {
-  return id.verbs->device->transport_type != IBV_TRANSPORT_IWARP;
+  return id.verbs->device->transport_type != IBV_TRANSPORT_IWARP &&
+         Qp::of(id.qp).core->query().extensions;
 }
 
 Sizes& bounded(Sizes& sizes) {
@@ -57,7 +61,6 @@ Pages::~Pages() { ::munmap(data_, size_); }
 
 Endpoint::Endpoint(rdma_cm_id* id, Sizes& sizes)
     : id_(id),
-      by_sends_(!has_immediates(*id)),
       credits_(bounded(sizes).receives),
       send_ring_(sizes.send_ring),
       receive_ring_(sizes.receive_ring),
@@ -129,6 +132,7 @@ Greeting Endpoint::greeting() const {
 
 void Endpoint::start(const Greeting& peer) {
   peer_ = peer;
+  by_sends_ = !has_immediates(*id_);
   outbound_.emplace(Outbound::Options{.ring = static_cast<std::uint32_t>(send_ring_.size()),
                                       .requests = requests_,
                                       .per_message = by_sends_ ? 2U : 1U,

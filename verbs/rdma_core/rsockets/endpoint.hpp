@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Endpoint: the queue pair of a connected rsocket and the memory that its peer writes into. Turns
 // completions into what was got, and what is to be said into work requests; uses verbs as any
-// program does. Messages are Sends on an RNIC, as it has no immediate data, and else the immediate
-// data of Writes; either is understood. Knows nothing of descriptors, waiting or errno of sockets.
+// program does, and asks the queue pair besides whether its peer agreed to RFC 7306. Messages are
+// the immediate data of Writes if it did and the device is shown as an adapter, and Sends if not;
+// either is understood. Knows nothing of descriptors, waiting or errno of sockets.
 //
 // One caller at a time.
 #pragma once
@@ -58,7 +59,8 @@ class Endpoint {
   Endpoint& operator=(const Endpoint&) = delete;
 
   Greeting greeting() const;
-  /// The peer's has come; before, there is nothing to send and nobody to hear.
+  /// The connection is established, and the peer has sent this greeting. Before, there is nothing
+  /// to send and nobody to hear.
   void start(const Greeting& peer);
   bool started() const { return outbound_.has_value(); }
 
@@ -137,7 +139,6 @@ class Endpoint {
   int write_piece(const Outbound::Piece& piece);
 
   rdma_cm_id* const id_;
-  const bool by_sends_;
   const std::uint16_t credits_;
   Pages send_ring_;
   Pages receive_ring_;
@@ -151,6 +152,7 @@ class Endpoint {
   std::uint32_t requests_ = 0;  ///< without those of control messages
 
   Greeting peer_{};
+  bool by_sends_ = false;  ///< messages are; of start()
   Inbound inbound_;
   std::optional<Outbound> outbound_;
   unsigned control_free_ = kControlRequests;

@@ -93,7 +93,7 @@ void RSocket::open_endpoint() { endpoint_ = std::make_unique<Endpoint>(id_, opti
 int RSocket::greet(std::span<const std::byte> data) {
   const auto peer = decode_greeting(data);
   if (!peer) return peer.error();
-  endpoint_->start(*peer);
+  peer_ = *peer;
   return 0;
 }
 

@@ -95,7 +95,7 @@ class RSocket final : public Socket {
   void refuse(int code);
   void open_endpoint();
   int advance(rdma_cm_event_type type, int status, std::span<const std::byte> data);
-  int greet(std::span<const std::byte> data);
+  int greet(std::span<const std::byte> data);  ///< sets peer_
   int say_goodbye(Lock& lock, Control what);
   int drain(Lock& lock);
   int tell_mappings(Lock& lock, int flags);
@@ -113,6 +113,7 @@ class RSocket final : public Socket {
   bool writable_ = false;
   int failure_ = 0;
   std::unique_ptr<Endpoint> endpoint_;
+  std::optional<Greeting> peer_;  ///< what it said while the connection was set up
   Time next_keepalive_;
   std::weak_ptr<RSocket> listener_;
   // Of a listener.

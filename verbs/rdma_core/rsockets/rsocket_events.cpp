@@ -57,12 +57,13 @@ int RSocket::advance(rdma_cm_event_type type, int status, std::span<const std::b
       return rdma_connect(id_, &param) == 0 ? 0 : errno;
     }
     case RDMA_CM_EVENT_ESTABLISHED:
-      if (!endpoint_->started()) {
+      if (!peer_) {
         if (const int code = greet(data)) {
           endpoint_->break_off();
           return code;
         }
       }
+      endpoint_->start(*peer_);
       phase_ = Phase::kConnected;
       readable_ = writable_ = true;
       wake();
