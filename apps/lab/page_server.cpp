@@ -24,8 +24,9 @@ constexpr int kLookAtClocks = 1000;  // ms
 
 }  // namespace
 
-PageServer::PageServer(std::uint16_t port, std::string_view page)
+PageServer::PageServer(std::uint16_t port, std::string_view page, std::chrono::seconds timeout)
     : page_(page),
+      timeout_(timeout),
       found_(fmt::format("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
                          "Content-Length: {}\r\nCache-Control: no-store\r\n"
                          "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
@@ -56,7 +57,6 @@ PageServer::~PageServer() {
 void PageServer::run(int stop) {
   for (;;) {
     std::vector<pollfd> fds{{stop, POLLIN, 0}, {listener_, POLLIN, 0}};
-    if (clients_.size() >= kMaxClients) fds[1].fd = -1;
     for (const auto& client : clients_) {
       fds.push_back({client.fd, static_cast<short>(client.answered ? POLLOUT : POLLIN), 0});
     }
@@ -78,7 +78,17 @@ void PageServer::run(int stop) {
 
 void PageServer::take() {
   const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd >= 0) clients_.push_back({fd, std::chrono::steady_clock::now() + kTimeout, {}, {}, {}});
+  if (fd < 0) return;
+  if (clients_.size() == kMaxClients) evict();
+  clients_.push_back({fd, std::chrono::steady_clock::now() + timeout_, {}, {}, {}});
+}
+
+/// Closes the oldest connection without a whole request, or else the oldest.
+void PageServer::evict() {
+  auto oldest = std::ranges::find(clients_, false, &Client::answered);
+  if (oldest == clients_.end()) oldest = clients_.begin();
+  close(oldest->fd);
+  clients_.erase(oldest);
 }
 
 /// False: the client is done with.

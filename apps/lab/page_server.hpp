@@ -13,8 +13,11 @@ namespace iwarp::apps::lab {
 
 class PageServer {
  public:
-  /// Listens at 127.0.0.1; port 0: some free one. `page` outlives this. Throws Error.
-  PageServer(std::uint16_t port, std::string_view page);
+  static constexpr auto kTimeout = std::chrono::seconds(30);
+
+  /// Listens at 127.0.0.1; port 0: some free one. `page` outlives this. A connection is closed
+  /// after `timeout`. Throws Error.
+  PageServer(std::uint16_t port, std::string_view page, std::chrono::seconds timeout = kTimeout);
   ~PageServer();
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
@@ -23,9 +26,8 @@ class PageServer {
   /// Returns when `stop` becomes readable.
   void run(int stop);
 
-  static constexpr std::size_t kMaxClients = 32;
+  static constexpr std::size_t kMaxClients = 32;  ///< at a time; see evict()
   static constexpr std::size_t kMaxRequest = 8192;
-  static constexpr auto kTimeout = std::chrono::seconds(30);
 
  private:
   struct Client {
@@ -38,11 +40,13 @@ class PageServer {
   };
 
   void take();
+  void evict();
   bool advance(Client& client) const;
   void answer(Client& client) const;
   static bool send(int fd, std::string_view& rest);
 
   std::string_view page_;
+  std::chrono::seconds timeout_;
   std::string found_;  ///< the head in front of the page
   int listener_ = -1;
   std::uint16_t port_ = 0;

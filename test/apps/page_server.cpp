@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server of iwarp lab with more connections than it holds at a time.
+#include "lab/page_server.hpp"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace iwarp::apps::lab {
+namespace {
+
+class Browser {
+ public:
+  explicit Browser(std::uint16_t port) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(port);
+    REQUIRE(connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+  }
+  ~Browser() { close(fd_); }
+  Browser(const Browser&) = delete;
+  Browser& operator=(const Browser&) = delete;
+
+  void send(std::string_view text) const {
+    REQUIRE(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(text.size()));
+  }
+  /// All until the server closes.
+  std::string receive() const {
+    std::string out;
+    for (;;) {
+      constexpr int kLimit = 60'000;  // ms; only a defect reaches it
+      pollfd waiting{fd_, POLLIN, 0};
+      REQUIRE(poll(&waiting, 1, kLimit) == 1);
+      std::array<char, 1024> piece{};
+      const auto n = recv(fd_, piece.data(), piece.size(), 0);
+      if (n <= 0) return out;
+      out.append(piece.data(), static_cast<std::size_t>(n));
+    }
+  }
+
+ private:
+  int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
+struct Serving {
+  ~Serving() {
+    eventfd_write(stop, 1);
+    thread.join();
+    close(stop);
+  }
+  int stop = eventfd(0, EFD_CLOEXEC);
+  PageServer server{0, "the page", std::chrono::hours(1)};  // so that no connection times out
+  std::thread thread{[this] { server.run(stop); }};
+};
+
+constexpr std::string_view kRequest = "GET / HTTP/1.1\r\n\r\n";
+
+TEST_CASE("silent connections give way to new ones, the oldest first") {
+  Serving serving;
+  std::deque<Browser> silent;
+  for (std::size_t i = 0; i != PageServer::kMaxClients + 8; ++i) {
+    silent.emplace_back(serving.server.port());
+    silent.back().send("GET ");  // which is no whole request
+  }
+  const Browser other(serving.server.port());
+  other.send(kRequest);
+  CHECK(other.receive().ends_with("\r\n\r\nthe page"));
+  CHECK(silent.front().receive().empty());
+  silent.back().send(kRequest.substr(4));
+  CHECK(silent.back().receive().ends_with("\r\n\r\nthe page"));
+}
+
+}  // namespace
+}  // namespace iwarp::apps::lab
