@@ -147,3 +147,114 @@ TEST_CASE("a group is joined where it can be, the rest is counted, and leaving u
   end.qp.reset();
   CHECK_EQ(end.rnic->statistics().datagrams.unjoined, 3);
 }
+
+namespace {
+
+using verbs::DatagramDrop;
+
+std::uint64_t without_receive(const ReadyDatagrams& end) {
+  return end.qp->counters().dropped_for(DatagramDrop::kNoReceive);
+}
+bool delivers(const ReadyDatagrams& end, std::uint64_t count) {
+  return comes_true([&] { return end.qp->counters().delivered == count; });
+}
+
+}  // namespace
+
+TEST_CASE("what came while no receive was posted is dropped when one is, and counted") {
+  ReadyDatagrams end;
+  end.send(3);
+  REQUIRE(holds(port_of(end), 3));
+  CHECK_EQ(without_receive(end), 0);
+  end.post_receives(2);
+  CHECK_EQ(without_receive(end), 3);
+  end.send(2);
+  CHECK(delivers(end, 2));
+  // Again, when what was taken has been polled.
+  end.send(1);
+  REQUIRE(holds(port_of(end), 1));
+  std::array<verbs::WorkCompletion, 4> done;
+  CHECK_EQ(end.cq->poll(done), 2);
+  end.post_receives(1);
+  CHECK_EQ(without_receive(end), 4);
+  CHECK_EQ(end.qp->counters().delivered, 2);
+}
+
+TEST_CASE("what comes while receives are posted is delivered, however late it is read") {
+  ReadyDatagrams end;
+  end.post_receives(1);
+  for (int i = 0; i != 100; ++i) {
+    end.send(1);  // The queue of receives is never empty: the worker reads this one when it can.
+    end.post_receives(1);
+  }
+  CHECK(delivers(end, 100));
+  CHECK_EQ(without_receive(end), 0);
+}
+
+TEST_CASE("an application that has completions to poll may be late for a while, and no longer") {
+  for (const auto lateness : {std::chrono::nanoseconds(1h), 0ns}) {
+    const bool is_kept = lateness != 0ns;
+    ReadyDatagrams end(lateness);
+    end.post_receives(1);
+    end.send(1);
+    REQUIRE(delivers(end, 1));
+    end.send(2);
+    REQUIRE(holds(port_of(end), 2));
+    end.post_receives(2);
+    if (is_kept) CHECK(delivers(end, 3));
+    CHECK_EQ(without_receive(end), is_kept ? 0 : 2);
+  }
+}
+
+TEST_CASE("what came before a queue pair receives is dropped, though receives are posted") {
+  ReadyDatagrams end;
+  ReadyDatagrams peer;
+  for (const auto state : {verbs::DatagramState::kReset, verbs::DatagramState::kInit}) {
+    REQUIRE_FALSE(end.qp->set_state(state));
+  }
+  end.post_receives(2);
+  peer.send(2, end);
+  REQUIRE(holds(port_of(end), 2));
+  for (const auto state : {verbs::DatagramState::kReceiving, verbs::DatagramState::kReady}) {
+    REQUIRE_FALSE(end.qp->set_state(state));
+  }
+  CHECK_EQ(end.qp->counters().dropped_for(DatagramDrop::kNotReceiving), 2);
+  peer.send(1, end);
+  CHECK(delivers(end, 1));
+}
+
+TEST_CASE("queue pairs with one queue of receives drop what came for each while it was empty") {
+  ReadyDatagrams base;
+  const auto queue = must(base.rnic->create_srq(*base.pd, {}));
+  std::array<std::unique_ptr<DatagramQp>, 2> ends;
+  for (auto& end : ends) {
+    end = must(base.rnic->create_datagram_qp(
+        *base.pd,
+        {.init = {.send_cq = base.send_cq.get(), .recv_cq = base.cq.get(), .srq = queue.get()},
+         .ports = {},
+         .tap = nullptr}));
+    for (const auto state : {verbs::DatagramState::kInit, verbs::DatagramState::kReceiving}) {
+      REQUIRE_FALSE(end->set_state(state));
+    }
+  }
+  const auto post = [&] {
+    const verbs::Sge all = base.sge(static_cast<std::uint32_t>(base.room.size()));
+    REQUIRE_FALSE(queue->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
+  };
+  const auto dropped = [&](std::size_t which) {
+    return ends.at(which)->counters().dropped_for(DatagramDrop::kNoReceive);
+  };
+  for (std::uint64_t round = 1; round != 3; ++round) {
+    for (const auto& end : ends) {
+      base.send_to(end->num(), 1);
+      REQUIRE(holds(verbs::datagram_port(end->num()), 1));
+    }
+    post();
+    CHECK_EQ(dropped(0), round);
+    CHECK_EQ(dropped(1), round);
+    base.send_to(ends.back()->num(), 1);
+    std::array<verbs::WorkCompletion, 2> done;
+    REQUIRE(comes_true([&] { return base.cq->poll(done) == 1; }));
+    CHECK_EQ(done.front().qp_num, ends.back()->num());
+  }
+}

@@ -2,6 +2,7 @@
 // A queue pair of datagrams that is ready, for tests of its driver.
 #pragma once
 
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -44,9 +45,26 @@ inline std::vector<int> sockets_at(std::uint16_t port) {
   return out;
 }
 
+/// Waits until the sockets at that port hold `count` datagrams of 64 octets at least.
+inline bool holds(std::uint16_t port, std::size_t count) {
+  return comes_true([&] {
+    std::size_t held = 0;
+    for (const int fd : sockets_at(port)) {
+      std::array<std::uint32_t, SK_MEMINFO_VARS> figures{};
+      socklen_t size = sizeof figures;
+      if (::getsockopt(fd, SOL_SOCKET, SO_MEMINFO, figures.data(), &size) != 0) return false;
+      held += figures[SK_MEMINFO_RMEM_ALLOC];
+    }
+    return held >= count * 64;
+  });
+}
+
 /// A queue pair that is ready, with memory to receive into; it may send to itself.
 struct ReadyDatagrams {
-  ReadyDatagrams() {
+  explicit ReadyDatagrams(std::chrono::nanoseconds lateness = verbs::DatagramQpInit{}.lateness) {
+    const verbs::DatagramQpInit init{
+        .send_cq = send_cq.get(), .recv_cq = cq.get(), .lateness = lateness};
+    qp = must(rnic->create_datagram_qp(*pd, {.init = init, .ports = {}, .tap = nullptr}));
     REQUIRE(!qp->set_state(verbs::DatagramState::kInit));
     REQUIRE(!qp->set_state(verbs::DatagramState::kReceiving));
     REQUIRE(!qp->set_state(verbs::DatagramState::kReady));
@@ -81,11 +99,14 @@ struct ReadyDatagrams {
   std::unique_ptr<ProtectionDomain> pd = must(rnic->alloc_pd());
   CqHandle send_cq = must(rnic->create_cq(64));
   CqHandle cq = must(rnic->create_cq(256));
-  std::unique_ptr<DatagramQp> qp = must(rnic->create_datagram_qp(
-      *pd, {.init = {.send_cq = send_cq.get(), .recv_cq = cq.get()}, .ports = {}, .tap = nullptr}));
+  std::unique_ptr<DatagramQp> qp;
   std::vector<std::byte> room = std::vector<std::byte>(1024);
   verbs::DatagramPath path{.own = kOwnHost, .peer = kOwnHost};
   Memory memory = must(rnic->register_memory(*pd, std::span(room), verbs::Access::kLocalWrite));
 };
+
+inline std::uint16_t port_of(const ReadyDatagrams& end) {
+  return verbs::datagram_port(end.qp->num());
+}
 
 }  // namespace iwarp::net

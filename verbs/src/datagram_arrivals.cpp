@@ -3,6 +3,7 @@
 // fails one is counted and forgotten. Nothing is ever answered.
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 
 #include "iwarp/bytes/touch.hpp"
@@ -11,8 +12,8 @@
 namespace iwarp::verbs {
 namespace {
 
-constexpr std::array kNames{"malformed", "not_receiving", "wrong_qp",  "wrong_q_key",
-                            "bad_crc",   "repeated",      "no_receive"};
+constexpr std::array kNames{"malformed", "not_receiving", "wrong_qp",   "wrong_q_key",
+                            "bad_crc",   "repeated",      "no_receive", "too_long"};
 static_assert(kNames.size() == kDatagramDrops);
 
 constexpr std::size_t kIpv4At = 12;
@@ -71,44 +72,57 @@ void DatagramQueuePair::leave(const IpAddress& group) { std::erase(groups_, grou
 void DatagramQueuePair::arrived(bytes::View octets, const DatagramPath& path) {
   const auto datagram = decode_datagram(octets);
   auto drop = datagram ? judge(*datagram, octets, path) : DatagramDrop::kMalformed;
-  if (!drop && !deliver(*datagram, path)) {
-    // The driver reads no more than there are receives, but those of a shared queue others take.
-    if (init_.srq != nullptr && waiting_.size() != kMostWaiting) {
-      waiting_.push_back({.octets = {octets.begin(), octets.end()}, .path = path});
-    } else {
-      drop = DatagramDrop::kNoReceive;
-    }
+  if (!drop) drop = deliver(*datagram, path);
+  // Other queue pairs may take the receives of a shared queue after the driver has counted them.
+  if (drop == DatagramDrop::kNoReceive && init_.srq != nullptr && waiting_.size() != kMostWaiting) {
+    waiting_.push_back({.octets = {octets.begin(), octets.end()}, .path = path});
+  } else if (drop) {
+    count(*drop);
   }
-  if (drop) ++counters_.dropped[static_cast<std::size_t>(*drop)];
 }
 
 bool DatagramQueuePair::deliver_waiting() {
   while (!waiting_.empty() && takes_datagrams()) {
     const Waiting& first = waiting_.front();
-    if (!deliver(*decode_datagram(first.octets), first.path)) break;
+    const auto drop = deliver(*decode_datagram(first.octets), first.path);
+    if (drop == DatagramDrop::kNoReceive) break;
+    if (drop) count(*drop);
     waiting_.pop_front();
   }
   return waiting_.empty();
 }
 
-bool DatagramQueuePair::deliver(const Datagram& datagram, const DatagramPath& path) {
+void DatagramQueuePair::drop_waiting() {
+  for (; !deliver_waiting(); waiting_.pop_front()) count(DatagramDrop::kNoReceive);
+}
+
+bool DatagramQueuePair::all_polled() {
+  return receives_.reaped().value() >= (init_.srq != nullptr ? shared_taken_ : receives_.taken());
+}
+
+std::optional<DatagramDrop> DatagramQueuePair::deliver(const Datagram& datagram,
+                                                       const DatagramPath& path) {
   PostedReceive receive;
-  const bool is_there = init_.srq != nullptr ? init_.srq->take(receive) : receives_.take(receive);
-  if (!is_there) return false;
+  const std::size_t size = kGrhSize + datagram.payload.size();
+  const auto found =
+      init_.srq != nullptr ? init_.srq->take_for(size, receive) : receives_.take_for(size, receive);
+  if (found == ReceiveFound::kNone) return DatagramDrop::kNoReceive;
+  if (found == ReceiveFound::kTooShort) return DatagramDrop::kTooLong;
   const auto& header = datagram.header;
   const WorkCompletion wc{
       .wr_id = receive.wr_id,
       .status = place(receive, datagram, path),
       .opcode = header.immediate ? WcOpcode::kRecvDatagramImmediate : WcOpcode::kRecvDatagram,
-      .byte_len = static_cast<std::uint32_t>(kGrhSize + datagram.payload.size()),
+      .byte_len = static_cast<std::uint32_t>(size),
       .qp_num = init_.num,
       .solicited = header.solicited,
       .source_qp = header.source,
       .over_ipv4 = is_ipv4(path.peer),
       .immediate = header.immediate.value_or(0)};
   if (wc.status == WcStatus::kSuccess) ++counters_.delivered;
+  if (init_.srq != nullptr) ++shared_taken_;
   complete_receive(wc);
-  return true;
+  return std::nullopt;
 }
 
 std::optional<DatagramDrop> DatagramQueuePair::judge(const Datagram& datagram, bytes::View octets,
@@ -146,7 +160,7 @@ WcStatus DatagramQueuePair::place(const PostedReceive& receive, const Datagram& 
     room.push_back(grant.memory());
     found += length;
   }
-  if (found != size) return WcStatus::kLocalLength;
+  assert(found == size && "deliver() takes no receive that is too short");
   const Grh grh = make_grh(path, datagram.payload.size());
   const std::array<bytes::View, 2> parts{grh, datagram.payload};
   const bool is_there = bytes::guarded([&] {
@@ -172,9 +186,8 @@ WcStatus DatagramQueuePair::place(const PostedReceive& receive, const Datagram& 
 
 void DatagramQueuePair::complete_receive(const WorkCompletion& wc) {
   const bool tell = wc.solicited || wc.status != WcStatus::kSuccess;
-  CompletionQueue::Reaped reaped;
-  if (init_.srq == nullptr) reaped = {&receives_.reaped(), receives_.taken()};
-  if (!init_.recv_cq->push(wc, tell, reaped)) overflowed();
+  const auto taken = init_.srq != nullptr ? shared_taken_ : receives_.taken();
+  if (!init_.recv_cq->push(wc, tell, {&receives_.reaped(), taken})) overflowed();
 }
 
 }  // namespace iwarp::verbs

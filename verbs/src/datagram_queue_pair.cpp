@@ -334,7 +334,7 @@ std::error_code DatagramQueuePair::set_state(DatagramState state) {
   prepared_ = posted_;
   left_ = posted_;
   reaped_.store(posted_);
-  receives_.reaped().store(receives_.taken());
+  receives_.reaped().store(init_.srq != nullptr ? shared_taken_ : receives_.taken());
   send_failed_ = false;
   arrivals_.clear();
   waiting_.clear();

@@ -30,14 +30,17 @@ std::error_code ReceiveQueue::post(const RecvWr& wr) {
   return {};
 }
 
-bool ReceiveQueue::take(PostedReceive& out) {
+ReceiveFound ReceiveQueue::take_for(std::size_t length, PostedReceive& out) {
   const std::lock_guard lock(mutex_);
   Ring& ring = *ring_;
-  if (ring.empty()) return false;
+  if (ring.empty()) return ReceiveFound::kNone;
+  std::size_t room = 0;
+  for (const Sge& sge : ring.front().sgl) room += sge.length;
+  if (room < length) return ReceiveFound::kTooShort;
   out = ring.front();
   ring.pop_front();
   taken_.store(taken() + 1, std::memory_order_relaxed);
-  return true;
+  return ReceiveFound::kTaken;
 }
 
 std::vector<PostedReceive> ReceiveQueue::withdraw() {
@@ -74,6 +77,7 @@ SharedReceiveQueue::SharedReceiveQueue(PdId pd, const Limits& limits,
 }
 
 std::error_code SharedReceiveQueue::post_recv(const RecvWr& wr) {
+  if (queue_.size() == 0) imminent_.tell(&QpDriver::receive_imminent);
   if (const auto error = queue_.post(wr)) return error;
   waiters_.tell();
   return {};
@@ -90,14 +94,14 @@ std::error_code SharedReceiveQueue::arm_limit(std::size_t limit) {
   return {};
 }
 
-bool SharedReceiveQueue::take(PostedReceive& out) {
-  const bool taken = queue_.take(out);
+ReceiveFound SharedReceiveQueue::take_for(std::size_t length, PostedReceive& out) {
+  const auto found = queue_.take_for(length, out);
   const auto limit = armed_limit_.load();
   if (limit != 0 && queue_.size() < limit) {
     auto expected = limit;
     if (armed_limit_.compare_exchange_strong(expected, 0) && limit_reached_) limit_reached_(*this);
   }
-  return taken;
+  return found;
 }
 
 }  // namespace iwarp::verbs

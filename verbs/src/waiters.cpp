@@ -18,7 +18,7 @@ void Waiters::add(const std::weak_ptr<QpDriver>& driver) {
   any_.store(true);
 }
 
-void Waiters::tell_all() {
+void Waiters::tell_all(void (QpDriver::*what)()) {
   std::vector<std::weak_ptr<QpDriver>> told;
   {
     const std::lock_guard lock(mutex_);
@@ -26,7 +26,7 @@ void Waiters::tell_all() {
     told.swap(drivers_);
   }
   for (const auto& waiter : told) {
-    if (const auto driver = waiter.lock()) driver->resume_soon();
+    if (const auto driver = waiter.lock()) (driver.get()->*what)();
   }
 }
 

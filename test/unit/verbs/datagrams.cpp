@@ -84,6 +84,11 @@ struct End {
     const Sge sge = piece(at, length);
     return qp.post_recv({.wr_id = at, .sgl = {&sge, 1}});
   }
+  /// To the queue that it takes receives from.
+  std::error_code post(const RecvWr& wr) {
+    SharedReceiveQueue* const shared = qp.init().srq;
+    return shared != nullptr ? shared->post_recv(wr) : qp.post_recv(wr);
+  }
   std::error_code send(const Sge& sge, SendFlags flags = SendFlags::kNone, QpNum to = kPeer,
                        std::uint32_t key = kKey) {
     const DatagramWr wr{.wr_id = 1,
@@ -275,17 +280,49 @@ TEST_CASE("a group is heard by who has joined it, until it leaves") {
   CHECK(end.dropped(DatagramDrop::kWrongQp) == 1);
 }
 
-TEST_CASE("a receive that is too short, or not ours, completes with the error") {
-  End end;
-  REQUIRE(!end.receive(0, 44));
+TEST_CASE("a datagram that is longer than the next receive is dropped, and the receive stays") {
+  SharedReceiveQueue queue(kDomain, {}, {});
+  for (SharedReceiveQueue* const shared : {static_cast<SharedReceiveQueue*>(nullptr), &queue}) {
+    End end(kOwn, 1024, shared);
+    const std::array<Sge, 2> room{end.piece(0, 40), end.piece(100, 4)};
+    const RecvWr short_one{.wr_id = 5, .sgl = room};
+    REQUIRE_FALSE(end.post(short_one));
+    end.qp.arrived(whole(header(1), text("hello")), kFromThere);
+    CHECK(end.came().empty());
+    CHECK(end.dropped(DatagramDrop::kTooLong) == 1);
+    CHECK(end.qp.receives() == 1);
+    CHECK(std::ranges::all_of(end.memory, [](std::byte octet) { return octet == std::byte{}; }));
+    end.qp.arrived(whole(header(2), text("hell")), kFromThere);
+    const auto came = end.came();
+    REQUIRE(came.size() == 1);
+    CHECK(came[0].status == WcStatus::kSuccess);
+    CHECK(came[0].wr_id == 5);
+    CHECK(std::ranges::equal(std::span(end.memory).subspan(100, 4), text("hell")));
+  }
+}
+
+TEST_CASE("of datagrams that wait for a receive of a shared queue, those that are too long go") {
+  SharedReceiveQueue queue(kDomain, {}, {});
+  End end(kOwn, 1024, &queue);
   end.qp.arrived(whole(header(1), text("hello")), kFromThere);
-  auto came = end.came();
-  REQUIRE(came.size() == 1);
-  CHECK(came[0].status == WcStatus::kLocalLength);
+  end.qp.arrived(whole(header(2), text("hell")), kFromThere);
+  const Sge room = end.piece(0, 44);
+  REQUIRE_FALSE(queue.post_recv({.wr_id = 5, .sgl = {&room, 1}}));
+  CHECK(end.qp.deliver_waiting());
+  CHECK(end.dropped(DatagramDrop::kTooLong) == 1);
+  REQUIRE(end.came().size() == 1);
+  end.qp.arrived(whole(header(3), text("hell")), kFromThere);
+  end.qp.drop_waiting();
+  CHECK(end.dropped(DatagramDrop::kNoReceive) == 1);
+  CHECK(end.qp.deliver_waiting());
+}
+
+TEST_CASE("a receive whose memory is not ours completes with the error") {
+  End end;
   const Sge foreign{.address = end.memory.data(), .length = 100, .lkey = Stag{0xABCDEF00}};
   REQUIRE(!end.qp.post_recv({.wr_id = 1, .sgl = {&foreign, 1}}));
   end.qp.arrived(whole(header(2), text("hello")), kFromThere);
-  came = end.came();
+  const auto came = end.came();
   REQUIRE(came.size() == 1);
   CHECK(came[0].status == WcStatus::kLocalProtection);
   CHECK(end.qp.state() == DatagramState::kReady);
@@ -347,11 +384,12 @@ TEST_CASE("the pieces that a datagram is made of need not be those that it is pu
     REQUIRE(from.sends.poll(done) == 1);
     to.qp.arrived(datagram, kFromThere);
     const auto came = to.came();
-    REQUIRE(came.size() == 1);
     if (room < kGrhSize + sent.size()) {
-      CHECK(came[0].status == WcStatus::kLocalLength);
+      CHECK(came.empty());
+      CHECK(to.dropped(DatagramDrop::kTooLong) == 1);
       continue;
     }
+    REQUIRE(came.size() == 1);
     CHECK(came[0].status == WcStatus::kSuccess);
     CHECK(came[0].byte_len == kGrhSize + sent.size());
     Octets joined;
@@ -443,54 +481,6 @@ TEST_CASE("in error everything is flushed, and a reset forgets it") {
   CHECK(end.sends.poll(done) == 0);
   CHECK(end.receive() == Errc::kWrongState);
   CHECK(end.send(end.piece(0, 1)) == Errc::kWrongState);
-}
-
-TEST_CASE("of each sender a number is taken once, in any order, and not when it is too old") {
-  Arrivals arrivals;
-  const DatagramSender sender{.ip = kThere, .qp = 1, .instance = 1};
-  const DatagramSender other{.ip = kThere, .qp = 1, .instance = 2};
-  for (const std::uint32_t start : {1U, 0xFFFFFF00U}) {
-    arrivals.clear();
-    CHECK(arrivals.take(sender, start + 10));
-    CHECK(arrivals.take(sender, start));  // late
-    CHECK(arrivals.take(other, start));
-    for (std::uint32_t i = 0; i != 2000; ++i) {
-      CHECK(arrivals.take(sender, start + i) == (i != 0 && i != 10));
-      CHECK_FALSE(arrivals.take(sender, start + i));
-    }
-    CHECK_FALSE(arrivals.take(sender, start + 1999 - Arrivals::kWindow));
-    CHECK(arrivals.take(sender, start + 100000));
-    CHECK(arrivals.take(sender, start + 100000 - Arrivals::kWindow + 1));
-    CHECK_FALSE(arrivals.take(sender, start + 1999));
-  }
-}
-
-TEST_CASE("256 senders are known at a time, and nothing of theirs is taken twice") {
-  constexpr std::uint32_t kSenders = 256;
-  Arrivals arrivals;
-  std::uint32_t msn = 1;
-  const auto of = [](std::uint32_t n) {
-    return DatagramSender{.ip = kThere, .qp = 0x800000 | n, .instance = n * 0x9E3779B1};
-  };
-  for (std::uint32_t n = 0; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
-  for (std::uint32_t n = 0; n != kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
-  ++msn;
-  CHECK(arrivals.take(of(0), msn));
-  for (std::uint32_t n = 1; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
-  CHECK_FALSE(arrivals.take(of(0), msn));
-  // One more takes the place of who was silent longest, and of nobody else.
-  CHECK(arrivals.take(of(kSenders), msn));
-  for (std::uint32_t n = 2; n <= kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
-  CHECK_FALSE(arrivals.take(of(0), msn));
-  CHECK(arrivals.take(of(1), msn));
-}
-
-TEST_CASE("more senders than are known push out those that were silent longest") {
-  Arrivals arrivals;
-  for (std::uint32_t i = 0; i != 20000; ++i) {
-    CHECK(arrivals.take({.ip = kThere, .qp = i & 0xFFFFFF, .instance = i}, 1));
-  }
-  CHECK_FALSE(arrivals.take({.ip = kThere, .qp = 19999, .instance = 19999}, 1));
 }
 
 }  // namespace

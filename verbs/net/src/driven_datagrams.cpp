@@ -93,6 +93,7 @@ std::error_code DrivenDatagrams::post_all(std::span<const verbs::DatagramWr> wrs
 }
 
 std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
+  if (core_.init().srq == nullptr && core_.receives() == 0) return post_first_recv(wr);
   const auto error = core_.post_recv(wr);
   if (!error && held_.load(std::memory_order_seq_cst)) kick(kResume);
   return error;
@@ -103,11 +104,28 @@ void DrivenDatagrams::sync() {
   run(lock_.take() | kTransmit);
 }
 
+// Posted with the lock held: nothing that comes afterwards is dropped.
+std::error_code DrivenDatagrams::post_first_recv(const verbs::RecvWr& wr) {
+  lock_.lock();
+  drop_unreceived();
+  const auto error = core_.post_recv(wr);
+  std::uint32_t work = lock_.take();
+  if (!error) work |= kResume;
+  run(work);
+  return error;
+}
+
+void DrivenDatagrams::receive_imminent() {
+  lock_.lock();
+  drop_unreceived();
+  run(lock_.take() | kResume);
+}
+
 std::error_code DrivenDatagrams::set_state(verbs::DatagramState state) {
   sync();
   lock_.lock();
+  if (!core_.takes_datagrams()) drain();
   const auto error = core_.set_state(state);
-  if (!error && state == verbs::DatagramState::kReset) drain();
   run(lock_.take() | kArm);
   return error;
 }
@@ -350,12 +368,26 @@ void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Rece
                  one.room.first(one.size), mpa::Clock::now());
 }
 
-// What has come so far is for what the queue pair was before.
+// The sockets hold what came while no receive was posted, which an adapter would have dropped. But
+// while the application has yet to poll completions, the queue may be empty only because the
+// application is late, which an adapter's would not have been.
+void DrivenDatagrams::drop_unreceived() {
+  if (core_.receives() != 0) return;
+  const auto empty_for = mpa::Clock::now() - empty_since_;
+  if (!core_.all_polled() && empty_for < core_.init().lateness) return;
+  drain();
+  core_.drop_waiting();
+}
+
+// Reads all that has come. Without a receive, or in a state that takes none, it is dropped.
 void DrivenDatagrams::drain() {
-  auto& came = scratch().came;
-  for (const auto& door : doors_) {
-    for (std::size_t round = 0; round != kDrained && door->socket.receive(came) != 0; ++round) {
+  try {
+    for (const auto& door : doors_) {
+      std::size_t count = 0;
+      for (std::size_t n = 1; n != 0 && count < kDrained; count += n) n = take(*door, kBatch);
     }
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+    // Not past the lock. What was not read is delivered late.
   }
 }
 
@@ -379,28 +411,14 @@ bool DrivenDatagrams::receive() {
 
 // True: something came. To ask for more than there is costs a second look of the kernel's.
 bool DrivenDatagrams::receive(Door& door) {
-  auto& came = scratch().came;
   bool any = false;
   const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A poller comes again at once.
   for (int round = 0; round != turns; ++round) {
     const auto room = std::min({core_.receives(), kBatch, door.expected});
     if (room == 0) break;  // What has come waits for a receive.
-    const auto n = door.socket.receive(std::span(came).first(room));
+    const auto n = take(door, room);
     door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
-    if (older_ != 0 && &door == doors_.front().get()) {
-      older_ = n == room ? older_ - std::min(n, older_) : 0;
-    }
-    if (n == 0) break;
-    any = true;
-    ++core_.counters().receive_calls;
-    const bool is_group = door.group != IpAddress{};
-    for (std::size_t i = 0; i != n; ++i) {
-      const auto& one = came[i];
-      if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
-      const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
-      // Of no octets it is malformed, and is counted so.
-      core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
-    }
+    any |= n != 0;
     if (n < room) break;
   }
   if (any) {
@@ -410,6 +428,25 @@ bool DrivenDatagrams::receive(Door& door) {
   return any;
 }
 
+// Hands at most `room` datagrams to the core. Returns how many there were.
+std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
+  auto& came = scratch().came;
+  const auto n = door.socket.receive(std::span(came).first(room));
+  if (older_ != 0 && &door == doors_.front().get()) {
+    older_ = n == room ? older_ - std::min(n, older_) : 0;
+  }
+  if (n != 0) ++core_.counters().receive_calls;
+  const bool is_group = door.group != IpAddress{};
+  for (std::size_t i = 0; i != n; ++i) {
+    const auto& one = came[i];
+    if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
+    const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
+    // Of no octets it is malformed, and is counted so.
+    core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
+  }
+  return n;
+}
+
 // Waiting -----------------------------------------------------------------------------------------
 
 void DrivenDatagrams::arm() {
@@ -417,8 +454,12 @@ void DrivenDatagrams::arm() {
   if (!held_.load(std::memory_order_relaxed) && lacks_receives()) {
     // Whoever posts a receive now sees held_, or receives() sees the receive.
     held_.store(true);
+    empty_since_ = mpa::Clock::now();
     auto* const shared = core_.init().srq;
-    if (shared != nullptr) insist([&] { shared->await(weak_from_this()); });
+    if (shared != nullptr) {
+      insist([&] { shared->await_imminent(weak_from_this()); });
+      insist([&] { shared->await(weak_from_this()); });
+    }
   }
   if (held_.load(std::memory_order_relaxed) && !lacks_receives()) held_.store(false);
   const bool reads = core_.takes_datagrams() && !held_.load(std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // DrivenDatagrams: the sockets of one verbs::DatagramQueuePair, and the lock under which both are
 // used. Driven by whoever comes, as a connection is: who posts sends at once, who polls an empty
-// completion queue receives, and else the worker. What has come while no receive is posted stays
-// in the kernel's buffer, which is bounded.
+// completion queue receives, and else the worker. What comes while no receive is posted stays in
+// the kernel's buffer, which is bounded, until one is posted, and is dropped then.
 #pragma once
 
 #include <deque>
@@ -64,6 +64,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   void resume_soon() override;
   bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { resume_soon(); }
+  void receive_imminent() override;
   void disconnect() override {}
   void terminate() override {}
   void abort() override {}
@@ -97,10 +98,13 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   void tell_sent(std::span<const DatagramSocket::Sending> sent);
   void tell_received(const Door& door, const DatagramSocket::Received& one);
   void watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept;
+  std::error_code post_first_recv(const verbs::RecvWr& wr);
+  void drop_unreceived();
   void drain();
   void count_lost(Door& door);
   bool receive();
   bool receive(Door& door);
+  std::size_t take(Door& door, std::size_t room);
   void arm();
   void wait_for(Door& door, bool write);
   std::uint32_t waited(std::uint64_t door, bool write, bool cancelled);
@@ -124,6 +128,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   unsigned calls_in_a_row_ = 0;  ///< to it, through the own socket
   /// So many datagrams at most of the own socket came before what the peers' have.
   std::size_t older_ = 0;
+  mpa::TimePoint empty_since_{};  ///< when held_ became true
   std::uint64_t next_door_ = 0;
   unsigned looks_ = 0;
 };

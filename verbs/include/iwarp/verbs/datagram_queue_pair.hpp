@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <mutex>
@@ -32,6 +33,9 @@ struct DatagramQpInit {
   std::uint32_t instance = 0;  ///< unpredictable
   /// Longer ones fail with WcStatus::kLocalLength.
   std::size_t max_payload = kMaxDatagramPayload;
+  /// How long the driver keeps what comes while no receive is posted but completions of receives
+  /// are yet to be polled: a busy system may have kept the application from both.
+  std::chrono::nanoseconds lateness = std::chrono::milliseconds(100);
 };
 
 class DatagramQueuePair {
@@ -73,6 +77,10 @@ class DatagramQueuePair {
   /// Those for which others took the receives of a shared queue have them now. False: some still
   /// wait for one.
   bool deliver_waiting();
+  /// Drops those that still wait for a receive of a shared queue.
+  void drop_waiting();
+  /// Returns whether the application has polled the completions of all receives that were taken.
+  bool all_polled();
   DatagramCounters& counters() { return counters_; }
   /// For good, as the destructor does: the queues may end before it.
   void leave_queues();
@@ -87,8 +95,9 @@ class DatagramQueuePair {
   void complete_send(const OutgoingDatagram& datagram, WcStatus status, std::uint32_t length);
   std::optional<DatagramDrop> judge(const Datagram& datagram, bytes::View octets,
                                     const DatagramPath& path);
-  /// False: there is no receive.
-  bool deliver(const Datagram& datagram, const DatagramPath& path);
+  /// Into the next receive. An error in its memory is its completion's, not the datagram's.
+  std::optional<DatagramDrop> deliver(const Datagram& datagram, const DatagramPath& path);
+  void count(DatagramDrop drop) { ++counters_.dropped[static_cast<std::size_t>(drop)]; }
   WcStatus place(const PostedReceive& receive, const Datagram& datagram, const DatagramPath& path);
   void complete_receive(const WorkCompletion& wc);
   void flush_receives(bool announced);
@@ -108,6 +117,7 @@ class DatagramQueuePair {
   std::atomic<std::uint64_t> left_{0};  ///< so many slots were used and are free again
   ReapCount reaped_;
   ReceiveQueue receives_;
+  std::uint64_t shared_taken_ = 0;  ///< as receives_.taken(), of the shared queue
   std::uint32_t msn_ = 0;
   std::vector<IpAddress> groups_;
   Arrivals arrivals_;

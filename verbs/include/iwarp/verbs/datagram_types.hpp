@@ -48,8 +48,9 @@ enum class DatagramDrop : std::uint8_t {
   kBadCrc,
   kRepeated,  ///< or so late that it cannot be told
   kNoReceive,
+  kTooLong,  ///< for the receive whose turn it was, which stays posted
 };
-inline constexpr std::size_t kDatagramDrops = 7;
+inline constexpr std::size_t kDatagramDrops = 8;
 const char* to_string(DatagramDrop drop);
 
 struct DatagramCounters {

@@ -27,6 +27,9 @@ class QpDriver : public std::enable_shared_from_this<QpDriver> {
   /// Memory that the stream waits for was let go, or a shared receive may be had: the stream is to
   /// be resumed, but not in this thread, which may hold the lock of a queue or of the STag table.
   virtual void resume_soon() = 0;
+  /// A receive is about to be posted to a shared queue that is empty. Called by the thread that
+  /// posts it, without the locks of the queue; may wait for the driver.
+  virtual void receive_imminent() {}
   /// The stream waits until nobody uses what was invalidated, and peers could make that last: in
   /// the driver's own time they are cut off, see Connection::withdraw().
   virtual void break_pins(Stag stag) { (void)stag; }

@@ -26,6 +26,13 @@ struct PostedReceive {
   SgeList sgl;
 };
 
+/// What came of asking for a receive of at least some length.
+enum class ReceiveFound : std::uint8_t {
+  kNone,
+  kTooShort,  ///< the oldest one; it stays posted
+  kTaken,
+};
+
 /// A bounded first-in-first-out of receives. What is not used takes no memory.
 class ReceiveQueue {
  public:
@@ -34,7 +41,9 @@ class ReceiveQueue {
 
   std::error_code post(const RecvWr& wr);
   /// The oldest into `out`. False: there is none.
-  bool take(PostedReceive& out);
+  bool take(PostedReceive& out) { return take_for(0, out) == ReceiveFound::kTaken; }
+  /// Takes the oldest receive into `out` if its pieces hold `length` octets.
+  ReceiveFound take_for(std::size_t length, PostedReceive& out);
   /// All that are posted and not taken, as if they had never been posted.
   std::vector<PostedReceive> withdraw();
   std::size_t size() const;
@@ -92,11 +101,16 @@ class SharedReceiveQueue {
   std::size_t size() const { return queue_.size(); }
 
   // For queue pairs
-  bool take(PostedReceive& out);
+  bool take(PostedReceive& out) { return take_for(0, out) == ReceiveFound::kTaken; }
+  /// As ReceiveQueue::take_for().
+  ReceiveFound take_for(std::size_t length, PostedReceive& out);
   /// The same; `driver` is told of the next that is posted, once.
   bool take_or_await(const std::weak_ptr<QpDriver>& driver, PostedReceive& out);
   /// `driver` is told of the next that is posted, once; it looks at size() afterwards.
   void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
+  /// Calls `driver`'s receive_imminent() when a receive is about to be posted while there is none,
+  /// once.
+  void await_imminent(const std::weak_ptr<QpDriver>& driver) { imminent_.add(driver); }
   void attach() { attached_.fetch_add(1); }
   void detach() { attached_.fetch_sub(1); }
   std::uint32_t attached() const { return attached_.load(); }
@@ -108,7 +122,8 @@ class SharedReceiveQueue {
   std::atomic<std::size_t> armed_limit_{0};
   std::function<void(SharedReceiveQueue&)> limit_reached_;
   std::atomic<std::uint32_t> attached_{0};
-  Waiters waiters_;  ///< for a receive
+  Waiters waiters_;   ///< for a receive
+  Waiters imminent_;  ///< of await_imminent()
 };
 
 }  // namespace iwarp::verbs

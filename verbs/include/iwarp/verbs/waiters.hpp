@@ -18,12 +18,12 @@ class Waiters {
   /// `driver` is told once; a driver that is gone is skipped.
   void add(const std::weak_ptr<QpDriver>& driver);
   /// Resumes, soon and elsewhere, the streams of all that were added.
-  void tell() {
-    if (any_.load()) tell_all();
+  void tell(void (QpDriver::*what)() = &QpDriver::resume_soon) {
+    if (any_.load()) tell_all(what);
   }
 
  private:
-  void tell_all();
+  void tell_all(void (QpDriver::*what)());
 
   std::atomic<bool> any_{false};
   std::mutex mutex_;

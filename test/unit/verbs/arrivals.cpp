@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which numbers of which senders of datagrams were taken.
+#include "iwarp/verbs/arrivals.hpp"
+
+#include <doctest/doctest.h>
+
+namespace iwarp::verbs {
+namespace {
+
+constexpr IpAddress kSomebody{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 2};
+
+TEST_CASE("of each sender a number is taken once, in any order, and not when it is too old") {
+  Arrivals arrivals;
+  const DatagramSender sender{.ip = kSomebody, .qp = 1, .instance = 1};
+  const DatagramSender other{.ip = kSomebody, .qp = 1, .instance = 2};
+  for (const std::uint32_t start : {1U, 0xFFFFFF00U}) {
+    arrivals.clear();
+    CHECK(arrivals.take(sender, start + 10));
+    CHECK(arrivals.take(sender, start));  // late
+    CHECK(arrivals.take(other, start));
+    for (std::uint32_t i = 0; i != 2000; ++i) {
+      CHECK(arrivals.take(sender, start + i) == (i != 0 && i != 10));
+      CHECK_FALSE(arrivals.take(sender, start + i));
+    }
+    CHECK_FALSE(arrivals.take(sender, start + 1999 - Arrivals::kWindow));
+    CHECK(arrivals.take(sender, start + 100000));
+    CHECK(arrivals.take(sender, start + 100000 - Arrivals::kWindow + 1));
+    CHECK_FALSE(arrivals.take(sender, start + 1999));
+  }
+}
+
+TEST_CASE("256 senders are known at a time, and nothing of theirs is taken twice") {
+  constexpr std::uint32_t kSenders = 256;
+  Arrivals arrivals;
+  std::uint32_t msn = 1;
+  const auto of = [](std::uint32_t n) {
+    return DatagramSender{.ip = kSomebody, .qp = 0x800000 | n, .instance = n * 0x9E3779B1};
+  };
+  for (std::uint32_t n = 0; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
+  for (std::uint32_t n = 0; n != kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
+  ++msn;
+  CHECK(arrivals.take(of(0), msn));
+  for (std::uint32_t n = 1; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
+  CHECK_FALSE(arrivals.take(of(0), msn));
+  // One more takes the place of who was silent longest, and of nobody else.
+  CHECK(arrivals.take(of(kSenders), msn));
+  for (std::uint32_t n = 2; n <= kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
+  CHECK_FALSE(arrivals.take(of(0), msn));
+  CHECK(arrivals.take(of(1), msn));
+}
+
+TEST_CASE("more senders than are known push out those that were silent longest") {
+  Arrivals arrivals;
+  for (std::uint32_t i = 0; i != 20000; ++i) {
+    CHECK(arrivals.take({.ip = kSomebody, .qp = i & 0xFFFFFF, .instance = i}, 1));
+  }
+  CHECK_FALSE(arrivals.take({.ip = kSomebody, .qp = 19999, .instance = 19999}, 1));
+}
+
+}  // namespace
+}  // namespace iwarp::verbs
