@@ -24,28 +24,16 @@ std::size_t length_of(const SgeList& sgl) {
 }
 
 // What the program does to its memory from here on is not seen. False: it is not there.
-bool seal_copy(OutgoingDatagram& out, std::size_t payload) {
-  std::byte* at = std::ranges::copy(out.header, out.copy.data()).out;
+bool seal(OutgoingDatagram& out, const DatagramHeader& header, std::size_t payload) {
+  std::byte* at = std::ranges::copy(encode(header), out.copy.data()).out;
   const bool is_there = bytes::guarded([&] {
     bytes::begin_touch();
     for (const auto& piece : out.payload) at = std::ranges::copy(piece, at).out;
     bytes::end_touch();
   });
-  out.copied = kDatagramOverhead + payload;
-  const auto covered = bytes::View(out.copy).first(kDatagramHeaderSize + payload);
+  out.size = kDatagramOverhead + payload;
+  const auto covered = out.octets().first(kDatagramHeaderSize + payload);
   std::ranges::copy(mpa::crc_octets(crc32c::compute(covered)), out.copy.data() + covered.size());
-  return is_there;
-}
-
-bool seal_in_place(OutgoingDatagram& out) {
-  std::uint32_t crc = crc32c::compute(out.header);
-  const bool is_there = bytes::guarded([&] {
-    bytes::begin_touch();
-    for (const auto& piece : out.payload) crc = crc32c::extend(crc, piece);
-    bytes::end_touch();
-  });
-  out.copied = 0;
-  out.crc = mpa::crc_octets(crc);
   return is_there;
 }
 
@@ -66,14 +54,6 @@ DatagramCause cause_of(DatagramState asked) {
 }
 
 }  // namespace
-
-OutgoingDatagram::Pieces OutgoingDatagram::pieces() const {
-  if (copied != 0) return {bytes::View(copy).first(copied)};
-  Pieces out{header};
-  for (const auto& part : payload) out.push_back(part);
-  out.push_back(crc);
-  return out;
-}
 
 /// A request that has not left.
 struct DatagramQueuePair::Slot {
@@ -254,18 +234,16 @@ WcStatus DatagramQueuePair::fill(Slot& slot, OutgoingDatagram& out) {
   // A datagram with a controlled Q_Key has that of its queue pair.
   constexpr std::uint32_t kControlled = 1U << 31;
   const bool own_key = (slot.to.q_key & kControlled) != 0;
-  out.header = encode({.destination = slot.to.qp,
-                       .source = init_.num,
-                       .q_key = own_key ? q_key() : slot.to.q_key,
-                       .instance = init_.instance,
-                       .msn = ++msn_,
-                       .solicited = has(slot.flags, SendFlags::kSolicited),
-                       .immediate = slot.immediate});
+  const DatagramHeader header{.destination = slot.to.qp,
+                              .source = init_.num,
+                              .q_key = own_key ? q_key() : slot.to.q_key,
+                              .instance = init_.instance,
+                              .msn = ++msn_,
+                              .solicited = has(slot.flags, SendFlags::kSolicited),
+                              .immediate = slot.immediate};
   out.path = slot.to.path;
   out.port = datagram_port(slot.to.qp);
-  const bool is_there =
-      length <= OutgoingDatagram::kMostCopied ? seal_copy(out, length) : seal_in_place(out);
-  return is_there ? WcStatus::kSuccess : WcStatus::kLocalProtection;
+  return seal(out, header, length) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
 }
 
 void DatagramQueuePair::sent(OutgoingDatagram& datagram, bool taken) {

@@ -90,8 +90,8 @@ std::vector<std::byte> Host::send(const Note& note, const Host& to) {
   static std::array<OutgoingDatagram, 1> batch;
   const auto ready = qp.prepare(batch);
   REQUIRE(ready.size() == 1);
-  std::vector<std::byte> out;
-  for (const auto& part : ready[0].pieces()) out.insert(out.end(), part.begin(), part.end());
+  const auto octets = ready[0].octets();
+  std::vector<std::byte> out(octets.begin(), octets.end());
   qp.sent(ready[0], true);
   WorkCompletion done;
   REQUIRE(sent.poll({&done, 1}) == 1);

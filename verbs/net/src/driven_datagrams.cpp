@@ -16,8 +16,6 @@ namespace {
 using verbs::OutgoingDatagram;
 
 constexpr std::size_t kBatch = DatagramSocket::kBatch;
-// Header, payload, trailer.
-constexpr std::size_t kPieces = bytes::kMaxSge + 2;
 // Batches of one socket before others have their turn.
 constexpr int kTurn = 16;
 constexpr int kReceiveRoom = 4 << 20;
@@ -32,7 +30,7 @@ struct Scratch {
 
   std::array<OutgoingDatagram, kBatch> outgoing;
   std::array<DatagramSocket::Sending, kBatch> sendings;
-  std::array<iovec, kBatch * kPieces> pieces;
+  std::array<iovec, kBatch> pieces;
   std::array<DatagramSocket::Received, kBatch> came;
   std::array<std::array<std::byte, verbs::kMaxDatagram>, kBatch> octets;
 };
@@ -44,16 +42,12 @@ Scratch& scratch() {
   return *made;
 }
 
-iovec piece(bytes::View octets) {
+/// Its octets are in `piece`.
+DatagramSocket::Sending sending(const OutgoingDatagram& from, iovec& piece) {
   // sendmmsg() only reads through the pointer.
-  return {.iov_base = const_cast<std::byte*>(octets.data()), .iov_len = octets.size()};
-}
-
-/// Its pieces are the first ones of `pieces`.
-DatagramSocket::Sending gather(const OutgoingDatagram& from, std::span<iovec> pieces) {
-  std::size_t count = 0;
-  for (const auto& part : from.pieces()) pieces[count++] = piece(part);
-  return {.path = from.path, .port = from.port, .pieces = pieces.first(count)};
+  piece = {.iov_base = const_cast<std::byte*>(from.octets().data()),
+           .iov_len = from.octets().size()};
+  return {.path = from.path, .port = from.port, .pieces = {&piece, 1}};
 }
 
 }  // namespace
@@ -314,10 +308,8 @@ void DrivenDatagrams::transmit() {
   while (blocked_ == nullptr) {
     const auto batch = core_.prepare(s.outgoing);
     if (batch.empty()) return;
-    std::span<iovec> room(s.pieces);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      s.sendings[i] = gather(batch[i], room);
-      room = room.subspan(s.sendings[i].pieces.size());
+      s.sendings[i] = sending(batch[i], s.pieces[i]);
     }
     for (std::size_t done = 0; done != batch.size();) {
       const auto n = send(std::span(s.sendings).subspan(done, batch.size() - done));

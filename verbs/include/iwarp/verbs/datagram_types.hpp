@@ -68,18 +68,14 @@ struct DatagramCounters {
   DatagramCounters& operator+=(const DatagramCounters& o);
 };
 
-/// Ready to leave: header, payload in place, trailer; or a copy of all, where that is short, for
-/// the kernel takes one piece with less work than three. What it names is held until sent().
+/// Ready to leave: a copy of all octets, for the CRC stands for them and the program may change its
+/// memory before the kernel reads it. What the request names is held until sent().
 struct OutgoingDatagram {
-  using Pieces = bytes::BoundedList<bytes::View, bytes::kMaxSge + 2>;
-  static constexpr std::size_t kMostCopied = 256;  ///< of payload
-  Pieces pieces() const;
+  bytes::View octets() const { return bytes::View(copy).first(size); }
 
-  DatagramHeaderOctets header;
   bytes::Gather payload;
-  std::array<std::byte, kDatagramCrcSize> crc;
-  std::array<std::byte, kDatagramOverhead + kMostCopied> copy;
-  std::size_t copied = 0;  ///< so many octets of `copy`; 0: there is none
+  std::array<std::byte, kMaxDatagram> copy;
+  std::size_t size = 0;  ///< of the copy
   DatagramPath path;
   std::uint16_t port = 0;  ///< UDP
   std::uint64_t sequence = 0;
