@@ -48,7 +48,7 @@ std::vector<ConnectionOptions> both_kinds() { return {ConnectionOptions{}, ackno
 
 TEST_CASE("a Read fills a list of buffers and completes once, whatever ORD [RDMAP-47] [VRB-23]") {
   for (const auto& options : both_kinds()) {
-    for (const std::uint16_t reads : {1, 2, 16}) {
+    for (const auto reads : std::initializer_list<std::uint16_t>{1, 2, 16}) {
       for (std::size_t count = 1; count <= bytes::kMaxSge; ++count) {
         CAPTURE(count);
         Pair pair(options, {}, {.seed = reads, .max_segment = 70}, with_lists());

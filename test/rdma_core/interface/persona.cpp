@@ -52,12 +52,6 @@ void change(rdma_cm_id* id, const Qp& qp, ibv_qp_state to, int expected_mask) {
   REQUIRE(ibv_modify_qp(qp.get(), &attr, mask) == 0);
 }
 
-constexpr int kToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-constexpr int kToRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-constexpr int kToRts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
-
 /// An id's end whose queue pair is the program's own.
 struct Own {
   explicit Own(rdma_cm_id* id)

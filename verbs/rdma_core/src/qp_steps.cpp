@@ -31,15 +31,15 @@ constexpr int kAny = -1;
 constexpr Attributes kNothing{};
 constexpr Attributes kAnything{0, kAny};
 
-constexpr int kPort = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+constexpr int kPortAndKey = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 constexpr int kToPeer = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 constexpr int kRetries = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
 constexpr int kAltPath = IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE;
 constexpr int kRunning = IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | kAltPath;
 constexpr int kUdRunning = IBV_QP_CUR_STATE | IBV_QP_QKEY;
 
-constexpr Attributes kInit{kPort | IBV_QP_ACCESS_FLAGS, 0};
-constexpr Attributes kInitAgain{0, kPort | IBV_QP_ACCESS_FLAGS};
+constexpr Attributes kInit{kPortAndKey | IBV_QP_ACCESS_FLAGS, 0};
+constexpr Attributes kInitAgain{0, kPortAndKey | IBV_QP_ACCESS_FLAGS};
 constexpr int kReceivesToo = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
 
 /// From there to there with nothing but the state.
@@ -49,14 +49,14 @@ constexpr Step plain(ibv_qp_state from, ibv_qp_state to) {
 
 constexpr std::array kSteps{
     plain(IBV_QPS_RESET, IBV_QPS_RESET),
-    Step{IBV_QPS_RESET, IBV_QPS_INIT, kInit, kInit, Attributes{kPort | IBV_QP_QKEY, 0},
+    Step{IBV_QPS_RESET, IBV_QPS_INIT, kInit, kInit, Attributes{kPortAndKey | IBV_QP_QKEY, 0},
          Attributes{IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, kAny}},
     // An RNIC's new queue pair is as one in INIT.
     Step{IBV_QPS_RESET, IBV_QPS_ERR, {}, {}, {}, kAnything},
     plain(IBV_QPS_INIT, IBV_QPS_RESET),
     plain(IBV_QPS_INIT, IBV_QPS_ERR),
-    Step{IBV_QPS_INIT, IBV_QPS_INIT, kInitAgain, kInitAgain, Attributes{0, kPort | IBV_QP_QKEY},
-         kAnything},
+    Step{IBV_QPS_INIT, IBV_QPS_INIT, kInitAgain, kInitAgain,
+         Attributes{0, kPortAndKey | IBV_QP_QKEY}, kAnything},
     Step{IBV_QPS_INIT, IBV_QPS_RTR,
          Attributes{kToPeer | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, kReceivesToo},
          Attributes{kToPeer, kReceivesToo}, Attributes{0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY},
