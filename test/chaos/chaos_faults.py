@@ -55,8 +55,8 @@ FAULTS = (
           '    if (IWARP_BROKEN("acknowledged-when-sent")) acks_.acknowledged = cookie + 1;\n'
           "    if (cookie < acks_.acknowledged) retire();"),
     Fault("receives-not-flushed", ("a receive never completed",), INBOUND,
-          "while (take_receive()) fail_receive(",
-          'while (!IWARP_BROKEN("receives-not-flushed") && take_receive()) fail_receive('),
+          "while (take_receive()) flush_receive(",
+          'while (!IWARP_BROKEN("receives-not-flushed") && take_receive()) flush_receive('),
     Fault("full-ring-after-reset", ("a request was refused",), QUEUE_PAIR,
           "  impl_->empty_ring();", '  if (!IWARP_BROKEN("full-ring-after-reset")) impl_->empty_ring();',
           seeds=30_000),

@@ -200,7 +200,7 @@ bool Program::fill_opening(Side& side, const Step& step, Draft& draft) {
     draft.wr.bind = {.window = stag,
                      .key = key,
                      .region = block.stag(),
-                     .address = block.data() + o.at,
+                     .address = block.sge(o.at, o.size, block.stag()).address,
                      .length = o.size,
                      .access = access};
   } else {

@@ -200,6 +200,7 @@ TEST_CASE("a completion with a status takes its queue pair to error, and a reset
   const Ud from;
   const Ud to;
   from.post_receives();
+  to.post_receives();
   rule("after 2 completions " + from.named() + " status RETRY_EXC_ERR");
   CHECK_EQ(from.send(to, 1), IBV_WC_SUCCESS);
   CHECK_EQ(from.send(to, 2), IBV_WC_RETRY_EXC_ERR);
@@ -211,7 +212,6 @@ TEST_CASE("a completion with a status takes its queue pair to error, and a reset
   ibv_qp_attr attr{.qp_state = IBV_QPS_RESET};
   REQUIRE_EQ(ibv_modify_qp(from.qp, &attr, IBV_QP_STATE), 0);
   from.bring_up();
-  to.post_receives();
   CHECK_EQ(from.send(to, 4), IBV_WC_SUCCESS);
   CHECK_EQ(sorted(to.take(3)), Numbers{1, 2, 4});  // The second one left.
 }

@@ -79,7 +79,8 @@ struct Ud {
   }
   void to_rts() const {
     ibv_qp_attr attr{.qp_state = IBV_QPS_RTS};
-    REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+    const int psn = state() == IBV_QPS_SQE ? 0 : IBV_QP_SQ_PSN;
+    REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | psn), 0);
   }
   void post_receives() const {
     for (std::size_t slot = 0; slot < kReceives; ++slot) {

@@ -89,7 +89,8 @@ struct Datagrams {
   }
   void to_rts() const {
     ibv_qp_attr attr{.qp_state = IBV_QPS_RTS};
-    REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
+    const int psn = state() == IBV_QPS_SQE ? 0 : IBV_QP_SQ_PSN;
+    REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | psn) == 0);
   }
   ibv_qp_state state() const {
     ibv_qp_attr attr{};
