@@ -2,20 +2,25 @@
 // Who drives a connection: the table, and programs that poll, sleep in wait() or in an epoll of
 // their own, stay away, and change from one to the other.
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <fsm_snapshot.hpp>
+#include <functional>
 #include <ostream>
 #include <random>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "drive_mode.hpp"
+#include "iwarp/net/socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -83,6 +88,49 @@ bool is_long() {
 // What a normal run has time for.
 constexpr int kChanges = 10'000;
 constexpr int kManyChanges = 100'000;
+
+/// Makes sendmsg() of this thread wait until everything has left, and calls `sent` after each call.
+class PatientSends {
+ public:
+  explicit PatientSends(std::function<void()> sent) : sent_(std::move(sent)) {
+    mine_ = this;
+    ops_.send = send;
+    replace_socket_ops(&ops_);
+  }
+  ~PatientSends() {
+    replace_socket_ops(nullptr);
+    mine_ = nullptr;
+  }
+  PatientSends(const PatientSends&) = delete;
+  PatientSends& operator=(const PatientSends&) = delete;
+
+ private:
+  static ssize_t send(int fd, const msghdr* message, int flags) {
+    if (mine_ == nullptr) return kernel_socket_ops().send(fd, message, flags);
+    ssize_t sent = 0;
+    for (std::size_t i = 0; i < message->msg_iovlen; ++i) {
+      const auto& piece = message->msg_iov[i];
+      for (std::size_t at = 0; at < piece.iov_len;) {
+        const auto n = ::send(fd, static_cast<const std::byte*>(piece.iov_base) + at,
+                              piece.iov_len - at, flags);
+        if (n < 0 && errno != EAGAIN) return -1;
+        if (n < 0) {
+          pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+          ::poll(&room, 1, -1);
+          continue;
+        }
+        at += static_cast<std::size_t>(n);
+        sent += n;
+      }
+    }
+    mine_->sent_();
+    return sent;
+  }
+
+  inline static thread_local PatientSends* mine_ = nullptr;
+  std::function<void()> sent_;
+  SocketOps ops_ = kernel_socket_ops();
+};
 
 }  // namespace
 
@@ -426,4 +474,26 @@ TEST_CASE("a connection whose queues are on two channels leaves neither readable
     if (of_b.wait(0ms)) REQUIRE(b.channel->poll().has_value());
   }
   b.qp.reset();
+}
+
+TEST_CASE("a poller that lets go during a turn that leaves work is followed by the worker") {
+  constexpr std::size_t kSize = 4 << 20;  // more than a turn sends
+  Pair pair(kSize);
+  pair.connect();
+  for (int i = 0; i < 5; ++i) {
+    pair.b.post_recv(0, kSize);
+    verbs::WorkCompletion wc;
+    for (int j = 0; j < 200; ++j) REQUIRE_EQ(pair.a.cq->poll(std::span(&wc, 1)), 0);
+    bool is_armed = false;
+    const PatientSends sends([&] {
+      if (!std::exchange(is_armed, true)) {
+        std::jthread([&] { pair.a.cq->arm(verbs::Notify::kNext); }).join();
+      }
+    });
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, kSize));
+    // If the worker held the connection, it has sent, and this thread has not armed the queue.
+    if (is_armed) REQUIRE(pair.a.channel->wait(kLimit).has_value());
+    pair.a.expect_success();
+    pair.b.expect_success();
+  }
 }
