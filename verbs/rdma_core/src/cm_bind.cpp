@@ -133,6 +133,9 @@ int bind_to(CmId& id, const sockaddr& address) {
   net::Address at = to_tcp(address);
   // No address at all means IPv6 and IPv4.
   if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
+  // Some programs (qperf) tell their peer the port before they listen. Opening the device takes
+  // long enough for a peer that already has one to connect, and be refused.
+  if (any) Core::get();
   auto bound = bind_above(settings().port_offset, at, port_range());
   if (!bound) return to_errno(bound.error());
   const sockaddr_storage local = from_tcp(bound->local());
