@@ -83,7 +83,7 @@ void end(CmId& id, Leftovers& left) {
 }
 
 /// Programs bind an id only to learn its device: libfabric at each address, librpma at one. Those
-/// that found none at a loopback address, and end without having opened any, are told why.
+/// that found none at a loopback address, and end without having tried to open any, are told why.
 void note_no_device(CmId& id) {
   {
     const std::lock_guard lock(cm().mutex);
@@ -91,7 +91,7 @@ void note_no_device(CmId& id) {
   }
   if (!is_loopback(id.source())) return;
   [[maybe_unused]] static const int kRegistered = std::atexit([] {
-    if (Core::existing() != nullptr) return;
+    if (Core::was_tried()) return;
     log_refusal(
         "rdma_bind_addr() found no device at a loopback address, as in the kernel, and the "
         "program used none (use another address of this host)");

@@ -27,6 +27,8 @@ namespace iwarp::rdma_core {
 namespace {
 
 std::atomic<Core*> current{nullptr};
+/// Set before the first try, so that an end without a device can be told from one without a need.
+std::atomic<bool> tried{false};
 std::mutex making;
 
 // A process of this size is common for middleware; the tables grow with use.
@@ -56,6 +58,7 @@ Core& Core::get() {
   const std::lock_guard lock(making);
   if (Core* core = current.load(std::memory_order_acquire)) return *core;
   watch_forks();
+  tried.store(true, std::memory_order_relaxed);
   Core* const core = make();
   current.store(core, std::memory_order_release);
   return *core;
@@ -77,6 +80,8 @@ Core* Core::make() {
 }
 
 Core* Core::existing() { return current.load(std::memory_order_acquire); }
+
+bool Core::was_tried() { return tried.load(std::memory_order_relaxed); }
 
 bool Core::alive() const { return current.load(std::memory_order_acquire) == this; }
 

@@ -37,6 +37,8 @@ class Core {
   static Core& get();
   /// The same, if it has been made.
   static Core* existing();
+  /// Returns true once get() has tried to make one, whether or not it could.
+  static bool was_tried();
 
   /// False in the child of a fork for what the parent made.
   bool alive() const;
