@@ -133,7 +133,7 @@ struct Outcome {
 
 /// The program accepted the peer, and the connection ended before the peer's RTR arrived. Whatever
 /// the peer did instead, drivers of RNICs report ESTABLISHED and then DISCONNECTED: a server must
-/// not see an error that any stranger can cause (decision 44).
+/// not see an error that any stranger can cause (decision 36).
 bool ended_before_rtr(const CmId& id, const net::CmEvent& event) {
   return id.passive && event.type == Type::kConnectFailed;
 }
