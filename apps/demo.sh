@@ -8,5 +8,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source apps/setup.sh
 
 install_packages "${build_packages[@]}" "${programs_packages[@]}"
-configure_and_build release --target iwarp_command
+configure_and_build release iwarp_command
 exec build/release/apps/iwarp demo "$@"

@@ -138,11 +138,12 @@ ms_of_a_unit() {
   echo $((($(date +%s%N) - begun) / 1000000))
 }
 
-# announce PRESET [CMAKE_BUILD_OPTION...]: what a first build is, and how long it will take.
+# announce PRESET TARGET...: what a first build is, and how long it will take.
 announce() {
   local preset=$1 units ms minutes
   shift
-  units=$(cmake --build --preset "$preset" "$@" -- -n | grep -c 'Building CXX' || true)
+  # Not by a dry run of the build: that stops where CMake has to look for new files.
+  units=$(ninja -C "build/$preset" -t commands "$@" | grep -c '\.o -c ' || true)
   ms=$(ms_of_a_unit "$preset")
   if [ -z "$ms" ]; then
     echo "Building ($preset, in build/$preset): $units units, seconds from then on"
@@ -154,7 +155,7 @@ announce() {
     "this time, because one has just taken $((ms / 1000)).$((ms % 1000 / 100)) s here; seconds from then on"
 }
 
-# configure_and_build PRESET [CMAKE_BUILD_OPTION...]
+# configure_and_build PRESET TARGET...
 configure_and_build() {
   local preset=$1 started=$SECONDS werror=() first=
   shift
@@ -166,6 +167,6 @@ configure_and_build() {
   else
     echo "Building what has changed since the last time ($preset, in build/$preset)"
   fi
-  run_ninja cmake --build --preset "$preset" "$@"
+  run_ninja cmake --build --preset "$preset" --target "$@"
   echo "Up to date after $((SECONDS - started)) s."
 }

@@ -57,7 +57,7 @@ for label in "${labels[@]:-}"; do
   esac
 done
 install_packages "${packages[@]}"
-configure_and_build "$preset" --target "${targets[@]}"
+configure_and_build "$preset" "${targets[@]}"
 
 if [ ${#labels[@]} -gt 0 ]; then
   ctest_options=(-L "^($(IFS='|'; echo "${labels[*]}"))\$" "${ctest_options[@]}")
