@@ -149,7 +149,7 @@ announce() {
     echo "Building ($preset, in build/$preset): $units units, seconds from then on"
     return
   fi
-  # With linking and what is no C++, a unit of ours costs as much as one and a half of those.
+  # Linking and generated files included, a unit costs half as much again as that program.
   minutes=$((units * ms * 3 / 2 / $(nproc) / 60000 + 1))
   echo "Building ($preset, in build/$preset): $units units, about $minutes min on $(nproc) processors" \
     "this time, because one has just taken $((ms / 1000)).$((ms % 1000 / 100)) s here; seconds from then on"

@@ -42,7 +42,8 @@ constexpr auto kUnexpectedBeforeItsSend =
     static_cast<std::uint16_t>(~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
                                  kResponses | opcode_bit(Opcode::kTerminate)));
 
-// Which message of ours a Write of no octets says is held, where that was agreed on.
+// Returns the MSN of the message that the peer holds, if this Write is an acknowledgement that both
+// ends agreed on.
 inline std::optional<Msn> acknowledges(const ddp::Delivery& write, const StreamOptions& options) {
   if (write.length != 0 || !options.send_immediate) return std::nullopt;
   return held_message(write.header.stag, write.header.to);

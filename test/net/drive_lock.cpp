@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hand-over between those who drive a connection: the lock as it is, and a small model of what
-// is around it, in every interleaving. The model has a program that polls and then stays away, a
-// thread that posts, a peer, and the worker; who drives is decided by the table in drive_mode.hpp.
+// The hand-over of a connection between the threads that drive it: the real lock, and a small model
+// of its surroundings, in every interleaving. The model has a program that polls and then stays
+// away, a thread that posts, a peer, and the worker; who drives is decided by the table in
+// drive_mode.hpp.
 #include "drive_lock.hpp"
 
 #include <doctest/doctest.h>
@@ -227,7 +228,7 @@ TEST_CASE("the interleavings show that a lock that is left without a look loses 
   MESSAGE(*found.failure);
 }
 
-TEST_CASE("whoever drives, what is posted leaves and what comes is read, in every interleaving") {
+TEST_CASE("posted requests leave and arriving octets are read, in every interleaving") {
   for (const int turns : {1, 3}) {
     CAPTURE(turns);
     for (const auto& threads : Scenarios<Lock>::all()) {

@@ -67,8 +67,8 @@ class Ulp {
   /// The Atomic Response was delivered: `original` is what the peer's memory held. [EXT-36]
   virtual void atomic_done(std::uint64_t cookie, std::uint64_t original) = 0;
 
-  /// The peer has delivered every message of ours in front of the one with this MSN on the Send
-  /// queue, which waits for a receive. Its word alone: the MSN may be any.
+  /// The peer claims that it has delivered every message before the one with this MSN on the Send
+  /// queue, which waits for a receive. Check the MSN: a hostile peer may send any value.
   virtual void delivered_before(Msn msn) = 0;
 
   /// Inbound Write: the memory behind (stag, to), which may be any part of it, into `out`;
