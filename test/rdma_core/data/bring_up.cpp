@@ -68,6 +68,21 @@ TEST_CASE("a refused change leaves rights and attributes as they were") {
   read_from(b, a);
 }
 
+TEST_CASE("a request posted in RTS at once is sent before its memory is deregistered") {
+  End a;
+  End b;
+  a.bring_up(b.qp);
+  b.bring_up(a.qp);
+  ibv_mr* const source = must(ibv_reg_mr(a.pd, a.buffer.data(), 64, IBV_ACCESS_LOCAL_WRITE));
+  ibv_sge sge{.addr = a.remote(0), .length = 64, .lkey = source->lkey};
+  ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+  wr.wr.rdma = {.remote_addr = b.remote(0), .rkey = b.mr->rkey};
+  ibv_send_wr* bad = nullptr;
+  REQUIRE_EQ(ibv_post_send(a.qp, &wr, &bad), 0);
+  CHECK_EQ(ibv_dereg_mr(source), 0);
+  success(a.cq);
+}
+
 TEST_CASE("without descriptors the bring-up says so") {
   End a;
   End b;

@@ -10,6 +10,7 @@
 #include "fault_ops.hpp"
 #include "handles.hpp"
 #include "objects.hpp"
+#include "oob.hpp"
 #include "refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -243,6 +244,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const int code = guarded([&] {
     if (flags == 0) return EINVAL;  // which libibverbs leaves to the kernel
     if (const int bad = check_access(bits)) return bad;
+    pd.context.core.out_of_band().await_posted();
     if (moves) return move_region(mr, pd, at, octets, iova, bits);
     change_region(mr, pd, bits);
     return 0;
@@ -271,6 +273,7 @@ int ibv_dereg_mr(ibv_mr* handle) {
     Mr& mr = Mr::of(known(handle));
     if (!mr.pd->context.core.alive()) return 0;
     careful::deregistered(mr);
+    mr.pd->context.core.out_of_band().await_posted();
     if (const auto error = mr.core.deregister()) return to_errno(error);
     --mr.pd->users;
     remove_handle(&mr);

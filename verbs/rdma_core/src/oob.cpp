@@ -28,6 +28,8 @@ constexpr std::uint32_t kAnyPsn = UINT32_MAX;  // ours is said with RTS
 constexpr auto kTryFor = std::chrono::seconds(10);
 // A failure that took less is not that of a peer that is not ready.
 constexpr auto kShortest = std::chrono::seconds(1);
+// So long after RTS a deregistration waits for the connection of what was posted.
+constexpr auto kComesUpIn = std::chrono::seconds(1);
 
 void set_brought_up(Qp& qp, bool value) {
   const std::lock_guard lock(qp.mutex);
@@ -159,16 +161,41 @@ int OutOfBand::ready_to_send(Qp& qp, std::uint32_t sq_psn) {
   const std::lock_guard lock(mutex_);
   Wanting* const wanting = find(number_of(qp));
   if (wanting == nullptr) return 0;  // It has been connected, and that is over.
-  wanting->ready_to_send = true;
+  wanting->sends_since = Clock::now();
   wanting->of_peer.rq_psn = sq_psn & kPsnMask;
   if (!wanting->accepted) take_waiting(qp, *wanting);
   return wanting->accepted ? 0 : connect(qp, *wanting);
 }
 
-void OutOfBand::forget(std::uint32_t number) {
+void OutOfBand::await_posted() {
+  for (const auto& [number, since] : coming_up()) {
+    bool has_posted = false;
+    core_.with_qp(number, [&](Qp& qp) { has_posted = qp.sender().query().send_outstanding != 0; });
+    if (!has_posted) continue;
+    std::unique_lock lock(mutex_);
+    settled_.wait_until(lock, since + kComesUpIn, [&] {
+      const Wanting* const wanting = find(number);
+      return wanting == nullptr || wanting->established || wanting->sends_since != since;
+    });
+  }
+}
+
+std::vector<std::pair<std::uint32_t, OutOfBand::Clock::time_point>> OutOfBand::coming_up() {
+  std::vector<std::pair<std::uint32_t, Clock::time_point>> out;
   const std::lock_guard lock(mutex_);
-  wanting_.erase(number);
-  drop_requests_to(number);
+  for (const auto& [number, wanting] : wanting_) {
+    if (wanting.sends_since && !wanting.established) out.emplace_back(number, *wanting.sends_since);
+  }
+  return out;
+}
+
+void OutOfBand::forget(std::uint32_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    wanting_.erase(number);
+    drop_requests_to(number);
+  }
+  settled_.notify_all();
 }
 
 void OutOfBand::give_up(Qp& qp) {
@@ -234,7 +261,7 @@ bool OutOfBand::take(Qp& qp, Wanting& wanting, net::ConnectRequest& request) {
     wanting.connecting = false;
   }
   wanting.accepted = accept(qp, request);
-  if (!wanting.accepted && wanting.ready_to_send && !wanting.connecting) {
+  if (!wanting.accepted && wanting.sends_since && !wanting.connecting) {
     (void)connect(qp, wanting);
   }
   return wanting.accepted;
@@ -317,13 +344,14 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     Wanting* const wanting = find(number_of(qp));
     unconnected = wanting != nullptr && !wanting->accepted;
     if (event.type == Type::kEstablished) {
-      if (wanting != nullptr) wanting->accepted = true;
+      if (wanting != nullptr) wanting->accepted = wanting->established = true;
     } else if (unconnected && connect_again(qp, *wanting, event)) {
       return verbs::Announce::kAnswered;
     }
   }
   if (event.type == Type::kEstablished) {
     qp_connected(qp);
+    settled_.notify_all();
     return verbs::Announce::kAnswered;
   }
   if (unconnected) {
@@ -339,6 +367,7 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     const std::lock_guard lock(mutex_);
     wanting_.erase(number_of(qp));
   }
+  settled_.notify_all();
   if (!unconnected && has_only_left(qp) && core_.unanswered().peer_left(qp)) {
     qp_peer_left(qp);
     return verbs::Announce::kAnswered;

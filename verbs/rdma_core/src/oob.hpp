@@ -13,12 +13,15 @@
 #include <infiniband/verbs.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "iwarp/net/connection_manager.hpp"
 #include "oob_address.hpp"
@@ -45,6 +48,10 @@ class OutOfBand {
   int ready_to_receive(Qp& qp, const ibv_qp_attr& attr);
   /// RTS: connects. Does not wait: if it fails, the queue pair is told with qp_disconnected().
   int ready_to_send(Qp& qp, std::uint32_t sq_psn);
+  /// Memory is about to be deregistered. Adapters have fetched what was posted by then; here
+  /// requests wait for the connection. Returns when each queue pair with requests is connected or
+  /// has failed, a second after its RTS at the latest.
+  void await_posted();
   /// The queue pair is reset or in error: it does not connect any more, and awaits nobody.
   void give_up(Qp& qp);
 
@@ -66,9 +73,10 @@ class OutOfBand {
   struct Wanting {
     OobRequest of_peer;  ///< what its request has to say; rq_psn from RTS on
     OobRoute route;
-    bool ready_to_send = false;
+    std::optional<Clock::time_point> sends_since;  ///< RTS
     bool connecting = false;
     bool accepted = false;  ///< or established: no other request counts
+    bool established = false;
     Clock::time_point since;
   };
   struct Waiting {
@@ -88,12 +96,15 @@ class OutOfBand {
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);
   Wanting* find(std::uint32_t number);
+  /// Those in RTS that are not connected, and since when.
+  std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
 
   Core& core_;
   std::mutex mutex_;  ///< behind Core's
   QpNumbers numbers_;
   std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by number
-  std::deque<Waiting> waiting_;  ///< requests for queue pairs that do not want them yet
+  std::condition_variable settled_;  ///< one of them is established, or wanted no longer
+  std::deque<Waiting> waiting_;      ///< requests for queue pairs that do not want them yet
 };
 
 }  // namespace iwarp::rdma_core
