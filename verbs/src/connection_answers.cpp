@@ -102,9 +102,10 @@ void Connection::hold_for_receive(TimePoint now) {
   if (f.held_at == f.deframer.counters().fpdus) return;
   f.held_at = f.deframer.counters().fpdus;
   ++f.receive_holds;
-  // The peer's next question stands behind the message that waits. Behind our FIN nothing is said.
+  // The peer's next question stands behind the message that waits, and how the peer completes its
+  // requests is not agreed on. Behind our FIN nothing is said.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
-  if (may_answer && f.is_acknowledged() && f.is_unacknowledged) f.stream.acknowledge_held();
+  if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();
 }
 
 }  // namespace iwarp::verbs

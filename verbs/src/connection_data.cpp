@@ -198,8 +198,7 @@ inline bool Connection::take_ulpdu(const Now& now) {
 inline bool Connection::segment_done() {
   Full& f = *full_;
   const bool more = f.deframer.consume();
-  if (f.is_acknowledged())
-    f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
+  f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
   if (f.port != nullptr && !f.port->finish_invalidate()) {
     f.hold = Full::Hold::kForMemory;
   }
