@@ -60,6 +60,35 @@ TEST_CASE("moved events arrive at the other queue, the rest stays") {
   CHECK_FALSE(readable(from.fd()));
 }
 
+TEST_CASE("an event that is withdrawn from a thread about to take it leaves no count behind") {
+  bool is_moved = false;
+  SUBCASE("removed") {}
+  SUBCASE("moved to another queue") { is_moved = true; }
+  // The reader has to wake up before it gets the lock, so push() below is nearly always first.
+  for (int round = 0; round < 100; ++round) {
+    EventQueue<int> queue;
+    EventQueue<int> other;
+    std::expected<int, int> taken;
+    std::jthread reader;
+    const auto with_reader_behind = [&](int) {
+      reader = std::jthread([&] { taken = queue.get(); });
+      while (readable(queue.fd())) std::this_thread::yield();
+      return true;
+    };
+    queue.push(1);
+    if (is_moved) {
+      CHECK(queue.move_to(other, with_reader_behind) == 1);
+    } else {
+      CHECK(queue.remove(with_reader_behind) == 1);
+    }
+    queue.push(2);
+    reader.join();
+    CHECK(taken == 2);
+    REQUIRE_FALSE(readable(queue.fd()));
+    CHECK(readable(other.fd()) == is_moved);
+  }
+}
+
 TEST_CASE("readers, writers and removers at the same time lose nothing and never block for good") {
   constexpr int kEach = 20000;
   EventQueue<int> queue;

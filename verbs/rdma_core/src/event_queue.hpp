@@ -59,7 +59,10 @@ class EventQueue {
       std::uint64_t count = 0;
       if (::read(fd_, &count, sizeof count) < 0) return std::unexpected(errno);
       const std::lock_guard lock(mutex_);
-      if (events_.empty()) continue;  // It was removed between the read and the lock.
+      if (owed_counts_ > 0) {  // The event of this count was removed before the lock.
+        --owed_counts_;
+        continue;
+      }
       T out = std::move(events_.front());
       events_.pop_front();
       return out;
@@ -106,22 +109,32 @@ class EventQueue {
     std::atomic<int>& count;
   };
 
-  // Never blocks: somebody in get() may have taken the count already, and finds nothing then.
+  /// Takes the count of an event that leaves the queue. A thread in get() may have read that count
+  /// and wait for the lock: it then owes the count, and must not take the event of another one.
+  /// Call with mutex_ held.
   void take_count() {
+    if (!read_count()) ++owed_counts_;
+  }
+
+  /// Returns false if the descriptor has no count. Does not block.
+  bool read_count() {
     std::uint64_t count = 0;
     const iovec into{.iov_base = &count, .iov_len = sizeof count};
-    if (::preadv2(fd_, &into, 1, -1, RWF_NOWAIT) >= 0 || errno != EOPNOTSUPP) return;
-    // A kernel without it: between these two calls a get() may slip in, and this one then waits
-    // for the next event.
+    if (::preadv2(fd_, &into, 1, -1, RWF_NOWAIT) >= 0) return true;
+    if (errno != EOPNOTSUPP) return false;
+    // A kernel without RWF_NOWAIT for this descriptor: if a get() reads between these two calls,
+    // this one blocks until the next event.
     pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
-    if (::poll(&readable, 1, 0) > 0) [[maybe_unused]]
-      const auto n = ::read(fd_, &count, sizeof count);
+    return ::poll(&readable, 1, 0) > 0 && ::read(fd_, &count, sizeof count) >= 0;
   }
 
   const int fd_;
   std::atomic<int> readers_{0};
   std::mutex mutex_;
+  // With mutex_ held: count of the descriptor + threads between read() and lock in get()
+  // == events_.size() + owed_counts_.
   std::list<T> events_;
+  std::size_t owed_counts_ = 0;
 };
 
 }  // namespace iwarp::rdma_core
