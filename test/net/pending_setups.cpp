@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "iwarp/net/rnic.hpp"
+
 using namespace iwarp::net;
 using Id = PendingSetups::Id;
 using Ids = std::vector<Id>;
@@ -65,6 +67,22 @@ TEST_CASE("peers on this host have no share, and count to the total [SCTP-4]") {
   for (int i = 0; i < 4; ++i) CHECK(admit_local(1).leave.empty());
   admit(setups, "a", 1);  // whose port has its whole share for it
   CHECK(admit_local(1).leave == Ids{first});
+}
+
+TEST_CASE(
+    "1,200 clients of one remote address all get in while half of them owe their RTR [SCTP-4]") {
+  const RnicOptions defaults;
+  PendingSetups setups({.total = defaults.max_pending_connects,
+                        .per_source = defaults.max_pending_per_source,
+                        .per_listener = defaults.max_pending_per_listener});
+  constexpr int kClients = 600;
+  for (int i = 0; i < kClients; ++i) {
+    const Id id = admit(setups, "192.0.2.7", 1);
+    setups.asked(id);
+    setups.accepted(id);
+  }
+  for (int i = 0; i < kClients; ++i) admit(setups, "192.0.2.7", 1);
+  CHECK(setups.size() == 2 * kClients);
 }
 
 TEST_CASE("one that has asked is the program's and stays; it counts to the total only [SCTP-4]") {
