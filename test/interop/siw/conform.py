@@ -10,7 +10,7 @@ import pathlib
 import sys
 import tempfile
 
-from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, Guest, Listener, environment_path,
+from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, LIFE, Guest, Listener, environment_path,
                    need_guest, run_here)
 
 # What Debian's siw does and RFC 5044, 6581, 5041 and 5040 do not allow; see rfc-notes/siw.md.
@@ -61,7 +61,7 @@ def conform(*arguments):
     """The cases of a run, by id."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status, _, error = run_here(environment_path("IWARP"), "conform", *arguments,
-                                    f"--json={report.name}", limit=900)
+                                    f"--json={report.name}", limit=LIFE)
         text = report.read()
         if not text:
             raise RuntimeError(f"iwarp conform ended with {status} and no report: {error}")
@@ -70,8 +70,8 @@ def conform(*arguments):
 
 def as_server(variant, *only):
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
-    with Guest(variant, life=600) as guest:
-        server = guest.start(f"rping -s -a {GUEST_ADDRESS} -P", 580)
+    with Guest(variant) as guest:
+        server = guest.start(f"rping -s -a {GUEST_ADDRESS} -P", LIFE)
         # 7174, as the kernel writes it.
         guest.wait_for_listener(7174)
         cases = conform(f"127.0.0.1:{guest.ports[7174]}", *delay, *only)
@@ -80,7 +80,7 @@ def as_server(variant, *only):
 
 
 def as_client(variant, *only):
-    with Guest(variant, life=900) as guest:
+    with Guest(variant) as guest:
         ping = f"rping -c -a {HOST_SEEN_FROM_GUEST} -p %p -C 1"
         client = f"{HERE}/siw-guest.sh exec -s {guest.state} -t 20 '{ping}'"
         return conform("--serve", "0", "--client", client, *only)

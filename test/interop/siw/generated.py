@@ -10,7 +10,7 @@ import pathlib
 import sys
 import tempfile
 
-from guest import GUEST_ADDRESS, Guest, environment_path, need_guest, run_here
+from guest import GUEST_ADDRESS, LIFE, Guest, environment_path, need_guest, run_here
 
 MOST_GUESTS = 40
 # Sessions that no written case has, and what siw does in them: rfc-notes/peers.md.
@@ -27,14 +27,14 @@ KNOWN = {
 def sessions_of_one_guest(variant, options):
     """The report of one guest, and the last lines that its program and kernel wrote."""
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
-    with Guest(variant, life=1800) as guest, tempfile.TemporaryDirectory() as scratch:
+    with Guest(variant) as guest, tempfile.TemporaryDirectory() as scratch:
         # Sessions that end badly leave descriptors in rping.
-        server = guest.start(f"ulimit -n 65536; rping -s -a {GUEST_ADDRESS} -P", 1780)
+        server = guest.start(f"ulimit -n 65536; rping -s -a {GUEST_ADDRESS} -P", LIFE)
         guest.wait_for_listener(7174)
         report = pathlib.Path(scratch, "report.json")
         status, _, error = run_here(environment_path("IWARP"), "conform",
                                     f"127.0.0.1:{guest.ports[7174]}", "--generated", *delay,
-                                    f"--json={report}", *options, limit=1700)
+                                    f"--json={report}", *options, limit=LIFE)
         if not report.exists():
             raise RuntimeError(f"iwarp conform ended with {status} and no report: {error}")
         faults = [line for line in guest.log().splitlines() if "BUG" in line or "Oops" in line]

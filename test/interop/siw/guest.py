@@ -19,6 +19,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 HOST_SEEN_FROM_GUEST = "10.0.2.2"
 GUEST_ADDRESS = "10.0.2.15"
 
+# Seconds. The guest goes shortly before ctest's time limit; the other limit only a defect reaches,
+# however busy the machine is.
+LIFE = 1750
+LIMIT = 300
 
 SKIPPED = 77
 
@@ -96,7 +100,7 @@ class Remote:
 
 
 class Guest:
-    def __init__(self, variant, life, files=(), cpus=1):
+    def __init__(self, variant, life=LIFE, files=(), cpus=1):
         self.variant = variant
         self.state = tempfile.mkdtemp(prefix="siw-guest-")
         command = [HERE / "siw-guest.sh", "start", "-v", variant, "-l", str(life), "-s", self.state,
@@ -110,10 +114,10 @@ class Guest:
         ports = pathlib.Path(self.state, "ports").read_text().split()
         self.ports = {int(guest): int(host) for guest, host in zip(ports[::2], ports[1::2])}
 
-    def start(self, command, limit):
+    def start(self, command, limit=LIMIT):
         return Remote(self._control, command, limit)
 
-    def run(self, command, limit=120):
+    def run(self, command, limit=LIMIT):
         return self.start(command, limit).result()
 
     def wait_for_listener(self, port):
@@ -168,7 +172,7 @@ class Listener:
             self.stop()
 
 
-def run_here(*command, limit=60):
+def run_here(*command, limit=LIMIT):
     """(status, lines of standard output, last line of standard error) of a program of the host."""
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True,

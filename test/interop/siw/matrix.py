@@ -116,14 +116,14 @@ class Bench:
         if self.guest.variant != "stock":  # which has none
             self.guest.set_parameters(**setup.guest_parameters())
 
-    def we_connect(self, port, *options, limit=120):
+    def we_connect(self, port, *options):
         address = f"127.0.0.1:{self.guest.ports[port]}"
-        return run_here(self.ours, "connect", address, *self.first_fpdu_options, *options, limit=limit)
+        return run_here(self.ours, "connect", address, *self.first_fpdu_options, *options)
 
-    def partner_connects(self, port, *arguments, limit=120):
+    def partner_connects(self, port, *arguments):
         words = " ".join(map(str, arguments))
         status, lines = self.guest.run(
-            f"verbs_partner connect {HOST_SEEN_FROM_GUEST} {port} {words}", limit)
+            f"verbs_partner connect {HOST_SEEN_FROM_GUEST} {port} {words}")
         return status, lines, lines[-1] if lines and status else ""
 
 
@@ -177,14 +177,14 @@ def matrix(bench, which, cells, prefix=""):
 # The programs of rdma-core --------------------------------------------------------------------
 
 def rping(bench):
-    count, limit = (2000, 180) if LONG else (100, 60)
+    count = 2000 if LONG else 100
     shown = re.compile("ping data: rdma-ping-")
     for size in (64, 65535):
-        server = bench.guest.start(f"rping -s -C {count} -v -S {size}", limit)
+        server = bench.guest.start(f"rping -s -C {count} -v -S {size}")
         bench.guest.wait_for_listener(7174)
         status, _, error = run_here(
             bench.iwarp, "ping", f"127.0.0.1:{bench.guest.ports[7174]}", *bench.first_fpdu_options, "--count",
-            count, "--size", size, "--verify", "-q", limit=limit)
+            count, "--size", size, "--verify", "-q")
         _, lines = server.result()
         seen = sum(1 for line in lines if shown.search(line))
         problem = error if status else "" if seen == count else f"rping -s saw {seen} of {count}"
@@ -193,7 +193,7 @@ def rping(bench):
         with Listener(bench.iwarp, "ping", "--server", "-v", "--listen", "127.0.0.1:0") as ours:
             # Its exit status says nothing: 0 also when the stream was terminated.
             _, lines = bench.guest.run(f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {ours.port} "
-                                       f"-C {count} -S {size} -v -V", limit)
+                                       f"-C {count} -S {size} -v -V")
             seen = sum(1 for line in lines if shown.search(line))
             ours.stop()
             here = sum(1 for line in ours.output.lines if shown.search(line))
@@ -208,9 +208,9 @@ def small_programs(bench):
                                            (("ucmatose", "ucmatose"), 1000, 20, "-C 20 -S 1000")):
         exchange = ["--messages", messages, "--size", size]
         what = f"{messages} x {size}"
-        server = bench.guest.start(f"{names[0]} {options}", 120)
+        server = bench.guest.start(f"{names[0]} {options}")
         bench.guest.wait_for_listener(7471)
-        status, _, error = bench.we_connect(7471, *exchange, limit=60)
+        status, _, error = bench.we_connect(7471, *exchange)
         theirs, lines = server.result()
         fine = status == theirs == 0
         bench.report.add(f"{names[0]} server", what, "" if fine else f"{error} {theirs}: {lines}")
@@ -218,7 +218,7 @@ def small_programs(bench):
         bench.set_parameters(Setup(False, 2, False, "write"))
         with Listener(bench.ours, "listen", "127.0.0.1:0", *exchange) as ours:
             status, lines = bench.guest.run(
-                f"{names[1]} -s {HOST_SEEN_FROM_GUEST} -p {ours.port} {options}", 60)
+                f"{names[1]} -s {HOST_SEEN_FROM_GUEST} -p {ours.port} {options}")
             ours.output.wait_for("^exchanged$")
             ours.stop()
             said = ours.output.lines[1:]
@@ -259,13 +259,12 @@ def terminates(bench):
 def many_connections(bench):
     count = 200
     cells = "out:write:64,in:send:64"
-    status, lines, error = bench.we_connect(7600, "--connections", count, "--cells", cells,
-                                            limit=180)
+    status, lines, error = bench.we_connect(7600, "--connections", count, "--cells", cells)
     bench.report.add("we connect", f"{count} times", f"{error} {lines[-1:]}" if status else "")
     # rdma_cm draws ports by lot, and one that rests in TIME_WAIT fails.
     bench.guest.run("echo 0 >/proc/sys/net/ipv4/tcp_max_tw_buckets")
     with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:
-        status, lines, error = bench.partner_connects(ours.port, cells, count, limit=180)
+        status, lines, error = bench.partner_connects(ours.port, cells, count)
         bench.report.add("guest connects", f"{count} times", f"{error}" if status else "")
 
 
@@ -285,7 +284,7 @@ def bad_network(bench):
 def run(variant, report):
     files = [environment_path("VERBS_PARTNER")]
     cells = list(itertools.product(("ours", "theirs"), KINDS, SIZES))
-    with Guest(variant, life=1500 if LONG else 540, files=files) as guest:
+    with Guest(variant, files=files) as guest:
         bench = Bench(guest, report)
         for test in (terminates, small_programs, rping):
             timed(test.__name__, test, bench)

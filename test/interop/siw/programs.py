@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from guest import HOST_SEEN_FROM_GUEST, Guest, Output, environment_path, need_guest
+from guest import HOST_SEEN_FROM_GUEST, LIMIT, Guest, Output, environment_path, need_guest
 
 LONG = os.environ.get("IWARP_LONG") == "1"
 ITERATIONS = 1000
@@ -44,7 +44,7 @@ class Here:
         self.output = Output(self.process.stdout)
         self.errors = Output(self.process.stderr)
 
-    def result(self, limit):
+    def result(self, limit=LIMIT):
         """(status, lines); 137 when it ran out of time."""
         try:
             status = self.process.wait(limit)
@@ -55,7 +55,7 @@ class Here:
         self.errors.wait_end(5)
         return status, self.output.lines + self.errors.lines
 
-    def listens(self, port, limit=20):
+    def listens(self, port, limit=LIMIT):
         """Waits until the kernel has a listener on `port`."""
         end = time.monotonic() + limit
         while time.monotonic() < end and self.process.poll() is None and not is_listening(port):
@@ -109,14 +109,13 @@ def end_here(program, how):
 def rping(bench, size, count, how=()):
     options = ["-C", count, "-S", size, "-v", "-V"]
     words = " ".join(map(str, options))
-    limit = 30 + count // 10
     # Without a count a server leaves when its client does: the end of one that counts races with
     # its last message, in rping itself.
-    server = bench.guest.start(f"rping -s -S {size} -v -V", limit)
+    server = bench.guest.start(f"rping -s -S {size} -v -V")
     bench.guest.wait_for_listener(RPING_PORT)
     client = bench.here("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT],
                         *options, how=how)
-    _, lines = client.result(limit)
+    _, lines = client.result()
     _, theirs = server.result()
     bench.report(f"{end_here('rping', how)}, rping -s in the guest", f"{count} pings of {size}",
                  verdict(count, theirs, lines))
@@ -124,8 +123,8 @@ def rping(bench, size, count, how=()):
     server = bench.here("rping", "-s", "-a", "127.0.0.1", "-p", OURS_PORT, *options[2:], how=how)
     server.listens(OURS_PORT)
     _, theirs = bench.guest.run(
-        f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}", limit)
-    _, lines = server.result(limit)
+        f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}")
+    _, lines = server.result()
     bench.report(f"rping in the guest, {end_here('rping -s', how)}", f"{count} pings of {size}",
                  verdict(count, lines, theirs))
 
@@ -134,19 +133,18 @@ def rstream(bench, size):
     """rsockets, with the data verified."""
     options = ["-S", size, "-C", 200, "-T", "v"]
     words = " ".join(map(str, options))
-    limit = 60
-    server = bench.guest.start(f"rstream -p {OTHER_PORT} {words}", limit)
+    server = bench.guest.start(f"rstream -p {OTHER_PORT} {words}")
     bench.guest.wait_for_listener(OTHER_PORT)
     client = bench.here("rstream", "-s", "127.0.0.1", "-p", bench.guest.ports[OTHER_PORT], *options)
-    ours = client.result(limit)
+    ours = client.result()
     bench.report("rstream here, its server in the guest", f"200 times {size} octets, verified",
                  stream_fault(ours, server.result()))
 
     server = bench.here("rstream", "-b", "127.0.0.1", "-p", OURS_PORT, *options)
     server.listens(OURS_PORT)
-    theirs = bench.guest.run(f"rstream -s {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}", limit)
+    theirs = bench.guest.run(f"rstream -s {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}")
     bench.report("rstream in the guest, its server here", f"200 times {size} octets, verified",
-                 stream_fault(server.result(limit), theirs))
+                 stream_fault(server.result(), theirs))
 
 
 def stream_fault(ours, theirs):
@@ -177,20 +175,19 @@ def fault(client, server):
 
 def perftest(bench, program, how=()):
     words = " ".join(PERFTEST_OPTIONS)
-    limit = 120
-    server = bench.guest.start(f"{program} {words} -p {OTHER_PORT}", limit)
+    server = bench.guest.start(f"{program} {words} -p {OTHER_PORT}")
     bench.guest.wait_for_listener(OTHER_PORT)
     client = bench.here(program, *PERFTEST_OPTIONS, "-p", bench.guest.ports[OTHER_PORT],
                         "127.0.0.1", how=how)
-    ours = client.result(limit)
+    ours = client.result()
     theirs = server.result()
     bench.report(end_here(program, how), "its server in the guest",
                  fault(client=ours, server=theirs))
 
     server = bench.here(program, *PERFTEST_OPTIONS, "-p", OURS_PORT, how=how)
     server.listens(OURS_PORT)
-    theirs = bench.guest.run(f"{program} {words} -p {OURS_PORT} {HOST_SEEN_FROM_GUEST}", limit)
-    ours = server.result(limit)
+    theirs = bench.guest.run(f"{program} {words} -p {OURS_PORT} {HOST_SEEN_FROM_GUEST}")
+    ours = server.result()
     bench.report(f"{program} in the guest", end_here("its server", how),
                  fault(client=theirs, server=ours), known=closed_too_soon(*theirs))
 
@@ -198,7 +195,7 @@ def perftest(bench, program, how=()):
 def run():
     iwarp = environment_path("IWARP")
     # Two processors: on one, a program that polls keeps the driver from sending.
-    with Guest("fixed", life=1500 if LONG else 540, cpus=2) as guest:
+    with Guest("fixed", cpus=2) as guest:
         guest.set_parameters(**RTR_BY_WRITE)
         bench = Bench(guest, iwarp)
         for size in SIZES:
