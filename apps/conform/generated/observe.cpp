@@ -45,10 +45,13 @@ class Observer {
   Observed run(milliseconds silence) {
     for (const Octets& ulpdu : segments_of(sample_)) script_.fpdu(ulpdu, sample_.tamper);
     if (expected_.is_valid()) ask();
+    // Where the stream has to end there is nothing to ask about.
+    const bool must_end = expected_.has(kNoTerminate);
     while (!settled()) {
-      const Received received = asked_ ? script_.receive() : script_.receive(silence);
+      const bool is_last = asked_ || must_end;
+      const Received received = is_last ? script_.receive() : script_.receive(silence);
       if (received.kind == Received::Kind::kNothing) {
-        if (asked_ || expected_.has(kNoTerminate)) break;
+        if (is_last) break;
         ask();
       } else if (!take(received)) {
         break;
