@@ -7,6 +7,8 @@
 #include "iwarp/verbs/memory.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <new>
 #include <thread>
 
 namespace iwarp::verbs {
@@ -83,8 +85,12 @@ bool can_open(const Region& region, const WindowBind& what) {
 StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random)
     : capacity_(capacity),
       random_(std::move(random)),
-      slots_(table_size(capacity)),
-      mask_(slots_.size() - 1) {}
+      mask_(table_size(capacity) - 1),
+      slots_(static_cast<Region**>(std::calloc(mask_ + 1, sizeof(Region*)))) {
+  // The allocator maps a table of this size as untouched zero pages, and zeros are null pointers
+  // here: only the pages that are used take time and memory.
+  if (slots_ == nullptr) throw std::bad_alloc();
+}
 
 std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, Stag stag,
                                                     std::uint64_t to, std::uint32_t length,
@@ -110,7 +116,7 @@ inline Region* StagTable::find_index(std::uint32_t index) const {
   std::size_t i = index & mask_;
   std::size_t n = 0;
   do {
-    Region* region = slots_[i].load(std::memory_order_acquire);
+    Region* region = slot(i).load(std::memory_order_acquire);
     if (region != nullptr && index_of(region->stag.load(std::memory_order_relaxed)) == index) {
       return region;
     }
@@ -122,15 +128,15 @@ inline Region* StagTable::find_index(std::uint32_t index) const {
 void StagTable::insert(Region* region) {
   std::size_t i = index_of(region->stag.load()) & mask_;
   std::size_t probe = 0;
-  for (; slots_[i].load(std::memory_order_relaxed) != nullptr; i = (i + 1) & mask_) ++probe;
+  for (; slot(i).load(std::memory_order_relaxed) != nullptr; i = (i + 1) & mask_) ++probe;
   if (probe > longest_probe_.load()) longest_probe_.store(probe, std::memory_order_release);
-  slots_[i].store(region, std::memory_order_release);
+  slot(i).store(region, std::memory_order_release);
 }
 
 void StagTable::erase(const Region* region) {
   std::size_t i = index_of(region->stag.load()) & mask_;
-  while (slots_[i].load(std::memory_order_relaxed) != region) i = (i + 1) & mask_;
-  slots_[i].store(nullptr, std::memory_order_release);
+  while (slot(i).load(std::memory_order_relaxed) != region) i = (i + 1) & mask_;
+  slot(i).store(nullptr, std::memory_order_release);
 }
 
 std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <deque>
 #include <expected>
 #include <functional>
@@ -15,7 +16,6 @@
 #include <mutex>
 #include <optional>
 #include <system_error>
-#include <vector>
 
 #include "iwarp/rdmap/ulp.hpp"
 #include "iwarp/verbs/errors.hpp"
@@ -111,8 +111,13 @@ class StagTable {
   const std::size_t capacity_;
   std::function<std::uint32_t()> random_;
   mutable std::mutex mutex_;
-  std::vector<std::atomic<Region*>> slots_;  ///< open addressing by STag index
-  const std::size_t mask_;                   ///< of an index, to its slot
+  struct Free {
+    void operator()(Region** slots) const { std::free(slots); }
+  };
+  std::atomic_ref<Region*> slot(std::size_t i) const { return std::atomic_ref(slots_[i]); }
+
+  const std::size_t mask_;                  ///< of an index, to its slot
+  std::unique_ptr<Region*[], Free> slots_;  ///< open addressing by STag index; use slot()
   std::atomic<std::size_t> longest_probe_{0};
   std::deque<std::unique_ptr<Region>> storage_;
   std::deque<Region*> free_;  ///< oldest first; dead, but still in the table [SEC-11]
