@@ -69,6 +69,22 @@ TEST_CASE("an end that has nothing to acknowledge closes at once") {
   CHECK(pair.b->qp->state() == QpState::kIdle);
 }
 
+// As a server that destroys its queue pairs does, while its clients are silent.
+TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
+  for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
+    CAPTURE(static_cast<int>(rtr));
+    auto options = acknowledged();
+    options.startup.rtr = rtr;
+    Pair pair(options, options);
+    REQUIRE(pair.establish());
+    CHECK_FALSE(pair.b->connection->awaits_ack_request(pair.b->now));
+    REQUIRE(!pair.b->qp->disconnect());
+    pair.run();
+    CHECK(pair.a->qp->state() == QpState::kIdle);
+    CHECK(pair.b->qp->state() == QpState::kIdle);
+  }
+}
+
 TEST_CASE("a FIN in place of the answer fails the oldest request that it was about") {
   Asked asked(ConnectionOptions{});  // whose completions are RFC 5040's, so it does not wait
   Pair& pair = asked.pair;

@@ -198,7 +198,10 @@ inline bool Connection::take_ulpdu(const Now& now) {
 inline bool Connection::segment_done() {
   Full& f = *full_;
   const bool more = f.deframer.consume();
-  f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
+  // The peer never asks what became of its RTR, which is what establishes the connection.
+  if (f.established) {
+    f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
+  }
   if (f.port != nullptr && !f.port->finish_invalidate()) {
     f.hold = Full::Hold::kForMemory;
   }
