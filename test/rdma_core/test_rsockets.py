@@ -146,7 +146,11 @@ class Udpong(Case):
                     result = self.run_program("udpong", "-s", host, "-p", port, "-C", self.COUNT,
                                               *client, *words, prefix=within(names[1]))
                     self.assert_silent(result)
-                    self.assertRegex(result.out, r"(?m)^custom +[\d.]+k? +[\d.]+ .* +[\d.]+$")
+                    # The server counts until it reads the client's end of the run. That comes by
+                    # the queue pair and may overtake datagrams of 1,536 octets, which are too long
+                    # for it and come by UDP.
+                    self.assertRegex(result.out,
+                                     r"(?m)^custom +[\d.]+k? +[\d.]+ .* +(?:[\d.]+|inf)$")
                     if "e" in client:
                         self.assertRegex(result.out, rf"(?m)^custom +[\d.]+k? +{2 * self.COUNT} ")
             server.signal(15)
