@@ -28,7 +28,7 @@ constexpr std::uint32_t kAnyPsn = UINT32_MAX;  // ours is said with RTS
 constexpr auto kTryFor = std::chrono::seconds(10);
 // A failure that took less is not that of a peer that is not ready.
 constexpr auto kShortest = std::chrono::seconds(1);
-// So long after RTS a deregistration waits for the connection of what was posted.
+// A deregistration waits for the connection of posted requests until this time after RTS.
 constexpr auto kComesUpIn = std::chrono::seconds(1);
 
 void set_brought_up(Qp& qp, bool value) {
