@@ -6,7 +6,8 @@ siw has to answer our empty Reads. One line per cell: pass, fail or known (a
 defect of siw's), TAB, which program, TAB, what, TAB, why. Usage: programs.py
 The guest has the repaired driver, which can be told to send an RTR: in some of the programs the
 server speaks first, which MPA forbids without one.
-environment: IWARP SIW_CACHE; IWARP_LONG=1 for the long form, IWARP_NO_GUEST=1 to skip."""
+environment: IWARP SIW_CACHE, PYTHONPATH with test/rdma_core; IWARP_LONG=1 for the long form,
+IWARP_NO_GUEST=1 to skip."""
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import sys
 import time
 
 from guest import HOST_SEEN_FROM_GUEST, LIMIT, Guest, Output, environment_path, need_guest
+from support import free_port
 
 LONG = os.environ.get("IWARP_LONG") == "1"
 ITERATIONS = 1000
@@ -28,7 +30,6 @@ LATENCY = ("ib_write_lat", "ib_read_lat", "ib_send_lat")
 PERFTEST = BANDWIDTH + LATENCY if LONG else BANDWIDTH
 RTR_BY_WRITE = {"peer_to_peer": 1, "rtr_type": 128}
 PERFTEST_OPTIONS = ["-R", "-F", "-n", "1000", "-s", "4096"]
-OURS_PORT = 29600
 ACKED = ("--completions", "acked")
 ACKED_SIZE = 4096
 
@@ -120,10 +121,11 @@ def rping(bench, size, count, how=()):
     bench.report(f"{end_here('rping', how)}, rping -s in the guest", f"{count} pings of {size}",
                  verdict(count, theirs, lines))
 
-    server = bench.here("rping", "-s", "-a", "127.0.0.1", "-p", OURS_PORT, *options[2:], how=how)
-    server.listens(OURS_PORT)
+    port = free_port()
+    server = bench.here("rping", "-s", "-a", "127.0.0.1", "-p", port, *options[2:], how=how)
+    server.listens(port)
     _, theirs = bench.guest.run(
-        f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}")
+        f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {port} {words}")
     _, lines = server.result()
     bench.report(f"rping in the guest, {end_here('rping -s', how)}", f"{count} pings of {size}",
                  verdict(count, lines, theirs))
@@ -140,9 +142,10 @@ def rstream(bench, size):
     bench.report("rstream here, its server in the guest", f"200 times {size} octets, verified",
                  stream_fault(ours, server.result()))
 
-    server = bench.here("rstream", "-b", "127.0.0.1", "-p", OURS_PORT, *options)
-    server.listens(OURS_PORT)
-    theirs = bench.guest.run(f"rstream -s {HOST_SEEN_FROM_GUEST} -p {OURS_PORT} {words}")
+    port = free_port()
+    server = bench.here("rstream", "-b", "127.0.0.1", "-p", port, *options)
+    server.listens(port)
+    theirs = bench.guest.run(f"rstream -s {HOST_SEEN_FROM_GUEST} -p {port} {words}")
     bench.report("rstream in the guest, its server here", f"200 times {size} octets, verified",
                  stream_fault(server.result(), theirs))
 
@@ -184,9 +187,10 @@ def perftest(bench, program, how=()):
     bench.report(end_here(program, how), "its server in the guest",
                  fault(client=ours, server=theirs))
 
-    server = bench.here(program, *PERFTEST_OPTIONS, "-p", OURS_PORT, how=how)
-    server.listens(OURS_PORT)
-    theirs = bench.guest.run(f"{program} {words} -p {OURS_PORT} {HOST_SEEN_FROM_GUEST}")
+    port = free_port()
+    server = bench.here(program, *PERFTEST_OPTIONS, "-p", port, how=how)
+    server.listens(port)
+    theirs = bench.guest.run(f"{program} {words} -p {port} {HOST_SEEN_FROM_GUEST}")
     ours = server.result()
     bench.report(f"{program} in the guest", end_here("its server", how),
                  fault(client=theirs, server=ours), known=closed_too_soon(*theirs))
