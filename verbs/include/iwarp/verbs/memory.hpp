@@ -112,7 +112,7 @@ class StagTable {
   std::function<std::uint32_t()> random_;
   mutable std::mutex mutex_;
   struct Free {
-    void operator()(Region** slots) const { std::free(slots); }
+    void operator()(Region** slots) const { std::free(static_cast<void*>(slots)); }
   };
   std::atomic_ref<Region*> slot(std::size_t i) const { return std::atomic_ref(slots_[i]); }
 
