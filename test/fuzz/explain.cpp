@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: captures and logs. An input is a capture file, a log, or the packets of a capture: link
-// type, then each packet with its lengths. Properties: what is written is printable lines, JSON is
-// JSON, what is held is bounded, each octet of a connection is given once, and fields stay in their
+// Target: captures and logs. An input is a capture file, a log, the streams of a connection, or the
+// packets of a capture: link type, then each packet with its lengths. Properties: what is written
+// is printable lines, JSON is JSON, what is held is bounded, each octet of a connection is given
+// once, each step of the decoder consumes octets or ends (asserted there), and fields stay in their
 // frame.
 #include <array>
 #include <map>
@@ -13,6 +14,7 @@
 #include "frames/qlog_reader.hpp"
 #include "iwarp/trace/capture_reader.hpp"
 #include "iwarp/trace/fields.hpp"
+#include "iwarp/trace/stream_decoder.hpp"
 #include "target.hpp"
 
 namespace iwarp::fuzz {
@@ -27,6 +29,7 @@ constexpr std::array kLinks{trace::kLinkEthernet, trace::kLinkNull,   trace::kLi
                             trace::kLinkIpv6,     trace::kLinkCooked2};
 constexpr std::uint8_t kFile = 0xFF;
 constexpr std::uint8_t kLog = 0xFE;
+constexpr std::uint8_t kStreams = 0xFD;
 
 /// Both reports, and the lines held against what every line must be.
 class Reports final : public trace::ConnectionListener {
@@ -121,11 +124,47 @@ void read_packets(trace::Connections& connections, int link, Input& in) {
   }
 }
 
+/// What both ends sent, without packets around it: pieces, holes and ends of either side.
+void read_streams(Input& in) {
+  std::array<std::uint64_t, 2> sent{};
+  std::array<std::uint64_t, 2> told{};
+  std::array<bool, 2> ended{};
+  trace::StreamDecoder decoder(
+      [&](const trace::Frame& frame) {
+        auto& next = told[frame.from == trace::Side::kNear ? 0 : 1];
+        require(frame.offset == next, "every octet is told, in order and once");
+        next += frame.octets.empty() ? frame.missing : frame.octets.size();
+        require(next > frame.offset, "what is told has octets");
+      },
+      {.search = true});
+  while (!in.empty()) {
+    const unsigned what = in.u8();
+    const std::size_t i = what & 1;
+    const auto side = i == 0 ? trace::Side::kNear : trace::Side::kFar;
+    const std::size_t size = in.u16();
+    if (ended[i]) continue;
+    if (what < 0x80) {
+      const auto piece = in.octets(size);
+      sent[i] += piece.size();
+      decoder.octets(side, piece);
+    } else if (what < 0xF0) {
+      sent[i] += size;
+      decoder.missing(side, size);
+    } else {
+      ended[i] = true;
+      decoder.ended(side);
+    }
+  }
+  for (const auto side : {trace::Side::kNear, trace::Side::kFar}) decoder.ended(side);
+  require(sent == told, "every octet is told at the end");
+}
+
 }  // namespace
 
 void run(View input) {
   Input in(input);
   const auto what = in.u8();
+  if (what == kStreams) return read_streams(in);
   Reports reports;
   trace::Connections connections(reports);
   if (what == kFile) {

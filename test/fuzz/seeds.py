@@ -156,6 +156,41 @@ def capture_seeds(vectors):
         list(packets_of((vectors / "siw" / "rdma-client-crc.pcap").read_bytes()))[8:12])
 
 
+def marked(fpdus, marker):
+    """The FPDUs as one stream with markers; marker(distance) gives the octets of each."""
+    out = b""
+    for fpdu in fpdus:
+        begin = None
+        for at in range(0, len(fpdu), 4):
+            if len(out) % 512 == 0:
+                out += marker(0 if begin is None else len(out) - begin)
+            begin = len(out) if begin is None else begin
+            out += fpdu[at:at + 4]
+    return out
+
+
+def stream_seeds():
+    """Streams with markers and without CRCs, whose markers say what they should, or something else."""
+    fpdus = [struct.pack(">H", 14 + 400) + tagged(0, 1, 0x1000, bytes(400)) + bytes(4) for _ in range(6)]
+    request = b"MPA ID Req Frame\x80\1\0\0"
+    reply = b"MPA ID Rep Frame\x80\1\0\0"
+    startup = op(0, request) + op(1, reply)
+    for name, marker in {
+            "right": lambda distance: struct.pack(">I", distance),
+            "swapped": lambda distance: b"\0\0" + struct.pack("<H", distance),
+            "zero": lambda _: bytes(4),
+            "beyond": lambda distance: struct.pack(">I", distance + 4 if distance else 0),
+            "filler": lambda _: b"\2\2\2\2"}.items():
+        stream = marked(fpdus, marker)
+        pieces = b"".join(op(0, stream[at:at + 700]) for at in range(0, len(stream), 700))
+        yield "explain", f"markers-{name}", b"\xfd" + startup + pieces
+        yield "explain", f"markers-{name}-middle", b"\xfd" + pieces
+        hole = struct.pack(">BH", 0x80, 300)
+        yield "explain", f"markers-{name}-hole", (
+            b"\xfd" + startup + op(0, stream[:500]) + hole + op(0, stream[800:]))
+        yield "explain", f"markers-{name}-short", b"\xfd" + startup + op(0, stream[:430])
+
+
 def datagram(msn, payload, flags=0, opcode=3, destination=0x800001, q_key=1, immediate=0):
     head = untagged(opcode, 0, msn, 0, b"")
     addresses = struct.pack(">IIIII", flags << 24 | destination, 0x800002, q_key, 77, immediate)
@@ -293,6 +328,7 @@ def text_seeds():
 
 def seeds(vectors):
     yield from datagram_seeds()
+    yield from stream_seeds()
     yield from text_seeds()
     for kind, name, octets in side_messages():
         yield "side_messages", name, bytes([kind]) + octets

@@ -2,6 +2,11 @@
 // The decoder on captures: streams that begin in the middle, of one side only, and with holes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "iwarp/mpa/fpdu.hpp"
 #include "support.hpp"
 
 namespace iwarp::test {
@@ -139,6 +144,81 @@ TEST_CASE("a length that was changed on the way costs one FPDU") {
   seen.see(true, stream);
   seen.decoder.ended(Side::kNear);
   CHECK(seen.count(CrcVerdict::kGood) == 79);
+}
+
+/// Every marker of a stream that begins with full operation.
+template <typename Change>
+void change_markers(Octets& stream, Change change) {
+  for (std::size_t at = 0; at + mpa::kMarkerSize <= stream.size(); at += mpa::kMarkerInterval) {
+    const auto marker = bytes::load_be<std::uint32_t>(stream.data() + at);
+    bytes::store_be(stream.data() + at, static_cast<std::uint32_t>(change(marker)));
+  }
+}
+
+TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA-27]") {
+  const auto script = long_stream({.far_markers = true, .crc = false});
+  const std::array<std::uint32_t (*)(std::uint32_t), 4> changes{
+      [](std::uint32_t m) { return m >> 8 | (m & 0xFF) << 8; },  // the octets of FPDUPTR swapped
+      [](std::uint32_t) { return 0U; },
+      [](std::uint32_t m) { return m + 4; },
+      [](std::uint32_t) { return 0x02020202U; },
+  };
+  for (const auto& change : changes) {
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{333}, std::size_t{100'000}}) {
+      auto stream = without_startup(script);
+      change_markers(stream, change);
+      Observer seen{DecoderOptions{.search = true}};
+      seen.see(true, script.sent[0].octets);
+      seen.see(false, script.sent[1].octets);
+      for (std::size_t at = 0; at < stream.size(); at += piece) {
+        seen.see(true, bytes::View(stream).subspan(at, std::min(piece, stream.size() - at)));
+      }
+      seen.decoder.ended(Side::kNear);
+      CHECK(seen.count(FrameKind::kFpdu) == 80);
+      CHECK(skipped_octets(seen) == 0);
+      const auto wrong = std::ranges::find(seen.found, false,
+                                           [](const Found& f) { return f.frame.markers_agree; });
+      REQUIRE(wrong != seen.found.end());
+      CHECK(bytes::load_be<std::uint16_t>(wrong->octets.data() + wrong->frame.wrong_marker + 2) !=
+            wrong->frame.due_fpduptr);
+    }
+  }
+}
+
+TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
+  // Control octets as senders write them, lengths and markers that are seldom right.
+  std::mt19937 random(27);
+  for (int round = 0; round < 400; ++round) {
+    const bool markers = round % 2 == 0;
+    WireScript script({.far_markers = markers, .crc = round % 4 < 2});
+    script.request();
+    script.reply();
+    Octets stream(1 + random() % 6000);
+    for (std::size_t at = 0; at + 4 <= stream.size(); at += 4) {
+      const std::array<std::uint32_t, 5> words{0, 0x000EC140, 0x00124143, 0x004A4143,
+                                               static_cast<std::uint32_t>(random() & 0xFFFC)};
+      bytes::store_be(stream.data() + at, words[random() % words.size()]);
+    }
+    Observer seen{DecoderOptions{.search = true}};
+    if (round % 8 < 6) seen.see(script);
+    for (std::size_t at = 0; at < stream.size();) {
+      const std::size_t piece = std::min<std::size_t>(1 + random() % 900, stream.size() - at);
+      if (random() % 9 == 0) {
+        seen.decoder.missing(Side::kNear, piece);
+      } else {
+        seen.see(true, bytes::View(stream).subspan(at, piece));
+      }
+      at += piece;
+    }
+    seen.decoder.ended(Side::kNear);
+    std::uint64_t next = 0;
+    for (const auto& f : seen.found) {
+      if (f.frame.from != Side::kNear) continue;
+      CHECK(f.frame.offset == next);
+      next += f.octets.empty() ? f.frame.missing : f.octets.size();
+    }
+    CHECK(next == stream.size() + (round % 8 < 6 ? script.sent[0].octets.size() : 0));
+  }
 }
 
 TEST_CASE("a stream of something else is given up after a bounded search") {

@@ -18,7 +18,6 @@ namespace {
 using bytes::View;
 
 constexpr std::size_t kControl = mpa::kLengthFieldSize;  ///< where DDP's control octets stand
-constexpr std::size_t kNeeded = kControl + 2;
 /// Headers in a row that are no accident, where no CRC tells.
 constexpr std::size_t kRun = 4;
 /// CRCs are computed of so many octets for each that is searched, beyond a start.
@@ -51,11 +50,6 @@ std::size_t ulpdu_length(View in, std::size_t lead) {
   return bytes::load_be<std::uint16_t>(in.data() + lead);
 }
 
-bool starts_like_fpdu(View in, std::size_t lead) {
-  const View control = in.subspan(lead + kControl, 2);
-  return plausible_control(control) && ulpdu_length(in, lead) >= ddp::header_size(control);
-}
-
 /// A startup frame begins here, as far as one can see; nullopt: perhaps.
 std::optional<bool> starts_startup(View in) {
   for (const auto kind : {mpa::FrameKind::kRequest, mpa::FrameKind::kReply}) {
@@ -69,6 +63,11 @@ std::optional<bool> starts_startup(View in) {
 
 }  // namespace
 
+bool starts_like_fpdu(View in, std::size_t lead) {
+  const View control = in.subspan(lead + kControl, 2);
+  return plausible_control(control) && ulpdu_length(in, lead) >= ddp::header_size(control);
+}
+
 bool BoundarySearch::can_afford(std::size_t octets) {
   if (work_ > kFreeWork + kWorkPerOctet * searched_) return false;
   work_ += octets;
@@ -78,7 +77,7 @@ bool BoundarySearch::can_afford(std::size_t octets) {
 Boundary BoundarySearch::find(View in, const Hints& hints, bool last) {
   using Kind = Boundary::Kind;
   Boundary found;
-  for (std::size_t at = 0; at < in.size(); ++at, ++searched_) {
+  for (std::size_t at = hints.from; at < in.size(); ++at, ++searched_) {
     const View rest = in.subspan(at);
     found = {.kind = Kind::kFpdu, .at = at};
     if (hints.startup && rest[0] == std::byte{'M'}) {
@@ -114,7 +113,7 @@ BoundarySearch::Trial BoundarySearch::try_unknown_markers(View in, const Hints& 
   const auto marker_says = [in](std::size_t at, std::size_t distance) {
     return bytes::load_be<std::uint32_t>(in.data() + at) == distance;
   };
-  if (in.size() < kNeeded) return last ? Trial::kNo : Trial::kMore;
+  if (in.size() < kFpduStartSize) return last ? Trial::kNo : Trial::kMore;
   if (marker_says(0, 0)) return try_fpdu(in, {.position = 0, .crc_used = true}, last, found);
   if (!starts_like_fpdu(in, 0)) return Trial::kNo;
   const auto size = std::min(in.size(), mpa::kMarkerInterval);
@@ -131,7 +130,7 @@ BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool
                                                Boundary& found) {
   const Trial short_of_octets = last ? Trial::kNo : Trial::kMore;
   const std::size_t lead = lead_of(place.position);
-  if (in.size() < lead + kNeeded) return short_of_octets;
+  if (in.size() < lead + kFpduStartSize) return short_of_octets;
   if (!starts_like_fpdu(in, lead)) return Trial::kNo;
   const mpa::FpduLayout layout(place.position.value_or(0), place.position.has_value(),
                                ulpdu_length(in, lead));
@@ -145,12 +144,13 @@ BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool
   const View rest = in.subspan(size);
   const auto next_position = place.position ? std::optional(*place.position + size) : std::nullopt;
   const std::size_t next_lead = lead_of(next_position);
-  if (rest.size() >= next_lead + kNeeded && !starts_like_fpdu(rest, next_lead)) return Trial::kNo;
+  if (rest.size() >= next_lead + kFpduStartSize && !starts_like_fpdu(rest, next_lead))
+    return Trial::kNo;
   if (!can_afford(size)) return Trial::kNo;
   const auto field = mpa::load_crc(in.data() + layout.crc_offset());
   found.crc = crc32c::compute(in.first(layout.crc_offset())) == field;
   if (found.crc) {
-    const bool decided = rest.empty() || rest.size() >= next_lead + kNeeded || last;
+    const bool decided = rest.empty() || rest.size() >= next_lead + kFpduStartSize || last;
     return decided ? Trial::kYes : Trial::kMore;
   }
   return place.crc_used == true ? Trial::kNo : try_run(in, place, last);
@@ -165,7 +165,7 @@ BoundarySearch::Trial BoundarySearch::try_run(View in, const Place& place, bool 
     const View rest = in.subspan(at);
     // The last octets seen are the end of an FPDU: as good as one more header.
     if (rest.empty() && run + 1 >= kRun) return Trial::kYes;
-    if (rest.size() < lead + kNeeded) return last ? Trial::kNo : Trial::kMore;
+    if (rest.size() < lead + kFpduStartSize) return last ? Trial::kNo : Trial::kMore;
     if (!starts_like_fpdu(rest, lead)) return Trial::kNo;
     const std::size_t length = ulpdu_length(rest, lead);
     const mpa::FpduLayout layout(position, place.position.has_value(), length);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "iwarp/bytes/view.hpp"
+#include "iwarp/mpa/fpdu.hpp"
 
 namespace iwarp::trace {
 
@@ -27,6 +28,12 @@ struct Boundary {
   std::uint64_t position = 0;  ///< of `at`, modulo the interval of markers; kFpdu and marked
 };
 
+/// True when an FPDU may begin here, as far as two control octets tell. Needs the octets up to
+/// them; `lead` are those of a leading marker.
+bool starts_like_fpdu(bytes::View in, std::size_t lead);
+/// How many octets starts_like_fpdu() needs behind the leading marker.
+inline constexpr std::size_t kFpduStartSize = mpa::kLengthFieldSize + 2;
+
 class BoundarySearch {
  public:
   /// What is known beforehand.
@@ -35,6 +42,7 @@ class BoundarySearch {
     std::optional<bool> crc;                ///< CRCs are in use
     std::optional<std::uint64_t> position;  ///< in full operation, of the first octet
     bool startup = true;                    ///< startup frames may come
+    std::size_t from = 0;                   ///< no frame begins before this octet
   };
 
   /// `last`: no octets follow these.

@@ -29,12 +29,18 @@ bool pad_is_zero(const Frame& frame) {
   return zero;
 }
 
+std::string wrong_marker(const Frame& frame) {
+  const auto says = bytes::load_be<std::uint32_t>(frame.octets.data() + frame.wrong_marker);
+  return fmt::format("the marker at octet {} of the stream is {:08x}, {:08x} is due",
+                     frame.offset + frame.wrong_marker, says, frame.due_fpduptr);
+}
+
 void judge_mpa(Explained& e) {
   const Frame& frame = *e.frame;
   if (frame.crc == CrcVerdict::kBad) {
     note(e, Rule::kCrc, fmt::format("the field says {:08x}", frame.crc_field));
   }
-  if (!frame.markers_agree) note(e, Rule::kMarkers);
+  if (!frame.markers_agree) note(e, Rule::kMarkers, wrong_marker(frame));
   if (frame.ulpdu_length > mpa::kMaxMulpdu) {
     note(e, Rule::kUlpduLength, fmt::format("{} octets", frame.ulpdu_length));
   }

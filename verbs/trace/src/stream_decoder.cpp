@@ -6,6 +6,7 @@
 #include "iwarp/trace/stream_decoder.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 #include <variant>
 
@@ -39,9 +40,19 @@ bool looks_like_control(View octets) {
          (std::to_integer<unsigned>(octets[1]) & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
-/// A wrong CRC alone is most likely a flipped payload bit. With nothing else right either, or with
-/// markers that point elsewhere and no CRC in their favour, the length is not one.
-bool boundary_lost(const Frame& frame) {
+/// True when the FPDU and what stands behind it, as far as it is here, begin as FPDUs do.
+bool starts_right(const Frame& frame, View behind) {
+  const std::size_t lead = mpa::leading_marker_size(frame.position, frame.marked);
+  if (!starts_like_fpdu(frame.octets, lead)) return false;
+  const std::size_t next =
+      mpa::leading_marker_size(frame.position + frame.octets.size(), frame.marked);
+  return behind.size() < next + kFpduStartSize || starts_like_fpdu(behind, next);
+}
+
+/// A wrong CRC alone is most likely a flipped payload bit. With nothing else right either the
+/// length is not one. Where no CRC tells, markers that point elsewhere are a fault of the sender as
+/// long as the lengths lead from header to header.
+bool boundary_lost(const Frame& frame, View behind) {
   switch (frame.crc) {
     case CrcVerdict::kGood:
       return false;
@@ -49,7 +60,7 @@ bool boundary_lost(const Frame& frame) {
       return !frame.markers_agree || !looks_like_segment(frame.ulpdu);
     case CrcVerdict::kNotUsed:
     case CrcVerdict::kUnknown:
-      return !frame.markers_agree;
+      return !frame.markers_agree && !starts_right(frame, behind);
   }
   return true;
 }
@@ -119,8 +130,17 @@ void StreamDecoder::ended(Side from) {
   Direction& d = direction(from);
   if (d.ended) return;
   d.ended = true;
-  lose(from, "the stream ended inside a frame");
-  advance(from, {});
+  constexpr const char* kEnded = "the stream ended inside a frame";
+  do {
+    // Without a format FPDUs have waited for what the peer says of it, and may be whole. Behind an
+    // FPDU that is not whole others may be.
+    if (d.phase == Phase::kFpdus && d.format) {
+      refuse(from, kEnded);
+    } else {
+      lose(from, kEnded);
+    }
+    advance(from, {});
+  } while (!d.held.empty());
   lose(from, d.why, true);
   if (!d.said) advance(other(from), {});
 }
@@ -131,7 +151,12 @@ void StreamDecoder::advance(Side side, View fresh) {
   if (!direct) d.held.insert(d.held.end(), fresh.begin(), fresh.end());
   d.input = direct ? fresh : View(d.held);
   d.begin = 0;
-  while (d.begin < d.input.size() && step(side)) {
+  unsigned turns = 0;
+  while (d.begin < d.input.size()) {
+    const std::size_t before = d.begin;
+    if (!step(side)) break;
+    turns = d.begin > before ? 0 : turns + 1;
+    assert(turns <= kMaxTurns);
   }
   if (direct) {
     const View rest = d.input.subspan(d.begin);
@@ -141,7 +166,9 @@ void StreamDecoder::advance(Side side, View fresh) {
   }
 }
 
-/// Takes one frame off the octets at hand; false: more octets are needed, of either side.
+/// Takes one frame off the octets at hand, or turns to another phase; false: more octets are
+/// needed, of either side. No endless turning: a search that follows a refused FPDU begins behind
+/// its first octet, and an FPDU that a search found is taken or refused.
 bool StreamDecoder::step(Side side) {
   Direction& d = direction(side);
   const View in = d.input.subspan(d.begin);
@@ -179,7 +206,11 @@ bool StreamDecoder::step_search(Side side, View in) {
   if (!found_ && d.searched >= kMaxSearched) return lose(side, "no MPA frame in all that", true);
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
   if (seen == 0) return give_up(side, in);
-  BoundarySearch::Hints hints{.marked = {}, .crc = {}, .position = {}, .startup = !d.said};
+  BoundarySearch::Hints hints{.marked = {},
+                              .crc = {},
+                              .position = {},
+                              .startup = !d.said,
+                              .from = d.offset < d.refused ? std::size_t{1} : 0};
   if (d.format && !d.format->guessed) {
     hints.marked = d.format->marked;
     hints.crc = d.format->crc;
@@ -264,12 +295,12 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   const std::size_t lead = mpa::leading_marker_size(d.position, frame.marked);
   if (in.size() < lead + mpa::kLengthFieldSize) return false;
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
-  if (seen < std::min(in.size(), lead + mpa::kLengthFieldSize + 2)) return lose(side, kNotSeen);
+  if (seen < std::min(in.size(), lead + mpa::kLengthFieldSize + 2)) return refuse(side, kNotSeen);
   // The length of a damaged FPDU may have been wrong. Then the next length is payload, and waiting
   // for as much would hide what follows.
   const View control = in.subspan(lead + mpa::kLengthFieldSize);
   if (d.doubtful && control.size() >= 2 && !looks_like_control(control)) {
-    return lose(side, kBoundariesLost);
+    return refuse(side, kBoundariesLost);
   }
   frame.ulpdu_length = bytes::load_be<std::uint16_t>(in.data() + lead);
   const mpa::FpduLayout layout(d.position, frame.marked, frame.ulpdu_length);
@@ -279,15 +310,18 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   if (frame.crc == CrcVerdict::kGood) d.format->proof += frame.octets.size();
   const bool misguessed =
       frame.guessed && frame.crc == CrcVerdict::kBad && d.format->proof < kProof;
-  if (misguessed) d.format.reset();
-  if (misguessed || boundary_lost(frame)) return lose(side, kBoundariesLost);
-  // What a capture has behind a damaged FPDU tells more than what the FPDU says of itself.
+  if (misguessed) {  // Found with markers, it may be one.
+    d.format.reset();
+    return lose(side, kBoundariesLost);
+  }
   const View behind = in.subspan(frame.octets.size());
+  if (boundary_lost(frame, behind)) return refuse(side, kBoundariesLost);
+  // What a capture has behind a damaged FPDU tells more than what the FPDU says of itself.
   const bool next_is_seen = options_.search && behind.size() >= mpa::kLengthFieldSize + 2 &&
                             !frame.marked && seen == in.size();
   if (frame.crc == CrcVerdict::kBad && next_is_seen &&
       !looks_like_control(behind.subspan(mpa::kLengthFieldSize))) {
-    return lose(side, kBoundariesLost);
+    return refuse(side, kBoundariesLost);
   }
   d.doubtful = frame.crc == CrcVerdict::kBad || frame.crc == CrcVerdict::kUnknown;
   emit(side, frame);
@@ -318,14 +352,24 @@ void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout&
         // [MPA-27]
         const auto fpduptr = bytes::load_be<std::uint16_t>(piece.data() + 2);
         frame.fpduptrs.push_back(fpduptr);
-        frame.markers_agree =
-            frame.markers_agree && (fpduptr & 0xFFFCU) == layout.fpduptr(run.marker_index);
+        const auto due = layout.fpduptr(run.marker_index);
+        if (frame.markers_agree && (fpduptr & 0xFFFCU) != due) {
+          frame.markers_agree = false;
+          frame.wrong_marker = run.offset;
+          frame.due_fpduptr = due;
+        }
       }
     });
     unmarked = unmarked_;
   }
   unmarked = unmarked.subspan(mpa::kLengthFieldSize);
   frame.ulpdu = unmarked.first(std::min(unmarked.size(), frame.ulpdu_length));
+}
+
+/// No FPDU begins with the octets at hand, and no search shall find one there.
+bool StreamDecoder::refuse(Side side, const char* why) {
+  direction(side).refused = direction(side).offset + 1;
+  return lose(side, why);
 }
 
 /// No frame begins with the octets at hand. The first reason stays. A capture is searched for the

@@ -47,6 +47,9 @@ struct Frame {
   bool marked = false;                  ///< this direction carries markers
   std::vector<std::uint16_t> fpduptrs;  ///< what the markers in this FPDU say, in order
   bool markers_agree = true;            ///< every marker points at this FPDU's ULPDU_Length
+  /// The first marker that does not: where it stands in `octets`, and the FPDUPTR that is due.
+  std::size_t wrong_marker = 0;
+  std::uint16_t due_fpduptr = 0;
   CrcVerdict crc = CrcVerdict::kNotUsed;
   std::uint32_t crc_field = 0;
   bool guessed = false;  ///< whether there are markers and CRCs was found out by looking

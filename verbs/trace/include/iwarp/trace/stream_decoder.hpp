@@ -59,6 +59,9 @@ class StreamDecoder {
   static constexpr std::uint64_t kMaxSearched = 64 * 1024;
 
  private:
+  /// Steps in a row that consume no octet. One more is a loop without end.
+  static constexpr unsigned kMaxTurns = 4;
+
   enum class Phase : std::uint8_t { kStartup, kFpdus, kSearch, kLost };
   struct Said {  ///< what its startup frame said
     mpa::FrameKind kind;
@@ -81,6 +84,7 @@ class StreamDecoder {
     std::size_t begin = 0;       ///< first octet of `input` that is in no frame yet
     std::uint64_t offset = 0;    ///< of that octet in the TCP stream
     std::uint64_t position = 0;  ///< of that octet in full operation
+    std::uint64_t refused = 0;   ///< no FPDU begins before this offset
     bool doubtful = false;       ///< the FPDU before had a bad CRC, or was not all seen
     bool position_known = false;
     bool ended = false;
@@ -105,6 +109,7 @@ class StreamDecoder {
   bool step_search(Side side, bytes::View in);
   bool give_up(Side side, bytes::View octets);
   void learn(Side side, const mpa::StartupFrame& frame);
+  bool refuse(Side side, const char* why);
   bool lose(Side side, const char* why, bool for_good = false);
   void emit(Side side, Frame& frame);
   void see(Frame& frame, const Direction& d, const mpa::FpduLayout& layout);
