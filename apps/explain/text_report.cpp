@@ -77,9 +77,12 @@ std::vector<std::string> remarks(const ConnectionInfo& info, const trace::Closed
     if (tcp.missing != 0) {
       out.push_back(fmt::format("{} octets from {} are not in the capture", tcp.missing, name));
     }
-    if (tcp.repeated != 0 || tcp.reordered != 0) {
-      out.push_back(fmt::format("from {}: {} again, {} out of order", name,
-                                counted(tcp.repeated, "octet"), counted(tcp.reordered, "segment")));
+    if (tcp.repeated != 0) {
+      out.push_back(fmt::format("{} sent {} more than once", name, counted(tcp.repeated, "octet")));
+    }
+    if (tcp.reordered != 0) {
+      out.push_back(
+          fmt::format("{} from {} came out of order", counted(tcp.reordered, "segment"), name));
     }
   }
   return out;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "iwarp/crc32c/crc32c.hpp"
@@ -24,9 +25,10 @@ constexpr std::uint8_t kFinAck = 0x11, kSyn = 0x02, kSynAck = 0x12, kRst = 0x04;
 
 struct Listener final : trace::ConnectionListener {
   void frame(const ConnectionInfo& i, const trace::Explained& e,
-             const trace::PacketMark&) override {
+             const trace::PacketMark& mark) override {
     info = i;
     ++frames;
+    packets.push_back(mark.packet);
     violations += e.violations.size();
     bad += e.frame->crc == trace::CrcVerdict::kBad ? 1 : 0;
     unknown += e.frame->crc == trace::CrcVerdict::kUnknown ? 1 : 0;
@@ -46,6 +48,7 @@ struct Listener final : trace::ConnectionListener {
   }
   ConnectionInfo info;
   std::size_t frames = 0, violations = 0, bad = 0, unknown = 0, startups = 0, answers = 0;
+  std::vector<std::uint64_t> packets;  ///< of the frames, as they were told
   std::vector<trace::Skipped> skips;
   std::vector<trace::Closed> endings;
   std::vector<std::string> datagrams;
@@ -120,6 +123,64 @@ TEST_CASE("a connection is followed from SYN to FIN, on any link, IPv4 and IPv6"
       CHECK(seen.info.near.port == 4000);
     }
   }
+}
+
+TEST_CASE("both streams are told in the order of the capture, whichever packet is missing") {
+  const auto wire = whole();
+  for (std::size_t lost = 2; lost + 2 < wire.packets.size(); ++lost) {
+    CAPTURE(lost);
+    auto rest = wire;
+    rest.packets.erase(rest.packets.begin() + static_cast<std::ptrdiff_t>(lost));
+    const auto seen = look_at(rest);
+    CHECK(seen.frames >= 10);
+    CHECK(std::ranges::is_sorted(seen.packets));
+    REQUIRE(seen.endings.size() == 1);
+    for (const auto& counts : seen.endings[0].tcp) CHECK(counts.reordered == 0);
+    CHECK(seen.endings[0].tcp[0].missing + seen.endings[0].tcp[1].missing > 0);
+  }
+}
+
+TEST_CASE(
+    "a packet that comes late brings what waits for it, and nothing is told before its time") {
+  const auto wire = whole();
+  for (std::size_t late = 2; late + 3 < wire.packets.size(); ++late) {
+    CAPTURE(late);
+    auto moved = wire;
+    std::swap(moved.packets[late], moved.packets[late + 1]);
+    const auto seen = look_at(moved);
+    CHECK(std::ranges::is_sorted(seen.packets));
+    // An acknowledgement of what comes later proves that it was sent: the hole is not waited for.
+    if (seen.endings[0].tcp[0].missing + seen.endings[0].tcp[1].missing != 0) continue;
+    CHECK(seen.frames == 12);
+    CHECK(seen.skips.empty());
+  }
+}
+
+TEST_CASE("a hole that nobody acknowledges keeps the other stream for a bounded time") {
+  Wire wire;
+  wire.open();
+  WireScript script({});
+  script.request();
+  script.reply();
+  wire.script(script);
+  wire.seq[1] += 50;  // a hole
+  const auto acknowledged = wire.seq[1] - 50;
+  wire.add(false, counting(10));
+  for (int i = 0; i < 400; ++i) {
+    wire.seq[1] = acknowledged;
+    wire.add(true, counting(1000));
+  }
+  Listener seen;
+  trace::Connections connections(seen);
+  std::size_t most = 0;
+  for (const auto& packet : wire.packets) {
+    connections.packet(wire.form.link, packet, packet.size(), {.packet = 1});
+    most = std::max(most, connections.held());
+  }
+  CHECK(most > trace::Connections::kMaxKept / 2);
+  CHECK(most < 2 * trace::Connections::kMaxKept);
+  connections.finish();
+  CHECK(seen.endings[0].tcp[1].missing == 50);
 }
 
 /// As a link without a header of its own has it.

@@ -103,13 +103,39 @@ TEST_CASE("a hole is given up at the end, or when too much is held, and said") {
 TEST_CASE("what the peer has acknowledged is not waited for") {
   Direction d;
   d.syn();
-  for (std::size_t i = 0; i < TcpReassembly::kTimeout; ++i) d.give(10 + 10 * i, 10);
-  CHECK(d.sink.lost == 0);
+  d.give(10, 10);
+  d.give(50, 10);
   d.tcp.acknowledged(kIsn, d.sink);
+  d.tcp.acknowledged(kIsn + 9, d.sink);  // the last octet of the hole may still come
   CHECK(d.sink.lost == 0);
-  d.tcp.acknowledged(kIsn + 50, d.sink);
+  d.tcp.acknowledged(kIsn + 10, d.sink);
   CHECK(d.sink.lost == 10);
-  CHECK(d.tcp.held() == 0);
+  CHECK(d.tcp.waits());
+  d.give(60, 10);
+  d.give(90, 10);
+  d.tcp.acknowledged(kIsn + 95, d.sink);
+  CHECK(d.sink.lost == 10 + 30 + 20);
+  CHECK_FALSE(d.tcp.waits());
+}
+
+TEST_CASE("out of order is what comes late, not what waits for it") {
+  Direction d;
+  d.syn();
+  d.give(0, 10);
+  d.give(20, 10);
+  d.give(30, 10);
+  d.give(50, 10);
+  d.give(30, 10);  // again
+  CHECK(d.tcp.counts().reordered == 0);
+  CHECK(d.tcp.counts().repeated == 10);
+  d.give(40, 10);  // late, and its turn has not come either
+  CHECK(d.tcp.counts().reordered == 1);
+  d.give(10, 10);
+  CHECK(d.tcp.counts().reordered == 2);
+  CHECK(d.is_all(60));
+  d.give(10, 10);  // again
+  CHECK(d.tcp.counts().reordered == 2);
+  CHECK(d.tcp.counts().repeated == 20);
 }
 
 TEST_CASE("a capture without the SYN begins with the first octets that it has") {

@@ -25,30 +25,77 @@ std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 
 }  // namespace
 
+/// A part of one stream on its way to the decoder: octets, a hole, or the end.
+struct Part {
+  Side side;
+  PacketMark mark;
+  bytes::View octets;
+  std::uint64_t missing = 0;
+  bool end = false;
+};
+
+/// While one stream waits behind a hole, the parts of both are kept, so that the decoder gets them
+/// in the order in which they were captured.
 struct Connections::Flow : TellingFlow {
+  struct Kept {
+    Part part;
+    std::vector<std::byte> octets;
+  };
+
   Key key;
   std::array<TcpReassembly, 2> tcp;
   std::array<std::optional<std::uint32_t>, 2> isn;
   std::optional<StreamDecoder> decoder;  ///< none: closed, or not MPA
-  std::size_t held = 0;                  ///< octets
+  std::vector<Kept> kept;
+  std::size_t kept_octets = 0;  ///< with what they are kept in
+  std::size_t held = 0;         ///< octets
 
+  bool waits() const { return tcp[0].waits() || tcp[1].waits(); }
   std::size_t held_now() const {
-    std::size_t sum = tcp[0].held() + tcp[1].held();
+    std::size_t sum = tcp[0].held() + tcp[1].held() + kept_octets;
     if (decoder) sum += decoder->held(Side::kNear) + decoder->held(Side::kFar);
     return sum;
   }
+  void give(const Part& part) {
+    if (kept.empty() && !waits()) return decode(part);
+    kept.push_back({part, {part.octets.begin(), part.octets.end()}});
+    kept_octets += sizeof(Kept) + part.octets.size();
+  }
+  void decode(const Part& part) {
+    mark = part.mark;
+    if (!part.octets.empty()) decoder->octets(part.side, part.octets);
+    if (part.missing != 0) decoder->missing(part.side, part.missing);
+    if (part.end) decoder->ended(part.side);
+  }
+  /// Decodes what was kept. What waited for a segment that came late has come with that segment.
+  void release() {
+    std::array<PacketMark, 2> latest{};
+    for (auto& k : kept) {
+      auto& before = latest[index(k.part.side)];
+      if (k.part.mark.packet < before.packet) k.part.mark = before;
+      before = k.part.mark;
+    }
+    std::ranges::stable_sort(kept, {}, [](const Kept& k) { return k.part.mark.packet; });
+    for (auto& k : kept) {
+      k.part.octets = k.octets;
+      decode(k.part);
+    }
+    forget_kept();
+  }
+  void forget_kept() {
+    kept.clear();
+    kept_octets = 0;
+  }
 };
 
-/// Hands the stream of one side to the decoder.
+/// Takes the stream of one side out of its segments.
 struct Connections::FlowSink final : StreamSink {
   FlowSink(Flow& f, Side s) : flow(f), side(s) {}
   void octets(bytes::View octets, const PacketMark& mark) override {
-    flow.mark = mark;
-    flow.decoder->octets(side, octets);
+    flow.give({.side = side, .mark = mark, .octets = octets});
   }
   void missing(std::uint64_t octets, const PacketMark& mark) override {
-    flow.mark = mark;
-    flow.decoder->missing(side, octets);
+    flow.give({.side = side, .mark = mark, .missing = octets});
   }
   Flow& flow;
   Side side;
@@ -153,17 +200,24 @@ void Connections::give(Flow& flow, Side from, const TcpSegment& segment, const P
   if (segment.ack_valid) peer.acknowledged(segment.ack, peer_sink);
   const bool ended = tcp.ended();
   tcp.segment(segment, mark, sink);
-  flow.mark = mark;
+  if (flow.kept_octets > kMaxKept) {
+    // Much was sent since, and nothing acknowledges what is behind the hole.
+    peer.finish(peer_sink);
+    tcp.finish(sink);
+  }
   if (!ended && tcp.ended()) {
-    flow.decoder->ended(from);
+    flow.give({.side = from, .mark = mark, .end = true});
     flow.first_ended = flow.first_ended.value_or(from);
   }
+  if (!flow.kept.empty() && !flow.waits()) flow.release();
+  flow.mark = mark;
   if (segment.rst || (tcp.ended() && peer.ended())) {
     close(flow, segment.rst ? Closing::kReset : Closing::kFin, mark);
   } else if (!flow.session && flow.decoder->is_lost(Side::kNear) &&
              flow.decoder->is_lost(Side::kFar)) {
     flow.decoder.reset();
     flow.tcp = {};
+    flow.forget_kept();
   }
   table_->held += flow.held_now() - flow.held;
   flow.held = flow.held_now();
@@ -187,6 +241,7 @@ void Connections::close(Flow& flow, Closing how, const PacketMark& mark) {
     FlowSink sink(flow, side);
     flow.tcp[index(side)].finish(sink);
   }
+  flow.release();
   flow.mark = mark;
   for (const Side side : {Side::kNear, Side::kFar}) flow.decoder->ended(side);
   flow.decoder.reset();

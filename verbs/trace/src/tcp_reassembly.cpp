@@ -20,22 +20,30 @@ void TcpReassembly::segment(const TcpSegment& s, const PacketMark& mark, StreamS
   std::int64_t ahead = static_cast<std::int32_t>(seq - due);
   if (ahead < -kMaxBack) ahead += std::int64_t{1} << 32;
   if (ahead > 0) {
-    ++counts_.reordered;
-    hold(next_ + static_cast<std::uint64_t>(ahead), s, mark);
+    const std::uint64_t at = next_ + static_cast<std::uint64_t>(ahead);
+    if (is_held(at, s)) {
+      counts_.repeated += s.size;
+      return;
+    }
+    note_place(at, s.size);
+    hold(at, s, mark);
     while (held_octets_ > kMaxHeld || held_.size() > kMaxSegments) skip_hole(sink);
     return;
   }
   const auto old = static_cast<std::size_t>(-ahead);
   counts_.repeated += std::min(old, s.size);
   if (old > s.size || (old == s.size && !s.fin)) return;
+  note_place(next_, s.size - old);
   deliver(s.payload.subspan(std::min(old, s.payload.size())), s.size - old, s.fin, mark, sink);
   drain(sink);
 }
 
 void TcpReassembly::acknowledged(std::uint32_t ack, StreamSink& sink) {
-  if (held_.size() < kTimeout) return;
-  const std::uint32_t due = first_seq_ + static_cast<std::uint32_t>(next_);
-  if (static_cast<std::int32_t>(ack - due) > 0) skip_hole(sink);
+  while (!held_.empty()) {
+    const std::uint32_t behind_hole = first_seq_ + static_cast<std::uint32_t>(held_.front().at);
+    if (static_cast<std::int32_t>(ack - behind_hole) < 0) return;
+    skip_hole(sink);
+  }
 }
 
 void TcpReassembly::finish(StreamSink& sink) {
@@ -51,6 +59,19 @@ void TcpReassembly::deliver(bytes::View payload, std::size_t size, bool fin, con
     counts_.missing += size - payload.size();
     sink.missing(size - payload.size(), mark);
   }
+}
+
+/// New octets, `size` of them from `at` on.
+void TcpReassembly::note_place(std::uint64_t at, std::size_t size) {
+  if (at < highest_) ++counts_.reordered;
+  highest_ = std::max(highest_, at + size);
+}
+
+/// The segment was sent again while the first copy waits.
+bool TcpReassembly::is_held(std::uint64_t at, const TcpSegment& s) const {
+  const auto first = std::ranges::lower_bound(held_, at, {}, &Held::at);
+  return first != held_.end() && first->at == at && first->size == s.size && first->fin == s.fin &&
+         first->octets.size() >= s.payload.size();
 }
 
 void TcpReassembly::hold(std::uint64_t at, const TcpSegment& s, const PacketMark& mark) {

@@ -110,6 +110,9 @@ class Connections {
   static constexpr std::size_t kMaxConnections = 4096;
   static constexpr std::size_t kMaxMpa = 512;
   static constexpr std::size_t kMaxHeld = 24 * 1024 * 1024;
+  /// Octets of a connection that are kept while one of its streams waits behind a hole, so that
+  /// both are told in the order of the capture. With more the hole is given up.
+  static constexpr std::size_t kMaxKept = TcpReassembly::kMaxHeld;
 
  private:
   struct Flow;

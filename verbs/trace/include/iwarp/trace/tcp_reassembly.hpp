@@ -30,10 +30,13 @@ class StreamSink {
 class TcpReassembly {
  public:
   void segment(const TcpSegment& segment, const PacketMark& mark, StreamSink& sink);
-  /// The peer has got all before this number: what is not there was not captured.
+  /// The peer has received everything before this number: holes before it were not captured.
   void acknowledged(std::uint32_t ack, StreamSink& sink);
-  /// Nothing more comes: gives what is held, with what is missing in between.
+  /// Gives what is held, with what is missing in between: nothing more comes, or too much waits.
   void finish(StreamSink& sink);
+
+  /// Octets wait behind a hole.
+  bool waits() const { return !held_.empty(); }
 
   /// The FIN was reached.
   bool ended() const { return ended_; }
@@ -41,7 +44,7 @@ class TcpReassembly {
 
   struct Counts {
     std::uint64_t repeated = 0;   ///< octets that were sent again
-    std::uint64_t reordered = 0;  ///< segments that came before their turn
+    std::uint64_t reordered = 0;  ///< segments that came after one that follows them in the stream
     std::uint64_t missing = 0;    ///< octets that are not in the capture
   };
   const Counts& counts() const { return counts_; }
@@ -49,9 +52,6 @@ class TcpReassembly {
   /// More than that is not held; then what is in between counts as missing.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
   static constexpr std::size_t kMaxSegments = 256;
-  /// Segments that come behind an acknowledged hole before it is given up: captures may have the
-  /// directions out of order.
-  static constexpr std::size_t kTimeout = 16;
   /// Nothing is sent again from so far back: a number below is one far ahead.
   static constexpr std::int64_t kMaxBack = std::int64_t{1} << 26;
 
@@ -66,6 +66,8 @@ class TcpReassembly {
 
   void deliver(bytes::View payload, std::size_t size, bool fin, const PacketMark& mark,
                StreamSink& sink);
+  void note_place(std::uint64_t at, std::size_t size);
+  bool is_held(std::uint64_t at, const TcpSegment& segment) const;
   void hold(std::uint64_t at, const TcpSegment& segment, const PacketMark& mark);
   void drain(StreamSink& sink);
   void skip_hole(StreamSink& sink);
@@ -73,8 +75,9 @@ class TcpReassembly {
   bool started_ = false;
   bool ended_ = false;
   std::uint32_t first_seq_ = 0;
-  std::uint64_t next_ = 0;  ///< offset in the stream; first_seq_ has 0
-  std::vector<Held> held_;  ///< by offset
+  std::uint64_t next_ = 0;     ///< offset in the stream; first_seq_ has 0
+  std::uint64_t highest_ = 0;  ///< offset behind all octets seen
+  std::vector<Held> held_;     ///< by offset
   std::size_t held_octets_ = 0;
   Counts counts_;
 };
