@@ -131,6 +131,12 @@ void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
   violations_ += e.violations.size();
   if (!filter_.wants(info, e)) return;
   introduce(info);
+  if (e.frame->unsure && unsure_.emplace(info.number, e.frame->from).second) {
+    out_(fmt::format(
+        "{}frames {} marked \"(unsure)\" were found by headers in a row: without a CRC to prove "
+        "them they may be parts of payloads, and no rule is applied to them\n",
+        kMargin, arrow(e.frame->from)));
+  }
   std::string text;
   text.reserve(kUsualLine);
   frames::append_number(text, info.number);
@@ -199,6 +205,7 @@ void TextReport::closed(const ConnectionInfo& info, const trace::Closed& closed,
   if (!filter_.shows_all() || !filter_.wants(info)) return;
   introduce(info);
   introduced_.erase(info.number);
+  for (const Side side : {Side::kNear, Side::kFar}) unsure_.erase({info.number, side});
   out_(fmt::format("{}   {} {}: {} -->, {} <--\n", info.number, time(mark),
                    closing_text(closed.how), counted(info.frames[0], "frame"),
                    counted(info.frames[1], "frame")));

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "frames/filter.hpp"
 #include "frames/out.hpp"
@@ -48,7 +49,8 @@ class TextReport final : public trace::ConnectionListener {
   frames::Filter filter_;
   frames::Out out_;
   std::int64_t start_ = -1;
-  std::set<std::uint64_t> introduced_;  ///< connections that are open
+  std::set<std::uint64_t> introduced_;                      ///< connections that are open
+  std::set<std::pair<std::uint64_t, trace::Side>> unsure_;  ///< streams of which that was said
   std::uint64_t frames_ = 0;
   std::uint64_t violations_ = 0;
 };

@@ -52,6 +52,7 @@ Json mpa_json(const Frame& frame) {
     out["markers_agree"] = frame.markers_agree;
   }
   if (frame.guessed) out["guessed"] = true;
+  if (frame.unsure) out["unsure"] = true;
   return out;
 }
 

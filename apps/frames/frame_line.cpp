@@ -78,6 +78,7 @@ std::string frame_line(const Explained& e) {
   if (e.frame->crc == CrcVerdict::kUnknown) {
     text += fmt::format(" ({} octets were not captured)", e.frame->missing);
   }
+  if (e.frame->unsure) text += " (unsure)";
   return text;
 }
 

@@ -221,6 +221,33 @@ TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
   }
 }
 
+TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and none is made up") {
+  // Read Requests that markers interrupt now and then; the markers say nothing that is right.
+  WireScript script({.far_markers = true, .crc = false});
+  script.request();
+  script.reply();
+  for (std::uint32_t i = 1; i <= 60; ++i)
+    script.read_request(true, i, {.sink_stag = {1}, .size = 4});
+  auto stream = without_startup(script);
+  change_markers(stream, [](std::uint32_t) { return 0x02020202U; });
+  for (std::size_t from = 4; from < 600; from += 4) {
+    CAPTURE(from);
+    Observer seen{DecoderOptions{.search = true}};
+    for (std::size_t at = from; at < stream.size(); at += 52) {
+      seen.see(true,
+               bytes::View(stream).subspan(at, std::min<std::size_t>(52, stream.size() - at)));
+    }
+    seen.decoder.ended(Side::kNear);
+    CHECK(seen.stream(Side::kNear).size() == stream.size() - from);
+    CHECK(seen.count(FrameKind::kFpdu) > 20);
+    for (const auto& f : seen.found) {
+      if (f.frame.kind != FrameKind::kFpdu) continue;
+      CHECK(f.frame.unsure);
+      CHECK(f.frame.ulpdu_length == ddp::kUntaggedHeaderSize + rdmap::kReadRequestSize);
+    }
+  }
+}
+
 TEST_CASE("a stream of something else is given up after a bounded search") {
   Observer seen{DecoderOptions{.search = true}};
   const auto other = counting(4096);

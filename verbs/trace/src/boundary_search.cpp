@@ -39,13 +39,6 @@ bool plausible_control(View control) {
          row->tagged == ((ddp_octet & ddp::wire::kTaggedFlag) != 0);
 }
 
-/// The same of a whole header that no marker interrupts.
-bool plausible_header(View ulpdu) {
-  const auto header = ddp::decode_segment_header(ulpdu);
-  if (!header || !plausible_control(ulpdu.first(2))) return false;
-  return header->tagged || header->qn == rdmap::find_opcode(*header)->qn;
-}
-
 std::size_t ulpdu_length(View in, std::size_t lead) {
   return bytes::load_be<std::uint16_t>(in.data() + lead);
 }
@@ -66,6 +59,12 @@ std::optional<bool> starts_startup(View in) {
 bool starts_like_fpdu(View in, std::size_t lead) {
   const View control = in.subspan(lead + kControl, 2);
   return plausible_control(control) && ulpdu_length(in, lead) >= ddp::header_size(control);
+}
+
+bool plausible_header(View ulpdu) {
+  const auto header = ddp::decode_segment_header(ulpdu);
+  if (!header || !plausible_control(ulpdu.first(2))) return false;
+  return header->tagged || header->qn == rdmap::find_opcode(*header)->qn;
 }
 
 bool BoundarySearch::can_afford(std::size_t octets) {

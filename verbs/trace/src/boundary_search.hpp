@@ -31,6 +31,8 @@ struct Boundary {
 /// True when an FPDU may begin here, as far as two control octets tell. Needs the octets up to
 /// them; `lead` are those of a leading marker.
 bool starts_like_fpdu(bytes::View in, std::size_t lead);
+/// The same of a whole header, which no marker interrupts.
+bool plausible_header(bytes::View ulpdu);
 /// How many octets starts_like_fpdu() needs behind the leading marker.
 inline constexpr std::size_t kFpduStartSize = mpa::kLengthFieldSize + 2;
 

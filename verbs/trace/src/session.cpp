@@ -35,6 +35,7 @@ struct Request {
   std::optional<rdmap::ReadRequest> read;  ///< neither: its header was not seen
   std::optional<std::uint32_t> atomic_id;
   bool is_read = false;
+  bool unsure = false;
 };
 
 /// A segment that a Terminate may be about.
@@ -97,7 +98,11 @@ struct Session::State {
 Session::Session() : state_(std::make_unique<State>()) {}
 Session::~Session() = default;
 
-std::size_t Session::unanswered(Side side) const { return state_->end(side).requests.size(); }
+std::size_t Session::unanswered(Side side) const {
+  const auto& requests = state_->end(side).requests;
+  return requests.size() -
+         static_cast<std::size_t>(std::ranges::count(requests, true, &Request::unsure));
+}
 
 const Explained& Session::see(const Frame& frame) {
   State& s = *state_;
@@ -311,7 +316,8 @@ void Session::State::use_stag(End& owner, std::uint32_t stag, std::uint64_t to, 
 void Session::State::request(End& sender, End& receiver) {
   Request request{.frame = now.number,
                   .operation = now.operation,
-                  .is_read = now.opcode->opcode == Opcode::kReadRequest};
+                  .is_read = now.opcode->opcode == Opcode::kReadRequest,
+                  .unsure = now.frame->unsure};
   if (request.is_read) {
     request.read = rdmap::decode_read_request(now.payload);
     if (request.read) {

@@ -49,6 +49,13 @@ bool starts_right(const Frame& frame, View behind) {
   return behind.size() < next + kFpduStartSize || starts_like_fpdu(behind, next);
 }
 
+/// Nothing but a frame has its CRC, or a marker that says how far away its beginning is.
+bool is_proven(const Frame& frame) {
+  return frame.crc == CrcVerdict::kGood ||
+         (frame.markers_agree &&
+          std::ranges::any_of(frame.fpduptrs, [](auto p) { return p != 0; }));
+}
+
 /// A wrong CRC alone is most likely a flipped payload bit. With nothing else right either the
 /// length is not one. Where no CRC tells, markers that point elsewhere are a fault of the sender as
 /// long as the lengths lead from header to header.
@@ -230,6 +237,8 @@ bool StreamDecoder::step_search(Side side, View in) {
     }
     d.phase = Phase::kFpdus;
     d.doubtful = false;
+    d.unsure = !found.crc;
+    if (d.unsure) d.format->proof = 0;
   }
   return found.at > 0 || found.kind == Kind::kFpdu || found.kind == Kind::kStartup;
 }
@@ -259,6 +268,7 @@ void StreamDecoder::learn(Side side, const mpa::StartupFrame& frame) {
   d.format.reset();
   d.position = 0;
   d.position_known = true;
+  d.unsure = false;
   const auto& peer = direction(other(side)).said;
   if (peer && peer->kind == frame.kind) {
     lose(side, "both ends sent the same kind of MPA frame", true);
@@ -316,6 +326,17 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   }
   const View behind = in.subspan(frame.octets.size());
   if (boundary_lost(frame, behind)) return refuse(side, kBoundariesLost);
+  if (d.unsure && !is_proven(frame)) {
+    frame.unsure = true;
+    const bool header = frame.missing != 0 || plausible_header(frame.ulpdu);
+    if (!header || !starts_right(frame, behind)) return refuse(side, kBoundariesLost);
+    // With markers that were not noticed the next FPDU does not begin behind this one.
+    const bool next_is_seen = behind.size() >= mpa::kMarkerSize + kFpduStartSize;
+    if (d.format->proof < kProof && !next_is_seen && !d.ended) return false;
+    d.format->proof += frame.octets.size();
+  } else {
+    d.unsure = false;
+  }
   // What a capture has behind a damaged FPDU tells more than what the FPDU says of itself.
   const bool next_is_seen = options_.search && behind.size() >= mpa::kLengthFieldSize + 2 &&
                             !frame.marked && seen == in.size();

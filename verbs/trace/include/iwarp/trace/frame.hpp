@@ -53,6 +53,9 @@ struct Frame {
   CrcVerdict crc = CrcVerdict::kNotUsed;
   std::uint32_t crc_field = 0;
   bool guessed = false;  ///< whether there are markers and CRCs was found out by looking
+  /// It was found by headers in a row, and neither a CRC nor a marker proves that it begins here:
+  /// it may be a part of a payload.
+  bool unsure = false;
 
   const char* why = "";  ///< kUndecodable: the reason, a static string
 };

@@ -72,7 +72,7 @@ class StreamDecoder {
     bool marked;
     bool crc;
     bool guessed;
-    std::uint64_t proof = 0;  ///< octets of FPDUs that bore the guess out
+    std::uint64_t proof = 0;  ///< octets of FPDUs that bore the guess out, or followed each other
   };
   struct Hole {  ///< offsets in the TCP stream
     std::uint64_t begin, end;
@@ -85,6 +85,7 @@ class StreamDecoder {
     std::uint64_t offset = 0;    ///< of that octet in the TCP stream
     std::uint64_t position = 0;  ///< of that octet in full operation
     std::uint64_t refused = 0;   ///< no FPDU begins before this offset
+    bool unsure = false;         ///< only headers in a row tell where FPDUs begin
     bool doubtful = false;       ///< the FPDU before had a bad CRC, or was not all seen
     bool position_known = false;
     bool ended = false;
