@@ -66,6 +66,13 @@ std::string fpdu_line(const Explained& e) {
     text.insert(text.starts_with(e.opcode->name) ? name : text.size(), number);
   }
   if (e.opcode != nullptr && carries_payload(e)) text += payload_text(e);
+  if (e.meant) {
+    text += fmt::format(
+        ", in little-endian order {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} "
+        "TO=0x{:x}",
+        e.meant->size, e.meant->source_stag.value, e.meant->source_to.value,
+        e.meant->sink_stag.value, e.meant->sink_to.value);
+  }
   return text;
 }
 

@@ -93,6 +93,29 @@ std::vector<std::byte> atomic_response(std::uint32_t id) {
   return octets;
 }
 
+TEST_CASE("Read Requests in little-endian order are understood by what answers them [RDMAP-12]") {
+  Started script;
+  const auto turn = [](std::uint32_t v) { return std::byteswap(v); };
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    script.read_request(kNear, i,
+                        {.sink_stag = {turn(0x1111 * i)},
+                         .sink_to = {std::byteswap(std::uint64_t{0x805C000})},
+                         .size = turn(32),
+                         .source_stag = {turn(0x2222)},
+                         .source_to = {std::byteswap(std::uint64_t{0x1000})}});
+    script.tagged(kFar, Opcode::kReadResponse, 0x1111 * i, 0x805C000, counting(32));
+  }
+  const auto seen = look_at(script);
+  REQUIRE(seen.size() == 9);
+  CHECK(seen[3].rules.empty());  // nothing tells yet
+  for (const std::size_t i : {4U, 5U, 7U}) CHECK(seen[i].rules == Rules{Rule::kReadByteOrder});
+  for (const std::size_t i : {6U, 8U}) CHECK(seen[i].rules.empty());
+  for (const std::size_t i : {4U, 6U, 8U}) {
+    CHECK(seen[i].request == seen[i - 1].number);
+    CHECK(seen[i].operation == seen[i - 1].operation);
+  }
+}
+
 TEST_CASE("frames that may be none break no rule") {
   Started script;
   script.send(kNear, 7, counting(4));

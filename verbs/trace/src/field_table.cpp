@@ -197,6 +197,7 @@ constexpr std::array kFieldOfRule{
     std::pair{Rule::kInvStag, Field::kNoInvalidateStag},
     std::pair{Rule::kInvStagExtension, Field::kNoInvalidateStag},
     std::pair{Rule::kReadRequestHeader, Field::kUlpduLength},
+    std::pair{Rule::kReadByteOrder, Field::kReadSize},
     std::pair{Rule::kReadResponse, Field::kOpcode},
     std::pair{Rule::kReadSink, Field::kStag},
     std::pair{Rule::kReadSize, Field::kPayload},

@@ -29,7 +29,7 @@ bool fill_untagged(const Explained& e, Access& access) {
     return true;
   }
   if (opcode == Opcode::kReadRequest) {
-    const auto request = rdmap::decode_read_request(e.payload);
+    const auto request = e.meant ? e.meant : rdmap::decode_read_request(e.payload);
     if (!request) return false;
     access.kind = AccessKind::kRead;
     access.stag = request->source_stag.value;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -58,8 +59,17 @@ struct End {
   std::array<std::optional<Message>, 2> tagged;  ///< Write, Read Response
   std::deque<Request> requests;
   std::deque<Recent> recent;
-  StagBook book;  ///< of its own STags
+  StagBook book;                     ///< of its own STags
+  bool little_endian_reads = false;  ///< answers showed that its Read Requests are so
 };
+
+rdmap::ReadRequest swapped(const rdmap::ReadRequest& r) {
+  return {.sink_stag = {std::byteswap(r.sink_stag.value)},
+          .sink_to = {std::byteswap(r.sink_to.value)},
+          .size = std::byteswap(r.size),
+          .source_stag = {std::byteswap(r.source_stag.value)},
+          .source_to = {std::byteswap(r.source_to.value)}};
+}
 
 template <typename T>
 void push_bounded(std::deque<T>& list, T value, std::size_t most) {
@@ -89,6 +99,8 @@ struct Session::State {
   void atomic_response(End& sender, End& receiver);
   void terminate(End& sender, End& receiver);
   void join(const Request& request);
+  template <typename IsIts>
+  void find_byte_order(End& requester, const IsIts& is_its);
   void check_order(End& sender, End& receiver);
   void check_rtr(const End& initiator, const End& responder);
   void use_stag(End& owner, std::uint32_t stag, std::uint64_t to, bool empty);
@@ -320,6 +332,10 @@ void Session::State::request(End& sender, End& receiver) {
                   .unsure = now.frame->unsure};
   if (request.is_read) {
     request.read = rdmap::decode_read_request(now.payload);
+    if (request.read && sender.little_endian_reads) {
+      now.meant = request.read = swapped(*request.read);
+      note(now, Rule::kReadByteOrder);
+    }
     if (request.read) {
       use_stag(receiver, request.read->source_stag.value, request.read->source_to.value,
                request.read->size == 0);
@@ -343,6 +359,27 @@ void Session::State::join(const Request& request) {
   now.request = request.frame;
 }
 
+/// The response fits the oldest request only if the fields of that are read in little-endian order:
+/// so are all of that end.
+template <typename IsIts>
+void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
+  auto& requests = requester.requests;
+  if (requester.little_endian_reads || requests.empty() || !requests.front().read) return;
+  Request turned = requests.front();
+  turned.read = swapped(*turned.read);
+  if (is_its(requests.front()) || !is_its(turned)) return;
+  requester.little_endian_reads = true;
+  for (auto& request : requests) {
+    if (request.read) request.read = swapped(*request.read);
+  }
+  const auto& r = *turned.read;
+  note(now, Rule::kReadByteOrder,
+       fmt::format("frame {} means {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} "
+                   "TO=0x{:x}, which this response answers",
+                   turned.frame, r.size, r.source_stag.value, r.source_to.value, r.sink_stag.value,
+                   r.sink_to.value));
+}
+
 /// Responses come in the order of the requests. Without the requests nothing is known of them.
 void Session::State::read_response(End& sender, End& receiver) {
   const auto& h = *now.header;
@@ -352,6 +389,7 @@ void Session::State::read_response(End& sender, End& receiver) {
     return r.read && r.read->sink_stag == h.stag &&
            r.read->sink_to.value + now.octets_before == h.to.value;
   };
+  find_byte_order(receiver, is_its);
   if (!receiver.complete || !sender.complete) {
     // Those in front were answered where it was not seen.
     const auto its = std::ranges::find_if(requests, is_its);

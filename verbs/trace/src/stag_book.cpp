@@ -13,7 +13,7 @@ namespace {
 using bytes::View;
 
 constexpr std::size_t kMaxEntries = 1024;
-/// The octets of smaller STags stand in every payload.
+/// The octets of smaller STags stand in every payload, in either order.
 constexpr std::uint32_t kSmallest = 0x100;
 /// A TO this far above an address that was told is taken for an offset into what it names.
 constexpr std::uint64_t kReach = std::uint64_t{1} << 32;
@@ -59,7 +59,8 @@ StagBook::Use StagBook::used(std::uint32_t stag, std::uint64_t to) {
   if (entries_.size() > kMaxEntries) entries_.clear();
   Entry& entry = entries_[stag];
   const std::uint64_t newest = payloads_.empty() ? 0 : payloads_.back().frame;
-  if (!entry.origin && newest > entry.looked_at && stag >= kSmallest) {
+  const bool telling = stag >= kSmallest && std::byteswap(stag) >= kSmallest;
+  if (!entry.origin && newest > entry.looked_at && telling) {
     entry.origin = search(stag, to, entry.looked_at);
     entry.looked_at = newest;
     if (entry.origin) entry.invalidated = 0;

@@ -41,7 +41,9 @@ struct Explained {
   std::uint64_t octets_before = 0;  ///< of the message, in segments before this one
   std::optional<std::uint64_t> request;  ///< of a response: number of the request's frame
   std::optional<std::uint64_t> cause;    ///< of a Terminate: number of the frame it answers
-  std::optional<std::uint32_t> stag;     ///< that the frame uses, of its receiver
+  /// A Read Request of an end whose fields are known to be in little-endian order: what it means.
+  std::optional<rdmap::ReadRequest> meant;
+  std::optional<std::uint32_t> stag;  ///< that the frame uses, of its receiver
   std::optional<StagOrigin> stag_origin;
   std::vector<Violation> violations;
 };
