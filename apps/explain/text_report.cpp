@@ -145,6 +145,15 @@ void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
   text.append(" ").append(time(mark)).append(" ").append(arrow(e.frame->from)).append(" ");
   text += frames::frame_line(e);
   for (const auto& relation : frames::relations(e)) text.append("; ").append(relation);
+  std::string in_full;
+  for (const auto& violation : e.violations) {
+    const std::tuple key{info.number, e.frame->from, violation.rule};
+    if (options_.detail != Detail::kLine || told_.insert(key).second) {
+      in_full += fmt::format("{}{}\n", kMargin, red("! " + frames::violation_line(violation)));
+    } else {
+      text += ' ' + red(fmt::format("! [{}] again", trace::info(violation.rule).id));
+    }
+  }
   text += '\n';
   if (options_.detail != Detail::kLine) {
     const trace::PrinterOptions printer{.near = to_string(info.near),
@@ -155,10 +164,7 @@ void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
                                         .start = {}};
     text = trace::frame_text(*e.frame, std::move(text), printer);
   }
-  for (const auto& violation : e.violations) {
-    text += fmt::format("{}{}\n", kMargin, red("! " + frames::violation_line(violation)));
-  }
-  out_(text);
+  out_(text + in_full);
   if (options_.detail == Detail::kOctets) octets(e.frame->octets);
 }
 
@@ -206,6 +212,7 @@ void TextReport::closed(const ConnectionInfo& info, const trace::Closed& closed,
   introduce(info);
   introduced_.erase(info.number);
   for (const Side side : {Side::kNear, Side::kFar}) unsure_.erase({info.number, side});
+  std::erase_if(told_, [&info](const auto& key) { return std::get<0>(key) == info.number; });
   out_(fmt::format("{}   {} {}: {} -->, {} <--\n", info.number, time(mark),
                    closing_text(closed.how), counted(info.frames[0], "frame"),
                    counted(info.frames[1], "frame")));

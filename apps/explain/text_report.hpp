@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "frames/filter.hpp"
@@ -49,7 +50,9 @@ class TextReport final : public trace::ConnectionListener {
   frames::Filter filter_;
   frames::Out out_;
   std::int64_t start_ = -1;
-  std::set<std::uint64_t> introduced_;                      ///< connections that are open
+  std::set<std::uint64_t> introduced_;  ///< connections that are open
+  /// Violations that were told in full: of a connection, by a side.
+  std::set<std::tuple<std::uint64_t, trace::Side, trace::Rule>> told_;
   std::set<std::pair<std::uint64_t, trace::Side>> unsure_;  ///< streams of which that was said
   std::uint64_t frames_ = 0;
   std::uint64_t violations_ = 0;

@@ -167,6 +167,18 @@ class Spoiled(Case):
         self.assertIn("CRC not checked: 1398 octets were not seen\n", text)
         self.assertIn("one part of an RDMA Write: 1436 octets into ", text)
 
+    def test_a_violation_is_told_in_full_once(self):
+        capture = sends([b"x"] * 3)
+        path = self.scratch / "steps"
+        # The MSN stands 12 octets into an FPDU, behind 54 of Ethernet, IP and TCP: 2 becomes 5, 3 stays.
+        packets = list(records(capture))
+        packets[-2] = packets[-2][:16 + 54 + 12] + struct.pack(">I", 5) + packets[-2][16 + 54 + 16:]
+        path.write_bytes(capture[:24] + b"".join(packets))
+        text = self.assert_ok(run("explain", path))
+        self.assertEqual(text.count("! [DDP-31] the MSN does not follow the one before: 5 where 2 is due\n"), 1)
+        self.assertEqual(text.count("1 octets ! [DDP-31] again\n"), 1)
+        self.assertIn("3 where 6 is due", self.assert_ok(run("explain", "-v", path)))
+
     def test_clocks_that_are_set_back(self):
         packets = list(records(sends([b"x"])))
         behind = struct.pack("<2I", 1699999998, 999999) + packets[-1][8:]
