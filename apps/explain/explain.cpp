@@ -80,6 +80,9 @@ class Reading {
         total_(total_size(files)),
         progress_("explain", total_, quiet || total_ == 0) {}
 
+  /// One of the files at least is a capture or a log.
+  bool any_opened() const { return any_opened_; }
+
   /// False: not all of it could be read, and why was said.
   bool read(const std::string& path) {
     // "e": what is run meanwhile must not inherit the file.
@@ -104,6 +107,7 @@ class Reading {
   static constexpr std::uint64_t kBetweenUpdates = 4096;
 
   bool read_log(std::FILE* file, const std::string& path) {
+    any_opened_ = true;
     frames::QlogReader reader(listener_, connections_.counts(), [&](const std::string& text) {
       complain(fmt::format("{}: {}", path, text));
     });
@@ -128,6 +132,7 @@ class Reading {
       return complain(
           fmt::format("{}: nothing was read: its link type {} is not known here", path, link));
     }
+    any_opened_ = true;
     std::uint64_t packets = 0;
     while (const auto packet = reader->next()) {
       ++packets;
@@ -151,6 +156,7 @@ class Reading {
   trace::Connections& connections_;
   trace::ConnectionListener& listener_;
   std::uint64_t total_;
+  bool any_opened_ = false;
   std::uint64_t mark_ = 0;
   std::uint64_t octets_ = 0;
   Progress progress_;
@@ -164,7 +170,8 @@ bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
   Reading reading(connections, report, options.files, quiet);
   for (const auto& file : options.files) all_read = reading.read(file) && all_read;
   connections.finish();
-  report.summary(connections.counts());
+  // Of files that cannot be opened there is nothing to sum up.
+  if (reading.any_opened()) report.summary(connections.counts());
   return all_read;
 }
 

@@ -213,9 +213,10 @@ void TextReport::closed(const ConnectionInfo& info, const trace::Closed& closed,
   introduced_.erase(info.number);
   for (const Side side : {Side::kNear, Side::kFar}) unsure_.erase({info.number, side});
   std::erase_if(told_, [&info](const auto& key) { return std::get<0>(key) == info.number; });
-  out_(fmt::format("{}   {} {}: {} -->, {} <--\n", info.number, time(mark),
-                   closing_text(closed.how), counted(info.frames[0], "frame"),
-                   counted(info.frames[1], "frame")));
+  out_(fmt::format(
+      "{}   {} {}: {} -->, {} <--\n", info.number, time(mark),
+      closing_text(closed.how) + std::string(info.rejected ? " after the rejection" : ""),
+      counted(info.frames[0], "frame"), counted(info.frames[1], "frame")));
   for (const auto& remark : remarks(info, closed)) out_(fmt::format("{}{}\n", kMargin, remark));
 }
 

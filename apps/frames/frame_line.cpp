@@ -79,7 +79,11 @@ std::string fpdu_line(const Explained& e) {
 }  // namespace
 
 std::string frame_line(const Explained& e) {
-  if (e.frame->kind == FrameKind::kStartup) return mpa::describe_startup_frame(e.frame->octets);
+  if (e.frame->kind == FrameKind::kStartup) {
+    const auto& startup = e.frame->startup;
+    const bool rejects = startup.rejected && startup.kind == mpa::FrameKind::kReply;
+    return mpa::describe_startup_frame(e.frame->octets) + (rejects ? ": rejected" : "");
+  }
   auto text = fpdu_line(e);
   if (e.frame->crc == CrcVerdict::kBad) text += " (damaged)";
   if (e.frame->crc == CrcVerdict::kUnknown) {

@@ -48,7 +48,7 @@ class Siw(Case):
 
     def test_terminates_name_their_cause_and_violations_their_rule(self):
         text = self.explain(SIW / "term-stock.pcap", "--errors")
-        self.assertIn("! [MPA-46] the CRC is wrong: the field says 504682b4\n", text)
+        self.assertIn("! [MPA-46] the CRC is wrong: the field says 504682b4, the octets give 504682b5\n", text)
         self.assertIn("! [DDP-32] the first MSN of a queue is not 1: 5 where 1 is due\n", text)
         self.assertEqual(text.count("because of frame 3"), 3)
         self.assertEqual(text.count("[RDMAP-15]"), 3)
@@ -167,6 +167,11 @@ class Spoiled(Case):
         self.assertIn("CRC not checked: 1398 octets were not seen\n", text)
         self.assertIn("one part of an RDMA Write: 1436 octets into ", text)
 
+    def test_a_rejected_connection_is_called_so(self):
+        text = self.assert_ok(run("explain", SIW.parent / "course" / "rejected.pcap"))
+        self.assertRegex(text, r"<-- MPA Reply .* R=true .*: rejected\n")
+        self.assertIn(" after the rejection: ", text)
+
     def test_a_violation_is_told_in_full_once(self):
         capture = sends([b"x"] * 3)
         path = self.scratch / "steps"
@@ -198,6 +203,7 @@ class Spoiled(Case):
                 result = run("explain", path)
                 self.assertEqual(result.returncode, 1)
                 self.assertRegex(result.stderr, r"^iwarp explain: cannot read the capture .*\n$")
+                self.assertEqual(result.stdout, "")
         self.assert_fails(run("explain"), 2, "FILE")
 
     def test_what_was_not_read_is_said_and_the_next_file_is(self):

@@ -38,7 +38,9 @@ std::string wrong_marker(const Frame& frame) {
 void judge_mpa(Explained& e) {
   const Frame& frame = *e.frame;
   if (frame.crc == CrcVerdict::kBad) {
-    note(e, Rule::kCrc, fmt::format("the field says {:08x}", frame.crc_field));
+    note(e, Rule::kCrc,
+         fmt::format("the field says {:08x}, the octets give {:08x}", frame.crc_field,
+                     frame.crc_computed));
   }
   if (!frame.markers_agree) note(e, Rule::kMarkers, wrong_marker(frame));
   if (frame.ulpdu_length > mpa::kMaxMulpdu) {

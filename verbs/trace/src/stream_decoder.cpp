@@ -358,8 +358,8 @@ void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout&
   if (frame.missing != 0) {
     frame.crc = CrcVerdict::kUnknown;
   } else if (d.format->crc) {
-    const bool good = crc32c::compute(frame.octets.first(layout.crc_offset())) == frame.crc_field;
-    frame.crc = good ? CrcVerdict::kGood : CrcVerdict::kBad;
+    frame.crc_computed = crc32c::compute(frame.octets.first(layout.crc_offset()));
+    frame.crc = frame.crc_computed == frame.crc_field ? CrcVerdict::kGood : CrcVerdict::kBad;
   }
   View unmarked = frame.octets.first(seen);
   if (frame.marked) {

@@ -39,6 +39,8 @@ struct TellingFlow {
     tell_skipped(listener, frame.from);
     const bool startup = frame.kind == FrameKind::kStartup;
     info.startup_seen[i] = info.startup_seen[i] || startup;
+    info.rejected = info.rejected || (startup && frame.startup.rejected &&
+                                      frame.startup.kind == mpa::FrameKind::kReply);
     info.guessed[i] = !startup && frame.guessed;
     ++info.frames[i];
     listener.frame(info, session->see(frame), mark);

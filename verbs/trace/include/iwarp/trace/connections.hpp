@@ -25,6 +25,7 @@ struct ConnectionInfo {
   bool opening_seen = false;              ///< the SYN is in the capture
   std::array<bool, 2> seen{};             ///< octets of that side are
   std::array<bool, 2> startup_seen{};     ///< its startup frame is
+  bool rejected = false;                  ///< by a Reply with R=1
   std::array<bool, 2> guessed{};          ///< its markers and CRCs were found out by looking
   std::array<std::uint64_t, 2> frames{};  ///< of that side, so far
 };

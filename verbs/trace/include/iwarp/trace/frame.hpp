@@ -52,7 +52,8 @@ struct Frame {
   std::uint16_t due_fpduptr = 0;
   CrcVerdict crc = CrcVerdict::kNotUsed;
   std::uint32_t crc_field = 0;
-  bool guessed = false;  ///< whether there are markers and CRCs was found out by looking
+  std::uint32_t crc_computed = 0;  ///< kGood and kBad: of the octets that it covers
+  bool guessed = false;            ///< whether there are markers and CRCs was found out by looking
   /// It was found by headers in a row, and neither a CRC nor a marker proves that it begins here:
   /// it may be a part of a payload.
   bool unsure = false;
