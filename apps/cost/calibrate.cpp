@@ -15,6 +15,7 @@
 #include "common/error.hpp"
 #include "common/options.hpp"
 #include "cost/bench.hpp"
+#include "cost/other_load.hpp"
 #include "cost/question.hpp"
 #include "cost/subcommands.hpp"
 #include "cost/sweep.hpp"
@@ -67,6 +68,7 @@ class Calibration {
     system();
     stack();
     sockets(options);
+    others_ = meanwhile_.share();
   }
 
   Json host() const {
@@ -82,13 +84,18 @@ class Calibration {
                          {"source", v.source}};
     }
     return {{"name", "host"},
-            {"title", "this machine: " + cpu_model()},
+            {"title", "this machine: " + cpu_model() + (busy() ? ", busy when measured" : "")},
             {"note", "Measured over loopback; link, card and whatever is marked preset are not."},
             {"machine", machine()},
             {"parameters", parameters}};
   }
 
   const std::vector<std::string>& skipped() const { return skipped_; }
+  bool busy() const { return others_.value_or(0) > kQuietEnough; }
+  /// "12 % of the processors"
+  std::string others_text() const {
+    return others_ ? fmt::format("{:.0f} % of the processors", 100 * *others_) : "unknown";
+  }
 
  private:
   static constexpr std::size_t kStepCount = 9;
@@ -248,6 +255,7 @@ class Calibration {
     out["hardware counters"] = static_cast<bool>(pmu);
     std::ifstream load("/proc/loadavg");
     if (load >> text) out["load"] = text;
+    out["used by other programs"] = others_text();
     if (syscall_.value > 0) out["system call ns"] = std::to_string(std::lround(syscall_.value));
     if (!wakeups_.empty()) out["wake-up"] = wakeups_;
     if (!pinning_.empty()) out["pinning"] = pinning_;
@@ -264,6 +272,8 @@ class Calibration {
 
  private:
   const model::ParameterSet base_;
+  const OtherLoad meanwhile_;
+  std::optional<double> others_;
   Steps steps_;
   std::map<std::string, model::Value> measured_;
   std::vector<std::string> skipped_;
@@ -303,6 +313,12 @@ int run_calibrate(const CalibrateOptions& options) {
   for (const auto& [name, value] : set->machine) fmt::print("{}: {}\n", name, value);
   fmt::print("{}: written; all else is marked \"preset\" and comes from {}\n", options.out,
              base.name);
+  if (calibration.busy()) {
+    fmt::print(stderr,
+               "iwarp: {} is not reliable: other programs used {} during the calibration "
+               "(calibrate again when the machine is idle)\n",
+               options.out, calibration.others_text());
+  }
   return 0;
 }
 

@@ -111,7 +111,7 @@ std::string crossover_table(const Question& q) {
   for (const auto& c : all_crossovers(q)) {
     if (c.over != over) {
       over = c.over;
-      out += fmt::format("{}From which size on an RNIC is better than {}\n",
+      out += fmt::format("{}From which size on an RNIC is better than {} (90 % band)\n",
                          out.empty() ? "" : "\n", over == Mode::kToe ? "a TOE" : to_string(over));
     }
     out += fmt::format("  {:<48}{}\n", c.what, crossover_text(c.crossover));
@@ -165,9 +165,14 @@ std::string verdict_text(const Question& q, const Way& way) {
   const auto sockets = ways(q).front();
   const auto before = cores_of(q, p, sockets);
   const auto saved = before - cores_of(q, p, way);
-  const auto processors =
+  auto processors =
       saved > 0 ? fmt::format("saves {:.3g} of {:.3g} cores at {:g} Gb/s", saved, before, q.rate)
                 : fmt::format("costs {:.3g} cores more at {:g} Gb/s", -saved, q.rate);
+  const auto crossover =
+      crossover_band(q.set, model::draw(q.set), cheaper(way.mode, Mode::kSockets, way.workload));
+  if (standing(crossover, q.workload.size) == model::Standing::kUndecided) {
+    processors += ", which the uncertainty does not decide";
+  }
   return processors + "; " +
          throughput_text(throughput_of(q, p, sockets), throughput_of(q, p, way));
 }

@@ -2,6 +2,7 @@
 // Rows to JSON, and the tables beside the pictures.
 #include "cost/series.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cost/predict_text.hpp"
@@ -32,9 +33,10 @@ Json crossovers(const Question& q) {
   Rows out;
   for (const auto& c : all_crossovers(q)) {
     Row one{{"over", to_string(c.over)}, {"what", c.what}, {"text", crossover_text(c.crossover)}};
-    if (c.crossover.kind == model::Crossover::Kind::kFrom) {
-      one.emplace_back("size", c.crossover.octets);
-    }
+    const auto& [estimate, low, high] = c.crossover;
+    if (estimate.kind == model::Crossover::Kind::kFrom) one.emplace_back("size", estimate.octets);
+    if (std::isfinite(low)) one.emplace_back("low", low);
+    if (std::isfinite(high)) one.emplace_back("high", high);
     out.push_back(std::move(one));
   }
   return to_json(out);

@@ -156,7 +156,7 @@ Rows by_reuse(const Question& q) {
     for (double u = 1; u <= kMostReuses; u *= kReuseStep) {
       auto w = registered_each_time(q.workload);
       w.reuse = u;
-      const auto crossover = cpu_crossover(p, w);
+      const auto crossover = crossover_of(cheaper(Mode::kRnic, Mode::kSockets, w), p);
       if (crossover.kind == model::Crossover::Kind::kNever) continue;
       out.push_back({{"host", name}, {"reuse", u}, {"size", std::max(1.0, crossover.octets)}});
     }
@@ -237,14 +237,13 @@ Rows eras(const Question& q) {
 
 Rows file_transfer(const Question& q) {
   const auto p = q.set.resolve();
-  const auto messages = std::ceil(q.file / q.workload.size);
   Rows out;
   for (const auto& way : ways(q)) {
-    const auto cost = message_cost(way.mode, p, way.workload);
+    const auto cost = transfer_cost(way.mode, p, way.workload, q.file);
     const auto rate = throughput_of(q, p, way);
     out.push_back({{"mode", way.name},
-                   {"tx", messages * cost.tx.total() / kNsPerSecond},
-                   {"rx", messages * cost.rx.total() / kNsPerSecond},
+                   {"tx", cost.tx.total() / kNsPerSecond},
+                   {"rx", cost.rx.total() / kNsPerSecond},
                    {"seconds", q.file * kBitsPerOctet / rate.gbps / kNsPerSecond},
                    {"limit", rate.limit}});
   }

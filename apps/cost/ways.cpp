@@ -2,11 +2,40 @@
 // Which ways there are, and where one begins to beat another.
 #include "cost/ways.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "common/units.hpp"
 
 namespace iwarp::apps::cost {
 
 using model::Mode;
+
+namespace {
+
+/// format_octets(), but rounded up or down.
+std::string rounded(double octets, double (*round)(double)) {
+  constexpr double kDigits = 10;  // one, behind the point
+  if (std::isinf(octets)) return "never";
+  double unit = 1;
+  while (octets / unit >= 1024) unit *= 1024;
+  return format_octets(unit == 1 ? octets : round(octets / unit * kDigits) * unit / kDigits);
+}
+
+std::string estimate_text(const model::Crossover& crossover) {
+  switch (crossover.kind) {
+    case model::Crossover::Kind::kAlways:
+      return "always";
+    case model::Crossover::Kind::kNever:
+      return "never";
+    case model::Crossover::Kind::kFrom:
+      break;
+  }
+  return "from " + rounded(crossover.octets, std::ceil) + " on";
+}
+
+}  // namespace
 
 model::Workload registered_each_time(model::Workload w) {
   w.hit_rate = 0;
@@ -36,21 +65,16 @@ model::Throughput throughput_of(const Question& q, const model::Parameters& p, c
   return throughput(way.mode, p, way.workload, q.cores, q.application);
 }
 
-std::string crossover_text(const model::Crossover& crossover) {
-  switch (crossover.kind) {
-    case model::Crossover::Kind::kAlways:
-      return "always";
-    case model::Crossover::Kind::kNever:
-      return "never";
-    case model::Crossover::Kind::kFrom:
-      break;
-  }
-  return "from " + format_octets(crossover.octets) + " on";
+std::string crossover_text(const model::UncertainCrossover& crossover) {
+  const auto estimate = estimate_text(crossover.estimate);
+  if (crossover.low == crossover.high) return estimate;
+  return fmt::format("{} ({} to {})", estimate, rounded(crossover.low, std::floor),
+                     rounded(crossover.high, std::ceil));
 }
 
 std::vector<NamedCrossover> all_crossovers(const Question& q) {
   constexpr double kOften = 1e12;  // transfers per advertisement: as good as never
-  const auto p = q.set.resolve();
+  const auto drawn = model::draw(q.set);
   const auto each = registered_each_time(q.workload);
   auto advertised = registered_once(q.workload);
   advertised.advertise = 1;
@@ -58,17 +82,16 @@ std::vector<NamedCrossover> all_crossovers(const Question& q) {
   once.advertise = kOften;
   std::vector<NamedCrossover> out;
   for (const auto over : {Mode::kSockets, Mode::kToe}) {
-    const auto add = [&](const char* what, const model::Crossover& crossover) {
-      out.push_back({over, what, crossover});
+    const auto add = [&](const char* what, const model::Better& better) {
+      out.push_back({over, what, crossover_band(q.set, drawn, better)});
     };
-    add("processor time, registered each time", cpu_crossover(p, each, over));
-    add("processor time, registered once", cpu_crossover(p, once, over));
-    add("processor time, as asked", cpu_crossover(p, q.workload, over));
-    add("latency, registered once, STag known", latency_crossover(p, once, false, 0, over));
-    add("latency, STag exchanged each time", latency_crossover(p, advertised, true, 0, over));
-    add("latency, that and one registration in the path",
-        latency_crossover(p, each, true, 1, over));
-    add("latency, that and two registrations", latency_crossover(p, each, true, 2, over));
+    add("processor time, registered each time", cheaper(Mode::kRnic, over, each));
+    add("processor time, registered once", cheaper(Mode::kRnic, over, once));
+    add("processor time, as asked", cheaper(Mode::kRnic, over, q.workload));
+    add("latency, registered once, STag known", sooner(over, once, false, 0));
+    add("latency, STag exchanged each time", sooner(over, advertised, true, 0));
+    add("latency, that and one registration in the path", sooner(over, each, true, 1));
+    add("latency, that and two registrations", sooner(over, each, true, 2));
   }
   return out;
 }

@@ -31,14 +31,16 @@ model::Workload registered_once(model::Workload workload);
 model::Throughput throughput_of(const Question& question, const model::Parameters& p,
                                 const Way& way);
 
-/// "always", "never", "from 12.3 KiB on".
-std::string crossover_text(const model::Crossover& crossover);
+/// "always", "never", "from 12.3 KiB on", and where the uncertainties allow something else, the
+/// sizes between which the crossover lies: "from 12.3 KiB on (8.0 KiB to 16.1 KiB)". Sizes are
+/// rounded so that what the text says holds for each size outside of them.
+std::string crossover_text(const model::UncertainCrossover& crossover);
 
 /// From which size on an RNIC is better than `over`.
 struct NamedCrossover {
   model::Mode over;
   std::string what;
-  model::Crossover crossover;
+  model::UncertainCrossover crossover;
 };
 /// All of them, over sockets and over a TOE, whatever the workload's own registration.
 std::vector<NamedCrossover> all_crossovers(const Question& question);

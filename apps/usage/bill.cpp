@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/units.hpp"
 
@@ -29,11 +30,13 @@ std::string components(const model::Ledger& ledger) {
   return out;
 }
 
-/// This end's part of one message, times messages.
-double others(const model::Parameters& p, Mode mode, model::Workload w, double messages,
-              bool sender) {
-  const auto cost = message_cost(mode, p, w);
-  return messages * (sender ? cost.tx : cost.rx).total();
+/// "100 B in one message", "2.5 MiB in messages of at most 1.0 MiB".
+std::string transfer_text(double octets, double message) {
+  const auto size = format_octets(octets);
+  if (octets <= message) return size + " in one message";
+  const bool whole = std::fmod(octets, message) == 0;
+  return fmt::format("{} in messages of {}{}", size, whole ? "" : "at most ",
+                     format_octets(message));
 }
 
 }  // namespace
@@ -64,18 +67,19 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
   out += components(ledger);
   out += fmt::format("  {:<16}{:>12}   measured {} in all, with whatever else the program did\n",
                      "accounted", time_text(ledger.total()), time_text(run.cpu_ns));
-  const auto messages = std::ceil(octets / message);
   const model::Workload each{.size = message};
   auto cached = each;
   cached.hit_rate = 1;
-  out += fmt::format("The same {} in messages of {}, this end, by the model\n",
-                     format_octets(octets), format_octets(message));
+  const auto this_end = [&](Mode mode, const model::Workload& workload) {
+    const auto cost = transfer_cost(mode, p, workload, octets);
+    return time_text((sender ? cost.tx : cost.rx).total());
+  };
+  out += fmt::format("The same {}, this end, by the model\n", transfer_text(octets, message));
   for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe, Mode::kRnic}) {
-    out += fmt::format("  {:<16}{:>12}\n", to_string(mode),
-                       time_text(others(p, mode, each, messages, sender)));
+    out += fmt::format("  {:<16}{:>12}\n", to_string(mode), this_end(mode, each));
   }
   return out + fmt::format("  {:<16}{:>12}   with its registrations cached\n", "RNIC",
-                           time_text(others(p, Mode::kRnic, cached, messages, sender)));
+                           this_end(Mode::kRnic, cached));
 }
 
 LiveLedger::LiveLedger(const std::string& host, Session& session)

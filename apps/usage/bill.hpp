@@ -20,8 +20,8 @@ void add_cost_option(cli::Command& command, std::optional<std::string>& host);
 
 /// The host that the option names. UsageError: no such preset, or a bad file.
 model::ParameterSet cost_host(const std::string& host);
-/// The screen of text about `run`, in which this end moved `octets` in messages of `message`.
-/// `sender`: this end had them.
+/// The screen of text about `run`, in which this end moved `octets` in messages of `message`, the
+/// last of which may be shorter. `sender`: this end had them.
 std::string bill(const model::ParameterSet& host, model::Observed run, double octets,
                  double message, bool sender);
 

@@ -146,6 +146,11 @@ Ledger& Ledger::operator+=(const Ledger& o) {
   return *this;
 }
 
+Ledger& Ledger::operator*=(double factor) {
+  for (auto& one : ns) one *= factor;
+  return *this;
+}
+
 Ledger Cost::both() const {
   Ledger out = tx;
   out += rx;
@@ -180,6 +185,21 @@ Cost message_cost(Mode mode, const Parameters& p, const Workload& w) {
       break;
   }
   return rnic(p, w);
+}
+
+Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double octets) {
+  auto out = message_cost(mode, p, w);
+  const auto whole = std::floor(octets / w.size);
+  out.tx *= whole;
+  out.rx *= whole;
+  auto last = w;
+  last.size = octets - whole * w.size;
+  if (last.size > 0) {
+    const auto cost = message_cost(mode, p, last);
+    out.tx += cost.tx;
+    out.rx += cost.rx;
+  }
+  return out;
 }
 
 /// R(n) = r0 + r_p ceil(n / page) + d0 + d_p ceil(n / page)

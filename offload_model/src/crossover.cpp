@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sizes from which one way of moving data beats another. "Never" and "always" are answers.
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "iwarp/offload_model/performance.hpp"
 #include "limits.hpp"
@@ -9,31 +11,75 @@ namespace iwarp::offload_model {
 
 using enum Crossover::Kind;
 
-Crossover first_size(const std::function<bool(double)>& better) {
-  constexpr double kLargest = 1 << 30;
-  constexpr double kStep = 1.05;
-  if (better(1)) return {kAlways, 1};
-  double low = 1;
-  for (double size = low; size <= kLargest; size = std::ceil(size * kStep)) {
-    if (!better(size)) {
-      low = size;
-      continue;
-    }
-    double high = size;
-    while (high - low > 1) {
-      const auto middle = std::floor((low + high) / 2);
-      (better(middle) ? high : low) = middle;
-    }
-    return {kFrom, high};
-  }
-  return {kNever, 0};
+namespace {
+
+constexpr double kLargest = 1 << 30;
+
+/// In steps of 5 %, which see a crossover but not each step of a cost.
+std::vector<double> coarse_sizes() {
+  constexpr double kRatio = 1.05;
+  std::vector<double> out;
+  for (double size = 1; size < kLargest; size = std::ceil(size * kRatio)) out.push_back(size);
+  out.push_back(kLargest);
+  return out;
 }
 
-Crossover cpu_crossover(const Parameters& p, const Workload& w, Mode other) {
-  return first_size([&p, other, at = w](double size) mutable {
+/// `low`, `high`, and between them the last size before each step of a cost and the first after it.
+std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
+  std::vector<double> out{low, high};
+  for (const auto step : {p.page, p.call, p.mss, p.gso, p.gro, p.toe_call}) {
+    for (auto edge = std::floor(low / step) * step; edge < high; edge += step) {
+      if (edge > low) out.push_back(edge);
+      if (edge + 1 > low && edge + 1 < high) out.push_back(edge + 1);
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+/// The size above `low` at which `holds` changes, once, up to `high`.
+double change_between(double low, double high, const std::function<bool(double)>& holds) {
+  const auto at_low = holds(low);
+  while (high - low > 1) {
+    const auto middle = std::floor((low + high) / 2);
+    (holds(middle) == at_low ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+Crossover crossover_of(const Better& better, const Parameters& p) {
+  constexpr double kNear = 65536;
+  const auto holds = [&](double size) { return better(p, size); };
+  const auto fails = [&](double size) { return !better(p, size); };
+  const auto coarse = coarse_sizes();
+  const auto last = std::find_if(coarse.rbegin(), coarse.rend(), fails);
+  if (last == coarse.rbegin()) return {};
+  const auto first = *std::ranges::find_if(coarse, holds);
+  // Within a factor of two of these, a step may still undo what the coarse sizes say.
+  const auto beyond = 2 * std::max({first, last == coarse.rend() ? 0 : *last, kNear});
+  const auto high = beyond < kLargest ? *std::ranges::lower_bound(coarse, beyond) : kLargest;
+  const auto fine = fine_sizes(p, std::max(1.0, std::floor(first / 2)), high);
+  const auto down = std::find_if(fine.rbegin(), fine.rend(), fails);
+  if (down == fine.rend()) return {kAlways, 1, 1};
+  const auto up = std::ranges::find_if(fine, holds);
+  return {kFrom, up == fine.begin() ? *up : change_between(*std::prev(up), *up, holds),
+          change_between(*down, *std::prev(down), holds)};
+}
+
+Better cheaper(Mode mode, Mode other, const Workload& w) {
+  return [mode, other, at = w](const Parameters& p, double size) mutable {
     at.size = size;
-    return message_cost(Mode::kRnic, p, at).total() < message_cost(other, p, at).total();
-  });
+    return message_cost(mode, p, at).total() < message_cost(other, p, at).total();
+  };
+}
+
+Better sooner(Mode other, const Workload& w, bool advertise, double registrations) {
+  return [other, advertise, registrations, at = w](const Parameters& p, double size) mutable {
+    at.size = size;
+    return latency_ns(Mode::kRnic, p, at, advertise, registrations) < latency_ns(other, p, at);
+  };
 }
 
 Crossover linear_crossover(const Parameters& p, const Workload& w) {
@@ -41,24 +87,17 @@ Crossover linear_crossover(const Parameters& p, const Workload& w) {
   const auto d = lines_of(Mode::kRnic, p, w);
   const auto fixed = d.tx.fixed + d.rx.fixed - a.tx.fixed - a.rx.fixed;
   const auto slope = a.tx.slope + a.rx.slope - d.tx.slope - d.rx.slope;
-  if (fixed < 0) return {slope >= 0 ? kAlways : kNever, 1};
-  if (slope <= 0) return {kNever, 0};
-  return {kFrom, fixed / slope};
-}
-
-Crossover latency_crossover(const Parameters& p, const Workload& w, bool advertise,
-                            double registrations, Mode other) {
-  return first_size([&, at = w](double size) mutable {
-    at.size = size;
-    return latency_ns(Mode::kRnic, p, at, advertise, registrations) < latency_ns(other, p, at);
-  });
+  if (fixed < 0) return {slope >= 0 ? kAlways : kNever, 1, 1};
+  if (slope <= 0) return {};
+  return {kFrom, fixed / slope, fixed / slope};
 }
 
 /// n* = (t_notify + t_sys) / (c_cp(DRAM) - t_pin / page)
 Crossover zerocopy_crossover(const Parameters& p) {
   const auto saved = p.copy_dram - p.pin_page / p.page;
-  if (saved <= 0) return {kNever, 0};
-  return {kFrom, (p.zerocopy_notify + p.syscall_tx) / saved};
+  if (saved <= 0) return {};
+  const auto octets = (p.zerocopy_notify + p.syscall_tx) / saved;
+  return {kFrom, octets, octets};
 }
 
 /// u* = 2 R(n) / (A - D without registration)

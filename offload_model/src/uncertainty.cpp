@@ -32,6 +32,21 @@ Parameters moved(const ParameterSet& set, const std::string& key, double sigmas)
   return copy.resolve();
 }
 
+/// One of the sizes at which a step makes it better, if there are several; infinity: none.
+double a_crossover(const Better& better, const Parameters& p) {
+  constexpr double kLargest = 1 << 30;
+  if (better(p, 1)) return 1;
+  if (!better(p, kLargest)) return INFINITY;
+  double low = 1;
+  double high = kLargest;
+  while (high - low > 1) {
+    const auto middle = std::floor(std::sqrt(low * high));
+    const auto at = std::clamp(middle, low + 1, high - 1);
+    (better(p, at) ? high : low) = at;
+  }
+  return high;
+}
+
 }  // namespace
 
 std::vector<Parameters> draw(const ParameterSet& set, std::size_t samples, std::uint64_t seed) {
@@ -57,6 +72,26 @@ Band band(const std::vector<Parameters>& drawn,
   for (const auto& parameters : drawn) results.push_back(predict(parameters));
   std::ranges::sort(results);
   return {percentile(results, 0.05), percentile(results, 0.5), percentile(results, 0.95)};
+}
+
+UncertainCrossover crossover_band(const ParameterSet& set, const std::vector<Parameters>& drawn,
+                                  const Better& better) {
+  const auto estimate = crossover_of(better, set.resolve());
+  const auto all = band(drawn, [&](const Parameters& p) { return a_crossover(better, p); });
+  switch (estimate.kind) {
+    case Crossover::Kind::kAlways:
+      return {estimate, 1, std::max(1.0, all.high)};
+    case Crossover::Kind::kNever:
+      return {estimate, all.low, INFINITY};
+    case Crossover::Kind::kFrom:
+      break;
+  }
+  return {estimate, std::min(all.low, estimate.first), std::max(all.high, estimate.octets)};
+}
+
+Standing standing(const UncertainCrossover& crossover, double size) {
+  if (size < crossover.low) return Standing::kWorse;
+  return size < crossover.high ? Standing::kUndecided : Standing::kBetter;
 }
 
 std::vector<Sensitivity> sensitivity(const ParameterSet& set,

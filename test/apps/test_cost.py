@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """iwarp cost: predictions, reports, real runs of a moment, judgements of made-up runs, bad input."""
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 
 from support import Case, Server, main, run
 
@@ -82,6 +85,38 @@ class Cost(Case):
                         self.assertIsNotNone(percent, said)
                         change = 100 * (float(mine) / float(sockets) - 1)
                         self.assertAlmostEqual(int(percent[1]), change, delta=max(1, abs(change) / 50))
+
+    def test_crossover_and_table_agree_at_the_crossover(self):
+        """192 KiB is where the 100g preset has a step: one octet more, and another call is needed."""
+        for arguments in (["--size", "192K"], ["--size", 192 * 1024 + 1], ["--size", "130K"], ["--size", "4M"],
+                          ["--preset", "2003", "--size", 8688], ["--preset", "2007", "--size", "16K"]):
+            with self.subTest(arguments=arguments):
+                value = json.loads(self.assert_ok(run("cost", "predict", "--json", *arguments)))
+                crossover = next(c for c in value["crossovers"] if c["over"] == "kernel sockets" and
+                                 c["what"] == "processor time, registered each time")
+                self.assertLessEqual(crossover["low"], crossover["size"])
+                self.assertLessEqual(crossover["size"], crossover["high"])
+                self.assertLess(crossover["low"], crossover["high"])
+                costs = {}
+                for bar in value["bars"]:
+                    costs[bar["mode"]] = costs.get(bar["mode"], 0) + bar["us"]
+                cheaper = costs["RNIC, each time"] < costs["kernel sockets"]
+                verdict = next(v["text"] for v in value["verdicts"] if v["mode"] == "RNIC, each time")
+                self.assertEqual(verdict.startswith("saves"), cheaper)
+                undecided = crossover["low"] <= value["size"] < crossover["high"]
+                self.assertEqual("uncertainty does not decide" in verdict, undecided)
+                if not undecided:
+                    self.assertEqual(cheaper, value["size"] >= crossover["high"])
+
+    def test_what_the_text_says_of_the_crossover_is_true_of_its_own_size(self):
+        text = self.assert_ok(run("cost", "predict", "--size", "192K"))
+        said = re.search(r"registered each time +from ([\d.]+) KiB on \(([\d.]+) KiB to ([\d.]+) KiB\)", text)
+        size, low, high = (float(number) for number in said.groups())
+        sockets, each = re.search(r"both hosts +([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+)", text).groups()
+        self.assertEqual(float(each) < float(sockets), 192 >= size)
+        self.assertLess(low, 192)
+        self.assertGreater(high, 192)
+        self.assertRegex(text, r"RNIC, each time +costs \S+ cores more at 100 Gb/s, which the uncertainty does not decide")
 
     def test_an_rnic_is_compared_with_a_toe_too(self):
         value = json.loads(self.assert_ok(run("cost", "predict", "--json", "--preset", "2003")))
@@ -215,7 +250,34 @@ class Cost(Case):
             self.assertIn(value["mark"], ("X", "preset", "def"), name)
         self.assertEqual(host["parameters"]["crc"]["mark"], "X")
         self.assertEqual(host["parameters"]["link"]["mark"], "preset")
-        self.assertIn("this machine", self.assert_ok(run("cost", "predict", "--host", out)))
+        text = self.assert_ok(run("cost", "predict", "--host", out))
+        self.assertIn("this machine", text)
+        self.assert_says_if_busy(host, result.stderr, text)
+
+    def assert_says_if_busy(self, host, stderr, prediction):
+        share = re.fullmatch(r"(\d+) % of the processors", host["machine"]["used by other programs"])[1]
+        if int(share) != 10:  # rounded
+            busy = int(share) > 10
+            self.assertEqual("is not reliable" in stderr, busy)
+            self.assertEqual("busy when measured" in prediction, busy)
+        return int(share)
+
+    def test_a_busy_machine_is_called_busy(self):
+        out = self.scratch / "host.json"
+        loop = [sys.executable, "-c", "while True: pass"]
+        hogs = [subprocess.Popen(loop) for _ in os.sched_getaffinity(0)]
+        try:
+            result = run("cost", "calibrate", "--out", out, "--repeat", 1, "--seconds", "0.02", timeout=600)
+        finally:
+            for hog in hogs:
+                hog.kill()
+                hog.wait()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        prediction = self.assert_ok(run("cost", "predict", "--host", out))
+        share = self.assert_says_if_busy(json.loads(out.read_text()), result.stderr, prediction)
+        self.assertGreater(share, 10)
+        self.assertRegex(result.stderr, rf"iwarp: .*host.json is not reliable: other programs used {share} % of the "
+                                        r"processors during the calibration \(calibrate again when the machine is idle\)")
 
     def test_a_transfer_gets_its_bill(self):
         self.file("data", 3 << 20)
@@ -226,6 +288,16 @@ class Cost(Case):
                 self.assertRegex(text, r"accounted +\S+ \w+ +measured")
                 for mode in ("kernel sockets", "TOE", "RNIC"):
                     self.assertIn(mode, text)
+            (self.dir / "small").write_bytes(bytes(100))
+            priced = {}
+            for way in ("get", "put"):
+                here, there = (server.url("small"), self.out) if way == "get" else (self.dir / "small", server.url("copy"))
+                text = self.assert_ok(run(way, here, there, "-q", "--cost"))
+                self.assertIn("The same 100 B in one message", text)
+                priced[way] = float(re.search(r"kernel sockets +([\d.]+) us", text)[1])
+            value = json.loads(self.assert_ok(run("cost", "predict", "--json", "--size", 100)))
+            both = sum(bar["us"] for bar in value["bars"] if bar["mode"] == "kernel sockets")
+            self.assertAlmostEqual(priced["get"] + priced["put"], both, delta=0.15)
             text = self.assert_ok(run("put", self.dir / "data", server.url("copy"), "-q", "--cost"))
             self.assertIn("checksum", text)
             self.assert_fails(run("get", server.url("data"), self.out, "--cost=nowhere"), 2,

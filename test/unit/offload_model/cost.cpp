@@ -161,6 +161,20 @@ TEST_CASE("registration is shared by its reuses, or looked up") {
   CHECK(message_cost(Mode::kRnic, p, {.size = 1, .hit_rate = 1}).total() == 2 * 7);
 }
 
+TEST_CASE("what remains of a transfer costs what a message of its size costs") {
+  const auto p = preset_parameters("2007");
+  const Workload w{.size = 4096};
+  for (const auto mode : kModes) {
+    const auto whole = message_cost(mode, p, w);
+    const auto part = message_cost(mode, p, {.size = 100});
+    CHECK(transfer_cost(mode, p, w, 100).total() == Approx(part.total()));
+    CHECK(transfer_cost(mode, p, w, 4096).total() == Approx(whole.total()));
+    const auto both = transfer_cost(mode, p, w, 3 * 4096 + 100);
+    CHECK(both.tx.total() == Approx(3 * whole.tx.total() + part.tx.total()));
+    CHECK(both.rx.total() == Approx(3 * whole.rx.total() + part.rx.total()));
+  }
+}
+
 TEST_CASE("sleeping on completions costs an interrupt and a wake-up") {
   auto p = free_of_cost();
   p.interrupt = 5;

@@ -14,6 +14,14 @@ namespace {
 
 const Workload kCached{.size = 65536, .advertise = 1e9, .hit_rate = 1};
 
+Crossover cpu_crossover(const Parameters& p, const Workload& w, Mode other = Mode::kSockets) {
+  return crossover_of(cheaper(Mode::kRnic, other, w), p);
+}
+
+Crossover latency_crossover(const Parameters& p, const Workload& w, double registrations) {
+  return crossover_of(sooner(Mode::kSockets, w, true, registrations), p);
+}
+
 double from(const Crossover& crossover) {
   REQUIRE(crossover.kind == kFrom);
   return crossover.octets;
@@ -89,7 +97,7 @@ TEST_CASE("crossovers that do not exist are said to be none") {
   p.syscall_tx = 10;
   CHECK(cpu_crossover(p, {}).kind == kAlways);
   CHECK(linear_crossover(p, {}).kind == kAlways);
-  CHECK(first_size([](double n) { return n >= 12345; }).octets == 12345);
+  CHECK(from(crossover_of([](const auto&, double n) { return n >= 12345; }, p)) == 12345);
 }
 
 TEST_CASE("with a slope above the sockets' own, registering never pays") {
@@ -132,6 +140,38 @@ TEST_CASE("the straight lines and the steps agree within a factor of two") {
   }
 }
 
+TEST_CASE("an RNIC is better for every size from its crossover on, and for none below the first") {
+  for (const auto& name : preset_names()) {
+    const auto p = preset_parameters(name.c_str());
+    for (const auto& better :
+         {cheaper(Mode::kRnic, Mode::kSockets, {}), cheaper(Mode::kRnic, Mode::kToe, {}),
+          sooner(Mode::kSockets, {}, true, 1)}) {
+      const auto crossover = crossover_of(better, p);
+      if (crossover.kind != kFrom) continue;
+      CAPTURE(name);
+      CAPTURE(crossover.octets);
+      CHECK(better(p, crossover.first));
+      CHECK_FALSE(better(p, crossover.octets - 1));
+      double worse_above = 0;
+      for (auto n = crossover.octets; n < 4 * crossover.octets; ++n) worse_above += !better(p, n);
+      CHECK(worse_above == 0);
+      double better_below = 0;
+      for (double n = 1; n < crossover.first; ++n) better_below += better(p, n);
+      CHECK(better_below == 0);
+    }
+  }
+}
+
+TEST_CASE("a step that undoes the advantage once more moves the crossover behind it") {
+  const auto p = free_of_cost();  // pages of 4096 octets
+  const auto better = [](const Parameters&, double n) {
+    return n >= 5000 && (n <= 8192 || n >= 8200) && n != 65537;
+  };
+  const auto crossover = crossover_of(better, p);
+  CHECK(crossover.first == 5000);
+  CHECK(from(crossover) == 65538);
+}
+
 TEST_CASE("u* reuses pay for one registration") {
   for (const auto& name : preset_names()) {
     CAPTURE(name);
@@ -149,9 +189,9 @@ TEST_CASE("u* reuses pay for one registration") {
 TEST_CASE("registration on the critical path moves the latency crossover up") {
   const auto p = preset_parameters("2007");
   const Workload w;
-  const auto cached = latency_crossover(p, kCached, false, 0);
+  const auto cached = crossover_of(sooner(Mode::kSockets, kCached, false, 0), p);
   CHECK(cached.kind == kAlways);
-  CHECK(from(latency_crossover(p, w, true, 2)) > from(latency_crossover(p, w, true, 1)));
+  CHECK(from(latency_crossover(p, w, 2)) > from(latency_crossover(p, w, 1)));
 }
 
 TEST_CASE("an RNIC begins to beat a TOE later than it does sockets, or not at all later") {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "iwarp/offload_model/cost.hpp"
+#include "support.hpp"
 
 using namespace iwarp::offload_model;
 using doctest::Approx;
@@ -45,6 +46,61 @@ TEST_CASE("every band holds its prediction") {
     }
   }
   CHECK(band({}, [](const Parameters&) { return 1.0; }).high == 0);
+}
+
+TEST_CASE("the band of a crossover is as wide as the uncertainty of what decides it") {
+  auto set = preset("2007").value();
+  for (auto& [key, value] : set.values) value.uncertainty = 0;
+  const Better better = [](const Parameters& p, double n) { return n >= 1e6 * p.copy_rx; };
+  const auto certain = crossover_band(set, draw(set), better);
+  CHECK(certain.low == certain.high);
+  CHECK(certain.low == certain.estimate.octets);
+
+  set.values.at("copy_rx").uncertainty = 0.2;
+  const auto crossover = crossover_band(set, draw(set, 20'000, 1), better);
+  constexpr double kNinetyPercent = 1.645;
+  const auto octets = crossover.estimate.octets;
+  CHECK(crossover.high == Approx(octets * std::pow(1.2, kNinetyPercent)).epsilon(0.02));
+  CHECK(crossover.low == Approx(octets / std::pow(1.2, kNinetyPercent)).epsilon(0.02));
+  CHECK(standing(crossover, crossover.low - 1) == Standing::kWorse);
+  CHECK(standing(crossover, crossover.low) == Standing::kUndecided);
+  CHECK(standing(crossover, crossover.high - 1) == Standing::kUndecided);
+  CHECK(standing(crossover, crossover.high) == Standing::kBetter);
+}
+
+TEST_CASE("where a size is decided, the host's own values say the same") {
+  for (const auto& name : preset_names()) {
+    const auto set = preset(name).value();
+    const auto p = set.resolve();
+    for (const auto mode : {Mode::kSockets, Mode::kToe}) {
+      const auto better = cheaper(Mode::kRnic, mode, {});
+      const auto crossover = crossover_band(set, draw(set), better);
+      CHECK(crossover.low < crossover.high);
+      double contradictions = 0;
+      for (double n = 1; n < 2 * crossover.high; ++n) {
+        const auto decided = standing(crossover, n);
+        if (decided == Standing::kUndecided) continue;
+        contradictions += better(p, n) != (decided == Standing::kBetter);
+      }
+      CHECK(contradictions == 0);
+    }
+  }
+}
+
+TEST_CASE("what only some hosts allow is neither always nor never") {
+  auto set = preset("2007").value();
+  for (auto& [key, value] : set.values) value.uncertainty = 0;
+  set.values.at("copy_rx").uncertainty = 0.5;
+  const auto value = set.resolve().copy_rx;
+  const auto drawn = draw(set);
+  const auto rarely = crossover_band(
+      set, drawn, [&](const Parameters& p, double) { return p.copy_rx > 1.2 * value; });
+  CHECK(rarely.estimate.kind == Crossover::Kind::kNever);
+  CHECK(standing(rarely, 1e6) == Standing::kUndecided);
+  const auto mostly = crossover_band(
+      set, drawn, [&](const Parameters& p, double) { return p.copy_rx > 0.8 * value; });
+  CHECK(mostly.estimate.kind == Crossover::Kind::kAlways);
+  CHECK(standing(mostly, 1e6) == Standing::kUndecided);
 }
 
 TEST_CASE("the most decisive parameter comes first, and definitions decide nothing") {

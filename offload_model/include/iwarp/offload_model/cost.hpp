@@ -43,6 +43,7 @@ struct Ledger {
   double operator[](Component c) const { return ns[static_cast<std::size_t>(c)]; }
   double total() const;
   Ledger& operator+=(const Ledger& o);
+  Ledger& operator*=(double factor);
 };
 
 /// Of one message: the host it leaves (Read: the host that has the data) and the host it goes to.
@@ -81,6 +82,8 @@ Wire wire_of(Mode mode, const Parameters& p, const Workload& w);
 
 /// A(n), B(n), C(n), D(n).
 Cost message_cost(Mode mode, const Parameters& p, const Workload& w);
+/// Of `octets` in messages of the workload's size; the last one is as long as what remains.
+Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double octets);
 
 /// R(n): registering and releasing the buffer of one message.
 double registration_ns(const Parameters& p, double size);

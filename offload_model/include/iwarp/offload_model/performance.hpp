@@ -35,22 +35,27 @@ Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
 double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advertise = false,
                   double registrations = 0);
 
-/// From which message size on something holds.
+/// From which message size on something is better. Costs have steps (a page, a segment, a call), so
+/// near the crossover an octet more can undo it; `octets` lies above the last such step.
 struct Crossover {
   enum class Kind { kAlways, kFrom, kNever };
   Kind kind = Kind::kNever;
-  double octets = 0;  ///< with kFrom
+  double first = 0;   ///< with kFrom: the smallest size for which it is better
+  double octets = 0;  ///< with kFrom: it is better for this size and for every larger one
 };
-/// The smallest size, 1 octet to 1 GiB, for which `better` holds.
-Crossover first_size(const std::function<bool(double)>& better);
+/// Whether something is better for a message of `size` octets at a host with these parameters.
+using Better = std::function<bool(const Parameters&, double size)>;
+/// Looks at sizes from 1 octet to 1 GiB, and at each side of the host's steps.
+Crossover crossover_of(const Better& better, const Parameters& p);
 
-/// (d) costs less processor time than `other`, as the workload has registration and advertisement.
-Crossover cpu_crossover(const Parameters& p, const Workload& w, Mode other = Mode::kSockets);
+/// `mode` costs less processor time than `other`, as the workload has registration and
+/// advertisement.
+Better cheaper(Mode mode, Mode other, const Workload& w);
+/// (d) is there sooner than `other`.
+Better sooner(Mode other, const Workload& w, bool advertise, double registrations);
+
 /// Of (d) and (a): the straight lines through both costs, without steps: (F_d - F_a) / (m_a - m_d).
 Crossover linear_crossover(const Parameters& p, const Workload& w);
-/// (d) is there sooner than `other`.
-Crossover latency_crossover(const Parameters& p, const Workload& w, bool advertise,
-                            double registrations, Mode other = Mode::kSockets);
 /// Sending without copy pays: pinning and a notification against the copy from memory.
 Crossover zerocopy_crossover(const Parameters& p);
 /// u*: transfers after which registering both buffers has paid for itself; nullopt: never.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "iwarp/offload_model/parameters.hpp"
+#include "iwarp/offload_model/performance.hpp"
 
 namespace iwarp::offload_model {
 
@@ -27,6 +28,19 @@ std::vector<Parameters> draw(const ParameterSet& set, std::size_t samples = kDef
 
 Band band(const std::vector<Parameters>& drawn,
           const std::function<double(const Parameters&)>& predict);
+
+/// A crossover and the sizes between which the uncertainties do not let it be told.
+struct UncertainCrossover {
+  Crossover estimate;  ///< with the values as they are
+  double low = 0;      ///< of the drawn sets, 5 % have it below; never above `estimate.first`
+  double high = 0;     ///< 5 % have it above, infinity: or never; never below `estimate.octets`
+};
+UncertainCrossover crossover_band(const ParameterSet& set, const std::vector<Parameters>& drawn,
+                                  const Better& better);
+
+/// What a crossover says of a message of one size.
+enum class Standing { kWorse, kUndecided, kBetter };
+Standing standing(const UncertainCrossover& crossover, double size);
 
 /// How a prediction moves when one parameter goes down and up by its uncertainty; largest first.
 struct Sensitivity {
