@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stop signals. The handler only writes to an eventfd, which is safe in a signal handler.
+// Stop signals. The handler sets flags and writes to an eventfd, which is safe in a signal handler.
 #include "common/stop.hpp"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,9 +16,21 @@ namespace iwarp::apps {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr Clock::rep kNotYet = 0;
+
 std::atomic<int> event_fd{-1};
+std::atomic<bool> stopped{false};
+std::atomic<bool> finishes{false};
+std::atomic<Clock::rep> finish_at{kNotYet};
 
 void on_signal(int) {
+  if (finishes.exchange(false)) {
+    finish_at = Clock::now().time_since_epoch().count();
+    return;
+  }
+  stopped = true;
   const int saved = errno;
   const std::uint64_t one = 1;
   // The only way to fail is a full counter, and then the descriptor is readable already.
@@ -42,9 +53,14 @@ void catch_stop_signals() {
 
 int stop_fd() { return event_fd.load(); }
 
-bool stop_requested() {
-  pollfd wait{.fd = stop_fd(), .events = POLLIN, .revents = 0};
-  return wait.fd >= 0 && poll(&wait, 1, 0) > 0;
+bool stop_requested() { return stopped.load(std::memory_order_relaxed); }
+
+void finish_on_next_stop() { finishes = true; }
+
+std::optional<Clock::time_point> finish_requested() {
+  const auto at = finish_at.load(std::memory_order_relaxed);
+  if (at == kNotYet) return std::nullopt;
+  return Clock::time_point(Clock::duration(at));
 }
 
 }  // namespace iwarp::apps

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "common/error.hpp"
+#include "common/stop.hpp"
 
 namespace iwarp::apps::measure {
 
@@ -17,6 +18,11 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxLine = 256 * 1024;  // 1024 adverts take a tenth of it
 
 }  // namespace
+
+void check_stop(Clock::time_point now) {
+  const auto asked = finish_requested();
+  if (stop_requested() || (asked && now - *asked > kFinishTimeout)) throw Interrupted();
+}
 
 void Control::send(const Json& object) {
   const auto line = object.dump() + "\n";

@@ -14,6 +14,10 @@ namespace iwarp::apps::measure {
 
 /// For the other end's next move, beyond the duration of what is measured.
 inline constexpr std::chrono::seconds kTimeout{20};
+/// For the server, once the client was asked to finish early.
+inline constexpr std::chrono::seconds kFinishTimeout{2};
+/// Interrupted: a stop signal came, or one that asked to finish, and kFinishTimeout has passed.
+void check_stop(Clock::time_point now);
 /// Of a thread that spins, between two looks at the clock and at stop signals.
 inline constexpr unsigned kSpinsBetweenLooks = 4096;
 /// Called while a wait lasts, with the time.

@@ -120,6 +120,8 @@ void Endpoint::post_receive(Lane& lane, std::uint64_t slot) {
 // Waiting -----------------------------------------------------------------------------------------
 
 std::optional<verbs::WorkCompletion> Endpoint::poll() {
+  // Here, since an end that is never idle does not come to check_time().
+  if (stop_requested()) throw Interrupted();
   if (fresh_.empty()) fresh_ = std::span(batch_).first(cq_->poll(batch_));
   if (fresh_.empty()) return std::nullopt;
   const auto wc = fresh_.front();
@@ -145,8 +147,8 @@ verbs::WorkCompletion Endpoint::wait() {
 }
 
 void Endpoint::check_time(Clock::time_point deadline) {
-  if (stop_requested()) throw Interrupted();
   const auto now = Clock::now();
+  check_stop(now);
   if (idle_) idle_(now);
   if (now > deadline) throw Error("the peer has not answered in time");
 }

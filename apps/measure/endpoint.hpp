@@ -37,11 +37,12 @@ struct Signal {
 
 struct Lane {
   std::uint64_t index = 0;
-  net::QpHandle qp;
   std::vector<std::byte> data;  ///< a message for each place; write-lat: one, and one from the peer
   net::Memory data_memory;
   std::vector<std::byte> inbox;
   net::Memory inbox_memory;
+  net::QpHandle
+      qp;       ///< goes first: before its memory is invalid, the peer has to be told of the end
   Advert peer;  ///< the other end's data
   // Numbers of messages, over all phases.
   std::uint64_t posted = 0;
@@ -67,7 +68,7 @@ class Endpoint {
   /// One completion, which succeeded; what it is: wr_id through the functions below. Waits as the
   /// plan wants. PeerGone, Interrupted, Error: nothing came for kTimeout.
   verbs::WorkCompletion wait();
-  /// The same without waiting.
+  /// The same without waiting. PeerGone, Interrupted.
   std::optional<verbs::WorkCompletion> poll();
   /// For whoever waits by other means, every now and then. Interrupted; Error: it is later than
   /// `deadline`.

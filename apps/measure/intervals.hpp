@@ -17,7 +17,9 @@ struct Interval {
   double from = 0;  ///< seconds
   double to = 0;
   std::uint64_t messages = 0;
-  Histogram::Nanoseconds p50{0};  ///< of their latencies
+  bool partial = false;           ///< the last one, and shorter than the others
+  Histogram::Nanoseconds min{0};  ///< of their latencies
+  Histogram::Nanoseconds p50{0};
   Histogram::Nanoseconds p99{0};
 };
 
@@ -31,19 +33,23 @@ class Intervals {
   /// `every` is more than nothing. `show` is called between two messages: it had better be quick.
   Intervals(std::chrono::milliseconds every, Show show);
 
-  void begin(Time now);
+  /// A phase that is to last for `duration` begins.
+  void begin(Time now, std::chrono::milliseconds duration);
   bool due(Time now) const { return now >= next_; }
   /// `messages` and `latency` since begin(). Called late, it is one interval, as long as it was.
   void end_interval(Time now, std::uint64_t messages, const Histogram& latency);
-  /// The phase is over: shows the rest, unless it is less than a hundredth of an interval.
+  /// The phase is over: shows the rest. Where it ends as planned, the last interval is at least
+  /// half as long as the others, since a shorter rest goes to the one before it.
   void end(Time now, std::uint64_t messages, const Histogram& latency);
 
  private:
   void show(Time now, std::uint64_t messages, const Histogram& latency);
+  void schedule(Time now);
 
   std::chrono::milliseconds every_{0};
   Show show_;
   Time start_;
+  Time planned_end_;
   Time last_;
   Time next_ = Time::max();
   std::uint64_t messages_ = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/error.hpp"
+#include "common/stop.hpp"
 #include "measure/pattern.hpp"
 #include "measure/roles.hpp"
 #include "measure/watch.hpp"
@@ -30,33 +31,42 @@ class LatencyClient final : public ClientRole {
     const auto used_before = endpoint_.observed();
     const auto start = Clock::now();
     auto now = start;
-    intervals.begin(start);
-    while (now - start < phase.duration) {
-      const auto number = lane_.posted;
-      const auto slot = endpoint_.slot(lane_, number);
-      if (plan_.check) prepare(slot, number);
-      // A poller of memory has to be able to tell this message from the one before.
-      slot.back() = static_cast<std::byte>(number);
-      const auto sent = plan_.check ? Clock::now() : now;
-      endpoint_.post(lane_, 1, endpoint_.signals(number));
+    intervals.begin(start, phase.duration);
+    try {
+      while (now - start < phase.duration && !finish_requested()) now = exchange(now);
       repost();
-      await_answer(number);
+      endpoint_.send_signal(lane_, {.mark = Mark::kEnd, .count = lane_.posted - before});
+      await_receive();
+    } catch (const Interrupted&) {
+      outcome_.confirmed = false;
       now = Clock::now();
-      outcome_.latency.add((now - sent) / (is(Operation::kRead) ? 1 : 2));
-      ++outcome_.messages;
-      look(now);
     }
-    repost();
     intervals.end(now, outcome_.messages, outcome_.latency);
     outcome_.seconds = std::chrono::duration<double>(now - start).count();
-    endpoint_.send_signal(lane_, {.mark = Mark::kEnd, .count = lane_.posted - before});
-    await_receive();
     outcome_.used = usage::difference(endpoint_.observed(), used_before);
     return outcome_;
   }
 
  private:
   bool is(Operation operation) const { return plan_.test->operation == operation; }
+
+  /// One message and its answer; returns when that was there.
+  Clock::time_point exchange(Clock::time_point begun) {
+    const auto number = lane_.posted;
+    const auto slot = endpoint_.slot(lane_, number);
+    if (plan_.check) prepare(slot, number);
+    // A poller of memory has to be able to tell this message from the one before.
+    slot.back() = static_cast<std::byte>(number);
+    const auto sent = plan_.check ? Clock::now() : begun;
+    endpoint_.post(lane_, 1, endpoint_.signals(number));
+    repost();
+    await_answer(number);
+    const auto now = Clock::now();
+    outcome_.latency.add((now - sent) / (is(Operation::kRead) ? 1 : 2));
+    ++outcome_.messages;
+    look(now);
+    return now;
+  }
 
   void look(Clock::time_point now) {
     if (intervals_->due(now)) {

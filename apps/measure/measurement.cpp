@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.hpp"
+#include "common/stop.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "measure/control.hpp"
 #include "usage/observed_json.hpp"
@@ -55,10 +56,14 @@ bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count
 Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
                        Intervals& intervals) {
   Intervals none;
-  if (warms_up(plan)) client.run(warm_up(plan), none);
+  if (warms_up(plan)) {
+    client.run(warm_up(plan), none);
+    if (finish_requested()) throw Error("interrupted during the warm-up: nothing was measured");
+  }
   Measurement out{
       .plan = plan, .outcome = client.run(main_phase(plan), intervals), .client = {}, .server = {}};
   out.client = out.outcome.used;
+  if (!out.outcome.confirmed) return out;
   const auto answer = control.receive();
   try {
     out.server = usage::observed_from_json(answer.at("usage"));
@@ -96,7 +101,7 @@ Measurement measure_over(Control& control, const Plan& plan, const net::Address&
   endpoint.connect(data_address(server, control.receive()), control);
   const auto client = rdma_client(plan, endpoint);
   auto out = run_phases(plan, *client, control, intervals);
-  endpoint.disconnect();
+  if (out.outcome.confirmed) endpoint.disconnect();
   return out;
 }
 
@@ -155,6 +160,13 @@ void serve_plan(const ServeOptions& options, Control& control) {
   }
 }
 
+void tell(Control& control, std::string_view what) {
+  try {
+    control.send({{"error", what}});
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): then nobody is to be told
+  }
+}
+
 }  // namespace
 
 double Measurement::octets() const {
@@ -175,11 +187,11 @@ void serve_client(Socket socket, const ServeOptions& options) {
   Control control(std::move(socket));
   try {
     serve_plan(options, control);
+  } catch (const Interrupted&) {
+    tell(control, "this server was interrupted");
+    throw;
   } catch (const Error& error) {
-    try {
-      control.send({{"error", error.what()}});
-    } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): then nobody is to be told
-    }
+    tell(control, error.what());
     throw;
   }
 }

@@ -15,13 +15,14 @@ struct Measurement {
   Plan plan;
   Outcome outcome;
   Observed client;  ///< segments are those that this process's TCP has sent
-  Observed server;
+  Observed server;  ///< nothing if `outcome.confirmed` is false
 
   /// Of payload, one way.
   double octets() const;
 };
 
-/// `intervals` is told of the phase that counts. Error: which of both ends failed, and why.
+/// `intervals` is told of the phase that counts. After finish_on_next_stop() a signal ends that
+/// phase early. Error: which of both ends failed, and why.
 Measurement take_measurement(const Plan& plan, const net::Address& server,
                              Intervals intervals = {});
 

@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.hpp"
-#include "common/stop.hpp"
 #include "measure/control.hpp"
 #include "usage/json_number.hpp"
 #include "usage/observed_json.hpp"
@@ -31,7 +30,9 @@ constexpr const char* kLoopback = "127.0.0.1";
 // What goes wrong the client says.
 int serve_parent(Listener& listener, const TlsArguments& tls) {
   try {
-    catch_stop_signals();
+    // A Ctrl-C goes to this process, too; the parent decides what it means, and kills this one.
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
     auto socket = listener.accept(Clock::now() + kTimeout);
     if (socket) {
       serve_client(std::move(*socket), {.host = kLoopback, .own_process = true, .tls = tls});

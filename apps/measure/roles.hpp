@@ -21,6 +21,7 @@ struct Outcome {
   double seconds = 0;
   Histogram latency;  ///< empty for a counted stream
   Observed used;
+  bool confirmed = true;  ///< by the server; false: interrupted while the server was silent
 };
 
 /// How much of it.
@@ -32,7 +33,8 @@ struct Phase {
 class ClientRole {
  public:
   virtual ~ClientRole() = default;
-  /// Returns when the server has all and has said so. Tells `intervals` of what passes.
+  /// Returns when the server has all and has said so; earlier when a signal has asked to finish
+  /// (finish_requested()). Tells `intervals` of what passes.
   virtual Outcome run(const Phase& phase, Intervals& intervals) = 0;
 };
 

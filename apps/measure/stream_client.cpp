@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/error.hpp"
+#include "common/stop.hpp"
 #include "measure/pattern.hpp"
 #include "measure/roles.hpp"
 
@@ -33,14 +34,18 @@ class StreamClient final : public ClientRole {
     await_replies(1);
     const auto used_before = endpoint_.observed();
     const auto start = Clock::now();
-    intervals.begin(start);
-    stream(start + phase.duration);
-    for (auto& lane : lanes()) {
-      const auto sent = lane.posted - before_[lane.index];
-      endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = sent});
-      outcome_.messages += sent;
+    intervals.begin(start, phase.duration);
+    try {
+      stream(start + phase.duration);
+      for (auto& lane : lanes()) {
+        const auto sent = lane.posted - before_[lane.index];
+        endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = sent});
+      }
+      await_replies(lanes().size());
+    } catch (const Interrupted&) {
+      outcome_.confirmed = false;
     }
-    await_replies(lanes().size());
+    outcome_.messages = done();
     const auto end = Clock::now();
     outcome_.seconds = std::chrono::duration<double>(end - start).count();
     outcome_.used = usage::difference(endpoint_.observed(), used_before);
@@ -69,7 +74,7 @@ class StreamClient final : public ClientRole {
       while (const auto wc = endpoint_.poll()) handle(*wc);
       now = Clock::now();
       look(now);
-    } while (now < end);
+    } while (now < end && !finish_requested());
     while (!all_done()) handle(endpoint_.wait());
     if (by_rounds_) finish_round();
   }

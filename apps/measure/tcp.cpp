@@ -33,8 +33,8 @@ void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   if (errno == EPIPE || errno == ECONNRESET) throw PeerGone("the peer closed the connection");
   if (errno != EINTR && errno != EAGAIN) throw Error("TCP: " + errno_text());
   if (!worth_a_look(events)) return;
-  if (stop_requested()) throw Interrupted();
   const auto now = Clock::now();
+  check_stop(now);
   if (idle_) idle_(now);
   if (since == Clock::time_point{}) since = now;
   if (now - since > kTimeout) throw Error("the peer has not answered in time");
@@ -67,6 +67,8 @@ void TcpStream::send(bytes::View octets) {
 std::size_t TcpStream::receive(bytes::Span into) {
   Clock::time_point since;
   for (;;) {
+    // Here, since an end that always finds something does not come to not_now().
+    if (stop_requested()) throw Interrupted();
     ++counters_.receive_calls;
     const auto n = ::recv(socket_.fd(), into.data(), into.size(), flags_);
     if (n == 0) throw PeerGone("the peer closed the connection");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/error.hpp"
+#include "common/stop.hpp"
 #include "measure/pattern.hpp"
 #include "measure/roles.hpp"
 #include "measure/tcp.hpp"
@@ -27,22 +28,13 @@ class TcpClient final : public ClientRole {
     const auto used_before = stream_.observed();
     const auto start = Clock::now();
     auto now = start;
-    intervals.begin(start);
-    for (; now - start < phase.duration; ++number_) {
-      const auto message =
-          bytes::Span(buffer_).subspan((number_ % plan_.depth) * plan_.size, plan_.size);
-      if (plan_.check) fill_pattern(message, 0, number_);
-      message.front() = static_cast<std::byte>(Mark::kData);
-      const auto sent = plan_.check ? Clock::now() : now;
-      stream_.send(message);
-      if (plan_.is_latency()) stream_.receive_all(answer_);
-      now = Clock::now();
-      outcome_.latency.add((now - sent) / (plan_.is_latency() ? 2 : 1));
-      if (plan_.check && plan_.is_latency()) check_pattern(answer_, 0, number_, 1);
-      ++outcome_.messages;
-      look(now);
+    intervals.begin(start, phase.duration);
+    try {
+      while (now - start < phase.duration && !finish_requested()) now = send_one(now);
+      mark(Mark::kEnd);
+    } catch (const Interrupted&) {
+      outcome_.confirmed = false;
     }
-    mark(Mark::kEnd);
     const auto end = Clock::now();
     outcome_.seconds = std::chrono::duration<double>(end - start).count();
     outcome_.used = usage::difference(stream_.observed(), used_before);
@@ -51,6 +43,24 @@ class TcpClient final : public ClientRole {
   }
 
  private:
+  /// One message, and its answer if there is one; returns when that was done.
+  Clock::time_point send_one(Clock::time_point begun) {
+    const auto message =
+        bytes::Span(buffer_).subspan((number_ % plan_.depth) * plan_.size, plan_.size);
+    if (plan_.check) fill_pattern(message, 0, number_);
+    message.front() = static_cast<std::byte>(Mark::kData);
+    const auto sent = plan_.check ? Clock::now() : begun;
+    stream_.send(message);
+    if (plan_.is_latency()) stream_.receive_all(answer_);
+    const auto now = Clock::now();
+    outcome_.latency.add((now - sent) / (plan_.is_latency() ? 2 : 1));
+    if (plan_.check && plan_.is_latency()) check_pattern(answer_, 0, number_, 1);
+    ++outcome_.messages;
+    ++number_;
+    look(now);
+    return now;
+  }
+
   void look(Clock::time_point now) {
     if (intervals_->due(now)) {
       intervals_->end_interval(now, outcome_.messages, outcome_.latency);

@@ -123,6 +123,7 @@ perf::Report run_test(const PerfOptions& options, const Plan& plan, const net::A
   };
   out.result = measure::take_measurement(plan, server,
                                          measure::Intervals(milliseconds(options.interval), show));
+  out.interrupted = finish_requested().has_value();
   head();
   return out;
 }
@@ -138,6 +139,7 @@ int run_client(const PerfOptions& options) {
   if (options.self) own = std::make_unique<measure::ServerProcess>(0, options.plan.connection.tls);
   const auto server = own ? own->address() : address_argument(options.words.front(), kPerfPort);
   catch_stop_signals();
+  finish_on_next_stop();
   start_metrics(options.metrics);
   const auto report = run_test(options, plan, server);
   if (options.json) {
@@ -145,6 +147,12 @@ int run_client(const PerfOptions& options) {
   } else {
     print(perf::summary_text(report.result));
     if (options.cost && report.result.outcome.messages > 0) print(bill(options, report.result));
+  }
+  // The usual way to end a long measurement: not a failure, since there is something to report.
+  if (report.interrupted) {
+    fmt::print(stderr, "iwarp perf: interrupted after {:.2f} of {:g} seconds{}\n",
+               report.result.outcome.seconds, options.duration,
+               report.result.outcome.confirmed ? "" : "; the server did not answer");
   }
   return 0;
 }

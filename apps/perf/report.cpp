@@ -28,6 +28,13 @@ double calls_per_message(const Measurement& m, const Observed& used) {
          static_cast<double>(messages);
 }
 
+/// "min 9.8 us, median 10.2 us, p99 15.9 us"
+std::string latency_text(std::chrono::nanoseconds min, std::chrono::nanoseconds median,
+                         std::chrono::nanoseconds p99) {
+  return fmt::format("min {}, median {}, p99 {}", format_duration(min), format_duration(median),
+                     format_duration(p99));
+}
+
 /// "    10.012 Gb/s    1.252 GB/s     19097 messages/s"
 std::string rates(double octets, double messages, double seconds) {
   const auto rate = per_second(seconds, octets);
@@ -39,6 +46,36 @@ std::string rates(double octets, double messages, double seconds) {
 std::string moved(double octets) {
   if (octets >= kGiga) return fmt::format("{:.2f} GB", octets / kGiga);
   return fmt::format("{:.2f} MB", octets / 1e6);
+}
+
+std::string moved_line(const Measurement& m) {
+  return fmt::format("  {:<16} {:>9} in {:.2f} s\n", "moved", moved(m.octets()), m.outcome.seconds);
+}
+
+/// What a latency test is for comes first: min, median, tail.
+std::string latency_lines(const Measurement& m) {
+  const auto& latency = m.outcome.latency;
+  const bool one_way = m.plan.test->operation != measure::Operation::kRead;
+  auto out = fmt::format(
+      "  {:<16} {}, p99.9 {}, max {}\n", one_way ? "one-way latency" : "latency",
+      latency_text(latency.percentile(0), latency.percentile(0.5), latency.percentile(0.99)),
+      format_duration(latency.percentile(0.999)), format_duration(latency.percentile(1)));
+  if (one_way) out += fmt::format("  {:<16} half of the time there and back\n", "");
+  out += fmt::format("  {:<16} {:.0f} messages/s\n", "rate",
+                     per_second(m.outcome.seconds, static_cast<double>(m.outcome.messages)));
+  return out + moved_line(m);
+}
+
+std::string throughput_lines(const Measurement& m) {
+  const auto& latency = m.outcome.latency;
+  auto out =
+      fmt::format("  {:<16} {}\n", "throughput",
+                  rates(m.octets(), static_cast<double>(m.outcome.messages), m.outcome.seconds));
+  out += moved_line(m);
+  return out + fmt::format("  {:<16} p50 {}, p99 {}, p99.9 {}\n", "latency",
+                           format_duration(latency.percentile(0.5)),
+                           format_duration(latency.percentile(0.99)),
+                           format_duration(latency.percentile(0.999)));
 }
 
 }  // namespace
@@ -62,36 +99,37 @@ std::string head_text(const Plan& plan) {
 std::string interval_text(const Plan& plan, const Interval& interval) {
   const auto messages = static_cast<double>(interval.messages);
   const auto octets = messages * static_cast<double>(plan.size);
-  auto out = fmt::format("  {:>7.2f}-{:<7.2f} s {:>10} {}", interval.from, interval.to,
-                         moved(octets), rates(octets, messages, interval.to - interval.from));
+  const auto seconds = interval.to - interval.from;
+  auto out = fmt::format("  {:>7.2f}-{:<7.2f} s ", interval.from, interval.to);
   if (plan.is_latency()) {
-    out += fmt::format("  p50 {}, p99 {}", format_duration(interval.p50),
-                       format_duration(interval.p99));
+    out += fmt::format("{:<48} {:>10.0f} messages/s",
+                       latency_text(interval.min, interval.p50, interval.p99),
+                       per_second(seconds, messages));
+  } else {
+    out += fmt::format("{:>10} {}", moved(octets), rates(octets, messages, seconds));
   }
-  return out + "\n";
+  return out + (interval.partial ? "  (partial)\n" : "\n");
 }
 
 std::string summary_text(const Measurement& m) {
-  const auto& latency = m.outcome.latency;
-  auto out =
-      fmt::format("  {:<16} {}\n", "throughput",
-                  rates(m.octets(), static_cast<double>(m.outcome.messages), m.outcome.seconds));
-  out += fmt::format("  {:<16} {:>9} in {:.2f} s\n", "moved", moved(m.octets()), m.outcome.seconds);
-  out += fmt::format(
-      "  {:<16} p50 {}, p99 {}, p99.9 {}\n", "latency", format_duration(latency.percentile(0.5)),
-      format_duration(latency.percentile(0.99)), format_duration(latency.percentile(0.999)));
-  out += fmt::format("  {:<16} {:>16} {:>16}\n", "", "client", "server");
-  out += fmt::format("  {:<16} {:>16.3f} {:>16.3f}\n", "CPU s per GB", cpu_per_gb(m, m.client),
-                     cpu_per_gb(m, m.server));
-  out += fmt::format("  {:<16} {:>16.3f} {:>16.3f}\n", "calls/message",
-                     calls_per_message(m, m.client), calls_per_message(m, m.server));
+  auto out = m.plan.is_latency() ? latency_lines(m) : throughput_lines(m);
+  const auto line = [&](std::string_view name, const std::string& client,
+                        const std::string& server) {
+    out += fmt::format("  {:<16} {:>16} {:>16}\n", name, client,
+                       m.outcome.confirmed ? server : "unknown");
+  };
+  line("", "client", "server");
+  line("CPU s per GB", fmt::format("{:.3f}", cpu_per_gb(m, m.client)),
+       fmt::format("{:.3f}", cpu_per_gb(m, m.server)));
+  line("calls/message", fmt::format("{:.3f}", calls_per_message(m, m.client)),
+       fmt::format("{:.3f}", calls_per_message(m, m.server)));
   for (const auto& field : verbs::counter_names()) {
     const auto client = m.client.counters.*field.member;
     const auto server = m.server.counters.*field.member;
     if (client == 0 && server == 0) continue;
-    out += fmt::format("  {:<16} {:>16} {:>16}\n", field.name, client, server);
+    line(field.name, std::to_string(client), std::to_string(server));
   }
-  return out + latency.text();
+  return out + m.outcome.latency.text();
 }
 
 }  // namespace iwarp::apps::perf

@@ -14,8 +14,9 @@ struct Report {
   measure::Measurement result;
   double interval = 0;  ///< seconds; 0: none were asked for
   std::vector<measure::Interval> intervals;
-  std::string server;  ///< as on the command line; empty: a process of its own here
-  std::string date;    ///< of the start, ISO 8601, UTC
+  std::string server;        ///< as on the command line; empty: a process of its own here
+  std::string date;          ///< of the start, ISO 8601, UTC
+  bool interrupted = false;  ///< ended early by a signal
 };
 
 /// What is measured, one line.

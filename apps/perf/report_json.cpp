@@ -34,15 +34,18 @@ Json interval_json(const Plan& plan, const Interval& interval) {
   const auto messages = static_cast<double>(interval.messages);
   const auto octets = messages * static_cast<double>(plan.size);
   const auto seconds = interval.to - interval.from;
-  return {
-      {"from", interval.from},
-      {"to", interval.to},
-      {"octets", octets},
-      {"messages", interval.messages},
-      {"bytes_per_second", per_second(seconds, octets)},
-      {"bits_per_second", per_second(seconds, octets * 8)},
-      {"messages_per_second", per_second(seconds, messages)},
-      {"latency_us", {{"p50", microseconds(interval.p50)}, {"p99", microseconds(interval.p99)}}}};
+  return {{"from", interval.from},
+          {"to", interval.to},
+          {"octets", octets},
+          {"messages", interval.messages},
+          {"bytes_per_second", per_second(seconds, octets)},
+          {"bits_per_second", per_second(seconds, octets * 8)},
+          {"messages_per_second", per_second(seconds, messages)},
+          {"latency_us",
+           {{"min", microseconds(interval.min)},
+            {"p50", microseconds(interval.p50)},
+            {"p99", microseconds(interval.p99)}}},
+          {"partial", interval.partial}};
 }
 
 /// Defaults resolved; but the test's, which the plan has.
@@ -87,19 +90,22 @@ Json figures_json(const Measurement& m) {
   const auto& latency = m.outcome.latency;
   const auto rate = per_second(m.outcome.seconds, m.octets());
   const auto messages = static_cast<double>(m.outcome.messages);
+  const auto of_server = [&](Json value) { return m.outcome.confirmed ? value : Json(nullptr); };
   return {{"test", m.plan.test->name},
           {"size", m.plan.size},
           {"bytes_per_second", rate},
           {"messages_per_second", per_second(m.outcome.seconds, messages)},
           {"latency_us",
-           {{"p50", microseconds(latency.percentile(0.5))},
+           {{"min", microseconds(latency.percentile(0))},
+            {"p50", microseconds(latency.percentile(0.5))},
             {"p99", microseconds(latency.percentile(0.99))},
-            {"p999", microseconds(latency.percentile(0.999))}}},
+            {"p999", microseconds(latency.percentile(0.999))},
+            {"max", microseconds(latency.percentile(1))}}},
           {"cpu_seconds_per_gb",
-           {{"client", cpu_per_gb(m, m.client)}, {"server", cpu_per_gb(m, m.server)}}},
+           {{"client", cpu_per_gb(m, m.client)}, {"server", of_server(cpu_per_gb(m, m.server))}}},
           {"counters",
            {{"client", counters_json(m.client.counters)},
-            {"server", counters_json(m.server.counters)}}},
+            {"server", of_server(counters_json(m.server.counters))}}},
           {"bits_per_second", rate * 8},
           {"seconds", m.outcome.seconds},
           {"messages", m.outcome.messages}};
@@ -110,6 +116,7 @@ Json figures_json(const Measurement& m) {
 std::string report_json(const Report& report) {
   const auto& plan = report.result.plan;
   auto out = figures_json(report.result);
+  out["interrupted"] = report.interrupted;
   out["intervals"] = Json::array();
   for (const auto& one : report.intervals) out["intervals"].push_back(interval_json(plan, one));
   out["options"] = options_json(report);

@@ -76,7 +76,7 @@ TEST_CASE("intervals are shown as they pass, each with what is its own, and the 
   const Intervals::Time start{};
   Histogram latency;
   CHECK_FALSE(intervals.due(start + milliseconds(5000)));  // not before it begins
-  intervals.begin(start);
+  intervals.begin(start, milliseconds(60'000));
   CHECK_FALSE(intervals.due(start + milliseconds(999)));
   REQUIRE(intervals.due(start + milliseconds(1001)));
   latency.add(nanoseconds(10));
@@ -99,11 +99,48 @@ TEST_CASE("intervals are shown as they pass, each with what is its own, and the 
   CHECK(shown[1].p50 == nanoseconds(30));
   CHECK(shown[2].from == shown[1].to);
   CHECK(shown[2].messages == 1);
+  CHECK_FALSE(shown[0].partial);
+  CHECK_FALSE(shown[1].partial);
+  CHECK(shown[2].partial);  // ended before its time: 0.2 s
+}
+
+TEST_CASE("a rest that is too short for an interval of its own belongs to the last one") {
+  using std::chrono::milliseconds;
+  struct Example {
+    int duration, end;           // ms: as planned, and as it was
+    std::vector<double> bounds;  // seconds
+    bool partial;                // the last one
+  };
+  for (const auto& [duration, end, bounds, partial] :
+       {Example{3000, 3004, {1, 2, 3.004}, false}, Example{3300, 3301, {1, 2, 3.301}, false},
+        Example{3600, 3602, {1, 2, 3, 3.602}, true}, Example{200, 201, {0.201}, true},
+        Example{60'000, 2005, {1, 2, 2.005}, true}}) {
+    CAPTURE(duration);
+    std::vector<Interval> shown;
+    Intervals intervals(milliseconds(1000), [&](const Interval& one) { shown.push_back(one); });
+    const Intervals::Time start{};
+    intervals.begin(start, milliseconds(duration));
+    std::uint64_t messages = 0;
+    for (int ms = 1; ms < end; ++ms) {
+      ++messages;
+      const auto now = start + milliseconds(ms);
+      if (intervals.due(now)) intervals.end_interval(now, messages, {});
+    }
+    intervals.end(start + milliseconds(end), messages, {});
+    REQUIRE(shown.size() == bounds.size());
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      CHECK(shown[i].to == doctest::Approx(bounds[i]));
+      CHECK(shown[i].partial == (partial && i + 1 == shown.size()));
+      sum += shown[i].messages;
+    }
+    CHECK(sum == messages);
+  }
 }
 
 TEST_CASE("without intervals none is ever due") {
   Intervals none;
-  none.begin({});
+  none.begin({}, std::chrono::milliseconds(1000));
   CHECK_FALSE(none.due(Intervals::Time::max() - nanoseconds(1)));
   none.end(Intervals::Time(std::chrono::hours(1)), 1, {});
 }

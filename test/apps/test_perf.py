@@ -8,7 +8,8 @@ import signal
 import socket
 import subprocess
 
-from support import Case, IWARP, TIMEOUT, SANITIZER, Server, main, run, start
+import metrics
+from support import Case, IWARP, TIMEOUT, SANITIZER, Server, main, run, start, wait_until
 
 RDMA = ("write-bw", "read-bw", "send-bw", "write-rate", "send-rate", "write-lat", "read-lat",
         "send-lat")
@@ -16,8 +17,8 @@ TCP = ("tcp-stream", "tcp-pingpong")
 WATCHED_RACES = "thread" in SANITIZER
 SHORT = ("--duration", 0.2, "--warm-up", 0.05)
 FIELDS = ["test", "size", "bytes_per_second", "messages_per_second", "latency_us",
-          "cpu_seconds_per_gb", "counters", "bits_per_second", "seconds", "messages", "intervals",
-          "options", "crc_kernel", "congestion_in_effect", "version", "date", "machine", "command"]
+          "cpu_seconds_per_gb", "counters", "bits_per_second", "seconds", "messages", "interrupted",
+          "intervals", "options", "crc_kernel", "congestion_in_effect", "version", "date", "machine", "command"]
 
 
 class Perf(Case):
@@ -25,7 +26,8 @@ class Perf(Case):
         """The report of one measurement, whose form is checked."""
         report = json.loads(self.assert_ok(run("perf", *arguments, *SHORT, "--json")))
         self.assertEqual(list(report), FIELDS)
-        self.assertEqual(list(report["latency_us"]), ["p50", "p99", "p999"])
+        self.assertEqual(list(report["latency_us"]), ["min", "p50", "p99", "p999", "max"])
+        self.assertFalse(report["interrupted"])
         for field in ("cpu_seconds_per_gb", "counters"):
             self.assertEqual(list(report[field]), ["client", "server"])
         self.assertGreater(report["messages_per_second"], 0)
@@ -33,7 +35,9 @@ class Perf(Case):
                                report["messages_per_second"] * report["size"], delta=1)
         self.assertAlmostEqual(report["bits_per_second"], 8 * report["bytes_per_second"], delta=8)
         latency = report["latency_us"]
-        self.assertLessEqual(0, latency["p50"])
+        self.assertLessEqual(0, latency["min"])
+        self.assertLessEqual(latency["min"], latency["p50"])
+        self.assertLessEqual(latency["p999"], latency["max"])
         self.assertLessEqual(latency["p50"], latency["p99"])
         self.assertLessEqual(latency["p99"], latency["p999"])
         return report
@@ -116,27 +120,41 @@ class Perf(Case):
                               "the peer says: this server serves write-bw only, not read-bw$")
 
     def test_the_text_has_everything(self):
-        text = self.assert_ok(run("perf", "--self", "send-lat", *SHORT))
-        for word in (r"^send-lat: 64 B, event, CRC on", r"\n  throughput +\d", "p50 .*p99 .*p99.9",
+        text = self.assert_ok(run("perf", "--self", "write-bw", *SHORT))
+        for word in (r"^write-bw: 64.0 KiB, depth 16, event, CRC on", r"\n  throughput +\d", "p50 .*p99 .*p99.9",
                      r"\n  CPU s per GB +[\d.]+ +[\d.]+\n", r"\n  calls/message +[\d.]+ +[\d.]+\n",
                      r"\n  send_calls +\d+ +\d+\n", r"\n  < +[\d.]+ [mu]s +\d+ #+\n"):
             self.assertRegex(text, word)
 
+    def test_latency_comes_first_where_it_is_what_is_measured(self):
+        duration = r"[\d.]+ [mu]?s"
+        three = f"min {duration}, median {duration}, p99 {duration}"
+        for test, name in (("send-lat", "one-way latency"), ("read-lat", "latency"),
+                           ("tcp-pingpong", "one-way latency")):
+            with self.subTest(test=test):
+                text = self.assert_ok(run("perf", "--self", test, *SHORT))
+                self.assertNotIn("GB/s", text)
+                lines = text.splitlines()
+                self.assertRegex(lines[1], rf"^ +0.00-[\d.]+ +s {three} +\d+ messages/s")
+                self.assertRegex(lines[2], rf"^  {name} +{three}, p99.9 {duration}, max {duration}$")
+                self.assertEqual("half of the time there and back" in text, test != "read-lat")
+                self.assertRegex(text, r"\n  rate +\d+ messages/s\n  moved +[\d.]+ MB in [\d.]+ s\n")
+
     def test_a_line_for_each_interval(self):
-        for test, more in (("write-bw", ""), ("tcp-stream", ""), ("send-rate", ""),
-                           ("send-lat", " +p50 .*, p99 .*s"), ("tcp-pingpong", " +p50 .*, p99 .*s"),
-                           ("read-lat", " +p50 .*, p99 .*s")):
+        bandwidth = r"[\d.]+ [MG]B +[\d.]+ Gb/s +[\d.]+ GB/s"
+        latency = r"min .*, median .*, p99 .*s"
+        for test, first in (("write-bw", bandwidth), ("tcp-stream", bandwidth), ("send-rate", bandwidth),
+                            ("send-lat", latency), ("tcp-pingpong", latency), ("read-lat", latency)):
             with self.subTest(test=test):
                 text = self.assert_ok(run("perf", "--self", test, "--duration", 0.5, "--warm-up", 0,
                                           "--interval", 0.1))
-                lines = re.findall(r"(?m)^ +([\d.]+)-([\d.]+) +s +[\d.]+ [MG]B +[\d.]+ Gb/s"
-                                   r" +[\d.]+ GB/s +\d+ messages/s%s$" % more, text)
-                self.assertGreater(len(lines), 1)
+                lines = re.findall(r"(?m)^ +([\d.]+)-([\d.]+) +s +%s +\d+ messages/s(?:  \(partial\))?$" % first, text)
+                self.assertGreater(len(lines), 0)
                 self.assertEqual(lines[0][0], "0.00")
                 for one, following in zip(lines, lines[1:]):
                     self.assertEqual(one[1], following[0])
                 self.assertTrue(text.startswith(test + ": "))
-                self.assertRegex(text, r"\n  throughput +[\d.]+ Gb/s +[\d.]+ GB/s +\d+ messages/s\n")
+                self.assertGreaterEqual(float(lines[-1][1]), 0.5)
         text = self.assert_ok(run("perf", "--self", "write-bw", *SHORT, "--interval", 0))
         self.assertNotRegex(text, r"(?m)^ +[\d.]+-[\d.]+ +s ")
 
@@ -171,7 +189,7 @@ class Perf(Case):
         self.assertEqual(sum(one["messages"] for one in report["intervals"]), report["messages"])
         self.assertEqual(list(report["intervals"][0]),
                          ["from", "to", "octets", "messages", "bytes_per_second", "bits_per_second",
-                          "messages_per_second", "latency_us"])
+                          "messages_per_second", "latency_us", "partial"])
         self.assertRegex(report["date"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         name = os.uname()
         machine = report["machine"]
@@ -273,19 +291,92 @@ class Perf(Case):
                 client.communicate()
                 self.measure(server.address, test)
 
-    def test_an_interrupted_client_ends(self):
-        for test, mode in (("send-lat", "--event"), ("send-lat", "--poll"), ("send-lat", "--epoll"),
-                           ("tcp-pingpong", "--epoll")):
-            client = start("perf", "--self", test, "--duration", 60, "--interval", 0.1, mode)
-            self.addCleanup(client.kill)
-            line = ""
-            while "messages/s" not in line:
-                line = client.stdout.readline()
-                self.assertNotEqual(line, "")
+    def working_client(self, *arguments):
+        """A client that has shown its first interval, in a process group of its own as a shell makes it."""
+        client = start("perf", *arguments, "--duration", 60, "--interval", 0.1, process_group=0)
+        self.addCleanup(client.communicate)
+        self.addCleanup(client.kill)
+        line = ""
+        while "messages/s" not in line:
+            line = client.stdout.readline()
+            self.assertNotEqual(line, "")
+        return client
+
+    def silent_client(self, *arguments):
+        """A client that prints nothing yet, but moves octets."""
+        client = start("perf", *arguments, "--metrics", 0, process_group=0)
+        self.addCleanup(client.communicate)
+        self.addCleanup(client.kill)
+        where = re.fullmatch(r"iwarp: metrics at (\S+)\n", client.stderr.readline())[1]
+        wait_until(lambda: metrics.Figures(where)("iwarp_fpdus_sent_total") > 100, "traffic")
+        return client
+
+    def test_ctrl_c_ends_a_measurement_with_its_summary(self):
+        for test, mode in (("write-bw", "--event"), ("send-rate", "--poll"), ("read-bw", "--epoll"),
+                           ("send-lat", "--event"), ("send-lat", "--poll"), ("send-lat", "--epoll"),
+                           ("tcp-stream", "--event"), ("tcp-pingpong", "--epoll")):
+            with self.subTest(test=test, mode=mode):
+                client = self.working_client("--self", test, mode)
+                os.killpg(client.pid, signal.SIGINT)  # as a terminal does: the server is told, too
+                out, err = client.communicate(timeout=TIMEOUT)
+                self.assertRegex(err, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds\n$")
+                self.assertEqual(client.returncode, 0)
+                self.assertRegex(out, r"\n  (throughput|one-way latency) +\S")
+                self.assertRegex(out, r"\n  CPU s per GB +[\d.]+ +[\d.]+\n")
+                *_, last = re.findall(r"(?m)^ +[\d.]+-([\d.]+) +s .*messages/s", out)
+                self.assertLess(float(last), 60)
+
+    def test_an_interrupted_client_is_no_fault_of_the_server(self):
+        with Server("perf", "--server") as server:
+            for test in ("write-bw", "send-lat", "tcp-stream"):
+                client = self.working_client(server.address, test)
+                client.send_signal(signal.SIGTERM)
+                client.communicate(timeout=TIMEOUT)
+                self.assertEqual(client.returncode, 0)
+                self.measure(server.address, test)
+            self.assertEqual(server.stop(), (0, ""))
+
+    def test_an_interrupted_report_in_json_says_so(self):
+        client = self.silent_client("--self", "write-bw", "--json", "--duration", 60, "--warm-up", 0)
+        os.killpg(client.pid, signal.SIGINT)
+        report = json.loads(client.communicate(timeout=TIMEOUT)[0])
+        self.assertTrue(report["interrupted"])
+        self.assertLess(report["seconds"], 60)
+        self.assertEqual(sum(one["messages"] for one in report["intervals"]), report["messages"])
+        self.assertGreater(report["messages"], 0)
+        self.assertGreater(report["counters"]["server"]["octets_received"], 0)
+
+    def test_ctrl_c_while_the_server_is_silent_reports_what_the_client_knows(self):
+        for test, mode in (("write-bw", "--event"), ("send-lat", "--poll"), ("tcp-stream", "--event")):
+            with self.subTest(test=test, mode=mode), Server("perf", "--server") as server:
+                client = self.working_client(server.address, test, mode)
+                server.process.send_signal(signal.SIGSTOP)
+                line = ""
+                while " 0 messages/s" not in line:
+                    line = client.stdout.readline()
+                    self.assertNotEqual(line, "")
+                client.send_signal(signal.SIGINT)
+                out, err = client.communicate(timeout=TIMEOUT)
+                self.assertRegex(err, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds; the server did not answer\n$")
+                self.assertEqual(client.returncode, 0)
+                self.assertRegex(out, r"\n  CPU s per GB +[\d.]+ +unknown\n")
+
+    def test_nothing_was_measured_during_the_warm_up(self):
+        with Server("perf", "--server") as server:
+            client = self.silent_client(server.address, "send-lat", "--warm-up", 60)
             client.send_signal(signal.SIGINT)
-            out, err = client.communicate(timeout=TIMEOUT)
-            self.assertEqual((client.returncode, err), (1, "iwarp perf: interrupted\n"))
-            self.assertNotIn("throughput", out)  # lines of intervals, but no result
+            self.assertEqual(client.communicate(timeout=TIMEOUT),
+                             ("", "iwarp perf: interrupted during the warm-up: nothing was measured\n"))
+            self.assertEqual(client.returncode, 1)
+
+    def test_an_interrupted_server_says_so_to_its_client(self):
+        for test in ("write-bw", "read-bw", "send-lat", "tcp-stream"):
+            with self.subTest(test=test), Server("perf", "--server") as server:
+                client = self.working_client(server.address, test)
+                server.process.send_signal(signal.SIGINT)
+                _, err = client.communicate(timeout=TIMEOUT)
+                self.assertEqual((client.returncode, err),
+                                 (1, "iwarp perf: the peer says: this server was interrupted\n"))
 
     def test_a_hostile_client_is_told_and_forgotten(self):
         plan = ('{"iwarp_perf":4,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'
