@@ -56,6 +56,12 @@ TEST_CASE("a first FPDU that is corrupt opens nothing [MPA-93] [MPA-46]") {
   CHECK(pair.to_a.log.size() == kEnhancedFrame);
   CHECK(pair.b->qp->state() == QpState::kError);
   CHECK(text(pair.b->completions()) == "1 work request flushed");
+  // It may not say why, so it does not claim to have said it; its own program is told.
+  CHECK(sent_code(*pair.b) == "none");
+  CHECK(count(*pair.b, AsyncEventType::kTerminateSent) == 0);
+  CHECK_FALSE(pair.b->connection->incidents().terminate_sent);
+  CHECK(count(*pair.b, AsyncEventType::kLlpConnectionLost) == 1);
+  CHECK(code(pair.b->async.back().terminate) == "2/0/02");
 }
 
 TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-38]") {

@@ -337,7 +337,7 @@ void Connection::stream_ended(TimePoint now) {
   const bool can_go_on = f.release_sources();
   f.deadlines.set(Deadline::kClose, now + options_.close_timeout);  // [VRB-12]
   if (f.port != nullptr && f.stream.own_terminate()) {
-    if (!half_closed) f.port->terminate_sent(*f.stream.own_terminate());
+    if (!half_closed) f.port->peer_fault(*f.stream.own_terminate(), !mute && can_go_on);
     f.port->event(QpEvent::kStreamError);
   }
   tell_states();

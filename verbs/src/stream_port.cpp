@@ -97,8 +97,8 @@ void StreamPort::tell_last_receive(QpState before) const {
   qp_.async(AsyncEventType::kLastReceive);
 }
 
-void StreamPort::terminate_sent(const rdmap::Terminate& terminate) {
-  {
+void StreamPort::peer_fault(const rdmap::Terminate& terminate, bool departs) {
+  if (departs) {
     const std::lock_guard lock(qp_.post);
     qp_.terminate_sent = terminate;
   }
@@ -106,7 +106,9 @@ void StreamPort::terminate_sent(const rdmap::Terminate& terminate) {
   const bool too_long = terminate.fault == ddp::kUntaggedTooLong &&
                         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kSend;
   if (too_long) inbound_.blame_receive(WcStatus::kLocalLength);
-  qp_.async(AsyncEventType::kTerminateSent, terminate);  // [RDMAP-91] [DDP-91] [VRB-55]
+  // [RDMAP-91] [DDP-91] [VRB-55]
+  qp_.async(departs ? AsyncEventType::kTerminateSent : AsyncEventType::kLlpConnectionLost,
+            terminate);
 }
 
 void StreamPort::terminate_received(const rdmap::Terminate& terminate) {

@@ -36,8 +36,10 @@ class StreamPort final : private rdmap::Ulp {
   bool open(QpDriver& driver, const Terms& terms, const Observed* observed);
   /// A state event; completes and flushes as the new state wants.
   void event(QpEvent event);
-  /// We terminate the stream: remembered for query(), told as an event.
-  void terminate_sent(const rdmap::Terminate& terminate);
+  /// The stream ends by a fault of the peer, and `terminate` is about it. `departs`: the peer is
+  /// sent it, which query() remembers; otherwise the connection ends without, and only an event has
+  /// it.
+  void peer_fault(const rdmap::Terminate& terminate, bool departs);
   /// A request or receive failed for a reason of ours: remembered for query().
   void local_error() { qp_.local_error.store(true, std::memory_order_release); }
   /// The connection went away, or the peer no longer answers: told before the event that follows.

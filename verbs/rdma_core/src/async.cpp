@@ -57,6 +57,7 @@ void dispatch_async_event(Core& core, const verbs::AsyncEvent& event) {
   switch (event.type) {
     case AsyncEventType::kTerminateReceived:
     case AsyncEventType::kTerminateSent:
+    case AsyncEventType::kLlpConnectionLost:  // With the fault, where no Terminate could be sent.
       if (!is_told(event)) return;
       core.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
       return;
@@ -67,7 +68,6 @@ void dispatch_async_event(Core& core, const verbs::AsyncEvent& event) {
       core.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
       return;
     case AsyncEventType::kLastReceive:  // Told with the state that the program sees.
-    case AsyncEventType::kLlpConnectionLost:
     case AsyncEventType::kLlpCloseComplete:
     case AsyncEventType::kBadClose:
       return;
