@@ -223,10 +223,19 @@ async function faults(view) {
 async function settings(view) {
   await begin(view, { revision: '1', markers: 'b', ulpdu: '128' });
   has('revision 1', await view.locator('.row').first().innerText(), 'MPA Request rev 1');
+  const before = await script(view);
+  await view.fill('input[name=length]', '99999');
+  await act(view, 'write');
+  has('too much', await view.locator('.trouble').innerText(), 'there are only 512 octets of memory');
+  same('nothing was posted', await script(view), before);
   await view.fill('input[name=length]', '300');
   await act(view, 'write');
   await run(view);
   same('segments', (await view.locator('.row .says').allInnerTexts()).filter((text) => text.includes('RDMA Write')).length, 3);
+  await view.click('button:has-text("Begin anew")');
+  await view.fill('input[name=length]', '64');
+  await act(view, 'write');
+  has('a Write before Connect', await due(view), '1 posted, to be sent once connected');
   await begin(view, { revision: '2', markers: 'none', ulpdu: '0', rtr: 'read' });
   has('an RTR', await view.locator('.rows').innerText(), 'RDMA Read Request');
 }

@@ -50,8 +50,8 @@ export function NewSession({ script, open }: { script: string; open: (script: st
 
 const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'], ['bounds', 'beyond its end'], ['rights', 'memory open to nobody']];
 
-/** A number in its limits, as the word of an action has it. */
-const whole = (text: string, most: number): number => Math.min(Math.max(Math.trunc(Number(text) || 0), 0), most);
+/** A number as the word of an action has it. What is too much for the memory the session refuses, and says why. */
+const whole = (text: string): number => Math.min(Math.max(Math.trunc(Number(text) || 0), 0), 0xffffffff);
 
 export function Operations({ state, act }: { state: State; act: (word: string) => void }): JSX.Element {
   const [end, setEnd] = React.useState<End>('near');
@@ -59,7 +59,7 @@ export function Operations({ state, act }: { state: State; act: (word: string) =
   const [offset, setOffset] = React.useState('0');
   const [target, setTarget] = React.useState('');
   const letter = LETTERS[end];
-  const size = whole(length, 512);
+  const size = whole(length);
   const to = target ? `.${target}` : '';
   const connected = state.near.startup !== 'Idle';
   const post = (word: string, label: string) => (
@@ -77,11 +77,11 @@ export function Operations({ state, act }: { state: State; act: (word: string) =
       <div className="buttons">
         {!connected && <button type="button" className="main" data-act="connect" onClick={() => act('connect')}>Connect</button>}
         {post(`tell.${letter}`, 'Tell the STag')}
-        {post(`write.${letter}.${size}.${whole(offset, 511)}${to}`, 'RDMA Write')}
-        {post(`read.${letter}.${size}.${whole(offset, 511)}${to}`, 'RDMA Read')}
+        {post(`write.${letter}.${size}.${whole(offset)}${to}`, 'RDMA Write')}
+        {post(`read.${letter}.${size}.${whole(offset)}${to}`, 'RDMA Read')}
         {post(`send.${letter}.${size}`, 'Send')}
         {post(`invalidate.${letter}.${size}`, 'Send with Invalidate')}
-        {post(`add.${letter}.${whole(offset, 511)}${to}`, 'FetchAdd')}
+        {post(`add.${letter}.${whole(offset)}${to}`, 'FetchAdd')}
         {post(`receive.${letter}`, 'Post a Receive')}
         {post(`close.${letter}`, 'Close')}
       </div>
@@ -119,6 +119,9 @@ export function Steps({ state, steps, canBack, canForward }: {
   canBack: boolean; canForward: boolean;
 }): JSX.Element {
   const due = state.flight.find((segment) => segment.from === state.due?.from);
+  const posted = state.near.requests + state.far.requests;
+  const idle = state.near.startup === 'Idle' && posted > 0
+    ? `Nothing is in flight: ${posted} posted, to be sent once connected.` : 'Nothing is in flight.';
   return (
     <div className="steps" role="toolbar" aria-label="Steps">
       <span className="group" aria-label="Back">{[...STEPS].reverse().map((step) => (
@@ -129,7 +132,7 @@ export function Steps({ state, steps, canBack, canForward }: {
       <output className="clock">{(state.now / 1e6).toFixed(6)} ms</output>
       <output className="due" aria-live="polite">{state.cut ? 'The link is cut.' : due
         ? `Next to arrive: ${due.kind === 'octets' ? `${due.size - due.arrived} of ${due.size} octets` : due.kind.toUpperCase()} from ${NAMES[due.from]}`
-        : 'Nothing is in flight.'}</output>
+        : idle}</output>
     </div>
   );
 }
