@@ -9,4 +9,7 @@ source apps/setup.sh
 
 install_packages "${build_packages[@]}" "${programs_packages[@]}"
 configure_and_build release iwarp_command
+if [ ! -f build/release/apps/lab/lab.html ]; then
+  echo "Without the page of iwarp lab: apps/lab.sh installs what it needs, builds it and serves it"
+fi
 exec build/release/apps/iwarp demo "$@"

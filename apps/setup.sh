@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a build and the tests need, and how to get it from apt. Sourced by apps/demo.sh and
-# test/run.sh; the lists below are the only place where a package is named. Nothing is installed,
+# What a build and the tests need, and how to get it from apt. Sourced by apps/demo.sh, apps/lab.sh
+# and test/run.sh; the lists below are the only place where a package is named. Nothing is installed,
 # and the network is not touched, when everything is there. What takes long says so, and how far it
 # is. Does not know other package managers.
 

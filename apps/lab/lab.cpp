@@ -35,7 +35,7 @@ int run_lab(const LabOptions& options) {
   if (page.empty()) {
     throw Error(
         "this iwarp was built without the page (clang-19 with its libraries for wasm32, esbuild, "
-        "node-react-dom, node-d3-scale)");
+        "node-react-dom, node-d3-scale); in the sources, apps/lab.sh installs them and builds it");
   }
   if (!options.save.empty()) return save_page(options.save, page);
   catch_stop_signals();
