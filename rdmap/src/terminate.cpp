@@ -165,6 +165,14 @@ const char* explain(Layer layer, std::uint8_t type, std::uint8_t code) {
   return row == nullptr ? "unknown error" : row->why;
 }
 
+std::vector<Fault> known_faults() {
+  std::vector<Fault> out(std::begin(kTriplets), std::end(kTriplets));
+  for (Fault& fault : out) {
+    if (fault.code == kAnyCode) fault.code = 0;
+  }
+  return out;
+}
+
 Terminate make_terminate(const Fault& fault, const std::optional<TerminatedSegment>& segment) {
   Terminate t{.fault = fault, .segment = segment};
   // Figure 10: nothing goes back for RDMA local catastrophic errors and for MPA errors; the RDMA

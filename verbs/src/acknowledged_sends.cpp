@@ -164,8 +164,8 @@ void SendQueue::judge(const rdmap::Terminate& terminate) {
   const auto refused = named_by(terminate);
   if (!refused) return blame_oldest(WcStatus::kRemoteOperation);
   acknowledge(*refused);
-  ring_.slot(*refused).status =
-      is_misaligned(terminate) ? WcStatus::kRemoteInvalidRequest : verdict(terminate.fault);
+  blame(ring_.slot(*refused),
+        is_misaligned(terminate) ? WcStatus::kRemoteInvalidRequest : verdict(terminate.fault));
   ring_.rests_at.store(SendRing::kNever);
 }
 
@@ -177,8 +177,7 @@ void SendQueue::blame_oldest(WcStatus status) {
   for (auto s = ring_.retired.load(); s < end; ++s) {
     SendSlot& slot = ring_.slot(s);
     if (slot.stage == SendSlot::Stage::kDone) continue;
-    slot.status = status;
-    return;
+    return blame(slot, status);
   }
 }
 

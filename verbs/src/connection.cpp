@@ -254,20 +254,15 @@ void Connection::disconnect(TimePoint now) {
 
 void Connection::terminate(const bytes::Fault& fault, TimePoint now) {
   if (full_ == nullptr) return;
+  note_end(StreamEnd::Cause::kAborted);
   full_->stream.terminate(fault, false);
   settle(now);
 }
 
 void Connection::abort(TimePoint now) {
   (void)now;
+  note_end(StreamEnd::Cause::kAborted);
   over(ConnectionCause::kLost, SocketAction::kReset);  // [VRB-11]
-}
-
-void Connection::resume(TimePoint now) {
-  if (full_ == nullptr || full_->hold == Full::Hold::kNone) return;
-  const bool done = full_->port == nullptr || full_->port->finish_invalidate();
-  full_->hold = done ? Full::Hold::kNone : Full::Hold::kForMemory;
-  run_inbound(now);
 }
 
 // The end -----------------------------------------------------------------------------------------
@@ -289,6 +284,7 @@ void Connection::peer_closed(TimePoint now) {
                       f.stream.inbound_reads() != 0 || f.stream.awaits_send() ||
                       f.hold != Full::Hold::kNone;
     if (work || !f.established) {
+      note_end(StreamEnd::Cause::kPeerClosed);
       if (!f.release_sources()) return lost(now);
       f.port->peer_gone();
       f.port->event(QpEvent::kPeerClosedEarly);  // [VRB-8]
@@ -310,6 +306,7 @@ void Connection::lost(TimePoint now) {
     startup_.closed(now);
     startup_progress(now);
   }
+  note_end(StreamEnd::Cause::kLost);
   if (full_ != nullptr && full_->port != nullptr) full_->port->peer_gone();
   over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
@@ -317,6 +314,7 @@ void Connection::lost(TimePoint now) {
 // A request or receive of ours has failed, and the peer has done nothing wrong.
 void Connection::local_error() {
   Full& f = *full_;
+  note_end(StreamEnd::Cause::kLocalError);
   if (f.port != nullptr) f.port->local_error();
   const bool departs = options_.local_errors == LocalErrors::kDepart && !f.discards();
   if (!departs) return f.stream.terminate(rdmap::kLocalCatastrophic, false);  // [RDMAP-92] [VRB-54]
@@ -328,6 +326,8 @@ void Connection::stream_ended(TimePoint now) {
   if (has_ended(state_)) return;
   Full& f = *full_;
   const bool half_closed = state_ == ConnectionState::kHalfClosed;
+  note_end(f.stream.own_terminate() ? StreamEnd::Cause::kTerminateSent
+                                    : StreamEnd::Cause::kTerminateReceived);
   // A responder that may not transmit yet cannot say why it ends. [MPA-93]
   const bool mute = is_gated(state_) && !f.deadlines.is_set(Deadline::kFirstFpdu);
   step(ConnectionCause::kStreamEnded);
@@ -406,6 +406,7 @@ void Connection::close_terminated() {
 void Connection::over(ConnectionCause cause, SocketAction action,
                       const mpa::Failure& unestablished) {
   if (state_ == ConnectionState::kOver || !step(cause)) return;
+  note_end(cause == ConnectionCause::kClosed ? StreamEnd::Cause::kClosed : StreamEnd::Cause::kLost);
   socket_action_ = action;
   if (full_ == nullptr) return;
   Full& f = *full_;
@@ -476,6 +477,7 @@ void Connection::handle_timeout(TimePoint now) {
              [](Connection& c, TimePoint) {
                const StreamPort* const port = c.full_->port;
                const bool terminating = port != nullptr && port->state() == QpState::kTerminate;
+               c.note_end(StreamEnd::Cause::kCloseTimeout);
                c.over(terminating ? ConnectionCause::kClosed : ConnectionCause::kLost,
                       SocketAction::kReset);
              }},

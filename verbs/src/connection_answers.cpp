@@ -83,6 +83,7 @@ std::optional<TimePoint> Connection::answer_due() const {
 void Connection::give_up_if_due(TimePoint now) {
   const auto due = answer_due();
   if (!due || now < *due) return;
+  note_end(StreamEnd::Cause::kNoAnswer);
   full_->port->peer_gone();
   over(ConnectionCause::kLost, SocketAction::kReset);
 }
@@ -106,6 +107,13 @@ void Connection::hold_for_receive(TimePoint now) {
   // requests is not agreed on. Behind our FIN nothing is said.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
   if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();
+}
+
+void Connection::resume(TimePoint now) {
+  if (full_ == nullptr || full_->hold == Full::Hold::kNone) return;
+  const bool done = full_->port == nullptr || full_->port->finish_invalidate();
+  full_->hold = done ? Full::Hold::kNone : Full::Hold::kForMemory;
+  run_inbound(now);
 }
 
 }  // namespace iwarp::verbs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a connection counts, of all its layers.
+// What a connection counts, of all its layers, and why it ended.
 #include "connection_impl.hpp"
 
 namespace iwarp::verbs {
@@ -36,6 +36,27 @@ Incidents Connection::incidents() const {
     out.terminate_sent = f.stream.own_terminate()->fault;
   }
   if (f.stream.peer_terminate()) out.terminate_received = f.stream.peer_terminate()->fault;
+  return out;
+}
+
+// The first cause counts: what follows it is how the connection ends. Before requests are flushed.
+void Connection::note_end(StreamEnd::Cause cause) {
+  if (full_ == nullptr || full_->end_cause != StreamEnd::Cause::kNone) return;
+  Full& f = *full_;
+  f.end_cause = cause;
+  if (f.port == nullptr) return;
+  f.outstanding = f.port->outstanding();
+  f.oldest_outstanding = f.port->oldest_outstanding();
+}
+
+StreamEnd Connection::end() const {
+  if (full_ == nullptr) return {};
+  const auto cause = full_->end_cause;
+  StreamEnd out = full_->port != nullptr ? full_->port->end(cause) : StreamEnd{.cause = cause};
+  out.terminate = cause == StreamEnd::Cause::kTerminateReceived ? full_->stream.peer_terminate()
+                                                                : full_->stream.own_terminate();
+  if (!out.work) out.work = full_->oldest_outstanding;
+  out.outstanding = full_->outstanding;
   return out;
 }
 

@@ -85,6 +85,11 @@ struct Connection::Full {
   }
   std::uint64_t octets_copied = 0;
 
+  // For end().
+  StreamEnd::Cause end_cause = StreamEnd::Cause::kNone;
+  std::optional<EndedWork> oldest_outstanding;  ///< when the stream ended
+  std::uint64_t outstanding = 0;
+
   // For incidents().
   static constexpr std::uint64_t kNoFpdu = ~std::uint64_t{0};
   std::uint64_t held_at = kNoFpdu;  ///< the FPDU that waited last, by how many came before it

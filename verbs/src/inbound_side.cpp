@@ -34,10 +34,17 @@ inline std::expected<void, AccessError> InboundSide::acquire(const AccessRequest
   return qp_.stags.acquire(who, stag, to.value, length, out);
 }
 
+std::unexpected<AccessError> InboundSide::refused(RefusedMemory::User user, Stag stag,
+                                                  rdmap::TaggedOffset to, std::uint64_t length,
+                                                  AccessError why) {
+  qp_.note(RefusedMemory{.user = user, .stag = stag, .to = to.value, .length = length, .why = why});
+  return std::unexpected(why);
+}
+
 std::expected<void, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
                                                            std::uint32_t length, bytes::Span& out) {
   const auto judged = acquire(to_write_, stag, to, length, target_);
-  if (!judged) return judged;
+  if (!judged) return refused(RefusedMemory::User::kWrite, stag, to, length, judged.error());
   octets_placed_ += length;
   const bool goes_on = written_.end == to.value && written_.stag == stag;
   written_ = {
@@ -49,21 +56,24 @@ std::expected<void, AccessError> InboundSide::write_target(Stag stag, rdmap::Tag
 std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdmap::TaggedOffset to,
                                                                  std::uint32_t length) {
   const auto judged = acquire(to_read_, stag, to, length, source_);
-  if (!judged) return std::unexpected(judged.error());
+  if (!judged) return refused(RefusedMemory::User::kRead, stag, to, length, judged.error());
   return bytes::View(source_.memory());
 }
 
 // The compare-exchange makes read and write one step for the Atomics of all connections and for the
 // program's own threads. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
 std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
+  const auto refused_for = [&](AccessError why) {
+    return refused(RefusedMemory::User::kAtomic, request.stag, request.to, rdmap::kAtomicWord, why);
+  };
   // In a member, which is still there after a fault.
   const auto judged = acquire(to_change_, request.stag, request.to, rdmap::kAtomicWord, source_);
-  if (!judged) return std::unexpected(judged.error());
+  if (!judged) return refused_for(judged.error());
   std::byte* const memory = source_.memory().data();
   // An aligned TO says nothing about the memory of a region whose base is odd. [EXT-9] [EXT-15]
   if (virtual_address(memory) % rdmap::kAtomicWord != 0) {
     source_.release();
-    return std::unexpected(AccessError::kMisaligned);
+    return refused_for(AccessError::kMisaligned);
   }
   const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory));
   bytes::begin_touch();
@@ -125,7 +135,12 @@ inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
     if (sge.length == 0) continue;
     Grant& grant = receive_grants_.emplace_back();
     const auto at = virtual_address(sge.address);
-    if (!qp_.stags.acquire(to_receive_, sge.lkey, at, sge.length, grant)) return false;
+    if (const auto judged = qp_.stags.acquire(to_receive_, sge.lkey, at, sge.length, grant);
+        !judged) {
+      (void)refused(RefusedMemory::User::kThisEnd, sge.lkey, rdmap::TaggedOffset{at}, sge.length,
+                    judged.error());
+      return false;
+    }
     out.push_back(grant.memory());
   }
   return true;
@@ -174,6 +189,9 @@ void InboundSide::blame_receive(WcStatus status) {
   if (!has_receive_) return;
   receive_grants_.clear();
   blame_ = status;
+  EndedWork failed{.queue = WorkQueue::kReceive, .wr_id = receive_.wr_id, .status = status};
+  for (const Sge& sge : receive_.sgl) failed.length += sge.length;
+  qp_.note(failed);
 }
 
 void InboundSide::flush_blamed() {

@@ -68,6 +68,12 @@ class InboundSide {
   std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag,
                                            rdmap::TaggedOffset to, std::uint32_t length,
                                            Grant& out) const;
+  /// Notes what the stream is about to end for.
+  [[gnu::cold, gnu::noinline]] std::unexpected<AccessError> refused(RefusedMemory::User user,
+                                                                    Stag stag,
+                                                                    rdmap::TaggedOffset to,
+                                                                    std::uint64_t length,
+                                                                    AccessError why);
   bool take_receive();
   bool take_shared();
   bool resolve_receive(bytes::Scatter& out);

@@ -12,6 +12,7 @@
 #include "iwarp/verbs/qp_driver.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
+#include "iwarp/verbs/stream_end.hpp"
 
 namespace iwarp::verbs {
 
@@ -42,6 +43,10 @@ struct QpShared {
   std::atomic<mpa::Duration::rep> receive_hold{-1};
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
+  /// The first of this connection that failed, for Connection::end(). Under the connection's lock.
+  std::optional<EndedWork> failed_work;
+  std::optional<RefusedMemory> refused_memory;
+  std::atomic<bool> completion_lost{false};  ///< a completion queue was full
 
   /// Why the peer cannot be sent this request of RFC 7306: it does not know it, or would take its
   /// Immediate for one that announces a Send.
@@ -68,6 +73,12 @@ struct QpShared {
   [[gnu::noinline]] void push_gated(const CompletionGate::Held& held) {
     if (!gate.hold(held)) deliver(*held.cq, held.wc, held.notify, held.reaped);
   }
+  void note(const EndedWork& failed) {
+    if (!failed_work) failed_work = failed;
+  }
+  void note(const RefusedMemory& refused) {
+    if (!refused_memory) refused_memory = refused;
+  }
   void announce(Announce what) {
     gate.set(what, [this](const CompletionGate::Held& held) {
       deliver(*held.cq, held.wc, held.notify, held.reaped);
@@ -92,6 +103,7 @@ struct QpShared {
     if (on_event && cq.take_overflow()) {
       on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
     }
+    completion_lost = true;
     local_failure = true;  // This queue pair is lost, others are not. [RDMAP-117] [SEC-29]
   }
 };

@@ -191,9 +191,13 @@ inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, byt
     if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
     Grant& grant = slot.grants.emplace_back();
     const auto at = virtual_address(sge.address);
-    if (!qp_.stags.acquire(who, sge.lkey, at, sge.length, grant)) {
+    if (const auto judged = qp_.stags.acquire(who, sge.lkey, at, sge.length, grant); !judged) {
       // The target is judged first, as if it had been asked.
       const bool misaligned = slot.is_atomic() && slot.remote.to % rdmap::kAtomicWord != 0;
+      if (!misaligned) {
+        qp_.note(
+            RefusedMemory{.stag = sge.lkey, .to = at, .length = sge.length, .why = judged.error()});
+      }
       fail(slot, misaligned ? WcStatus::kRemoteInvalidRequest
                             : WcStatus::kLocalProtection);  // [VRB-28] [EXT-60]
       return false;
@@ -291,7 +295,7 @@ void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out)
 }
 
 void SendQueue::fail(SendSlot& slot, WcStatus status) {
-  slot.status = status;
+  blame(slot, status);
   qp_.local_failure = true;  // The stream has to end with it. [VRB-54]
 }
 
@@ -399,30 +403,6 @@ void SendQueue::flush() {
     complete(slot, s);
     started_ = std::max(started_, s + 1);
   }
-}
-
-// As a fault of the stream. [EXT-10] [EXT-17]
-bool is_misaligned(const rdmap::Terminate& terminate) {
-  return terminate.fault == rdmap::kStreamCatastrophic &&
-         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kAtomic;
-}
-
-namespace {
-
-WcStatus status_after(const rdmap::Terminate& terminate) {
-  const auto& fault = terminate.fault;
-  if (rdmap::is_protection_error(fault)) return WcStatus::kRemoteAccess;
-  if (is_misaligned(terminate)) return WcStatus::kRemoteInvalidRequest;
-  return WcStatus::kRemoteOperation;
-}
-
-}  // namespace
-
-// An error about a Read is that Read's, one about an atomic that atomic's. What is in front of it
-// and not answered is only flushed: the peer may have dropped the answer. [VRB-54] [EXT-61]
-void SendQueue::blame(const rdmap::Terminate& terminate) {
-  const auto named = request_named(rdmap::subject_of(terminate));
-  if (named) ring_.slot(*named).status = status_after(terminate);
 }
 
 bool SendQueue::awaits_answer_into(Stag stag) const {

@@ -70,6 +70,13 @@ class SendQueue {
   void flush();
   /// The peer's Terminate is about one of them: that one fails with it.
   void blame(const rdmap::Terminate& terminate);
+  /// The oldest request that is not complete.
+  std::optional<EndedWork> oldest_outstanding();
+  std::uint64_t outstanding() const {
+    return is_idle() ? 0 : ring_.posted.load(std::memory_order_acquire) - ring_.retired.load();
+  }
+  /// One more message of the send queue was started.
+  void note_message(const rdmap::OpcodeInfo& message);
   /// Lets go of the region where its octets are not needed any more. True: they are, and the stream
   /// has to end. `mid_message`: the last request started is not all framed.
   bool revoke(const Region& region, bool mid_message);
@@ -96,7 +103,10 @@ class SendQueue {
   static void fill_payload(const SendSlot& slot, rdmap::Request& out);
   static void fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out);
   void response_done(SendSlot& slot);
+  static EndedWork described(const SendSlot& slot);
+  void blame(SendSlot& slot, WcStatus status);
   void fail(SendSlot& slot, WcStatus status);
+  std::optional<EndedWork> sent_work(const rdmap::Terminate& terminate);
   void finish(SendSlot& slot);
   void retire();
   bool invalidate_sink(SendSlot& slot);
@@ -108,7 +118,6 @@ class SendQueue {
   }
 
   bool may_acknowledge(bool read_credit);
-  void note_message(const rdmap::OpcodeInfo& message);
   void note_started();
   void note_fence();
   void note_rest();

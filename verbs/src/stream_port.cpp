@@ -41,6 +41,9 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.terminate_received.reset();
   qp_.local_failure = false;
   qp_.local_error = false;
+  qp_.failed_work.reset();
+  qp_.refused_memory.reset();
+  qp_.completion_lost = false;
   inbound_.set_hold_on_empty(terms.hold_on_empty);
   send_.open(terms.acknowledging_reads, terms.rtr);
   qp_.state.store(*next, std::memory_order_release);
@@ -119,6 +122,13 @@ void StreamPort::terminate_received(const rdmap::Terminate& terminate) {
   send_.is_acknowledged() ? send_.judge(terminate) : send_.blame(terminate);
   event(QpEvent::kTerminateReceived);
   qp_.async(AsyncEventType::kTerminateReceived, terminate);  // [RDMAP-62]
+}
+
+StreamEnd StreamPort::end(StreamEnd::Cause cause) const {
+  return {.cause = cause,
+          .work = qp_.failed_work,
+          .memory = qp_.refused_memory,
+          .completion_lost = qp_.completion_lost.load()};
 }
 
 std::optional<mpa::Duration> StreamPort::answer_limit() const {

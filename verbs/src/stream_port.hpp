@@ -84,7 +84,12 @@ class StreamPort final : private rdmap::Ulp {
     send_.memory_gone(address);
   }
 
+  /// What the queue pair knows of the end: of `cause`, which the connection knows.
+  StreamEnd end(StreamEnd::Cause cause) const;
+
   // As SendQueue and InboundSide have them.
+  std::optional<EndedWork> oldest_outstanding() { return send_.oldest_outstanding(); }
+  std::uint64_t outstanding() const { return send_.outstanding(); }
   bool is_idle() const { return send_.is_idle(); }
   bool has_request() const { return send_.has_request(); }
   bool only_asks() const { return send_.only_asks(); }
@@ -105,7 +110,9 @@ class StreamPort final : private rdmap::Ulp {
   // rdmap::Ulp
   bool next_request(bool read_credit, rdmap::Request& out) override {
     if (send_.is_acknowledged()) return send_.next_acknowledged(read_credit, out);
-    return send_.next_request(read_credit, out);
+    if (!send_.next_request(read_credit, out)) return false;
+    if (out.opcode != rdmap::Opcode::kWrite) send_.note_message(rdmap::info(out.opcode));
+    return true;
   }
   void sent(std::uint64_t cookie) override {
     send_.is_acknowledged() ? send_.left(cookie) : send_.sent(cookie);

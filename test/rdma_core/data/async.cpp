@@ -2,6 +2,7 @@
 // Asynchronous events, and what the completions say when a stream was terminated.
 #include <fcntl.h>
 
+#include "captured_stderr.hpp"
 #include "support.hpp"
 
 using namespace data;
@@ -9,6 +10,9 @@ using namespace data;
 namespace {
 
 constexpr std::uint32_t kTerminated = 0x10000;
+
+// Settings are read once, when the library is first used.
+const int kLogs = ::setenv("IWARP_LOG", "warning", 1);
 
 /// The event is about this queue pair, and is acknowledged.
 ibv_event_type event_about(End& end) {
@@ -21,6 +25,7 @@ ibv_event_type event_about(End& end) {
 }  // namespace
 
 TEST_CASE("a Read of memory that is not the peer's to read ends the stream at both ends") {
+  const iwarp::test::CapturedStderr said;
   Pair pair;
   pair.settle();
   ibv_send_wr wr{.wr_id = 6, .opcode = IBV_WR_RDMA_READ};
@@ -32,9 +37,12 @@ TEST_CASE("a Read of memory that is not the peer's to read ends the stream at bo
   CHECK_EQ(wc.vendor_err, kTerminated | 0x0100);  // RDMAP, remote protection, invalid STag
   CHECK_EQ(event_about(pair.a), IBV_EVENT_QP_ACCESS_ERR);
   CHECK_EQ(event_about(pair.b), IBV_EVENT_QP_ACCESS_ERR);
+  CHECK(said.comes_to_have("the peer refused RDMA Read wr_id 6 (8 bytes, rkey 0x"));
+  CHECK(said.comes_to_have("this end refused the peer's RDMA Read (8 bytes, rkey 0x"));
 }
 
 TEST_CASE("a Send that is too long for its receive is that receive's error") {
+  const iwarp::test::CapturedStderr said;
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(3, 0, 4), 0);
   REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), 0);
@@ -42,9 +50,12 @@ TEST_CASE("a Send that is too long for its receive is that receive's error") {
   CHECK_EQ(wc.status, IBV_WC_LOC_LEN_ERR);
   CHECK_EQ(wc.wr_id, 3);
   CHECK_EQ(event_about(pair.b), IBV_EVENT_QP_REQ_ERR);
+  CHECK(said.comes_to_have("the peer refused Send wr_id 0 (8 bytes): the message is longer than"));
+  CHECK(said.comes_to_have("receive wr_id 3 (4 bytes) (post receives as long as"));
 }
 
 TEST_CASE("an overflow of the completion queue is told") {
+  const iwarp::test::CapturedStderr said;
   Options small;
   small.cqe = 1;
   Pair pair({}, small);
@@ -61,6 +72,8 @@ TEST_CASE("an overflow of the completion queue is told") {
     CHECK_EQ(event.element.cq, pair.b.cq);
     break;
   }
+  CHECK(said.has("iwarp: a completion queue with room for 1 overflowed: "));
+  CHECK(said.comes_to_have("a completion queue of this end overflowed ("));
 }
 
 TEST_CASE("the descriptor of asynchronous events may be non-blocking") {

@@ -3,13 +3,13 @@
 // once, nobody gets more octets than they sent, and what is dropped is counted. In the program of
 // datagrams.cpp, as RoCE.
 #include <arpa/inet.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 
+#include "captured_stderr.hpp"
 #include "endpoint.hpp"
 #include "sidr_message.hpp"
 
@@ -70,33 +70,6 @@ class Stranger {
   std::uint16_t port_ = 0;
 };
 
-/// What is written to standard error meanwhile.
-class Said {
- public:
-  Said() : before_(::dup(STDERR_FILENO)), file_(::memfd_create("said", MFD_CLOEXEC)) {
-    REQUIRE(::dup2(file_, STDERR_FILENO) == STDERR_FILENO);
-  }
-  ~Said() {
-    ::dup2(before_, STDERR_FILENO);
-    ::close(before_);
-    ::close(file_);
-  }
-  Said(const Said&) = delete;
-  Said& operator=(const Said&) = delete;
-  bool has(std::string_view line) const {
-    std::string text(1 << 16, '\0');
-    const ssize_t count = ::pread(file_, text.data(), text.size(), 0);
-    REQUIRE(count >= 0);
-    text.resize(static_cast<std::size_t>(count));
-    INFO(text);
-    return text.find(line) != std::string::npos;
-  }
-
- private:
-  int before_;
-  int file_;
-};
-
 std::uint16_t listen(const Id& id, int backlog) {
   Address any("127.0.0.1");
   REQUIRE(rdma_bind_addr(id.get(), any.get()) == 0);
@@ -139,7 +112,7 @@ TEST_CASE("a request is told once, and its answer, which is no larger, is repeat
 }
 
 TEST_CASE("no more requests wait than the backlog has, and those that are dropped are counted") {
-  const Said said;
+  const iwarp::test::CapturedStderr said;
   const Channel channel = make_channel();
   Id listener = datagram_id(channel);
   const auto port = listen(listener, 2);
@@ -168,7 +141,7 @@ TEST_CASE("no more requests wait than the backlog has, and those that are droppe
 }
 
 TEST_CASE("a reply from another address, port or request is none, and an asker answers nobody") {
-  const Said said;
+  const iwarp::test::CapturedStderr said;
   const Channel channel = make_channel();
   const Stranger asked;
   const Stranger other_port;

@@ -119,9 +119,11 @@ CmEvent about(CmEvent::Type type, const DrivenConnection& connection) {
   return out;
 }
 
-CmEvent disconnected(const DrivenConnection& connection) {
+CmEvent disconnected(const DrivenConnection& connection, const verbs::Connection& core) {
   auto out = about(CmEvent::Type::kDisconnected, connection);
-  out.why = fmt::format("the connection with {} is over", to_string(connection.peer()));
+  out.end = core.end();
+  out.why = fmt::format("connection with {} ended: {}", to_string(connection.peer()),
+                        verbs::describe(*out.end));
   return out;
 }
 
@@ -176,7 +178,7 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
 CmEvent InitiatorClient::describe_end(DrivenConnection& connection, const verbs::Connection& core,
                                       const verbs::ConnectionEvent& event) const {
   if (event.type == Type::kDisconnected) {
-    return established_ ? disconnected(connection) : failed_without_memory(connection);
+    return established_ ? disconnected(connection, core) : failed_without_memory(connection);
   }
   if (event.type == Type::kFailed) {
     auto out = startup_failed(connection, *event.failure);
@@ -231,7 +233,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   if (event.type == Type::kMemoryGone || event.type == Type::kRejected) return;
   end_.front() = described(connection, established_, [&] {
     if (event.type != Type::kDisconnected) return startup_failed(connection, *event.failure);
-    return established_ ? disconnected(connection) : failed_without_memory(connection);
+    return established_ ? disconnected(connection, core) : failed_without_memory(connection);
   });
   claims_.release(*qp);
   channel_->push_made(end_);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous events: from the core's to those of the C interface, on the descriptor of the
 // context that the object was made with.
+#include <fmt/format.h>
+
 #include "acks.hpp"
 #include "errno_table.hpp"
 #include "iwarp/mpa/faults.hpp"
 #include "objects.hpp"
+#include "refusal.hpp"
 #include "settings.hpp"
 
 namespace iwarp::rdma_core {
@@ -42,7 +45,16 @@ void tell(Qp& qp, const rdmap::Terminate& terminate) {
   push(qp, qp.context, {.element = {.qp = qp.handle()}, .event_type = event_type(terminate.fault)});
 }
 
-void tell_overflow(Cq& cq) {
+void tell_overflow(Cq& cq, verbs::QpNum of) {
+  log_event(
+      {.level = verbs::LogLevel::kWarning,
+       .event = "cq_overflow",
+       .message = fmt::format(
+           "a completion queue with room for {} overflowed: a completion of queue pair {} was "
+           "lost, and its connection ends (create the queue with an entry for each request "
+           "and receive that may be outstanding, and poll it)",
+           cq.abi.cqe, of),
+       .fields = {{"entries", std::to_string(cq.abi.cqe)}, {"qp", std::to_string(of)}}});
   push(cq, cq.context, {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
 }
 
@@ -62,7 +74,8 @@ void dispatch_async_event(Core& core, const verbs::AsyncEvent& event) {
       core.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
       return;
     case AsyncEventType::kCqOverflow:
-      core.with_object(event.object, [](void* cq) { tell_overflow(*static_cast<Cq*>(cq)); });
+      core.with_object(event.object,
+                       [&event](void* cq) { tell_overflow(*static_cast<Cq*>(cq), event.qp_num); });
       return;
     case AsyncEventType::kSrqLimit:
       core.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });

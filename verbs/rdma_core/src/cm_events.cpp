@@ -197,11 +197,16 @@ void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
     // A carrier's words do not name the peer, others do by its TCP port.
     const bool has_carrier = id.core->carriers().connecting() != nullptr;
     const bool says_peer = !(by_carrier && has_carrier) && settings().port_offset == 0;
+    const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
+    if (event.end) {
+      log_stream_end(*event.end, message, std::move(fields));
+      log_figures(id, qp, peer);
+      return;
+    }
     log_event({.level = by_carrier ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
                .event = name_of(event.type),
-               .message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why),
+               .message = message,
                .fields = std::move(fields)});
-    if (event.type == Type::kDisconnected) log_figures(id, qp, peer);
     return;
   }
   const auto now = qp.core->query();

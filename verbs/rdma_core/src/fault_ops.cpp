@@ -5,6 +5,7 @@
 
 #include "errno_table.hpp"
 #include "fault_injector.hpp"
+#include "iwarp/verbs/error_guide.hpp"
 #include "objects.hpp"
 #include "ops.hpp"
 #include "work_completion.hpp"
@@ -17,8 +18,6 @@ static_assert(IBV_WC_WR_FLUSH_ERR == 5 && IBV_WC_RNR_RETRY_EXC_ERR == 13 &&
 static_assert(IBV_EVENT_LID_CHANGE == 11 && IBV_EVENT_SM_CHANGE == 13 &&
               IBV_EVENT_CLIENT_REREGISTER == 17 && IBV_EVENT_GID_CHANGE == 18);
 
-constexpr std::uint32_t kInjected = 0x20000;  // vendor_err of a status that a rule made
-
 Injector& injector(const Context& context) { return *context.core.injector(); }
 
 bool is_receive(ibv_wc_opcode opcode) { return (opcode & IBV_WC_RECV) != 0; }
@@ -28,7 +27,7 @@ int faulty_poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
   const int got = poll_cq(cq, count, wc);
   for (ibv_wc& one : std::span(wc, static_cast<std::size_t>(got))) {
     const auto status = faults.polled(one.qp_num, is_receive(one.opcode), one.status);
-    if (status != one.status) one.vendor_err = kInjected;
+    if (status != one.status) one.vendor_err = verbs::kInjectedVendorError;
     one.status = status;
   }
   return got;
@@ -117,7 +116,7 @@ int faulty_next_poll(ibv_cq_ex* cq) { return judged(cq, Cq::of(cq).plain.next_po
 
 std::uint32_t faulty_read_vendor_err(ibv_cq_ex* handle) {
   const Cq& cq = Cq::of(handle);
-  if (handle->status != wc_status(cq.wc.status)) return kInjected;
+  if (handle->status != wc_status(cq.wc.status)) return verbs::kInjectedVendorError;
   return wc_vendor_err(cq.context.core, cq.wc);
 }
 

@@ -360,6 +360,9 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
       return verbs::Announce::kAnswered;
     }
     log_not_found(qp, event.why);
+  } else if (event.end) {
+    log_stream_end(*event.end, event.why,
+                   {{"peer", to_string(event.peer)}, {"qp", std::to_string(number_of(qp))}});
   } else {
     log_connection("connection_over", event.why, {{"peer", to_string(event.peer)}});
   }

@@ -54,6 +54,16 @@ void log_refusal(const std::string& line) {
   log_event({.level = verbs::LogLevel::kWarning, .event = "refused", .message = line});
 }
 
+void log_stream_end(const verbs::StreamEnd& end, const std::string& message,
+                    std::vector<verbs::LogField> fields) {
+  if (end.work) fields.push_back({"wr_id", std::to_string(end.work->wr_id)});
+  if (end.terminate) fields.push_back({"terminate", bytes::to_string(end.terminate->fault)});
+  log_event({.level = verbs::is_orderly(end) ? verbs::LogLevel::kInfo : verbs::LogLevel::kWarning,
+             .event = "disconnected",
+             .message = message,
+             .fields = std::move(fields)});
+}
+
 void log_connection(const char* event, const std::string& line,
                     std::vector<verbs::LogField> fields) {
   log_event({.level = verbs::LogLevel::kInfo,

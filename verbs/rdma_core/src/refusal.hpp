@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "iwarp/verbs/log_record.hpp"
+#include "iwarp/verbs/stream_end.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -20,6 +21,9 @@ int refused(const char* what, const char* why);
 void log_event(const verbs::LogRecord& record);
 /// Why a call failed that names nothing unsupported: a warning.
 void log_refusal(const std::string& line);
+/// How a connection ended: information if nothing failed, else a warning. `message` names the peer.
+void log_stream_end(const verbs::StreamEnd& end, const std::string& message,
+                    std::vector<verbs::LogField> fields);
 /// What becomes of connections: information.
 void log_connection(const char* event, const std::string& line,
                     std::vector<verbs::LogField> fields = {});

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 
 #include "immediate.hpp"
+#include "iwarp/verbs/error_guide.hpp"
 #include "objects.hpp"
 
 namespace iwarp::rdma_core {
@@ -11,8 +12,6 @@ namespace {
 
 using verbs::WcOpcode;
 using verbs::WcStatus;
-
-constexpr std::uint32_t kTerminated = 0x10000;
 
 bool is_datagram(const verbs::WorkCompletion& wc) {
   return wc.opcode == WcOpcode::kRecvDatagram || wc.opcode == WcOpcode::kRecvDatagramImmediate;
@@ -123,9 +122,7 @@ std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
     const auto& terminate =
         attributes.terminate_sent ? attributes.terminate_sent : attributes.terminate_received;
     if (!terminate) return;
-    const auto& fault = terminate->fault;
-    out = kTerminated | static_cast<std::uint32_t>(fault.layer) << 12 |
-          std::uint32_t{fault.type} << 8 | fault.code;
+    out = verbs::vendor_error(terminate->fault);
   });
   return out;
 }

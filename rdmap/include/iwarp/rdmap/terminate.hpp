@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/bytes/fault.hpp"
@@ -76,6 +77,10 @@ Subject subject_of(const Terminate& terminate);
 
 /// The explanation the tables give for a triplet; "unknown error" when they have none.
 const char* explain(bytes::Layer layer, std::uint8_t type, std::uint8_t code);
+
+/// Every triplet that RFC 5040, 5041, 5044 and 6581 assign. An error type whose codes all mean the
+/// same is there once, with code 0.
+std::vector<bytes::Fault> known_faults();
 
 /// One line for people; works on truncated octets too.
 std::string describe_terminate(bytes::View payload);

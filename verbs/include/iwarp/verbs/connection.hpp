@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection: one MPA endpoint, one DDP stream and one RDMAP stream under a queue pair, without
-// sockets, threads or a clock. It says where the next octets of TCP go and which leave next; a
-// driver moves them. Single-threaded by contract: whoever drives it holds its lock.
-//
-// The driver's loop: fill receive_plan(), call received(); send transmit_plan(), call
-// transmitted(); take event()s, act on socket_action(), set a timer for timeout(); and again.
+// sockets, threads or a clock. Call with the driver's lock held. The driver's loop: fill
+// receive_plan(), call received(); send transmit_plan(), call transmitted(); take event()s, act on
+// socket_action(), set a timer for timeout().
 #pragma once
 
 #include <deque>
@@ -87,6 +85,7 @@ class Connection {
   QueuePair* qp() const { return qp_; }
   Counters counters() const;  ///< of all layers; system calls are the driver's
   Incidents incidents() const;
+  StreamEnd end() const;  ///< Cause::kNone until the stream has ended, or if it never began
 
  private:
   struct Full;  ///< exists in full operation: framer, deframer, stream
@@ -110,6 +109,7 @@ class Connection {
   void hold_for_receive(TimePoint now);
   bool segment_done();
   void settle(const Now& now);
+  void note_end(StreamEnd::Cause cause);
   void stream_ended(TimePoint now);
   void close_progress(TimePoint now);
   void close_when_drained(TimePoint now);

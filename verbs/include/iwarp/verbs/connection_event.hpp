@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "iwarp/mpa/startup.hpp"
+#include "iwarp/verbs/stream_end.hpp"
 
 namespace iwarp::verbs {
 

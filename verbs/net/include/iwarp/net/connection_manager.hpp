@@ -109,7 +109,9 @@ struct CmEvent {
   Address local;  ///< numeric; port 0: TCP was not connected
   Address peer;   ///< numeric; port 0: it did not even come to an address
   std::error_code error;
-  std::string why;            ///< for people
+  /// A sentence for people, which names the peer. kConnectFailed, kRejected, kDisconnected.
+  std::string why;
+  std::optional<verbs::StreamEnd> end;  ///< kDisconnected
   std::string peer_identity;  ///< kConnectRequest, kEstablished: as Carrier::peer_identity()
   /// kRejected: the TCP connection, still open and non-blocking; closed with the event unless the
   /// program takes it. [MPA-91] None: TCP had not even taken the Request, or a carrier is on it.

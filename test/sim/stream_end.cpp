@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a stream ended, as each end says it: the request, its bytes, its wr_id and key, the verdict
+// and what to do.
+#include "iwarp/verbs/stream_end.hpp"
+
+#include <fmt/format.h>
+
+#include "acknowledged.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+using Cause = verbs::StreamEnd::Cause;
+
+constexpr std::size_t kBytes = 64;
+
+std::string why(const End& end) { return verbs::describe(end.connection->end()); }
+
+bool orderly(const End& end) { return verbs::is_orderly(end.connection->end()); }
+
+std::string memory_of(const RemoteAddress& at) {
+  return fmt::format("rkey {:#x}, address {:#x}", at.rkey.value, at.to);
+}
+
+// Both kinds of completion; with acknowledged ones a message waits for its receive.
+std::vector<ConnectionOptions> kinds() {
+  return {ConnectionOptions{}, holding(1s, acknowledged())};
+}
+
+}  // namespace
+
+TEST_CASE("a Send without a receive names the Send at one end and the advice at both") {
+  for (const auto& options : kinds()) {
+    Pair pair(options, options);
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(kBytes, kEverything);
+    Region* inbox = pair.b->memory(kBytes, kEverything);
+    post_recv(*pair.b, 100, sge(inbox, 0, kBytes));
+    post_send(*pair.a, 1, sge(mine, 0, 8));
+    post_send(*pair.a, 2, sge(mine, 0, 10));
+    pair.run();
+    pair.advance(2s);
+    const std::string verdict =
+        "no receive was posted for the message (post enough receives before the peer sends, and "
+        "repost each one that completes) [Terminate 1/2/02, vendor_err 0x11202]";
+    CHECK(why(*pair.a) == "the peer refused Send wr_id 2 (10 bytes): " + verdict);
+    CHECK(why(*pair.b) ==
+          "this end refused the peer's Send number 2 (segment of 10 bytes): " + verdict);
+    CHECK_FALSE(orderly(*pair.a));
+    CHECK_FALSE(orderly(*pair.b));
+  }
+}
+
+TEST_CASE("a Write with a wrong rkey names the key, the address and the bytes") {
+  for (const auto& options : kinds()) {
+    Pair pair(options, options);
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(kBytes, kEverything);
+    RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
+    at.rkey.value ^= 0x100;
+    post_write(*pair.a, 0x7f0000001000, sge(mine, 0, kBytes), at);
+    pair.run();
+    CHECK(why(*pair.a).starts_with(
+        fmt::format("the peer refused RDMA Write wr_id 0x7f0000001000 (64 bytes, {}): no memory is "
+                    "registered under this key (",
+                    memory_of(at))));
+    CHECK(why(*pair.b).starts_with(fmt::format(
+        "this end refused the peer's RDMA Write (64 bytes, {}): no memory is registered "
+        "under this key (",
+        memory_of(at))));
+  }
+}
+
+TEST_CASE("a Read without the right names the right") {
+  for (const auto& options : kinds()) {
+    Pair pair(options, options);
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(kBytes, kEverything);
+    const RemoteAddress at = remote(pair.b->memory(kBytes, Access::kRemoteWrite));
+    post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
+    pair.run();
+    CHECK(why(*pair.a).starts_with(
+        fmt::format("the peer refused RDMA Read wr_id 3 (64 bytes, {}): the region or the queue "
+                    "pair does not allow this access (",
+                    memory_of(at))));
+    CHECK(why(*pair.b) ==
+          fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the region or the "
+                      "queue pair does not allow it (register with IBV_ACCESS_REMOTE_READ, and set "
+                      "the same flag in qp_access_flags) [Terminate 0/1/02, vendor_err 0x10102]",
+                      memory_of(at)));
+  }
+}
+
+TEST_CASE("a message that is too long names the receive and its size") {
+  for (const auto& options : kinds()) {
+    Pair pair(options, options);
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(kBytes, kEverything);
+    Region* inbox = pair.b->memory(kBytes, kEverything);
+    post_recv(*pair.b, 9, sge(inbox, 0, 16));
+    post_send(*pair.a, 4, sge(mine, 0, kBytes));
+    pair.run();
+    CHECK(
+        why(*pair.a).starts_with("the peer refused Send wr_id 4 (64 bytes): the message is longer "
+                                 "than the receive that was posted for it ("));
+    CHECK(why(*pair.b).starts_with(
+        "this end refused the peer's Send number 1 (segment of 64 bytes): the message is longer "
+        "than "
+        "the receive that was posted for it, receive wr_id 9 (16 bytes) ("));
+  }
+}
+
+TEST_CASE("a request with a bad lkey names the lkey, and its peer is told to look at this end") {
+  for (const auto& options : kinds()) {
+    Pair pair(options, options);
+    REQUIRE(pair.establish());
+    Region* mine = pair.a->memory(kBytes, kEverything);
+    Region* inbox = pair.b->memory(kBytes, kEverything);
+    post_recv(*pair.b, 9, sge(inbox, 0, kBytes));
+    Sge bad = sge(mine, 0, kBytes);
+    bad.lkey.value ^= 0x100;
+    post_send(*pair.a, 5, bad);
+    pair.run();
+    CHECK(
+        why(*pair.a) ==
+        fmt::format("Send wr_id 5 (64 bytes) failed: lkey {:#x} (address {:#x}, 64 bytes): no "
+                    "memory is registered under this lkey (use the lkey of a region that is still "
+                    "registered)",
+                    bad.lkey.value, verbs::virtual_address(bad.address)));
+    CHECK(why(*pair.b).starts_with(
+        "the peer ended it: the end that sent the Terminate failed for a reason of its own ("));
+  }
+}
+
+TEST_CASE("a receive into memory that is not registered is named at its end") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kBytes, kEverything);
+  Sge bad = sge(pair.b->memory(kBytes, kEverything), 0, kBytes);
+  bad.lkey.value ^= 0x100;
+  post_recv(*pair.b, 9, bad);
+  post_send(*pair.a, 5, sge(mine, 0, 8));
+  pair.run();
+  CHECK(why(*pair.b).starts_with(fmt::format(
+      "receive wr_id 9 (64 bytes) cannot take the peer's message: lkey {:#x} (", bad.lkey.value)));
+  CHECK(
+      why(*pair.a).starts_with("the peer refused Send wr_id 5 (8 bytes): the receiver could not "
+                               "place a message, "));
+}
+
+TEST_CASE("a completion queue that overflows is named") {
+  verbs::CompletionQueue tiny(2, nullptr);
+  verbs::QpInit init;
+  init.send_cq = &tiny;
+  Pair pair({}, {}, {}, init);
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kBytes, kEverything);
+  const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
+  for (std::uint64_t i = 0; i < 4; ++i) post_write(*pair.a, i, sge(mine, 0, 8), at);
+  pair.run();
+  CHECK(why(*pair.a).starts_with("a completion queue of this end overflowed ("));
+}
+
+TEST_CASE("a peer that is lost leaves the count of what was outstanding, and the oldest request") {
+  Pair pair(acknowledged(), acknowledged());
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kBytes, kEverything);
+  post_send(*pair.a, 6, sge(mine, 0, 8));
+  post_send(*pair.a, 7, sge(mine, 0, 8));
+  SUBCASE("by a reset") {
+    pair.a->connection->lost(pair.a->now);
+    CHECK(why(*pair.a) ==
+          "the peer reset it, or the network failed with 2 requests outstanding at this end, the "
+          "oldest Send wr_id 6 (8 bytes)");
+  }
+  SUBCASE("by a FIN") {
+    pair.a->connection->peer_closed(pair.a->now);
+    CHECK(why(*pair.a) ==
+          "the peer closed it with 2 requests outstanding at this end, the oldest Send wr_id 6 (8 "
+          "bytes)");
+  }
+  CHECK_FALSE(orderly(*pair.a));
+}
+
+TEST_CASE("without work under way a close, a reset and an abort are orderly") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  CHECK(pair.a->connection->end().cause == Cause::kNone);
+  SUBCASE("closed") {
+    pair.a->connection->disconnect(pair.a->now);
+    pair.run();
+    CHECK(why(*pair.a) == "both ends closed it");
+    CHECK(why(*pair.b) == "both ends closed it");
+  }
+  SUBCASE("reset") {
+    pair.a->connection->abort(pair.a->now);
+    pair.b->connection->lost(pair.b->now);
+    CHECK(why(*pair.a) == "this end ended it");
+    CHECK(why(*pair.b) == "the peer reset it, or the network failed");
+  }
+  CHECK(orderly(*pair.a));
+  CHECK(orderly(*pair.b));
+}
+
+TEST_CASE("what ended an earlier connection of a queue pair is not said of the next") {
+  Pair pair;
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kBytes, kEverything);
+  RemoteAddress wrong = remote(pair.b->memory(kBytes, kEverything));
+  wrong.rkey.value ^= 0x100;
+  post_write(*pair.a, 1, sge(mine, 0, 8), wrong);
+  pair.run();
+  CHECK(pair.a->connection->end().cause == Cause::kTerminateReceived);
+  CHECK(pair.b->connection->end().memory.has_value());
+  REQUIRE(!pair.a->qp->reset());
+  REQUIRE(!pair.b->qp->reset());
+  pair.renew({}, {});
+  REQUIRE(pair.establish());
+  pair.a->connection->lost(pair.a->now);
+  pair.b->connection->lost(pair.b->now);
+  CHECK(why(*pair.a) == "the peer reset it, or the network failed");
+  CHECK_FALSE(pair.b->connection->end().memory.has_value());
+}

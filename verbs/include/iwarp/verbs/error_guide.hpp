@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each error of a Terminate (RFC 5040 section 4.8) means to the programs at both ends, and the
+// number that stands for it in the vendor_err of a completion.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "iwarp/bytes/fault.hpp"
+
+namespace iwarp::verbs {
+
+/// Both are static strings: clauses without a full stop.
+struct Guidance {
+  const char* meaning = "";
+  const char* advice = "";
+};
+/// For every fault that rdmap::explain() knows; another one is "an error that no RFC assigns".
+Guidance guidance(const bytes::Fault& fault);
+
+/// vendor_err of a failed completion whose stream ended with a Terminate: 0x1LTCC with the
+/// Terminate's layer L, error type T and error code CC.
+std::uint32_t vendor_error(const bytes::Fault& fault);
+/// The Terminate that such a number stands for; nullopt: it is none of these. `why` is the text of
+/// rdmap::explain().
+std::optional<bytes::Fault> fault_of_vendor_error(std::uint32_t number);
+/// vendor_err of a completion whose status an injected fault chose.
+inline constexpr std::uint32_t kInjectedVendorError = 0x20000;
+
+}  // namespace iwarp::verbs

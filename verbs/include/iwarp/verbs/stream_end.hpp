@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// StreamEnd: why the stream of a connection ended, as this end knows it, and the sentence that says
+// so. Values only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "iwarp/rdmap/terminate.hpp"
+#include "iwarp/rdmap/ulp.hpp"
+#include "iwarp/verbs/local_event.hpp"
+#include "iwarp/verbs/types.hpp"
+
+namespace iwarp::verbs {
+
+/// A request or receive of this end.
+struct EndedWork {
+  WorkQueue queue = WorkQueue::kSend;
+  std::uint64_t wr_id = 0;
+  WcStatus status = WcStatus::kSuccess;  ///< kSuccess: outstanding, or completed before
+  std::uint64_t length = 0;              ///< bytes in its list of buffers
+  // kSend
+  WrOpcode opcode = WrOpcode::kSend;
+  RemoteAddress remote;  ///< of Writes, Reads and atomics
+};
+
+/// Memory of this end that a request named and could not use.
+struct RefusedMemory {
+  enum class User : std::uint8_t {
+    kThisEnd,  ///< a request or receive of this end: `stag` is an lkey, `to` an address
+    kWrite,    ///< the peer's RDMA Write: `stag` is an rkey
+    kRead,     ///< the peer's RDMA Read
+    kAtomic,   ///< the peer's atomic
+  };
+  User user = User::kThisEnd;
+  Stag stag;
+  std::uint64_t to = 0;
+  std::uint64_t length = 0;  ///< bytes; of the peer's Write: those of the segment
+  rdmap::AccessError why = rdmap::AccessError::kStagInvalid;
+};
+
+struct StreamEnd {
+  enum class Cause : std::uint8_t {
+    kNone,               ///< it has not ended
+    kClosed,             ///< both ends closed it
+    kAborted,            ///< the program at this end ended it at once
+    kLocalError,         ///< a request, receive or completion of this end failed: `work`
+    kTerminateSent,      ///< this end refused what the peer sent: `terminate`, `memory`
+    kTerminateReceived,  ///< the peer refused what this end sent: `terminate`, `work`
+    kPeerClosed,         ///< the peer closed TCP while work was under way: `outstanding`, `work`
+    kLost,               ///< TCP was reset, or failed
+    kNoAnswer,           ///< the peer did not acknowledge `work` in time
+    kCloseTimeout,       ///< the peer did not close its half in time
+  };
+  Cause cause = Cause::kNone;
+  std::optional<rdmap::Terminate> terminate;
+  std::optional<EndedWork> work;  ///< the one that failed, or else the oldest outstanding request
+  std::optional<RefusedMemory> memory;
+  std::uint64_t outstanding = 0;  ///< requests posted and not completed when the stream ended
+  bool completion_lost = false;   ///< kLocalError: a completion queue was full
+};
+
+/// Nothing failed and no request was outstanding: what programs expect at the end of their work.
+bool is_orderly(const StreamEnd& end);
+
+/// One sentence, lower case and without a full stop: what failed, why, and what to do about it.
+std::string describe(const StreamEnd& end);
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The meaning of every Terminate, as the programs at both ends see it.
+#include "iwarp/verbs/error_guide.hpp"
+
+#include <array>
+
+#include "iwarp/ddp/types.hpp"
+#include "iwarp/mpa/faults.hpp"
+#include "iwarp/rdmap/faults.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+using bytes::Fault;
+using bytes::Layer;
+
+constexpr std::uint32_t kTerminated = 0x10000;
+
+constexpr const char* kRegisterAgain =
+    "advertise the key again after each registration; a key ends when its region is deregistered "
+    "or invalidated";
+constexpr const char* kCompareBounds =
+    "compare the address and length of the request with those of the region or window";
+constexpr const char* kSameDomain =
+    "register the memory in the protection domain of the queue pair that the peer is connected to";
+constexpr const char* kPeerProtocol =
+    "the peer's iWARP implementation broke a rule of the protocol: capture the connection and run "
+    "iwarp explain";
+constexpr const char* kDamaged =
+    "the stream was damaged on its way, or by the peer's implementation: capture the connection "
+    "and run iwarp explain";
+constexpr const char* kSeeOtherEnd =
+    "look for the cause in the log and the completions of the end that sent the Terminate";
+
+struct Row {
+  Fault fault;
+  Guidance guidance;
+};
+constexpr std::array kRows{
+    Row{rdmap::kInvalidStag, {"no memory is registered under this key", kRegisterAgain}},
+    Row{rdmap::kBounds, {"the access goes outside of the registered memory", kCompareBounds}},
+    Row{rdmap::kAccessRights,
+        {"the region or the queue pair does not allow this access",
+         "register with IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC, and set the same flag in "
+         "qp_access_flags"}},
+    Row{rdmap::kNotAssociated,
+        {"the key belongs to another protection domain or queue pair", kSameDomain}},
+    Row{rdmap::kWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
+    Row{rdmap::kCannotInvalidate,
+        {"the key may not be invalidated by the peer",
+         "name a window or fast-register key that was made for this connection"}},
+    Row{{Layer::kRdma, 1, 0xFF, ""}, {"a protection error of another kind", kSeeOtherEnd}},
+    Row{rdmap::kVersionInvalid, {"the version of RDMAP is not 1", kPeerProtocol}},
+    Row{rdmap::kUnexpectedOpcode,
+        {"the message was not expected here, for example one Read Request more than was agreed on",
+         kPeerProtocol}},
+    Row{rdmap::kStreamCatastrophic,
+        {"the request cannot be done, for example an atomic whose address is no multiple of 8",
+         "check the address and the length of the request that failed"}},
+    Row{rdmap::kGlobalCatastrophic, {"a whole adapter has failed", kSeeOtherEnd}},
+    Row{{Layer::kRdma, 2, 0x09, ""},
+        {"the key may not be invalidated by the peer",
+         "name a window or fast-register key that was made for this connection"}},
+    Row{rdmap::kOperationUnspecified, {"an operation failed, which one is not said", kSeeOtherEnd}},
+    Row{ddp::kDdpCatastrophic,
+        {"the receiver could not place a message, for example because its receive names memory "
+         "that is not registered",
+         kSeeOtherEnd}},
+    Row{ddp::kTaggedInvalidStag, {"no memory is registered under this key", kRegisterAgain}},
+    Row{ddp::kTaggedBounds, {"the access goes outside of the registered memory", kCompareBounds}},
+    Row{ddp::kTaggedNotAssociated,
+        {"the key belongs to another protection domain or queue pair", kSameDomain}},
+    Row{ddp::kTaggedWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
+    Row{ddp::kTaggedVersion, {"the version of DDP is not 1", kPeerProtocol}},
+    Row{ddp::kUntaggedQn, {"the message names a queue that does not exist", kPeerProtocol}},
+    Row{ddp::kUntaggedNoBuffer,
+        {"no receive was posted for the message",
+         "post enough receives before the peer sends, and repost each one that completes"}},
+    Row{ddp::kUntaggedMsnRange,
+        {"the message has a number for which there can be no receive", kPeerProtocol}},
+    Row{ddp::kUntaggedMo,
+        {"a segment does not begin where the one before it ended", kPeerProtocol}},
+    Row{ddp::kUntaggedTooLong,
+        {"the message is longer than the receive that was posted for it",
+         "post receives as long as the longest message that the peer sends"}},
+    Row{ddp::kUntaggedVersion, {"the version of DDP is not 1", kPeerProtocol}},
+    Row{mpa::kTcpLost,
+        {"the other end closed TCP before all work was done",
+         "wait for the completions of both ends before disconnecting"}},
+    Row{mpa::kCrcMismatch, {"an FPDU arrived with a wrong CRC32c", kDamaged}},
+    Row{mpa::kMarkerMismatch, {"an FPDU and its markers do not agree", kDamaged}},
+    Row{mpa::kBadStartupFrame,
+        {"what arrived is no MPA Request or Reply",
+         "check that the port belongs to an iWARP server, and that both ends use TLS or neither"}},
+    Row{mpa::kLocalCatastrophic,
+        {"an end could not set up the connection for a reason of its own", kSeeOtherEnd}},
+    Row{mpa::kInsufficientIrd,
+        {"the peer asks for more RDMA Reads at a time than this end can answer",
+         "lower initiator_depth at one end, or raise responder_resources at the other"}},
+    Row{mpa::kNoMatchingRtr,
+        {"the two ends know no common first message (RTR) of a peer-to-peer connection",
+         "allow at both ends an RTR by Send, Write or Read"}},
+};
+
+}  // namespace
+
+Guidance guidance(const Fault& fault) {
+  for (const Row& row : kRows) {
+    if (row.fault == fault) return row.guidance;
+  }
+  if (fault.layer == Layer::kRdma && fault.type == 0) {
+    return {"the end that sent the Terminate failed for a reason of its own", kSeeOtherEnd};
+  }
+  if (fault.layer == Layer::kDdp && fault.type == 3) {
+    return {"the layer below DDP reported an error", kDamaged};
+  }
+  return {"an error that no RFC assigns", kPeerProtocol};
+}
+
+std::uint32_t vendor_error(const Fault& fault) {
+  return kTerminated | static_cast<std::uint32_t>(fault.layer) << 12 |
+         std::uint32_t{fault.type} << 8 | fault.code;
+}
+
+std::optional<Fault> fault_of_vendor_error(std::uint32_t number) {
+  if (number >> 16 != kTerminated >> 16) return std::nullopt;
+  const auto layer = static_cast<Layer>(number >> 12 & 0xF);
+  const auto type = static_cast<std::uint8_t>(number >> 8 & 0xF);
+  const auto code = static_cast<std::uint8_t>(number);
+  return Fault{layer, type, code, rdmap::explain(layer, type, code)};
+}
+
+}  // namespace iwarp::verbs

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentence for each way in which a stream ends.
+#include "iwarp/verbs/stream_end.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "iwarp/mpa/faults.hpp"
+#include "iwarp/verbs/error_guide.hpp"
+
+namespace iwarp::verbs {
+namespace {
+
+using Cause = StreamEnd::Cause;
+using User = RefusedMemory::User;
+
+std::string number(std::uint64_t value) {
+  constexpr std::uint64_t kLargestIndex = 1U << 20;  // A larger wr_id is mostly an address.
+  return value < kLargestIndex ? fmt::format("{}", value) : fmt::format("{:#x}", value);
+}
+
+std::string bytes_of(std::uint64_t length) {
+  return fmt::format("{} byte{}", length, length == 1 ? "" : "s");
+}
+
+std::string_view name_of(WrOpcode opcode) {
+  switch (opcode) {
+    case WrOpcode::kSend:
+      return "Send";
+    case WrOpcode::kSendInvalidate:
+      return "Send with Invalidate";
+    case WrOpcode::kWrite:
+      return "RDMA Write";
+    case WrOpcode::kRead:
+    case WrOpcode::kReadInvalidate:
+      return "RDMA Read";
+    case WrOpcode::kLocalInvalidate:
+      return "Local Invalidate";
+    case WrOpcode::kFastRegister:
+      return "Fast-Register";
+    case WrOpcode::kBindWindow:
+      return "Bind Window";
+    case WrOpcode::kFetchAdd:
+      return "FetchAdd";
+    case WrOpcode::kCmpSwap:
+      return "CmpSwap";
+    case WrOpcode::kImmediate:
+      return "Immediate Data";
+    case WrOpcode::kWriteImmediate:
+      return "RDMA Write with Immediate Data";
+    case WrOpcode::kSendImmediate:
+      return "Send with Immediate Data";
+  }
+  return "request";
+}
+
+std::string describe(const EndedWork& work) {
+  if (work.queue == WorkQueue::kReceive) {
+    return fmt::format("receive wr_id {} ({})", number(work.wr_id), bytes_of(work.length));
+  }
+  const bool names_memory = work.remote.rkey.value != 0 || work.remote.to != 0;
+  if (!names_memory) {
+    return fmt::format("{} wr_id {} ({})", name_of(work.opcode), number(work.wr_id),
+                       bytes_of(work.length));
+  }
+  return fmt::format("{} wr_id {} ({}, rkey {:#x}, address {:#x})", name_of(work.opcode),
+                     number(work.wr_id), bytes_of(work.length), work.remote.rkey.value,
+                     work.remote.to);
+}
+
+// A message of the other end, or one of this end whose request is not known any more.
+std::string describe(const rdmap::Subject& subject) {
+  using Kind = rdmap::Subject::Kind;
+  const auto& segment = subject.segment;
+  switch (subject.kind) {
+    case Kind::kWrite:
+      return segment
+                 ? fmt::format("RDMA Write (segment of {}, rkey {:#x}, address {:#x})",
+                               bytes_of(segment->length), segment->stag.value, segment->to.value)
+                 : "RDMA Write";
+    case Kind::kSend:
+      return segment ? fmt::format("Send number {} (segment of {})", segment->msn.value,
+                                   bytes_of(segment->length))
+                     : "Send";
+    case Kind::kImmediate:
+      return "Immediate Data";
+    case Kind::kRead:
+      return "RDMA Read";
+    case Kind::kAtomic:
+      return "atomic";
+    case Kind::kRequest:
+      return "RDMA Read or atomic";
+    case Kind::kUnknown:
+      break;
+  }
+  return {};
+}
+
+std::string_view name_of(User user) {
+  switch (user) {
+    case User::kWrite:
+      return "RDMA Write";
+    case User::kRead:
+      return "RDMA Read";
+    case User::kAtomic:
+      return "atomic";
+    case User::kThisEnd:
+      break;
+  }
+  return "request";
+}
+
+std::string_view right_of(User user) {
+  switch (user) {
+    case User::kWrite:
+      return "IBV_ACCESS_REMOTE_WRITE";
+    case User::kRead:
+      return "IBV_ACCESS_REMOTE_READ";
+    case User::kAtomic:
+      return "IBV_ACCESS_REMOTE_ATOMIC";
+    case User::kThisEnd:
+      break;
+  }
+  return "IBV_ACCESS_LOCAL_WRITE";
+}
+
+Guidance guidance_of(rdmap::AccessError why) {
+  using rdmap::AccessError;
+  switch (why) {
+    case AccessError::kStagInvalid:
+      return guidance(rdmap::kInvalidStag);
+    case AccessError::kOutOfBounds:
+      return guidance(rdmap::kBounds);
+    case AccessError::kNoRight:
+      return guidance(rdmap::kAccessRights);
+    case AccessError::kOtherStream:
+      return guidance(rdmap::kNotAssociated);
+    case AccessError::kWraps:
+      return guidance(rdmap::kWrap);
+    case AccessError::kMisaligned:
+      return guidance(rdmap::kStreamCatastrophic);
+  }
+  return {};
+}
+
+// What is wrong with the memory, and what to do.
+std::string verdict(const RefusedMemory& memory) {
+  const bool is_local = memory.user == User::kThisEnd;
+  if (memory.why == rdmap::AccessError::kNoRight) {
+    const auto right = right_of(memory.user);
+    return is_local ? fmt::format("the region does not have {0} (register it with {0})", right)
+                    : fmt::format(
+                          "the region or the queue pair does not allow it (register with "
+                          "{}, and set the same flag in qp_access_flags)",
+                          right);
+  }
+  if (is_local && memory.why == rdmap::AccessError::kStagInvalid) {
+    return "no memory is registered under this lkey (use the lkey of a region that is still "
+           "registered)";
+  }
+  if (is_local && memory.why == rdmap::AccessError::kOtherStream) {
+    return "the region belongs to another protection domain (register it in that of the queue "
+           "pair)";
+  }
+  const auto known = guidance_of(memory.why);
+  return fmt::format("{} ({})", known.meaning, known.advice);
+}
+
+std::string code_of(const rdmap::Terminate& terminate) {
+  const auto& fault = terminate.fault;
+  return fmt::format(" [Terminate {:x}/{:x}/{:02x}, vendor_err {:#x}]",
+                     static_cast<unsigned>(fault.layer), fault.type, fault.code,
+                     vendor_error(fault));
+}
+
+std::string outstanding(const StreamEnd& end) {
+  if (end.outstanding == 0) return {};
+  auto text = fmt::format(" with {} request{} outstanding at this end", end.outstanding,
+                          end.outstanding == 1 ? "" : "s");
+  if (end.work) text += fmt::format(", the oldest {}", describe(*end.work));
+  return text;
+}
+
+std::string refused_here(const StreamEnd& end) {
+  const auto& terminate = *end.terminate;
+  if (const auto& memory = end.memory) {
+    if (memory->user == User::kThisEnd && end.work) {
+      return fmt::format("{} cannot take the peer's message: lkey {:#x} (address {:#x}, {}): {}{}",
+                         describe(*end.work), memory->stag.value, memory->to,
+                         bytes_of(memory->length), verdict(*memory), code_of(terminate));
+    }
+    return fmt::format("this end refused the peer's {} ({}, rkey {:#x}, address {:#x}): {}{}",
+                       name_of(memory->user), bytes_of(memory->length), memory->stag.value,
+                       memory->to, verdict(*memory), code_of(terminate));
+  }
+  const auto known = guidance(terminate.fault);
+  const auto what = describe(rdmap::subject_of(terminate));
+  auto text = what.empty() ? std::string("this end cannot go on with what the peer sent")
+                           : fmt::format("this end refused the peer's {}", what);
+  text += fmt::format(": {}", known.meaning);
+  if (end.work && end.work->queue == WorkQueue::kReceive) {
+    text += fmt::format(", {}", describe(*end.work));
+  }
+  return text + fmt::format(" ({}){}", known.advice, code_of(terminate));
+}
+
+std::string refused_there(const StreamEnd& end) {
+  const auto& terminate = *end.terminate;
+  const auto known = guidance(terminate.fault);
+  const auto what = end.work ? describe(*end.work) : describe(rdmap::subject_of(terminate));
+  return fmt::format("{}: {} ({}){}",
+                     what.empty() ? "the peer ended it" : "the peer refused " + what, known.meaning,
+                     known.advice, code_of(terminate));
+}
+
+std::string failed_here(const StreamEnd& end) {
+  if (!end.work) {
+    return end.completion_lost ? "a completion queue of this end overflowed (create it with an "
+                                 "entry for each request and receive that may be outstanding)"
+                               : "this end failed for a reason of its own";
+  }
+  if (end.memory && end.memory->user == User::kThisEnd) {
+    return fmt::format("{} failed: lkey {:#x} (address {:#x}, {}): {}", describe(*end.work),
+                       end.memory->stag.value, end.memory->to, bytes_of(end.memory->length),
+                       verdict(*end.memory));
+  }
+  return fmt::format("{} failed: {}", describe(*end.work), to_string(end.work->status));
+}
+
+}  // namespace
+
+bool is_orderly(const StreamEnd& end) {
+  switch (end.cause) {
+    case Cause::kNone:
+    case Cause::kClosed:
+    case Cause::kAborted:
+    case Cause::kCloseTimeout:
+      return true;
+    case Cause::kLost:
+      return end.outstanding == 0;
+    case Cause::kTerminateReceived:
+      return end.terminate && end.terminate->fault == mpa::kTcpLost;  // This end closed first.
+    default:
+      return false;
+  }
+}
+
+std::string describe(const StreamEnd& end) {
+  switch (end.cause) {
+    case Cause::kNone:
+      return "it has not ended";
+    case Cause::kClosed:
+      return "both ends closed it";
+    case Cause::kAborted:
+      return "this end ended it" + outstanding(end);
+    case Cause::kLocalError:
+      return failed_here(end);
+    case Cause::kTerminateSent:
+      if (end.terminate) return refused_here(end);
+      return "this end refused what the peer sent";
+    case Cause::kTerminateReceived:
+      if (end.terminate) return refused_there(end);
+      return "the peer ended it";
+    case Cause::kPeerClosed:
+      return "the peer closed it" +
+             (end.outstanding != 0 ? outstanding(end) : std::string(" in the middle of a message"));
+    case Cause::kLost:
+      return "the peer reset it, or the network failed" + outstanding(end);
+    case Cause::kNoAnswer:
+      return fmt::format("the peer did not acknowledge {} in time",
+                         end.work ? describe(*end.work) : "a request");
+    case Cause::kCloseTimeout:
+      return "the peer did not close its half in time" + outstanding(end);
+  }
+  return {};
+}
+
+}  // namespace iwarp::verbs
