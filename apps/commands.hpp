@@ -17,6 +17,7 @@ cli::Command cost_command();
 cli::Command run_command();
 cli::Command fault_command();
 cli::Command explain_command();
+cli::Command explain_error_command();
 cli::Command lab_command();
 cli::Command info_command();
 

@@ -76,6 +76,7 @@ class Usage(Case):
             (("ping", "h", "--count", "1", "--count", "2"), r"^iwarp ping: --count stands there twice"),
             (("run", "--forever", "true"), r"^iwarp run: there is no option --forever"),
             (("completion", "tcsh"), r"^iwarp completion: .*not for tcsh"),
+            (("explain-error", "24"), r"^iwarp explain-error: '24' is no status of a completion"),
         ):
             with self.subTest(words=words):
                 self.assert_fails(run(*words), 2, pattern)
@@ -231,6 +232,21 @@ class Failures(Case):
     def test_a_name_that_does_not_resolve(self):
         self.assert_fails(run("ping", "no-such-host.invalid"), 1,
                           "^iwarp ping: cannot connect to no-such-host.invalid:7174: ")
+
+
+class ExplainError(Case):
+    def test_a_vendor_err_says_what_it_means_and_what_to_do(self):
+        self.assertEqual(
+            self.assert_ok(run("explain-error", "0x11202")),
+            "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, found by DDP\n"
+            "  no receive was posted for the message\n"
+            "  What to do: post enough receives before the peer sends, and repost each one that "
+            "completes\n")
+
+    def test_without_a_code_it_explains_all_of_them(self):
+        text = self.assert_ok(run("explain-error"))
+        self.assertIn("IBV_WC_RNR_RETRY_EXC_ERR (13)", text)
+        self.assertIn("vendor_err 0x20000", text)
 
 
 class Info(Case):

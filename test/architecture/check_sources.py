@@ -45,6 +45,7 @@ APPS = {
     "cost": ("common", "usage", "measure"),
     "frames": (),
     "explain": ("common", "frames"),
+    "explain_error": ("common",),
     "lab": ("common", "frames"),
     "info": ("common", "transfer"),
 }

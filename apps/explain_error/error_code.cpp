@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain_error/error_code.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+#include "iwarp/rdmap/terminate.hpp"
+#include "iwarp/verbs/error_guide.hpp"
+
+namespace iwarp::apps {
+namespace {
+
+using bytes::Fault;
+using bytes::Layer;
+
+/// Of ibv_wc_status, in the order of its numbers; `text` is that of ibv_wc_status_str(3).
+struct Status {
+  std::string_view name;
+  std::string_view text;
+  std::string_view meaning;
+  std::string_view advice;
+};
+constexpr std::string_view kNever = "this device never reports it";
+constexpr std::array kStatuses{
+    Status{"SUCCESS", "success", "the request was completed", ""},
+    Status{"LOC_LEN_ERR", "local length error",
+           "a message did not fit into the receive that it arrived in, or a request is longer than "
+           "max_msg_sz",
+           "post receives as long as the longest message that the peer sends"},
+    Status{"LOC_QP_OP_ERR", "local QP operation error",
+           "this queue pair cannot do the request, for example an RDMA Read where max_rd_atomic "
+           "is 0, or an atomic to a peer that does not support it",
+           "check the attributes that both ends agreed on with ibv_query_qp()"},
+    Status{"LOC_EEC_OP_ERR", "local EE context operation error", kNever, ""},
+    Status{"LOC_PROT_ERR", "local protection error",
+           "an SGE of the request or receive names memory that is not registered, is in another "
+           "protection domain, is shorter, or lacks IBV_ACCESS_LOCAL_WRITE",
+           "check lkey, addr and length of every SGE, and keep the region registered until the "
+           "completion"},
+    Status{"WR_FLUSH_ERR", "Work Request Flushed Error",
+           "the request was not executed because its queue pair had left RTS; the cause is another "
+           "one",
+           "look at the first completion with another status, at vendor_err, and at the line that "
+           "the library printed when the connection ended"},
+    Status{"MW_BIND_ERR", "memory management operation error",
+           "a memory window could not be bound, or a key not be invalidated",
+           "bind only to regions with IBV_ACCESS_MW_BIND, and invalidate only keys of this queue "
+           "pair"},
+    Status{"BAD_RESP_ERR", "bad response error", "the peer sent a response that fits no request",
+           "capture the connection and run iwarp explain"},
+    Status{"LOC_ACCESS_ERR", "local access error",
+           "the peer's message was refused by memory of this end",
+           "check the rights of the region that the receive names"},
+    Status{"REM_INV_REQ_ERR", "remote invalid request error",
+           "the peer could not take the request: the message is longer than the peer's receive, or "
+           "the address of an atomic is no multiple of 8",
+           "compare the length of the message with that of the peer's receives"},
+    Status{"REM_ACCESS_ERR", "remote access error",
+           "the peer refused the access to its memory: wrong rkey, outside of the region, or "
+           "without the right",
+           "compare rkey, address and length with what the peer registered; vendor_err says which "
+           "of them is wrong"},
+    Status{"REM_OP_ERR", "remote operation error",
+           "the peer ended the connection for another reason than memory or receives",
+           "look at vendor_err, and at what the peer printed"},
+    Status{"RETRY_EXC_ERR", "transport retry counter exceeded",
+           "the peer did not acknowledge the request in time, or its connection was lost",
+           "check that the peer's process is alive and that the network reaches it; timeout and "
+           "retry_cnt set how long this end waits"},
+    Status{"RNR_RETRY_EXC_ERR", "RNR retry counter exceeded",
+           "the peer had no receive posted for the message in time",
+           "have the peer post enough receives before this end sends; rnr_retry and min_rnr_timer "
+           "set how long the message waits"},
+    Status{"LOC_RDD_VIOL_ERR", "local RDD violation error", kNever, ""},
+    Status{"REM_INV_RD_REQ_ERR", "remote invalid RD request", kNever, ""},
+    Status{"REM_ABORT_ERR", "aborted error", kNever, ""},
+    Status{"INV_EECN_ERR", "invalid EE context number", kNever, ""},
+    Status{"INV_EEC_STATE_ERR", "invalid EE context state", kNever, ""},
+    Status{"FATAL_ERR", "fatal error", "the device failed",
+           "look at the line that the library printed before"},
+    Status{"RESP_TIMEOUT_ERR", "response timeout error", kNever, ""},
+    Status{"GENERAL_ERR", "general error", kNever, ""},
+    Status{"TM_ERR", "TM error", kNever, ""},
+    Status{"TM_RNDV_INCOMPLETE", "TM software rendezvous", kNever, ""},
+};
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+bool is_same(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+ErrorCode about(const Status& status) {
+  const auto value = &status - kStatuses.data();
+  return {.title = fmt::format("IBV_WC_{} ({}), \"{}\"", status.name, value, status.text),
+          .meaning = std::string(status.meaning),
+          .advice = std::string(status.advice)};
+}
+
+std::string_view name_of(Layer layer) {
+  switch (layer) {
+    case Layer::kRdma:
+      return "RDMAP";
+    case Layer::kDdp:
+      return "DDP";
+    case Layer::kMpa:
+      return "MPA";
+  }
+  return "no layer";
+}
+
+ErrorCode about(const Fault& fault) {
+  const auto known = verbs::guidance(fault);
+  return {.title =
+              fmt::format("vendor_err {:#x}: Terminate {}, found by {}", verbs::vendor_error(fault),
+                          bytes::to_string(fault), name_of(fault.layer)),
+          .meaning = known.meaning,
+          .advice = known.advice};
+}
+
+ErrorCode injected() {
+  return {.title = fmt::format("vendor_err {:#x}", verbs::kInjectedVendorError),
+          .meaning = "an injected fault chose the status of this completion (iwarp fault)",
+          .advice = "nothing is wrong with the request: the program is being tested"};
+}
+
+std::optional<std::uint32_t> parse_number(std::string_view word, int base) {
+  std::uint32_t out = 0;
+  const char* const begin = word.data();
+  const char* const end = begin + word.size();
+  const auto [last, error] = std::from_chars(begin, end, out, base);
+  if (word.empty() || error != std::errc() || last != end) return std::nullopt;
+  return out;
+}
+
+std::optional<Fault> parse_terminate(std::string_view word) {
+  const auto first = word.find('/');
+  const auto second = word.find('/', first == word.npos ? first : first + 1);
+  if (second == word.npos) return std::nullopt;
+  const auto layer = parse_number(word.substr(0, first), 16);
+  const auto type = parse_number(word.substr(first + 1, second - first - 1), 16);
+  const auto code = parse_number(word.substr(second + 1), 16);
+  if (!layer || !type || !code || *layer > 0xF || *type > 0xF || *code > 0xFF) return std::nullopt;
+  return verbs::fault_of_vendor_error(0x10000 | *layer << 12 | *type << 8 | *code);
+}
+
+std::optional<ErrorCode> by_number(std::uint32_t number) {
+  if (number < kStatuses.size()) return about(kStatuses[number]);
+  if (number == verbs::kInjectedVendorError) return injected();
+  const auto fault = verbs::fault_of_vendor_error(number);
+  return fault ? std::optional(about(*fault)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ErrorCode> find_error_code(std::string_view word) {
+  for (const Status& status : kStatuses) {
+    const auto full = fmt::format("IBV_WC_{}", status.name);
+    if (is_same(word, status.name) || is_same(word, full) || is_same(word, status.text)) {
+      return about(status);
+    }
+  }
+  if (const auto fault = parse_terminate(word)) return about(*fault);
+  const bool is_hex = word.starts_with("0x") || word.starts_with("0X");
+  const auto number = is_hex ? parse_number(word.substr(2), 16) : parse_number(word, 10);
+  return number ? by_number(*number) : std::nullopt;
+}
+
+std::vector<ErrorCode> all_error_codes() {
+  const auto faults = rdmap::known_faults();
+  std::vector<ErrorCode> out;
+  out.reserve(kStatuses.size() + faults.size() + 1);
+  for (const Status& status : kStatuses) out.push_back(about(status));
+  for (const Fault& fault : faults) out.push_back(about(fault));
+  out.push_back(injected());
+  return out;
+}
+
+}  // namespace iwarp::apps

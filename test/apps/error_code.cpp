@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain_error/error_code.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "iwarp/rdmap/terminate.hpp"
+#include "iwarp/verbs/error_guide.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::apps;  // NOLINT
+
+namespace {
+
+std::string title_of(std::string_view word) {
+  const auto found = find_error_code(word);
+  return found ? found->title : "none";
+}
+
+}  // namespace
+
+TEST_CASE("a status is found by its names, its text and its number") {
+  const std::string flushed = "IBV_WC_WR_FLUSH_ERR (5), \"Work Request Flushed Error\"";
+  for (const auto* word :
+       {"IBV_WC_WR_FLUSH_ERR", "wr_flush_err", "5", "0x5", "work request flushed error"}) {
+    CHECK(title_of(word) == flushed);
+  }
+}
+
+TEST_CASE("a Terminate is found by its triplet and by its vendor_err, known or not") {
+  const std::string no_buffer =
+      "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, found by DDP";
+  for (const auto* word : {"1/2/02", "1/2/2", "0x11202", "0X11202", "70146"}) {
+    CHECK(title_of(word) == no_buffer);
+  }
+  CHECK(title_of("2/0/77") == "vendor_err 0x12077: Terminate 2/0/77 unknown error, found by MPA");
+}
+
+TEST_CASE("what is no code is not found") {
+  for (const auto* word : {"", "24", "-1", "0x", "0x30000", "1/2", "1/2/", "1/2/02/3", "1/2/100",
+                           "g/0/0", "IBV_WC_", "5 "}) {
+    CAPTURE(word);
+    CHECK(title_of(word) == "none");
+  }
+}
+
+TEST_CASE("every status and every Terminate has a meaning, and each error an advice or a reason") {
+  const auto all = all_error_codes();
+  CHECK(all.size() == 24 + rdmap::known_faults().size() + 1);
+  for (const auto& code : all) {
+    CAPTURE(code.title);
+    CHECK_FALSE(code.meaning.empty());
+    const bool may_have_none = code.meaning == "the request was completed" ||
+                               code.meaning.find("never") != std::string::npos;
+    CHECK((may_have_none || !code.advice.empty()));
+  }
+  for (const auto& fault : rdmap::known_faults()) {
+    CHECK(title_of(fmt::format("{:#x}", verbs::vendor_error(fault))).find(fault.why) !=
+          std::string::npos);
+  }
+}
