@@ -11,9 +11,9 @@
 
 namespace iwarp::apps::cost {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
+
+namespace {
 
 Json to_json(const Row& row) {
   Json out = Json::object();

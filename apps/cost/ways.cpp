@@ -66,7 +66,7 @@ model::Throughput throughput_of(const Question& q, const model::Parameters& p, c
 }
 
 std::string crossover_text(const model::UncertainCrossover& crossover) {
-  const auto estimate = estimate_text(crossover.estimate);
+  auto estimate = estimate_text(crossover.estimate);
   if (crossover.low == crossover.high) return estimate;
   return fmt::format("{} ({} to {})", estimate, rounded(crossover.low, std::floor),
                      rounded(crossover.high, std::ceil));

@@ -163,7 +163,7 @@ void serve_plan(const ServeOptions& options, Control& control) {
 void tell(Control& control, std::string_view what) {
   try {
     control.send({{"error", what}});
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): then nobody is to be told
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the peer is gone
   }
 }
 

@@ -90,7 +90,9 @@ Json figures_json(const Measurement& m) {
   const auto& latency = m.outcome.latency;
   const auto rate = per_second(m.outcome.seconds, m.octets());
   const auto messages = static_cast<double>(m.outcome.messages);
-  const auto of_server = [&](Json value) { return m.outcome.confirmed ? value : Json(nullptr); };
+  const auto of_server = [&](const Json& value) {
+    return m.outcome.confirmed ? value : Json(nullptr);
+  };
   return {{"test", m.plan.test->name},
           {"size", m.plan.size},
           {"bytes_per_second", rate},

@@ -156,7 +156,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a hole that nobody acknowledges keeps the other stream for a bounded time") {
+TEST_CASE("a hole that is not acknowledged keeps the other stream for a bounded time") {
   Wire wire;
   wire.open();
   WireScript script({});

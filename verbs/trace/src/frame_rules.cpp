@@ -143,7 +143,7 @@ void judge_message(Explained& e) {
 }  // namespace
 
 void note(Explained& e, Rule rule, std::string detail) {
-  if (e.frame->unsure) return;  // Perhaps nobody sent it.
+  if (e.frame->unsure) return;  // It may be no frame.
   e.violations.push_back({rule, std::move(detail)});
 }
 
