@@ -40,7 +40,7 @@ bool looks_like_control(View octets) {
          (std::to_integer<unsigned>(octets[1]) & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
-/// True when the FPDU and what stands behind it, as far as it is here, begin as FPDUs do.
+/// Returns whether the FPDU, and the octets received behind it, begin with headers of FPDUs.
 bool starts_right(const Frame& frame, View behind) {
   const std::size_t lead = mpa::leading_marker_size(frame.position, frame.marked);
   if (!starts_like_fpdu(frame.octets, lead)) return false;

@@ -109,7 +109,7 @@ struct CmEvent {
   Address local;  ///< numeric; port 0: TCP was not connected
   Address peer;   ///< numeric; port 0: it did not even come to an address
   std::error_code error;
-  /// A sentence for people, which names the peer. kConnectFailed, kRejected, kDisconnected.
+  /// One sentence that names the peer. kConnectFailed, kRejected, kDisconnected.
   std::string why;
   std::optional<verbs::StreamEnd> end;  ///< kDisconnected
   std::string peer_identity;  ///< kConnectRequest, kEstablished: as Carrier::peer_identity()
