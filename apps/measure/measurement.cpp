@@ -54,14 +54,14 @@ bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count
 
 // The warm-up does not count, but for what it leaves behind in caches and windows.
 Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
-                       Intervals& intervals) {
+                       MeasureOptions& options) {
   Intervals none;
-  if (warms_up(plan)) {
-    client.run(warm_up(plan), none);
-    if (finish_requested()) throw Error("interrupted during the warm-up: nothing was measured");
-  }
-  Measurement out{
-      .plan = plan, .outcome = client.run(main_phase(plan), intervals), .client = {}, .server = {}};
+  if (warms_up(plan)) client.run(warm_up(plan), none);
+  if (options.signal_finishes) finish_on_next_stop();
+  Measurement out{.plan = plan,
+                  .outcome = client.run(main_phase(plan), options.intervals),
+                  .client = {},
+                  .server = {}};
   out.client = out.outcome.used;
   if (!out.outcome.confirmed) return out;
   const auto answer = control.receive();
@@ -88,19 +88,19 @@ std::unique_ptr<ClientRole> rdma_client(const Plan& plan, Endpoint& endpoint) {
 }
 
 Measurement measure_over(Control& control, const Plan& plan, const net::Address& server,
-                         Intervals& intervals) {
+                         MeasureOptions& options) {
   control.send(to_json(plan));
   if (plan.is_tcp()) {
     const auto to = data_address(server, control.receive());
     auto socket = Socket::connect(to, Clock::now() + kConnectPatience, plan.connection.congestion);
     const auto client = plan.is_counted() ? make_counted_tcp_client(plan, std::move(socket))
                                           : make_tcp_client(plan, std::move(socket));
-    return run_phases(plan, *client, control, intervals);
+    return run_phases(plan, *client, control, options);
   }
   Endpoint endpoint(plan, Endpoint::Side::kClient);
   endpoint.connect(data_address(server, control.receive()), control);
   const auto client = rdma_client(plan, endpoint);
-  auto out = run_phases(plan, *client, control, intervals);
+  auto out = run_phases(plan, *client, control, options);
   if (out.outcome.confirmed) endpoint.disconnect();
   return out;
 }
@@ -173,11 +173,11 @@ double Measurement::octets() const {
   return static_cast<double>(outcome.messages) * static_cast<double>(plan.size);
 }
 
-Measurement take_measurement(const Plan& plan, const net::Address& server, Intervals intervals) {
+Measurement take_measurement(const Plan& plan, const net::Address& server, MeasureOptions options) {
   set_up_process(plan, true);
   Control control(Socket::connect(server, Clock::now() + kConnectPatience));
   try {
-    return measure_over(control, plan, server, intervals);
+    return measure_over(control, plan, server, options);
   } catch (const PeerGone& gone) {
     throw Error(control.complaint(gone.what()));
   }

@@ -21,10 +21,13 @@ struct Measurement {
   double octets() const;
 };
 
-/// `intervals` is told of the phase that counts. After finish_on_next_stop() a signal ends that
-/// phase early. Error: which of both ends failed, and why.
+struct MeasureOptions {
+  Intervals intervals;           ///< told of the phase that counts
+  bool signal_finishes = false;  ///< the first stop signal ends that phase early (common/stop.hpp)
+};
+/// Error: which of both ends failed, and why. Interrupted: a stop signal came.
 Measurement take_measurement(const Plan& plan, const net::Address& server,
-                             Intervals intervals = {});
+                             MeasureOptions options = {});
 
 struct ServeOptions {
   std::string host;            ///< where the data connections are taken

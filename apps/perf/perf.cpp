@@ -121,8 +121,10 @@ perf::Report run_test(const PerfOptions& options, const Plan& plan, const net::A
     head();
     print(perf::interval_text(plan, interval));
   };
-  out.result = measure::take_measurement(plan, server,
-                                         measure::Intervals(milliseconds(options.interval), show));
+  out.result = measure::take_measurement(
+      plan, server,
+      {.intervals = measure::Intervals(milliseconds(options.interval), show),
+       .signal_finishes = true});
   out.interrupted = finish_requested().has_value();
   head();
   return out;
@@ -139,7 +141,6 @@ int run_client(const PerfOptions& options) {
   if (options.self) own = std::make_unique<measure::ServerProcess>(0, options.plan.connection.tls);
   const auto server = own ? own->address() : address_argument(options.words.front(), kPerfPort);
   catch_stop_signals();
-  finish_on_next_stop();
   start_metrics(options.metrics);
   const auto report = run_test(options, plan, server);
   if (options.json) {
