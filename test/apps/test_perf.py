@@ -367,7 +367,7 @@ class Perf(Case):
             client = self.silent_client(server.address, "send-lat", "--warm-up", 60)
             client.send_signal(signal.SIGINT)
             self.assertEqual(client.communicate(timeout=TIMEOUT),
-                             ("", "iwarp perf: interrupted during the warm-up: nothing was measured\n"))
+                             ("", "iwarp perf: interrupted\n"))
             self.assertEqual(client.returncode, 1)
 
     def test_an_interrupted_server_says_so_to_its_client(self):
