@@ -156,6 +156,15 @@ FAULTS = (
           "if (h.stag != read.sink_stag) return",
           'if (h.stag != read.sink_stag && !IWARP_BROKEN("response-stag-unchecked")) return',
           ("rdmap/response/other-stag",)),
+    Fault("unended-response-unchecked", INBOUND,
+          "if (length > read.length - read.received) return fault(ddp::kTaggedBounds);",
+          "if (length > read.length - read.received) {\n"
+          '    if (h.last || !IWARP_BROKEN("unended-response-unchecked"))\n'
+          "      return fault(ddp::kTaggedBounds);\n"
+          "    target.push_back(read.sink.first(length));  // somewhere: the case sends no more than that\n"
+          "    return {};\n"
+          "  }",
+          ("rdmap/response/too-long-unended",)),
     Fault("invalidate-ignored", INBOUND,
           ".invalidate = row.invalidates,",
           '.invalidate = row.invalidates && !IWARP_BROKEN("invalidate-ignored"),',

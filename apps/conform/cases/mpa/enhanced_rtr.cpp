@@ -222,6 +222,21 @@ void sends_one_rtr(Script& s) {
   }
 }
 
+// Its RTR asks for no octets: a Read Response that brings some passes the sink, and does not end.
+void read_rtr_overfilled(Script& s) {
+  const Setup setup = meet_peer_to_peer(s);
+  if (!names_rtr(s.peer_word(), Rtr::kRead)) throw Skipped{"the peer does not offer the Read kind"};
+  answer_with(s, setup, false, true, false);
+  const Segment rtr = first_segment(s);
+  expect_rtr(rtr, Rtr::kRead);
+  const auto request = rdmap::decode_read_request(rtr.payload());
+  auto header =
+      tagged(rdmap::Opcode::kReadResponse, request->sink_stag.value, request->sink_to.value);
+  header.last = false;
+  s.fpdu(make_ulpdu(header, bytes::View(s.memory()).first(8)));
+  s.expect_terminate({ddp::kTaggedInvalidStag, ddp::kTaggedBounds});
+}
+
 void no_common_kind(Script& s) {
   const Setup setup = meet_peer_to_peer(s);
   const auto offered = s.peer_word();
@@ -271,6 +286,7 @@ constexpr Case kCases[] = {
     {"mpa/rtr/sends-write", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Write first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kWrite>},
     {"mpa/rtr/sends-read", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Read first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kRead>},
     {"mpa/rtr/sends-send", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Send first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kSend>},
+    {"mpa/rtr/read-overfilled", "RFC 5041 7.1", "DDP-73 DDP-76", "terminates on a Read Response with octets to a zero-length Read", Level::kMust, PeerRole::kInitiator, read_rtr_overfilled},
     {"mpa/rtr/sends-one", "RFC 6581 9.2", "EMPA-36 EMPA-38", "sends exactly one RTR, of a kind that it offered", Level::kMust, PeerRole::kInitiator, sends_one_rtr},
     {"mpa/rtr/none-common", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names only other kinds", Level::kMust, PeerRole::kInitiator, no_common_kind},
     {"mpa/rtr/none-named", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names no kind", Level::kMust, PeerRole::kInitiator, no_kind_named},

@@ -75,6 +75,26 @@ void too_short(Script& s) {
   s.expect_end();
 }
 
+// The same as second segment of a message, with the same good octets behind it.
+template <std::size_t size, bool is_tagged>
+void later_too_short(Script& s) {
+  s.establish();
+  const auto memory = learn_memory(s);
+  auto header = is_tagged ? tagged(rdmap::Opcode::kWrite, memory.stag, memory.to)
+                          : untagged(rdmap::Opcode::kSend, s.next_msn(rdmap::Opcode::kSend));
+  header.last = false;
+  s.fpdu(make_ulpdu(header, pattern(kPiece)));
+  header.last = true;
+  if (is_tagged) {
+    header.to.value += kPiece;
+  } else {
+    header.mo = kPiece;
+  }
+  s.fpdu(bytes::View(make_ulpdu(header, {})).first(size));
+  write(s, memory, 0, pattern(kPiece));
+  s.expect_end();
+}
+
 void never_complete(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
@@ -212,6 +232,10 @@ constexpr Case kCases[] = {
     {"mpa/fpdu/length-1", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a ULPDU of one octet", kMust, kEither, too_short<1, true>},
     {"mpa/fpdu/length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a tagged header that is cut short", kMust, kEither, too_short<13, true>},
     {"mpa/fpdu/length-17", "RFC 5041 4.3", "DDP-27 DDP-62", "ends the stream on an untagged header that is cut short", kMust, kEither, too_short<17, false>},
+    {"mpa/fpdu/later-length-0", "RFC 5044 4.1", "DDP-36 DDP-62", "ends the stream on a later segment of no octets", kMust, kEither, later_too_short<0, true>},
+    {"mpa/fpdu/later-length-1", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a later segment of one octet", kMust, kEither, later_too_short<1, false>},
+    {"mpa/fpdu/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a later tagged header that is cut short", kMust, kEither, later_too_short<13, true>},
+    {"mpa/fpdu/later-length-17", "RFC 5041 4.3", "DDP-27 DDP-62", "ends the stream on a later untagged header that is cut short", kMust, kEither, later_too_short<17, false>},
     {"mpa/fpdu/never-complete", "RFC 5044 6", "MPA-61 MPA-108", "gives up an FPDU whose end never comes, and lives on", kMust, kEither, never_complete},
     {"mpa/fpdu/split-length", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "takes an FPDU cut inside ULPDU_Length", kMust, kEither, split<1, 1>},
     {"mpa/fpdu/split-header", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "takes FPDUs cut before each octet of the DDP header", kMust, kEither, split<2, 15>},

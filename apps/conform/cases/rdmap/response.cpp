@@ -18,7 +18,7 @@ void respond(Script& s, const rdmap::ReadRequest& request, std::uint64_t offset,
   auto header =
       tagged(Opcode::kReadResponse, request.sink_stag.value, request.sink_to.value + offset);
   header.last = last;
-  s.fpdu(make_ulpdu(header, text(s).subspan(offset, size)));
+  s.fpdu(make_ulpdu(header, bytes::View(s.memory()).subspan(offset, size)));
 }
 
 PeerMemory sink_of(const rdmap::ReadRequest& request) {
@@ -94,6 +94,14 @@ void too_long(Script& s) {
   s.expect_terminate({ddp::kTaggedBounds});
 }
 
+// The last segment never comes, so that nothing is compared when the message ends.
+void too_long_unended(Script& s) {
+  const auto request = await_read(s);
+  respond(s, request, 0, kExchangeSize, false);
+  respond(s, request, kExchangeSize, 8, false);
+  s.expect_terminate({ddp::kTaggedBounds});
+}
+
 void too_short(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 0, kExchangeSize - 1, true);
@@ -110,6 +118,18 @@ void elsewhere_inside(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 8, 8, true);
   expect_end_or_skip(s, "the peer does not compare the TO, as it may");
+}
+
+// The header of a later segment is checked when the message is known already.
+template <std::size_t size>
+void later_header_short(Script& s) {
+  const auto request = await_read(s);
+  respond(s, request, 0, kExchangeSize / 2, false);
+  const auto header = tagged(Opcode::kReadResponse, request.sink_stag.value,
+                             request.sink_to.value + kExchangeSize / 2);
+  s.fpdu(bytes::View(make_ulpdu(header, {})).first(size));
+  respond(s, request, kExchangeSize / 2, kExchangeSize / 2, true);
+  s.expect_end();
 }
 
 void twice(Script& s) {
@@ -143,6 +163,9 @@ constexpr Case kCases[] = {
     {"rdmap/response/before-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response from before its sink", kMust, kServer, before_sink},
     {"rdmap/response/behind-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response to behind its sink", kMust, kServer, behind_sink},
     {"rdmap/response/too-long", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on a Read Response longer than its sink", kMust, kServer, too_long},
+    {"rdmap/response/too-long-unended", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on Read Response segments beyond its sink, none of them the last", kMust, kServer, too_long_unended},
+    {"rdmap/response/later-length-0", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a later Read Response segment of no octets", kMust, kServer, later_header_short<0>},
+    {"rdmap/response/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a later Read Response segment with its header cut short", kMust, kServer, later_header_short<13>},
     {"rdmap/response/too-short", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with too few octets", Level::kShould, kServer, too_short},
     {"rdmap/response/empty", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with no octets", Level::kShould, kServer, empty},
     {"rdmap/response/elsewhere-inside", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with octets for another TO", Level::kShould, kServer, elsewhere_inside},
