@@ -26,6 +26,9 @@ chroot_packages() {
   case $2 in
     minimal) packages=ca-certificates ;;
     bare) packages=rdmacm-utils ;;  # not even apt
+    guest)  # builds a guest of this release for test/interop/siw
+      packages=apt,binutils,busybox-static,cpio,gcc,iproute2,kmod,make,python3,xz-utils
+      packages+=,rdmacm-utils,ibverbs-utils,ibverbs-providers,perftest ;;
     build)
       packages=cmake,ninja-build,ccache,g++,pkg-config,python3,libssl-dev,libfmt-dev,libcli11-dev
       packages+=,nlohmann-json3-dev,libpcap-dev,doctest-dev,libibverbs-dev,librdmacm-dev

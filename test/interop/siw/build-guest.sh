@@ -10,6 +10,8 @@
 # Environment
 #   SIW_CACHE   where downloads, build trees and outputs live
 #               (default: ${XDG_CACHE_HOME:-$HOME/.cache}/siw-guest)
+#   SIW_SUITE   another release of Debian whose kernel it is, for example trixie:
+#               builds in a chroot (needs root and mmdebstrap) and into DIR/SUITE/out
 #   SIW_KABI    kernel ABI to use, e.g. 6.1.0-56-amd64 (default: what the
 #               package linux-image-amd64 depends on now)
 #   SIW_KEEP    1: keep the unpacked .deb trees (default: remove, ~0.6 GB)
@@ -20,7 +22,7 @@
 # Nothing is installed on the host: packages are fetched with
 # `apt-get download` and unpacked with `dpkg -x` below SIW_CACHE. The RDMA user
 # space put into the guest is the host's own installed rdma-core/perftest.
-# Host packages needed: gcc-12 (what the Debian kernel headers name), make,
+# Host packages needed: gcc (the release's own, which built its kernel), make,
 # python3, binutils, cpio, kmod, xz-utils, busybox-static, iproute2, rdmacm-utils,
 # ibverbs-utils, ibverbs-providers, perftest. (qemu-system-x86 to run it.)
 # Exit status 77: not on Debian for x86-64, where these packages are.
@@ -30,6 +32,7 @@ umask 022
 
 self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 SIW_CACHE=${SIW_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/siw-guest}
+SIW_CACHE+=${SIW_SUITE:+/$SIW_SUITE}
 mkdir -p "$SIW_CACHE"
 SIW_CACHE=$(cd "$SIW_CACHE" && pwd)
 out=$SIW_CACHE/out
@@ -49,13 +52,24 @@ if ! grep -qx ID=debian /etc/os-release || [ "$(uname -m)" != x86_64 ]; then
   exit 77
 fi
 
+if [ -n "${SIW_SUITE:-}" ] && ! grep -qx "VERSION_CODENAME=$SIW_SUITE" /etc/os-release; then
+  source "${self%/*}/../../../.ci/chroot.sh"
+  why=$(why_no_chroot)
+  if [ -n "$why" ]; then echo "SKIPPED: no chroot of $SIW_SUITE: $why"; exit 77; fi
+  root=$(kept_chroot "$SIW_SUITE" guest)
+  export SIW_CACHE SIW_SUITE=
+  in_chroot "$root" "${self%/*}" "$SIW_CACHE" -- bash -c 'apt-get -q update >&2; exec "$@"' \
+    build-guest bash "$self" "$@"
+  exit
+fi
+
 # --- host tools -----------------------------------------------------------
 missing=
 need() { # need <command> <package>
   command -v "$1" >/dev/null 2>&1 || PATH=$PATH:/sbin:/usr/sbin command -v "$1" >/dev/null 2>&1 ||
     missing="$missing $2"
 }
-need gcc-12 gcc-12; need make make; need ld binutils; need python3 python3; need cpio cpio
+need gcc gcc; need make make; need ld binutils; need python3 python3; need cpio cpio
 need depmod kmod; need xz xz-utils; need busybox busybox-static
 need rdma iproute2; need rping rdmacm-utils; need ibv_devinfo ibverbs-utils
 need ib_write_bw perftest
@@ -94,20 +108,21 @@ log "kernel $kabi ($kver)"
 # --- download -------------------------------------------------------------
 debs=$SIW_CACHE/deb; mkdir -p "$debs"
 common=linux-headers-${kabi%-amd64}-common
+kbuild=$(apt-cache depends "linux-headers-$kabi" | sed -n 's/.*Depends: \(linux-kbuild-.*\)/\1/p' | head -1)
 fetch() { # fetch <package>: leave exactly <package>_<kver>_*.deb in $debs
   ls "$debs/$1"_"${kver/:/%3a}"_*.deb >/dev/null 2>&1 && return 0
   log "download $1=$kver"
   (cd "$debs" && apt-get -q download "$1=$kver" >/dev/null 2>"$debs/apt.err") ||
     { cat "$debs/apt.err" >&2; die "cannot download $1=$kver"; }
 }
-for p in "linux-image-$kabi" "linux-headers-$kabi" "$common" "linux-kbuild-$kser" "linux-source-$kser"; do
+for p in "linux-image-$kabi" "linux-headers-$kabi" "$common" "$kbuild" "linux-source-$kser"; do
   fetch "$p"
 done
 
 # --- unpack ---------------------------------------------------------------
 w=$SIW_CACHE/work; rm -rf "$w"; mkdir -p "$w/root" "$w/src"
 log "unpack packages"
-for p in "linux-image-$kabi" "linux-headers-$kabi" "$common" "linux-kbuild-$kser"; do
+for p in "linux-image-$kabi" "linux-headers-$kabi" "$common" "$kbuild"; do
   dpkg -x "$debs/$p"_"${kver/:/%3a}"_*.deb "$w/root"
 done
 # Only the driver's directory is wanted from the 138 MB source tarball, so
@@ -126,7 +141,7 @@ sed -i "s#/usr/src/linux-headers#$w/root/usr/src/linux-headers#" "$kdir/Makefile
 
 # --- build siw, stock and tunable ----------------------------------------
 build_ko() { # build_ko <srcdir> <log>
-  make -s -j2 -C "$kdir" M="$1" CONFIG_RDMA_SIW=m \
+  make -s -j2 -C "$kdir" M="$1" CONFIG_RDMA_SIW=m CONFIG_DEBUG_INFO_BTF_MODULES= \
     KCFLAGS="-fmacro-prefix-map=$1/= -fmacro-prefix-map=$w/root/=/" modules >"$2" 2>&1 ||
     { tail -40 "$2" >&2; die "module build failed"; }
   strip -g -R .note.gnu.build-id "$1/siw.ko"

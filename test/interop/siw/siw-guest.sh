@@ -30,7 +30,7 @@
 #   -s DIR    state directory (default: a new one below ${TMPDIR:-/tmp})
 #   -a 'x=y'  more kernel command line
 #
-# Environment: SIW_CACHE as for build-guest.sh (its DIR/out is used), or
+# Environment: SIW_CACHE and SIW_SUITE as for build-guest.sh (what it made is used), or
 # SIW_OUT = a directory with vmlinux and initramfs.cpio; QEMU = the binary;
 # SIW_MACHINE = q35 (default) or microvm.
 #
@@ -55,7 +55,7 @@ while getopts p:l:t:v:o:M:w:c:m:f:s:a: o; do
 done
 shift $((OPTIND - 1))
 
-out=${SIW_OUT:-${SIW_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/siw-guest}/out}
+out=${SIW_OUT:-${SIW_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/siw-guest}${SIW_SUITE:+/$SIW_SUITE}/out}
 qemu=${QEMU:-qemu-system-x86_64}
 machine=${SIW_MACHINE:-q35}
 
