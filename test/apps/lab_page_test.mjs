@@ -121,7 +121,7 @@ async function read(view) {
   await shoot(view, '3-read');
   await next(view);
   has('completed', await log(view), 'RDMA Read, request 5: success, 64 octets');
-  await view.click('[data-end=near] [data-memory=sink] summary');
+  // The tour has opened it.
   await view.locator('[data-end=near] [data-memory=sink] pre div').first().waitFor();  // it has its lines once it is open
   has('in the sink', await memory(view, 'near', 'sink'), "The responder's window.");
 }
@@ -203,6 +203,9 @@ async function faults(view) {
     await view.click('.octet[data-at="20"]');
     await view.selectOption('select[name=bit]', '2');
     await act(view, 'flip');
+    same('the damaged octet', await view.locator('.octet.damaged').evaluateAll((cells) =>
+      cells.flatMap((cell) => cell.dataset.at ?? [])), ['20']);
+    has('what it was', await view.locator('.octet.damaged[data-at]').getAttribute('title'), 'it was 20');
     await run(view);
     has(`a flipped bit, CRC ${crc}`, await fact(view, 'far', 'terminate-sent'), crc === 'both' ? '2/0/02' : 'none');
     has(`in memory, CRC ${crc}`, await memory(view, 'far', 'window'), crc === 'both' ? '····' : 'RDMA');
@@ -264,6 +267,49 @@ async function save(view) {
   await explained.close();
 }
 
+/** In the browser: at least `most` pixels of the height of what that selector finds, or all of it, are in view, and
+    nothing lies above them. */
+const isInView = ({ selector, most }) => {
+  const found = document.querySelector(selector);
+  if (!found) return false;
+  const box = found.getBoundingClientRect();
+  let [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, window.innerHeight)];
+  for (let over = found.parentElement; over; over = over.parentElement) {
+    if (getComputedStyle(over).overflowY === 'visible') continue;
+    const frame = over.getBoundingClientRect();
+    [top, bottom] = [Math.max(top, frame.top), Math.min(bottom, frame.bottom)];
+  }
+  if (box.height === 0 || bottom - top < Math.min(box.height, most) - 1) return false;
+  const hit = document.elementFromPoint(box.left + Math.min(box.width, 40) / 2, top + Math.min(bottom - top, most) / 2);
+  return hit !== null && (found.contains(hit) || hit.contains(found));
+};
+
+/** The whole tour on a screen of that size: what a beat names is in view beside its words. Where not all of it has
+    room, `oneByOne`, each part is once its button was pressed. */
+async function parts(width, height, oneByOne) {
+  const view = await open({ viewport: { width, height }, colorScheme: 'light' });
+  const where = async () => `${width}x${height}, ${await view.locator('.beat .where').innerText()}`;
+  const inView = async (selector) => {
+    for (const end = Date.now() + 20000; Date.now() < end; await view.waitForTimeout(50)) {
+      if (await view.evaluate(isInView, { selector, most: 100 })) return;
+    }
+    problems.push(`${await where()}: ${selector} is out of view`);
+  };
+  await view.click('[data-stop="0"]');
+  for (let beat = 0; ; beat += 1) {
+    for (const button of await view.locator('[data-part]').all()) {
+      if (oneByOne) await button.click();
+      await inView(await button.getAttribute('data-part'));
+      await inView('.beat .says');
+    }
+    note(await where(), await misplaced(view));
+    if (width < 1400 && [2, 6, 9, 15].includes(beat)) await shoot(view, `${width}-${beat}`);
+    if (await view.locator('[data-next]').isDisabled()) break;
+    await view.locator('[data-next]').click();
+  }
+  await view.close();
+}
+
 async function hostile() {
   const base = pathToFileURL(page).href;
   for (const words of ['<img src=x onerror=alert(1)>', 'write.a.9.9.moon', '1+'.repeat(140000), '%']) {
@@ -284,6 +330,9 @@ try {
   await shoot(desk, 'dark');
   await desk.emulateMedia({ colorScheme: 'light' });
   for (const part of [faults, settings, save, hostile]) await part(desk);
+  await parts(1280, 800, false);
+  await parts(1366, 768, false);
+  await parts(400, 800, true);
   const phone = await open({ viewport: { width: 400, height: 800 }, colorScheme: 'dark' });
   await phone.click('[data-stop="1"]');
   note('phone', await misplaced(phone));

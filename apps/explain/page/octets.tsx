@@ -64,9 +64,10 @@ const hex = (value: number, digits: number): string => value.toString(16).padSta
 const readable = (value: number): string =>
   (value >= 0x20 && value <= 0x7e ? String.fromCharCode(value) : '·');
 
-function cellClass(at: number, field: Field, owners: Int32Array, bad: boolean, arrived: number): string {
+function cellClass(at: number, field: Field, owners: Int32Array, bad: boolean, arrived: number, damaged: boolean): string {
   const classes = ['octet', `layer-${field.layer}`];
   if (at >= arrived) classes.push('ahead');
+  if (damaged) classes.push('damaged');
   if (field.name === 'PAD') classes.push('pad');
   if (field.name === 'CRC') classes.push('crc');
   if (at === 0 || owners[at - 1] !== owners[at]) classes.push('begins');
@@ -76,6 +77,7 @@ function cellClass(at: number, field: Field, owners: Int32Array, bad: boolean, a
 
 interface GridProps {
   frame: Frame; fields: Field[]; folded: ReadonlySet<Layer>; lit: number; bad: ReadonlySet<number>; arrived: number;
+  damage: ReadonlyMap<number, number>;
   onPoint: (field: number) => void; onPin: (field: number, octet: number) => void; onUnfold: (layer: Layer) => void;
   onKey: (event: React.KeyboardEvent) => void;
 }
@@ -86,7 +88,7 @@ export const placesOf = (field: Field): string => field.ranges
 
 const wholeOf = (field: Field): number => field.ranges.reduce((sum, { size }) => sum + size, 0);
 
-function Grid({ frame, fields, folded, lit, bad, arrived, onPoint, onPin, onUnfold, onKey }: GridProps): JSX.Element {
+function Grid({ frame, fields, folded, lit, bad, arrived, damage, onPoint, onPin, onUnfold, onKey }: GridProps): JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const columns = width >= ADDRESS + 16 * (CELL + TEXT) ? 16 : width >= ADDRESS + 8 * CELL ? 8 : 4;
@@ -118,7 +120,8 @@ function Grid({ frame, fields, folded, lit, bad, arrived, onPoint, onPin, onUnfo
         <span className="address">{hex(row.at[0], 4)}</span>
         {row.at.map((at) => (
           <span key={at} data-at={at} data-field={owners[at]}
-            className={cellClass(at, fields[owners[at]], owners, bad.has(owners[at]), arrived) + (isLit(at) ? ' lit' : '')}>
+            title={damage.has(at) ? `damaged on the way: it was ${hex((octet(at) ?? 0) ^ (damage.get(at) ?? 0), 2)}` : undefined}
+            className={cellClass(at, fields[owners[at]], owners, bad.has(owners[at]), arrived, damage.has(at)) + (isLit(at) ? ' lit' : '')}>
             {hex(octet(at) ?? 0, 2)}
           </span>
         ))}
@@ -143,7 +146,8 @@ function Grid({ frame, fields, folded, lit, bad, arrived, onPoint, onPin, onUnfo
         onClick={(event) => { const { field, at } = cellOf(event); if (field >= 0) onPin(field, at); }} />
       <p className="legend" aria-hidden="true"><i className="octet layer-marker" /> marker
         <i className="octet layer-mpa pad" /> PAD <i className="octet layer-mpa crc" /> CRC
-        <i className="octet bad" /> breaks a rule</p>
+        <i className="octet bad" /> breaks a rule
+        {damage.size > 0 && <><i className="octet damaged" /> damaged on the way</>}</p>
     </div>
   );
 }
@@ -233,11 +237,15 @@ interface Props {
   session: Session; frame: Frame; folded: ReadonlySet<Layer>; onFold: (layer: Layer) => void;
   /** So many octets are where they go to; without it, all. */
   arrived?: number;
-  /** The name of the field that lights up first. */
+  /** Octets of the frame that were damaged on the way, and which of their bits. */
+  damage?: ReadonlyMap<number, number>;
+  /** The name of the field that lights up first, and comes into view. */
   lead?: string;
   /** An octet was clicked. */
   onOctet?: (at: number) => void;
 }
+
+const NO_DAMAGE: ReadonlyMap<number, number> = new Map();
 
 /** Fields that a rule of this frame is about, where the model names them. */
 function badFields(frame: Frame, fields: Field[]): Set<number> {
@@ -245,7 +253,7 @@ function badFields(frame: Frame, fields: Field[]): Set<number> {
   return new Set(fields.filter((f) => rows.has(f.row)).map((f) => f.index));
 }
 
-export function Octets({ session, frame, folded, onFold, arrived = Infinity, lead, onOctet }: Props): JSX.Element {
+export function Octets({ session, frame, folded, onFold, arrived = Infinity, damage = NO_DAMAGE, lead, onOctet }: Props): JSX.Element {
   const fields = React.useMemo(() => fieldsOf(session, frame), [session, frame]);
   const bad = React.useMemo(() => badFields(frame, fields), [frame, fields]);
   const [pinned, pin] = React.useState(-1);
@@ -254,6 +262,12 @@ export function Octets({ session, frame, folded, onFold, arrived = Infinity, lea
     pin(fields.findIndex((field) => field.name === lead));
     point(-1);
   }, [fields, lead]);
+  const box = React.useRef<HTMLDivElement>(null);
+  React.useEffect(() => {
+    if (lead !== undefined && fields[pinned]?.name === lead) {
+      box.current?.querySelector('.lines')?.scrollIntoView({ block: 'nearest' });
+    }
+  }, [fields, lead, pinned]);
   const now = pointed >= 0 ? pointed : pinned;
   const lit = now < fields.length ? now : -1;
   const onKey = (event: React.KeyboardEvent) => {
@@ -272,8 +286,8 @@ export function Octets({ session, frame, folded, onFold, arrived = Infinity, lea
     pin(open[next].index);
   };
   return (
-    <div className="octets">
-      <Grid {...{ frame, fields, folded, lit, bad, arrived, onKey }} onPoint={point} onUnfold={onFold}
+    <div className="octets" ref={box}>
+      <Grid {...{ frame, fields, folded, lit, bad, arrived, damage, onKey }} onPoint={point} onUnfold={onFold}
         onPin={(field, at) => { pin(field); onOctet?.(at); }} />
       <Told field={lit < 0 ? undefined : fields[lit]} {...{ fields, frame }} onPoint={point} onPin={pin} />
       <FieldList {...{ fields, folded, lit, bad, onFold }} onPoint={point} onPin={pin} />

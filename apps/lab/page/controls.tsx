@@ -32,7 +32,7 @@ export function NewSession({ script, open }: { script: string; open: (script: st
     open(Object.entries(chosen).map(([name, value]) => `${name}=${value}`).join('+'));
   };
   return (
-    <details className="box">
+    <details className="box settings">
       <summary>New session</summary>
       <form onSubmit={submit}>
         {SETTINGS.map(({ name, label, values }) => (
@@ -97,7 +97,7 @@ export function Faults({ victim, cut, act }: {
 }): JSX.Element {
   const [bit, setBit] = React.useState('0');
   return (
-    <section className="box" aria-label="Faults">
+    <section className="box faults" aria-label="Faults">
       <h2>Break something</h2>
       <div className="buttons">
         <button type="button" data-act="flip" disabled={!victim}

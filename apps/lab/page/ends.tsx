@@ -2,9 +2,10 @@
 // Both ends as they are: states, Terminates, registered memory, what their programs were told.
 import * as React from 'react';
 import { End, seconds } from '../../explain/page/model';
+import { useWidth } from '../../explain/page/virtual_list';
 import { EndState, Event, Memory, NAMES, State } from './state';
 
-const LINE = 32; // octets
+const WIDE = 500; // px, for both ends side by side with 32 octets a line
 const ENDS: End[] = ['near', 'far'];
 
 const octet = (memory: Memory, at: number): string => memory.octets.substr(2 * at, 2);
@@ -33,15 +34,17 @@ function runs(memory: Memory, before: Memory | undefined, begin: number, size: n
   return out;
 }
 
-const Region = React.memo(function Region({ memory, before }: { memory: Memory; before: Memory | undefined }) {
+const Region = React.memo(function Region({ memory, before, perLine }: {
+  memory: Memory; before: Memory | undefined; perLine: number;
+}) {
   const size = memory.octets.length / 2;
   const changed = before !== undefined && before.octets !== memory.octets;
   const [open, setOpen] = React.useState(memory.name === 'window');
   const lines = [];
-  for (let at = 0; open && at < size; at += LINE) {
-    const octets = runs(memory, before, at, Math.min(LINE, size - at));
-    const same = memory.octets.substr(2 * at, 2 * LINE) === memory.octets.substr(2 * (at - LINE), 2 * LINE);
-    if (at > 0 && same && octets.every((run) => !run.changed) && /^0*$/.test(memory.octets.substr(2 * at, 2 * LINE))) continue;
+  for (let at = 0; open && at < size; at += perLine) {
+    const octets = runs(memory, before, at, Math.min(perLine, size - at));
+    const same = memory.octets.substr(2 * at, 2 * perLine) === memory.octets.substr(2 * (at - perLine), 2 * perLine);
+    if (at > 0 && same && octets.every((run) => !run.changed) && /^0*$/.test(memory.octets.substr(2 * at, 2 * perLine))) continue;
     lines.push(
       <div key={at}><span className="address">+{at.toString().padStart(3, '0')}</span>{octets.map((run) => (
         run.changed ? <mark key={run.begin} title={run.hex}>{run.text}</mark>
@@ -58,7 +61,9 @@ const Region = React.memo(function Region({ memory, before }: { memory: Memory; 
   );
 });
 
-function EndPanel({ end, state, before }: { end: End; state: EndState; before: EndState | undefined }): JSX.Element {
+function EndPanel({ end, state, before, perLine }: {
+  end: End; state: EndState; before: EndState | undefined; perLine: number;
+}): JSX.Element {
   const marked = (key: 'startup' | 'qp') => (before && before[key] !== state[key] ? 'changed' : '');
   return (
     <section className="end" data-end={end} aria-label={NAMES[end]}>
@@ -71,7 +76,7 @@ function EndPanel({ end, state, before }: { end: End; state: EndState; before: E
         {state.terminate_sent && <><dt>Terminate sent</dt><dd className="rule" data-fact="terminate-sent">{state.terminate_sent}</dd></>}
         {state.terminate_received && <><dt>Terminate received</dt><dd className="rule" data-fact="terminate-received">{state.terminate_received}</dd></>}
       </dl>
-      {state.memory.map((memory, i) => <Region key={memory.name} memory={memory} before={before?.memory[i]} />)}
+      {state.memory.map((memory, i) => <Region key={memory.name} {...{ memory, perLine }} before={before?.memory[i]} />)}
     </section>
   );
 }
@@ -96,10 +101,12 @@ function Log({ state, before }: { state: State; before: State | null }): JSX.Ele
 }
 
 export function Ends({ state, before }: { state: State; before: State | null }): JSX.Element {
+  const box = React.useRef<HTMLDivElement>(null);
+  const perLine = useWidth(box) >= WIDE ? 32 : 16; // octets
   return (
-    <div className="both">
+    <div className="both" ref={box}>
       <div className="pair">{ENDS.map((end) => (
-        <EndPanel key={end} end={end} state={state[end]} before={before?.[end]} />))}</div>
+        <EndPanel key={end} {...{ end, perLine }} state={state[end]} before={before?.[end]} />))}</div>
       <Log state={state} before={before} />
     </div>
   );

@@ -12,7 +12,7 @@ import { Faults, NewSession, Operations, Steps, Victim } from './controls';
 import { Ends } from './ends';
 import { Lab, STEPS, Step } from './module';
 import { linkOf, savePage, savePcap, scriptInLink } from './save';
-import { NAMES, State } from './state';
+import { LETTERS, NAMES, State } from './state';
 import { Beat, TOUR } from './tour';
 import { Place, TourPanel } from './tour_panel';
 
@@ -82,6 +82,19 @@ function play(lab: Lab, { stop, beat }: Place): State {
   return before;
 }
 
+/** Octets of the frame that the session has damaged, by their place in it, and which of their bits. */
+function damageIn(script: string, frame: Frame): ReadonlyMap<number, number> {
+  const flipped = new Map<number, number>();
+  for (const [, letter, offset, bit] of script.matchAll(/(?:^|\+)flip\.([ab])\.(\d+)\.([0-7])(?=\+|$)/g)) {
+    const at = Number(offset) - frame.offset;
+    if (letter !== LETTERS[frame.from] || at < 0 || at >= frame.size) continue;
+    const bits = (flipped.get(at) ?? 0) ^ (0x80 >> Number(bit));
+    if (bits !== 0) flipped.set(at, bits);
+    else flipped.delete(at);
+  }
+  return flipped;
+}
+
 /** What is said of a row besides: how much of it has arrived. */
 function noteOf(state: State, row: Row): string {
   if (row.type !== 'frame') return '';
@@ -117,7 +130,7 @@ function Wire({ shown, at, setAt, onOctet, field, onKey }: {
             <p className="where">{NAMES[row.from]} → {NAMES[row.from === 'near' ? 'far' : 'near']}, {row.size} octets{note && <b className="flight">, {note}</b>}</p>
             {row.violations && <ul className="violations">{row.violations.map((v, i) => (
               <li key={i}><b>{v.rule}</b> {v.says}{v.detail && `: ${v.detail}`}</li>))}</ul>}
-            <Octets {...{ session, frame: row, folded, onOctet, lead: field }} onFold={fold} arrived={arrivedOf(state, row)} />
+            <Octets {...{ session, frame: row, folded, onOctet, lead: field }} damage={damageIn(shown.script, row)} onFold={fold} arrived={arrivedOf(state, row)} />
           </section>
         ) : <section className="message"><h2>{row.type === 'closed' ? `Closed: ${row.how}` : row.type === 'local' ? row.text : row.says}</h2></section>}
         <EndStates connection={connection} at={Math.min(at, rows.length - 1)} />
@@ -205,9 +218,11 @@ function App({ lab, trouble }: { lab: Lab; trouble: string | null }): JSX.Elemen
       <main className="lab">
         <aside>
           <TourPanel place={place} go={go} />
-          <Operations state={state} act={act} />
-          <Faults victim={victim} cut={state.cut} act={act} />
-          <NewSession script={shown.script} open={open} />
+          <div className="controls">
+            <Operations state={state} act={act} />
+            <Faults victim={victim} cut={state.cut} act={act} />
+            <NewSession script={shown.script} open={open} />
+          </div>
         </aside>
         <Wire {...{ shown, at, setAt, onKey }} onOctet={setOctet}
           field={place ? TOUR[place.stop].beats[place.beat].field : undefined} />

@@ -2,14 +2,34 @@
 // The guided tour: seven stops, each a session of its own that is made step by step. A beat says what
 // is to be seen, and does what leads there.
 
+import { End } from '../../explain/page/model';
+import { NAMES } from './state';
+
+/** A part of the page that a beat names: what it is called, and the selector that finds it. */
+export interface Part { name: string; at: string }
+
 export interface Beat {
   says: string;
   /** Words of actions, and "run", "segment", "all but one octet", "damage N" (of the segment that is due). */
   do?: string[];
   /** The field that lights up in the frame that is open. */
   field?: string;
+  /** What else `says` names, the most important first: it lights up and comes into view. */
+  parts?: Part[];
 }
 export interface Stop { title: string; settings: string; first: string[]; beats: Beat[] }
+
+const LOG: Part = { name: 'the log', at: '.log' };
+const memory = (end: End, name: string): Part => ({ name: `${name} of the ${NAMES[end]}`, at: `[data-end=${end}] [data-memory=${name}]` });
+const fact = (end: End, name: string, says: string): Part => ({ name: `${says} of the ${NAMES[end]}`, at: `[data-end=${end}] [data-fact=${name}]` });
+const WINDOW = memory('far', 'window');
+const BOTH_STATES = [fact('near', 'qp', 'queue pair'), fact('far', 'qp', 'queue pair')];
+const BOTH_RECEIVES = [fact('near', 'receives', 'Receives'), fact('far', 'receives', 'Receives')];
+const TERMINATE = fact('far', 'terminate-sent', 'Terminate');
+
+/** The parts that a beat names, its field among them. */
+export const partsOf = ({ field, parts = [] }: Beat): Part[] =>
+  (field ? [{ name: `${field} in the frame`, at: '.wire .octet.lit' }, ...parts] : parts);
 
 const PLAIN = 'crc=both+markers=none';
 const CONNECTED = ['connect', 'run'];
@@ -19,21 +39,21 @@ export const TOUR: Stop[] = [
   {
     title: 'STag exchange', settings: PLAIN, first: [],
     beats: [
-      { says: 'Two programs, each with memory that it registered: a name (STag), a first address (TO) and rights. Each has posted four Receives. Nothing has been sent: both queue pairs are Idle.' },
+      { says: 'Two programs, each with memory that it registered: a name (STag), a first address (TO) and rights. Each has posted four Receives. Nothing has been sent: both queue pairs are Idle.', parts: [...BOTH_STATES, ...BOTH_RECEIVES, memory('near', 'window'), WINDOW] },
       { says: 'The initiator connects. Its MPA Request is on its way: a key to recognise it by, whether it wants markers and CRCs, the revision, and private data. Point at its octets.', do: ['connect'], field: 'Key' },
-      { says: 'The Request arrived, the responder accepted, and its Reply came back. Both ends are in full operation and both queue pairs in RTS: from now on there are only FPDUs on the stream.', do: ['run'] },
+      { says: 'The Request arrived, the responder accepted, and its Reply came back. Both ends are in full operation and both queue pairs in RTS: from now on there are only FPDUs on the stream.', do: ['run'], parts: BOTH_STATES },
       { says: 'The initiator speaks first: MPA lets the responder send nothing before it has received an FPDU. This is a Send, an untagged message: it names no memory, the responder has posted a Receive for it.', do: ['send.a.24'], field: 'QN' },
-      { says: 'It was placed into the first Receive and completed it: see the log, and the inbox of the responder.', do: ['run'], field: 'Payload' },
+      { says: 'It was placed into the first Receive and completed it: see the log, and the inbox of the responder.', do: ['run'], field: 'Payload', parts: [LOG, memory('far', 'inbox')] },
       { says: 'Nobody can write into memory that was never offered. The responder tells STag, TO and length of its window in an ordinary Send: for the stack these 16 octets are just payload.', do: ['tell.b'], field: 'Payload' },
-      { says: 'The Send used up one Receive of the initiator and completed it: see the log, and the octets in the inbox. The initiator now has all that it needs to reach the window.', do: ['run'], field: 'Payload' },
+      { says: 'The Send used up one Receive of the initiator and completed it: see the log, and the octets in the inbox. The initiator now has all that it needs to reach the window.', do: ['run'], field: 'Payload', parts: [LOG, memory('near', 'inbox')] },
     ],
   },
   {
     title: 'RDMA Write', settings: PLAIN, first: TOLD,
     beats: [
       { says: 'The initiator posts an RDMA Write of 64 octets. It is in flight: DDP calls such a segment tagged, because its header says where the payload belongs.', do: ['write.a.64.0'], field: 'STag' },
-      { says: 'All but the last octet has arrived, and the window is as it was: with CRCs nothing is placed before the CRC is found right. Go back and forth octet by octet.', do: ['all but one octet'], field: 'CRC' },
-      { says: 'The last octet came: the payload is in the window. The responder was told nothing, it used up no Receive, its program may have slept. Only the initiator has a completion.', do: ['run'], field: 'Payload' },
+      { says: 'All but the last octet has arrived, and the window is as it was: with CRCs nothing is placed before the CRC is found right. Go back and forth octet by octet.', do: ['all but one octet'], field: 'CRC', parts: [WINDOW] },
+      { says: 'The last octet came: the payload is in the window. The responder was told nothing, it used up no Receive, its program may have slept. Only the initiator has a completion.', do: ['run'], field: 'Payload', parts: [WINDOW, LOG] },
     ],
   },
   {
@@ -41,38 +61,38 @@ export const TOUR: Stop[] = [
     beats: [
       { says: 'The initiator wants 64 octets from the middle of the window. A Read Request goes out, untagged on queue 1: it names the source, and the sink in the memory of the initiator.', do: ['read.a.64.256'], field: 'Data Source STag' },
       { says: 'The responder has answered without its program: a Read Response is on its way, tagged with the STag of the sink. Follow it back to the request that it answers.', do: ['segment'], field: 'STag' },
-      { says: 'The octets are in the sink, and the Read completes. At the responder nothing was completed: to read is one-sided, too.', do: ['run'], field: 'Payload' },
+      { says: 'The octets are in the sink, and the Read completes. At the responder nothing was completed: to read is one-sided, too.', do: ['run'], field: 'Payload', parts: [memory('near', 'sink'), LOG] },
     ],
   },
   {
     title: 'Send with Invalidate', settings: PLAIN, first: [...TOLD, 'write.a.64.0', 'run'],
     beats: [
       { says: 'The responder offered its window and the initiator has written to it. When it is done it can say so, and give the STag back, in one message: a Send with Invalidate carries the STag in its header.', do: ['invalidate.a.24'], field: 'Invalidate STag' },
-      { says: 'The Send was delivered, and with that the STag of the window is dead: the completion of the Receive says which one. The memory stays, its name is gone.', do: ['run'], field: 'Invalidate STag' },
+      { says: 'The Send was delivered, and with that the STag of the window is dead: the completion of the Receive says which one. The memory stays, its name is gone.', do: ['run'], field: 'Invalidate STag', parts: [LOG, WINDOW] },
     ],
   },
   {
     title: 'A protection error', settings: PLAIN, first: TOLD,
     beats: [
       { says: 'This Write begins inside of the window, but half of its octets are behind the end. On the wire there is nothing wrong with it.', do: ['write.a.64.0.bounds'], field: 'TO' },
-      { says: 'The responder compared it with the bounds of the STag: not one octet was placed, and a Terminate is on its way: DDP, tagged buffer error, base or bounds violation. It echoes the header that it is about.', do: ['segment'], field: 'Error Code' },
-      { says: 'Both queue pairs are in Error and the stream is over: a protection error is never repaired, or a peer could try until it succeeds.', do: ['run'] },
+      { says: 'The responder compared it with the bounds of the STag: not one octet was placed, and a Terminate is on its way: DDP, tagged buffer error, base or bounds violation. It echoes the header that it is about.', do: ['segment'], field: 'Error Code', parts: [TERMINATE] },
+      { says: 'Both queue pairs are in Error and the stream is over: a protection error is never repaired, or a peer could try until it succeeds.', do: ['run'], parts: BOTH_STATES },
     ],
   },
   {
     title: 'A CRC error', settings: PLAIN, first: TOLD,
     beats: [
       { says: 'An RDMA Write is in flight, and one bit of its payload was damaged on the way. TCP has its own checksum, but it is weak, and some machines between the ends compute it anew.', do: ['write.a.64.0', 'damage 30'], field: 'CRC' },
-      { says: 'The CRC32c did not fit: nothing was placed, and the responder sends a Terminate of the MPA layer.', do: ['segment'], field: 'Error Code' },
-      { says: 'Both ends gave up: behind a damaged FPDU even the place of the next one is not to be trusted.', do: ['run'] },
+      { says: 'The CRC32c did not fit: nothing was placed, and the responder sends a Terminate of the MPA layer.', do: ['segment'], field: 'Error Code', parts: [TERMINATE] },
+      { says: 'Both ends gave up: behind a damaged FPDU even the place of the next one is not to be trusted.', do: ['run'], parts: BOTH_STATES },
     ],
   },
   {
     title: 'Markers', settings: 'crc=both+markers=both', first: TOLD,
     beats: [
       { says: 'Both ends asked for markers. Every 512 octets of the stream there are 4 that say how far back the header of their FPDU is: who lost the beginning can find it without TCP. Find the marker in this Write.', do: ['write.a.512.0'], field: 'FPDUPTR' },
-      { says: 'The marker stood in the middle of the payload, and none of it is in the window: MPA takes markers out before DDP sees the segment. The CRC covers them.', do: ['run'], field: 'FPDUPTR' },
-      { says: 'That was the tour. Change the settings, break something, or take the link of this session with you.', },
+      { says: 'The marker stood in the middle of the payload, and none of it is in the window: MPA takes markers out before DDP sees the segment. The CRC covers them.', do: ['run'], field: 'FPDUPTR', parts: [WINDOW] },
+      { says: 'That was the tour. Change the settings, break something, or take the link of this session with you.', parts: [{ name: 'the settings', at: '.settings summary' }, { name: 'the faults', at: '.faults' }, { name: 'the link', at: '[data-save=link]' }] },
     ],
   },
 ];

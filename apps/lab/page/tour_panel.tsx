@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tour beside the session: where it is, what is to be seen, on and back.
 import * as React from 'react';
-import { TOUR } from './tour';
+import { Part, TOUR, partsOf } from './tour';
 
 export interface Place { stop: number; beat: number }
 
@@ -13,12 +13,38 @@ export function neighbour({ stop, beat }: Place, way: 1 | -1): Place | null {
   return there ? { stop: stop + way, beat: way > 0 ? 0 : there.beats.length - 1 } : null;
 }
 
+/** Brings it into view and opens it, if it can be opened. */
+function bringUp(part: Part): void {
+  const found = document.querySelector(part.at);
+  if (found instanceof HTMLDetailsElement) found.open = true;
+  found?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+}
+
+/** Lights up the parts that this beat names, and brings them into view, the first one last. */
+function useParts(place: Place | null): void {
+  React.useEffect(() => {
+    if (!place) return undefined;
+    const parts = partsOf(TOUR[place.stop].beats[place.beat]);
+    const found = parts.flatMap((part) => [...document.querySelectorAll(part.at)]);
+    for (const one of found) one.toggleAttribute('data-shown', true);
+    // Called once they have their place, and again when one of them opens.
+    const sizes = new ResizeObserver(() => [...parts].reverse().forEach(bringUp));
+    for (const one of [...found, ...document.querySelectorAll('.wire')]) sizes.observe(one);
+    return () => {
+      sizes.disconnect();
+      for (const one of found) one.toggleAttribute('data-shown', false);
+    };
+  }, [place]);
+}
+
 export function TourPanel({ place, go }: { place: Place | null; go: (place: Place | null) => void }): JSX.Element {
   const now = place && TOUR[place.stop];
   const before = place && neighbour(place, -1);
   const next = place && neighbour(place, 1);
+  const parts = place ? partsOf(TOUR[place.stop].beats[place.beat]) : [];
+  useParts(place);
   return (
-    <section className="box tour" aria-label="Guided tour">
+    <section className={`box tour${place ? ' taken' : ''}`} aria-label="Guided tour">
       <h2>A tour of seven stops{place && <button type="button" onClick={() => go(null)}>leave</button>}</h2>
       <ol>{TOUR.map((stop, i) => (
         <li key={stop.title}><button type="button" aria-current={place?.stop === i ? 'step' : undefined} data-stop={i}
@@ -27,6 +53,8 @@ export function TourPanel({ place, go }: { place: Place | null; go: (place: Plac
         <div className="beat" aria-live="polite">
           <p className="where">{place.stop + 1} · {now.title}, {place.beat + 1} of {now.beats.length}</p>
           <p className="says">{now.beats[place.beat].says}</p>
+          {parts.length > 0 && <p className="parts">Look at {parts.map((part) => (
+            <button key={part.at} type="button" data-part={part.at} onClick={() => bringUp(part)}>{part.name}</button>))}</p>}
           <div className="buttons">
             <button type="button" disabled={!before} onClick={() => before && go(before)}>◀ Back</button>
             <button type="button" className="main" data-next disabled={!next} onClick={() => next && go(next)}>Next ▶</button>
