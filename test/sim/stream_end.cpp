@@ -53,6 +53,40 @@ TEST_CASE("a Send without a receive names the Send at one end and the advice at 
   }
 }
 
+TEST_CASE("a close while a Send waits for its receive refuses the Send") {
+  const auto options = holding(1s);
+  Pair pair(options, options);
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kBytes, kEverything);
+  post_send(*pair.a, 1, sge(mine, 0, 10));
+  pair.run();
+  pair.b->connection->disconnect(pair.b->now);
+  pair.run();
+  CHECK(why(*pair.a).starts_with(
+      "the peer refused Send wr_id 1 (10 bytes): no receive was posted for the message (post"));
+  CHECK(why(*pair.b).starts_with("this end refused the peer's Send number 1"));
+  CHECK_FALSE(orderly(*pair.a));
+  CHECK_FALSE(orderly(*pair.b));
+}
+
+TEST_CASE("an end with acknowledged completions that closes while a Send waits is told") {
+  const auto options = holding(1s, acknowledged());
+  Pair pair(options, options);
+  REQUIRE(pair.establish());
+  Region* mine = pair.a->memory(kBytes, kEverything);
+  post_send(*pair.a, 1, sge(mine, 0, 10));
+  pair.run();
+  pair.b->connection->abort(pair.b->now);
+  pair.a->connection->lost(pair.a->now);
+  CHECK(why(*pair.b) ==
+        "this end ended it while a message of the peer waited: no receive was posted for the "
+        "message (post enough receives before the peer sends, and repost each one that completes)");
+  CHECK_FALSE(orderly(*pair.b));
+  CHECK(why(*pair.a) ==
+        "the peer reset it, or the network failed with 1 request outstanding at this end, the "
+        "oldest Send wr_id 1 (10 bytes)");
+}
+
 TEST_CASE("a Write with a wrong rkey names the key, the address and the bytes") {
   for (const auto& options : kinds()) {
     Pair pair(options, options);

@@ -245,6 +245,9 @@ void Connection::update_mulpdu() {
 
 void Connection::disconnect(TimePoint now) {
   if (full_ == nullptr) return over(ConnectionCause::kLost, SocketAction::kReset);
+  if (full_->hold == Full::Hold::kForReceive && !full_->is_acknowledged()) {
+    full_->refuse_held();
+  }
   if (state_ == ConnectionState::kGated || state_ == ConnectionState::kOpen) {
     step(ConnectionCause::kCloseRequested);
   }
@@ -458,8 +461,7 @@ void Connection::handle_timeout(TimePoint now) {
   static constexpr std::array kPassed{
       Passed{Deadline::kReceive,
              [](Connection& c, TimePoint at) {
-               c.full_->deadlines.clear(Deadline::kReceive);
-               c.full_->stream.terminate(ddp::kUntaggedNoBuffer, true);  // [DDP-68] [DDP-69]
+               c.full_->refuse_held();
                c.settle(at);
              }},
       Passed{Deadline::kFirstFpdu,

@@ -44,6 +44,7 @@ void Connection::note_end(StreamEnd::Cause cause) {
   if (full_ == nullptr || full_->end_cause != StreamEnd::Cause::kNone) return;
   Full& f = *full_;
   f.end_cause = cause;
+  f.receive_missing = f.hold == Full::Hold::kForReceive;
   if (f.port == nullptr) return;
   f.outstanding = f.port->outstanding();
   f.oldest_outstanding = f.port->oldest_outstanding();
@@ -57,6 +58,7 @@ StreamEnd Connection::end() const {
                                                                 : full_->stream.own_terminate();
   if (!out.work) out.work = full_->oldest_outstanding;
   out.outstanding = full_->outstanding;
+  out.receive_missing = full_->receive_missing;
   return out;
 }
 

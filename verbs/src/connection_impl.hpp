@@ -64,6 +64,11 @@ struct Connection::Full {
     kForMemory,   ///< that nobody uses an invalidated STag any more
   };
   Hold hold = Hold::kNone;
+  /// The message that waits for a receive gets none. [DDP-68] [DDP-69]
+  void refuse_held() {
+    deadlines.clear(Deadline::kReceive);
+    stream.terminate(ddp::kUntaggedNoBuffer, true);
+  }
   bool more_to_frame() const {
     return stream.has_output() || (port != nullptr && port->has_request());
   }
@@ -89,6 +94,7 @@ struct Connection::Full {
   StreamEnd::Cause end_cause = StreamEnd::Cause::kNone;
   std::optional<EndedWork> oldest_outstanding;  ///< when the stream ended
   std::uint64_t outstanding = 0;
+  bool receive_missing = false;
 
   // For incidents().
   static constexpr std::uint64_t kNoFpdu = ~std::uint64_t{0};

@@ -70,7 +70,9 @@ constexpr std::array kRows{
     Row{ddp::kTaggedInvalidStag, {"no memory is registered under this key", kRegisterAgain}},
     Row{ddp::kTaggedBounds, {"the access goes outside of the registered memory", kCompareBounds}},
     Row{ddp::kTaggedNotAssociated,
-        {"the key belongs to another protection domain or queue pair", kSameDomain}},
+        {"the key is not open to writes over this connection",
+         "register the memory with IBV_ACCESS_REMOTE_WRITE, in the protection domain of the queue "
+         "pair that the peer is connected to, and set the same flag in qp_access_flags"}},
     Row{ddp::kTaggedWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
     Row{ddp::kTaggedVersion, {"the version of DDP is not 1", kPeerProtocol}},
     Row{ddp::kUntaggedQn, {"the message names a queue that does not exist", kPeerProtocol}},

@@ -174,12 +174,19 @@ std::string code_of(const rdmap::Terminate& terminate) {
                      vendor_error(fault));
 }
 
-std::string outstanding(const StreamEnd& end) {
-  if (end.outstanding == 0) return {};
+// What was under way at this end.
+std::string unfinished(const StreamEnd& end) {
+  std::string waits;
+  if (end.receive_missing) {
+    const auto known = guidance(ddp::kUntaggedNoBuffer);
+    waits =
+        fmt::format(" while a message of the peer waited: {} ({})", known.meaning, known.advice);
+  }
+  if (end.outstanding == 0) return waits;
   auto text = fmt::format(" with {} request{} outstanding at this end", end.outstanding,
                           end.outstanding == 1 ? "" : "s");
   if (end.work) text += fmt::format(", the oldest {}", describe(*end.work));
-  return text;
+  return text + waits;
 }
 
 std::string refused_here(const StreamEnd& end) {
@@ -231,6 +238,7 @@ std::string failed_here(const StreamEnd& end) {
 }  // namespace
 
 bool is_orderly(const StreamEnd& end) {
+  if (end.receive_missing) return false;
   switch (end.cause) {
     case Cause::kNone:
     case Cause::kClosed:
@@ -247,13 +255,14 @@ bool is_orderly(const StreamEnd& end) {
 }
 
 std::string describe(const StreamEnd& end) {
+  const bool is_waiting = end.outstanding != 0 || end.receive_missing;
   switch (end.cause) {
     case Cause::kNone:
       return "it has not ended";
     case Cause::kClosed:
-      return "both ends closed it";
+      return "both ends closed it" + unfinished(end);
     case Cause::kAborted:
-      return "this end ended it" + outstanding(end);
+      return "this end ended it" + unfinished(end);
     case Cause::kLocalError:
       return failed_here(end);
     case Cause::kTerminateSent:
@@ -263,15 +272,14 @@ std::string describe(const StreamEnd& end) {
       if (end.terminate) return refused_there(end);
       return "the peer ended it";
     case Cause::kPeerClosed:
-      return "the peer closed it" +
-             (end.outstanding != 0 ? outstanding(end) : std::string(" in the middle of a message"));
+      return "the peer closed it" + (is_waiting ? unfinished(end) : " in the middle of a message");
     case Cause::kLost:
-      return "the peer reset it, or the network failed" + outstanding(end);
+      return "the peer reset it, or the network failed" + unfinished(end);
     case Cause::kNoAnswer:
       return fmt::format("the peer did not acknowledge {} in time",
                          end.work ? describe(*end.work) : "a request");
     case Cause::kCloseTimeout:
-      return "the peer did not close its half in time" + outstanding(end);
+      return "the peer did not close its half in time" + unfinished(end);
   }
   return {};
 }

@@ -59,9 +59,11 @@ struct StreamEnd {
   std::optional<RefusedMemory> memory;
   std::uint64_t outstanding = 0;  ///< requests posted and not completed when the stream ended
   bool completion_lost = false;   ///< kLocalError: a completion queue was full
+  bool receive_missing = false;   ///< a message of the peer waited for a receive until the end
 };
 
-/// Nothing failed and no request was outstanding: what programs expect at the end of their work.
+/// Nothing failed, no request was outstanding and no message waited for a receive: what programs
+/// expect at the end of their work.
 bool is_orderly(const StreamEnd& end);
 
 /// One sentence, lower case and without a full stop: what failed, why, and what to do about it.
