@@ -64,27 +64,27 @@ class Tls(Case):
         with Server("ping", "--server", *self.own("server")) as server:
             ping = ("ping", server.address, "--count", 3, "-q", "--verify")
             self.assert_ok(run(*ping, *self.own("client")))
-            self.assert_fails(run(*ping), 1, "the peer speaks TLS, which was not asked for here$")
+            self.assert_fails(run(*ping), 1, "the peer uses TLS and this end does not: use it at both ends or at neither$")
             self.assert_fails(run(*ping, *self.authority()), 1,
-                              "the peer refused in TLS: certificate required$")
+                              "the peer refused the TLS handshake: certificate required$")
             self.assert_fails(run(*ping, *self.own("client"), "--tls-peer", "elsewhere"), 1,
-                              "the peer's certificate is not taken: hostname mismatch$")
+                              "this end refused the peer's certificate: hostname mismatch$")
             status, log = server.stop()
             self.assertEqual(status, 0)
-            self.assertIn("is refused: the peer does not speak TLS, which is wanted here", log)
+            self.assertIn("is refused: this end uses TLS and the peer does not: use it at both ends or at neither", log)
             self.assertIn("is refused: TLS handshake: peer did not return a certificate", log)
 
     def test_a_server_without_tls_says_who_came_with_it(self):
         with Server("ping", "--server") as server:
             self.assert_fails(run("ping", server.address, *self.own("client")), 1,
-                              "went away in the TLS handshake; it may not speak TLS$")
-            self.assertIn("is refused: the peer speaks TLS, which was not asked for here",
+                              "closed during the TLS handshake: it may not use TLS$")
+            self.assertIn("is refused: the peer uses TLS and this end does not: use it at both ends or at neither",
                           server.stop()[1])
 
     def test_another_key(self):
         with Server("ping", "--server", *self.key()) as server:
             self.assert_ok(run("ping", server.address, "--count", 1, "-q", *self.key()))
-            self.assert_fails(run("ping", server.address, *self.key("others")), 1, "refused in TLS")
+            self.assert_fails(run("ping", server.address, *self.key("others")), 1, "refused the TLS handshake")
 
     def test_perf(self):
         short = ("--duration", 0.2, "--warm-up", 0, "--check")
@@ -95,7 +95,7 @@ class Tls(Case):
 
     def test_options_that_do_not_do(self):
         self.assert_fails(run("ping", "--server", "--tls"), 1,
-                          "who listens with TLS needs a certificate with its key, or a shared key$")
+                          "a server with TLS needs a certificate with its key, or a shared key$")
         self.assert_fails(run("ping", "127.0.0.1", *self.key(), *self.authority()), 1,
                           "TLS takes certificates or a shared key, not both$")
         self.assert_fails(run("ping", "127.0.0.1", "--tls-ca", self.folder / "none"), 1, "none: ")

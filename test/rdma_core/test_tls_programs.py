@@ -143,40 +143,39 @@ class Refused(Tls):
 
     def test_who_does_not_prove_who_it_is(self):
         with self.server(*self.own("server")) as server:
-            self.assert_refused((), "the peer speaks TLS, which was not asked for here")
+            self.assert_refused((), "the peer uses TLS and this end does not: use it at both ends or at neither")
             self.assert_refused(("--tls-ca", OURS.file),
-                                "the peer refused in TLS: certificate required")
-            self.assert_refused(OTHERS.own("stranger"), "the peer's certificate is not taken: .*")
+                                "the peer refused the TLS handshake: certificate required")
+            self.assert_refused(OTHERS.own("stranger"), "this end refused the peer's certificate: .*")
             self.assert_refused((*OTHERS.own("stranger")[:4], "--tls-ca", OURS.file),
-                                "the peer refused in TLS: unknown ca")
+                                "the peer refused the TLS handshake: unknown ca")
             self.assert_refused((*self.own("client"), "--tls-peer", "elsewhere"),
-                                "the peer's certificate is not taken: hostname mismatch")
+                                "this end refused the peer's certificate: hostname mismatch")
             # It has not noticed any of them.
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port,
                                         options=self.own("client")))
             said = self.check(server.wait()).err
-        for why in ("the peer does not speak TLS, which is wanted here",
+        for why in ("this end uses TLS and the peer does not: use it at both ends or at neither",
                     "TLS handshake: peer did not return a certificate",
-                    "the peer refused in TLS: unknown ca"):
+                    "the peer refused the TLS handshake: unknown ca"):
             self.assertRegex(said, rf"(?m)^iwarp: 127\.0\.0\.1:\d+ is refused: {why}$")
 
     def test_a_server_without_it(self):
         with self.server() as server:
-            self.assert_refused(self.own("client"), "the peer went away in the TLS handshake; it "
-                                                    "may not speak TLS")
+            self.assert_refused(self.own("client"), "the peer closed during the TLS handshake: it "
+                                                    "may not use TLS")
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port))
             said = self.check(server.wait()).err
         # Once, though that client tries again for a moment.
-        self.assertEqual(said.count("is refused: the peer speaks TLS, which was not asked for here"),
-                         1, said)
+        self.assertEqual(said.count("is refused: the peer uses TLS and this end does not: "), 1, said)
 
     def test_queue_pairs_without_rdma_cm(self):
         """They do not find each other, and the program is told when it sends."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port, "-n", 1)
         for server, client, why in (
-                (self.own("server"), (), "the peer speaks TLS, which was not asked for here"),
-                (self.own("server"), OTHERS.own("stranger"), "the peer's certificate is not taken"),
+                (self.own("server"), (), "the peer uses TLS and this end does not: use it at both ends or at neither"),
+                (self.own("server"), OTHERS.own("stranger"), "this end refused the peer's certificate"),
         ):
             with self.subTest(client=client), Program(*call, options=server) as one:
                 one.listens(port)
@@ -204,7 +203,7 @@ class NotInTheClear(Tls):
             with self.subTest(call=call):
                 result = self.run_program(*call, options=options, env=env,
                                           statuses=range(1, 256))
-                self.assertRegex(result.err, rf"(?m)^iwarp: TLS is wanted, and cannot be had: {why}$")
+                self.assertRegex(result.err, rf"(?m)^iwarp: cannot set up TLS: {why}$")
                 self.assertEqual(result.err.count("iwarp: "), 1, str(result))
 
     def test_a_device_that_is_not_opened(self):
@@ -220,7 +219,7 @@ class NotInTheClear(Tls):
     def test_who_listens_needs_a_certificate(self):
         result = self.run_program("rping", "-s", "-a", "127.0.0.1", "-p", free_port(),
                                   options=("--tls",), statuses=range(1, 256))
-        self.assertRegex(result.err, r"(?m)^iwarp: TLS is wanted, and cannot be had: who listens "
+        self.assertRegex(result.err, r"(?m)^iwarp: cannot set up TLS: a server "
                                      "with TLS needs a certificate with its key, or a shared key$")
 
 

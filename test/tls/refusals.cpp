@@ -60,7 +60,7 @@ bool contains(const std::vector<std::byte>& all, std::string_view text) {
   return std::search(all.begin(), all.end(), wanted.begin(), wanted.end()) != all.end();
 }
 
-constexpr auto kNotTaken = "the peer's certificate is not taken: ";
+constexpr auto kNotTaken = "this end refused the peer's certificate: ";
 
 }  // namespace
 
@@ -82,7 +82,7 @@ TEST_CASE("who connects refuses a certificate: another name, expired, unknown au
     serving.key = own.key;
     const auto failed = connect_in_vain(serving, credentials.asking());
     CHECK_EQ(failed.client, kNotTaken + why);
-    CHECK(failed.server.starts_with("the peer refused in TLS: "));
+    CHECK(failed.server.starts_with("the peer refused the TLS handshake: "));
   }
 }
 
@@ -96,10 +96,10 @@ TEST_CASE("who listens refuses a client: no certificate, another name, unknown a
   auto serving = credentials.serving();
   auto failed = connect_in_vain(serving, only_authorities(credentials.authority));
   CHECK_EQ(failed.server, "TLS handshake: peer did not return a certificate");
-  CHECK(failed.client.starts_with("the peer refused in TLS: "));
+  CHECK(failed.client.starts_with("the peer refused the TLS handshake: "));
   failed = connect_in_vain(serving, unknown);
   CHECK_EQ(failed.server, std::string(kNotTaken) + "unable to get local issuer certificate");
-  CHECK(failed.client.starts_with("the peer refused in TLS: "));
+  CHECK(failed.client.starts_with("the peer refused the TLS handshake: "));
   serving.peer_names = {"somebody else"};
   failed = connect_in_vain(serving, credentials.asking());
   CHECK_EQ(failed.server, std::string(kNotTaken) + "hostname mismatch");
@@ -117,7 +117,7 @@ TEST_CASE("a shared key that is wrong, unknown, or not there at all") {
   for (const auto& asking : {only_shared_key(unknown), only_authorities(credentials.authority)}) {
     const auto failed = connect_in_vain(serving, asking);
     CHECK(failed.server.starts_with("TLS handshake: no suitable"));
-    CHECK(failed.client.starts_with("the peer refused in TLS: "));
+    CHECK(failed.client.starts_with("the peer refused the TLS handshake: "));
   }
   // A certificate does not stand for the key, whoever has issued it.
   const auto failed = connect_in_vain(credentials.serving(), only_shared_key(right));
@@ -133,8 +133,10 @@ TEST_CASE("a peer without TLS is refused by who demands it, and both are told wh
   pair.start();
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
-  CHECK(failed.why.ends_with("the peer speaks TLS, which was not asked for here"));
-  CHECK_EQ(refusals.next(), "the peer does not speak TLS, which is wanted here");
+  CHECK(failed.why.ends_with(
+      "the peer uses TLS and this end does not: use it at both ends or at neither"));
+  CHECK_EQ(refusals.next(),
+           "this end uses TLS and the peer does not: use it at both ends or at neither");
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 
@@ -147,8 +149,9 @@ TEST_CASE("a peer with TLS is refused by who does not ask for it, and both are t
   pair.start(asked_by(credentials.asking()));
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
-  CHECK_EQ(failed.why, "the peer went away in the TLS handshake; it may not speak TLS");
-  CHECK_EQ(refusals.next(), "the peer speaks TLS, which was not asked for here");
+  CHECK_EQ(failed.why, "the peer closed during the TLS handshake: it may not use TLS");
+  CHECK_EQ(refusals.next(),
+           "the peer uses TLS and this end does not: use it at both ends or at neither");
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 

@@ -56,7 +56,7 @@ TEST_CASE("options that contradict each other, or name what is not there, are re
   half.key.clear();
   CHECK_EQ(wrong(connecting(half)), "a TLS certificate and its key go together");
   CHECK_EQ(wrong(listening(only_authorities(credentials.authority))),
-           "who listens with TLS needs a certificate with its key, or a shared key");
+           "a server with TLS needs a certificate with its key, or a shared key");
   auto names = credentials.serving();
   names.authorities.clear();
   names.peer_names = {"client"};

@@ -272,11 +272,26 @@ CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& f
   return out;
 }
 
+namespace {
+
+// What to do about an error of TCP, in brackets.
+std::string_view advice(const std::error_code& error) {
+  if (error == Errc::kConnectionRefused) {
+    return " (no program listens there: start the server first, or correct the address and port)";
+  }
+  if (error == Errc::kTimedOut) {
+    return " (check the address, and that no firewall drops TCP to this port)";
+  }
+  return {};
+}
+
+}  // namespace
+
 CmEvent connect_failed(std::string_view what, const std::error_code& error) {
   CmEvent out;
   out.type = CmEvent::Type::kConnectFailed;
   out.error = to_errc(error);
-  out.why = fmt::format("{}: {}", what, error.message());
+  out.why = fmt::format("{}: {}{}", what, error.message(), advice(out.error));
   return out;
 }
 

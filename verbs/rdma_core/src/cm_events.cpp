@@ -203,7 +203,8 @@ void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
       log_figures(id, qp, peer);
       return;
     }
-    log_event({.level = by_carrier ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
+    const bool failed = event.type == Type::kConnectFailed && !ended_before_rtr(id, event);
+    log_event({.level = failed ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
                .event = name_of(event.type),
                .message = message,
                .fields = std::move(fields)});

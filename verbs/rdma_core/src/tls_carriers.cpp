@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxRefusals = 256;
 
 [[noreturn]] void refuse_tls(const std::string& why) {
-  log_refusal("TLS is wanted, and cannot be had: " + why);
+  log_refusal("cannot set up TLS: " + why);
   fail(EINVAL);
 }
 

@@ -54,7 +54,7 @@ std::string Context::fault() const {
     return "a TLS certificate and its key go together";
   }
   if (side_ == Side::kListens && !shared && options_.certificate.empty()) {
-    return "who listens with TLS needs a certificate with its key, or a shared key";
+    return "a server with TLS needs a certificate with its key, or a shared key";
   }
   if (side_ == Side::kListens && options_.authorities.empty() && !options_.peer_names.empty()) {
     return "names of TLS peers can be checked only with authorities that vouch for them";

@@ -280,21 +280,22 @@ std::string TlsCarrier::reason() const {
   const bool is_ssl = ERR_GET_LIB(code) == ERR_LIB_SSL;
   const long verdict = SSL_get_verify_result(ssl_.get());
   if (is_ssl && number == SSL_R_CERTIFICATE_VERIFY_FAILED && verdict != X509_V_OK) {
-    return std::string("the peer's certificate is not taken: ") +
+    return std::string("this end refused the peer's certificate: ") +
            X509_verify_cert_error_string(verdict);
   }
   if (socket_.has_ended() || socket_.error() != 0) {
     return is_established_ ? "the connection was cut without the end that TLS has"
-                           : "the peer went away in the TLS handshake; it may not speak TLS";
+                           : "the peer closed during the TLS handshake: it may not use TLS";
   }
   if (is_ssl && number >= SSL_AD_REASON_OFFSET) {
     // "sslv3 alert bad certificate": the words in front are of the version that had it first.
     const auto text = openssl_reason();
     const auto alert = text.find(kAlert);
-    return "the peer refused in TLS: " +
+    return "the peer refused the TLS handshake: " +
            (alert != std::string::npos ? text.substr(alert + kAlert.size()) : text);
   }
-  if (is_no_tls()) return "the peer does not speak TLS, which is wanted here";
+  if (is_no_tls())
+    return "this end uses TLS and the peer does not: use it at both ends or at neither";
   return (is_established_ ? "TLS: " : "TLS handshake: ") + openssl_reason();
 }
 
