@@ -31,12 +31,12 @@ chroot_packages() {
       packages+=,rdmacm-utils,ibverbs-utils,ibverbs-providers,perftest ;;
     build)
       packages=cmake,ninja-build,ccache,g++,pkg-config,python3,libssl-dev,libfmt-dev,libcli11-dev
-      packages+=,nlohmann-json3-dev,libpcap-dev,doctest-dev,libibverbs-dev,librdmacm-dev
+      packages+=,nlohmann-json3-dev,libpcap-dev,zlib1g-dev,doctest-dev,libibverbs-dev,librdmacm-dev
       packages+=,libjs-vega,esbuild,node-react-dom,node-d3-scale,$boost,dpkg-dev,file,xz-utils,zstd
       packages+=,$(IFS=,; echo "${lab_packages[*]}") ;;
     cross)
       packages=$(chroot_packages "$1" build)
-      packages+=,g++-aarch64-linux-gnu,libssl-dev:arm64,qemu-user ;;
+      packages+=,g++-aarch64-linux-gnu,libssl-dev:arm64,zlib1g-dev:arm64,qemu-user ;;
   esac
   echo "$packages"
 }

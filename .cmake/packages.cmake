@@ -80,7 +80,7 @@ endforeach()
 list(APPEND compiled_in libc++-19-dev-wasm32 wasi-libc)
 if(IWARP_STATIC_DEPENDENCIES)
   string(REGEX REPLACE "\\..*" "" gcc ${CMAKE_CXX_COMPILER_VERSION})
-  list(APPEND compiled_in libssl-dev libfmt-dev libstdc++-${gcc}-dev)
+  list(APPEND compiled_in libssl-dev libfmt-dev zlib1g-dev libstdc++-${gcc}-dev)
 endif()
 foreach(package IN LISTS compiled_in)
   install(FILES /usr/share/doc/${package}/copyright COMPONENT iwarp OPTIONAL

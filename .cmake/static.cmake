@@ -4,6 +4,7 @@
 # library or as headers only; the headers, compiled once, are a static one.
 set(OPENSSL_USE_STATIC_LIBS ON)
 find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto SSL)
+set(ZLIB_USE_STATIC_LIBS ON)
 
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 mark_as_advanced(FMT_INCLUDE_DIR)

@@ -6,8 +6,8 @@
 
 build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
-  libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev doctest-dev libbenchmark-dev
-  libibverbs-dev librdmacm-dev
+  libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev zlib1g-dev doctest-dev
+  libbenchmark-dev libibverbs-dev librdmacm-dev
   libjs-vega                           # inside the page of `iwarp cost report`
   esbuild node-react-dom node-d3-scale)  # the bundler of `iwarp explain --html`, and what is inside
 boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers

@@ -15,6 +15,7 @@
 #include "commands.hpp"
 #include "common/error.hpp"
 #include "common/progress.hpp"
+#include "explain/gunzip.hpp"
 #include "explain/page.hpp"
 #include "explain/text_report.hpp"
 #include "frames/json_report.hpp"
@@ -86,18 +87,24 @@ class Reading {
   /// False: not all of it could be read, and why was said.
   bool read(const std::string& path) {
     // "e": what is run meanwhile must not inherit the file.
-    std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
+    std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
     if (file == nullptr) {
       return complain(fmt::format("cannot read the capture {}: {}", path, errno_text()));
     }
-    // Outlives the file, which the readers close.
-    const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBuffer);
-    std::setvbuf(file, buffer.get(), _IOFBF, kReadBuffer);
-    const int first = std::getc(file);
-    std::ungetc(first, file);
-    const bool is_log =
-        first == kRecordSeparator || first == '{' || trace::TraceFile::names_log(path);
-    return is_log ? read_log(file, path) : read_capture(file, path);
+    // Outlive the files, which the readers close.
+    const auto buffer = buffer_of(file);
+    if (!explain::Gunzip::is_gzip(file)) return read_unpacked(file, path);
+    explain::Gunzip packed(file);
+    file = packed.open();
+    if (file == nullptr) {
+      return complain(fmt::format("cannot read the capture {}: {}", path, packed.error()));
+    }
+    const auto unpacked_buffer = buffer_of(file);
+    packed_ = &packed;
+    before_packed_ = octets_;
+    const bool all_read = read_unpacked(file, path);
+    packed_ = nullptr;
+    return all_read;
   }
 
  private:
@@ -105,6 +112,23 @@ class Reading {
   static constexpr int kRecordSeparator = 0x1E;  ///< RFC 7464
   static constexpr std::uint64_t kRecordHeader = 16;
   static constexpr std::uint64_t kBetweenUpdates = 4096;
+
+  static std::unique_ptr<char[]> buffer_of(std::FILE* file) {
+    auto buffer = std::make_unique_for_overwrite<char[]>(kReadBuffer);
+    std::setvbuf(file, buffer.get(), _IOFBF, kReadBuffer);
+    return buffer;
+  }
+
+  bool read_unpacked(std::FILE* file, const std::string& path) {
+    const int first = std::getc(file);
+    std::ungetc(first, file);
+    constexpr std::string_view kSuffix = ".gz";
+    auto name = path;
+    if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+    const bool is_log =
+        first == kRecordSeparator || first == '{' || trace::TraceFile::names_log(name);
+    return is_log ? read_log(file, path) : read_capture(file, path);
+  }
 
   bool read_log(std::FILE* file, const std::string& path) {
     any_opened_ = true;
@@ -114,11 +138,11 @@ class Reading {
     std::array<char, 64 * 1024> octets;
     while (const auto n = std::fread(octets.data(), 1, octets.size(), file)) {
       reader.octets({octets.data(), n});
-      octets_ += n;
+      count(n);
       progress_.update(std::min(octets_, total_));
     }
     const bool failed = std::ferror(file) != 0;
-    const auto why = errno_text();
+    const auto why = reason(errno_text());
     std::fclose(file);
     const bool whole = reader.finish();
     return failed ? complain(fmt::format("cannot read the log {}: {}", path, why)) : whole;
@@ -126,7 +150,10 @@ class Reading {
 
   bool read_capture(std::FILE* file, const std::string& path) {
     auto reader = trace::CaptureReader::read(file, path);
-    if (!reader) return complain(reader.error());
+    if (!reader && !unpacking_failed()) return complain(reader.error());
+    if (!reader) {
+      return complain(fmt::format("cannot read the capture {}: {}", path, packed_->error()));
+    }
     const int link = reader->link_type();
     if (!trace::is_known_link(link)) {
       return complain(
@@ -138,12 +165,24 @@ class Reading {
       ++packets;
       connections_.packet(link, packet->octets, packet->wire_size,
                           {.nanoseconds = packet->nanoseconds, .packet = ++mark_});
-      octets_ += kRecordHeader + packet->octets.size();
+      count(kRecordHeader + packet->octets.size());
       if (packets % kBetweenUpdates == 0) progress_.update(std::min(octets_, total_));
     }
-    if (reader->error().empty()) return true;
-    return complain(
-        fmt::format("{}: nothing behind packet {} was read: {}", path, packets, reader->error()));
+    if (packed_ != nullptr && !reader->error().empty()) packed_->check_rest();
+    const auto why = reason(reader->error());
+    if (why.empty()) return true;
+    return complain(fmt::format("{}: nothing behind packet {} was read: {}", path, packets, why));
+  }
+
+  bool unpacking_failed() const { return packed_ != nullptr && !packed_->error().empty(); }
+  /// Why a file cannot be read any further: what is wrong with a packed one is the cause.
+  std::string reason(const std::string& otherwise) const {
+    return unpacking_failed() ? packed_->error() : otherwise;
+  }
+
+  /// So many octets more were read; the progress of a packed file is what was decoded of it.
+  void count(std::uint64_t octets) {
+    octets_ = packed_ != nullptr ? before_packed_ + packed_->taken() : octets_ + octets;
   }
 
   /// On a line of its own, whatever the progress bar has drawn.
@@ -159,6 +198,8 @@ class Reading {
   bool any_opened_ = false;
   std::uint64_t mark_ = 0;
   std::uint64_t octets_ = 0;
+  explain::Gunzip* packed_ = nullptr;  ///< what the file at hand comes out of
+  std::uint64_t before_packed_ = 0;    ///< octets_ when it began
   Progress progress_;
 };
 
@@ -224,8 +265,9 @@ cli::Command explain_command() {
   auto options = std::make_shared<ExplainOptions>();
   command
       .arguments("FILE", options->files,
-                 "pcap or pcapng file, or a log in qlog's JSON text sequences (--trace FILE.qlog); "
-                 "several are read one behind the other; - is standard input")
+                 "pcap or pcapng file, or a log in qlog's JSON text sequences (--trace FILE.qlog), "
+                 "either as it is or packed by gzip; several are read one behind the other; - is "
+                 "standard input")
       .required()
       .completes(cli::Completion::kFile);
   command.count("-v,--verbose", options->verbose,

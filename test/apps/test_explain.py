@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """iwarp explain: captures of siw and of our own, whole and spoiled, files and pipes, text and JSON."""
+import gzip
 import json
 import pathlib
 import random
@@ -20,6 +21,23 @@ def records(capture):
         size = struct.unpack_from("<I", capture, at + 8)[0]
         yield capture[at:at + 16 + size]
         at += 16 + size
+
+
+def pcapng(capture):
+    """A pcap file as pcapng."""
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        size = len(body) + 12
+        return struct.pack("<II", kind, size) + body + struct.pack("<I", size)
+
+    blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
+              block(1, struct.pack("<HHI", 1, 0, 0))]
+    for record in records(capture):
+        seconds, fraction, size, wire = struct.unpack_from("<4I", record)
+        micros = seconds * 1000000 + fraction
+        blocks.append(block(6, struct.pack("<5I", 0, micros >> 32, micros & 0xFFFFFFFF, size, wire)
+                            + record[16:]))
+    return b"".join(blocks)
 
 
 def crc32c(octets):
@@ -101,22 +119,8 @@ class Siw(Case):
         self.assertEqual(self.explain(*parts), whole)
 
     def test_pcapng(self):
-        capture = (SIW / "rping-stock.pcap").read_bytes()
-
-        def block(kind, body):
-            body += bytes(-len(body) % 4)
-            size = len(body) + 12
-            return struct.pack("<II", kind, size) + body + struct.pack("<I", size)
-
-        blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
-                  block(1, struct.pack("<HHI", 1, 0, 0))]
-        for record in records(capture):
-            seconds, fraction, size, wire = struct.unpack_from("<4I", record)
-            micros = seconds * 1000000 + fraction
-            blocks.append(block(6, struct.pack("<5I", 0, micros >> 32, micros & 0xFFFFFFFF, size, wire)
-                                + record[16:]))
         path = self.scratch / "capture.pcapng"
-        path.write_bytes(b"".join(blocks))
+        path.write_bytes(pcapng((SIW / "rping-stock.pcap").read_bytes()))
         self.assertEqual(self.explain(path), self.explain(SIW / "rping-stock.pcap"))
 
     def test_our_own_capture_with_markers(self):
@@ -125,6 +129,68 @@ class Siw(Case):
         text = self.explain(trace)
         self.assertRegex(text, r"Terminate #\d+ 1/1/00 invalid STag .*; because of frame \d+\n")
         self.assertIn("! [DDP-73] the STag was invalidated and not told again", text)
+
+
+class Packed(Case):
+    """Captures that gzip packed: whole, damaged, and larger than they look."""
+
+    def setUp(self):
+        super().setUp()
+        self.capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
+        self.whole = self.assert_ok(run("explain", SIW / "rping-crc-p2p.pcap"))
+        self.packed = self.scratch / "packed.pcap.gz"
+
+    def test_files_pipes_and_logs(self):
+        self.packed.write_bytes(gzip.compress(self.capture))
+        self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
+        done = subprocess.run([IWARP, "explain", "-"], input=self.packed.read_bytes(), capture_output=True,
+                              timeout=TIMEOUT, check=True)
+        self.assertEqual(done.stdout.decode(), self.whole)
+        # Several members, and what tapes leave behind them.
+        self.packed.write_bytes(gzip.compress(self.capture[:3000]) + gzip.compress(self.capture[3000:]) + bytes(512))
+        self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
+        plain = self.scratch / "demo.pcapng"
+        plain.write_bytes(pcapng(self.capture))
+        self.packed.write_bytes(gzip.compress(plain.read_bytes()))
+        self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
+        log = self.scratch / "demo.qlog"
+        self.assert_ok(run("demo", "--trace", log))
+        packed_log = self.scratch / "demo.qlog.gz"
+        packed_log.write_bytes(gzip.compress(log.read_bytes()))
+        self.assertEqual(self.assert_ok(run("explain", packed_log)), self.assert_ok(run("explain", log)))
+
+    def test_damage_is_named_and_what_was_before_it_is_shown(self):
+        packed = gzip.compress(self.capture)
+        spoiled = packed[:len(packed) // 2] + random.Random(5).randbytes(len(packed) // 2)
+        checksum = bytearray(packed)
+        checksum[-8] ^= 1
+        for octets, says in ((packed[:len(packed) // 2], "truncated"), (packed[:-8], "truncated"),
+                             (spoiled, "damaged: [a-z /]+"), (checksum, "damaged: incorrect data check")):
+            with self.subTest(says=says):
+                self.packed.write_bytes(octets)
+                result = run("explain", self.packed)
+                self.assertEqual(result.returncode, 1)
+                self.assertRegex(result.stderr, rf"^iwarp explain: {self.packed}: nothing behind packet \d+ was read: "
+                                                rf"the gzip file is {says}\n$")
+                self.assertIn("1.1 +0.000000 --> MPA Request", result.stdout)
+                self.assertIn(" with MPA, ", result.stdout)
+        for octets, says in ((packed[:9], "truncated"), (b"\x1f" * 99, "damaged: incorrect header check")):
+            with self.subTest(octets=octets):
+                self.packed.write_bytes(octets)
+                self.assert_fails(run("explain", self.packed), 1,
+                                  rf"^iwarp explain: cannot read the capture {self.packed}: the gzip file is {says}\n$")
+
+    def test_a_small_file_with_much_inside_needs_no_memory(self):
+        packet = struct.pack("<4I", 0, 0, 65535, 65535) + bytes(65535)
+        with gzip.open(self.packed, "wb") as out:
+            out.write(self.capture)
+            for _ in range(4096):
+                out.write(packet)
+        self.assertLess(self.packed.stat().st_size, 1 << 20)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertIn("4164 packets, 1 TCP connection, 1 with MPA, 36 frames", self.assert_ok(run("explain", self.packed)))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertLess(max(before, after), 100 * 1024 * (3 if "address" in SANITIZER else 1))
 
 
 class Spoiled(Case):

@@ -19,7 +19,7 @@ step "look at it"
 tar -xf "$archive" -C "$scratch"
 (cd "$scratch" && find "$name" -type f | sort)
 for file in LICENSE CHANGELOG.md bin/iwarp lib/iwarp/{libibverbs,librdmacm,libiwarp_presence,libiwarp_careful}.so.1 \
-  share/doc/iwarp/licences/{libssl-dev,libfmt-dev,libcli11-dev,nlohmann-json3-dev,libjs-vega,node-react-dom,node-d3-scale,libc++-19-dev-wasm32,wasi-libc}; do
+  share/doc/iwarp/licences/{libssl-dev,libfmt-dev,zlib1g-dev,libcli11-dev,nlohmann-json3-dev,libjs-vega,node-react-dom,node-d3-scale,libc++-19-dev-wasm32,wasi-libc}; do
   [ -s "$scratch/$name/$file" ] || { echo "$file is missing" >&2; exit 1; }
 done
 for file in "$scratch/$name/bin/iwarp" "$scratch/$name"/lib/iwarp/*; do
