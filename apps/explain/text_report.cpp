@@ -24,6 +24,10 @@ constexpr std::string_view kMargin = "        ";
 constexpr std::size_t kOctetsPerLine = 16;
 constexpr std::size_t kUsualLine = 160;
 
+constexpr std::string_view kLegend =
+    "N.M: frame M of connection N; #K: operation K of a connection, the same in every segment of a "
+    "message and in the response to a request\n";
+
 const char* arrow(Side from) { return from == Side::kNear ? "-->" : "<--"; }
 
 /// On the lifeline of that end.
@@ -118,6 +122,7 @@ std::string TextReport::red(std::string text) const {
 
 void TextReport::introduce(const ConnectionInfo& info, bool log) {
   if (!introduced_.insert(info.number).second) return;
+  if (!std::exchange(legend_shown_, true)) out_(kLegend);
   out_(fmt::format("connection {}: {} --> {}\n", info.number, to_string(info.near),
                    to_string(info.far)));
   if (log) return;

@@ -50,6 +50,7 @@ class TextReport final : public trace::ConnectionListener {
   frames::Filter filter_;
   frames::Out out_;
   std::int64_t start_ = -1;
+  bool legend_shown_ = false;
   std::set<std::uint64_t> introduced_;  ///< connections that are open
   /// Violations that were told in full: of a connection, by a side.
   std::set<std::tuple<std::uint64_t, trace::Side, trace::Rule>> told_;

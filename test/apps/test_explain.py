@@ -57,6 +57,12 @@ class Siw(Case):
     def explain(self, *arguments):
         return self.assert_ok(run("explain", *arguments))
 
+    def test_numbers_of_frames_and_operations_are_explained_once(self):
+        text = self.explain(SIW / "term-stock.pcap")
+        self.assertRegex(text, r"\AN\.M: frame M of connection N; #K: operation K of a connection, .*\nconnection 1: ")
+        self.assertEqual(text.count("#K"), 1)
+        self.assertNotIn("#K", self.explain(SIW / "term-stock.pcap", "--stream", "9"))
+
     def test_requests_and_responses_are_joined(self):
         text = self.explain(SIW / "rping-crc-p2p.pcap")
         self.assertIn("1.6 +0.031827 --> RDMA Read Response #3, 1436 octets from 0 on to "
