@@ -9,6 +9,7 @@
 #include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/terminate.hpp"
 #include "iwarp/trace/fields.hpp"
+#include "iwarp/trace/smb_direct.hpp"
 
 namespace iwarp::apps::frames {
 namespace {
@@ -37,6 +38,10 @@ Json startup_json(const mpa::StartupFrame& frame) {
                        {"rtr_read", word.rtr_read},
                        {"ird", word.ird},
                        {"ord", word.ord}};
+  }
+  if (const auto depths = trace::smb_direct_depths(frame)) {
+    out["smb_direct"] = {
+        {"ird", depths->ird}, {"ord", depths->ord}, {"little_endian", depths->little_endian}};
   }
   return out;
 }
@@ -146,6 +151,7 @@ void add_relations(Json& out, const Explained& e) {
     out["first"] = e.first;
     out["octets_before"] = e.octets_before;
   }
+  if (e.rtr != trace::Rtr::kNone) out["rtr"] = true;
   if (e.request) out["request"] = *e.request;
   if (e.cause) out["cause"] = *e.cause;
   if (e.stag) out["uses_stag"] = hex32(*e.stag);

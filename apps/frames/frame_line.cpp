@@ -11,6 +11,7 @@
 #include "iwarp/ddp/segment_header.hpp"
 #include "iwarp/mpa/startup_frame.hpp"
 #include "iwarp/rdmap/describe.hpp"
+#include "iwarp/trace/smb_direct.hpp"
 
 namespace iwarp::apps::frames {
 namespace {
@@ -81,8 +82,10 @@ std::string fpdu_line(const Explained& e) {
 std::string frame_line(const Explained& e) {
   if (e.frame->kind == FrameKind::kStartup) {
     const auto& startup = e.frame->startup;
+    auto text = mpa::describe_startup_frame(e.frame->octets);
+    if (const auto depths = trace::smb_direct_depths(startup)) text += ", " + describe(*depths);
     const bool rejects = startup.rejected && startup.kind == mpa::FrameKind::kReply;
-    return mpa::describe_startup_frame(e.frame->octets) + (rejects ? ": rejected" : "");
+    return text + (rejects ? ": rejected" : "");
   }
   auto text = fpdu_line(e);
   if (e.frame->crc == CrcVerdict::kBad) text += " (damaged)";
@@ -95,6 +98,12 @@ std::string frame_line(const Explained& e) {
 
 std::vector<std::string> relations(const Explained& e) {
   std::vector<std::string> out;
+  if (e.rtr != trace::Rtr::kNone) {
+    out.push_back(fmt::format("a ready-to-receive message (RTR){}",
+                              e.rtr == trace::Rtr::kAgreed
+                                  ? ""
+                                  : ", which some adapters send in revision 1 of MPA, too"));
+  }
   if (e.request) out.push_back(fmt::format("answers frame {}", *e.request));
   if (e.cause) out.push_back(fmt::format("because of frame {}", *e.cause));
   if (e.stag_origin && e.first) {

@@ -41,6 +41,12 @@ constexpr std::array kFields{
               "The ready-to-receive message may be an RDMA Read of no octets."},
     FieldInfo{Field::kOrd, "mpa", "ORD", "RFC 6581 9",
               "How many Reads and atomics at a time its sender would like to ask for."},
+    FieldInfo{Field::kSmbIrd, "ulp", "IRD (SMB Direct)", "MS-SMBD 6.1",
+              "How many RDMA Reads at a time its sender is ready to answer, if this is SMB Direct: "
+              "MPA of revision 1 has no field for it."},
+    FieldInfo{Field::kSmbOrd, "ulp", "ORD (SMB Direct)", "MS-SMBD 6.1",
+              "How many RDMA Reads at a time its sender would like to ask for, if this is SMB "
+              "Direct."},
     FieldInfo{Field::kPrivateData, "ulp", "Private data", "RFC 5044 7.1.1",
               "For the programs, before there is a stream: often the STag and address that they "
               "need first."},

@@ -12,6 +12,7 @@
 #include "iwarp/mpa/layout.hpp"
 #include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/terminate.hpp"
+#include "iwarp/trace/smb_direct.hpp"
 
 namespace iwarp::trace {
 namespace {
@@ -197,6 +198,12 @@ class Fields {
       at += mpa::kEnhancedWordSize;
     }
     if (at >= octets.size()) return;
+    if (const auto depths = smb_direct_depths(frame_.startup)) {
+      constexpr std::size_t kSize = kSmbDirectDepthsSize / 2;
+      out_.push_back({Field::kSmbIrd, fmt::format("{}", depths->ird), {{at, kSize}}});
+      out_.push_back({Field::kSmbOrd, fmt::format("{}", depths->ord), {{at + kSize, kSize}}});
+      return;
+    }
     const auto said = octets.subspan(at);
     const bool tag = mpa::ends_with_extensions_tag(frame_.startup.kind, said);
     const auto data = said.size() - (tag ? mpa::kExtensionsTagSize : 0);

@@ -10,6 +10,7 @@
 #include "iwarp/rdmap/atomic_header.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 #include "iwarp/rdmap/terminate.hpp"
+#include "iwarp/trace/smb_direct.hpp"
 
 namespace iwarp::trace {
 namespace {
@@ -27,6 +28,7 @@ std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
   const auto said = frame.rejected ? mpa::Extensions::kNone : mpa::extensions_said(frame.kind, ulp);
   const auto size = ulp.size() - (said != mpa::Extensions::kNone ? mpa::kExtensionsTagSize : 0);
   auto data = size != 0 ? fmt::format(", with {} octets of private data", size) : "";
+  if (const auto depths = smb_direct_depths(frame)) data += fmt::format(" ({})", describe(*depths));
   if (said != mpa::Extensions::kNone) data += ", and speaks RFC 7306";
   if (said == mpa::Extensions::kSendImmediate) data += " and Send with Immediate";
   if (frame.kind == mpa::FrameKind::kRequest) {
@@ -49,9 +51,16 @@ std::string write_meaning(const ddp::SegmentHeader& h, std::size_t payload, bool
                      h.stag.value);
 }
 
-std::string read_request_meaning(bytes::View payload, const Names& n) {
+std::string read_request_meaning(bytes::View payload, bool first_frame, const Names& n) {
   const auto request = rdmap::decode_read_request(payload);
   if (!request) return "an RDMA Read whose request is cut off";
+  if (request->size == 0 && first_frame) {
+    return fmt::format(
+        "RDMA Read of 0 octets, the ready-to-receive signal (RTR): it reads nothing, and now {} "
+        "may "
+        "send too",
+        n.receiver);
+  }
   return fmt::format(
       "RDMA Read of {} octets from {}'s STag 0x{:08x}, to be answered without waking its program",
       request->size, n.receiver, request->source_stag.value);
@@ -133,7 +142,7 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
     case Opcode::kWrite:
       return write_meaning(*header, size, frame.position == 0, n);
     case Opcode::kReadRequest:
-      return read_request_meaning(payload, n);
+      return read_request_meaning(payload, frame.position == 0, n);
     case Opcode::kReadResponse:
       return read_response_meaning(*header, size, n);
     case Opcode::kTerminate:

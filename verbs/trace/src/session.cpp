@@ -212,17 +212,24 @@ void Session::State::check_order(End& sender, End& receiver) {
 
 /// With A in both words the first FPDU is one of the zero-length messages that both can do.
 void Session::State::check_rtr(const End& initiator, const End& responder) {
-  if (!initiator.word || !responder.word || !now.header || now.opcode == nullptr) return;
-  if (!initiator.word->peer_to_peer || !responder.word->peer_to_peer) return;
+  if (!now.header || now.opcode == nullptr) return;
   const auto opcode = now.opcode->opcode;
-  const auto& word = *responder.word;
-  bool right = now.payload_size == 0 && ((opcode == Opcode::kWrite && word.rtr_write) ||
-                                         (opcode == Opcode::kSend && word.rtr_send));
-  if (opcode == Opcode::kReadRequest && word.rtr_read) {
-    const auto read = rdmap::decode_read_request(now.payload);
-    right = !read || read->size == 0;
+  const auto read = opcode == Opcode::kReadRequest ? rdmap::decode_read_request(now.payload)
+                                                   : std::optional<rdmap::ReadRequest>();
+  const bool empty_read = read && read->size == 0;
+  const bool empty_write = opcode == Opcode::kWrite && now.payload_size == 0;
+  if (!initiator.word) {
+    if (empty_read || empty_write) now.rtr = Rtr::kRevisionOne;
+    return;
   }
-  if (!right) note(now, Rule::kRtr);
+  if (!responder.word || !initiator.word->peer_to_peer || !responder.word->peer_to_peer) return;
+  const auto& word = *responder.word;
+  const bool empty_send = opcode == Opcode::kSend && now.payload_size == 0;
+  const bool right = (empty_write && word.rtr_write) || (empty_send && word.rtr_send) ||
+                     (empty_read && word.rtr_read);
+  const bool unseen = opcode == Opcode::kReadRequest && word.rtr_read && !read;
+  if (right) now.rtr = Rtr::kAgreed;
+  if (!right && !unseen) note(now, Rule::kRtr);
 }
 
 void Session::State::begin_untagged(End& sender) {

@@ -32,6 +32,8 @@ enum class Field : std::uint8_t {
   kRtrWrite,
   kRtrRead,
   kOrd,
+  kSmbIrd,
+  kSmbOrd,
   kPrivateData,
   kExtensionsTag,
   // FPDUs

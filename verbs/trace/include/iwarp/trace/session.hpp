@@ -27,6 +27,13 @@ struct StagOrigin {
   bool little_endian = false;
 };
 
+/// The first FPDU of the end that connects, of no octets, after which the other end may send.
+enum class Rtr : std::uint8_t {
+  kNone,
+  kAgreed,      ///< both ends agreed on it [EMPA-38]
+  kRevisionOne  ///< adapters send it in revision 1 of MPA, too, which knows no such agreement
+};
+
 /// A frame with all that is known of it. Views are those of the Frame.
 struct Explained {
   const Frame* frame = nullptr;
@@ -39,6 +46,7 @@ struct Explained {
   std::uint64_t operation = 0;      ///< from 1; a response has that of its request. 0: not known
   bool first = false;               ///< the first segment of its message; `header->last`: the last
   std::uint64_t octets_before = 0;  ///< of the message, in segments before this one
+  Rtr rtr = Rtr::kNone;
   std::optional<std::uint64_t> request;  ///< of a response: number of the request's frame
   std::optional<std::uint64_t> cause;    ///< of a Terminate: number of the frame it answers
   /// A Read Request of an end whose fields are known to be in little-endian order: what it means.

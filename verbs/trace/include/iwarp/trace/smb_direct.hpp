@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// IRD and ORD in the private data of SMB Direct ([MS-SMBD] 6.1): adapters without the enhanced
+// setup of RFC 6581 agree on them so. Nothing marks such private data but its form, so what is
+// found here is a form, not a fact.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "iwarp/mpa/startup_frame.hpp"
+
+namespace iwarp::trace {
+
+//  0                   1                   2                   3
+//  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+// |                             IRD                               |
+// |                             ORD                               |
+struct SmbDirectDepths {
+  std::uint32_t ird = 0;  ///< RDMA Reads at a time that its sender answers
+  std::uint32_t ord = 0;  ///< RDMA Reads at a time that its sender requests
+  /// Some peers write the fields so. Deviation: [MS-SMBD] has them in network byte order.
+  bool little_endian = false;
+};
+inline constexpr std::size_t kSmbDirectDepthsSize = 8;
+
+/// Returns IRD and ORD if the private data has that form: 8 octets, without the enhanced word, and
+/// numbers that RFC 6581 could say, not both 0.
+std::optional<SmbDirectDepths> smb_direct_depths(const mpa::StartupFrame& frame);
+
+/// For people: "IRD 16, ORD 0 in the form of SMB Direct".
+std::string describe(const SmbDirectDepths& depths);
+
+}  // namespace iwarp::trace
