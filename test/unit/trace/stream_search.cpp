@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <random>
 
 #include "iwarp/mpa/fpdu.hpp"
@@ -182,6 +183,64 @@ TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA
       CHECK(bytes::load_be<std::uint16_t>(wrong->octets.data() + wrong->frame.wrong_marker + 2) !=
             wrong->frame.due_fpduptr);
     }
+  }
+}
+
+/// The FPDUs of a script without markers and CRCs, by a sender that puts markers in and does not
+/// count the CRC fields. `first` is the index of the first FPDU.
+Octets with_late_markers(const WireScript& script, std::size_t first, bool little_endian) {
+  Octets out;
+  std::uint64_t position = 0;
+  for (std::size_t i = first; i < script.sent.size(); ++i) {
+    const auto& fpdu = script.sent[i].octets;
+    const mpa::FpduLayout layout(position, true, bytes::load_be<std::uint16_t>(fpdu.data()));
+    auto at = fpdu.begin();
+    layout.walk(0, layout.wire_size(), [&](const mpa::FpduLayout::Run& run) {
+      if (run.marker) {
+        std::array<std::byte, mpa::kMarkerSize> marker{};
+        const auto due = layout.fpduptr(run.marker_index);
+        bytes::store_be(marker.data() + 2, little_endian ? std::byteswap(due) : due);
+        out.insert(out.end(), marker.begin(), marker.end());
+      } else {
+        out.insert(out.end(), at, at + static_cast<std::ptrdiff_t>(run.size));
+        at += static_cast<std::ptrdiff_t>(run.size);
+      }
+    });
+    position += layout.wire_size() - mpa::kCrcSize;
+  }
+  return out;
+}
+
+TEST_CASE("markers of a sender that counts no CRC fields are found where they stand [MPA-25]") {
+  for (std::size_t size = 0; size < 600; size += 4) {
+    CAPTURE(size);
+    WireScript script({.near_markers = false, .far_markers = false, .crc = false});
+    script.request();
+    script.reply();
+    script.send(true, 1, counting(size));
+    for (std::uint32_t i = 0; i < 30; ++i) {
+      script.read_request(true, 1 + i, {.sink_stag = {1}, .size = 1024, .source_stag = {1}});
+      if (i % 3 == 0) script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(40 * i));
+    }
+    const auto stream = with_late_markers(script, 2, size % 8 == 0);
+    Observer seen{DecoderOptions{.search = true}};
+    seen.see(true, script.sent[0].octets);
+    script.sent[1].octets[16] |= std::byte{0x80};  // M of the Reply, behind the key
+    seen.see(false, script.sent[1].octets);
+    for (std::size_t at = 0; at < stream.size(); at += 57) {
+      seen.see(true,
+               bytes::View(stream).subspan(at, std::min<std::size_t>(57, stream.size() - at)));
+    }
+    seen.decoder.ended(Side::kNear);
+    CHECK(skipped_octets(seen) == 0);
+    REQUIRE(seen.found.size() == script.sent.size());
+    for (std::size_t i = 2; i < seen.found.size(); ++i) {
+      const auto& wanted = script.sent[i].octets;
+      const Octets ulpdu(wanted.begin() + 2,
+                         wanted.begin() + 2 + bytes::load_be<std::uint16_t>(wanted.data()));
+      CHECK(seen.found[i].ulpdu == ulpdu);
+    }
+    CHECK(seen.found.back().frame.markers_late == 4 * (script.sent.size() - 3));
   }
 }
 

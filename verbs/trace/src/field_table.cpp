@@ -168,6 +168,7 @@ static_assert(fields_in_order());
 /// Rules about when a frame comes, not about what is in it, are not here.
 constexpr std::array kFieldOfRule{
     std::pair{Rule::kCrc, Field::kCrc},
+    std::pair{Rule::kMarkerPlace, Field::kFpduptr},
     std::pair{Rule::kMarkers, Field::kFpduptr},
     std::pair{Rule::kPad, Field::kPad},
     std::pair{Rule::kUlpduLength, Field::kUlpduLength},

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "iwarp/mpa/layout.hpp"
@@ -31,8 +32,17 @@ bool pad_is_zero(const Frame& frame) {
 
 std::string wrong_marker(const Frame& frame) {
   const auto says = bytes::load_be<std::uint32_t>(frame.octets.data() + frame.wrong_marker);
-  return fmt::format("the marker at octet {} of the stream is {:08x}, {:08x} is due",
-                     frame.offset + frame.wrong_marker, says, frame.due_fpduptr);
+  const bool swapped = std::byteswap(static_cast<std::uint16_t>(says)) == frame.due_fpduptr;
+  return fmt::format("the marker at octet {} of the stream is {:08x}, {:08x} is due{}",
+                     frame.offset + frame.wrong_marker, says, frame.due_fpduptr,
+                     swapped ? ": FPDUPTR is in little-endian order" : "");
+}
+
+std::string late_marker(const Frame& frame, const mpa::FpduLayout& layout) {
+  return fmt::format(
+      "the marker at octet {} of the stream stands {} octets behind its place: the sender does not "
+      "count the CRC fields of the FPDUs before it",
+      frame.offset + layout.marker_offset(0), frame.markers_late);
 }
 
 void judge_mpa(Explained& e) {
@@ -41,6 +51,10 @@ void judge_mpa(Explained& e) {
     note(e, Rule::kCrc,
          fmt::format("the field says {:08x}, the octets give {:08x}", frame.crc_field,
                      frame.crc_computed));
+  }
+  const mpa::FpduLayout layout(frame.position, frame.marked, frame.ulpdu_length);
+  if (frame.markers_late != 0 && layout.marker_count() != 0) {
+    note(e, Rule::kMarkerPlace, late_marker(frame, layout));
   }
   if (!frame.markers_agree) note(e, Rule::kMarkers, wrong_marker(frame));
   if (frame.ulpdu_length > mpa::kMaxMulpdu) {

@@ -53,6 +53,7 @@ struct End {
   std::optional<mpa::EnhancedWord> word;
   bool complete = false;  ///< nothing was missed since the startup frame
   std::uint64_t fpdus = 0;
+  std::uint32_t untagged_messages = 0;
   std::uint64_t terminated = 0;  ///< number of the frame; 0: not
   std::array<std::optional<ddp::Msn>, ddp::kQueues> next_msn;
   std::array<std::optional<Message>, ddp::kQueues> untagged;
@@ -237,9 +238,12 @@ void Session::State::begin_untagged(End& sender) {
   auto& next = sender.next_msn[h.qn];
   if (next && *next != h.msn) {
     const bool first = next->value == 1;
+    const bool shared = h.msn.value == sender.untagged_messages + 1;
     note(now, first ? Rule::kFirstMsn : Rule::kMsnStep,
-         fmt::format("{} where {} is due", h.msn.value, next->value));
+         fmt::format("{} where {} is due{}", h.msn.value, next->value,
+                     shared ? ", as if all queues had one sequence of MSNs" : ""));
   }
+  ++sender.untagged_messages;
   if (h.mo != 0 && next) note(now, Rule::kFirstMo, fmt::format("{}", h.mo));
   now.first = h.mo == 0 || next.has_value();
   next = h.msn.next();

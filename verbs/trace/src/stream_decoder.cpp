@@ -6,6 +6,7 @@
 #include "iwarp/trace/stream_decoder.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
 #include <variant>
@@ -40,12 +41,17 @@ bool looks_like_control(View octets) {
          (std::to_integer<unsigned>(octets[1]) & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
+/// Where the FPDU behind this one begins, as the sender counts.
+std::uint64_t position_behind(const Frame& frame) {
+  const std::size_t uncounted = frame.markers_late != 0 ? mpa::kCrcSize : 0;
+  return frame.position + frame.octets.size() - uncounted;
+}
+
 /// Returns whether the FPDU, and the octets received behind it, begin with headers of FPDUs.
 bool starts_right(const Frame& frame, View behind) {
   const std::size_t lead = mpa::leading_marker_size(frame.position, frame.marked);
   if (!starts_like_fpdu(frame.octets, lead)) return false;
-  const std::size_t next =
-      mpa::leading_marker_size(frame.position + frame.octets.size(), frame.marked);
+  const std::size_t next = mpa::leading_marker_size(position_behind(frame), frame.marked);
   return behind.size() < next + kFpduStartSize || starts_like_fpdu(behind, next);
 }
 
@@ -268,6 +274,7 @@ void StreamDecoder::learn(Side side, const mpa::StartupFrame& frame) {
   d.format.reset();
   d.position = 0;
   d.position_known = true;
+  d.fpdus = 0;
   d.unsure = false;
   const auto& peer = direction(other(side)).said;
   if (peer && peer->kind == frame.kind) {
@@ -300,6 +307,7 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   Frame frame{.from = side,
               .kind = FrameKind::kFpdu,
               .position = d.position,
+              .markers_late = d.crcs_uncounted ? mpa::kCrcSize * d.fpdus : 0,
               .marked = d.format->marked,
               .guessed = d.format->guessed};
   const std::size_t lead = mpa::leading_marker_size(d.position, frame.marked);
@@ -317,6 +325,11 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   if (in.size() < layout.wire_size()) return false;
   frame.octets = in.first(layout.wire_size());
   see(frame, d, layout);
+  if (frame.marked && (!frame.markers_agree || !starts_like_fpdu(in, lead))) {
+    const auto late = find_late_markers(d, in);
+    if (late == Late::kYes) return true;
+    if (late == Late::kPerhaps && !d.ended) return false;
+  }
   if (frame.crc == CrcVerdict::kGood) d.format->proof += frame.octets.size();
   const bool misguessed =
       frame.guessed && frame.crc == CrcVerdict::kBad && d.format->proof < kProof;
@@ -347,6 +360,38 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   d.doubtful = frame.crc == CrcVerdict::kBad || frame.crc == CrcVerdict::kUnknown;
   emit(side, frame);
   return true;
+}
+
+/// Deviation: where CRCs are off, the software behind Wireshark's sample captures does not count
+/// their fields, which are there all the same: each FPDU moves its markers 4 octets more behind
+/// their places. The next markers prove it that point at ULPDU_Length from there, in either byte
+/// order. [MPA-25]
+StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
+  if (d.crcs_uncounted || d.format->guessed || d.format->crc || d.fpdus == 0) return Late::kNo;
+  const std::uint64_t begin = d.position - mpa::kCrcSize * d.fpdus;
+  auto position = begin;
+  const std::size_t seen = seen_of(d.holes, d.offset, in.size());
+  View rest = in.first(seen);
+  const Late short_of_octets = seen < in.size() ? Late::kNo : Late::kPerhaps;
+  mpa::FpduLayout layout;
+  for (;;) {
+    const std::size_t lead = mpa::leading_marker_size(position, true);
+    if (rest.size() < lead + kFpduStartSize) return short_of_octets;
+    if (!starts_like_fpdu(rest, lead)) return Late::kNo;
+    layout = {position, true, bytes::load_be<std::uint16_t>(rest.data() + lead)};
+    if (rest.size() < layout.wire_size()) return short_of_octets;
+    if (layout.marker_count() != 0) break;
+    rest = rest.subspan(layout.wire_size());
+    position += layout.wire_size() - mpa::kCrcSize;
+  }
+  for (std::size_t i = 0; i < layout.marker_count(); ++i) {
+    const auto says = bytes::load_be<std::uint16_t>(rest.data() + layout.marker_offset(i) + 2);
+    const auto due = layout.fpduptr(i);
+    if (says != due && says != std::byteswap(due)) return Late::kNo;
+  }
+  d.position = begin;
+  d.crcs_uncounted = true;
+  return Late::kYes;
 }
 
 /// Takes the markers out and compares the CRC, as far as the octets were seen.
@@ -401,6 +446,7 @@ bool StreamDecoder::lose(Side side, const char* why, bool for_good) {
   if (d.phase == Phase::kLost || d.phase == phase) return true;
   if (d.phase != Phase::kSearch) d.why = why;
   d.phase = phase;
+  if (std::exchange(d.crcs_uncounted, false)) d.format->guessed = true;  // The count is lost.
   return true;
 }
 
@@ -414,7 +460,11 @@ void StreamDecoder::emit(Side side, Frame& frame) {
   const std::uint64_t size = frame.octets.empty() ? frame.missing : frame.octets.size();
   d.begin += frame.octets.size();
   d.offset += size;
-  if (frame.kind != FrameKind::kStartup) d.position += size;
+  if (frame.kind == FrameKind::kUndecodable) d.position += size;
+  if (frame.kind == FrameKind::kFpdu) {
+    d.position = position_behind(frame);
+    ++d.fpdus;
+  }
   if (is_frame) d.searched = 0;
   std::erase_if(d.holes, [&d](const Hole& hole) { return hole.end <= d.offset; });
 }

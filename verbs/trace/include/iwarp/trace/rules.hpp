@@ -12,6 +12,7 @@ namespace iwarp::trace {
 
 enum class Rule : std::uint8_t {
   kCrc,
+  kMarkerPlace,
   kMarkers,
   kPad,
   kUlpduLength,
@@ -74,6 +75,7 @@ struct RuleInfo {
 
 inline constexpr std::array kRules{
     RuleInfo{Rule::kCrc, "MPA-46", "the CRC is wrong"},
+    RuleInfo{Rule::kMarkerPlace, "MPA-25", "a marker does not stand at a multiple of 512 octets"},
     RuleInfo{Rule::kMarkers, "MPA-27", "a marker does not point at this FPDU's ULPDU_Length"},
     RuleInfo{Rule::kPad, "MPA-15", "PAD is not zero"},
     RuleInfo{Rule::kUlpduLength, "MPA-7", "the ULPDU is longer than 64768 octets"},

@@ -63,6 +63,7 @@ class StreamDecoder {
   static constexpr unsigned kMaxTurns = 4;
 
   enum class Phase : std::uint8_t { kStartup, kFpdus, kSearch, kLost };
+  enum class Late : std::uint8_t { kNo, kPerhaps, kYes };
   struct Said {  ///< what its startup frame said
     mpa::FrameKind kind;
     bool markers;
@@ -80,13 +81,15 @@ class StreamDecoder {
   struct Direction {
     Phase phase = Phase::kStartup;
     std::vector<std::byte> held;
-    bytes::View input;           ///< what is looked at now: `held`, or what was just given
-    std::size_t begin = 0;       ///< first octet of `input` that is in no frame yet
-    std::uint64_t offset = 0;    ///< of that octet in the TCP stream
-    std::uint64_t position = 0;  ///< of that octet in full operation
-    std::uint64_t refused = 0;   ///< no FPDU begins before this offset
-    bool unsure = false;         ///< only headers in a row tell where FPDUs begin
-    bool doubtful = false;       ///< the FPDU before had a bad CRC, or was not all seen
+    bytes::View input;            ///< what is looked at now: `held`, or what was just given
+    std::size_t begin = 0;        ///< first octet of `input` that is in no frame yet
+    std::uint64_t offset = 0;     ///< of that octet in the TCP stream
+    std::uint64_t position = 0;   ///< of that octet in full operation
+    std::uint64_t refused = 0;    ///< no FPDU begins before this offset
+    std::uint64_t fpdus = 0;      ///< since the startup frame
+    bool crcs_uncounted = false;  ///< `position` is without the CRC fields, see Frame::markers_late
+    bool unsure = false;          ///< only headers in a row tell where FPDUs begin
+    bool doubtful = false;        ///< the FPDU before had a bad CRC, or was not all seen
     bool position_known = false;
     bool ended = false;
     std::vector<Hole> holes;
@@ -108,6 +111,7 @@ class StreamDecoder {
   bool step_fpdus(Side side, bytes::View in);
   bool step_fpdu(Side side, bytes::View in);
   bool step_search(Side side, bytes::View in);
+  Late find_late_markers(Direction& d, bytes::View in);
   bool give_up(Side side, bytes::View octets);
   void learn(Side side, const mpa::StartupFrame& frame);
   bool refuse(Side side, const char* why);
