@@ -202,12 +202,17 @@ void TextReport::skipped(const ConnectionInfo& info, const trace::Skipped& skipp
   if (!filter_.wants_skipped(info)) return;
   const auto at = time(skipped.mark);
   introduce(info);
-  auto text = fmt::format("{}   {} {} {} in no frame, at {}", info.number, at, arrow(skipped.from),
-                          counted(skipped.octets, "octet"), skipped.offset);
-  if (skipped.missing != 0) {
-    text += fmt::format(", {} of them not in the capture", skipped.missing);
+  auto text = fmt::format("{}   {} {} {}", info.number, at, arrow(skipped.from),
+                          counted(skipped.octets, "octet"));
+  if (skipped.missing == skipped.octets) {
+    text += fmt::format(" not in the capture, at {} of the stream", skipped.offset);
+  } else {
+    text += fmt::format(" in no frame, at {} of the stream", skipped.offset);
+    if (skipped.missing != 0) {
+      text += fmt::format(", {} of them not in the capture", skipped.missing);
+    }
+    if (*skipped.why != '\0') text += fmt::format(": {}", skipped.why);
   }
-  if (*skipped.why != '\0') text += fmt::format(": {}", skipped.why);
   out_(red(std::move(text)) + "\n");
 }
 

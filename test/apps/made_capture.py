@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of MPA connections, made here: Ethernet, IPv4, TCP, startup without CRC, Sends."""
+"""Captures of MPA connections, made here: Ethernet, IPv4, TCP, startup, FPDUs."""
 import struct
 
 NEAR, FAR = (bytes([192, 0, 2, 1]), 40000), (bytes([192, 0, 2, 2]), 7174)
 
 
-def _packet(source, target, seq, payload, at):
-    tcp = struct.pack(">HHIIBBHHH", source[1], target[1], seq, 0, 5 << 4, 0x18, 65535, 0, 0)
+FILE_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+
+
+def crc32c(octets):
+    crc = 0xFFFFFFFF
+    for octet in octets:
+        crc ^= octet
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def packet(source, target, seq, payload, at, ack=0, flags=0x18):
+    """A record of a capture, `at` milliseconds behind its beginning."""
+    tcp = struct.pack(">HHIIBBHHH", source[1], target[1], seq, ack, 5 << 4, flags, 65535, 0, 0)
     ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp) + len(payload), 0, 0x4000, 64, 6, 0)
-    packet = bytes(12) + b"\x08\x00" + ip + source[0] + target[0] + tcp + payload
-    return struct.pack("<4I", 1700000000 + at // 1000, at % 1000 * 1000, len(packet), len(packet)) + packet
+    octets = bytes(12) + b"\x08\x00" + ip + source[0] + target[0] + tcp + payload
+    return struct.pack("<4I", 1700000000 + at // 1000, at % 1000 * 1000, len(octets), len(octets)) + octets
 
 
 def send_frame(msn, payload):
@@ -24,11 +37,10 @@ def sends(payloads, private_data=b""):
     length = struct.pack(">H", len(private_data))
     request = b"MPA ID Req Frame\x00\x01" + length + private_data
     reply = b"MPA ID Rep Frame\x00\x01\x00\x00"
-    packets = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1),
-               _packet(NEAR, FAR, 1, request, 0), _packet(FAR, NEAR, 1, reply, 1)]
+    packets = [FILE_HEADER, packet(NEAR, FAR, 1, request, 0), packet(FAR, NEAR, 1, reply, 1)]
     seq = 1 + len(request)
     for i, payload in enumerate(payloads):
         frame = send_frame(i + 1, payload)
-        packets.append(_packet(NEAR, FAR, seq, frame, 2 + i))
+        packets.append(packet(NEAR, FAR, seq, frame, 2 + i))
         seq += len(frame)
     return b"".join(packets)

@@ -8,7 +8,7 @@ import resource
 import struct
 import subprocess
 
-from made_capture import sends
+from made_capture import crc32c, sends
 from support import IWARP, TIMEOUT, SANITIZER, Case, main, run
 
 SIW = pathlib.Path(__file__).resolve().parents[1] / "vectors" / "siw"
@@ -38,15 +38,6 @@ def pcapng(capture):
         blocks.append(block(6, struct.pack("<5I", 0, micros >> 32, micros & 0xFFFFFFFF, size, wire)
                             + record[16:]))
     return b"".join(blocks)
-
-
-def crc32c(octets):
-    crc = 0xFFFFFFFF
-    for octet in octets:
-        crc ^= octet
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
 
 
 def objects(text):

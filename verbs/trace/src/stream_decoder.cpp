@@ -143,6 +143,7 @@ void StreamDecoder::ended(Side from) {
   Direction& d = direction(from);
   if (d.ended) return;
   d.ended = true;
+  advance(from, {});  // What only waited for the FPDU behind it may be whole.
   constexpr const char* kEnded = "the stream ended inside a frame";
   do {
     // Without a format FPDUs have waited for what the peer says of it, and may be whole. Behind an
