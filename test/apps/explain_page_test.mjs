@@ -125,6 +125,19 @@ async function errors(view) {
   await view.getByLabel('errors only').uncheck();
   await view.selectOption('select >> nth=1', 'startup');
   same('startup frames', await view.locator('.row').count(), 2);
+
+  // On a small screen, too, every label is there as a whole, and what is wrong has one name and one count.
+  const small = await open({ viewport: { width: 1280, height: 800 } });
+  const counts = (await small.locator('select >> nth=0').locator('option').allInnerTexts())
+    .map((text) => Number(/, (\d+) violations?$/.exec(text)?.[1] ?? 0));
+  has('the sum', await small.locator('header p').innerText(), `${counts.reduce((a, b) => a + b)} violations`);
+  for (const one of counts.keys()) {
+    await small.selectOption('select >> nth=0', String(one));
+    same('labels that are cut off', await small.locator('.row .says').evaluateAll((labels) => labels
+      .filter((one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight)
+      .map((one) => one.textContent)), []);
+  }
+  await shoot(small, 'small');
 }
 
 async function rping(view) {

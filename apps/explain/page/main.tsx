@@ -3,7 +3,7 @@
 // into the document as text only, through React.
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
-import { Connection, Frame, Layer, Local, Row, Session, counted, isError, readSession, seconds } from './model';
+import { Connection, Frame, Layer, Local, Row, Session, counted, isError, readSession, seconds, skippedText } from './model';
 import { EndStates } from './states';
 import { LAYERS, Octets } from './octets';
 import { Memory } from './memory';
@@ -55,8 +55,7 @@ function Message({ session, connection, row, folded, onFold, open }: {
   const way = `${connection.names[row.from]} → ${connection.names[to]}, +${seconds(row.after)} s, packet ${row.packet}, octet ${row.offset} of the stream`;
   if (row.type === 'skipped') {
     return (
-      <section className="message"><h2>In no frame: {counted(row.size, 'octet')}</h2>
-        <p className="where">{way}</p><ul className="violations"><li>{row.says}</li></ul></section>
+      <section className="message"><h2>{skippedText(row)}</h2><p className="where">{way}</p></section>
     );
   }
   return (
@@ -168,7 +167,7 @@ function App({ session }: { session: Session }): JSX.Element {
           <label>Connection <select value={chosen} onChange={(e) => choose(Number(e.target.value))}>
             {session.connections.map((c, i) => (
               <option key={c.number} value={i}>{c.number}: {c.names.near} → {c.names.far}, {counted(c.frames, 'frame')}
-                {c.errors > 0 ? `, ${counted(c.errors, 'error')}` : ''}</option>))}
+                {c.violations > 0 ? `, ${counted(c.violations, 'violation')}` : ''}</option>))}
           </select></label>
           <label>Operation <select value={op} onChange={(e) => setOp(e.target.value)}>
             <option value="">all</option>{OPERATIONS.map((name) => <option key={name}>{name}</option>)}</select></label>

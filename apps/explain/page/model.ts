@@ -43,7 +43,7 @@ export type Row = Frame | Skipped | Closed | Local;
 export interface Connection {
   number: number; names: Record<End, string>; openingSeen: boolean;
   rows: Row[];
-  frames: number; errors: number;
+  frames: number; violations: number;
   memory: Record<End, Region[]>;
   /** Of a frame: the row that has it. */
   rowOf: Map<number, number>;
@@ -83,7 +83,7 @@ export function octetsOf(frame: Frame): (at: number) => number | undefined {
 }
 
 const newConnection = (number: number): Connection => ({
-  number, names: { near: 'near', far: 'far' }, openingSeen: false, rows: [], frames: 0, errors: 0,
+  number, names: { near: 'near', far: 'far' }, openingSeen: false, rows: [], frames: 0, violations: 0,
   memory: { near: [], far: [] }, rowOf: new Map(), refusedBy: new Map(),
 });
 
@@ -91,9 +91,9 @@ function addRow(connection: Connection, row: Row): void {
   if (row.type === 'frame') {
     connection.rowOf.set(row.frame, connection.rows.length);
     connection.frames += 1;
+    connection.violations += row.violations?.length ?? 0;
     if (row.cause !== undefined) connection.refusedBy.set(row.cause, row.frame);
   }
-  if (isError(row)) connection.errors += 1;
   connection.rows.push(row);
 }
 
@@ -127,6 +127,11 @@ export function readSession(text: string): Session {
   }
   return session;
 }
+
+/** Octets that are in no frame, with the reason. */
+export const skippedText = (row: Skipped): string =>
+  row.missing === row.size ? `${counted(row.size, 'octet')} not in the capture`
+    : `${counted(row.size, 'octet')} in no frame${row.says ? `: ${row.says}` : ''}`;
 
 /** The states that hold behind a row. */
 export function statesAt(connection: Connection, at: number): Record<End, States> | null {

@@ -2,12 +2,15 @@
 // The sequence diagram: a lifeline for each end, an arrow for each frame, time beside them.
 import * as React from 'react';
 import { scaleLinear, scalePoint } from 'd3-scale';
-import { Connection, End, Row, counted, isError, seconds } from './model';
+import { Connection, End, Frame, Row, isError, seconds, skippedText } from './model';
 import { VirtualList, useWidth } from './virtual_list';
 
-const ROW = 44;
-const LINE = 32; // of the arrow in its row
+/** Height of a row with so many lines of text, and of the arrow below them. */
+const rowHeight = (lines: number): number => 28 + 17 * lines;
+const arrowAt = (lines: number): number => rowHeight(lines) - 12;
+const MOST_LINES = 3;
 const HEAD = 8;
+const CHARACTER = 7.6; // width of one in a label, bold
 
 /** Where the lifelines are. */
 function lanes(width: number): Record<End, number> {
@@ -18,23 +21,25 @@ function lanes(width: number): Record<End, number> {
 function label(row: Row): string {
   if (row.type === 'frame' || row.type === 'local') return row.text;
   if (row.type === 'closed') return `closed: ${row.how}`;
-  return `${counted(row.size, 'octet')} in no frame${row.says ? `: ${row.says}` : ''}`;
+  return skippedText(row);
 }
 
-function Arrow({ row, x }: { row: Row; x: Record<End, number> }): JSX.Element {
+const rulesOf = (row: Frame): string => (row.violations ?? []).map((v) => v.rule).join(', ');
+
+function Arrow({ row, x, line }: { row: Row; x: Record<End, number>; line: number }): JSX.Element {
   if (row.type === 'closed') {
-    return <line className="end" x1={x.near} x2={x.far} y1={LINE} y2={LINE} />;
+    return <line className="end" x1={x.near} x2={x.far} y1={line} y2={line} />;
   }
   if (row.type === 'local') {
-    return <circle className="local" cx={x[row.end]} cy={LINE} r={HEAD / 2} />;
+    return <circle className="local" cx={x[row.end]} cy={line} r={HEAD / 2} />;
   }
   const from = x[row.from];
   const to = x[row.from === 'near' ? 'far' : 'near'];
   const way = to > from ? 1 : -1;
   return (
     <g className={row.type === 'skipped' ? 'arrow skipped' : 'arrow'}>
-      <line x1={from} x2={to - way * HEAD} y1={LINE} y2={LINE} />
-      <path d={`M${to} ${LINE}l${-way * HEAD} ${-HEAD / 2}v${HEAD}z`} />
+      <line x1={from} x2={to - way * HEAD} y1={line} y2={line} />
+      <path d={`M${to} ${line}l${-way * HEAD} ${-HEAD / 2}v${HEAD}z`} />
     </g>
   );
 }
@@ -59,31 +64,32 @@ function markOf(row: Row, marks: Marks): string {
 
 interface ItemProps {
   row: Row; index: number; total: number; selected: boolean; mark: string; x: Record<End, number>;
-  width: number; refused: boolean; note: string; onOpen: (index: number) => void;
+  width: number; lines: number; refused: boolean; note: string; onOpen: (index: number) => void;
 }
 
 const Item = React.memo(function Item(p: ItemProps) {
   const { row } = p;
   const classes = ['row', row.type === 'frame' ? `op-${row.op}` : row.type];
   if (row.type === 'local') classes.push(`at-${row.end}`);
+  const height = rowHeight(p.lines);
   if (isError(row)) classes.push('error');
   if (p.selected) classes.push('selected');
   if (p.mark) classes.push('joined');
   if (p.note) classes.push('noted');
-  const rules = row.type === 'frame' ? (row.violations ?? []).map((v) => v.rule).join(', ') : '';
+  const rules = row.type === 'frame' ? rulesOf(row) : '';
   const way = wayOf(row);
   return (
     <div className={classes.join(' ')} id={`row-${p.index}`} role="option" aria-selected={p.selected}
-      aria-setsize={p.total} aria-posinset={p.index + 1} style={{ height: ROW }}
+      aria-setsize={p.total} aria-posinset={p.index + 1} style={{ height, ['--lines' as string]: p.lines }}
       onClick={() => p.onOpen(p.index)}>
       <span className="time">{seconds(row.after)}<small>{row.type === 'frame' ? row.frame : ''}</small></span>
       <span className="lane">
-        <svg width={p.width} height={ROW} aria-hidden="true">
-          <line className="life" x1={p.x.near} x2={p.x.near} y1="0" y2={ROW} />
-          <line className="life" x1={p.x.far} x2={p.x.far} y1="0" y2={ROW} />
-          <Arrow row={row} x={p.x} />
+        <svg width={p.width} height={height} aria-hidden="true">
+          <line className="life" x1={p.x.near} x2={p.x.near} y1="0" y2={height} />
+          <line className="life" x1={p.x.far} x2={p.x.far} y1="0" y2={height} />
+          <Arrow row={row} x={p.x} line={arrowAt(p.lines)} />
         </svg>
-        <span className="says">
+        <span className="says" title={label(row)}>
           <span className="hidden">{way} </span>
           {rules && <b className="badge">! {rules}</b>}{p.refused && <b className="badge">refused</b>}
           {p.note && <b className="note">{p.note}</b>}
@@ -106,6 +112,14 @@ export function Sequence({ connection, rows, selected, onSelect, onKey, noteOf }
   const head = React.useRef<HTMLDivElement>(null);
   const width = useWidth(head);
   const x = React.useMemo(() => lanes(width), [width]);
+  const lines = React.useMemo(() => {
+    const longest = rows.reduce((most, at) => {
+      const row = connection.rows[at];
+      const badges = row.type === 'frame' ? rulesOf(row).length + 12 : 0;
+      return Math.max(most, label(row).length + badges);
+    }, 0);
+    return Math.min(Math.max(Math.ceil(longest * CHARACTER / Math.max(0.9 * width, 1)), 1), MOST_LINES);
+  }, [connection, rows, width]);
   const open = connection.rows[rows[selected]];
   const marks: Marks = open?.type === 'frame'
     ? { request: open.request, cause: open.cause, told: open.stag_origin?.frame } : {};
@@ -116,14 +130,14 @@ export function Sequence({ connection, rows, selected, onSelect, onKey, noteOf }
         <div className="lane" ref={head}><b>{connection.names.near}</b><b>{connection.names.far}</b></div>
       </div>
       <Overview connection={connection} rows={rows} selected={selected} onSelect={onSelect} />
-      <VirtualList className="rows" count={rows.length} rowHeight={ROW} shown={selected}
+      <VirtualList className="rows" count={rows.length} rowHeight={rowHeight(lines)} shown={selected}
         role="listbox" tabIndex={0} onKeyDown={onKey} id="rows"
         aria-label={`Frames from ${connection.names.near}, on the left, and ${connection.names.far}, on the right`}
         aria-activedescendant={`row-${selected}`}
         render={(i) => {
           const row = connection.rows[rows[i]];
           return (
-            <Item key={i} row={row} index={i} total={rows.length} selected={i === selected} x={x} width={width}
+            <Item key={i} row={row} index={i} total={rows.length} selected={i === selected} x={x} width={width} lines={lines}
               mark={markOf(row, marks)} note={noteOf?.(row) ?? ''} onOpen={onSelect}
               refused={row.type === 'frame' && connection.refusedBy.has(row.frame)} />
           );
