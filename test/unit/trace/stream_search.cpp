@@ -244,6 +244,27 @@ TEST_CASE("markers of a sender that counts no CRC fields are found where they st
   }
 }
 
+TEST_CASE("markers that stand where they are due are not late, in any byte order [MPA-25]") {
+  WireScript script({.near_markers = false, .far_markers = true, .crc = false});
+  script.request();
+  script.reply();
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(1380));
+  }
+  auto stream = without_startup(script);
+  change_markers(stream, [](std::uint32_t m) { return m >> 8 | (m & 0xFF) << 8; });
+  Observer seen{DecoderOptions{.search = true}};
+  seen.see(true, script.sent[0].octets);
+  seen.see(false, script.sent[1].octets);
+  for (std::size_t at = 0; at < stream.size(); at += 1400) {
+    seen.see(true,
+             bytes::View(stream).subspan(at, std::min<std::size_t>(1400, stream.size() - at)));
+  }
+  seen.decoder.ended(Side::kNear);
+  CHECK(seen.count(FrameKind::kFpdu) == 300);
+  CHECK(std::ranges::all_of(seen.found, [](const Found& f) { return f.frame.markers_late == 0; }));
+}
+
 TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
   // Control octets as senders write them, lengths and markers that are seldom right.
   std::mt19937 random(27);

@@ -368,7 +368,8 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
 /// their places. The next markers prove it that point at ULPDU_Length from there, in either byte
 /// order. [MPA-25]
 StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
-  if (d.crcs_uncounted || d.format->guessed || d.format->crc || d.fpdus == 0) return Late::kNo;
+  if (d.crcs_uncounted || d.format->guessed || d.format->crc) return Late::kNo;
+  if (mpa::kCrcSize * d.fpdus % mpa::kMarkerInterval == 0) return Late::kNo;  // They are due there.
   const std::uint64_t begin = d.position - mpa::kCrcSize * d.fpdus;
   auto position = begin;
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
