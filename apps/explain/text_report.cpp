@@ -152,7 +152,10 @@ void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
   for (const auto& relation : frames::relations(e)) text.append("; ").append(relation);
   std::string in_full;
   for (const auto& violation : e.violations) {
-    const std::tuple key{info.number, e.frame->from, violation.rule};
+    // A response shows the byte order of its request, which the other end sent.
+    const bool by_peer = violation.rule == trace::Rule::kReadByteOrder && e.request;
+    const auto by = by_peer ? other(e.frame->from) : e.frame->from;
+    const std::tuple key{info.number, by, violation.rule};
     if (options_.detail != Detail::kLine || told_.insert(key).second) {
       in_full += fmt::format("{}{}\n", kMargin, red("! " + frames::violation_line(violation)));
     } else {
