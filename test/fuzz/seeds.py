@@ -156,16 +156,20 @@ def capture_seeds(vectors):
         list(packets_of((vectors / "siw" / "rdma-client-crc.pcap").read_bytes()))[8:12])
 
 
-def marked(fpdus, marker):
-    """The FPDUs as one stream with markers; marker(distance) gives the octets of each."""
-    out = b""
+def marked(fpdus, marker, counted=4):
+    """The FPDUs as one stream with markers; marker(distance) gives the octets of each. The sender counts
+    so many of the octets of a CRC field."""
+    out, position = b"", 0
     for fpdu in fpdus:
         begin = None
         for at in range(0, len(fpdu), 4):
-            if len(out) % 512 == 0:
+            if position % 512 == 0:
                 out += marker(0 if begin is None else len(out) - begin)
+                position += 4
             begin = len(out) if begin is None else begin
             out += fpdu[at:at + 4]
+            position += 4
+        position += counted - 4
     return out
 
 
@@ -175,13 +179,17 @@ def stream_seeds():
     request = b"MPA ID Req Frame\x80\1\0\0"
     reply = b"MPA ID Rep Frame\x80\1\0\0"
     startup = op(0, request) + op(1, reply)
+    def swapped(distance):
+        return b"\0\0" + struct.pack("<H", distance)
+
     for name, marker in {
             "right": lambda distance: struct.pack(">I", distance),
-            "swapped": lambda distance: b"\0\0" + struct.pack("<H", distance),
+            "swapped": swapped,
+            "late": swapped,
             "zero": lambda _: bytes(4),
             "beyond": lambda distance: struct.pack(">I", distance + 4 if distance else 0),
             "filler": lambda _: b"\2\2\2\2"}.items():
-        stream = marked(fpdus, marker)
+        stream = marked(fpdus, marker, counted=0 if name == "late" else 4)
         pieces = b"".join(op(0, stream[at:at + 700]) for at in range(0, len(stream), 700))
         yield "explain", f"markers-{name}", b"\xfd" + startup + pieces
         yield "explain", f"markers-{name}-middle", b"\xfd" + pieces
