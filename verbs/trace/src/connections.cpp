@@ -38,6 +38,7 @@ struct Part {
 /// in the order in which they were captured.
 struct Connections::Flow : TellingFlow {
   struct Kept {
+    std::size_t order;
     Part part;
     std::vector<std::byte> octets;
   };
@@ -58,7 +59,7 @@ struct Connections::Flow : TellingFlow {
   }
   void give(const Part& part) {
     if (kept.empty() && !waits()) return decode(part);
-    kept.push_back({part, {part.octets.begin(), part.octets.end()}});
+    kept.push_back({kept.size(), part, {part.octets.begin(), part.octets.end()}});
     kept_octets += sizeof(Kept) + part.octets.size();
   }
   void decode(const Part& part) {
@@ -75,7 +76,8 @@ struct Connections::Flow : TellingFlow {
       if (k.part.mark.packet < before.packet) k.part.mark = before;
       before = k.part.mark;
     }
-    std::ranges::stable_sort(kept, {}, [](const Kept& k) { return k.part.mark.packet; });
+    std::ranges::sort(kept, {},
+                      [](const Kept& k) { return std::pair(k.part.mark.packet, k.order); });
     for (auto& k : kept) {
       k.part.octets = k.octets;
       decode(k.part);
