@@ -182,10 +182,16 @@ TEST_CASE("a Send without a receive is counted as a hold, once") {
   options.connection.receive_hold = kLimit;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
   pair.connect();
+  CHECK_FALSE(pair.b.qp->receive_awaited_since());
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
   wait_for([&] { return pair.rnic->statistics().receive_holds == 1; });
+  const auto since = pair.b.qp->receive_awaited_since();
+  REQUIRE(since);
+  CHECK(*since <= std::chrono::steady_clock::now());
   pair.b.post_recv(0, 64);
+  CHECK_FALSE(pair.b.qp->receive_awaited_since());
   pair.b.expect_success();
+  CHECK_FALSE(pair.b.qp->receive_awaited_since());
   CHECK_EQ(pair.rnic->statistics().receive_holds, 1);
 }
 

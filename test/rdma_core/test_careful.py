@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -12,9 +13,13 @@ import unittest
 import test_ucx
 from support import IWARP, SANITIZER, Case, Program, free_port, main, skip_all
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
+import metrics  # noqa: E402
+
 CARELESS = pathlib.Path(os.environ.get("IWARP_CARELESS", "build/release/test/rdma_core/careless/careless"))
 CAREFUL = {"options": ("--careful",)}
 CAREFUL_ROCE = {"options": ("--careful", "--as", "roce")}
+MISTAKES = CARELESS.with_name("mistakes")
 FREED = "freed-while-registered"
 FREED_BUFFERS = pathlib.Path(__file__).parent / "programs/freed_buffers.py"
 
@@ -70,6 +75,36 @@ class Wrong(Case):
 
     def test_nothing_is_said_unasked(self):
         self.assert_silent(self.run_program(CARELESS, "never_signalled"))
+
+
+@unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
+class Mistakes(Case):
+    """Of a C program with rdma_cm, whose two ends are in one process."""
+
+    def late(self, how, rnr_retry):
+        """The receive is posted when its message is known to wait for it."""
+        where = f"unix:{self.scratch}/%p"
+        with Program(MISTAKES, "late", rnr_retry, options=(*how["options"], "--metrics", where)) as program:
+            where = where.replace("%p", str(program.process.pid))
+            program.says("(?m)^sent$").wait_until(
+                lambda: metrics.Figures(where)("iwarp_receive_holds_total") == 1, "a message that waits")
+            program.signal(signal.SIGUSR1)
+            return self.check(program.wait())
+
+    def test_a_receive_behind_its_message(self):
+        """An iWARP adapter never repeats a message, whatever the program says."""
+        for how, rnr_retry, verdict in ((CAREFUL, 0, "an iWARP adapter ends the connection"),
+                                        (CAREFUL, 7, "an iWARP adapter ends the connection"),
+                                        (CAREFUL_ROCE, 0, r"request has failed by then \(set rnr_retry_count to 7, or ")):
+            with self.subTest(how=how, rnr_retry=rnr_retry):
+                result = self.late(how, rnr_retry)
+                self.assertEqual([check for check, _ in said(result)], ["receive-too-late"], result)
+                self.assertRegex(said(result)[0][1],
+                                 r"^a message of 127\.0\.0\.1:\d+ has waited for \d+ ms for the receive with wr_id 0x7 of "
+                                 rf"queue pair \d+: .*{verdict}.*post receives before the peer may send")
+
+    def test_messages_that_a_roce_adapter_repeats(self):
+        self.assertEqual(said(self.late(CAREFUL_ROCE, 7)), [])
 
 
 @unittest.skipIf(SANITIZER, f"the {SANITIZER} sanitizer has a free() of its own: memory that is freed while it is "

@@ -23,6 +23,8 @@ EXPECTED = (
     (r"^ib_send_bw ", "send-changed", "counts on in the word of credits of which a Write is under way"),
     (r"^ib_send_bw ", "posted-too-early", "writes credits from a queue pair that it leaves in RTR (perftest 4.5)"),
     (r"^ib_send_bw .*-e ", "armed-not-polled", "arms the queue of its credits, and polls it when there is no room"),
+    (r"^fio .*--rw=read ", "receive-too-late", "its source pauses for half a second, and sends without credits then"),
+    (r"^qperf ", "receive-too-late", "its senders do not wait for the receives that the other end posts as it polls"),
     (r"^ibv_srq_pingpong ", "destroyed-in-use", "ends when all queue pairs together have sent enough: some send more"),
     (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "send-changed",
      "ud_verbs takes the peer's acknowledgement for a completion; the last put of ucp_put_bw"),

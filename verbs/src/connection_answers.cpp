@@ -102,6 +102,7 @@ void Connection::hold_for_receive(TimePoint now) {
   // This is called many times while the same FPDU waits.
   if (f.held_at == f.deframer.counters().fpdus) return;
   f.held_at = f.deframer.counters().fpdus;
+  f.port->await_receive(now);
   ++f.receive_holds;
   // The peer's next question stands behind the message that waits, and how the peer completes its
   // requests is not agreed on. Behind our FIN nothing is said.

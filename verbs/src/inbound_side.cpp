@@ -108,6 +108,9 @@ Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
 
 inline bool InboundSide::take_receive() {
   has_receive_ = qp_.init.srq != nullptr ? take_shared() : rq_.take(receive_);
+  const auto awaited = qp_.receive_awaited_since.load(std::memory_order_relaxed);
+  if (awaited != 0 && has_receive_) [[unlikely]]
+    qp_.receive_awaited_since.store(0, std::memory_order_relaxed);
   return has_receive_;
 }
 

@@ -41,6 +41,8 @@ struct QpShared {
   /// The consumer's PeerTimeouts; a negative hold: not given.
   std::atomic<mpa::Duration::rep> answer_limit{0};
   std::atomic<mpa::Duration::rep> receive_hold{-1};
+  /// When the message arrived that waits for a receive, on mpa::Clock; 0: none does.
+  std::atomic<mpa::Duration::rep> receive_awaited_since{0};
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
   /// The first of this connection that failed, for Connection::end(). Under the connection's lock.

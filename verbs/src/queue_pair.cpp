@@ -327,6 +327,14 @@ QpAttributes QueuePair::query() const {
           .local_error = qp.local_error.load(std::memory_order_acquire)};  // [VRB-15]
 }
 
+std::optional<std::chrono::steady_clock::time_point> QueuePair::receive_awaited_since() const {
+  const mpa::Duration since{impl_->qp.receive_awaited_since.load(std::memory_order_relaxed)};
+  if (since == mpa::Duration::zero() || state() != QpState::kRts) return std::nullopt;
+  const auto* const srq = init().srq;
+  const auto posted = srq != nullptr ? srq->size() : impl_->port.receive_queue().size();
+  return posted == 0 ? std::optional(mpa::TimePoint(since)) : std::nullopt;
+}
+
 std::error_code QueuePair::disconnect() {
   const auto driver = impl_->qp.current_driver();
   if (driver == nullptr || state() != QpState::kRts) return make_error_code(Errc::kWrongState);

@@ -44,6 +44,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.failed_work.reset();
   qp_.refused_memory.reset();
   qp_.completion_lost = false;
+  qp_.receive_awaited_since = 0;
   inbound_.set_hold_on_empty(terms.hold_on_empty);
   send_.open(terms.acknowledging_reads, terms.rtr);
   qp_.state.store(*next, std::memory_order_release);

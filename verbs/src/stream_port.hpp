@@ -53,6 +53,10 @@ class StreamPort final : private rdmap::Ulp {
   std::optional<mpa::Duration> answer_limit() const;
   /// How long a Send waits for a receive, where the consumer has said so; see PeerTimeouts.
   std::optional<mpa::Duration> receive_hold() const;
+  /// A message that has arrived waits for a receive from now on.
+  void await_receive(mpa::TimePoint now) {
+    qp_.receive_awaited_since.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  }
   /// Of Connection::settle(): completes what has left, and flushes what was posted since the queue
   /// pair left RTS. True: a request failed for a reason of ours, so the stream has to end; said
   /// once.

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "careful_requests.hpp"
 #include "core.hpp"
 #include "datagrams.hpp"
 #include "objects.hpp"
@@ -99,22 +100,6 @@ Kind kind_of(verbs::WrOpcode opcode) {
   }
 }
 
-std::vector<Piece> pieces_of(const ibv_sge* list, int count) {
-  std::vector<Piece> out;
-  out.reserve(static_cast<std::size_t>(std::max(count, 0)));
-  for (int i = 0; i < count; ++i) out.push_back({list[i].addr, list[i].length, list[i].lkey});
-  return out;
-}
-
-std::vector<Piece> pieces_of(std::span<const verbs::Sge> list) {
-  std::vector<Piece> out;
-  out.reserve(list.size());
-  for (const verbs::Sge& sge : list) {
-    out.push_back({reinterpret_cast<std::uintptr_t>(sge.address), sge.length, sge.lkey.value});
-  }
-  return out;
-}
-
 SendRequest request_of(const Qp& qp, const ibv_send_wr& wr) {
   const auto has = [&](unsigned flag) { return (wr.send_flags & flag) != 0; };
   return {.wr_id = wr.wr_id,
@@ -151,13 +136,6 @@ template <typename Wr>
 std::vector<SendRequest> requests_of(const Qp& qp, std::span<const Wr> wrs) {
   std::vector<SendRequest> out;
   for (const Wr& wr : wrs) out.push_back(request_of(qp, wr));
-  return out;
-}
-
-template <typename Wr>
-std::size_t length_of(const Wr* wr) {
-  std::size_t out = 0;
-  for (; wr != nullptr; wr = wr->next) ++out;
   return out;
 }
 
@@ -289,30 +267,6 @@ int Checker::post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   const int code = qp.context.behind.post_send(handle, wr, bad_wr);
   if (code != 0) not_sent(qp, length_of(*bad_wr));
   return code;
-}
-
-template <typename Post>
-int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
-                     Post post) {
-  const auto lock = enter();
-  for (const auto* one = wr; one != nullptr; one = one->next) {
-    ledger_.receives(queue, qp, one->wr_id, pieces_of(one->sg_list, one->num_sge), call_site);
-  }
-  const int code = post();
-  if (code != 0) ledger_.not_received(queue, qp, length_of(*bad_wr));
-  return code;
-}
-
-int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
-  const auto num = handle->qp_num;
-  return receive(Ledger::queue_of(num), num, wr, bad_wr,
-                 [&] { return Qp::of(handle).context.behind.post_recv(handle, wr, bad_wr); });
-}
-
-int Checker::post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
-  Srq& srq = Srq::of(handle);
-  return receive(&srq, 0, wr, bad_wr,
-                 [&] { return srq.pd.context.behind.post_srq_recv(handle, wr, bad_wr); });
 }
 
 void Checker::polled(const Cq& cq, std::span<const ibv_wc> completions) {

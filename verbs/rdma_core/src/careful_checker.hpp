@@ -94,6 +94,10 @@ class Checker {
   void sends(Qp& qp, std::span<const verbs::DatagramWr> wrs);
   void sends(Qp& qp, std::span<const SendRequest> requests);
   void not_sent(Qp& qp, std::size_t count);
+  /// Reports the receive, which is about to be posted, if a message has waited for it for longer
+  /// than adapters let it wait.
+  void tell_late(std::uint32_t qp, const ibv_recv_wr& wr);
+  /// With the lock held.
   template <typename Post>
   int receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
               Post post);

@@ -24,8 +24,8 @@ constexpr std::array kNames{"send-changed",           "send-reused",
                             "freed-while-registered", "cq-overflow",
                             "never-signalled",        "status-ignored",
                             "armed-not-polled",       "events-not-acknowledged",
-                            "posted-too-early",       "atomic-misaligned",
-                            "destroyed-in-use"};
+                            "posted-too-early",       "receive-too-late",
+                            "atomic-misaligned",      "destroyed-in-use"};
 
 // By Freed.
 constexpr std::array kFreedBy{"was given to free()", "was moved by realloc()",
@@ -270,6 +270,14 @@ void Ledger::gone_qp(std::uint32_t num, Site site) {
 }
 
 void Ledger::gone_queue(const void* queue) { receives_.erase(queue); }
+
+std::vector<std::uint32_t> Ledger::queue_pairs_of(const void* srq) const {
+  std::vector<std::uint32_t> out;
+  for (const auto& [num, qp] : qps_) {
+    if (qp.facts.srq == srq) out.push_back(num);
+  }
+  return out;
+}
 
 // Requests
 // -----------------------------------------------------------------------------------------

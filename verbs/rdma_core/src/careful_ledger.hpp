@@ -37,6 +37,7 @@ enum class Check : std::uint8_t {
   kArmedNotPolled,
   kEventsNotAcknowledged,
   kPostedTooEarly,
+  kReceiveTooLate,
   kAtomicMisaligned,
   kDestroyedInUse,
 };
@@ -124,6 +125,8 @@ class Ledger {
                 std::span<const Piece> pieces, Site site);
   void not_received(const void* queue, std::uint32_t qp, std::size_t count);
   void gone_queue(const void* queue);
+  /// Those that take their receives from this shared queue.
+  std::vector<std::uint32_t> queue_pairs_of(const void* srq) const;
   void completed(const Completed& of, Site site);
   /// Of a queue pair that has receives of its own.
   static const void* queue_of(std::uint32_t qp) {

@@ -73,9 +73,11 @@ void undo(CmId& id, IdState to) {
 /// and as many are meant where there are no parameters; fewer are no less than IWARP_RECEIVE_HOLD.
 /// Whoever accepts does not say how often it retries.
 void set_timeouts(Qp& qp, const CmId& id, const rdma_conn_param* param) {
-  const bool holds = param == nullptr || param->rnr_retry_count >= kRnrForEver;
-  if (!holds && !id.ack_timeout) return;
+  const auto retries = param == nullptr ? kRnrForEver : param->rnr_retry_count;
+  const bool holds = retries >= kRnrForEver;
   const std::lock_guard lock(qp.mutex);
+  qp.cm_rnr_retry = retries;
+  if (!holds && !id.ack_timeout) return;
   if (holds) {
     qp.attributes.rnr_retry = kRnrForEver;
     qp.said |= IBV_QP_RNR_RETRY;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -159,6 +160,9 @@ struct Qp {
   verbs::Access inbound = verbs::QpInit().inbound;  ///< what the peer may do
   ibv_qp_attr attributes{};  ///< what ibv_modify_qp() was told, for ibv_query_qp()
   int said = 0;              ///< which of them: IBV_QP_* bits
+  /// rdma_connect()'s or rdma_accept()'s rnr_retry_count: how often the peer repeats a Send that
+  /// finds no receive here. Empty: it is not connected by rdma_cm.
+  std::optional<std::uint8_t> cm_rnr_retry;
   std::atomic<std::uint32_t> async_events{0};
   /// Requests between ibv_wr_start() and ibv_wr_complete(), see wr_ex.cpp.
   struct Staged;

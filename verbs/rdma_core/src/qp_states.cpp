@@ -214,6 +214,7 @@ int reset(Qp& qp) {
   const std::lock_guard lock(qp.mutex);
   qp.attributes = {};
   qp.said = 0;
+  qp.cm_rnr_retry.reset();
   forget_limits(qp);
   set_shown_state(qp, IBV_QPS_RESET);
   return 0;

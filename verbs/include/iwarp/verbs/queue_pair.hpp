@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "iwarp/verbs/completion_queue.hpp"
@@ -99,6 +100,9 @@ class QueuePair final {
   PdId pd() const;
   QpState state() const;
   QpAttributes query() const;
+  /// Returns when the message arrived that waits for a receive. Empty: no message waits, or a
+  /// receive for it is posted already. Thread-safe.
+  std::optional<std::chrono::steady_clock::time_point> receive_awaited_since() const;
   const QpInit& init() const;
 
   /// Orderly close: posted requests are sent, then FIN. Errc::kWrongState unless RTS.
