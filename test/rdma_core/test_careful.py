@@ -103,6 +103,22 @@ class Mistakes(Case):
                                  r"^a message of 127\.0\.0\.1:\d+ has waited for \d+ ms for the receive with wr_id 0x7 of "
                                  rf"queue pair \d+: .*{verdict}.*post receives before the peer may send")
 
+    def test_a_read_into_memory_that_the_peer_may_not_write(self):
+        """Its response writes there, on an iWARP adapter as if by an RDMA Write."""
+        result = self.run_program(MISTAKES, "read", **CAREFUL)
+        self.assertEqual([check for check, _ in said(result)], ["read-sink-rights"], result)
+        self.assertRegex(said(result)[0][1], "lacks IBV_ACCESS_REMOTE_WRITE: an iWARP adapter refuses it")
+        self.assert_silent(self.run_program(MISTAKES, "read", **CAREFUL_ROCE))
+
+    def test_a_write_into_memory_that_the_peer_may_not_write(self):
+        """Is refused in either persona, and the peer's mistake, which careful mode does not look for."""
+        for how, status in ((CAREFUL, "success"), (CAREFUL_ROCE, "remote access error")):
+            with self.subTest(how=how):
+                result = self.run_program(MISTAKES, "write", **how)
+                self.assertEqual(result.out, f"the Write: {status}\n", result)
+                self.assertEqual(said(result), [], result)
+                self.assertRegex(result.err, r"this end refused the peer's RDMA Write .* IBV_ACCESS_REMOTE_WRITE")
+
     def test_messages_that_a_roce_adapter_repeats(self):
         self.assertEqual(said(self.late(CAREFUL_ROCE, 7)), [])
 

@@ -17,6 +17,7 @@
 #include "datagrams.hpp"
 #include "objects.hpp"
 #include "refusal.hpp"
+#include "settings.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
@@ -153,7 +154,8 @@ bool is_ready(Core& core, std::uint32_t num) {
 Checker::Checker(Core& core)
     : core_(core),
       ledger_([this](const Finding& finding) { report(finding); },
-              [this](std::uint32_t qp) { return is_ready(core_, qp); }) {
+              [this](std::uint32_t qp) { return is_ready(core_, qp); },
+              settings().persona == Persona::kIwarp) {
   if (!freed_.is_loaded()) return;
   if (!freed_.works()) {
     freed_.stop();
@@ -205,12 +207,11 @@ void Checker::end() {
   freed_.stop();
 }
 
-void Checker::registered(std::uint32_t key, const void* pd, std::span<const std::byte> memory,
-                         std::uint64_t iova) {
+void Checker::registered(std::uint32_t key, const RegionFacts& facts) {
   const auto lock = enter();
-  ledger_.registered(key, pd, memory, iova, call_site);
+  ledger_.registered(key, facts, call_site);
   end_with_main_thread();
-  if (!is_in(call_site, kCaches) && !freed_.watch(key, memory)) say(kUnwatched);
+  if (!is_in(call_site, kCaches) && !freed_.watch(key, facts.memory)) say(kUnwatched);
 }
 
 void Checker::deregistered(std::uint32_t key) {

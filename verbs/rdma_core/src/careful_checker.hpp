@@ -76,8 +76,7 @@ class Checker {
     const auto lock = enter();
     use(ledger_);
   }
-  void registered(std::uint32_t key, const void* pd, std::span<const std::byte> memory,
-                  std::uint64_t iova);
+  void registered(std::uint32_t key, const RegionFacts& facts);
   void deregistered(std::uint32_t key);
   /// In the child of a fork, where no more of this is called.
   void abandon() { freed_.stop(); }

@@ -17,15 +17,25 @@ constexpr std::size_t kBlock = 64;      // octets that are compared as one, of s
 constexpr std::size_t kBlocks = 256;    // of large ones, about
 constexpr std::size_t kMaxDead = 4096;  // keys that are remembered
 
-constexpr std::array kNames{"send-changed",           "send-reused",
-                            "receive-written",        "receive-used",
-                            "read-unfenced",          "used-after-deregistration",
-                            "deregistered-in-use",    "unmapped",
-                            "freed-while-registered", "cq-overflow",
-                            "never-signalled",        "status-ignored",
-                            "armed-not-polled",       "events-not-acknowledged",
-                            "posted-too-early",       "receive-too-late",
-                            "atomic-misaligned",      "destroyed-in-use"};
+constexpr std::array kNames{"send-changed",
+                            "send-reused",
+                            "receive-written",
+                            "receive-used",
+                            "read-unfenced",
+                            "read-sink-rights",
+                            "used-after-deregistration",
+                            "deregistered-in-use",
+                            "unmapped",
+                            "freed-while-registered",
+                            "cq-overflow",
+                            "never-signalled",
+                            "status-ignored",
+                            "armed-not-polled",
+                            "events-not-acknowledged",
+                            "posted-too-early",
+                            "receive-too-late",
+                            "atomic-misaligned",
+                            "destroyed-in-use"};
 
 // By Freed.
 constexpr std::array kFreedBy{"was given to free()", "was moved by realloc()",
@@ -52,15 +62,14 @@ bool brings(Kind kind) { return kind == Kind::kSink || kind == Kind::kAtomic; }
 
 const char* name_of(Check check) { return kNames[static_cast<std::size_t>(check)]; }
 
-Ledger::Ledger(Report report, IsReady is_ready)
-    : report_(std::move(report)), is_ready_(std::move(is_ready)) {}
+Ledger::Ledger(Report report, IsReady is_ready, bool is_rnic)
+    : report_(std::move(report)), is_ready_(std::move(is_ready)), is_rnic_(is_rnic) {}
 
 // Memory
 // -------------------------------------------------------------------------------------------
 
-void Ledger::registered(std::uint32_t key, const void* pd, View memory, std::uint64_t iova,
-                        Site site) {
-  regions_[key] = {.pd = pd, .memory = memory, .iova = iova, .site = site};
+void Ledger::registered(std::uint32_t key, const RegionFacts& facts, Site site) {
+  regions_[key] = {facts, site};
   std::erase_if(dead_, [key](const auto& dead) { return dead.first == key; });
 }
 
@@ -168,57 +177,6 @@ std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Si
     out.push_back({.key = piece.key, .memory = memory.subspan(at, piece.length)});
   }
   return out;
-}
-
-// Completion queues
-// --------------------------------------------------------------------------------
-
-void Ledger::made_cq(const void* cq, const void* channel, std::size_t capacity) {
-  queues_[cq] = {.channel = channel, .capacity = capacity};
-}
-
-void Ledger::polls(const void* cq) { queues_[cq].is_armed = false; }
-
-void Ledger::arms(const void* cq) {
-  Queue& queue = queues_[cq];
-  queue.is_armed = queue.had_event;
-}
-
-void Ledger::took_event(const void* cq) {
-  queues_[cq].had_event = true;
-  queues_[cq].is_armed = false;
-}
-
-void Ledger::sleeps(const void* channel, Site site) {
-  for (auto& [cq, queue] : queues_) {
-    if (queue.channel != channel || !queue.is_armed) continue;
-    queue.is_armed = false;
-    report(Check::kArmedNotPolled, site, nullptr,
-           "a queue was armed and not polled since: what came before is not told");
-  }
-}
-
-void Ledger::gone_cq(const void* cq, std::uint32_t unacknowledged, Site site) {
-  queues_.erase(cq);
-  if (unacknowledged == 0) return;
-  report(
-      Check::kEventsNotAcknowledged, site, nullptr,
-      fmt::format("a queue is destroyed with {} events not acknowledged: rdma-core waits for ever",
-                  unacknowledged));
-}
-
-void Ledger::owe(const void* cq, Site site) {
-  Queue& queue = queues_[cq];
-  if (++queue.owed <= queue.capacity || queue.is_told) return;
-  queue.is_told = true;
-  report(Check::kCqOverflow, site, nullptr,
-         fmt::format("{} completions may come to a queue that has room for {}", queue.owed,
-                     queue.capacity));
-}
-
-void Ledger::settle(const void* cq, std::size_t count) {
-  const auto it = queues_.find(cq);
-  if (it != queues_.end()) it->second.owed -= std::min(it->second.owed, count);
 }
 
 // Queue pairs
@@ -341,6 +299,18 @@ void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* 
   }
 }
 
+// The octets come as tagged segments to the sink's STag, as those of a Write do. [RDMAP-13]
+void Ledger::check_sink_rights(std::span<const Buffer> buffers, Site site) {
+  for (const Buffer& buffer : buffers) {
+    const Region& region = regions_[buffer.key];
+    if (buffer.memory.empty() || region.remote_write) continue;
+    report(Check::kReadSinkRights, site, region.site,
+           "an RDMA Read brings data into a region that lacks IBV_ACCESS_REMOTE_WRITE: an iWARP "
+           "adapter refuses it, because the peer's response writes there (add the flag)");
+    return;
+  }
+}
+
 void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Site site) {
   QueuePair& qp = qps_[num];
   if (qp.has_failed) {
@@ -370,6 +340,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
       }
     } else if (brings(request.kind)) {
       check_sink(buffers, site, nullptr);
+      if (is_rnic_ && request.kind == Kind::kSink) check_sink_rights(buffers, site);
     }
     if (request.is_signalled) owe(qp.facts.send_cq, site);
     qp.sends.push_back({request, std::move(buffers), site});

@@ -27,6 +27,7 @@ enum class Check : std::uint8_t {
   kReceiveWritten,
   kReceiveUsed,
   kReadUnfenced,
+  kReadSinkRights,
   kUsedAfterDeregistration,
   kDeregisteredInUse,
   kUnmapped,
@@ -86,15 +87,22 @@ struct Completed {
   std::uint32_t length;  ///< of a receive
 };
 
+struct RegionFacts {
+  const void* pd;
+  std::span<const std::byte> memory;
+  std::uint64_t iova;
+  bool remote_write;  ///< IBV_ACCESS_REMOTE_WRITE
+};
+
 class Ledger {
  public:
   using Report = std::function<void(const Finding&)>;
   /// Whether requests of that queue pair can still be executed.
   using IsReady = std::function<bool(std::uint32_t qp)>;
-  Ledger(Report report, IsReady is_ready);
+  /// `is_rnic`: the program sees an iWARP adapter.
+  Ledger(Report report, IsReady is_ready, bool is_rnic);
 
-  void registered(std::uint32_t key, const void* pd, std::span<const std::byte> memory,
-                  std::uint64_t iova, Site site);
+  void registered(std::uint32_t key, const RegionFacts& facts, Site site);
   void deregistered(std::uint32_t key, Site site);
   /// The allocator has the memory of a region, and a peer or a request may still reach it. What
   /// becomes of its contents is not told again.
@@ -137,10 +145,7 @@ class Ledger {
 
  private:
   using View = std::span<const std::byte>;
-  struct Region {
-    const void* pd;
-    View memory;
-    std::uint64_t iova;
+  struct Region : RegionFacts {
     Site site;
     bool is_freed = false;
   };
@@ -184,6 +189,7 @@ class Ledger {
   void check_source(std::uint32_t qp, const SendRequest& request, std::span<const Buffer> buffers,
                     Site site);
   void check_sink(std::span<const Buffer> buffers, Site site, const void* queue);
+  void check_sink_rights(std::span<const Buffer> buffers, Site site);
   std::size_t receives_at(View memory, const Receive** first = nullptr) const;
   void owe(const void* cq, Site site);
   void settle(const void* cq, std::size_t count);
@@ -199,6 +205,7 @@ class Ledger {
 
   const Report report_;
   const IsReady is_ready_;
+  const bool is_rnic_;
   std::unordered_map<std::uint32_t, Region> regions_;
   std::deque<std::pair<std::uint32_t, Site>> dead_;  ///< keys, and where they were deregistered
   std::unordered_map<const void*, Queue> queues_;

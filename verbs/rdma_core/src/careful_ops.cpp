@@ -159,7 +159,10 @@ void took_event(Cq& cq) {
 void registered(Mr& mr, std::uint64_t iova) {
   if (Checker* const checker = mr.pd->context.core.checker()) {
     const std::span memory(static_cast<const std::byte*>(mr.abi.addr), mr.abi.length);
-    checker->registered(mr.abi.lkey, mr.abi.pd, memory, iova);
+    checker->registered(mr.abi.lkey, {.pd = mr.abi.pd,
+                                      .memory = memory,
+                                      .iova = iova,
+                                      .remote_write = (mr.access & IBV_ACCESS_REMOTE_WRITE) != 0});
   }
 }
 
