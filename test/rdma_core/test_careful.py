@@ -20,6 +20,8 @@ CARELESS = pathlib.Path(os.environ.get("IWARP_CARELESS", "build/release/test/rdm
 CAREFUL = {"options": ("--careful",)}
 CAREFUL_ROCE = {"options": ("--careful", "--as", "roce")}
 MISTAKES = CARELESS.with_name("mistakes")
+# With the debug information that careless was built with, or without.
+PLACE = r"(\S*/careless/\w+\.[ch]pp:\d+|careless\+0x[0-9a-f]+) (?=\(\w)"
 FREED = "freed-while-registered"
 FREED_BUFFERS = pathlib.Path(__file__).parent / "programs/freed_buffers.py"
 
@@ -62,7 +64,7 @@ class Wrong(Case):
             with self.subTest(name):
                 result = self.run_program(CARELESS, name, **how(name))
                 self.assertEqual({found for found, _ in said(result)}, {check}, result)
-                self.assertRegex(said(result)[0][1], rf"; at careless\+0x[0-9a-f]+ \({name}\)")
+                self.assertRegex(said(result)[0][1], rf"; at {PLACE}.*\({name}\)")
 
     def test_what_is_right_is_told_nothing(self):
         proper = [name for name, *check in programs() if not check]
@@ -123,6 +125,42 @@ class Mistakes(Case):
         self.assertEqual(said(self.late(CAREFUL_ROCE, 7)), [])
 
 
+@unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
+@unittest.skipIf(SANITIZER, "programs with and without a sanitizer of their own are tried")
+class Places(Case):
+    """File and line of the call in a C program, whose calls are inline functions of rdma-core."""
+    SOURCE = pathlib.Path(__file__).parent / "careless/mistakes.c"
+
+    def line(self, mark):
+        lines = self.SOURCE.read_text().splitlines()
+        return 1 + next(i for i, line in enumerate(lines) if line.endswith(f"// PLACE {mark}"))
+
+    def place(self, build, **how):
+        """What is behind "at" for the mistake that every build has."""
+        result = self.run_program(CARELESS.with_name(build), "read", **CAREFUL, **how)
+        self.assertEqual(len(said(result)), 1, result)
+        return re.search("; at (.*), begun at ", said(result)[0][1])[1]
+
+    @unittest.skipUnless(shutil.which("addr2line"), "addr2line is missing: apt-get install binutils")
+    def test_with_debug_information(self):
+        """-O0 and PIE, -O2 and no PIE, AddressSanitizer."""
+        for build in ("mistakes", "mistakes_optimized", "mistakes_sanitized"):
+            with self.subTest(build):
+                self.assertRegex(self.place(build), rf"^\S*/mistakes\.c:{self.line('read')} "
+                                 r"\(read_into_local_memory\)(, called at \S*/mistakes\.c:\d+ \(main\))?$")
+
+    @unittest.skipUnless(shutil.which("addr2line"), "addr2line is missing: apt-get install binutils")
+    def test_without_a_tool_the_offset_is_what_addr2line_takes(self):
+        place = self.place("mistakes_optimized", env={"PATH": "/nonexistent"})
+        offset = re.fullmatch(r"mistakes_optimized\+(0x[0-9a-f]+)", place)[1]
+        told = subprocess.run(["addr2line", "-ie", CARELESS.with_name("mistakes_optimized"), offset],
+                              capture_output=True, text=True, timeout=60).stdout
+        self.assertIn(f"mistakes.c:{self.line('read')}", told)
+
+    def test_without_debug_information(self):
+        self.assertRegex(self.place("mistakes_stripped"), r"^mistakes_stripped\+0x[0-9a-f]+$")
+
+
 @unittest.skipIf(SANITIZER, f"the {SANITIZER} sanitizer has a free() of its own: memory that is freed while it is "
                             "registered is not seen, and the programs that do so are not tried")
 class Freed(Case):
@@ -141,7 +179,7 @@ class Freed(Case):
                 ("cut_short_by_realloc", "of 4097 octets was cut short by realloc")):
             with self.subTest(name):
                 self.place(name, pattern)
-                self.place(name, r", begun at careless\+0x[0-9a-f]+ ")
+                self.place(name, rf", begun at {PLACE}")
 
     def test_unwatched_regions_are_told_once(self):
         result = self.run_program(CARELESS, "too_many_regions", **CAREFUL)

@@ -17,6 +17,8 @@
 
 enum { kLength = 64 };
 
+static volatile sig_atomic_t has_child;
+
 static char source[kLength] = "source";
 static char sink[kLength] = "sink";
 static struct rdma_cm_id* listener;
@@ -27,6 +29,17 @@ static void check(int ok, const char* what) {
   if (ok) return;
   fprintf(stderr, "mistakes: %s: %s\n", what, strerror(errno));
   exit(1);
+}
+
+static void note_child(int number) {
+  (void)number;
+  has_child = 1;
+}
+
+/// What a report starts to find its place is not to be seen here.
+static void check_no_child(void) {
+  check(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a child that is not ours");
+  check(!has_child, "SIGCHLD");
 }
 
 static struct rdma_cm_id* make_end(const char* port, int flags) {
@@ -80,6 +93,7 @@ static void receive_late(const sigset_t* signals) {
 
 /// The sink's region is for this end alone.
 static void read_into_local_memory(void) {
+  signal(SIGCHLD, note_child);
   struct ibv_mr* from = rdma_reg_read(server, source, kLength);
   struct ibv_mr* to = rdma_reg_msgs(client, sink, kLength);
   struct ibv_wc wc;
@@ -87,6 +101,7 @@ static void read_into_local_memory(void) {
         "rdma_post_read");
   check(rdma_get_send_comp(client, &wc) == 1 && wc.status == IBV_WC_SUCCESS, "the Read");
   check(memcmp(source, sink, kLength) == 0, "what was read");
+  check_no_child();
 }
 
 /// The peer's region does not allow it.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "careful_checker.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "careful_requests.hpp"
+#include "careful_source.hpp"
 #include "core.hpp"
 #include "datagrams.hpp"
 #include "objects.hpp"
@@ -36,31 +36,19 @@ constexpr const char* kLost = "careful mode: more regions were freed at a time t
 // it go: that the program frees it meanwhile is as they mean it.
 constexpr std::array<std::string_view, 3> kCaches{"libuct_ib.", "libfabric.", "mca_btl_openib."};
 
-std::string name_of_file(const Dl_info& found) {
-  const std::string path = found.dli_fname;
-  return path.substr(path.rfind('/') + 1);
-}
-
 // What rsockets do is not the program's doing.
 constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
 
 /// In a file whose name begins so.
 bool is_in(Site site, std::span<const std::string_view> files) {
-  Dl_info found{};
-  if (site == nullptr || ::dladdr(site, &found) == 0) return false;
-  const std::string file = name_of_file(found);
+  if (site == nullptr) return false;
+  const std::string file = module_of(site->frames[0]);
   return std::ranges::any_of(files, [&](auto start) { return file.starts_with(start); });
 }
 
-/// FILE+OFFSET (FUNCTION), as addr2line wants it; the call in front of where it returns to.
-std::string described(Site site) {
-  const auto* const call = static_cast<const char*>(site) - 1;
-  Dl_info found{};
-  if (site == nullptr || ::dladdr(call, &found) == 0) return "an unknown place";
-  const auto offset = call - static_cast<const char*>(found.dli_fbase);
-  const std::string function =
-      found.dli_sname != nullptr ? fmt::format(" ({})", found.dli_sname) : "";
-  return fmt::format("{}+{:#x}{}", name_of_file(found), offset, function);
+std::string words(const char* before, const Description& of) {
+  return fmt::format("{}{}{}{}", before, of.place, of.caller.empty() ? "" : ", called at ",
+                     of.caller);
 }
 
 Kind kind_of(ibv_wr_opcode opcode) {
@@ -191,7 +179,9 @@ std::unique_lock<std::mutex> Checker::enter() {
 }
 
 void Checker::tell_freed() {
-  freed_.take([this](std::uint32_t key, Freed how, Site site) { ledger_.freed(key, how, site); });
+  freed_.take([this](std::uint32_t key, Freed how, const void* address) {
+    ledger_.freed(key, how, site_at(address));
+  });
   if (freed_.take_lost()) say(kLost);
 }
 
@@ -209,14 +199,14 @@ void Checker::end() {
 
 void Checker::registered(std::uint32_t key, const RegionFacts& facts) {
   const auto lock = enter();
-  ledger_.registered(key, facts, call_site);
+  ledger_.registered(key, facts, call_site());
   end_with_main_thread();
-  if (!is_in(call_site, kCaches) && !freed_.watch(key, facts.memory)) say(kUnwatched);
+  if (!is_in(call_site(), kCaches) && !freed_.watch(key, facts.memory)) say(kUnwatched);
 }
 
 void Checker::deregistered(std::uint32_t key) {
   const auto lock = enter();
-  ledger_.deregistered(key, call_site);
+  ledger_.deregistered(key, call_site());
   freed_.forget(key);
 }
 
@@ -228,24 +218,26 @@ void Checker::say(const char* line) {
 void Checker::report(const Finding& finding) {
   if (is_in(finding.begun != nullptr ? finding.begun : finding.site, kOwn)) return;
   if (said_.size() == kMaxReports || !said_.emplace(finding.check, finding.site).second) return;
-  const std::string site = described(finding.site);
+  const Description at = describe(finding.site);
+  // A function of a header has one place for each of its callers, and they may be one line.
+  if (!places_.emplace(finding.check, at.place).second) return;
   const std::string begun =
-      finding.begun != nullptr ? ", begun at " + described(finding.begun) : "";
+      finding.begun != nullptr ? words(", begun at ", describe(finding.begun)) : "";
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "careful",
-             .message = fmt::format("careful: {}: {}; at {}{}", name_of(finding.check),
-                                    finding.what, site, begun),
-             .fields = {{"check", name_of(finding.check)}, {"site", site}}});
+             .message = fmt::format("careful: {}: {}; {}{}", name_of(finding.check), finding.what,
+                                    words("at ", at), begun),
+             .fields = {{"check", name_of(finding.check)}, {"site", at.place}}});
 }
 
 void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
   const auto state = qp.state.load();
   if (state == IBV_QPS_RESET || state == IBV_QPS_INIT || state == IBV_QPS_RTR) {
     report({.check = Check::kPostedTooEarly,
-            .site = call_site,
+            .site = call_site(),
             .what = "a request is posted to a queue pair that is not connected"});
   }
-  ledger_.sends(qp.abi.qp_base.qp_num, requests, call_site);
+  ledger_.sends(qp.abi.qp_base.qp_num, requests, call_site());
 }
 
 void Checker::sends(Qp& qp, std::span<const verbs::SendWr> wrs) { sends(qp, requests_of(qp, wrs)); }
@@ -279,14 +271,14 @@ void Checker::polled(const Cq& cq, std::span<const ibv_wc> completions) {
                        .is_receive = (wc.opcode & IBV_WC_RECV) != 0,
                        .is_success = wc.status == IBV_WC_SUCCESS,
                        .length = wc.byte_len},
-                      call_site);
+                      call_site());
   }
 }
 
 void Checker::polled(const Cq& cq, const Completed& completion) {
   const auto lock = enter();
   ledger_.polls(&cq);
-  ledger_.completed(completion, call_site);
+  ledger_.completed(completion, call_site());
 }
 
 }  // namespace iwarp::rdma_core::careful

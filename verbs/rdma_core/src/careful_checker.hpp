@@ -13,10 +13,12 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "careful_freed.hpp"
 #include "careful_ledger.hpp"
+#include "careful_site.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/types.hpp"
 
@@ -31,25 +33,6 @@ struct Qp;
 struct Srq;
 
 namespace careful {
-
-/// Of this thread: where the program called the function of the C interface that runs.
-inline thread_local Site call_site = nullptr;
-
-/// First in a function of the C interface. What functions of ours call does not count.
-class Here {
- public:
-  explicit Here(Site site) : is_outermost_(call_site == nullptr) {
-    if (is_outermost_) call_site = site;
-  }
-  ~Here() {
-    if (is_outermost_) call_site = nullptr;
-  }
-  Here(const Here&) = delete;
-  Here& operator=(const Here&) = delete;
-
- private:
-  const bool is_outermost_;
-};
 
 class Checker {
  public:
@@ -107,6 +90,7 @@ class Checker {
   Core& core_;
   std::mutex mutex_;
   std::set<std::pair<Check, Site>> said_;
+  std::set<std::pair<Check, std::string>> places_;  ///< the same, as they were described
   std::set<const char*> lines_;
   Ledger ledger_;
   FreedWatch freed_;

@@ -14,12 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "careful_site.hpp"
 #include "freed_memory.hpp"
 
 namespace iwarp::rdma_core::careful {
-
-/// Where the program called: an address in its code.
-using Site = const void*;
 
 enum class Check : std::uint8_t {
   kSendChanged,

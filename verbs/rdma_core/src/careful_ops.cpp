@@ -133,7 +133,8 @@ void before_a_change() {
 }
 
 void gone(Qp& qp) {
-  tell(qp.context.core, [&](Ledger& ledger) { ledger.gone_qp(qp.abi.qp_base.qp_num, call_site); });
+  tell(qp.context.core,
+       [&](Ledger& ledger) { ledger.gone_qp(qp.abi.qp_base.qp_num, call_site()); });
 }
 
 void gone(Srq& srq) {
@@ -144,12 +145,12 @@ void gone(Cq& cq) {
   tell(cq.context.core, [&](Ledger& ledger) {
     const auto taken = cq.comp_events.load();
     const auto acknowledged = cq.abi.comp_events_completed;
-    ledger.gone_cq(&cq, taken > acknowledged ? taken - acknowledged : 0, call_site);
+    ledger.gone_cq(&cq, taken > acknowledged ? taken - acknowledged : 0, call_site());
   });
 }
 
 void sleeps(CompChannel& channel) {
-  tell(channel.context.core, [&](Ledger& ledger) { ledger.sleeps(&channel.abi, call_site); });
+  tell(channel.context.core, [&](Ledger& ledger) { ledger.sleeps(&channel.abi, call_site()); });
 }
 
 void took_event(Cq& cq) {

@@ -65,7 +65,7 @@ void Checker::tell_late(std::uint32_t num, const ibv_recv_wr& wr) {
   const auto waited = mpa::Clock::now() - *since;
   if (waited <= patience.limit) return;
   report({.check = Check::kReceiveTooLate,
-          .site = call_site,
+          .site = call_site(),
           .what = fmt::format(
               "a message of {} has waited for {} ms for the receive with wr_id {:#x} of queue pair "
               "{}: {} receives before the peer may send: before rdma_connect(), rdma_accept(), or "
@@ -79,7 +79,7 @@ template <typename Post>
 int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
                      Post post) {
   for (const auto* one = wr; one != nullptr; one = one->next) {
-    ledger_.receives(queue, qp, one->wr_id, pieces_of(one->sg_list, one->num_sge), call_site);
+    ledger_.receives(queue, qp, one->wr_id, pieces_of(one->sg_list, one->num_sge), call_site());
   }
   const int code = post();
   if (code != 0) ledger_.not_received(queue, qp, length_of(*bad_wr));
