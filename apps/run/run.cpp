@@ -3,7 +3,7 @@
 // in front of the system's, by LD_PRELOAD, and hands it the options as IWARP_* variables. Sets only
 // what the command line says, and what other libraries need to know of this stack unless they were
 // told, so that variables from outside go through. Then it is gone: the program takes its place,
-// and its exit status is the program's.
+// and its exit status is the program's. Only --careful=fail waits for the program.
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -26,6 +26,7 @@
 #include "common/metrics.hpp"
 #include "common/options.hpp"
 #include "fault_plan.hpp"
+#include "watched.hpp"
 
 namespace iwarp::apps {
 
@@ -38,6 +39,7 @@ constexpr int kNotFound = 127;
 constexpr const char* kVerbsLibrary = "libibverbs.so.1";
 constexpr const char* kCmLibrary = "librdmacm.so.1";
 constexpr const char* kPresenceLibrary = "libiwarp_presence.so.1";
+constexpr const char* kCarefulFail = "fail";
 constexpr const char* kCarefulLibrary = "libiwarp_careful.so.1";
 
 struct RunOptions {
@@ -49,7 +51,7 @@ struct RunOptions {
   unsigned port_offset = 0;
   std::string oob = "loopback";
   unsigned receive_hold_ms = 10000;
-  bool careful = false;
+  std::optional<std::string> careful;  ///< "" or "fail"
   std::string fault;
   std::uint64_t fault_seed = 1;
   std::string fault_socket;
@@ -237,7 +239,7 @@ void add_ucx(const cli::Given& given, const std::string& persona, Environment& o
 /// What the options mean to the libraries; only those that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
   const fs::path program = given.rest.empty() ? fs::path() : find_program(given.rest.front());
-  Environment out{{"LD_PRELOAD", preload_list(options.careful, program)}};
+  Environment out{{"LD_PRELOAD", preload_list(options.careful.has_value(), program)}};
   const auto add = [&](const char* option, const char* name, const std::string& value) {
     if (given.has(option)) out.push_back({name, value});
   };
@@ -314,6 +316,21 @@ int execute(std::vector<std::string> words, const Environment& variables) {
   return error == ENOENT ? kNotFound : kCannotRun;
 }
 
+/// As execute(), and the exit status says whether careful mode has reported anything.
+int execute_watched(const std::vector<std::string>& words, Environment variables, bool is_quiet) {
+  const Reports reports;
+  variables.push_back({"IWARP_CAREFUL_REPORTS", reports.path()});
+  const Ending ending = run_in_child([&] { return execute(words, variables); });
+  const auto count = reports.count();
+  if (count == 0) return end_as(ending);
+  if (!is_quiet) {
+    fmt::print(stderr,
+               "iwarp run: careful mode made {} report{} (exit status {}, that of {}: {})\n", count,
+               count == 1 ? "" : "s", kMistakes, words.front(), ending.status);
+  }
+  return kMistakes;
+}
+
 /// Before anything runs: a file with nonsense is one line, FILE:LINE: what is wrong.
 void check_faults(const std::string& file) {
   namespace fault = rdma_core::fault;
@@ -337,7 +354,12 @@ int run_run(const cli::Given& given, RunOptions options) {
     throw UsageError(words.empty() ? "CMD is missing (see iwarp run --help)"
                                    : "--env prints and runs nothing: " + words.front());
   }
+  const bool fails = options.careful == kCarefulFail;
+  if (fails && options.print_environment) {
+    throw UsageError("--careful=fail has to wait for CMD, and --env runs none: say --careful");
+  }
   const Environment variables = environment(given, options);
+  if (fails) return execute_watched(words, variables, options.quiet || options.log == "off");
   if (!options.print_environment) return execute(words, variables);
   for (const auto& [name, value] : variables) fmt::print("{}={}\n", name, value);
   return 0;
@@ -380,10 +402,14 @@ void add_run_options(cli::Command& command, RunOptions& options) {
   command.number("--receive-hold", "MS", options.receive_hold_ms, {0, 3600000},
                  "How long a message may wait for a receive to be posted before the connection "
                  "ends");
-  command.flag(
-      "--careful", options.careful,
-      "Report what CMD does that works here and fails on hardware or another day, with the "
-      "place in CMD");
+  command
+      .optional_text(
+          "--careful", kCarefulFail, options.careful,
+          "Report what CMD does that works here and fails on hardware or another day, "
+          "with the place in CMD; with =fail the exit status is 99 if there was a report")
+      .check([](const std::string& text) {
+        return text == kCarefulFail ? "" : "--careful is followed by nothing or by =fail: " + text;
+      });
   command
       .text("--fault", "FILE", options.fault,
             "What goes wrong, and when: one rule a line, such as: after 100 completions status "
@@ -435,7 +461,9 @@ cli::Command run_command() {
       "names it; who listens, or connects queue pairs without rdma_cm, needs one of its own. "
       "Datagrams\n"
       "are refused then.\n"
-      "Exit status: that of CMD; 127 when there is no CMD, 126 when it cannot be run.";
+      "Exit status: that of CMD; 127 when there is no CMD, 126 when it cannot be run; with\n"
+      "--careful=fail 99 when careful mode reported anything of CMD, or of processes that it\n"
+      "started, before CMD ended.";
   command.shown = {"iwarp run ibv_devinfo",
                    "iwarp run rping -s -a 127.0.0.1 -C 10 &  iwarp run rping -c -a 127.0.0.1 -C 10",
                    "iwarp run --as roce ucx_info -d",

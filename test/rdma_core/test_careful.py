@@ -22,6 +22,9 @@ CAREFUL_ROCE = {"options": ("--careful", "--as", "roce")}
 MISTAKES = CARELESS.with_name("mistakes")
 # With the debug information that careless was built with, or without.
 PLACE = r"(\S*/careless/\w+\.[ch]pp:\d+|careless\+0x[0-9a-f]+) (?=\(\w)"
+FAIL = {"options": ("--careful=fail",)}
+FAIL_ROCE = {"options": ("--careful=fail", "--as", "roce")}
+REPORTED = 99
 FREED = "freed-while-registered"
 FREED_BUFFERS = pathlib.Path(__file__).parent / "programs/freed_buffers.py"
 
@@ -159,6 +162,61 @@ class Places(Case):
 
     def test_without_debug_information(self):
         self.assertRegex(self.place("mistakes_stripped"), r"^mistakes_stripped\+0x[0-9a-f]+$")
+
+
+@unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
+class Failing(Case):
+    """--careful=fail: the exit status, as a script of CI sees it."""
+
+    def status(self, *words, **how):
+        with Program(*words, **how) as program:
+            return program.wait().status
+
+    def test_a_report_is_the_status(self):
+        for number in (0, 3):
+            with self.subTest(number=number):
+                result = self.run_program(MISTAKES, "read", number, statuses=(REPORTED,), **FAIL)
+                self.assertEqual(len(said(result)), 1, result)
+                self.assertRegex(result.err, r"(?m)^iwarp run: careful mode made 1 report "
+                                             rf"\(exit status 99, that of \S*mistakes: {number}\)$")
+
+    def test_without_a_report_the_status_is_that_of_the_program(self):
+        self.assertEqual(self.status(MISTAKES, "read", 3, **CAREFUL), 3)
+        for number in (0, 3):
+            result = self.run_program(MISTAKES, "read", number, statuses=(number,), **FAIL_ROCE)
+            self.assert_silent(result)
+        self.assertEqual(self.status("/nonexistent/program", **FAIL), 127)
+
+    def test_processes_that_the_program_starts(self):
+        self.assertEqual(self.status(MISTAKES, "child", 0, **FAIL), REPORTED)
+        self.assertEqual(self.status("sh", "-c", f"{MISTAKES.resolve()} read; exit 5", **FAIL), REPORTED)
+        self.assertEqual(self.status("sh", "-c", f"{MISTAKES.resolve()} read; exit 5", **FAIL_ROCE), 5)
+
+    @unittest.skipIf(SANITIZER, "a program with another sanitizer than that of the stack")
+    def test_address_sanitizer(self):
+        self.assertEqual(self.status(CARELESS.with_name("mistakes_sanitized"), "read", **FAIL), REPORTED)
+
+    def test_reports_that_are_not_shown(self):
+        result = self.run_program(MISTAKES, "read", options=("--careful=fail", "--quiet"), statuses=(REPORTED,))
+        self.assertEqual(result.err, "")
+
+    def test_signals_reach_the_program(self):
+        where = f"unix:{self.scratch}/metrics"
+        for how, number, status in ((FAIL, signal.SIGUSR1, REPORTED), (FAIL_ROCE, signal.SIGUSR1, 0),
+                                    (FAIL_ROCE, signal.SIGTERM, -signal.SIGTERM)):
+            with self.subTest(how=how, number=number):
+                with Program(MISTAKES, "late", 7, options=(*how["options"], "--metrics", where)) as program:
+                    program.says("(?m)^sent$").wait_until(
+                        lambda: metrics.Figures(where)("iwarp_receive_holds_total") == 1, "a message that waits")
+                    program.signal(number)
+                    self.assertEqual(program.wait().status, status, program.result())
+
+    def test_what_cannot_be(self):
+        for options in (("--careful=fail", "--env"), ("--careful=often", "true")):
+            with self.subTest(options=options):
+                ran = subprocess.run([IWARP, "run", *options], capture_output=True, text=True, timeout=60)
+                self.assertEqual(ran.returncode, 2, ran.stderr)
+                self.assertRegex(ran.stderr, "--careful")
 
 
 @unittest.skipIf(SANITIZER, f"the {SANITIZER} sanitizer has a free() of its own: memory that is freed while it is "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "careful_checker.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "careful_source.hpp"
 #include "core.hpp"
 #include "datagrams.hpp"
+#include "iwarp/net/unique_fd.hpp"
 #include "objects.hpp"
 #include "refusal.hpp"
 #include "settings.hpp"
@@ -44,6 +46,19 @@ bool is_in(Site site, std::span<const std::string_view> files) {
   if (site == nullptr) return false;
   const std::string file = module_of(site->frames[0]);
   return std::ranges::any_of(files, [&](auto start) { return file.starts_with(start); });
+}
+
+constexpr const char* kUncounted =
+    "careful mode: a report could not be counted for --careful=fail: IWARP_CAREFUL_REPORTS cannot "
+    "be written";
+
+/// For `iwarp run --careful=fail`, which waits for the end of the program. False: it cannot be.
+bool count(Check check) {
+  const std::string& path = settings().careful_reports;
+  if (path.empty()) return true;
+  const net::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const std::string line = std::string(name_of(check)) + '\n';
+  return file && ::write(file.get(), line.data(), line.size()) == std::ssize(line);
 }
 
 std::string words(const char* before, const Description& of) {
@@ -221,6 +236,7 @@ void Checker::report(const Finding& finding) {
   const Description at = describe(finding.site);
   // A function of a header has one place for each of its callers, and they may be one line.
   if (!places_.emplace(finding.check, at.place).second) return;
+  if (!count(finding.check)) say(kUncounted);
   const std::string begun =
       finding.begun != nullptr ? words(", begun at ", describe(finding.begun)) : "";
   log_event({.level = verbs::LogLevel::kWarning,

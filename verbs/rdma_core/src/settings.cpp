@@ -193,6 +193,11 @@ bool trace(Settings& s, std::string_view text) {
 
 bool careful(Settings& s, std::string_view text) { return on_off(text, s.careful); }
 
+bool careful_reports(Settings& s, std::string_view text) {
+  s.careful_reports = text;
+  return true;
+}
+
 bool fault(Settings& s, std::string_view text) {
   s.fault = text;
   return true;
@@ -261,6 +266,7 @@ constexpr std::array kVariables{
     Variable{"IWARP_OOB", "off, loopback or on", out_of_band},
     Variable{"IWARP_TRACE", "a file name", trace},
     Variable{"IWARP_CAREFUL", "on or off", careful},
+    Variable{"IWARP_CAREFUL_REPORTS", "a file name", careful_reports},
     Variable{"IWARP_FAULT", "a file name", fault},
     Variable{"IWARP_FAULT_SEED", "a number", fault_seed},
     Variable{"IWARP_FAULT_SOCKET", "a path", fault_socket},

@@ -69,6 +69,7 @@ struct Settings {
   verbs::LogLevel log = verbs::LogLevel::kWarning;
   verbs::LogFormat log_format = verbs::LogFormat::kText;
   bool careful = false;                     ///< reports what fails on hardware or another day
+  std::string careful_reports;              ///< a file that has a line for each; empty: none
   std::string fault;                        ///< the file of a plan of faults; empty: none
   std::string fault_socket;                 ///< for rules from outside; empty: none
   std::optional<std::uint64_t> fault_seed;  ///< in place of the file's

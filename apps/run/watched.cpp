@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watched.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "common/error.hpp"
+
+namespace iwarp::apps {
+namespace {
+
+constexpr std::array kForwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
+constexpr int kBySignal = 128;  // as the shells do
+
+/// Those that the terminal sends reach the child without help.
+bool is_from_process(const siginfo_t& info) { return info.si_code <= 0; }
+
+[[noreturn]] void run_child(const std::function<int()>& become, pid_t parent,
+                            const sigset_t& signals) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kBySignal + SIGKILL);  // It was gone before.
+  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
+  ::_exit(become());
+}
+
+Ending ending_of(int status) {
+  if (WIFEXITED(status)) return {.status = WEXITSTATUS(status), .signal = 0};
+  return {.status = kBySignal + WTERMSIG(status), .signal = WTERMSIG(status)};
+}
+
+}  // namespace
+
+Reports::Reports() : file_(::memfd_create("iwarp-careful", MFD_CLOEXEC)) {
+  if (!file_) throw Error("--careful=fail: " + errno_text());
+}
+
+std::string Reports::path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), file_.get()); }
+
+std::size_t Reports::count() const {
+  std::size_t out = 0;
+  std::array<char, 4096> piece{};
+  off_t at = 0;
+  for (ssize_t got = 0; (got = ::pread(file_.get(), piece.data(), piece.size(), at)) > 0;) {
+    out += static_cast<std::size_t>(std::count(piece.data(), piece.data() + got, '\n'));
+    at += got;
+  }
+  return out;
+}
+
+Ending run_in_child(const std::function<int()>& become) {
+  sigset_t awaited;
+  sigset_t before;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGCHLD);
+  for (const int signal : kForwarded) sigaddset(&awaited, signal);
+  // A parent may have set it to be ignored, and then no child could be waited for.
+  std::signal(SIGCHLD, SIG_DFL);
+  ::sigprocmask(SIG_BLOCK, &awaited, &before);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw Error("fork: " + errno_text());
+  if (child == 0) run_child(become, parent, before);
+  for (;;) {
+    siginfo_t info{};
+    const int signal = ::sigwaitinfo(&awaited, &info);
+    if (signal > 0 && signal != SIGCHLD && is_from_process(info)) ::kill(child, signal);
+    int status = 0;
+    if (signal == SIGCHLD && ::waitpid(child, &status, WNOHANG) == child) return ending_of(status);
+  }
+}
+
+int end_as(const Ending& ending) {
+  if (ending.signal == 0) return ending.status;
+  const rlimit no_core{};
+  ::setrlimit(RLIMIT_CORE, &no_core);  // The child has left one, if one was wanted.
+  std::signal(ending.signal, SIG_DFL);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, ending.signal);
+  ::raise(ending.signal);
+  ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
+  return ending.status;
+}
+
+}  // namespace iwarp::apps
