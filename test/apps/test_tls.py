@@ -64,7 +64,8 @@ class Tls(Case):
         with Server("ping", "--server", *self.own("server")) as server:
             ping = ("ping", server.address, "--count", 3, "-q", "--verify")
             self.assert_ok(run(*ping, *self.own("client")))
-            self.assert_fails(run(*ping), 1, "the peer uses TLS and this end does not: use it at both ends or at neither$")
+            self.assert_fails(run(*ping), 1, "the peer uses TLS and this end does not: use it at both ends "
+                                             "or at neither$")
             self.assert_fails(run(*ping, *self.authority()), 1,
                               "the peer refused the TLS handshake: certificate required$")
             self.assert_fails(run(*ping, *self.own("client"), "--tls-peer", "elsewhere"), 1,
