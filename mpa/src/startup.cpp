@@ -48,7 +48,8 @@ Extensions to_say(const StartupOptions& options, bool enhanced, bytes::View priv
   const auto word = enhanced ? kEnhancedWordSize : 0;
   const bool fits = word + private_data.size() + kExtensionsTagSize <= kMaxTaggedPrivateData;
   if (!options.extensions || !fits) return Extensions::kNone;
-  return options.send_immediate ? Extensions::kSendImmediate : Extensions::kRfc7306;
+  if (!options.send_immediate) return Extensions::kRfc7306;
+  return options.acknowledged ? Extensions::kAcknowledged : Extensions::kSendImmediate;
 }
 
 void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
@@ -172,8 +173,10 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
     word.ord = say_ord ? negotiated_.ord : kNoNegotiation;
   }
   negotiated_.peer_to_peer = word.peer_to_peer;
-  const auto said = std::min(peer_extensions_, to_say(options_, offer_->enhanced, private_data));
-  agree_on(said);
+  const auto ours = to_say(options_, offer_->enhanced, private_data);
+  const auto agreed = std::min(spoken(peer_extensions_), spoken(ours));
+  const auto said = agreed == spoken(ours) ? ours : agreed;
+  agree_on(agreed);
   queue({.kind = FrameKind::kReply,
          .markers = options_.markers,
          .crc = negotiated_.crc,
@@ -340,17 +343,19 @@ void Startup::learn_extensions(const StartupFrame& frame) {
   const auto data = frame.private_data.subspan(private_offset_ - kStartupHeaderSize);
   const bool request = frame.kind == FrameKind::kRequest;
   const auto said = extensions_said(frame.kind, data);
-  const bool answers = request || (!frame.rejected && said <= said_);
+  const bool answers = request || (!frame.rejected && spoken(said) <= spoken(said_));
   peer_extensions_ = answers ? said : Extensions::kNone;
   offer_->extensions = peer_extensions_ != Extensions::kNone;
-  offer_->send_immediate = peer_extensions_ == Extensions::kSendImmediate;
+  offer_->send_immediate = spoken(peer_extensions_) == Extensions::kSendImmediate;
   private_size_ = data.size() - (offer_->extensions ? kExtensionsTagSize : 0);
-  if (!request) agree_on(peer_extensions_);
+  if (!request) agree_on(spoken(peer_extensions_));
 }
 
 void Startup::agree_on(Extensions agreed) {
   negotiated_.extensions = agreed != Extensions::kNone;
   negotiated_.send_immediate = agreed == Extensions::kSendImmediate;
+  negotiated_.peer_acknowledged =
+      negotiated_.send_immediate && peer_extensions_ == Extensions::kAcknowledged;
 }
 
 /// Initiator: fits our values to an accepting Reply. A Fault is what the Terminate will say.

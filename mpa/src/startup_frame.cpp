@@ -54,8 +54,9 @@ std::string describe_word(bytes::View private_data) {
 }
 
 std::string_view describe_extensions(Extensions said) {
-  constexpr std::array<std::string_view, 3> kTexts{"", ", RFC 7306",
-                                                   ", RFC 7306 and Send with Immediate"};
+  constexpr std::array<std::string_view, 4> kTexts{
+      "", ", RFC 7306", ", RFC 7306 and Send with Immediate",
+      ", RFC 7306 and Send with Immediate, acknowledged completions"};
   return kTexts[static_cast<std::size_t>(said)];
 }
 
@@ -96,7 +97,8 @@ std::string describe_fields(FrameKind kind, bytes::View in) {
 Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data) {
   if (ulp_private_data.size() < kExtensionsTagSize) return Extensions::kNone;
   const auto end = ulp_private_data.last(kExtensionsTagSize);
-  for (const auto said : {Extensions::kRfc7306, Extensions::kSendImmediate}) {
+  for (const auto said :
+       {Extensions::kRfc7306, Extensions::kSendImmediate, Extensions::kAcknowledged}) {
     if (std::ranges::equal(end, std::as_bytes(std::span(extensions_tag(kind, said))))) return said;
   }
   return Extensions::kNone;

@@ -166,7 +166,7 @@ void Stream::send_rtr(RtrKind kind) { own_request_ = rtr_request(kind); }
 // If the peer understands it. A newer one says more than one that has not left. An RTR has to
 // leave.
 void Stream::acknowledge_held() {
-  if (!options_.send_immediate) return;
+  if (!options_.peer_acknowledged) return;
   if (own_request_ && !held_message(own_request_->stag, own_request_->to)) return;
   own_request_ = held_request(receiver_.expected_msn(kSendQueue));
 }

@@ -35,6 +35,8 @@ void check(const Startup& startup, Role role, const mpa::StartupOptions& options
   require(!n.extensions || (options.extensions && offer->extensions),
           "extensions are agreed on by two");
   const bool both_take_it = options.send_immediate && offer->send_immediate;
+  require(!n.peer_acknowledged || n.send_immediate,
+          "who acknowledges a held Send knows Send with Immediate");
   require(!n.send_immediate || (n.extensions && both_take_it),
           "Send with Immediate is agreed on by two, and with the extensions");
   if (role == Role::kInitiator) {
@@ -79,6 +81,7 @@ Plan read_plan(Input& in) {
   plan.options.extensions = (kinds & 8) != 0;
   plan.options.round_ird = (kinds & 16) != 0;
   plan.options.send_immediate = (kinds & 32) != 0;
+  plan.options.acknowledged = (kinds & 64) != 0;
   plan.options.min_ord = kinds >> 6;
   plan.ird = in.u8();
   plan.ord = in.u8();

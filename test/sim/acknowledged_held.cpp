@@ -104,6 +104,18 @@ TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledg
   CHECK(opcodes(pair.to_a) == "2");
 }
 
+// It may have ended: octets that its kernel has not read would reset what it still sends.
+TEST_CASE("a peer whose requests complete when they have left is told nothing") {
+  Pair pair(waiting({}), acknowledging());
+  REQUIRE(pair.establish());
+  const Memories m(pair);
+  post_receives(pair, m, 3);
+  for (std::uint64_t id = 0; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
+  pair.run();
+  CHECK(pair.a->completions().size() == 4);
+  CHECK(opcodes(pair.to_a).empty());
+}
+
 TEST_CASE("a peer that does not know the extension is told nothing, and loses nothing") {
   for (const bool ours : {true, false}) {
     Pair pair(acknowledging(ours), acknowledging(!ours));

@@ -170,7 +170,8 @@ void Connection::enter_full_operation(TimePoint now) {
       .rtr_send_expected = role_ == mpa::Role::kResponder && n.peer_to_peer &&
                            startup_.peer_offer()->rtr.send && options_.startup.rtr_supported.send,
       .extensions = n.extensions,
-      .send_immediate = n.send_immediate};
+      .send_immediate = n.send_immediate,
+      .peer_acknowledged = n.peer_acknowledged};
   // What a CRC stands for has to be what leaves, whatever the program does to its memory meanwhile.
   // With markers the payload would be sent in pieces of 512 octets; and a trace reads what was sent
   // after the program may have changed it.

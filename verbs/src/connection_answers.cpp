@@ -25,6 +25,7 @@ mpa::StartupOptions startup_options(const ConnectionOptions& options) {
   const Reads reads = reads_to_ask({.ird = out.ird, .ord = out.ord}, options);
   out.ird = reads.ird;
   out.ord = reads.ord;
+  out.acknowledged = options.completions == Completions::kAcknowledged;
   return out;
 }
 
@@ -104,8 +105,7 @@ void Connection::hold_for_receive(TimePoint now) {
   f.held_at = f.deframer.counters().fpdus;
   f.port->await_receive(now);
   ++f.receive_holds;
-  // The peer's next question stands behind the message that waits, and how the peer completes its
-  // requests is not agreed on. Behind our FIN nothing is said.
+  // The peer's next question stands behind the message that waits. Behind our FIN nothing is said.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
   if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();
 }

@@ -10,12 +10,14 @@ const std::string kImmRequestTag = "37333036 20696d6d";  // "7306 imm"
 const std::string kImmReplyTag = "696d6d2e 20746f6f";    // "imm. too"
 
 /// Ascending: each says what the ones in front of it say, and more.
-constexpr std::array kAll{Extensions::kNone, Extensions::kRfc7306, Extensions::kSendImmediate};
+constexpr std::array kAll{Extensions::kNone, Extensions::kRfc7306, Extensions::kSendImmediate,
+                          Extensions::kAcknowledged};
 
 StartupOptions speaking(Extensions what) {
   StartupOptions options;
   options.extensions = what != Extensions::kNone;
-  options.send_immediate = what == Extensions::kSendImmediate;
+  options.send_immediate = spoken(what) == Extensions::kSendImmediate;
+  options.acknowledged = what == Extensions::kAcknowledged;
   return options;
 }
 
@@ -50,8 +52,14 @@ TEST_CASE("what both ends speak is agreed on, and no ULP sees a tag [EXT-1]") {
       REQUIRE(responder.accept(octets("answer"), 16, 16));
       initiator.receive(drain(responder), kStart);
       CHECK(text(initiator.peer_private_data()) == text(octets("answer")));
-      check_speaks(initiator, std::min(a_speaks, b_speaks));
-      check_speaks(responder, std::min(a_speaks, b_speaks));
+      const auto both = std::min(spoken(a_speaks), spoken(b_speaks));
+      check_speaks(initiator, both);
+      check_speaks(responder, both);
+      const bool matters = both == Extensions::kSendImmediate;
+      CHECK(initiator.negotiated().peer_acknowledged ==
+            (matters && b_speaks == Extensions::kAcknowledged));
+      CHECK(responder.negotiated().peer_acknowledged ==
+            (matters && a_speaks == Extensions::kAcknowledged));
     }
   }
 }
@@ -105,6 +113,7 @@ TEST_CASE("what a frame's tag says is told in words") {
   };
   CHECK(said(FrameKind::kRequest, "7306 imm").ends_with(", RFC 7306 and Send with Immediate"));
   CHECK(said(FrameKind::kReply, "imm. too").ends_with(", RFC 7306 and Send with Immediate"));
+  CHECK(said(FrameKind::kReply, "ack. too").ends_with("Immediate, acknowledged completions"));
   CHECK(said(FrameKind::kReply, "7306 too").ends_with(", RFC 7306"));
   CHECK(said(FrameKind::kReply, "7306 imm").ends_with("PD_Length 8"));
 }

@@ -30,7 +30,8 @@ std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
   auto data = size != 0 ? fmt::format(", with {} octets of private data", size) : "";
   if (const auto depths = smb_direct_depths(frame)) data += fmt::format(" ({})", describe(*depths));
   if (said != mpa::Extensions::kNone) data += ", and speaks RFC 7306";
-  if (said == mpa::Extensions::kSendImmediate) data += " and Send with Immediate";
+  if (mpa::spoken(said) == mpa::Extensions::kSendImmediate) data += " and Send with Immediate";
+  if (said == mpa::Extensions::kAcknowledged) data += ", and has its requests acknowledged";
   if (frame.kind == mpa::FrameKind::kRequest) {
     return fmt::format("{} asks {} for a connection{}", n.sender, n.receiver, data);
   }

@@ -3,6 +3,7 @@
 // The codec judges shape only: key, lengths. Revision, flags and their consequences are startup's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,13 +32,17 @@ enum class Extensions : std::uint8_t {
   kNone,
   kRfc7306,
   kSendImmediate,  ///< an Immediate may belong to the Send behind it
+  kAcknowledged,   ///< this end's requests complete when the peer has acknowledged them
 };
+/// What both ends have to speak for it; kAcknowledged is about one of them alone.
+constexpr Extensions spoken(Extensions said) { return std::min(said, Extensions::kSendImmediate); }
 
 /// The last octets of the private data of who speaks them (not kNone): an agreement of this stack
 /// with itself, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md and 0024. A Reply has other
 /// ones, so that a ULP that repeats the private data it was sent agrees to nothing.
 constexpr std::string_view extensions_tag(FrameKind kind, Extensions said = Extensions::kRfc7306) {
   const bool request = kind == FrameKind::kRequest;
+  if (said == Extensions::kAcknowledged) return request ? "7306 ack" : "ack. too";
   if (said == Extensions::kSendImmediate) return request ? "7306 imm" : "imm. too";
   return request ? "RFC 7306" : "7306 too";
 }

@@ -63,6 +63,9 @@ struct StartupOptions {
   /// With `extensions`: the tag also says that an Immediate may belong to the Send behind it, which
   /// leaves its last 4 octets to us. Agreed on when both ends said so.
   bool send_immediate = false;
+  /// With `send_immediate`: the tag also says that requests of this end complete when the peer has
+  /// acknowledged them (rfc-notes/decisions/0023).
+  bool acknowledged = false;
   Duration timeout = std::chrono::seconds(10);  ///< for the whole exchange [MPA-102]
 };
 
@@ -82,6 +85,8 @@ struct Negotiated {
   std::uint16_t ord = 0;        ///< in force at this end
   bool extensions = false;      ///< both ends said that they speak RFC 7306
   bool send_immediate = false;  ///< and that an Immediate may belong to the Send behind it
+  /// With `send_immediate`: the peer's requests complete when this end has acknowledged them.
+  bool peer_acknowledged = false;
 };
 
 /// What the peer's frame said, for the ULP. [EMPA-16] [EMPA-25]

@@ -20,6 +20,8 @@ struct StreamOptions {
   bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may come
   /// With `extensions`: and that an Immediate may belong to the Send behind it.
   bool send_immediate = false;
+  /// With `send_immediate`: the peer's requests complete when this end has acknowledged them.
+  bool peer_acknowledged = false;
 };
 
 /// A segment ready for the layer below.
