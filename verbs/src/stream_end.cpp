@@ -222,11 +222,12 @@ std::string refused_there(const StreamEnd& end) {
 }
 
 std::string failed_here(const StreamEnd& end) {
-  if (!end.work) {
-    return end.completion_lost ? "a completion queue of this end overflowed (create it with an "
-                                 "entry for each request and receive that may be outstanding)"
-                               : "this end failed for a reason of its own";
+  if (end.completion_lost) {
+    return "a completion queue of this end overflowed (create it with an entry for each request "
+           "and receive that may be outstanding)" +
+           unfinished(end);
   }
+  if (!end.work) return "this end failed for a reason of its own";
   if (end.memory && end.memory->user == User::kThisEnd) {
     return fmt::format("{} failed: lkey {:#x} (address {:#x}, {}): {}", describe(*end.work),
                        end.memory->stag.value, end.memory->to, bytes_of(end.memory->length),
