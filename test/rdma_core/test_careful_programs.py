@@ -26,6 +26,7 @@ EXPECTED = (
     (r"^fio .*--rw=read ", "receive-too-late", "its source pauses for half a second, and sends without credits then"),
     (r"^qperf ", "receive-too-late", "its senders do not wait for the receives that the other end posts as it polls"),
     (r"^ibv_srq_pingpong ", "destroyed-in-use", "ends when all queue pairs together have sent enough: some send more"),
+    (r"^tgtd ", "armed-not-polled", "polls a turn of its loop after it armed, and takes an event that came meanwhile first"),
     (r"^tgtd ", "read-sink-rights", "registers its pool with IBV_ACCESS_LOCAL_WRITE alone, and Reads into it"),
     (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "send-changed",
      "ud_verbs takes the peer's acknowledgement for a completion; the last put of ucp_put_bw"),
