@@ -180,7 +180,8 @@ class Reading {
     return unpacking_failed() ? packed_->error() : otherwise;
   }
 
-  /// So many octets more were read; the progress of a packed file is what was decoded of it.
+  /// `octets` more were read. The progress of a packed file is counted in octets of the file
+  /// itself.
   void count(std::uint64_t octets) {
     octets_ = packed_ != nullptr ? before_packed_ + packed_->taken() : octets_ + octets;
   }
@@ -266,8 +267,8 @@ cli::Command explain_command() {
   command
       .arguments("FILE", options->files,
                  "pcap or pcapng file, or a log in qlog's JSON text sequences (--trace FILE.qlog), "
-                 "either as it is or packed by gzip; several are read one behind the other; - is "
-                 "standard input")
+                 "also packed by gzip; several files are read in the order given; - is standard "
+                 "input")
       .required()
       .completes(cli::Completion::kFile);
   command.count("-v,--verbose", options->verbose,

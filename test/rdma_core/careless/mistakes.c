@@ -119,7 +119,7 @@ static void write_without_right(void) {
   printf("the Write: %s\n", ibv_wc_status_str(wc.status));
 }
 
-/// In the child of a fork, whose status nobody looks at.
+/// In a child of fork(); the parent does not read its status.
 static void mistake_of_a_child(void) {
   const pid_t child = fork();
   check(child >= 0, "fork");

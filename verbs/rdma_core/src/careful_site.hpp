@@ -24,7 +24,8 @@ Site site_at(const void* address);
 /// The place of the call that the C interface runs in this thread; null: it runs none.
 Site call_site();
 
-/// First in a function of the C interface. What functions of ours call does not count.
+/// The first variable of a function of the C interface. Calls between functions of the library do
+/// not count.
 class Here {
  public:
   explicit Here(const void* return_address);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places in the program for people: file and line where there is debug information and a tool that
-// reads it (addr2line of binutils, or llvm-symbolizer), else module and offset.
+// How a place in the program is printed: file and line where there is debug information and a tool
+// that reads it (addr2line of binutils, or llvm-symbolizer), else module and offset.
 #pragma once
 
 #include <string>

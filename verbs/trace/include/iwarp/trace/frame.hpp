@@ -42,8 +42,8 @@ struct Frame {
 
   // kFpdu
   std::uint64_t position = 0;  ///< of the first octet in full operation, markers counted
-  /// The sender of the markers does not count CRC fields: it puts them so many octets behind their
-  /// places, and `position` is what it counts. 0: they stand where they are due.
+  /// How many octets behind their places the markers are, because their sender does not count CRC
+  /// fields; `position` is what it counts. 0: they are where they are due.
   std::uint64_t markers_late = 0;
   bytes::View ulpdu;                    ///< contiguous, markers taken out, up to what was not seen
   std::size_t ulpdu_length = 0;         ///< as its field says
