@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cm_id.hpp"
 #include "endpoint_work.hpp"
 #include "limits.hpp"
 #include "objects.hpp"
@@ -68,6 +69,7 @@ Endpoint::Endpoint(rdma_cm_id* id, Sizes& sizes)
       slots_((credits_ + kControlReceives) * sizeof(std::uint32_t)),
       inbound_(sizes.receive_ring, credits_),
       mappings_(sizes.mappings) {
+  CmId::of(id).is_rsocket = true;
   try {
     make_queue(sizes);
     constexpr int kTheirs = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;

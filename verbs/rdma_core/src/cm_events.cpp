@@ -199,7 +199,13 @@ void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
     const bool says_peer = !(by_carrier && has_carrier) && settings().port_offset == 0;
     const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
     if (event.end) {
-      log_stream_end(*event.end, message, std::move(fields));
+      // The message that gives an rsocket's peer credit may be under way when that peer closes in
+      // order; what the program has sent fails in its own calls.
+      if (id.is_rsocket && event.end->cause == verbs::StreamEnd::Cause::kPeerClosed) {
+        log_connection(name_of(event.type), message, std::move(fields));
+      } else {
+        log_stream_end(*event.end, message, std::move(fields));
+      }
       log_figures(id, qp, peer);
       return;
     }

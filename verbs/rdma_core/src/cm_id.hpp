@@ -98,6 +98,7 @@ struct CmId {
   verbs::QpNum qp_num = 0;         ///< from kConnecting on
   bool passive = false;            ///< made by a request
   bool has_qp = false;             ///< from rdma_create_qp(), when it began to connect
+  bool is_rsocket = false;         ///< its connection is that of an rsocket
   bool disconnect_wanted = false;  ///< as soon as it is connected
   std::uint16_t own_port = 0;      ///< of its connection, from kConnected on
   std::unique_ptr<net::Listener> listener;
