@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gunzip: a gzip file (RFC 1952) as a stream of the octets inside, by zlib. Decodes as it is read
-// and holds one buffer, whatever the file claims to contain. Reads several members one behind the
-// other; as gzip(1), ignores what follows them.
+// Gunzip: a gzip file (RFC 1952) as a stream of the octets inside, by zlib. It decodes while it is
+// read and holds one buffer, whatever the file claims to contain. Reads several members one behind
+// the other; as gzip(1), ignores what follows them.
 #pragma once
 
 #include <sys/types.h>

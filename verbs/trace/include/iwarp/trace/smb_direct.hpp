@@ -28,7 +28,7 @@ inline constexpr std::size_t kSmbDirectDepthsSize = 8;
 /// numbers that RFC 6581 could say, not both 0.
 std::optional<SmbDirectDepths> smb_direct_depths(const mpa::StartupFrame& frame);
 
-/// For people: "IRD 16, ORD 0 in the form of SMB Direct".
+/// In words: "IRD 16, ORD 0 in the form of SMB Direct".
 std::string describe(const SmbDirectDepths& depths);
 
 }  // namespace iwarp::trace
