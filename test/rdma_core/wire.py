@@ -9,7 +9,7 @@ import socket
 import struct
 import threading
 
-IPV4 = 0x0800
+ALL, IPV4 = 0x0003, 0x0800
 TCP = 6
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 ROOM = 64 << 20
@@ -67,16 +67,20 @@ class Capture:
         with open(f"/run/netns/{namespace}") as place:
             if libc.setns(place.fileno(), NEW_NETWORK) != 0:
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(IPV4))
+        # A socket for one protocol is shown only what arrives.
+        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL))
         self._socket.setsockopt(socket.SOL_SOCKET, 33, ROOM)  # SO_RCVBUFFORCE
-        self._socket.bind((interface, IPV4))
+        self._socket.bind((interface, ALL))
         self._socket.setblocking(False)
 
     def streams(self):
         """What was sent so far, by (source port, destination port), in the order of its coming."""
         out = collections.defaultdict(bytearray)
         with contextlib.suppress(BlockingIOError):
-            while packet := self._socket.recv(1 << 17):
+            while True:
+                packet, (_, protocol, *_) = self._socket.recvfrom(1 << 17)
+                if protocol != IPV4:
+                    continue
                 size = struct.unpack_from(">H", packet, 2)[0]
                 head = packet[0] % 16 * 4
                 if packet[9] != TCP:
