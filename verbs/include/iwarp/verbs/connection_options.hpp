@@ -45,7 +45,8 @@ struct ConnectionOptions {
   std::size_t max_ulpdu = 0;
   std::size_t stage = 256 * 1024;           ///< octets read ahead at most
   std::size_t transmit_batch = 256 * 1024;  ///< octets framed ahead at most
-  /// A Send finds no receive posted: stop reading for so long, then Terminate 1/2/02. 0: at once.
+  /// How long a Send that finds no receive posted may wait for one while nothing more is read; then
+  /// Terminate 1/2/02. 0: at once. With Completions::kSent disconnect() ends the wait the same way.
   Duration receive_hold = std::chrono::seconds(0);
   /// Bounds the Terminate and Closing states [VRB-12], and how long a close waits for requests to
   /// drain while no octet moves.
