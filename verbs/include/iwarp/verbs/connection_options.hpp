@@ -51,10 +51,10 @@ struct ConnectionOptions {
   /// Bounds the Terminate and Closing states [VRB-12], and how long a close waits for requests to
   /// drain while no octet moves.
   Duration close_timeout = std::chrono::seconds(5);
-  /// Where completions are acknowledged: how long an end that closes, or is destroyed, waits for the
-  /// peer's Read that asks about the messages it received last, since it cannot answer after its
-  /// FIN. The limit is needed because a peer that did not signal its last requests does not ask. It
-  /// has to cover the time that a thread of the peer waits for a processor.
+  /// Where completions are acknowledged: how long an end that closes, or is destroyed, waits for
+  /// the peer's Read that asks about the messages it received last, since it cannot answer after
+  /// its FIN. The limit is needed because a peer that did not signal its last requests does not
+  /// ask. It has to cover the time that a thread of the peer waits for a processor.
   Duration ack_request_wait = std::chrono::milliseconds(200);
   /// Initiator: how long it waits between the Reply and its first FPDU; less than close_timeout. A
   /// work-around for responders that send the Reply before they watch the socket again (kernel siw
