@@ -10,8 +10,8 @@
 
 #include "commands.hpp"
 #include "common/error.hpp"
-#include "fault_plan.hpp"
 #include "iwarp/net/unique_fd.hpp"
+#include "rdma_core/faults/plan.hpp"
 
 namespace iwarp::apps {
 

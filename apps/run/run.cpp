@@ -25,7 +25,7 @@
 #include "common/error.hpp"
 #include "common/metrics.hpp"
 #include "common/options.hpp"
-#include "fault_plan.hpp"
+#include "rdma_core/faults/plan.hpp"
 #include "watched.hpp"
 
 namespace iwarp::apps {

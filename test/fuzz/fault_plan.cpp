@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: the file of `iwarp run --fault`, and lines of its control socket. Properties: what is
 // wrong is said with its line, limits hold, and a rule that was taken is taken again.
-#include "fault_plan.hpp"
-
 #include <algorithm>
 
+#include "faults/plan.hpp"
 #include "target.hpp"
 
 namespace iwarp::fuzz {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: the environment of a program under `iwarp run`, one NAME=VALUE a line. Properties:
 // a value either counts or is complained of under its name, and what counts is within its limits.
-#include "settings.hpp"
+#include "process/settings.hpp"
 
 #include <map>
 #include <string>

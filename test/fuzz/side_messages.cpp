@@ -4,13 +4,13 @@
 // which. Property: what is taken and written again is the same.
 #include <algorithm>
 
-#include "datagram_wire.hpp"
-#include "oob_request.hpp"
+#include "bring_up/request.hpp"
+#include "cm/sidr_message.hpp"
+#include "rsockets/datagrams/wire.hpp"
+#include "rsockets/streams/wire.hpp"
 #include "scrape.hpp"
-#include "sidr_message.hpp"
 #include "target.hpp"
 #include "transfer/messages.hpp"
-#include "wire.hpp"
 
 namespace iwarp::fuzz {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "captured_stderr.hpp"
+#include "cm/sidr_message.hpp"
 #include "endpoint.hpp"
-#include "sidr_message.hpp"
 
 namespace {
 

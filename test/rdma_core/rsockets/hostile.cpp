@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "../interface/endpoint.hpp"
+#include "rsockets/streams/wire.hpp"
 #include "sockets.hpp"
-#include "wire.hpp"
 
 namespace {
 

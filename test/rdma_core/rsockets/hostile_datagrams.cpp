@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "datagram_sockets.hpp"
-#include "datagram_wire.hpp"
-#include "peers.hpp"
+#include "rsockets/datagrams/peers.hpp"
+#include "rsockets/datagrams/wire.hpp"
 
 namespace {
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's port numbers and TCP's, at both ends of the range.
-#include "cm_ports.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
-#include "settings.hpp"
+#include "cm/ports.hpp"
+#include "process/settings.hpp"
 
 using namespace iwarp::rdma_core;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every error of the verbs has an errno of its own meaning, and no exception leaves the interface.
-#include "errno_table.hpp"
+#include "process/errno_table.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The descriptor is readable exactly while events are queued, whatever the program does with it.
-#include "event_queue.hpp"
+#include "process/event_queue.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datagrams that are kept back: they leave in order of time, whole, never after their queue pair,
 // and there are not more of them than may be.
-#include "fault_datagrams.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "faults/datagrams.hpp"
 #include "iwarp/verbs/datagram.hpp"
 
 using namespace iwarp::rdma_core::fault;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of faults: what may stand in them, and when their rules are due.
-#include "fault_plan.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cerrno>
 #include <string>
 
-#include "fault_book.hpp"
+#include "faults/book.hpp"
+#include "faults/plan.hpp"
 
 using namespace iwarp::rdma_core::fault;
 using namespace std::chrono_literals;

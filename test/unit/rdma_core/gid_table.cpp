@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places of GIDs while addresses come and go.
-#include "gid_table.hpp"
+#include "device/gid_table.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the 8 octets of an Immediate say of the message that it belongs to.
-#include "immediate.hpp"
+#include "objects/immediate.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timers and retries of ibv_modify_qp(3) as times.
-#include "peer_timeouts.hpp"
+#include "qp/peer_timeouts.hpp"
 
 #include <doctest/doctest.h>
 

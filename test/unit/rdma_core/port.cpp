@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LID and GIDs lead back to the addresses they were made of.
-#include "port.hpp"
+#include "device/port.hpp"
 
 #include <doctest/doctest.h>
 #include <net/if.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "persona.hpp"
+#include "device/persona.hpp"
 
 using namespace iwarp::rdma_core;
 

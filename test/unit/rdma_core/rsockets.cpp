@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "inbound.hpp"
-#include "outbound.hpp"
-#include "wire.hpp"
+#include "rsockets/streams/inbound.hpp"
+#include "rsockets/streams/outbound.hpp"
+#include "rsockets/streams/wire.hpp"
 
 namespace {
 

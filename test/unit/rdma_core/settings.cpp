@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // IWARP_* variables: each value, the defaults, and what is said about nonsense.
-#include "settings.hpp"
+#include "process/settings.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a thread that polls in vain yields the processor.
-#include "yield_policy.hpp"
+#include "objects/yield_policy.hpp"
 
 #include <doctest/doctest.h>
 

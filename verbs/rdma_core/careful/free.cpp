@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "freed_memory.hpp"
+#include "careful/freed_memory.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {

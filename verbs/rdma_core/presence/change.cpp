@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "next.hpp"
-#include "resolve.hpp"
+#include "presence/next.hpp"
+#include "presence/resolve.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {

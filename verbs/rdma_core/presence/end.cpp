@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "folder.hpp"
-#include "next.hpp"
+#include "presence/folder.hpp"
+#include "presence/next.hpp"
 
 using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "folder.hpp"
+#include "presence/folder.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 #include <mutex>
 #include <vector>
 
-#include "inside.hpp"
-#include "settings.hpp"
-#include "tree.hpp"
+#include "presence/inside.hpp"
+#include "presence/tree.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {

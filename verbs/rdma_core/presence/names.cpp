@@ -13,10 +13,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "folder.hpp"
-#include "inside.hpp"
-#include "next.hpp"
-#include "resolve.hpp"
+#include "presence/folder.hpp"
+#include "presence/inside.hpp"
+#include "presence/next.hpp"
+#include "presence/resolve.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {

@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "inside.hpp"
-#include "next.hpp"
-#include "resolve.hpp"
+#include "presence/inside.hpp"
+#include "presence/next.hpp"
+#include "presence/resolve.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "resolve.hpp"
+#include "presence/resolve.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "folder.hpp"
-#include "inside.hpp"
-#include "tree.hpp"
+#include "presence/folder.hpp"
+#include "presence/inside.hpp"
+#include "presence/tree.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {

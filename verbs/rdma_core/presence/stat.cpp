@@ -9,9 +9,9 @@
 
 #include <cerrno>
 
-#include "next.hpp"
-#include "resolve.hpp"
-#include "tree.hpp"
+#include "presence/next.hpp"
+#include "presence/resolve.hpp"
+#include "presence/tree.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names are those of Linux 6.1 with rxe, but that the device has a parent, as cards have one:
 // programs look for the network interface, the NUMA node and the processors there.
-#include "tree.hpp"
+#include "presence/tree.hpp"
 
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "device/persona.hpp"
 #include "iwarp/version.hpp"
-#include "persona.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "port.hpp"
+#include "device/port.hpp"
 
 namespace iwarp::rdma_core::presence {
 

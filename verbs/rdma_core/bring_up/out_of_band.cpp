@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who connects to whom, and which request belongs to which queue pair.
+#include "bring_up/out_of_band.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "device/limits.hpp"
+#include "device/port.hpp"
+#include "objects/objects.hpp"
+#include "process/connection_options.hpp"
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using Type = net::CmEvent::Type;
+using verbs::Errc;
+
+constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
+constexpr std::uint32_t kPsnMask = 0xFFFFFF;
+constexpr std::uint32_t kAnyPsn = UINT32_MAX;  // ours is said with RTS
+// A peer that is not ready resets or keeps a request; so long it is tried without asking anybody.
+constexpr auto kTryFor = std::chrono::seconds(10);
+// A failure that took less is not that of a peer that is not ready.
+constexpr auto kShortest = std::chrono::seconds(1);
+// A deregistration waits for the connection of posted requests until this time after RTS.
+constexpr auto kComesUpIn = std::chrono::seconds(1);
+
+void set_brought_up(Qp& qp, bool value) {
+  const std::lock_guard lock(qp.mutex);
+  qp.brought_up = value;
+}
+
+std::uint32_t number_of(const Qp& qp) { return qp.abi.qp_base.qp_num; }
+
+bool is_psn(std::uint32_t said, std::uint32_t awaited) {
+  return awaited == kAnyPsn || said == awaited;
+}
+
+/// What a request says is what its queue pair was told of the peer.
+bool says(const OobRequest& said, const OobRequest& awaited) {
+  return said.from == awaited.from && said.to == awaited.to && said.sq_psn == awaited.sq_psn &&
+         is_psn(said.rq_psn, awaited.rq_psn);
+}
+
+/// It comes from where the peer is, to where the peer was told that we are.
+bool goes(const net::ConnectRequest& request, const OobRoute& route) {
+  const auto from = ip_of(request.peer().host);
+  const auto to = ip_of(request.local().host);
+  return from && to && same_ip(*from, route.peer.ip) && same_ip(*to, route.own.ip);
+}
+
+std::string describe(const OobRequest& says) {
+  return fmt::format("QPN {:#08x}, PSN {:#08x}, for QPN {:#08x}, PSN {:#08x}", says.from,
+                     says.sq_psn, says.to, says.rq_psn);
+}
+
+/// The connection of an RC queue pair with its peer ended, established or only accepted, and
+/// neither end had found fault with the other.
+bool has_only_left(Qp& qp) {
+  {
+    const std::lock_guard lock(qp.mutex);
+    const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
+    if (!is_rc || !qp.brought_up || qp.to_itself != nullptr) return false;
+  }
+  return !is_in_error(qp.core->query()) && qp.state.load() != IBV_QPS_ERR;
+}
+
+void log_not_found(const Qp& qp, const std::string& why) {
+  log_refusal(fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), why));
+}
+
+/// The peer may not be ready.
+bool may_come(const std::error_code& error) {
+  return error == Errc::kTimedOut || error == Errc::kConnectionRefused ||
+         error == Errc::kConnectionReset;
+}
+
+}  // namespace
+
+// Numbers -----------------------------------------------------------------------------------------
+
+std::uint32_t OutOfBand::take_number() {
+  const auto peers = settings().out_of_band;
+  if (peers == OutOfBandPeers::kOff) return 0;
+  const std::lock_guard lock(mutex_);
+  return numbers_.take([peers] {
+    const Port own = look_at_port();
+    if (own.error != 0) fail(own.error);
+    return addresses_of(own, peers);
+  });
+}
+
+void OutOfBand::release_number(std::uint32_t number) {
+  core_.unanswered().forget(number);
+  forget(number);
+  const std::lock_guard lock(mutex_);
+  numbers_.release(number);
+}
+
+// States of the queue pair ------------------------------------------------------------------------
+
+int OutOfBand::ready_to_receive(Qp& qp, const ibv_qp_attr& attr) {
+  Wanting wanting;
+  const std::uint32_t number = number_of(qp);
+  if (const int code = find_peer(attr, number, wanting)) return code;
+  const bool to_itself =
+      attr.dest_qp_num == number && same_ip(wanting.route.own.ip, wanting.route.peer.ip);
+  if (to_itself) {
+    auto end = core_.rnic().create_other_end(*qp.core);
+    if (!end) return to_errno(end.error());
+    qp.to_itself = std::move(*end);
+  }
+  const std::lock_guard lock(mutex_);
+  if (const int code = listen(number, wanting.route.own)) {
+    qp.to_itself.reset();
+    return code;
+  }
+  set_brought_up(qp, true);
+  qp.core->announce(verbs::Announce::kAnswered);
+  take_waiting(qp, wanting_[number] = wanting);
+  return 0;
+}
+
+int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting& out) const {
+  const auto peers = settings().out_of_band;
+  if (peers == OutOfBandPeers::kOff) {
+    return refused(kBringUp, "IWARP_OOB=off; the program may know rdma_cm (perftest: -R)");
+  }
+  const Port own = look_at_port();
+  if (own.error != 0) {
+    log_refusal(fmt::format("{}: cannot ask for the addresses of this host: {}", kBringUp,
+                            std::generic_category().message(own.error)));
+    return own.error;
+  }
+  const auto route = route_of(attr.ah_attr, own, peers);
+  if (!route || QpNumbers::port_of(attr.dest_qp_num) == 0) return EINVAL;
+  if (peers == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
+    return refused(kBringUp,
+                   "the peer is on another host. Use rdma_cm (perftest: -R), or say IWARP_OOB=on "
+                   "on both sides when both run on this layer");
+  }
+  out.route = *route;
+  out.of_peer = {
+      .from = attr.dest_qp_num, .to = number, .sq_psn = attr.rq_psn & kPsnMask, .rq_psn = kAnyPsn};
+  return 0;
+}
+
+int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
+  return to_errno(numbers_.listen(number, at, [this](net::BoundSocket&& socket) {
+    return core_.rnic().listen(std::move(socket), listen_options(), core_.cm_channel());
+  }));
+}
+
+int OutOfBand::ready_to_send(Qp& qp, std::uint32_t sq_psn) {
+  const std::lock_guard lock(mutex_);
+  Wanting* const wanting = find(number_of(qp));
+  if (wanting == nullptr) return 0;  // It has been connected, and that is over.
+  wanting->sends_since = Clock::now();
+  wanting->of_peer.rq_psn = sq_psn & kPsnMask;
+  if (!wanting->accepted) take_waiting(qp, *wanting);
+  return wanting->accepted ? 0 : connect(qp, *wanting);
+}
+
+void OutOfBand::await_posted() {
+  for (const auto& [number, since] : coming_up()) {
+    bool has_posted = false;
+    core_.with_qp(number, [&](Qp& qp) { has_posted = qp.sender().query().send_outstanding != 0; });
+    if (!has_posted) continue;
+    std::unique_lock lock(mutex_);
+    settled_.wait_until(lock, since + kComesUpIn, [&] {
+      const Wanting* const wanting = find(number);
+      return wanting == nullptr || wanting->established || wanting->sends_since != since;
+    });
+  }
+}
+
+std::vector<std::pair<std::uint32_t, OutOfBand::Clock::time_point>> OutOfBand::coming_up() {
+  std::vector<std::pair<std::uint32_t, Clock::time_point>> out;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, wanting] : wanting_) {
+    if (wanting.sends_since && !wanting.established) out.emplace_back(number, *wanting.sends_since);
+  }
+  return out;
+}
+
+void OutOfBand::forget(std::uint32_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    wanting_.erase(number);
+    drop_requests_to(number);
+  }
+  settled_.notify_all();
+}
+
+void OutOfBand::give_up(Qp& qp) {
+  forget(number_of(qp));
+  core_.unanswered().forget(number_of(qp));
+  // It may hold a request for the queue pair, and then an event of the connection that is over.
+  core_.await_dispatcher();
+  if (qp.to_itself != nullptr) core_.rnic().cancel(*qp.to_itself);
+  core_.rnic().cancel(*qp.core);
+  core_.await_dispatcher();
+}
+
+// Connecting --------------------------------------------------------------------------------------
+
+int OutOfBand::connect(Qp& qp, Wanting& wanting) {
+  const OobRequest& peer = wanting.of_peer;
+  auto options = connect_options();
+  options.private_data =
+      encode({.from = peer.to, .to = peer.from, .sq_psn = peer.rq_psn, .rq_psn = peer.sq_psn});
+  options.local = net::Address{.host = to_text(wanting.route.own), .port = 0};
+  options.retry_refused_for = kTryFor;
+  const net::Address to{.host = to_text(wanting.route.peer), .port = QpNumbers::port_of(peer.from)};
+  const auto error = core_.rnic().connect(qp.sender(), to, options, core_.cm_channel());
+  wanting.connecting = !error;
+  wanting.since = Clock::now();
+  return to_errno(error);
+}
+
+// A peer that is not ready is waited for as long as there is nothing to send to it.
+bool OutOfBand::connect_again(Qp& qp, Wanting& wanting, const net::CmEvent& event) {
+  wanting.connecting = false;
+  const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&
+                    Clock::now() - wanting.since > kShortest &&
+                    qp.sender().query().send_outstanding == 0;
+  return wait && connect(qp, wanting) == 0;
+}
+
+// What waits may be what is wanted.
+void OutOfBand::take_waiting(Qp& qp, Wanting& wanting) {
+  for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.accepted;) {
+    if (!says(it->says, wanting.of_peer) || !goes(*it->request, wanting.route)) {
+      ++it;
+      continue;
+    }
+    (void)take(qp, wanting, *it->request);
+    it = waiting_.erase(it);
+  }
+}
+
+// False: it is dropped, and the queue pair is as it was.
+bool OutOfBand::take(Qp& qp, Wanting& wanting, net::ConnectRequest& request) {
+  const bool crosses = wanting.connecting && qp.to_itself == nullptr;
+  const auto& [peer, own, sq_psn, rq_psn] = wanting.of_peer;
+  const bool ours_counts =
+      own != peer ? own < peer : precedes(wanting.route.own.ip, wanting.route.peer.ip);
+  const bool idle = qp.core->state() == verbs::QpState::kIdle;
+  if (!request.peer_waits() || (crosses && (ours_counts || !idle))) {
+    request.drop();
+    return false;
+  }
+  if (crosses) {
+    core_.rnic().cancel(*qp.core);
+    wanting.connecting = false;
+  }
+  wanting.accepted = accept(qp, request);
+  if (!wanting.accepted && wanting.sends_since && !wanting.connecting) {
+    (void)connect(qp, wanting);
+  }
+  return wanting.accepted;
+}
+
+// False: whoever sent it has gone.
+bool OutOfBand::accept(Qp& qp, net::ConnectRequest& request) {
+  request.set_recognized();
+  const auto error = request.accept(*qp.core, kMaxReads, kMaxReads);
+  if (!error) return true;
+  const std::string peer = to_string(request.peer());
+  log_connection("accept_failed", fmt::format("{}: {}", peer, error.message()), {{"peer", peer}});
+  if (error == Errc::kConnectionReset) return false;
+  qp_disconnected(qp);
+  qp.core->announce(verbs::Announce::kAll);
+  return true;
+}
+
+// Dispatching -------------------------------------------------------------------------------------
+
+bool OutOfBand::takes_request(net::CmEvent& event) {
+  const auto request = decode_oob_request(event.private_data);
+  if (!request) return false;
+  const auto port = event.request->local().port;
+  bool taken = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!numbers_.is_ours(port)) return false;
+    taken = QpNumbers::port_of(request->to) == port && numbers_.is_taken(request->to);
+  }
+  taken = taken && core_.with_qp(request->to, [&](Qp& qp) {
+    const std::lock_guard lock(mutex_);
+    offer(qp, {*request, std::move(event.request)});
+  });
+  if (!taken) event.request->drop();
+  return true;
+}
+
+void OutOfBand::offer(Qp& qp, Waiting&& waiting) {
+  Wanting* const wanting = find(number_of(qp));
+  // Its queue pair is not ready. The startup's time limit ends it if it never is.
+  if (wanting == nullptr || wanting->accepted) return keep(std::move(waiting));
+  if (says(waiting.says, wanting->of_peer) && goes(*waiting.request, wanting->route)) {
+    (void)take(qp, *wanting, *waiting.request);
+    return;
+  }
+  const std::string from = to_string(waiting.request->peer());
+  log_connection(
+      "other_peer",
+      fmt::format("{} is not the peer that is awaited: {}", from, describe(waiting.says)),
+      {{"peer", from}});
+  waiting.request->drop();
+}
+
+void OutOfBand::keep(Waiting&& waiting) {
+  if (waiting_.size() == kMaxWaiting) {
+    waiting_.front().request->drop();  // Who means it comes again.
+    waiting_.pop_front();
+  }
+  waiting_.push_back(std::move(waiting));
+}
+
+void OutOfBand::drop_requests_to(std::uint32_t number) {
+  std::erase_if(waiting_, [number](const Waiting& waiting) {
+    if (waiting.says.to != number) return false;
+    waiting.request->drop();
+    return true;
+  });
+}
+
+OutOfBand::Wanting* OutOfBand::find(std::uint32_t number) {
+  const auto it = wanting_.find(number);
+  return it != wanting_.end() ? &it->second : nullptr;
+}
+
+verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
+  bool unconnected = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Wanting* const wanting = find(number_of(qp));
+    unconnected = wanting != nullptr && !wanting->accepted;
+    if (event.type == Type::kEstablished) {
+      if (wanting != nullptr) wanting->accepted = wanting->established = true;
+    } else if (unconnected && connect_again(qp, *wanting, event)) {
+      return verbs::Announce::kAnswered;
+    }
+  }
+  if (event.type == Type::kEstablished) {
+    qp_connected(qp);
+    settled_.notify_all();
+    return verbs::Announce::kAnswered;
+  }
+  if (unconnected) {
+    // It may yet come, until there is something to send to it.
+    if (core_.unanswered().peer_unreachable(number_of(qp), event.why)) {
+      return verbs::Announce::kAnswered;
+    }
+    log_not_found(qp, event.why);
+  } else if (event.end) {
+    log_stream_end(*event.end, event.why,
+                   {{"peer", to_string(event.peer)}, {"qp", std::to_string(number_of(qp))}});
+  } else {
+    log_connection("connection_over", event.why, {{"peer", to_string(event.peer)}});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    wanting_.erase(number_of(qp));
+  }
+  settled_.notify_all();
+  if (!unconnected && has_only_left(qp) && core_.unanswered().peer_left(qp)) {
+    qp_peer_left(qp);
+    return verbs::Announce::kAnswered;
+  }
+  qp_disconnected(qp);
+  return verbs::Announce::kAll;
+}
+
+void OutOfBand::peer_never_came(Qp& qp, const std::string& why) {
+  if (!why.empty()) log_not_found(qp, why);
+  log_connection("peer_never_came",
+                 fmt::format("the peer of queue pair {:#08x} never came", number_of(qp)));
+  forget(number_of(qp));
+  core_.rnic().cancel(qp.sender());
+  (void)qp.sender().give_up();
+  qp_disconnected(qp);
+  qp.core->announce(verbs::Announce::kAll);
+}
+
+}  // namespace iwarp::rdma_core

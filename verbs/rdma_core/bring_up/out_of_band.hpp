@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bring-up without the CM: programs that exchange LID, GID and QPN themselves and then only call
+// ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP has nothing of the kind. Between
+// two programs on this layer it works because these numbers say where to connect:
+// bring_up/numbers.hpp, device/peer_address.hpp. IWARP_OOB says with whom.
+//
+// As on InfiniBand, a queue pair can receive from RTR on and send from RTS on: RTR awaits the peer,
+// RTS connects, too. When both connect, the request of the smaller number counts. A request is
+// taken only from the address of the peer's GID, to that of our own, with both numbers and both
+// PSNs (decision 0028), and while its sender still waits. Who gets no answer tries again.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bring_up/numbers.hpp"
+#include "bring_up/request.hpp"
+#include "device/peer_address.hpp"
+#include "iwarp/net/connection_manager.hpp"
+
+namespace iwarp::rdma_core {
+
+class Core;
+struct Qp;
+
+class OutOfBand {
+ public:
+  explicit OutOfBand(Core& core) : core_(core) {}
+
+  /// A number for a new queue pair under which peers find it; 0: any will do, as this is off.
+  /// Throws std::system_error when there is no port for it.
+  std::uint32_t take_number();
+  /// The queue pair is gone, or was never made. 0 does nothing.
+  void release_number(std::uint32_t number);
+  /// RTR: `attr` names the peer, which is awaited from now on. EOPNOTSUPP and a line where this is
+  /// off or the peer is out of reach; another errno when this host cannot listen there, or does not
+  /// say what addresses it has.
+  int ready_to_receive(Qp& qp, const ibv_qp_attr& attr);
+  /// RTS: connects. Does not wait: if it fails, the queue pair is told with qp_disconnected().
+  int ready_to_send(Qp& qp, std::uint32_t sq_psn);
+  /// Memory is about to be deregistered. Adapters have fetched what was posted by then; here
+  /// requests wait for the connection. Returns when each queue pair with requests is connected or
+  /// has failed, a second after its RTS at the latest.
+  void await_posted();
+  /// The queue pair is reset or in error: it does not connect any more, and awaits nobody.
+  void give_up(Qp& qp);
+
+  // For the dispatcher.
+  /// True: the request is for a queue pair brought up like this; it is taken, kept for later, or
+  /// dropped.
+  bool takes_request(net::CmEvent& event);
+  /// About a queue pair that no id of the CM has. What its queues may get from now on.
+  verbs::Announce happened(Qp& qp, const net::CmEvent& event);
+  /// Its requests have waited for long enough: gives it up, and the program is told.
+  /// `why`: the first attempt failed, if one has.
+  void peer_never_came(Qp& qp, const std::string& why);
+
+ private:
+  static constexpr std::size_t kMaxWaiting = 256;
+
+  using Clock = std::chrono::steady_clock;
+  /// A queue pair that wants its peer.
+  struct Wanting {
+    OobRequest of_peer;  ///< what its request has to say; rq_psn from RTS on
+    OobRoute route;
+    std::optional<Clock::time_point> sends_since;  ///< RTS
+    bool connecting = false;
+    bool accepted = false;  ///< or established: no other request counts
+    bool established = false;
+    Clock::time_point since;
+  };
+  struct Waiting {
+    OobRequest says;
+    std::unique_ptr<net::ConnectRequest> request;
+  };
+
+  int find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting& out) const;
+  int listen(std::uint32_t number, const OobAddress& at);
+  int connect(Qp& qp, Wanting& wanting);
+  bool connect_again(Qp& qp, Wanting& wanting, const net::CmEvent& event);
+  void offer(Qp& qp, Waiting&& waiting);
+  void take_waiting(Qp& qp, Wanting& wanting);
+  bool take(Qp& qp, Wanting& wanting, net::ConnectRequest& request);
+  bool accept(Qp& qp, net::ConnectRequest& request);
+  void forget(std::uint32_t number);
+  void keep(Waiting&& waiting);
+  void drop_requests_to(std::uint32_t number);
+  Wanting* find(std::uint32_t number);
+  /// Those in RTS that are not connected, and since when.
+  std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
+
+  Core& core_;
+  std::mutex mutex_;  ///< behind Core's
+  QpNumbers numbers_;
+  std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by number
+  std::condition_variable settled_;  ///< one of them is established, or wanted no longer
+  std::deque<Waiting> waiting_;      ///< requests for queue pairs that do not want them yet
+};
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// A look now and then, so that posting has nothing to do with it: requests that are there at two
+// looks, one limit apart, have waited for long enough, and for less than two limits.
+#include "bring_up/unanswered.hpp"
+
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <vector>
+
+#include "objects/objects.hpp"
+#include "process/core.hpp"
+#include "process/settings.hpp"
+#include "qp/peer_timeouts.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A peer that is there answers by a thread of its program, not by an adapter, and that thread may
+// have to wait for a processor.
+constexpr auto kLeast = 2s;
+// One that has left does not come again, however long the program would wait.
+constexpr auto kMost = 2s;
+// Where nobody is, requests are looked for.
+constexpr auto kBetweenLooks = 100ms;
+
+/// One wake-up looks at several.
+std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point now,
+                                                std::chrono::steady_clock::duration limit) {
+  const auto since = (now + limit).time_since_epoch();
+  return std::chrono::steady_clock::time_point((since / kBetweenLooks + 1) * kBetweenLooks);
+}
+
+bool requests_wait() {
+  return settings().connection.completions == verbs::Completions::kAcknowledged;
+}
+
+}  // namespace
+
+Unanswered::Unanswered(Core& core)
+    : core_(core), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  if (!timer_) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+}
+
+void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
+  if (!requests_wait()) return;
+  const std::lock_guard lock(mutex_);
+  Wait& wait = waits_[num];
+  wait.limit = wait.nobody ? kBetweenLooks : std::max<Clock::duration>(limit, kLeast);
+  wait.has_requests = false;
+  wait.is_ready = true;
+  const bool is_limited = limit != 0ns || wait.nobody;
+  wait.due = is_limited ? Clock::now() + wait.limit : Clock::time_point::max();
+  arm();
+}
+
+bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
+  if (!requests_wait()) return false;
+  const std::lock_guard lock(mutex_);
+  Wait& wait = waits_[num];
+  wait.nobody = true;
+  wait.why = why;
+  wait.limit = kBetweenLooks;
+  if (wait.is_ready) wait.due = Clock::now();
+  arm();
+  return true;
+}
+
+bool Unanswered::peer_left(Qp& qp) {
+  std::chrono::nanoseconds limit = kMost;  // not said before RTS
+  {
+    const std::lock_guard lock(qp.mutex);
+    if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;
+  }
+  if (!requests_wait() || limit == 0ns) return false;
+  Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost), .left = true};
+  wait.has_requests = qp.core->holds_requests();
+  wait.due = next_look(Clock::now(), wait.limit);
+  const std::lock_guard lock(mutex_);
+  waits_[qp.core->num()] = std::move(wait);
+  arm();
+  return true;
+}
+
+void Unanswered::forget(verbs::QpNum num) {
+  const std::lock_guard lock(mutex_);
+  waits_.erase(num);
+}
+
+void Unanswered::check() {
+  std::uint64_t expirations = 0;
+  if (::read(timer_.get(), &expirations, sizeof expirations) < 0) return;
+  const auto rearm = [this] {
+    const std::lock_guard lock(mutex_);
+    arm();
+  };
+  try {
+    look_at_due(Clock::now());
+  } catch (...) {
+    rearm();
+    throw;
+  }
+  rearm();
+}
+
+void Unanswered::look_at_due(Clock::time_point now) {
+  std::vector<std::pair<verbs::QpNum, Wait>> due;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [num, wait] : waits_) {
+      if (wait.due <= now) due.emplace_back(num, wait);
+    }
+  }
+  for (auto& [num, wait] : due) {
+    const auto was_due = wait.due;
+    bool goes_on = false;
+    core_.with_qp(num, [&](Qp& qp) { goes_on = look_at(qp, wait, now); });
+    const std::lock_guard lock(mutex_);
+    const auto it = waits_.find(num);
+    if (it == waits_.end() || it->second.due != was_due) continue;  // It began anew meanwhile.
+    if (goes_on) {
+      it->second = std::move(wait);
+    } else {
+      waits_.erase(it);
+    }
+  }
+}
+
+bool Unanswered::look_at(Qp& qp, Wait& wait, Clock::time_point now) {
+  {
+    const std::lock_guard lock(qp.mutex);
+    const bool begins = !qp.connected && qp.brought_up && qp.state.load() == IBV_QPS_RTS;
+    if (!wait.left && !begins) return false;
+  }
+  const bool had_requests = wait.has_requests;
+  wait.has_requests =
+      wait.left ? qp.core->holds_requests() : qp.sender().query().send_outstanding != 0;
+  wait.due = next_look(now, wait.limit);
+  if (!wait.has_requests || !(had_requests || wait.nobody)) return true;
+  if (wait.left) {
+    qp_retry_exceeded(qp);
+  } else {
+    core_.out_of_band().peer_never_came(qp, wait.why);
+  }
+  return false;
+}
+
+void Unanswered::arm() {
+  const auto first =
+      std::ranges::min_element(waits_, {}, [](const auto& entry) { return entry.second.due; });
+  itimerspec at{};  // zero: off
+  if (first != waits_.end() && first->second.due != Clock::time_point::max()) {
+    const auto since = first->second.due.time_since_epoch();
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+    at.it_value = {.tv_sec = seconds.count(), .tv_nsec = (since - seconds).count()};
+  }
+  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "careful/checker.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "careful/requests.hpp"
+#include "careful/source.hpp"
+#include "iwarp/net/unique_fd.hpp"
+#include "objects/objects.hpp"
+#include "process/core.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+#include "qp/datagrams.hpp"
+
+namespace iwarp::rdma_core::careful {
+namespace {
+
+constexpr std::size_t kMaxReports = 1000;
+constexpr int kEndAttempts = 100000;
+
+constexpr const char* kUnseen =
+    "careful mode: memory that is freed while it is registered is not seen: the program's free() "
+    "is that of an allocator of its own";
+constexpr const char* kUnwatched =
+    "careful mode: not all memory is watched for being freed: the program has too many regions";
+constexpr const char* kLost = "careful mode: more regions were freed at a time than can be told of";
+
+// They keep what they have registered for the next time, and learn by themselves when the pages of
+// it go: that the program frees it meanwhile is as they mean it.
+constexpr std::array<std::string_view, 3> kCaches{"libuct_ib.", "libfabric.", "mca_btl_openib."};
+
+// What rsockets do is not the program's doing.
+constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
+
+/// In a file whose name begins so.
+bool is_in(Site site, std::span<const std::string_view> files) {
+  if (site == nullptr) return false;
+  const std::string file = module_of(site->frames[0]);
+  return std::ranges::any_of(files, [&](auto start) { return file.starts_with(start); });
+}
+
+constexpr const char* kUncounted =
+    "careful mode: a report could not be counted for --careful=fail: IWARP_CAREFUL_REPORTS cannot "
+    "be written";
+
+/// For `iwarp run --careful=fail`, which waits for the end of the program. False: it cannot be.
+bool count(Check check) {
+  const std::string& path = settings().careful_reports;
+  if (path.empty()) return true;
+  const net::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const std::string line = std::string(name_of(check)) + '\n';
+  return file && ::write(file.get(), line.data(), line.size()) == std::ssize(line);
+}
+
+std::string words(const char* before, const Description& of) {
+  return fmt::format("{}{}{}{}", before, of.place, of.caller.empty() ? "" : ", called at ",
+                     of.caller);
+}
+
+Kind kind_of(ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+    case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return Kind::kSource;
+    case IBV_WR_RDMA_READ:
+      return Kind::kSink;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return Kind::kAtomic;
+    default:
+      return Kind::kOther;
+  }
+}
+
+Kind kind_of(verbs::WrOpcode opcode) {
+  using verbs::WrOpcode;
+  switch (opcode) {
+    case WrOpcode::kSend:
+    case WrOpcode::kSendInvalidate:
+    case WrOpcode::kSendImmediate:
+    case WrOpcode::kWrite:
+    case WrOpcode::kWriteImmediate:
+      return Kind::kSource;
+    case WrOpcode::kRead:
+    case WrOpcode::kReadInvalidate:
+      return Kind::kSink;
+    case WrOpcode::kFetchAdd:
+    case WrOpcode::kCmpSwap:
+      return Kind::kAtomic;
+    default:
+      return Kind::kOther;
+  }
+}
+
+SendRequest request_of(const Qp& qp, const ibv_send_wr& wr) {
+  const auto has = [&](unsigned flag) { return (wr.send_flags & flag) != 0; };
+  return {.wr_id = wr.wr_id,
+          .kind = kind_of(wr.opcode),
+          .is_signalled = qp.signal_all || has(IBV_SEND_SIGNALED),
+          .is_inline = has(IBV_SEND_INLINE),
+          .is_fenced = has(IBV_SEND_FENCE),
+          .remote = kind_of(wr.opcode) == Kind::kAtomic ? wr.wr.atomic.remote_addr : 0,
+          .pieces = pieces_of(wr.sg_list, wr.num_sge)};
+}
+
+SendRequest request_of(const Qp& qp, const verbs::SendWr& wr) {
+  using verbs::SendFlags;
+  return {.wr_id = wr.wr_id,
+          .kind = kind_of(wr.opcode),
+          .is_signalled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
+          .is_inline = has(wr.flags, SendFlags::kInline),
+          .is_fenced = has(wr.flags, SendFlags::kFence),
+          .remote = wr.remote.to,
+          .pieces = pieces_of(wr.sgl)};
+}
+
+SendRequest request_of(const Qp& qp, const verbs::DatagramWr& wr) {
+  using verbs::SendFlags;
+  return {.wr_id = wr.wr_id,
+          .kind = Kind::kSource,
+          .is_signalled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
+          .is_inline = has(wr.flags, SendFlags::kInline),
+          .is_fenced = has(wr.flags, SendFlags::kFence),
+          .pieces = pieces_of(wr.sgl)};
+}
+
+template <typename Wr>
+std::vector<SendRequest> requests_of(const Qp& qp, std::span<const Wr> wrs) {
+  std::vector<SendRequest> out;
+  for (const Wr& wr : wrs) out.push_back(request_of(qp, wr));
+  return out;
+}
+
+bool is_ready(Core& core, std::uint32_t num) {
+  bool out = false;
+  core.with_any_qp(num, [&out](const Qp& qp) {
+    const auto state = qp.datagrams != nullptr ? state_of_datagrams(qp) : qp.state.load();
+    out = state == IBV_QPS_RTS || state == IBV_QPS_RTR;
+  });
+  return out;
+}
+
+}  // namespace
+
+Checker::Checker(Core& core)
+    : core_(core),
+      ledger_([this](const Finding& finding) { report(finding); },
+              [this](std::uint32_t qp) { return is_ready(core_, qp); },
+              settings().persona == Persona::kIwarp) {
+  if (!freed_.is_loaded()) return;
+  if (!freed_.works()) {
+    freed_.stop();
+    say(kUnseen);
+    return;
+  }
+  [[maybe_unused]] static const int kAtExit = std::atexit(end_of_present);
+}
+
+void Checker::end_of_present() {
+  Core* const core = Core::existing();
+  if (core != nullptr && core->checker() != nullptr) core->checker()->end();
+}
+
+// In exit() memory goes because all does. What is the main thread's own is destroyed there before
+// all else; where that thread registers nothing, the end is when the program's handlers were
+// called.
+void Checker::end_with_main_thread() {
+  struct End {
+    bool is_armed = false;
+    ~End() {
+      if (is_armed) end_of_present();
+    }
+  };
+  static thread_local End end;
+  if (::gettid() == ::getpid()) end.is_armed = true;
+}
+
+std::unique_lock<std::mutex> Checker::enter() {
+  std::unique_lock lock(mutex_);
+  tell_freed();
+  return lock;
+}
+
+void Checker::tell_freed() {
+  freed_.take([this](std::uint32_t key, Freed how, const void* address) {
+    ledger_.freed(key, how, site_at(address));
+  });
+  if (freed_.take_lost()) say(kLost);
+}
+
+// exit() may have been called where this thread or one that is gone holds the lock.
+void Checker::end() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  for (int i = 0; !lock && i < kEndAttempts; ++i) {
+    std::this_thread::yield();
+    (void)lock.try_lock();
+  }
+  if (!lock) return;
+  tell_freed();
+  freed_.stop();
+}
+
+void Checker::registered(std::uint32_t key, const RegionFacts& facts) {
+  const auto lock = enter();
+  ledger_.registered(key, facts, call_site());
+  end_with_main_thread();
+  if (!is_in(call_site(), kCaches) && !freed_.watch(key, facts.memory)) say(kUnwatched);
+}
+
+void Checker::deregistered(std::uint32_t key) {
+  const auto lock = enter();
+  ledger_.deregistered(key, call_site());
+  freed_.forget(key);
+}
+
+void Checker::say(const char* line) {
+  if (!lines_.insert(line).second) return;
+  log_event({.level = verbs::LogLevel::kWarning, .event = "careful", .message = line});
+}
+
+void Checker::report(const Finding& finding) {
+  if (is_in(finding.begun != nullptr ? finding.begun : finding.site, kOwn)) return;
+  if (said_.size() == kMaxReports || !said_.emplace(finding.check, finding.site).second) return;
+  const Description at = describe(finding.site);
+  // A function of a header has one place for each of its callers, and they may be one line.
+  if (!places_.emplace(finding.check, at.place).second) return;
+  if (!count(finding.check)) say(kUncounted);
+  const std::string begun =
+      finding.begun != nullptr ? words(", begun at ", describe(finding.begun)) : "";
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "careful",
+             .message = fmt::format("careful: {}: {}; {}{}", name_of(finding.check), finding.what,
+                                    words("at ", at), begun),
+             .fields = {{"check", name_of(finding.check)}, {"site", at.place}}});
+}
+
+void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
+  const auto state = qp.state.load();
+  if (state == IBV_QPS_RESET || state == IBV_QPS_INIT || state == IBV_QPS_RTR) {
+    report({.check = Check::kPostedTooEarly,
+            .site = call_site(),
+            .what = "a request is posted to a queue pair that is not connected"});
+  }
+  ledger_.sends(qp.abi.qp_base.qp_num, requests, call_site());
+}
+
+void Checker::sends(Qp& qp, std::span<const verbs::SendWr> wrs) { sends(qp, requests_of(qp, wrs)); }
+
+void Checker::sends(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
+  sends(qp, requests_of(qp, wrs));
+}
+
+void Checker::not_sent(Qp& qp, std::size_t count) {
+  ledger_.not_sent(qp.abi.qp_base.qp_num, count);
+}
+
+int Checker::post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  Qp& qp = Qp::of(handle);
+  std::vector<SendRequest> requests;
+  for (const auto* one = wr; one != nullptr; one = one->next)
+    requests.push_back(request_of(qp, *one));
+  const auto lock = enter();
+  sends(qp, requests);
+  const int code = qp.context.behind.post_send(handle, wr, bad_wr);
+  if (code != 0) not_sent(qp, length_of(*bad_wr));
+  return code;
+}
+
+void Checker::polled(const Cq& cq, std::span<const ibv_wc> completions) {
+  const auto lock = enter();
+  ledger_.polls(&cq);
+  for (const ibv_wc& wc : completions) {
+    ledger_.completed({.qp = wc.qp_num,
+                       .wr_id = wc.wr_id,
+                       .is_receive = (wc.opcode & IBV_WC_RECV) != 0,
+                       .is_success = wc.status == IBV_WC_SUCCESS,
+                       .length = wc.byte_len},
+                      call_site());
+  }
+}
+
+void Checker::polled(const Cq& cq, const Completed& completion) {
+  const auto lock = enter();
+  ledger_.polls(&cq);
+  ledger_.completed(completion, call_site());
+}
+
+}  // namespace iwarp::rdma_core::careful

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "careful/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+#include "iwarp/bytes/touch.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+
+namespace iwarp::rdma_core::careful {
+namespace {
+
+constexpr std::size_t kBlock = 64;      // octets that are compared as one, of small buffers
+constexpr std::size_t kBlocks = 256;    // of large ones, about
+constexpr std::size_t kMaxDead = 4096;  // keys that are remembered
+
+constexpr std::array kNames{"send-changed",
+                            "send-reused",
+                            "receive-written",
+                            "receive-used",
+                            "read-unfenced",
+                            "read-sink-rights",
+                            "used-after-deregistration",
+                            "deregistered-in-use",
+                            "unmapped",
+                            "freed-while-registered",
+                            "cq-overflow",
+                            "never-signalled",
+                            "status-ignored",
+                            "armed-not-polled",
+                            "events-not-acknowledged",
+                            "posted-too-early",
+                            "receive-too-late",
+                            "atomic-misaligned",
+                            "destroyed-in-use"};
+
+// By Freed.
+constexpr std::array kFreedBy{"was given to free()", "was moved by realloc()",
+                              "was cut short by realloc()"};
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
+template <typename Buffers>
+bool any_overlap(const Buffers& buffers, std::span<const std::byte> memory) {
+  return std::ranges::any_of(buffers, [&](const auto& b) { return overlap(b.memory, memory); });
+}
+
+/// Octets that are compared as one, in a buffer of this size.
+std::size_t block_of(std::size_t size) {
+  return std::max(kBlock, (size / kBlocks + kBlock - 1) / kBlock * kBlock);
+}
+
+bool lends(Kind kind) { return kind == Kind::kSource; }
+bool brings(Kind kind) { return kind == Kind::kSink || kind == Kind::kAtomic; }
+
+}  // namespace
+
+const char* name_of(Check check) { return kNames[static_cast<std::size_t>(check)]; }
+
+Ledger::Ledger(Report report, IsReady is_ready, bool is_rnic)
+    : report_(std::move(report)), is_ready_(std::move(is_ready)), is_rnic_(is_rnic) {}
+
+// Memory
+// -------------------------------------------------------------------------------------------
+
+void Ledger::registered(std::uint32_t key, const RegionFacts& facts, Site site) {
+  regions_[key] = {facts, site};
+  std::erase_if(dead_, [key](const auto& dead) { return dead.first == key; });
+}
+
+void Ledger::deregistered(std::uint32_t key, Site site) {
+  if (Site by = nullptr; is_in_use(key, by)) {
+    report(Check::kDeregisteredInUse, site, by,
+           "a region is deregistered while a request that uses it is under way");
+  }
+  regions_.erase(key);
+  dead_.emplace_back(key, site);
+  if (dead_.size() > kMaxDead) dead_.pop_front();
+}
+
+void Ledger::freed(std::uint32_t key, Freed how, Site site) {
+  const auto it = regions_.find(key);
+  if (it == regions_.end()) return;
+  Region& region = it->second;
+  const bool is_reached = std::ranges::any_of(qps_, [&](const auto& entry) {
+    const auto& [num, qp] = entry;
+    return qp.facts.pd == region.pd && is_ready(num, qp);
+  });
+  if (!is_reached) return;
+  region.is_freed = true;
+  const auto forget = [key](auto& requests) {
+    for (auto& request : requests) {
+      for (Buffer& buffer : request.buffers) {
+        if (buffer.key == key) buffer.sums.clear();
+      }
+    }
+  };
+  for (auto& [num, qp] : qps_) forget(qp.sends);
+  for (auto& [queue, posted] : receives_) forget(posted);
+  report(Check::kFreedWhileRegistered, site, region.site,
+         fmt::format("the memory of a region of {} octets {} before the region was deregistered",
+                     region.memory.size(), kFreedBy[static_cast<std::size_t>(how)]));
+}
+
+bool Ledger::is_in_use(std::uint32_t key, Site& by) const {
+  const auto uses = [&](const auto& request) {
+    by = request.site;
+    return std::ranges::any_of(request.buffers, [&](const Buffer& b) { return b.key == key; });
+  };
+  return std::ranges::any_of(qps_, [&](const auto& entry) {
+    const auto& [num, qp] = entry;
+    if (!is_ready(num, qp)) return false;
+    if (std::ranges::any_of(qp.sends, uses)) return true;
+    const auto own = receives_.find(qp.facts.srq != nullptr ? qp.facts.srq : queue_of(num));
+    return own != receives_.end() && std::ranges::any_of(own->second, uses);
+  });
+}
+
+bool Ledger::read(View memory, std::uint32_t& sum) const {
+  return bytes::guarded([&] {
+    bytes::begin_touch();
+    sum = crc32c::compute(memory);
+    bytes::end_touch();
+  });
+}
+
+Ledger::View Ledger::Buffer::block(std::size_t index) const {
+  const auto size = block_of(memory.size());
+  const auto at = index * size;
+  return at < memory.size() ? memory.subspan(at, std::min(size, memory.size() - at)) : View();
+}
+
+/// The index of the first block that is not as it was, from one on; as many as there are: none.
+std::size_t Ledger::first_changed(const Buffer& buffer, std::size_t from) const {
+  for (; from < buffer.sums.size(); ++from) {
+    std::uint32_t now = 0;
+    if (!read(buffer.block(from), now) || now != buffer.sums[from]) break;
+  }
+  return from;
+}
+
+void Ledger::sum(Buffer& buffer, Site site) {
+  const Region& region = regions_[buffer.key];
+  if (region.is_freed) return;
+  for (std::size_t i = 0; !buffer.block(i).empty(); ++i) {
+    std::uint32_t sum = 0;
+    if (!read(buffer.block(i), sum)) {
+      buffer.sums.clear();
+      report(Check::kUnmapped, site, region.site,
+             "memory of a region is not there any more: it was unmapped while it was registered");
+      return;
+    }
+    buffer.sums.push_back(sum);
+  }
+}
+
+// What is not within a region is the core's to refuse.
+std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Site site) {
+  std::vector<Buffer> out;
+  for (const Piece& piece : pieces) {
+    const auto region = regions_.find(piece.key);
+    if (region == regions_.end()) {
+      const auto dead = std::ranges::find(dead_, piece.key, &std::pair<std::uint32_t, Site>::first);
+      if (dead == dead_.end()) continue;
+      report(Check::kUsedAfterDeregistration, site, dead->second,
+             "a request uses a region that was deregistered");
+      continue;
+    }
+    const View memory = region->second.memory;
+    const auto at = piece.address - region->second.iova;
+    if (at > memory.size() || piece.length > memory.size() - at) continue;
+    out.push_back({.key = piece.key, .memory = memory.subspan(at, piece.length)});
+  }
+  return out;
+}
+
+// Queue pairs
+// --------------------------------------------------------------------------------------
+
+void Ledger::made_qp(std::uint32_t qp, const QpFacts& facts) {
+  qps_[qp] = {.facts = facts, .sends = {}};
+}
+
+void Ledger::stopped_qp(std::uint32_t num) {
+  const auto it = qps_.find(num);
+  if (it == qps_.end()) return;
+  QueuePair& qp = it->second;
+  settle(qp.facts.send_cq, static_cast<std::size_t>(std::ranges::count_if(
+                               qp.sends, [](const Under& u) { return u.request.is_signalled; })));
+  if (const auto own = receives_.find(queue_of(num)); own != receives_.end()) {
+    settle(qp.facts.recv_cq, own->second.size());
+    receives_.erase(own);
+  }
+  qp.sends.clear();
+  qp.has_failed = qp.is_ending = false;
+}
+
+void Ledger::ending_qp(std::uint32_t num) {
+  const auto it = qps_.find(num);
+  if (it != qps_.end()) it->second.is_ending = true;
+}
+
+void Ledger::recovered_qp(std::uint32_t num) {
+  const auto it = qps_.find(num);
+  if (it == qps_.end()) return;
+  it->second.has_failed = false;
+  for (Under& under : it->second.sends) under.is_made_good = true;
+}
+
+void Ledger::gone_qp(std::uint32_t num, Site site) {
+  const auto it = qps_.find(num);
+  if (it == qps_.end()) return;
+  const auto& sends = it->second.sends;
+  const auto left =
+      std::ranges::find_if(sends, [](const Under& u) { return u.request.is_signalled; });
+  if (left != sends.end() && is_ready(num, it->second)) {
+    report(Check::kDestroyedInUse, site, left->site,
+           "a queue pair is destroyed before a completion that was asked for was polled: what was "
+           "posted may not arrive");
+  }
+  stopped_qp(num);
+  qps_.erase(num);
+}
+
+void Ledger::gone_queue(const void* queue) { receives_.erase(queue); }
+
+std::vector<std::uint32_t> Ledger::queue_pairs_of(const void* srq) const {
+  std::vector<std::uint32_t> out;
+  for (const auto& [num, qp] : qps_) {
+    if (qp.facts.srq == srq) out.push_back(num);
+  }
+  return out;
+}
+
+// Requests
+// -----------------------------------------------------------------------------------------
+
+std::size_t Ledger::receives_at(View memory, const Receive** first) const {
+  std::size_t out = 0;
+  for (const auto& [queue, posted] : receives_) {
+    for (const Receive& receive : posted) {
+      if (!any_overlap(receive.buffers, memory)) continue;
+      if (out++ == 0 && first != nullptr) *first = &receive;
+    }
+  }
+  return out;
+}
+
+// A buffer with several receives at once is for octets that nobody looks at. In its own queue pair
+// a request may go out from where its answer is to come. What the program has written there since
+// is its own to send.
+void Ledger::check_source(std::uint32_t num, const SendRequest& request,
+                          std::span<const Buffer> buffers, Site site) {
+  for (const Buffer& buffer : buffers) {
+    const Receive* receive = nullptr;
+    const auto as_posted = [&](const Buffer& posted) {
+      return !posted.sums.empty() && first_changed(posted, 0) == posted.sums.size();
+    };
+    const auto& facts = qps_[num].facts;
+    const auto own = receives_.find(facts.srq != nullptr ? facts.srq : queue_of(num));
+    const auto is_own = [&] {
+      return own != receives_.end() && std::ranges::any_of(own->second, [&](const Receive& of) {
+               return any_overlap(of.buffers, buffer.memory);
+             });
+    };
+    if (receives_at(buffer.memory, &receive) == 1 && !is_own() &&
+        std::ranges::all_of(receive->buffers, as_posted)) {
+      report(Check::kReceiveUsed, site, receive->site,
+             "what is sent is the buffer of a receive that has not completed");
+    }
+    for (const auto& [other, qp] : qps_) {
+      for (const Under& under : qp.sends) {
+        const bool waits = other == num && request.is_fenced;
+        if (waits || !brings(under.request.kind)) continue;
+        if (!any_overlap(under.buffers, buffer.memory)) continue;
+        report(Check::kReadUnfenced, site, under.site,
+               "what is sent is still to be read from the peer: IBV_SEND_FENCE is missing, or the "
+               "Read's completion");
+      }
+    }
+  }
+}
+
+void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* queue) {
+  for (const Buffer& buffer : buffers) {
+    if (queue != nullptr && receives_at(buffer.memory) > 0) continue;
+    for (const auto& [num, qp] : qps_) {
+      for (const Under& under : qp.sends) {
+        if (!lends(under.request.kind) || !any_overlap(under.buffers, buffer.memory)) continue;
+        report(Check::kSendReused, site, under.site,
+               "a buffer takes octets of the peer while it is being sent");
+      }
+    }
+  }
+}
+
+// The octets come as tagged segments to the sink's STag, as those of a Write do. [RDMAP-13]
+void Ledger::check_sink_rights(std::span<const Buffer> buffers, Site site) {
+  for (const Buffer& buffer : buffers) {
+    const Region& region = regions_[buffer.key];
+    if (buffer.memory.empty() || region.remote_write) continue;
+    report(Check::kReadSinkRights, site, region.site,
+           "an RDMA Read brings data into a region that lacks IBV_ACCESS_REMOTE_WRITE: an iWARP "
+           "adapter refuses it, because the peer's response writes there (add the flag)");
+    return;
+  }
+}
+
+void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Site site) {
+  QueuePair& qp = qps_[num];
+  if (qp.has_failed) {
+    report(Check::kStatusIgnored, site, nullptr,
+           "a request is posted to a queue pair of which a completion with an error was polled");
+    qp.has_failed = false;
+  }
+  // What a Read or a receive may still change says nothing.
+  const auto is_settled = [&](View memory) {
+    const auto awaited = [&](const Under& under) {
+      return brings(under.request.kind) && any_overlap(under.buffers, memory);
+    };
+    return receives_at(memory) == 0 && std::ranges::none_of(qps_, [&](const auto& entry) {
+             return std::ranges::any_of(entry.second.sends, awaited);
+           });
+  };
+  for (const SendRequest& request : requests) {
+    auto buffers = request.is_inline ? std::vector<Buffer>() : buffers_of(request.pieces, site);
+    if (request.kind == Kind::kAtomic && request.remote % 8 != 0) {
+      report(Check::kAtomicMisaligned, site, nullptr,
+             "the remote address of an atomic operation is no multiple of 8");
+    }
+    if (lends(request.kind)) {
+      check_source(num, request, buffers, site);
+      for (Buffer& buffer : buffers) {
+        if (is_settled(buffer.memory)) sum(buffer, site);
+      }
+    } else if (brings(request.kind)) {
+      check_sink(buffers, site, nullptr);
+      if (is_rnic_ && request.kind == Kind::kSink) check_sink_rights(buffers, site);
+    }
+    if (request.is_signalled) owe(qp.facts.send_cq, site);
+    qp.sends.push_back({request, std::move(buffers), site});
+  }
+  const bool is_full = qp.sends.size() > qp.facts.max_send;
+  const auto signalled = [](const Under& under) { return under.request.is_signalled; };
+  const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
+  if (!requests.empty() && is_full && std::ranges::none_of(in_front, signalled)) {
+    report(Check::kNeverSignalled, site, nullptr,
+           fmt::format("the send queue is full with {} requests of which none is signalled, so "
+                       "no completion has made room for one more",
+                       qp.facts.max_send));
+  }
+}
+
+void Ledger::not_sent(std::uint32_t num, std::size_t count) {
+  QueuePair& qp = qps_[num];
+  for (; count != 0 && !qp.sends.empty(); --count) {
+    if (qp.sends.back().request.is_signalled) settle(qp.facts.send_cq, 1);
+    qp.sends.pop_back();
+  }
+}
+
+void Ledger::receives(const void* queue, std::uint32_t num, std::uint64_t wr_id,
+                      std::span<const Piece> pieces, Site site) {
+  auto buffers = buffers_of(pieces, site);
+  check_sink(buffers, site, queue);
+  for (Buffer& buffer : buffers) {
+    if (receives_at(buffer.memory) == 0) sum(buffer, site);
+  }
+  if (queue == queue_of(num)) owe(qps_[num].facts.recv_cq, site);
+  receives_[queue].push_back({wr_id, std::move(buffers), site});
+}
+
+void Ledger::not_received(const void* queue, std::uint32_t num, std::size_t count) {
+  auto& posted = receives_[queue];
+  for (; count != 0 && !posted.empty(); --count) {
+    posted.pop_back();
+    if (queue == queue_of(num)) settle(qps_[num].facts.recv_cq, 1);
+  }
+}
+
+// Completions
+// --------------------------------------------------------------------------------------
+
+void Ledger::finish(const Under& under, Site site) {
+  for (const Buffer& buffer : under.buffers) {
+    if (buffer.sums.empty() || receives_at(buffer.memory) != 0) continue;
+    const auto changed = first_changed(buffer, 0);
+    if (changed >= buffer.sums.size()) continue;
+    const auto block = buffer.block(changed);
+    const auto at = block.data() - buffer.memory.data();
+    report(
+        Check::kSendChanged, site, under.site,
+        fmt::format("the buffer of a request was changed before its completion, in octets {} to "
+                    "{} of {}",
+                    at, at + static_cast<std::ptrdiff_t>(block.size()) - 1, buffer.memory.size()));
+    return;
+  }
+}
+
+void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site site) {
+  std::size_t before = 0;
+  for (const Buffer& buffer : receive.buffers) {
+    // Where the message is, or may be, nothing is known.
+    const auto taken = length > before ? length - before : 0;
+    const auto size = block_of(buffer.memory.size());
+    const auto changed = first_changed(buffer, (taken + size - 1) / size);
+    if (changed < buffer.sums.size()) {
+      report(Check::kReceiveWritten, site, receive.site,
+             fmt::format("the buffer of a receive was written before its completion, behind octet "
+                         "{}, with a message of {}",
+                         before + changed * size, length));
+      return;
+    }
+    before += buffer.memory.size();
+  }
+}
+
+void Ledger::completed(const Completed& of, Site site) {
+  const auto it = qps_.find(of.qp);
+  if (it == qps_.end()) return;
+  QueuePair& qp = it->second;
+  if (of.is_receive) {
+    qp.has_failed = qp.has_failed || !of.is_success;
+    const void* const queue = qp.facts.srq != nullptr ? qp.facts.srq : queue_of(of.qp);
+    auto& posted = receives_[queue];
+    const auto receive = std::ranges::find(posted, of.wr_id, &Receive::wr_id);
+    if (receive == posted.end()) return;
+    if (qp.facts.srq == nullptr) settle(qp.facts.recv_cq, 1);
+    const Receive done = std::move(*receive);
+    posted.erase(receive);
+    if (of.is_success) compare_rest(done, of.length, site);
+    return;
+  }
+  // Whatever was posted before this one is complete with it.
+  const auto is_it = [&](const Under& under) {
+    return under.request.wr_id == of.wr_id && (under.request.is_signalled || !of.is_success);
+  };
+  const auto last = std::ranges::find_if(qp.sends, is_it);
+  const bool is_made_good = last != qp.sends.end() && last->is_made_good;
+  qp.has_failed = qp.has_failed || (!of.is_success && !is_made_good);
+  if (last == qp.sends.end()) return;
+  const std::deque<Under> done(std::make_move_iterator(qp.sends.begin()),
+                               std::make_move_iterator(last + 1));
+  qp.sends.erase(qp.sends.begin(), last + 1);
+  for (const Under& under : done) {
+    if (under.request.is_signalled) settle(qp.facts.send_cq, 1);
+    if (of.is_success) finish(under, site);
+  }
+}
+
+}  // namespace iwarp::rdma_core::careful

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program has lent to its device: which memory is registered, which requests are under way,
+// and what was in their buffers. From that, what works on this stack and fails on hardware or on
+// another day. Knows no device; it reads the buffers, and only while they are registered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "careful/freed_memory.hpp"
+#include "careful/site.hpp"
+
+namespace iwarp::rdma_core::careful {
+
+enum class Check : std::uint8_t {
+  kSendChanged,
+  kSendReused,
+  kReceiveWritten,
+  kReceiveUsed,
+  kReadUnfenced,
+  kReadSinkRights,
+  kUsedAfterDeregistration,
+  kDeregisteredInUse,
+  kUnmapped,
+  kFreedWhileRegistered,
+  kCqOverflow,
+  kNeverSignalled,
+  kStatusIgnored,
+  kArmedNotPolled,
+  kEventsNotAcknowledged,
+  kPostedTooEarly,
+  kReceiveTooLate,
+  kAtomicMisaligned,
+  kDestroyedInUse,
+};
+/// "send-changed".
+const char* name_of(Check check);
+
+struct Finding {
+  Check check;
+  Site site;             ///< of the call at which it was noticed
+  Site begun = nullptr;  ///< of the call that it is about; null: there is none
+  std::string what;      ///< for people
+};
+
+/// A piece of a buffer, with the address as the request has it.
+struct Piece {
+  std::uint64_t address;
+  std::uint32_t length;
+  std::uint32_t key;
+};
+
+enum class Kind : std::uint8_t { kSource, kSink, kAtomic, kOther };
+
+struct SendRequest {
+  std::uint64_t wr_id = 0;
+  Kind kind = Kind::kOther;
+  bool is_signalled = false;
+  bool is_inline = false;
+  bool is_fenced = false;
+  std::uint64_t remote = 0;  ///< kAtomic
+  std::vector<Piece> pieces;
+};
+
+struct QpFacts {
+  const void* send_cq = nullptr;
+  const void* recv_cq = nullptr;
+  const void* srq = nullptr;
+  const void* pd = nullptr;
+  std::size_t max_send = 0;
+};
+
+struct Completed {
+  std::uint32_t qp;
+  std::uint64_t wr_id;
+  bool is_receive;
+  bool is_success;
+  std::uint32_t length;  ///< of a receive
+};
+
+struct RegionFacts {
+  const void* pd;
+  std::span<const std::byte> memory;
+  std::uint64_t iova;
+  bool remote_write;  ///< IBV_ACCESS_REMOTE_WRITE
+};
+
+class Ledger {
+ public:
+  using Report = std::function<void(const Finding&)>;
+  /// Whether requests of that queue pair can still be executed.
+  using IsReady = std::function<bool(std::uint32_t qp)>;
+  /// `is_rnic`: the program sees an iWARP adapter.
+  Ledger(Report report, IsReady is_ready, bool is_rnic);
+
+  void registered(std::uint32_t key, const RegionFacts& facts, Site site);
+  void deregistered(std::uint32_t key, Site site);
+  /// The allocator has the memory of a region, and a peer or a request may still reach it. What
+  /// becomes of its contents is not told again.
+  void freed(std::uint32_t key, Freed how, Site site);
+
+  void made_cq(const void* cq, const void* channel, std::size_t capacity);
+  void polls(const void* cq);
+  void arms(const void* cq);
+  void sleeps(const void* channel, Site site);
+  void took_event(const void* cq);
+  void gone_cq(const void* cq, std::uint32_t unacknowledged, Site site);
+
+  void made_qp(std::uint32_t qp, const QpFacts& facts);
+  /// To error or reset: nothing of it is under way any more.
+  void stopped_qp(std::uint32_t qp);
+  /// What has failed, or still fails of what is under way, was made good.
+  void recovered_qp(std::uint32_t qp);
+  /// The program has asked the CM to end its connection, and awaits nothing of it any more.
+  void ending_qp(std::uint32_t qp);
+  void gone_qp(std::uint32_t qp, Site site);
+
+  /// Before it is posted; `is_ready`: in RTS.
+  void sends(std::uint32_t qp, std::span<const SendRequest> requests, Site site);
+  /// The last so many were not taken.
+  void not_sent(std::uint32_t qp, std::size_t count);
+  /// `queue`: of queue_of(qp), or the shared one.
+  void receives(const void* queue, std::uint32_t qp, std::uint64_t wr_id,
+                std::span<const Piece> pieces, Site site);
+  void not_received(const void* queue, std::uint32_t qp, std::size_t count);
+  void gone_queue(const void* queue);
+  /// Those that take their receives from this shared queue.
+  std::vector<std::uint32_t> queue_pairs_of(const void* srq) const;
+  void completed(const Completed& of, Site site);
+  /// Of a queue pair that has receives of its own.
+  static const void* queue_of(std::uint32_t qp) {
+    // A name that no object's address is.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return reinterpret_cast<const void*>(std::uintptr_t{qp} << 1 | 1);
+  }
+
+ private:
+  using View = std::span<const std::byte>;
+  struct Region : RegionFacts {
+    Site site;
+    bool is_freed = false;
+  };
+  struct Buffer {
+    std::uint32_t key;
+    View memory;
+    std::vector<std::uint32_t> sums;  ///< of each block, as it was posted; empty: not compared
+    View block(std::size_t index) const;
+  };
+  /// A request under way.
+  struct Under {
+    SendRequest request;
+    std::vector<Buffer> buffers;
+    Site site;
+    bool is_made_good = false;  ///< that it fails, if it does
+  };
+  struct Receive {
+    std::uint64_t wr_id;
+    std::vector<Buffer> buffers;
+    Site site;
+  };
+  struct QueuePair {
+    QpFacts facts;
+    std::deque<Under> sends;
+    bool has_failed = false;  ///< the program was told so by a completion
+    bool is_ending = false;
+  };
+  struct Queue {
+    const void* channel;
+    std::size_t capacity;
+    std::size_t owed = 0;  ///< completions of requests under way
+    bool had_event = false;
+    bool is_armed = false;  ///< behind an event, and not polled since
+    bool is_told = false;   ///< that it may overflow
+  };
+
+  std::vector<Buffer> buffers_of(std::span<const Piece> pieces, Site site);
+  void sum(Buffer& buffer, Site site);
+  std::size_t first_changed(const Buffer& buffer, std::size_t from) const;
+  bool read(View memory, std::uint32_t& sum) const;
+  void check_source(std::uint32_t qp, const SendRequest& request, std::span<const Buffer> buffers,
+                    Site site);
+  void check_sink(std::span<const Buffer> buffers, Site site, const void* queue);
+  void check_sink_rights(std::span<const Buffer> buffers, Site site);
+  std::size_t receives_at(View memory, const Receive** first = nullptr) const;
+  void owe(const void* cq, Site site);
+  void settle(const void* cq, std::size_t count);
+  void finish(const Under& under, Site site);
+  void compare_rest(const Receive& receive, std::uint32_t length, Site site);
+  bool is_in_use(std::uint32_t key, Site& by) const;
+  bool is_ready(std::uint32_t num, const QueuePair& qp) const {
+    return !qp.has_failed && !qp.is_ending && is_ready_(num);
+  }
+  void report(Check check, Site site, Site begun, std::string what) const {
+    report_({check, site, begun, std::move(what)});
+  }
+
+  const Report report_;
+  const IsReady is_ready_;
+  const bool is_rnic_;
+  std::unordered_map<std::uint32_t, Region> regions_;
+  std::deque<std::pair<std::uint32_t, Site>> dead_;  ///< keys, and where they were deregistered
+  std::unordered_map<const void*, Queue> queues_;
+  std::unordered_map<std::uint32_t, QueuePair> qps_;
+  std::unordered_map<const void*, std::deque<Receive>> receives_;
+};
+
+}  // namespace iwarp::rdma_core::careful

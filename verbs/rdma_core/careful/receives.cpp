@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receives of a program that runs carefully, and those among them that come later than the
+// message that needs them. The stack lets such a message wait (ConnectionOptions::receive_hold); an
+// iWARP adapter ends the connection, and one for RoCE lets the sender repeat the message as often
+// as the receiver's rnr_retry allows.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "careful/checker.hpp"
+#include "careful/requests.hpp"
+#include "objects/objects.hpp"
+#include "process/core.hpp"
+#include "process/settings.hpp"
+#include "qp/peer_timeouts.hpp"
+
+namespace iwarp::rdma_core::careful {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// What the adapter that the program sees does with a message that finds no receive.
+struct Patience {
+  const char* retries = nullptr;  ///< what says how often the sender repeats it; null: never
+  nanoseconds limit{0};           ///< until it gives up
+};
+
+// An iWARP adapter has no queue pairs but those of rdma_cm, so the others are those of a program
+// for RoCE, whatever the persona is.
+Patience patience_of(Qp& qp) {
+  constexpr int kBoth = IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
+  const std::lock_guard lock(qp.mutex);
+  if (qp.cm_rnr_retry && settings().persona == Persona::kIwarp) return {};
+  ibv_qp_attr attr = qp.attributes;
+  if (qp.cm_rnr_retry) attr.rnr_retry = *qp.cm_rnr_retry;
+  const int said = qp.cm_rnr_retry ? kBoth : qp.said;
+  return {.retries = qp.cm_rnr_retry ? "rnr_retry_count" : "rnr_retry",
+          .limit = peer_timeouts(attr, said).receive_hold.value_or(nanoseconds(0))};
+}
+
+/// "127.0.0.1:7471", or "the peer" when the connection is over by now.
+std::string peer_of(Core& core, std::uint32_t num) {
+  const auto now = core.rnic().statistics(SIZE_MAX);
+  const auto it = std::ranges::find(now.connections, num, &net::ConnectionStatistics::qp);
+  return it != now.connections.end() ? net::to_string(it->peer) : "the peer";
+}
+
+std::string verdict_of(const Patience& patience) {
+  if (patience.retries == nullptr) return "an iWARP adapter ends the connection at once (post";
+  return fmt::format(
+      "with an adapter for RoCE the peer's request has failed by then (set {} to 7, or post",
+      patience.retries);
+}
+
+}  // namespace
+
+void Checker::tell_late(std::uint32_t num, const ibv_recv_wr& wr) {
+  std::optional<mpa::TimePoint> since;
+  Patience patience;
+  core_.with_qp(num, [&](Qp& qp) {
+    since = qp.core->receive_awaited_since();
+    if (since) patience = patience_of(qp);
+  });
+  if (!since) return;
+  const auto waited = mpa::Clock::now() - *since;
+  if (waited <= patience.limit) return;
+  report({.check = Check::kReceiveTooLate,
+          .site = call_site(),
+          .what = fmt::format(
+              "a message of {} has waited for {} ms for the receive with wr_id {:#x} of queue pair "
+              "{}: {} receives before the peer may send: before rdma_connect(), rdma_accept(), or "
+              "ibv_modify_qp() to RTR)",
+              peer_of(core_, num),
+              std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(), wr.wr_id, num,
+              verdict_of(patience))});
+}
+
+template <typename Post>
+int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
+                     Post post) {
+  for (const auto* one = wr; one != nullptr; one = one->next) {
+    ledger_.receives(queue, qp, one->wr_id, pieces_of(one->sg_list, one->num_sge), call_site());
+  }
+  const int code = post();
+  if (code != 0) ledger_.not_received(queue, qp, length_of(*bad_wr));
+  return code;
+}
+
+int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  const auto num = handle->qp_num;
+  const auto lock = enter();
+  if (wr != nullptr) tell_late(num, *wr);
+  return receive(Ledger::queue_of(num), num, wr, bad_wr,
+                 [&] { return Qp::of(handle).context.behind.post_recv(handle, wr, bad_wr); });
+}
+
+int Checker::post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  Srq& srq = Srq::of(handle);
+  const auto lock = enter();
+  if (wr != nullptr && srq.core->size() == 0) {
+    for (const auto num : ledger_.queue_pairs_of(&srq)) tell_late(num, *wr);
+  }
+  return receive(&srq, 0, wr, bad_wr,
+                 [&] { return srq.pd.context.behind.post_srq_recv(handle, wr, bad_wr); });
+}
+
+}  // namespace iwarp::rdma_core::careful

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "careful/site.hpp"
+
+#include <unwind.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "careful/symbol.hpp"
+
+namespace iwarp::rdma_core::careful {
+namespace {
+
+constexpr std::size_t kMaxPlaces = 1 << 16;
+constexpr unsigned kMaxOwnFrames = 64;
+
+/// Of this thread. The stack is unwound when the place is asked for, not for every call.
+struct Call {
+  const void* return_address = nullptr;
+  Site site = nullptr;
+};
+thread_local Call current;
+
+/// Never destroyed, as all that outlives main().
+struct Places {
+  std::mutex mutex;
+  std::set<Place> all;
+  std::map<const void*, Site> alone;  ///< of addresses whose callers do not matter
+};
+Places& places() {
+  static auto& kPlaces = *new Places;
+  return kPlaces;
+}
+
+/// With the lock held.
+Site kept(Places& of, const Place& place) {
+  if (of.all.size() < kMaxPlaces) return &*of.all.insert(place).first;
+  if (const auto it = of.all.find(place); it != of.all.end()) return &*it;
+  return &*of.all.insert({.frames = {place.frames[0]}}).first;
+}
+
+/// The address is in a function of a header that was not inlined, so that its callers say where
+/// the program called.
+bool is_in_header(const void* return_address) {
+  const char* const call = static_cast<const char*>(return_address) - 1;
+  const auto module = find_module(call);
+  return module && is_of_header(symbol_of(module->path,
+                                          reinterpret_cast<std::uintptr_t>(call) - module->bias));
+}
+
+struct Walk {
+  Place place;
+  std::size_t found = 0;  ///< 1: only the address that was known before
+  unsigned own = 0;       ///< frames of the stack itself so far
+};
+
+_Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
+  Walk& walk = *static_cast<Walk*>(argument);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the unwinder's addresses are integers
+  const auto* const address = reinterpret_cast<const void*>(std::uintptr_t{_Unwind_GetIP(context)});
+  if (address == nullptr) return _URC_END_OF_STACK;
+  if (walk.found == 0) {
+    if (address == walk.place.frames[0]) walk.found = 1;
+    return ++walk.own < kMaxOwnFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
+  }
+  walk.place.frames[walk.found++] = address;
+  return walk.found < Place::kFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+}  // namespace
+
+Site site_at(const void* address) {
+  Places& of = places();
+  const std::lock_guard lock(of.mutex);
+  return kept(of, {.frames = {address}});
+}
+
+// To unwind the stack takes microseconds, which a program that was optimized need not spend.
+Site call_site() {
+  if (current.return_address == nullptr || current.site != nullptr) return current.site;
+  Places& of = places();
+  const std::lock_guard lock(of.mutex);
+  auto [alone, is_new] = of.alone.try_emplace(current.return_address, nullptr);
+  Walk walk{.place = {.frames = {current.return_address}}};
+  if (is_new && !is_in_header(current.return_address)) alone->second = kept(of, walk.place);
+  if (alone->second != nullptr) return current.site = alone->second;
+  (void)_Unwind_Backtrace(step, &walk);
+  return current.site = kept(of, walk.place);
+}
+
+Here::Here(const void* return_address) : is_outermost_(current.return_address == nullptr) {
+  if (is_outermost_) current = {.return_address = return_address};
+}
+
+Here::~Here() {
+  if (is_outermost_) current = {};
+}
+
+}  // namespace iwarp::rdma_core::careful

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses of ids: binding, resolving, listening. An RDMA port is a TCP port (see cm/ports.hpp),
+// so binding takes a real one and says at once when it is not to be had. Resolving asks the routing
+// table and sends nothing; its results are events nevertheless, since programs wait for these.
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include "cm/address.hpp"
+#include "cm/datagrams.hpp"
+#include "cm/ib_attr.hpp"
+#include "cm/id.hpp"
+#include "cm/ports.hpp"
+#include "process/connection_options.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+// What the kernel's CM allows, and gives to who says 0.
+constexpr int kMaxBacklog = 1024;
+
+void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
+  const std::lock_guard lock(cm().mutex);
+  queue_event(make_event(id, type, status));
+}
+
+/// As rdma_bind_addr() does if the program says where from, else as routes have it. An errno.
+int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
+  const bool chosen = is_ip(from) && (!is_any(*from) || port_of(*from) != 0);
+  if (chosen && id.state == IdState::kIdle) {
+    if (const int code = bind_to(id, *from)) return code;
+  }
+  const bool fixed = id.state == IdState::kBound && !is_any(id.source());
+  const auto source = find_source(to, fixed ? &id.source() : nullptr);
+  if (!source) return source.error();
+  const std::uint16_t port = id.bound || id.sidr != nullptr ? port_of(id.source()) : 0;
+  id.abi.route.addr.src_storage = *source;
+  set_port(id.source(), port);
+  return 0;
+}
+
+/// A wildcard as the destination is this host.
+sockaddr_storage destination_of(const sockaddr& to) {
+  sockaddr_storage out = copy_of(to);
+  if (!is_any(to)) return out;
+  if (to.sa_family == AF_INET) {
+    reinterpret_cast<sockaddr_in&>(out).sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  } else {
+    reinterpret_cast<sockaddr_in6&>(out).sin6_addr = in6addr_loopback;
+  }
+  return out;
+}
+
+/// IPv4 mapped into IPv6, which TCP takes where it takes IPv6 as well, is IPv4 here: programs pass
+/// on what accept(2) told them. Null: the program gave none.
+std::optional<sockaddr_storage> plain(const sockaddr* address) {
+  if (address == nullptr) return std::nullopt;
+  return unmapped(copy_of(*address));
+}
+
+const sockaddr* pointer_to(const std::optional<sockaddr_storage>& address) {
+  return address ? reinterpret_cast<const sockaddr*>(&*address) : nullptr;
+}
+
+int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) {
+  const bool are_ip = is_ip(program_to) && (program_from == nullptr || is_ip(program_from));
+  if (!are_ip) return EINVAL;
+  const auto plain_from = plain(program_from);
+  const auto plain_to = plain(program_to);
+  const sockaddr* const from = pointer_to(plain_from);
+  const sockaddr* const to = pointer_to(plain_to);
+  if (id.state != IdState::kIdle && id.state != IdState::kBound) return EINVAL;
+  if (const int code = check_port(*to)) return code;
+  id.abi.route.addr.dst_storage = destination_of(*to);
+  if (const int code = choose_source(id, from, id.destination())) {
+    // The program's mistakes are said at once, those of the network in an event.
+    if (code == EADDRINUSE || code == EADDRNOTAVAIL || code == EACCES) return code;
+    queue_outcome(id, RDMA_CM_EVENT_ADDR_ERROR, -code);
+    return wait_for_event(id);
+  }
+  use_device(id);
+  id.state = IdState::kAddressResolved;
+  queue_outcome(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+  return wait_for_event(id);
+}
+
+int resolve_route(CmId& id) {
+  if (id.state != IdState::kAddressResolved) return EINVAL;
+  if (settings().persona == Persona::kRoce) show_path_as_ib(id);
+  id.state = IdState::kRouteResolved;
+  queue_outcome(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  return wait_for_event(id);
+}
+
+/// Every IPv4 address, as the kernel has it.
+int bind_anywhere(CmId& id) {
+  const sockaddr_in any{.sin_family = AF_INET};
+  return bind_to(id, reinterpret_cast<const sockaddr&>(any));
+}
+
+int listen(CmId& id, int backlog) {
+  if (is_datagram(id)) return listen_datagrams(id, backlog);
+  if (id.state == IdState::kIdle) {
+    if (const int code = bind_anywhere(id)) return code;
+  }
+  if (id.state != IdState::kBound) return EINVAL;
+  if (id.core == nullptr) id.core = &Core::get();
+  auto options = listen_options();
+  options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
+  // Under the lock, so that the first request finds the id.
+  const std::lock_guard lock(cm().mutex);
+  auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
+  if (!listener) return to_errno(listener.error());
+  id.bound.reset();
+  id.listener = std::move(*listener);
+  id.backlog = options.backlog;
+  id.state = IdState::kListening;
+  cm().listening.push_back(&id);
+  const std::string at = describe(to_tcp(id.source()));
+  log_connection("listening", "listens on " + at, {{"local", at}});
+  return 0;
+}
+
+}  // namespace
+
+int bind_to(CmId& id, const sockaddr& address) {
+  if (id.state != IdState::kIdle) return EINVAL;
+  if (const int code = check_port(address)) return code;
+  if (is_datagram(id)) return bind_datagrams(id, address);
+  const bool any = is_any(address);
+  net::Address at = to_tcp(address);
+  // No address at all means IPv6 and IPv4.
+  if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
+  // Some programs (qperf) tell their peer the port before they listen. Opening the device takes
+  // long enough for a peer that already has one to connect, and be refused.
+  if (any) Core::get();
+  auto bound = bind_above(settings().port_offset, at, port_range());
+  if (!bound) return to_errno(bound.error());
+  const sockaddr_storage local = from_tcp(bound->local());
+  id.abi.route.addr.src_storage = any ? copy_of(address) : local;
+  set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
+  id.bound = std::move(*bound);
+  id.state = IdState::kBound;
+  // Programs see by this whether an address is one of RDMA, and tell it to their peers (libfabric).
+  // To the kernel loopback is no more of a device than a wildcard is.
+  if (!any && !is_loopback(address)) use_device(id);
+  return 0;
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
+  return cm_result([&] {
+    if (!is_ip(address)) return address == nullptr ? EINVAL : EAFNOSUPPORT;
+    CmId& self = CmId::of(id);
+    const auto at = plain(address);
+    // Who wants IPv6 alone does not get IPv4 in its place.
+    if (self.v6_only && address->sa_family != at->ss_family) return EADDRNOTAVAIL;
+    return bind_to(self, *pointer_to(at));
+  });
+}
+
+int rdma_resolve_addr(rdma_cm_id* id, sockaddr* from, sockaddr* to, int /*timeout_ms*/) {
+  return cm_result([&] { return resolve(CmId::of(id), from, to); });
+}
+
+int rdma_resolve_route(rdma_cm_id* id, int /*timeout_ms*/) {
+  return cm_result([&] { return resolve_route(CmId::of(id)); });
+}
+
+int rdma_listen(rdma_cm_id* id, int backlog) {
+  return cm_result([&] { return listen(CmId::of(id), backlog); });
+}
+
+}  // extern "C"

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connecting, answering requests, and ending connections. What becomes of each comes as an event,
+// see cm/events.cpp; what the program did wrong is said at once.
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "careful/checker.hpp"
+#include "cm/address.hpp"
+#include "cm/datagrams.hpp"
+#include "cm/id.hpp"
+#include "cm/ports.hpp"
+#include "device/limits.hpp"
+#include "objects/objects.hpp"
+#include "process/connection_options.hpp"
+#include "process/refusal.hpp"
+#include "qp/peer_timeouts.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kGrace = 20ms;
+constexpr auto kPause = 500us;
+
+using PrivateData = std::vector<std::byte>;
+
+/// RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH stand for as many as can be of use; so does no
+/// parameter at all.
+std::uint16_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number,
+                    std::uint16_t most = kMaxReads) {
+  static_assert(RDMA_MAX_RESP_RES > kMaxReads && RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
+  most = std::min<std::uint16_t>(most, kMaxReads);
+  if (param == nullptr || param->*number == RDMA_MAX_RESP_RES) return most;
+  return std::min<std::uint16_t>(param->*number, kMaxReads);
+}
+
+PrivateData private_data(const void* data, std::uint8_t length) {
+  const auto* octets = static_cast<const std::byte*>(data);
+  return {octets, octets + length};
+}
+
+PrivateData private_data(const rdma_conn_param* param) {
+  if (param == nullptr || param->private_data == nullptr) return {};
+  return private_data(param->private_data, param->private_data_len);
+}
+
+/// From rdma_create_qp(), or of the program's own; 0: none.
+verbs::QpNum queue_pair(const CmId& id, const rdma_conn_param* param) {
+  if (id.abi.qp != nullptr) return id.abi.qp->qp_num;
+  return param != nullptr ? param->qp_num : 0;
+}
+
+/// The id hears of the queue pair from now on. False: there is none, or another id does.
+bool start(CmId& id, verbs::QpNum num, IdState from) {
+  const std::lock_guard lock(cm().mutex);
+  if (id.state != from || num == 0 || !cm().by_qp.try_emplace(num, &id).second) return false;
+  id.state = IdState::kConnecting;
+  id.qp_num = num;
+  id.has_qp = id.abi.qp != nullptr;
+  return true;
+}
+
+void undo(CmId& id, IdState to) {
+  const std::lock_guard lock(cm().mutex);
+  id.state = to;
+  cm().by_qp.erase(id.qp_num);
+}
+
+/// How long the connection waits for its peer. Seven retries of the peer's Sends are without end,
+/// and as many are meant where there are no parameters; fewer are no less than IWARP_RECEIVE_HOLD.
+/// Whoever accepts does not say how often it retries.
+void set_timeouts(Qp& qp, const CmId& id, const rdma_conn_param* param) {
+  const auto retries = param == nullptr ? kRnrForEver : param->rnr_retry_count;
+  const bool holds = retries >= kRnrForEver;
+  const std::lock_guard lock(qp.mutex);
+  qp.cm_rnr_retry = retries;
+  if (!holds && !id.ack_timeout) return;
+  if (holds) {
+    qp.attributes.rnr_retry = kRnrForEver;
+    qp.said |= IBV_QP_RNR_RETRY;
+  }
+  if (id.ack_timeout) {
+    const bool says_retries = param != nullptr && !id.passive;
+    qp.attributes.timeout = *id.ack_timeout;
+    qp.attributes.retry_cnt = says_retries ? param->retry_count : kMostRetries;
+    qp.said |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT;
+  }
+  qp.core->set_peer_timeouts(peer_timeouts(qp.attributes, qp.said));
+}
+
+/// What `connect`, an errno, begins with a queue pair is told in events: completions wait for
+/// these.
+template <typename Connect>
+int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
+  int code = EINVAL;
+  id.core->with_qp(num, [&](Qp& qp) {
+    set_timeouts(qp, id, param);
+    qp.core->announce(verbs::Announce::kNothing);
+    code = connect(*qp.core);
+    if (code != 0) qp.core->announce(verbs::Announce::kAll);
+  });
+  return code;
+}
+
+net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param) {
+  auto out = connect_options();
+  out.connection.startup.ird = reads(param, &rdma_conn_param::responder_resources);
+  out.connection.startup.ord = reads(param, &rdma_conn_param::initiator_depth);
+  out.private_data = private_data(param);
+  if (id.bound) out.local = to_tcp(id.source());
+  return out;
+}
+
+int connect(CmId& id, const rdma_conn_param* param) {
+  if (is_datagram(id)) return connect_datagrams(id, param);
+  if (!id.alive()) return EINVAL;
+  const verbs::QpNum num = queue_pair(id, param);
+  const auto options = options_for(id, param);
+  if (!start(id, num, IdState::kRouteResolved)) return EINVAL;
+  const int code = begin(id, num, param, [&](verbs::QueuePair& qp) {
+    return to_errno(
+        id.core->rnic().connect(qp, to_tcp(id.destination()), options, id.core->cm_channel()));
+  });
+  if (code != 0) {
+    undo(id, IdState::kRouteResolved);
+    return code;
+  }
+  return wait_for_event(id);
+}
+
+int accept(CmId& id, const rdma_conn_param* param) {
+  if (is_datagram(id)) return accept_datagrams(id, param);
+  if (!id.alive()) return EINVAL;
+  const verbs::QpNum num = queue_pair(id, param);
+  if (!start(id, num, IdState::kRequested)) return EINVAL;
+  const auto& offer = id.request->offer();
+  const auto ird =
+      reads(param, &rdma_conn_param::responder_resources, offer.enhanced ? offer.ord : kMaxReads);
+  const auto ord =
+      reads(param, &rdma_conn_param::initiator_depth, offer.enhanced ? offer.ird : kMaxReads);
+  const int code = begin(id, num, param, [&](verbs::QueuePair& qp) {
+    return to_errno(id.request->accept(qp, ird, ord, private_data(param)));
+  });
+  if (code != 0) {
+    undo(id, IdState::kRequested);
+    return code;
+  }
+  return wait_for_event(id);
+}
+
+int reject(CmId& id, const void* data, std::uint8_t length) {
+  if (is_datagram(id)) return reject_datagrams(id, data, length);
+  if (!id.alive()) return EINVAL;
+  std::unique_ptr<net::ConnectRequest> request;
+  {
+    const std::lock_guard lock(cm().mutex);
+    if (id.state != IdState::kRequested) return EINVAL;
+    id.state = IdState::kEnded;
+    request = std::move(id.request);
+  }
+  log_connection("rejected", "rejected " + describe(request->peer()),
+                 {{"peer", describe(request->peer())}});
+  // That the peer has gone is no concern of who does not want it.
+  (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
+  return 0;
+}
+
+/// As in the kernel: who is not connected any more, or not yet, has nothing to complain about.
+int disconnect(CmId& id) {
+  if (is_datagram(id)) return EINVAL;  // There is no connection.
+  if (!id.alive()) return EINVAL;
+  verbs::QpNum num = 0;
+  {
+    const std::lock_guard lock(cm().mutex);
+    switch (id.state) {
+      case IdState::kConnecting:
+        id.disconnect_wanted = true;
+        return 0;
+      case IdState::kConnected:
+        num = id.qp_num;
+        break;
+      case IdState::kEnded:
+      case IdState::kRequested:
+        break;
+      default:
+        return EINVAL;
+    }
+    if (num == 0 && id.outstanding == (id.abi.event != nullptr ? 1U : 0U)) return 0;
+  }
+  if (num != 0) {
+    careful::ending(*id.core, num);
+    end_connection(*id.core, num);
+  }
+  return wait_for_event(id);
+}
+
+int establish(CmId& id) {
+  const std::lock_guard lock(cm().mutex);
+  return id.abi.qp == nullptr && id.state == IdState::kConnected ? 0 : EINVAL;
+}
+
+}  // namespace
+
+// The kernel's drivers flush what is under way when a connection is to end, because the peer may
+// have no receives for it any more, and is to hear of the end. What takes them no time is given
+// some here.
+void end_connection(Core& core, verbs::QpNum num) {
+  const auto until = std::chrono::steady_clock::now() + kGrace;
+  const auto end = [&](Qp& qp) {
+    const bool under_way = qp.core->query().send_outstanding != 0;
+    if (under_way && std::chrono::steady_clock::now() < until) return false;
+    if (!close_connection(qp, under_way)) return false;
+    // The program looks at it, and this is its thread.
+    if (qp.state.load() == IBV_QPS_ERR) qp.abi.qp_base.state = IBV_QPS_ERR;
+    return true;
+  };
+  for (;;) {
+    bool is_over = true;
+    core.with_qp(num, [&](Qp& qp) { is_over = end(qp); });
+    if (is_over) return;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
+  return cm_result([&] { return connect(CmId::of(id), param); });
+}
+
+int rdma_accept(rdma_cm_id* id, rdma_conn_param* param) {
+  return cm_result([&] { return accept(CmId::of(id), param); });
+}
+
+int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
+  return cm_result([&] { return reject(CmId::of(id), private_data, length); });
+}
+
+/// There are no vendor options that could be the reason.
+int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
+  return rdma_reject(id, private_data, length);
+}
+
+int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
+  if (id->qp != nullptr || ece == nullptr) return minus_one(EINVAL);
+  *ece = {};
+  return 0;
+}
+
+/// What ibv_query_ece() says is taken, although it is nothing.
+int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
+  const bool is_own = id != nullptr && id->qp == nullptr;
+  if (!is_own || ece == nullptr || ece->comp_mask != 0) return minus_one(EINVAL);
+  if (ece->vendor_id == 0) return 0;
+  return minus_one(refused("rdma_set_local_ece()", "there are no vendor options to agree on"));
+}
+
+int rdma_disconnect(rdma_cm_id* id) {
+  careful::before_a_change();
+  return cm_result([&] { return disconnect(CmId::of(id)); });
+}
+
+/// With iWARP the Reply establishes the connection, so there is nothing left to send, whether or
+/// not RDMA_CM_EVENT_CONNECT_RESPONSE was told (as RoCE, to who has a queue pair of its own).
+int rdma_establish(rdma_cm_id* id) {
+  return cm_result([&] { return establish(CmId::of(id)); });
+}
+
+/// What it is for, data in front of the last message of the handshake, cannot happen over TCP.
+int rdma_notify(rdma_cm_id* id, ibv_event_type /*event*/) {
+  return id->verbs != nullptr ? 0 : minus_one(EINVAL);
+}
+
+}  // extern "C"

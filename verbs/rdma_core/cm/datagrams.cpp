@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// An id of datagrams connects to nothing: it asks a port for the number and the Q_Key of a queue
+// pair there, which the program that listens gives or not.
+#include "cm/datagrams.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "cm/address.hpp"
+#include "cm/ib_attr.hpp"
+#include "cm/ports.hpp"
+#include "device/port.hpp"
+#include "objects/address_handle.hpp"
+#include "objects/objects.hpp"
+#include "process/connection_options.hpp"
+#include "process/settings.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+constexpr std::uint8_t kHopLimit = 64;
+constexpr int kMaxRequests = 1024;
+
+// A guess of it would be an answer of anybody.
+std::uint32_t random_id() {
+  std::random_device device;
+  return device();
+}
+
+std::vector<std::byte> octets_of(const void* data, std::uint8_t length) {
+  const auto* octets = static_cast<const std::byte*>(data);
+  if (octets == nullptr) return {};
+  return {octets, octets + length};
+}
+
+sockaddr_storage to_sockaddr(const verbs::IpAddress& ip, std::uint16_t port) {
+  sockaddr_storage out{};
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
+  v6.sin6_family = AF_INET6;
+  std::ranges::copy(ip, v6.sin6_addr.s6_addr);
+  out = unmapped(out);
+  set_port(reinterpret_cast<sockaddr&>(out), program_port(port, settings().port_offset));
+  return out;
+}
+
+void put_private_data(CmEventRecord& event, std::vector<std::byte> data) {
+  event.private_data = std::move(data);
+  auto& ud = event.abi.param.ud;
+  ud.private_data = event.private_data.empty() ? nullptr : event.private_data.data();
+  ud.private_data_len = static_cast<std::uint8_t>(event.private_data.size());
+}
+
+/// The port of an id that has none yet.
+int open_any(CmId& id) {
+  if (id.sidr != nullptr) return 0;
+  auto socket = net::DatagramSocket::open(0, port_range());
+  if (!socket) return to_errno(socket.error());
+  set_port(id.source(), program_port(socket->port(), settings().port_offset));
+  id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
+  return 0;
+}
+
+void request_came(CmId& listener, const SidrEnd::Peer& from, SidrMessage message) {
+  auto child = std::make_unique<CmId>();
+  child->abi.ps = listener.abi.ps;
+  child->abi.qp_type = listener.abi.qp_type;
+  child->abi.channel = listener.abi.channel;
+  child->abi.route.addr.src_storage = to_sockaddr(from.path.own, listener.sidr->socket.port());
+  child->abi.route.addr.dst_storage = to_sockaddr(from.path.peer, from.port);
+  child->state = IdState::kRequested;
+  child->passive = true;
+  use_device(*child);
+  child->sidr = listener.sidr;
+  child->asked_by = from;
+  auto record = make_event(listener, RDMA_CM_EVENT_CONNECT_REQUEST);
+  put_private_data(*record, std::move(message.private_data));
+  record->child = std::move(child);
+  record->abi.id = &record->child->abi;
+  record->abi.listen_id = &listener.abi;
+  ++listener.waiting_requests;
+  queue_event(std::move(record));
+}
+
+void answer_came(CmId& asker, const SidrMessage& message) {
+  const bool accepted = !message.rejected;
+  asker.state = accepted ? IdState::kConnected : IdState::kEnded;
+  auto record = make_event(asker, accepted ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE,
+                           accepted ? 0 : -ECONNREFUSED);
+  put_private_data(*record, message.private_data);
+  auto& ud = record->abi.param.ud;
+  ud.qp_num = message.qp_num;
+  ud.qkey = message.q_key;
+  ud.ah_attr = way_to(asker, shown_gid(asker.destination(), look_at_port()));
+  queue_event(std::move(record));
+}
+
+void no_answer_came(CmId& asker) {
+  asker.state = IdState::kEnded;
+  queue_event(make_event(asker, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT));
+}
+
+constexpr Sidr::Calls kCalls{request_came, answer_came, no_answer_came};
+
+}  // namespace
+
+const Sidr::Calls& sidr_calls() { return kCalls; }
+
+bool is_datagram(const CmId& id) { return id.abi.ps != RDMA_PS_TCP; }
+
+ibv_gid gid_of(const sockaddr& address) {
+  ibv_gid out{};
+  if (address.sa_family == AF_INET6) {
+    std::ranges::copy(reinterpret_cast<const sockaddr_in6&>(address).sin6_addr.s6_addr, out.raw);
+    return out;
+  }
+  out.raw[10] = out.raw[11] = 0xFF;
+  std::memcpy(out.raw + 12, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, 4);
+  return out;
+}
+
+ibv_ah_attr way_to(const CmId& id, const ibv_gid& peer) {
+  ibv_ah_attr out{};
+  out.is_global = 1;
+  out.port_num = id.abi.port_num;
+  out.grh.dgid = peer;
+  out.grh.hop_limit = kHopLimit;
+  const Port port = look_at_port();
+  out.grh.sgid_index = index_of(
+      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
+  return out;
+}
+
+unsigned interface_of(const CmId& id) {
+  const Port port = look_at_port();
+  const auto index = way_to(id, {}).grh.sgid_index;
+  return index < port.interfaces.size() ? port.interfaces[index] : 0;
+}
+
+int bind_datagrams(CmId& id, const sockaddr& address) {
+  const bool any = is_any(address);
+  const std::uint16_t port = tcp_port(port_of(address), settings().port_offset);
+  auto socket = any ? net::DatagramSocket::open(port, port_range())
+                    : net::DatagramSocket::open_at(to_ip(gid_of(address)), 0, port);
+  if (!socket) return to_errno(socket.error());
+  id.abi.route.addr.src_storage = copy_of(address);
+  set_port(id.source(), program_port(socket->port(), settings().port_offset));
+  id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
+  id.state = IdState::kBound;
+  if (!any && !is_loopback(address)) use_device(id);
+  return 0;
+}
+
+int listen_datagrams(CmId& id, int backlog) {
+  if (id.state == IdState::kIdle) {
+    const sockaddr_in everywhere{.sin_family = AF_INET};
+    if (const int code = bind_datagrams(id, reinterpret_cast<const sockaddr&>(everywhere))) {
+      return code;
+    }
+  }
+  if (id.state != IdState::kBound) return EINVAL;
+  if (id.core == nullptr) id.core = &Core::get();
+  const std::lock_guard lock(cm().mutex);
+  id.backlog = backlog > 0 ? std::min(backlog, kMaxRequests) : kMaxRequests;
+  id.state = IdState::kListening;
+  id.core->sidr().add(id.sidr, id);
+  return 0;
+}
+
+int connect_datagrams(CmId& id, const rdma_conn_param* param) {
+  if (!id.alive()) return EINVAL;
+  if (id.state != IdState::kRouteResolved) return EINVAL;
+  SidrMessage request{.kind = SidrMessage::Kind::kRequest, .id = random_id()};
+  if (param != nullptr)
+    request.private_data = octets_of(param->private_data, param->private_data_len);
+  if (request.private_data.size() > kSidrPrivateData) return EINVAL;
+  if (const int code = open_any(id)) return code;
+  {
+    const std::lock_guard lock(cm().mutex);
+    const SidrEnd::Peer to{.path = {.own = to_ip(gid_of(id.source())),
+                                    .peer = to_ip(gid_of(id.destination())),
+                                    .interface = interface_of(id)},
+                           .port = tcp_port(port_of(id.destination()), settings().port_offset),
+                           .request = request.id};
+    id.core->sidr().add(id.sidr, id);
+    id.state = IdState::kConnecting;
+    id.core->sidr().ask(*id.sidr, to, request);
+  }
+  return wait_for_event(id);
+}
+
+int accept_datagrams(CmId& id, const rdma_conn_param* param) {
+  if (!id.alive()) return EINVAL;
+  SidrMessage reply{.kind = SidrMessage::Kind::kReply, .q_key = kUdpQKey};
+  reply.qp_num = id.abi.qp != nullptr ? id.abi.qp->qp_num : param != nullptr ? param->qp_num : 0;
+  if (param != nullptr)
+    reply.private_data = octets_of(param->private_data, param->private_data_len);
+  if (reply.qp_num == 0 || reply.private_data.size() > kSidrPrivateData) return EINVAL;
+  const std::lock_guard lock(cm().mutex);
+  if (id.state != IdState::kRequested || !id.asked_by) return EINVAL;
+  id.state = IdState::kConnected;
+  reply.id = id.asked_by->request;
+  return Sidr::answer(*id.sidr, *id.asked_by, reply) ? 0 : ETIMEDOUT;
+}
+
+int reject_datagrams(CmId& id, const void* data, std::uint8_t length) {
+  if (!id.alive()) return EINVAL;
+  const std::lock_guard lock(cm().mutex);
+  if (id.state != IdState::kRequested || !id.asked_by) return EINVAL;
+  id.state = IdState::kEnded;
+  const SidrMessage reply{.kind = SidrMessage::Kind::kReply,
+                          .rejected = true,
+                          .id = id.asked_by->request,
+                          .private_data = octets_of(data, length)};
+  (void)Sidr::answer(*id.sidr, *id.asked_by, reply);
+  return 0;
+}
+
+int init_attr_of_datagrams(const CmId& id, ibv_qp_attr& attr, int& mask) {
+  if (id.abi.verbs == nullptr) return EINVAL;
+  switch (attr.qp_state) {
+    case IBV_QPS_INIT:
+      attr.port_num = id.abi.port_num;
+      attr.pkey_index = 0;
+      attr.qkey = kUdpQKey;
+      mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+      return 0;
+    case IBV_QPS_RTR:
+      mask = IBV_QP_STATE;
+      return 0;
+    case IBV_QPS_RTS:
+      attr.sq_psn = 0;
+      mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+      return 0;
+    default:
+      return EINVAL;
+  }
+}
+
+void forget_datagrams(CmId& id) {
+  if (id.sidr == nullptr) return;
+  if (id.asked_by) {  // Who never said anything is asked again.
+    std::erase_if(id.sidr->answers, [&](const SidrEnd::Answer& answer) {
+      return !answer.octets && answer.to.is(*id.asked_by);
+    });
+  } else if (id.core != nullptr) {
+    id.core->sidr().remove(*id.sidr);
+  }
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Endpoints: a synchronous id, resolved or bound, and its queue pair in one call.
+#include <rdma/rdma_verbs.h>
+
+#include <cerrno>
+
+#include "careful/checker.hpp"
+#include "cm/id.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+// Far more than resolving takes here.
+constexpr int kTimeoutMs = 2000;
+
+int last_error(int result) { return result == 0 ? 0 : errno; }
+
+/// Listens later; whoever asks then gets a queue pair like this.
+int prepare_passive(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, const ibv_qp_init_attr* attr) {
+  if (rdma_bind_addr(&id.abi, info.ai_src_addr) != 0) return errno;
+  if (pd != nullptr) id.abi.pd = pd;
+  if (attr != nullptr) {
+    id.child_qp = *attr;
+    id.child_qp->qp_type = id.abi.qp_type;
+  }
+  return 0;
+}
+
+int prepare_active(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, ibv_qp_init_attr* attr) {
+  if (rdma_resolve_addr(&id.abi, info.ai_src_addr, info.ai_dst_addr, kTimeoutMs) != 0) return errno;
+  if (rdma_resolve_route(&id.abi, kTimeoutMs) != 0) return errno;
+  if (attr == nullptr) return 0;
+  attr->qp_type = id.abi.qp_type;
+  return last_error(rdma_create_qp(&id.abi, pd, attr));
+}
+
+int create_ep(rdma_cm_id** out, const rdma_addrinfo& info, ibv_pd* pd, ibv_qp_init_attr* attr) {
+  rdma_cm_id* id = nullptr;
+  const auto space = static_cast<rdma_port_space>(info.ai_port_space);
+  if (rdma_create_id(nullptr, &id, nullptr, space) != 0) return errno;
+  const int code = guarded([&] {
+    if (info.ai_qp_type != 0) id->qp_type = static_cast<ibv_qp_type>(info.ai_qp_type);
+    const bool passive = (info.ai_flags & RAI_PASSIVE) != 0;
+    return passive ? prepare_passive(CmId::of(id), info, pd, attr)
+                   : prepare_active(CmId::of(id), info, pd, attr);
+  });
+  if (code != 0) {
+    rdma_destroy_id(id);
+    return code;
+  }
+  *out = id;
+  return 0;
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* info, ibv_pd* pd, ibv_qp_init_attr* attr) {
+  if (info == nullptr) return minus_one(EINVAL);
+  return cm_result([&] { return create_ep(id, *info, pd, attr); });
+}
+
+void rdma_destroy_ep(rdma_cm_id* id) {
+  const careful::Here here(__builtin_return_address(0));
+  rdma_destroy_qp(id);
+  rdma_destroy_srq(id);
+  rdma_destroy_id(id);
+}
+
+}  // extern "C"

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what happens to connections to the events of ids, and the program's side of these.
+//
+// Requests of all listening ids come through one channel, and the address that a request came to
+// says whose it is; the id is looked up when the request is dispatched, so it exists. A listener
+// that is closed and opened again on its port (perftest does) may thus get a request of its
+// predecessor: a peer asks for a port, not for a listener. Requests that nobody listens for are
+// dropped, so that their senders may try again.
+//
+// Completions do not come through here. Those of a connection are not announced before the event
+// that belongs before them can be read: none before ESTABLISHED, none that was flushed because the
+// connection is over, or did not come about, before the event that says so.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <list>
+
+#include "cm/address.hpp"
+#include "cm/ib_attr.hpp"
+#include "cm/id.hpp"
+#include "cm/ports.hpp"
+#include "device/limits.hpp"
+#include "iwarp/net/insist.hpp"
+#include "objects/objects.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+#include "qp/peer_timeouts.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using Type = net::CmEvent::Type;
+using verbs::Errc;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kTimeout = std::chrono::milliseconds(200);
+
+/// No more than the device has: programs hand the numbers on to calls that refuse more.
+std::uint8_t reads_of(int agreed) { return static_cast<std::uint8_t>(std::min(agreed, kMaxReads)); }
+
+/// As much as its length can say.
+void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
+  event.private_data = std::move(data);
+  auto& conn = event.abi.param.conn;
+  conn.private_data = event.private_data.empty() ? nullptr : event.private_data.data();
+  conn.private_data_len =
+      static_cast<std::uint8_t>(std::min<std::size_t>(event.private_data.size(), UINT8_MAX));
+}
+
+CmId* listener_of(const sockaddr& address) {
+  CmId* everywhere = nullptr;
+  for (CmId* id : cm().listening) {
+    if (port_of(id->source()) != port_of(address)) continue;
+    if (same_host(id->source(), address)) return id;
+    const bool family = id->source().sa_family == address.sa_family ||
+                        (id->source().sa_family == AF_INET6 && !id->v6_only);
+    if (is_any(id->source()) && family) everywhere = id;
+  }
+  return everywhere;
+}
+
+std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectRequest> request) {
+  auto child = std::make_unique<CmId>();
+  child->abi.ps = listener.abi.ps;
+  child->abi.qp_type = listener.abi.qp_type;
+  child->abi.channel = listener.abi.channel;
+  child->abi.route.addr.src_storage = from_tcp(request->local());
+  child->abi.route.addr.dst_storage = from_tcp(request->peer());
+  child->state = IdState::kRequested;
+  child->passive = true;
+  use_device(*child);
+  if (settings().persona == Persona::kRoce) show_path_as_ib(*child);
+  child->request = std::move(request);
+  return child;
+}
+
+/// Behind the ends of connections to the same port that the program is not told yet.
+void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
+  auto& endings = cm().endings;
+  if (std::ranges::any_of(endings, [port](const auto& end) { return end.own_port == port; })) {
+    endings.push_back({.event = std::move(event), .own_port = port});
+  } else {
+    queue_event(std::move(event));
+  }
+}
+
+void requested(net::CmEvent& event) {
+  const sockaddr_storage local = from_tcp(event.request->local());
+  const std::lock_guard lock(cm().mutex);
+  CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
+  if (listener == nullptr) {
+    log_connection("request_dropped",
+                   fmt::format("nobody listens at {} any more for {}",
+                               describe(event.request->local()), describe(event.request->peer())),
+                   {{"peer", describe(event.request->peer())}});
+    event.request->drop();
+    return;
+  }
+  if (listener->waiting_requests.load() >= listener->backlog) {
+    log_connection("backlog_full",
+                   fmt::format("the backlog of {} is full: no room for {}",
+                               describe(event.request->local()), describe(event.request->peer())),
+                   {{"peer", describe(event.request->peer())}});
+    event.request->drop();
+    return;
+  }
+  auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
+  set_private_data(*record, std::move(event.private_data));
+  // What the peer offers, from this side. Who does not say is taken to allow what we can.
+  const auto& offer = *event.offer;
+  auto& conn = record->abi.param.conn;
+  conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
+  conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
+  // No Request tells them; these are of who connects without parameters.
+  if (settings().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
+  record->child = make_child(*listener, std::move(event.request));
+  record->abi.id = &record->child->abi;
+  record->abi.listen_id = &listener->abi;
+  queue_request(std::move(record), port_of(reinterpret_cast<const sockaddr&>(local)));
+  ++listener->waiting_requests;
+}
+
+// IB_CM_REJ_*, the status of a rejection that InfiniBand has.
+constexpr int kInvalidServiceId = 8;
+constexpr int kConsumerDefined = 28;
+
+struct Outcome {
+  rdma_cm_event_type type;
+  int status;
+};
+
+/// The program accepted the peer, and the connection ended before the peer's RTR arrived. Whatever
+/// the peer did instead, drivers of RNICs report ESTABLISHED and then DISCONNECTED: a server must
+/// not see an error that any stranger can cause (decision 36).
+bool ended_before_rtr(const CmId& id, const net::CmEvent& event) {
+  return id.passive && event.type == Type::kConnectFailed;
+}
+
+/// As the kernel's iWARP CM says it; that of InfiniBand leaves it to who connects with a queue pair
+/// of its own to make that ready, and say so by rdma_establish().
+Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
+  const bool as_ib = settings().persona == Persona::kRoce;
+  if (event.type == Type::kEstablished) {
+    const bool awaited = as_ib && !id.passive && !id.has_qp;
+    return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
+  }
+  if (event.type == Type::kDisconnected || ended_before_rtr(id, event)) {
+    return {RDMA_CM_EVENT_DISCONNECTED, 0};
+  }
+  if (event.type == Type::kRejected) {
+    return {RDMA_CM_EVENT_REJECTED, as_ib ? kConsumerDefined : -ECONNREFUSED};
+  }
+  const int status = -to_errno(event.error);
+  if (event.error == Errc::kConnectionRefused || event.error == Errc::kConnectionReset) {
+    return {RDMA_CM_EVENT_REJECTED, as_ib ? kInvalidServiceId : status};
+  }
+  if (event.error == Errc::kTimedOut) return {RDMA_CM_EVENT_UNREACHABLE, status};
+  return {RDMA_CM_EVENT_CONNECT_ERROR, status};
+}
+
+const char* name_of(Type type) {
+  switch (type) {
+    case Type::kEstablished:
+      return "connected";
+    case Type::kDisconnected:
+      return "disconnected";
+    case Type::kRejected:
+      return "rejected_by_peer";
+    default:
+      return "connect_failed";
+  }
+}
+
+void log_figures(CmId& id, const Qp& qp, const std::string& peer) {
+  if (settings().log < verbs::LogLevel::kDebug) return;
+  const verbs::Counters c = id.core->rnic().counters(*qp.core);
+  log_event(
+      {.level = verbs::LogLevel::kDebug,
+       .event = "figures",
+       .message = fmt::format("{}: {} octets and {} FPDUs sent, {} and {} received", peer,
+                              c.octets_sent, c.fpdus_sent, c.octets_received, c.fpdus_received),
+       .fields = {{"peer", peer},
+                  {"qp", std::to_string(qp.core->num())},
+                  {"octets_sent", std::to_string(c.octets_sent)},
+                  {"octets_received", std::to_string(c.octets_received)},
+                  {"fpdus_sent", std::to_string(c.fpdus_sent)},
+                  {"fpdus_received", std::to_string(c.fpdus_received)}}});
+}
+
+void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
+  const std::string peer = describe(to_tcp(id.destination()));
+  std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
+  if (event.type != Type::kEstablished) {
+    const bool by_carrier = event.error == Errc::kCarrierFailed;
+    // A carrier's words do not name the peer, others do by its TCP port.
+    const bool has_carrier = id.core->carriers().connecting() != nullptr;
+    const bool says_peer = !(by_carrier && has_carrier) && settings().port_offset == 0;
+    const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
+    if (event.end) {
+      // The message that gives an rsocket's peer credit may be under way when that peer closes in
+      // order; what the program has sent fails in its own calls.
+      if (id.is_rsocket && event.end->cause == verbs::StreamEnd::Cause::kPeerClosed) {
+        log_connection(name_of(event.type), message, std::move(fields));
+      } else {
+        log_stream_end(*event.end, message, std::move(fields));
+      }
+      log_figures(id, qp, peer);
+      return;
+    }
+    const bool failed = event.type == Type::kConnectFailed && !ended_before_rtr(id, event);
+    log_event({.level = failed ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
+               .event = name_of(event.type),
+               .message = message,
+               .fields = std::move(fields)});
+    return;
+  }
+  const auto now = qp.core->query();
+  fields.push_back({"ird", std::to_string(now.ird)});
+  fields.push_back({"ord", std::to_string(now.ord)});
+  log_connection(name_of(event.type),
+                 fmt::format("connected with {} (queue pair {}, IRD {}, ORD {})", peer,
+                             qp.core->num(), now.ird, now.ord),
+                 std::move(fields));
+}
+
+/// DISCONNECTED, once the program has polled what succeeded before, or does not seem to want to.
+/// Devices tell of the end milliseconds after the last message, and programs count on that: those
+/// on libfabric destroy the queue pair, completions included, when they hear of it.
+/// False: not yet.
+bool tell_end(const CmId& id, const Qp& qp, std::list<CmEnding>& made) noexcept {
+  CmEnding& end = made.front();
+  const auto num = qp.core->num();
+  if (qp.core->init().recv_cq->has_success(num)) {
+    end.own_port = id.own_port;
+    end.qp_num = num;
+    end.at_latest = Clock::now() + kTimeout;
+    cm().endings.splice(cm().endings.end(), made);
+    return false;
+  }
+  queue_event(std::move(end.event));
+  return true;
+}
+
+/// What the id will be told, in order, and the memory for it.
+std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
+  std::list<CmEnding> out;
+  if (ended_before_rtr(id, event)) {
+    out.emplace_back().event = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
+  }
+  const auto outcome = outcome_of(event, id);
+  out.emplace_back().event = make_event(id, outcome.type, outcome.status);
+  return out;
+}
+
+/// What `record`, an ESTABLISHED, says of the connection.
+void describe_connection(CmId& id, const Qp& qp, const net::CmEvent& event, CmEventRecord& record) {
+  const auto now = qp.core->query();
+  record.abi.param.conn.responder_resources = reads_of(now.ird);
+  record.abi.param.conn.initiator_depth = reads_of(now.ord);
+  if (event.local.port == 0) return;  // There was no memory for the addresses.
+  record.connected = event.qp_num;
+  record.source = from_tcp(event.local);
+  id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
+}
+
+/// False: the program cannot read the event yet.
+bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
+  const bool established = event.type == Type::kEstablished;
+  id.state = established ? IdState::kConnected : IdState::kEnded;
+  if (made.size() > 1) {
+    describe_connection(id, qp, event, *made.front().event);
+    queue_event(std::move(made.front().event));
+    made.pop_front();
+  }
+  auto& record = made.front().event;
+  if (established) describe_connection(id, qp, event, *record);
+  set_private_data(*record, std::move(event.private_data));
+  if (event.type == Type::kDisconnected) return tell_end(id, qp, made);
+  queue_event(std::move(record));
+  return true;
+}
+
+/// The flushed ones wait for the end of the connection.
+verbs::Announce announced_after(bool established) {
+  return established ? verbs::Announce::kUnflushed : verbs::Announce::kAll;
+}
+
+/// With Core's queue pairs locked, so neither that nor its id goes away.
+void happened(Core& core, Qp& qp, net::CmEvent& event) {
+  const bool established = event.type == Type::kEstablished;
+  std::unique_lock lock(cm().mutex);
+  const auto it = cm().by_qp.find(event.qp_num);
+  if (it == cm().by_qp.end()) {
+    lock.unlock();
+    qp_announce(qp, core.out_of_band().happened(qp, event));
+    return;
+  }
+  CmId* const id = it->second;
+  // What may fail comes first, and is done again then.
+  std::list<CmEnding> made;
+  if (id != nullptr) made = make_telling(*id, event);
+  // The program learns from its queue pair first what the event will say.
+  if (established) {
+    qp_connected(qp);
+  } else {
+    qp_disconnected(qp);
+  }
+  if (!established || id == nullptr) cm().by_qp.erase(it);
+  bool told = true;
+  if (id != nullptr) {
+    (void)guarded([&] {
+      log_outcome(*id, qp, event);
+      return 0;
+    });
+    told = tell(*id, qp, event, made);
+  }
+  const auto which = id == nullptr ? verbs::Announce::kAll : announced_after(established);
+  if (told) net::insist([&] { qp.core->announce(which); });
+  const bool unwanted = established && (id == nullptr || id->disconnect_wanted);
+  if (unwanted && !close_connection(qp, false)) (void)qp.core->abort();
+}
+
+// rping ends with a thread of its own in rdma_get_cm_event(), or just about to call it again. The
+// kernel keeps such a thread waiting until the process ends, so the latest channels stay for a
+// while, and those that are waited on for good.
+void retire(EventChannel& channel) {
+  constexpr std::size_t kKept = 8;
+  const std::lock_guard lock(cm().mutex);
+  auto& retired = cm().retired;
+  net::insist([&] { retired.push_back(&channel); });
+  if (retired.size() <= kKept) return;
+  EventChannel* const oldest = retired.front();
+  retired.pop_front();
+  if (!oldest->events.is_awaited()) delete oldest;
+}
+
+}  // namespace
+
+void dispatch_cm_event(Core& core, net::CmEvent event) {
+  const int code = guarded([&] {
+    if (event.type != Type::kConnectRequest) {
+      net::insist([&] { core.with_qp(event.qp_num, [&](Qp& qp) { happened(core, qp, event); }); });
+    } else if (!core.out_of_band().takes_request(event)) {
+      requested(event);
+    }
+    return 0;
+  });
+  if (code == 0) return;
+  // Who asked may try again.
+  if (event.request != nullptr) event.request->drop();
+  (void)guarded([&] {
+    log_event({.level = verbs::LogLevel::kError,
+               .event = "event_lost",
+               .message = fmt::format("an event was lost: error {}", code)});
+    return 0;
+  });
+}
+
+// The dispatcher's alone, so nobody else takes endings out but with their ids.
+bool dispatch_endings(Core& core) {
+  std::vector<verbs::QpNum> waiting;
+  {
+    const std::lock_guard lock(cm().mutex);
+    for (const CmEnding& end : cm().endings) waiting.push_back(end.qp_num);
+  }
+  const auto unpolled = [&](verbs::QpNum num) {
+    bool out = false;
+    core.with_qp(num, [&](Qp& qp) { out = qp.core->init().recv_cq->has_success(num); });
+    return out;
+  };
+  std::erase_if(waiting, [&](verbs::QpNum num) { return !unpolled(num); });
+  std::vector<verbs::QpNum> told;
+  bool any_left = false;
+  {
+    const std::lock_guard lock(cm().mutex);
+    std::vector<std::uint16_t> held;  // ports with an end before
+    held.reserve(cm().endings.size());
+    told.reserve(cm().endings.size());
+    std::erase_if(cm().endings, [&](CmEnding& end) {
+      const bool waits = end.is_request()
+                             ? std::ranges::find(held, end.own_port) != held.end()
+                             : std::ranges::find(waiting, end.qp_num) != waiting.end() &&
+                                   Clock::now() < end.at_latest;
+      if (waits) {
+        held.push_back(end.own_port);
+        return false;
+      }
+      queue_event(std::move(end.event));
+      if (end.qp_num != 0) told.push_back(end.qp_num);
+      return true;
+    });
+    any_left = !cm().endings.empty();
+  }
+  for (const auto num : told) net::insist([&] { announce_all(core, num); });
+  return any_left;
+}
+
+void announce_all(Core& core, verbs::QpNum num) {
+  core.with_qp(num, [](Qp& qp) { qp.core->announce(verbs::Announce::kAll); });
+}
+
+CmEventRecord::CmEventRecord(CmId& its_owner) : owner(&its_owner) {}
+CmEventRecord::~CmEventRecord() = default;
+
+std::unique_ptr<CmEventRecord> make_event(CmId& id, rdma_cm_event_type type, int status) {
+  auto out = std::make_unique<CmEventRecord>(id);
+  out->abi.id = &id.abi;
+  out->abi.event = type;
+  out->abi.status = status;
+  return out;
+}
+
+void queue_event(std::unique_ptr<CmEventRecord> event) noexcept {
+  CmId& owner = *event->owner;
+  ++owner.outstanding;
+  owner.channel().events.push_made(event.release()->place);
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+rdma_event_channel* rdma_create_event_channel() {
+  return guarded_pointer<rdma_event_channel>([] {
+    (void)cm();  // which destroying a channel cannot make
+    return &(new EventChannel)->abi;
+  });
+}
+
+void rdma_destroy_event_channel(rdma_event_channel* channel) { retire(EventChannel::of(channel)); }
+
+// What a program may read or write at any time changes here, in its own thread.
+int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
+  if (channel == nullptr || event == nullptr) return minus_one(EINVAL);
+  const auto record = EventChannel::of(channel).events.get();
+  if (!record) return minus_one(record.error());
+  CmId& owner = *(*record)->owner;
+  if (auto child = std::move((*record)->child)) {
+    --owner.waiting_requests;
+    // The program's now. Its listener may have moved to another channel since.
+    child->abi.channel = channel;
+    child->abi.context = owner.abi.context;
+    if (owner.abi.pd != nullptr) child->abi.pd = owner.abi.pd;
+    (void)child.release();
+  }
+  *event = &(*record)->abi;
+  if (const auto& source = (*record)->source) {
+    owner.abi.route.addr.src_storage = *source;
+    if (owner.alive()) owner.core->with_qp((*record)->connected, show_connected);
+  }
+  return 0;
+}
+
+int rdma_ack_cm_event(rdma_cm_event* event) {
+  if (event == nullptr) return minus_one(EINVAL);
+  const std::unique_ptr<CmEventRecord> record(&CmEventRecord::of(event));
+  const std::lock_guard lock(cm().mutex);
+  --record->owner->outstanding;
+  ++record->owner->acknowledged;
+  cm().acknowledged.notify_all();
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cm/ib_attr.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "cm/address.hpp"
+#include "cm/datagrams.hpp"
+#include "device/gid_table.hpp"
+#include "device/limits.hpp"
+#include "device/persona.hpp"
+#include "device/port.hpp"
+#include "objects/address_handle.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+constexpr std::uint8_t kHops = 64;
+constexpr std::uint8_t kAckTimeout = 18;  // 4.096 us * 2^18: about a second
+constexpr std::uint8_t kRetries = 7;
+constexpr std::uint8_t kMinRnrTimer = 12;  // 0.64 ms
+constexpr std::uint16_t kOnlyPkey = 0xFFFF;
+constexpr std::uint8_t kExactly = 2;  // IB_SA_EQ
+
+ibv_mtu path_mtu(const Port& port) {
+  ibv_port_attr about{};
+  show_as_roce(port, about);
+  return about.active_mtu;
+}
+
+void ready_to_receive(const CmId& id, ibv_qp_attr& attr) {
+  const Port port = look_at_port();
+  attr.path_mtu = path_mtu(port);
+  attr.dest_qp_num = kQpOfTheCm;
+  attr.rq_psn = 0;
+  attr.max_dest_rd_atomic = kMaxReads;
+  attr.min_rnr_timer = kMinRnrTimer;
+  attr.ah_attr = {};
+  attr.ah_attr.is_global = 1;
+  attr.ah_attr.port_num = id.abi.port_num;
+  attr.ah_attr.grh.hop_limit = kHops;
+  attr.ah_attr.grh.dgid =
+      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.dst_storage), port);
+  attr.ah_attr.grh.sgid_index = index_of(
+      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
+}
+
+/// Half of the timeout of acknowledgements.
+std::uint8_t packet_life_time(const CmId& id) {
+  const std::uint8_t timeout = id.ack_timeout.value_or(kAckTimeout);
+  return timeout == 0 ? 0 : static_cast<std::uint8_t>(timeout - 1);
+}
+
+bool is_same(const ibv_gid& a, const ibv_gid& b) {
+  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
+}
+
+}  // namespace
+
+ibv_gid shown_gid(const sockaddr& address, const Port& port) {
+  const ibv_gid own = gid_of(address);
+  const bool is_listed =
+      std::ranges::any_of(port.gids, [&](const ibv_gid& gid) { return is_same(gid, own); });
+  if (is_listed || !is_loopback(address)) return own;
+  const bool ipv4 = net::is_ipv4(to_ip(own));
+  const auto found = std::ranges::find_if(port.gids, [&](const ibv_gid& gid) {
+    return !is_free(gid) && net::is_ipv4(to_ip(gid)) == ipv4;
+  });
+  return found != port.gids.end() ? *found : own;
+}
+
+std::uint8_t index_of(const ibv_gid& gid, const Port& port) {
+  const auto found =
+      std::ranges::find_if(port.gids, [&](const ibv_gid& known) { return is_same(known, gid); });
+  return found == port.gids.end() ? 0 : static_cast<std::uint8_t>(found - port.gids.begin());
+}
+
+void show_addresses_as_ib(CmId& id) {
+  auto& out = id.abi.route.addr.addr.ibaddr;
+  const Port port = look_at_port();
+  if (is_ip(&id.source())) out.sgid = shown_gid(id.source(), port);
+  if (is_ip(&id.destination())) out.dgid = shown_gid(id.destination(), port);
+  out.pkey = htons(kOnlyPkey);
+}
+
+void show_path_as_ib(CmId& id) {
+  const auto& ends = id.abi.route.addr.addr.ibaddr;
+  id.path = {.dgid = ends.dgid,
+             .sgid = ends.sgid,
+             .hop_limit = kHops,
+             .reversible = 1,
+             .numb_path = 1,
+             .pkey = ends.pkey,
+             .mtu_selector = kExactly,
+             .mtu = static_cast<std::uint8_t>(path_mtu(look_at_port())),
+             .packet_life_time_selector = kExactly,
+             .packet_life_time = packet_life_time(id)};
+  id.abi.route.path_rec = &id.path;
+  id.abi.route.num_paths = 1;
+}
+
+int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {
+  if (id.abi.verbs == nullptr) return EINVAL;
+  switch (attr.qp_state) {
+    case IBV_QPS_INIT:
+      attr.port_num = id.abi.port_num;
+      attr.pkey_index = 0;
+      attr.qp_access_flags =
+          IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+      mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+      return 0;
+    case IBV_QPS_RTR:
+      ready_to_receive(id, attr);
+      mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+      return 0;
+    case IBV_QPS_RTS:
+      attr.timeout = id.ack_timeout.value_or(kAckTimeout);
+      attr.retry_cnt = attr.rnr_retry = kRetries;
+      attr.sq_psn = 0;
+      attr.max_rd_atomic = kMaxReads;
+      mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+             IBV_QP_MAX_QP_RD_ATOMIC;
+      return 0;
+    default:
+      return EINVAL;
+  }
+}
+
+}  // namespace iwarp::rdma_core

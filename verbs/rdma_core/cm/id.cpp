@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids come, move between channels, and go.
+#include "cm/id.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <iterator>
+#include <new>
+
+#include "cm/address.hpp"
+#include "cm/datagrams.hpp"
+#include "cm/ib_attr.hpp"
+#include "device/device_ops.hpp"
+#include "device/persona.hpp"
+#include "objects/objects.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+/// What a destroyed id leaves behind, to be ended without the lock.
+struct Leftovers {
+  std::unique_ptr<net::Listener> listener;
+  std::unique_ptr<net::ConnectRequest> request;
+  std::vector<std::unique_ptr<CmEventRecord>> events;
+  std::optional<verbs::QpNum> connected;
+  std::optional<verbs::QpNum> ended;  ///< the program was not told
+};
+
+/// Nothing finds the id any more, so no event about it comes.
+Leftovers detach(CmId& id) {
+  Leftovers out;
+  const std::lock_guard lock(cm().mutex);
+  std::erase(cm().listening, &id);
+  forget_datagrams(id);
+  std::vector<std::unique_ptr<CmEventRecord>> requests;  // not queued yet
+  std::erase_if(cm().endings, [&](CmEnding& end) {
+    if (end.event->owner != &id) return false;
+    if (end.is_request()) {
+      requests.push_back(std::move(end.event));
+    } else {
+      out.ended = end.qp_num;
+    }
+    return true;
+  });
+  if (const auto it = cm().by_qp.find(id.qp_num); it != cm().by_qp.end() && it->second == &id) {
+    if (id.state == IdState::kConnecting) {
+      it->second = nullptr;
+    } else {
+      cm().by_qp.erase(it);
+      out.connected = id.qp_num;
+    }
+  }
+  out.listener = std::move(id.listener);
+  out.request = std::move(id.request);
+  id.channel().events.remove([&](CmEventRecord* event) {
+    if (event->owner != &id) return false;
+    out.events.emplace_back(event);
+    return true;
+  });
+  id.outstanding -= static_cast<unsigned>(out.events.size());
+  std::ranges::move(requests, std::back_inserter(out.events));
+  return out;
+}
+
+void end(CmId& id, Leftovers& left) {
+  left.listener.reset();
+  // Not rejected: their senders did not hear from a program, and may find another listener.
+  for (const auto& event : left.events) {
+    if (event->child != nullptr && event->child->request != nullptr) event->child->request->drop();
+  }
+  left.events.clear();
+  // Dropping a request rejects it, and dropping a connection closes it.
+  left.request.reset();
+  if (left.ended) announce_all(*id.core, *left.ended);
+  if (left.connected) {
+    announce_all(*id.core, *left.connected);
+    end_connection(*id.core, *left.connected);
+  }
+}
+
+/// Programs bind an id only to learn its device: libfabric at each address, librpma at one. Those
+/// that found none at a loopback address, and end without having tried to open any, are told why.
+void note_no_device(CmId& id) {
+  {
+    const std::lock_guard lock(cm().mutex);
+    if (id.state != IdState::kBound || id.abi.verbs != nullptr) return;
+  }
+  if (!is_loopback(id.source())) return;
+  [[maybe_unused]] static const int kRegistered = std::atexit([] {
+    if (Core::was_tried()) return;
+    log_refusal(
+        "rdma_bind_addr() found no device at a loopback address, as in the kernel, and the "
+        "program used none (use another address of this host)");
+  });
+}
+
+int destroy(CmId& id) {
+  if (!id.alive()) return 0;
+  note_no_device(id);
+  acknowledge_last(id);
+  Leftovers left = detach(id);
+  end(id, left);
+  {
+    std::unique_lock lock(cm().mutex);
+    cm().acknowledged.wait(lock, [&] { return id.outstanding == 0; });
+  }
+  delete &id;
+  return 0;
+}
+
+int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_port_space space) {
+  const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
+  if (space != RDMA_PS_TCP && !datagrams) {
+    refuse("rdma_create_id() for another port space than RDMA_PS_TCP", "iWARP runs over TCP ports");
+    return EPROTONOSUPPORT;
+  }
+  if (const char* const why = why_no_datagrams(); datagrams && why != nullptr) {
+    refuse("rdma_create_id() for datagrams", why);
+    return EPROTONOSUPPORT;
+  }
+  auto id = std::make_unique<CmId>();
+  id->abi.context = context;
+  id->abi.ps = space;
+  id->abi.qp_type = datagrams ? IBV_QPT_UD : IBV_QPT_RC;
+  id->abi.channel = channel;
+  if (channel == nullptr) make_synchronous(*id);
+  *out = &id.release()->abi;
+  return 0;
+}
+
+/// Moves what is queued, and waits until what was taken before is acknowledged.
+int migrate(CmId& id, rdma_event_channel* channel) {
+  if (channel == nullptr && id.synchronous()) return EINVAL;
+  acknowledge_last(id);
+  auto own = std::move(id.own_channel);
+  auto fresh = channel == nullptr ? std::make_unique<EventChannel>() : nullptr;
+  EventChannel& to = fresh != nullptr ? *fresh : EventChannel::of(channel);
+  std::unique_lock lock(cm().mutex);
+  const auto moved = static_cast<unsigned>(id.channel().events.move_to(
+      to.events, [&](const CmEventRecord* event) { return event->owner == &id; }));
+  id.abi.channel = &to.abi;
+  id.own_channel = std::move(fresh);
+  const unsigned target = id.acknowledged + id.outstanding - moved;
+  cm().acknowledged.wait(lock, [&] { return static_cast<int>(id.acknowledged - target) >= 0; });
+  return 0;
+}
+
+}  // namespace
+
+CmId::CmId() = default;
+CmId::~CmId() = default;
+
+// A fork finds the lock free, and the child none of the parent's connections.
+Cm& cm() {
+  static Cm* const kCm = [] {
+    static Cm* made = new Cm;
+    const int failed = pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); },
+                                      [] {
+                                        made->listening.clear();
+                                        made->by_qp.clear();
+                                        // A request among them would be rejected, by its end.
+                                        for (auto& end : made->endings) (void)end.event.release();
+                                        made->endings.clear();
+                                        made->mutex.unlock();
+                                      });
+    if (failed != 0) throw std::bad_alloc();
+    return made;
+  }();
+  return *kCm;
+}
+
+void use_device(CmId& id) {
+  if (settings().persona == Persona::kRoce) show_addresses_as_ib(id);
+  if (id.abi.verbs != nullptr) return;
+  ibv_context* const verbs = default_context();
+  id.core = &Context::of(verbs).core;
+  id.abi.verbs = verbs;
+  if (id.abi.pd == nullptr) id.abi.pd = default_pd(verbs);
+  id.abi.port_num = 1;
+}
+
+void make_synchronous(CmId& id) {
+  auto channel = std::make_unique<EventChannel>();
+  id.abi.channel = &channel->abi;
+  id.own_channel = std::move(channel);
+}
+
+void settle_ending(verbs::QpNum num) {
+  const std::lock_guard lock(cm().mutex);
+  for (CmEnding& end : cm().endings) {
+    if (end.qp_num == num) end.qp_num = 0;
+  }
+}
+
+// Kernel and rdma-core say this as an event as well: who destroys a queue pair ends its connection.
+void forget_qp(verbs::QpNum num) {
+  settle_ending(num);
+  const std::lock_guard lock(cm().mutex);
+  const auto it = cm().by_qp.find(num);
+  if (it == cm().by_qp.end()) return;
+  CmId* const id = it->second;
+  cm().by_qp.erase(it);
+  if (id == nullptr) return;
+  const bool connected = id->state == IdState::kConnected;
+  id->state = IdState::kEnded;
+  if (connected) queue_event(make_event(*id, RDMA_CM_EVENT_DISCONNECTED));
+}
+
+void tell_device_removed() {
+  const std::lock_guard lock(cm().mutex);
+  const auto tell = [](CmId& id) { queue_event(make_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL)); };
+  for (CmId* id : cm().listening) {
+    if (!is_any(id->source())) tell(*id);
+  }
+  for (const auto& [num, id] : cm().by_qp) {
+    if (id != nullptr) tell(*id);
+  }
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
+                   rdma_port_space space) {
+  return cm_result([&] { return create(channel, id, context, space); });
+}
+
+int rdma_destroy_id(rdma_cm_id* id) {
+  return cm_result([&] { return destroy(CmId::of(id)); });
+}
+
+int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
+  return cm_result([&] { return migrate(CmId::of(id), channel); });
+}
+
+__be16 rdma_get_src_port(rdma_cm_id* id) { return htons(port_of(CmId::of(id).source())); }
+
+__be16 rdma_get_dst_port(rdma_cm_id* id) { return htons(port_of(CmId::of(id).destination())); }
+
+}  // extern "C"

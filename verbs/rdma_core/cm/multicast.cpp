@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups: IP multicast, which hosts join by themselves. So joining is done at once, and its event
+// says how to send there.
+#include <algorithm>
+#include <cerrno>
+
+#include "cm/address.hpp"
+#include "cm/datagrams.hpp"
+#include "objects/address_handle.hpp"
+#include "objects/objects.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+constexpr std::uint8_t kGroupHops = 1;
+
+int refuse_for_connections() {
+  return refused("multicast", "iWARP runs over TCP, which has none; datagrams need --as roce");
+}
+
+int join_group(CmId& id, const sockaddr* address, void* context) {
+  if (!is_datagram(id)) return refuse_for_connections();
+  if (!is_ip(address) || id.abi.verbs == nullptr || !id.alive()) return EINVAL;
+  const ibv_gid group = gid_of(*address);
+  if (!net::is_multicast(to_ip(group))) return EINVAL;
+  if (id.abi.qp != nullptr) {
+    auto& qp = Qp::of(id.abi.qp);
+    if (qp.datagrams == nullptr) return EINVAL;
+    const unsigned interface = interface_of(id);
+    if (const auto error = qp.datagrams->attach(to_ip(group), {&interface, 1})) {
+      return to_errno(error);
+    }
+  }
+  {
+    const std::lock_guard lock(cm().mutex);
+    auto record = make_event(id, RDMA_CM_EVENT_MULTICAST_JOIN);
+    auto& ud = record->abi.param.ud;
+    ud.private_data = context;
+    ud.qp_num = verbs::kMulticastQp;
+    ud.qkey = kUdpQKey;
+    ud.ah_attr = way_to(id, group);
+    ud.ah_attr.grh.hop_limit = kGroupHops;
+    queue_event(std::move(record));
+  }
+  return wait_for_event(id);
+}
+
+int leave_group(CmId& id, const sockaddr* address) {
+  if (!is_datagram(id)) return refuse_for_connections();
+  if (!is_ip(address)) return EINVAL;
+  const auto group = to_ip(gid_of(*address));
+  if (!net::is_multicast(group)) return EINVAL;
+  if (id.abi.qp == nullptr || !id.alive()) return 0;
+  auto& qp = Qp::of(id.abi.qp);
+  if (qp.datagrams == nullptr) return EINVAL;
+  return to_errno(qp.datagrams->detach(group));
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_join_multicast(rdma_cm_id* id, sockaddr* address, void* context) {
+  return cm_result([&] { return join_group(CmId::of(id), address, context); });
+}
+
+int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attr, void* context) {
+  constexpr auto kAddress = RDMA_CM_JOIN_MC_ATTR_ADDRESS;
+  return cm_result([&] {
+    if ((attr->comp_mask & kAddress) == 0) return EINVAL;
+    const bool sends_only = (attr->comp_mask & RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS) != 0 &&
+                            attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+    // Who only sends need not be a member.
+    ibv_qp* const qp = sends_only ? std::exchange(id->qp, nullptr) : nullptr;
+    const int code = join_group(CmId::of(id), attr->addr, context);
+    if (sends_only) id->qp = qp;
+    return code;
+  });
+}
+
+int rdma_leave_multicast(rdma_cm_id* id, sockaddr* address) {
+  return cm_result([&] { return leave_group(CmId::of(id), address); });
+}
+
+}  // extern "C"

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs, completion queues and shared receive queues that belong to ids, and options of ids.
+#include <rdma/rdma_verbs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "careful/checker.hpp"
+#include "cm/datagrams.hpp"
+#include "cm/ib_attr.hpp"
+#include "cm/id.hpp"
+#include "objects/objects.hpp"
+#include "objects/ops.hpp"
+#include "process/settings.hpp"
+#include "qp/peer_timeouts.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+/// A completion queue with a channel of its own, for rdma_get_send_comp() and its like.
+ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
+  channel = ibv_create_comp_channel(id.abi.verbs);
+  if (channel == nullptr) return nullptr;
+  const int entries = static_cast<int>(std::max<std::uint32_t>(requests, 1));
+  ibv_cq* const cq = ibv_create_cq(id.abi.verbs, entries, &id.abi, channel, 0);
+  if (cq == nullptr) ibv_destroy_comp_channel(std::exchange(channel, nullptr));
+  return cq;
+}
+
+/// Whatever is in the id, made by rdma_create_qp() or put there by the program, which may have put
+/// one object into both places.
+void destroy_cqs(rdma_cm_id& id) {
+  if (id.send_cq == id.recv_cq) id.send_cq = nullptr;
+  if (id.send_cq_channel == id.recv_cq_channel) id.send_cq_channel = nullptr;
+  for (ibv_cq** cq : {&id.send_cq, &id.recv_cq}) {
+    if (*cq != nullptr) ibv_destroy_cq(std::exchange(*cq, nullptr));
+  }
+  for (ibv_comp_channel** channel : {&id.send_cq_channel, &id.recv_cq_channel}) {
+    if (*channel != nullptr) ibv_destroy_comp_channel(std::exchange(*channel, nullptr));
+  }
+}
+
+int make_missing_cqs(CmId& id, ibv_qp_init_attr_ex& attr) {
+  if (attr.send_cq == nullptr) {
+    if (id.abi.send_cq == nullptr) {
+      id.abi.send_cq = make_cq(id, id.abi.send_cq_channel, attr.cap.max_send_wr);
+    }
+    attr.send_cq = id.abi.send_cq;
+  }
+  if (attr.recv_cq == nullptr) {
+    if (id.abi.recv_cq == nullptr) {
+      id.abi.recv_cq = make_cq(id, id.abi.recv_cq_channel, attr.cap.max_recv_wr);
+    }
+    attr.recv_cq = id.abi.recv_cq;
+  }
+  return attr.send_cq != nullptr && attr.recv_cq != nullptr ? 0 : errno;
+}
+
+int change_state(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to) {
+  ibv_qp_attr attr{};
+  attr.qp_state = to;
+  int mask = 0;
+  if (rdma_init_qp_attr(id, &attr, &mask) != 0) return errno;
+  return ibv_modify_qp(qp, &attr, mask);
+}
+
+/// Ready for receives, as programs expect it of rdma_create_qp(), or for all there is to datagrams.
+/// An errno.
+int initialize(rdma_cm_id* id, ibv_qp* qp) {
+  int code = change_state(id, qp, IBV_QPS_INIT);
+  if (qp->qp_type != IBV_QPT_UD) return code;
+  for (const auto to : {IBV_QPS_RTR, IBV_QPS_RTS}) {
+    if (code == 0) code = change_state(id, qp, to);
+  }
+  return code;
+}
+
+int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
+  if (id.abi.verbs == nullptr || id.abi.qp != nullptr || attr.qp_type != id.abi.qp_type) {
+    return EINVAL;
+  }
+  if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
+    attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
+    attr.pd = id.abi.pd;
+  }
+  if (attr.srq == nullptr) attr.srq = id.abi.srq;
+  int code = make_missing_cqs(id, attr);
+  ibv_qp* qp = nullptr;
+  if (code == 0) {
+    qp = create_qp_ex(id.abi.verbs, &attr);
+    code = qp != nullptr ? initialize(&id.abi, qp) : errno;
+  }
+  if (code != 0) {
+    if (qp != nullptr) ibv_destroy_qp(qp);
+    destroy_cqs(id.abi);
+    return code;
+  }
+  id.abi.pd = attr.pd;
+  id.abi.qp = qp;
+  return 0;
+}
+
+int create_basic_qp(CmId& id, ibv_pd* pd, ibv_qp_init_attr& attr) {
+  ibv_qp_init_attr_ex extended{.qp_context = attr.qp_context,
+                               .send_cq = attr.send_cq,
+                               .recv_cq = attr.recv_cq,
+                               .srq = attr.srq,
+                               .cap = attr.cap,
+                               .qp_type = attr.qp_type,
+                               .sq_sig_all = attr.sq_sig_all};
+  if (pd != nullptr) {
+    extended.comp_mask = IBV_QP_INIT_ATTR_PD;
+    extended.pd = pd;
+  }
+  if (const int code = create_qp(id, extended)) return code;
+  attr.send_cq = extended.send_cq;
+  attr.recv_cq = extended.recv_cq;
+  attr.srq = extended.srq;
+  attr.cap = extended.cap;
+  return 0;
+}
+
+int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
+  if (id.abi.verbs == nullptr || id.abi.srq != nullptr) return EINVAL;
+  if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
+    attr.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+    attr.pd = id.abi.pd;
+  }
+  ibv_srq* const srq = create_srq_ex(id.abi.verbs, &attr);
+  if (srq == nullptr) return errno;
+  id.abi.pd = attr.pd;
+  id.abi.srq = srq;
+  return 0;
+}
+
+/// As the kernel's iWARP CM: INIT opens the queue pair to the peer, RTS asks for nothing, because
+/// whoever connects it makes it so.
+int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
+  if (id.abi.verbs == nullptr) return EINVAL;
+  mask = 0;
+  attr.port_num = id.abi.port_num;
+  switch (attr.qp_state) {
+    case IBV_QPS_INIT:
+    case IBV_QPS_RTR:
+      attr.qp_access_flags =
+          IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+      mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PORT;
+      return 0;
+    case IBV_QPS_RTS:
+      mask = IBV_QP_STATE | IBV_QP_PORT;
+      return 0;
+    default:
+      return EINVAL;
+  }
+}
+
+/// As the kernel has it: not of datagrams, and five bits.
+int set_ack_timeout(CmId& id, const void* value) {
+  std::uint8_t timeout = 0;
+  std::memcpy(&timeout, value, sizeof timeout);
+  if (is_datagram(id) || timeout > kMaxTimeout) return EINVAL;
+  id.ack_timeout = timeout;
+  return 0;
+}
+
+/// TCP has no use for TOS here, nor for REUSEADDR.
+int set_option(CmId& id, int level, int name, const void* value, std::size_t size) {
+  if (level != RDMA_OPTION_ID) return ENOSYS;
+  switch (name) {
+    case RDMA_OPTION_ID_TOS:
+      return size == sizeof(std::uint8_t) ? 0 : EINVAL;
+    case RDMA_OPTION_ID_ACK_TIMEOUT:
+      return size == sizeof(std::uint8_t) ? set_ack_timeout(id, value) : EINVAL;
+    case RDMA_OPTION_ID_REUSEADDR:
+    case RDMA_OPTION_ID_AFONLY: {
+      if (size != sizeof(int)) return EINVAL;
+      if (id.state != IdState::kIdle) return EINVAL;
+      int on = 0;
+      std::memcpy(&on, value, sizeof on);
+      if (name == RDMA_OPTION_ID_AFONLY) id.v6_only = on != 0;
+      return 0;
+    }
+    default:
+      return ENOSYS;
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* attr) {
+  return cm_result([&] { return create_basic_qp(CmId::of(id), pd, *attr); });
+}
+
+int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
+  return cm_result([&] { return create_qp(CmId::of(id), *attr); });
+}
+
+void rdma_destroy_qp(rdma_cm_id* id) {
+  const careful::Here here(__builtin_return_address(0));
+  if (id->qp != nullptr) ibv_destroy_qp(std::exchange(id->qp, nullptr));
+  destroy_cqs(*id);
+}
+
+int rdma_create_srq(rdma_cm_id* id, ibv_pd* pd, ibv_srq_init_attr* attr) {
+  return cm_result([&] {
+    ibv_srq_init_attr_ex extended{.srq_context = attr->srq_context,
+                                  .attr = attr->attr,
+                                  .comp_mask = IBV_SRQ_INIT_ATTR_TYPE,
+                                  .srq_type = IBV_SRQT_BASIC};
+    if (pd != nullptr) {
+      extended.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+      extended.pd = pd;
+    }
+    const int code = create_srq(CmId::of(id), extended);
+    attr->attr = extended.attr;
+    return code;
+  });
+}
+
+int rdma_create_srq_ex(rdma_cm_id* id, ibv_srq_init_attr_ex* attr) {
+  return cm_result([&] { return create_srq(CmId::of(id), *attr); });
+}
+
+void rdma_destroy_srq(rdma_cm_id* id) {
+  if (id->srq != nullptr) ibv_destroy_srq(std::exchange(id->srq, nullptr));
+}
+
+int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) {
+  if (is_datagram(CmId::of(id))) {
+    return cm_result([&] { return init_attr_of_datagrams(CmId::of(id), *attr, *mask); });
+  }
+  const auto answer = settings().persona == Persona::kRoce ? init_attr_as_ib : init_attr;
+  return cm_result([&] { return answer(CmId::of(id), *attr, *mask); });
+}
+
+int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t size) {
+  return cm_result([&] { return set_option(CmId::of(id), level, name, value, size); });
+}
+
+}  // extern "C"

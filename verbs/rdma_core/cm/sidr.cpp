@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cm/sidr.hpp"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+
+#include "cm/id.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kFirstWait = 50ms;
+constexpr auto kLongestWait = 2s;
+constexpr unsigned kRequests = 9;  // some seven seconds
+constexpr int kTurn = 16;          // batches of one port before others have their turn
+
+net::UniqueFd opened(int fd) {
+  if (fd < 0) throw std::system_error(errno, std::generic_category());
+  return net::UniqueFd(fd);
+}
+
+bool watch(int epoll, int fd) {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  return ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+}  // namespace
+
+void SidrEnd::send(const SidrOctets& octets, const Peer& to) const {
+  // sendmmsg() only reads through the pointer.
+  std::array<iovec, 1> piece{
+      {{.iov_base = const_cast<std::byte*>(octets.data()), .iov_len = octets.size()}}};
+  const net::DatagramSocket::Sending one{.path = to.path, .port = to.port, .pieces = piece};
+  (void)socket.send({&one, 1});  // One that is lost is sent again.
+}
+
+void SidrEnd::log_dropped() const {
+  const auto& [malformed, unasked, unheard, undecided, crowded] = dropped;
+  if (malformed + unasked + unheard + undecided + crowded == 0) return;
+  log_connection("datagram_id_dropped",
+                 fmt::format("an id of datagrams has dropped {} malformed messages, {} replies "
+                             "that it did not ask for, {} requests while it did not listen, {} "
+                             "repeated ones that the program had not answered, {} behind a full "
+                             "backlog",
+                             malformed, unasked, unheard, undecided, crowded));
+}
+
+Sidr::Sidr(const Calls& calls)
+    : calls_(calls),
+      epoll_(opened(::epoll_create1(EPOLL_CLOEXEC))),
+      timer_(opened(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC))) {
+  if (!watch(epoll_.get(), timer_.get())) throw std::system_error(errno, std::generic_category());
+}
+
+void Sidr::add(std::shared_ptr<SidrEnd> end, CmId& owner) {
+  end->owner = &owner;
+  const int fd = end->socket.fd();
+  if (!ends_.contains(fd) && !watch(epoll_.get(), fd)) {
+    throw std::system_error(errno, std::generic_category());
+  }
+  ends_[fd] = std::move(end);
+}
+
+void Sidr::remove(SidrEnd& end) {
+  end.log_dropped();
+  end.owner = nullptr;
+  end.asking.reset();
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, end.socket.fd(), nullptr);
+  ends_.erase(end.socket.fd());
+}
+
+void Sidr::ask(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message) {
+  end.asking = {.to = to,
+                .octets = encode(message),
+                .due = SidrEnd::Clock::now(),
+                .wait = kFirstWait,
+                .left = kRequests};
+  look_at_clock();
+}
+
+bool Sidr::answer(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message) {
+  const auto known = std::ranges::find_if(
+      end.answers, [&](const SidrEnd::Answer& answer) { return answer.to.is(to); });
+  if (known == end.answers.end()) return false;
+  known->octets = encode(message);
+  end.send(*known->octets, known->to);
+  return true;
+}
+
+void Sidr::check() {
+  std::array<epoll_event, 16> events;
+  const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  const std::lock_guard lock(cm().mutex);
+  const std::size_t ready = n > 0 ? static_cast<std::size_t>(n) : 0;
+  for (const epoll_event& event : std::span(events).first(ready)) {
+    const auto it = ends_.find(event.data.fd);
+    if (it == ends_.end()) continue;
+    const auto end = it->second;  // also if its id ends it
+    receive(*end);
+  }
+  look_at_clock();
+}
+
+void Sidr::receive(SidrEnd& end) {
+  std::array<SidrOctets, net::DatagramSocket::kBatch> octets;
+  std::array<net::DatagramSocket::Received, net::DatagramSocket::kBatch> came_in;
+  for (std::size_t i = 0; i < octets.size(); ++i) came_in[i].room = octets[i];
+  for (int round = 0; round != kTurn; ++round) {
+    const auto n = end.socket.receive(came_in);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto& one = came_in[i];
+      auto message = one.is_cut ? std::nullopt : decode_sidr(one.room.first(one.size));
+      if (!message || net::is_multicast(one.path.own)) {
+        ++end.dropped.malformed;
+        continue;
+      }
+      const SidrEnd::Peer from{
+          .path = {.own = one.path.own, .peer = one.path.peer, .interface = one.path.interface},
+          .port = one.port,
+          .request = message->id};
+      if (end.owner != nullptr) came(end, from, std::move(*message));
+    }
+    if (n < came_in.size()) return;
+  }
+}
+
+void Sidr::came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
+  if (message.kind == SidrMessage::Kind::kRequest) {
+    request_came(end, from, std::move(message));
+  } else if (end.asking && end.asking->to.is(from)) {
+    end.asking.reset();
+    calls_.answered(*end.owner, message);
+  } else {
+    ++end.dropped.unasked;
+  }
+}
+
+void Sidr::request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
+  const auto known = std::ranges::find_if(
+      end.answers, [&](const SidrEnd::Answer& answer) { return answer.to.is(from); });
+  if (end.owner->state != IdState::kListening) {
+    ++end.dropped.unheard;
+  } else if (known != end.answers.end() && known->octets) {
+    end.send(*known->octets, known->to);
+  } else if (known != end.answers.end()) {
+    ++end.dropped.undecided;
+  } else if (end.owner->waiting_requests.load() >= end.owner->backlog) {
+    ++end.dropped.crowded;
+  } else {
+    if (end.answers.size() == SidrEnd::kMaxAnswers) end.answers.pop_front();
+    end.answers.push_back({.to = from, .octets = std::nullopt});
+    calls_.requested(*end.owner, from, std::move(message));
+  }
+}
+
+// Sends again what is due, and sets the timer.
+void Sidr::look_at_clock() {
+  const auto now = SidrEnd::Clock::now();
+  auto next = SidrEnd::Clock::time_point::max();
+  for (const auto& [fd, end] : ends_) {
+    if (!end->asking) continue;
+    auto& asking = *end->asking;
+    if (now >= asking.due) {
+      if (asking.left == 0) {
+        end->asking.reset();
+        calls_.unanswered(*end->owner);
+        continue;
+      }
+      end->send(asking.octets, asking.to);
+      asking.due = now + asking.wait;
+      asking.wait = std::min<SidrEnd::Clock::duration>(2 * asking.wait, kLongestWait);
+      --asking.left;
+    }
+    next = std::min(next, asking.due);
+  }
+  itimerspec at{};  // zero: none
+  if (next != SidrEnd::Clock::time_point::max()) {
+    const auto left = std::max<std::chrono::nanoseconds>(next - now, 1us);
+    at.it_value = {.tv_sec = left / 1s, .tv_nsec = (left % 1s).count()};
+  }
+  ::timerfd_settime(timer_.get(), 0, &at, nullptr);
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sidr: the UDP ports of ids of datagrams, the requests that they send until they are answered, and
+// the answers that they have given, for requests that come again. All under Cm::mutex; what comes
+// is taken by the dispatcher. Nobody is answered who has not asked a listener of the program's, and
+// no answer is larger than its question.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "cm/sidr_message.hpp"
+#include "iwarp/net/datagram_socket.hpp"
+
+namespace iwarp::rdma_core {
+
+struct CmId;
+
+/// A port, of an id that listens or asks.
+struct SidrEnd {
+  using Clock = std::chrono::steady_clock;
+  /// The peer of one exchange.
+  struct Peer {
+    verbs::DatagramPath path;
+    std::uint16_t port = 0;
+    std::uint32_t request = 0;
+    bool is(const Peer& o) const {
+      return path.peer == o.path.peer && port == o.port && request == o.request;
+    }
+  };
+  struct Asking {
+    Peer to;
+    SidrOctets octets;
+    Clock::time_point due;
+    Clock::duration wait;
+    unsigned left = 0;  ///< so many tries
+  };
+  struct Answer {
+    Peer to;
+    std::optional<SidrOctets> octets;  ///< none: the program has not said yet
+  };
+  /// What came and changed nothing.
+  struct Dropped {
+    std::uint64_t malformed = 0;  ///< or sent to a group
+    std::uint64_t unasked = 0;    ///< replies
+    std::uint64_t unheard = 0;    ///< requests to an id that does not listen
+    std::uint64_t undecided = 0;  ///< repeated before the program has said
+    std::uint64_t crowded = 0;    ///< behind a full backlog
+  };
+  static constexpr std::size_t kMaxAnswers = 1024;
+
+  explicit SidrEnd(net::DatagramSocket its_socket) : socket(std::move(its_socket)) {}
+  void send(const SidrOctets& octets, const Peer& to) const;
+  void log_dropped() const;
+
+  net::DatagramSocket socket;
+  CmId* owner = nullptr;
+  std::optional<Asking> asking;
+  std::deque<Answer> answers;
+  Dropped dropped;
+};
+
+class Sidr {
+ public:
+  /// What becomes of exchanges; called under Cm::mutex.
+  struct Calls {
+    void (*requested)(CmId& listener, const SidrEnd::Peer& from, SidrMessage message);
+    void (*answered)(CmId& asker, const SidrMessage& message);
+    void (*unanswered)(CmId& asker);
+  };
+  /// Throws std::system_error when there is no descriptor to be had.
+  explicit Sidr(const Calls& calls);
+
+  /// Readable when check() is due.
+  int fd() const { return epoll_.get(); }
+  void check();
+
+  // Under Cm::mutex.
+  /// From now on `end` hears what comes.
+  void add(std::shared_ptr<SidrEnd> end, CmId& owner);
+  void remove(SidrEnd& end);
+  void ask(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
+  /// False: the request is not known any more.
+  static bool answer(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
+
+ private:
+  void receive(SidrEnd& end);
+  void came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
+  void request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
+  void look_at_clock();
+
+  const Calls calls_;
+  net::UniqueFd epoll_;
+  net::UniqueFd timer_;
+  std::map<int, std::shared_ptr<SidrEnd>> ends_;  ///< by descriptor
+};
+
+}  // namespace iwarp::rdma_core

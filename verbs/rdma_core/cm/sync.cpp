@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids without a channel of the program's: each call that would make an event waits for it. The
+// event is id->event until the next such call.
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "cm/id.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+/// 0 or what the event says went wrong.
+int status_of(const rdma_cm_event& event) {
+  if (event.event == RDMA_CM_EVENT_REJECTED) return ECONNREFUSED;
+  return std::abs(event.status);
+}
+
+/// The request's event is the child's from now on: the listener may go before it.
+void adopt(CmId& child, rdma_cm_event* event) {
+  auto& record = CmEventRecord::of(event);
+  const std::lock_guard lock(cm().mutex);
+  --record.owner->outstanding;
+  record.owner = &child;
+  ++child.outstanding;
+  child.abi.event = event;
+  cm().acknowledged.notify_all();
+}
+
+int request_of(CmId& listener, rdma_cm_id** out) {
+  if (!listener.synchronous()) return EINVAL;
+  if (const int code = wait_for_event(listener)) return code;
+  rdma_cm_event* const event = std::exchange(listener.abi.event, nullptr);
+  if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+    rdma_ack_cm_event(event);
+    return EINVAL;
+  }
+  CmId& child = CmId::of(event->id);
+  adopt(child, event);
+  const int code = guarded([&] {
+    make_synchronous(child);
+    if (!listener.child_qp) return 0;
+    ibv_qp_init_attr attr = *listener.child_qp;
+    return rdma_create_qp(&child.abi, listener.abi.pd, &attr) == 0 ? 0 : errno;
+  });
+  if (code != 0) {
+    rdma_destroy_id(&child.abi);  // which rejects the request
+    return code;
+  }
+  *out = &child.abi;
+  return 0;
+}
+
+}  // namespace
+
+int wait_for_event(CmId& id) {
+  if (!id.synchronous()) return 0;
+  acknowledge_last(id);
+  if (rdma_get_cm_event(id.abi.channel, &id.abi.event) != 0) return errno;
+  return status_of(*id.abi.event);
+}
+
+void acknowledge_last(CmId& id) {
+  if (id.abi.event != nullptr) rdma_ack_cm_event(std::exchange(id.abi.event, nullptr));
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" int rdma_get_request(rdma_cm_id* listener, rdma_cm_id** id) {
+  return cm_result([&] { return request_of(CmId::of(listener), id); });
+}

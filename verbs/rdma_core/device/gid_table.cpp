@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/gid_table.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+namespace iwarp::rdma_core {
+namespace {
+
+bool is_same(const ibv_gid& a, const ibv_gid& b) {
+  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
+}
+
+}  // namespace
+
+bool is_free(const ibv_gid& gid) { return is_same(gid, ibv_gid{}); }
+
+void GidTable::arrange(Port& port) {
+  std::vector<Row> now;
+  now.reserve(port.gids.size());
+  for (std::size_t i = 0; i < port.gids.size(); ++i) {
+    now.push_back({port.gids[i], port.interfaces[i]});
+  }
+  const auto is_in = [](const std::vector<Row>& rows, const Row& row) {
+    return std::ranges::any_of(rows, [&](const Row& other) {
+      return is_same(row.gid, other.gid) && row.interface == other.interface;
+    });
+  };
+  for (Row& row : rows_) {
+    if (!is_in(now, row)) row = {};
+  }
+  for (const Row& row : now) {
+    if (!is_in(rows_, row)) insert(row);
+  }
+  port.gids.clear();
+  port.interfaces.clear();
+  for (const Row& row : rows_) {
+    port.gids.push_back(row.gid);
+    port.interfaces.push_back(row.interface);
+  }
+}
+
+void GidTable::insert(const Row& row) {
+  const auto place = std::ranges::find_if(rows_, [](const Row& at) { return is_free(at.gid); });
+  if (place != rows_.end()) {
+    *place = row;
+  } else if (rows_.size() < kMaxGids) {
+    rows_.push_back(row);
+  }
+}
+
+Port look_at_port() {
+  static std::mutex mutex;
+  static GidTable table;
+  static bool list_loopback = settings().list_loopback;
+  const std::lock_guard lock(mutex);
+  Port out = look_at_port(settings().persona, list_loopback);
+  list_loopback |= out.interface == kLoopback;
+  table.arrange(out);
+  return out;
+}
+
+}  // namespace iwarp::rdma_core

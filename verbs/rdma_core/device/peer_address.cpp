@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/peer_address.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace iwarp::rdma_core {
+namespace {
+
+constexpr std::size_t kIpv4Octets = 12;
+constexpr ibv_gid kLoopbackIp{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1}};
+
+in6_addr v6_of(const ibv_gid& ip) {
+  in6_addr out{};
+  std::memcpy(&out, ip.raw, sizeof out);
+  return out;
+}
+
+bool is_ipv4(const ibv_gid& ip) {
+  const in6_addr v6 = v6_of(ip);
+  return IN6_IS_ADDR_V4MAPPED(&v6);
+}
+
+std::optional<ibv_gid> peer_ip(const ibv_ah_attr& to, const Port& own) {
+  if (to.is_global != 0) return address_of(to.grh.dgid);
+  if (own.lid() == 0) return std::nullopt;  // RoCE has GIDs only
+  auto out = address_of(own.gids.front());
+  if (!out) return std::nullopt;
+  const std::uint16_t lid = htons(to.dlid);
+  std::memcpy(out->raw + sizeof out->raw - sizeof lid, &lid, sizeof lid);
+  return out;
+}
+
+}  // namespace
+
+bool same_ip(const ibv_gid& a, const ibv_gid& b) {
+  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
+}
+
+bool precedes(const ibv_gid& a, const ibv_gid& b) {
+  return std::memcmp(a.raw, b.raw, sizeof a.raw) < 0;
+}
+
+bool same_place(const OobAddress& a, const OobAddress& b) {
+  const in6_addr v6 = v6_of(a.ip);
+  return same_ip(a.ip, b.ip) && (!IN6_IS_ADDR_LINKLOCAL(&v6) || a.interface == b.interface);
+}
+
+std::string to_text(const OobAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const in6_addr v6 = v6_of(address.ip);
+  if (is_ipv4(address.ip)) {
+    inet_ntop(AF_INET, address.ip.raw + kIpv4Octets, text.data(), text.size());
+  } else {
+    inet_ntop(AF_INET6, &v6, text.data(), text.size());
+  }
+  const std::string out = text.data();
+  return IN6_IS_ADDR_LINKLOCAL(&v6) ? fmt::format("{}%{}", out, address.interface) : out;
+}
+
+std::optional<ibv_gid> ip_of(const std::string& text) {
+  ibv_gid out = kLoopbackIp;
+  if (inet_pton(AF_INET, text.c_str(), out.raw + kIpv4Octets) == 1) return out;
+  const std::string plain = text.substr(0, text.find('%'));
+  if (inet_pton(AF_INET6, plain.c_str(), out.raw) == 1) return out;
+  return std::nullopt;
+}
+
+std::optional<OobRoute> route_of(const ibv_ah_attr& to, const Port& own, OutOfBandPeers peers) {
+  const std::size_t index = to.is_global != 0 ? to.grh.sgid_index : 0;
+  const auto peer = peer_ip(to, own);
+  const auto mine = index < own.gids.size() ? address_of(own.gids[index]) : std::nullopt;
+  if (!peer || !mine) return std::nullopt;
+  const unsigned interface = own.interfaces[index];
+  const OobRoute out{.own = {*mine, interface}, .peer = {*peer, interface}};
+  if (peers == OutOfBandPeers::kLoopback && is_on_this_host(out.peer, own)) {
+    return OobRoute{.own = {kLoopbackIp}, .peer = {kLoopbackIp}};
+  }
+  if (is_ipv4(*peer) != is_ipv4(*mine)) return std::nullopt;
+  return out;
+}
+
+bool is_on_this_host(const OobAddress& address, const Port& own) {
+  return std::ranges::any_of(own.gids, [&](const ibv_gid& gid) {
+    const auto mine = address_of(gid);
+    return mine && same_ip(*mine, address.ip);
+  });
+}
+
+std::vector<OobAddress> addresses_of(const Port& own, OutOfBandPeers peers) {
+  if (peers == OutOfBandPeers::kLoopback) return {{kLoopbackIp}};
+  std::vector<OobAddress> out;
+  for (std::size_t i = 0; i < own.gids.size(); ++i) {
+    const auto ip = address_of(own.gids[i]);
+    if (!ip) continue;
+    const OobAddress address{*ip, own.interfaces[i]};
+    const auto same = [&](const OobAddress& known) { return same_place(known, address); };
+    if (std::ranges::none_of(out, same)) out.push_back(address);
+  }
+  return out;
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "faults/book.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace iwarp::rdma_core::fault {
+namespace {
+
+constexpr std::uint64_t kMillion = 1'000'000;
+
+/// The finisher of SplitMix64: every bit of the result depends on every bit of `x`.
+constexpr std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+/// A number below a million, of these alone.
+std::uint64_t draw(const std::array<std::uint64_t, 4>& of) {
+  constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15;
+  std::uint64_t x = 0;
+  for (const auto part : of) x = mixed(x + kStep + part);
+  return x % kMillion;
+}
+
+bool is_timed(Event event) { return event == Event::kNow || event == Event::kTime; }
+
+/// Of queue pairs, not of connections or of none.
+bool is_of_queue_pairs(Event event) {
+  return event == Event::kCompletions || event == Event::kSends || event == Event::kReceives ||
+         event == Event::kDatagrams;
+}
+
+}  // namespace
+
+Book::Book(Plan plan) : seed_(plan.seed) {
+  for (Rule& rule : plan.rules) (void)add(std::move(rule), Time(0));
+}
+
+bool Book::add(Rule rule, Time now) {
+  if (entries_.size() == kMaxRules) return false;
+  Entry& entry =
+      entries_.emplace_back(Entry{.rule = std::make_shared<const Rule>(std::move(rule))});
+  entry.order = ++added_;
+  if (is_timed(entry.rule->event)) entry.at = now + Time(entry.rule->count);
+  return true;
+}
+
+bool Book::Entry::is_about(Event event, std::uint32_t subject) const {
+  return rule->event == event && (rule->subject.number == 0 || rule->subject.number == subject);
+}
+
+bool Book::is_due(const Entry& entry, std::uint32_t key, std::uint64_t count) const {
+  switch (entry.rule->when) {
+    case When::kAfter:
+      return count == entry.rule->count;
+    case When::kEvery:
+      return count % entry.rule->count == 0;
+    case When::kRange:
+      return count >= entry.rule->count && count <= entry.rule->last;
+    case When::kChance:
+      return draw({seed_, entry.order, key, count}) < entry.rule->count;
+  }
+  return false;
+}
+
+Hits Book::count(Event event, std::uint32_t subject) {
+  Hits out;
+  for (Entry& entry : entries_) {
+    if (!entry.is_about(event, subject)) continue;
+    const auto key = entry.key(subject);
+    const auto count = ++entry.counts[key];
+    if (is_due(entry, key, count)) out.push_back({entry.rule, subject, count});
+  }
+  if (!out.empty()) drop_spent();
+  return out;
+}
+
+// Octets until the rule is due; the largest number: never.
+std::uint64_t Book::left(const Entry& entry, std::uint32_t subject) {
+  constexpr auto kNever = std::numeric_limits<std::uint64_t>::max();
+  if (!entry.is_about(Event::kOctets, subject)) return kNever;
+  const auto it = entry.counts.find(entry.key(subject));
+  const std::uint64_t had = it != entry.counts.end() ? it->second : 0;
+  const auto wanted = entry.rule->count;
+  if (entry.rule->when == When::kEvery) return wanted - had % wanted;
+  return had < wanted ? wanted - had : kNever;
+}
+
+std::uint64_t Book::room(std::uint32_t connection, std::uint64_t wanted) const {
+  for (const Entry& entry : entries_) wanted = std::min(wanted, left(entry, connection));
+  return wanted;
+}
+
+Hits Book::passed(std::uint32_t connection, std::uint64_t octets) {
+  Hits out;
+  for (Entry& entry : entries_) {
+    if (!entry.is_about(Event::kOctets, connection)) continue;
+    const bool is_due = left(entry, connection) == octets;
+    const auto count = entry.counts[entry.key(connection)] += octets;
+    if (is_due) out.push_back({entry.rule, connection, count});
+  }
+  if (!out.empty()) drop_spent();
+  return out;
+}
+
+Hits Book::due(Time now) {
+  Hits out;
+  for (Entry& entry : entries_) {
+    if (!entry.at || *entry.at > now) continue;
+    out.push_back({entry.rule, 0, 0});
+    const bool again = entry.rule->when == When::kEvery;
+    // What could not be done in time is not made up for.
+    const Time from = std::max(*entry.at, now - Time(entry.rule->count));
+    entry.at = again ? std::optional(from + Time(entry.rule->count)) : std::nullopt;
+  }
+  if (!out.empty()) drop_spent();
+  return out;
+}
+
+// A rule is spent with the last of its hits, but one that counts each queue pair or connection
+// apart: there may be another.
+bool Book::is_spent(const Entry& entry) {
+  if (is_timed(entry.rule->event)) return !entry.at;
+  const auto it = entry.counts.find(0);
+  if (entry.rule->subject.each || it == entry.counts.end()) return false;
+  switch (entry.rule->when) {
+    case When::kAfter:
+      return it->second >= entry.rule->count;
+    case When::kRange:
+      return it->second >= entry.rule->last;
+    case When::kEvery:
+    case When::kChance:
+      return false;
+  }
+  return false;
+}
+
+void Book::drop_spent() { std::erase_if(entries_, is_spent); }
+
+void Book::gone(std::uint32_t queue_pair) {
+  std::erase_if(entries_, [&](const Entry& entry) {
+    return is_of_queue_pairs(entry.rule->event) && entry.rule->subject.number == queue_pair;
+  });
+  for (Entry& entry : entries_) {
+    if (is_of_queue_pairs(entry.rule->event) && entry.rule->subject.each) {
+      entry.counts.erase(queue_pair);
+    }
+  }
+}
+
+std::optional<Book::Time> Book::next() const {
+  std::optional<Time> out;
+  for (const Entry& entry : entries_) {
+    if (entry.at && (!out || *entry.at < *out)) out = entry.at;
+  }
+  return out;
+}
+
+std::vector<std::string> Book::rules() const {
+  std::vector<std::string> out;
+  out.reserve(entries_.size());
+  for (const Entry& entry : entries_) out.push_back(entry.rule->text);
+  return out;
+}
+
+}  // namespace iwarp::rdma_core::fault

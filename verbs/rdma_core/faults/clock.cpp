@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "faults/clock.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <system_error>
+#include <thread>
+
+#include "faults/injector.hpp"
+#include "iwarp/net/unix_socket.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+
+namespace iwarp::rdma_core::fault {
+namespace {
+
+constexpr std::size_t kMaxClients = 4;
+constexpr Book::Time kUntilNextAccept = std::chrono::milliseconds(100);
+
+/// The process that made the socket takes its name away; the child of a fork has no part in it.
+void unlink_at_exit() {
+  static std::atomic<pid_t> owner{0};
+  owner.store(::getpid());
+  [[maybe_unused]] static const int kAtExit = std::atexit([] {
+    if (owner.load() == ::getpid()) ::unlink(settings().fault_socket.c_str());
+  });
+}
+
+bool is_user(int socket) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         (peer.uid == ::geteuid() || peer.uid == 0);
+}
+
+timespec to_timespec(Book::Time time) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return {.tv_sec = time.count() / kSecond, .tv_nsec = time.count() % kSecond};
+}
+
+}  // namespace
+
+void Clock::start() {
+  wake_ = net::UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_) throw std::system_error(errno, std::generic_category());
+  if (!settings().fault_socket.empty()) open_socket();
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread([this] { run(); }).detach();
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Clock::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+void Clock::open_socket() {
+  const std::string& path = settings().fault_socket;
+  auto socket = net::listen_unix(path, kMaxClients);
+  if (!socket) return log_refusal("IWARP_FAULT_SOCKET=" + path + ": " + socket.error().message());
+  listener_ = std::move(*socket);
+  unlink_at_exit();
+}
+
+void Clock::run() {
+  for (;;) {
+    auto next = injector_.run();
+    const bool accepts = injector_.now() >= accepts_from_;
+    if (!accepts) next = std::min(next.value_or(accepts_from_), accepts_from_);
+    const auto wait =
+        next ? to_timespec(std::max(*next - injector_.now(), Book::Time(0))) : timespec{};
+    std::vector<pollfd> waiting{
+        {.fd = wake_.get(), .events = POLLIN, .revents = 0},
+        {.fd = accepts ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
+    for (const Client& client : clients_) {
+      waiting.push_back({.fd = client.socket.get(), .events = POLLIN, .revents = 0});
+    }
+    if (::ppoll(waiting.data(), waiting.size(), next ? &wait : nullptr, nullptr) <= 0) continue;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto n = ::read(wake_.get(), &count, sizeof count);
+    auto entry = waiting.begin() + 2;
+    std::erase_if(clients_,
+                  [&](Client& client) { return (entry++)->revents != 0 && !serve(client); });
+    if (waiting[1].revents != 0) accept();
+  }
+}
+
+void Clock::accept() {
+  net::UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!socket) {
+    // Whoever waits does so until there is a descriptor, and this thread has other things to do.
+    accepts_from_ = injector_.now() + kUntilNextAccept;
+    return;
+  }
+  if (!is_user(socket.get())) return log_refusal("the fault socket: another user was refused");
+  if (clients_.size() == kMaxClients) clients_.erase(clients_.begin());
+  clients_.push_back({std::move(socket), {}});
+}
+
+bool Clock::serve(Client& client) {
+  std::array<char, kMaxLine + 1> buffer{};
+  const auto n = ::recv(client.socket.get(), buffer.data(), buffer.size(), 0);
+  if (n <= 0) return n < 0 && (errno == EAGAIN || errno == EINTR);
+  client.read.append(buffer.data(), static_cast<std::size_t>(n));
+  for (auto end = client.read.find('\n'); end != client.read.npos; end = client.read.find('\n')) {
+    const std::string out = answer(std::string_view(client.read).substr(0, end));
+    // Who does not read the answer goes.
+    if (::send(client.socket.get(), out.data(), out.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(out.size())) {
+      return false;
+    }
+    client.read.erase(0, end + 1);
+  }
+  return client.read.size() <= kMaxLine;
+}
+
+std::string Clock::answer(std::string_view line) {
+  if (line == "list") {
+    std::string out;
+    for (const std::string& rule : injector_.list()) out += rule + '\n';
+    return out + "ok\n";
+  }
+  auto rule = parse_rule(line);
+  if (!rule) return "error: " + rule.error() + '\n';
+  if (!*rule) return "ok\n";
+  const std::string why = injector_.add(std::move(**rule));
+  return why.empty() ? "ok\n" : "error: " + why + '\n';
+}
+
+}  // namespace iwarp::rdma_core::fault

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "faults/injector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "cm/id.hpp"
+#include "objects/objects.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+#include "qp/queue_pair.hpp"
+
+namespace iwarp::rdma_core::fault {
+namespace {
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string out;
+  out.resize(kMaxPlan + 1);
+  in.read(out.data(), static_cast<std::streamsize>(out.size()));
+  if (in.bad() || !in.is_open()) {
+    log_refusal(path + ": cannot be read");
+    fail(EINVAL);
+  }
+  out.resize(static_cast<std::size_t>(in.gcount()));
+  return out;
+}
+
+/// What is counted, and where, for the log.
+std::string described(const Hit& hit) {
+  const auto of_queue_pair = [&](const char* what) {
+    return fmt::format(" ({} {}, queue pair {})", what, hit.count, hit.subject);
+  };
+  switch (hit.rule->event) {
+    case Event::kNow:
+    case Event::kTime:
+      return "";
+    case Event::kCompletions:
+      return of_queue_pair("completion");
+    case Event::kSends:
+      return of_queue_pair("send");
+    case Event::kReceives:
+      return hit.subject != 0 ? of_queue_pair("receive") : fmt::format(" (receive {})", hit.count);
+    case Event::kRegistrations:
+      return fmt::format(" (registration {})", hit.count);
+    case Event::kCreations:
+      return fmt::format(" (creation {})", hit.count);
+    case Event::kOctets:
+      return fmt::format(" (octet {}, connection {})", hit.count, hit.subject);
+    case Event::kDatagrams:
+      return of_queue_pair("datagram");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<Plan> plan_of_settings() {
+  const Settings& s = settings();
+  if (s.fault.empty() && s.fault_socket.empty()) return std::nullopt;
+  Plan plan;
+  if (!s.fault.empty()) {
+    auto parsed = parse_plan(read_file(s.fault));
+    if (!parsed) {
+      log_refusal(fmt::format("{}:{}: {}", s.fault, parsed.error().line, parsed.error().why));
+      fail(EINVAL);
+    }
+    plan = std::move(*parsed);
+  }
+  plan.seed = s.fault_seed.value_or(plan.seed);
+  return plan;
+}
+
+Injector::Injector(Core& core, Plan plan) : core_(core), book_(std::move(plan)) {}
+
+void Injector::start() {
+  const std::string& file = settings().fault;
+  const std::string what = file.empty() ? "no plan" : file_name(file);
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "faults",
+             .message = fmt::format("faults on demand: {}, {} rules, seed {}", what, book_.size(),
+                                    book_.seed()),
+             .fields = {{"seed", std::to_string(book_.seed())}}});
+  wire_.attach();
+  clock_.start();
+}
+
+// What is there
+// ------------------------------------------------------------------------------------
+
+void Injector::opened(Context& context) {
+  const std::lock_guard lock(mutex_);
+  contexts_.insert(&context);
+}
+
+void Injector::closed(Context& context) {
+  const std::lock_guard lock(mutex_);
+  contexts_.erase(&context);
+}
+
+void Injector::made(const Qp& qp) {
+  const std::lock_guard lock(mutex_);
+  known_[qp.abi.qp_base.qp_num] = {.ordinal = ++made_};
+}
+
+void Injector::reset(const Qp& qp) {
+  receives_.forget(&qp);
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[qp.abi.qp_base.qp_num];
+  known.sends_failed = known.receives_failed = known.datagram_counted = false;
+}
+
+void Injector::gone(const Qp& qp) {
+  receives_.forget(&qp);
+  datagrams_.forget(qp.abi.qp_base.qp_num);
+  const std::lock_guard lock(mutex_);
+  const auto it = known_.find(qp.abi.qp_base.qp_num);
+  if (it == known_.end()) return;
+  book_.gone(it->second.ordinal);
+  known_.erase(it);
+}
+
+std::uint32_t Injector::ordinal(std::uint32_t qp_num) const {
+  const auto it = known_.find(qp_num);
+  return it != known_.end() ? it->second.ordinal : 0;
+}
+
+// What programs do
+// ---------------------------------------------------------------------------------
+
+Hits Injector::count(Event event, std::uint32_t qp_num) {
+  const std::lock_guard lock(mutex_);
+  return book_.count(event, ordinal(qp_num));
+}
+
+void Injector::call(Event event) {
+  if (removed_.load()) fail(EIO);
+  if (const int code = posted(event, 0)) fail(code);
+}
+
+int Injector::posted(Event event, std::uint32_t qp_num) {
+  if (removed_.load()) return EIO;
+  int code = 0;
+  for (const Hit& hit : count(event, qp_num)) {
+    log(hit);
+    if (hit.rule->act == Act::kFail) {
+      code = hit.rule->value;
+    } else {
+      carry_out(hit);
+    }
+  }
+  return code;
+}
+
+ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_status status) {
+  Hits hits;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = known_.find(qp_num);
+    hits = book_.count(Event::kCompletions, it != known_.end() ? it->second.ordinal : 0);
+    if (it != known_.end()) {
+      bool& failed = is_receive ? it->second.receives_failed : it->second.sends_failed;
+      // As of a queue pair in error: nothing succeeds behind what failed.
+      if (failed && status == IBV_WC_SUCCESS) status = IBV_WC_WR_FLUSH_ERR;
+      for (const Hit& hit : hits) {
+        if (hit.rule->act != Act::kStatus) continue;
+        status = static_cast<ibv_wc_status>(hit.rule->value);
+        failed = true;
+      }
+    }
+  }
+  for (const Hit& hit : hits) {
+    log(hit);
+    carry_out(hit);
+  }
+  return status;
+}
+
+std::uint64_t Injector::room(std::uint32_t connection, std::uint64_t wanted) {
+  const std::lock_guard lock(mutex_);
+  return book_.room(connection, wanted);
+}
+
+bool Injector::passed(std::uint32_t connection, std::uint64_t octets) {
+  Hits hits;
+  {
+    const std::lock_guard lock(mutex_);
+    hits = book_.passed(connection, octets);
+    std::ranges::copy_if(hits, std::back_inserter(for_clock_),
+                         [](const Hit& hit) { return hit.rule->act != Act::kReset; });
+  }
+  for (const Hit& hit : hits) log(hit);
+  if (!hits.empty()) clock_.wake();
+  return std::ranges::any_of(hits, [](const Hit& hit) { return hit.rule->act == Act::kReset; });
+}
+
+bool Injector::takes_over(int fd, const msghdr& datagram) {
+  Hits hits;
+  std::uint32_t ordinal = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = known_.find(sender_of(datagram));
+    if (it != known_.end() && !std::exchange(it->second.datagram_counted, false)) {
+      ordinal = it->second.ordinal;
+      hits = book_.count(Event::kDatagrams, ordinal);
+    }
+    std::ranges::copy_if(hits, std::back_inserter(for_clock_), [](const Hit& hit) {
+      return hit.rule->act != Act::kLose && hit.rule->act != Act::kDelay;
+    });
+  }
+  bool lost = is_port_down() || is_removed();
+  std::chrono::nanoseconds delay{0};
+  for (const Hit& hit : hits) {
+    log(hit);
+    lost = lost || hit.rule->act == Act::kLose;
+    if (hit.rule->act == Act::kDelay) delay = std::max(delay, hit.rule->duration);
+  }
+  const bool held = !lost && delay.count() != 0;
+  if (held && !datagrams_.keep(fd, datagram, now() + delay)) log_full(ordinal);
+  if (!hits.empty()) clock_.wake();
+  return lost || held;
+}
+
+void Injector::comes_again(std::uint32_t qp_num) {
+  const std::lock_guard lock(mutex_);
+  const auto it = known_.find(qp_num);
+  if (it != known_.end()) it->second.datagram_counted = true;
+}
+
+// What goes wrong
+// ----------------------------------------------------------------------------------
+
+void Injector::log(const Hit& hit) {
+  const Rule& rule = *hit.rule;
+  const std::string where = rule.line != 0
+                                ? fmt::format("{}:{}", file_name(settings().fault), rule.line)
+                                : "fault socket";
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "fault",
+             .message = fmt::format("{}: {}{}", where, rule.text, described(hit)),
+             .fields = {{"line", std::to_string(rule.line)}, {"rule", rule.text}}});
+}
+
+void Injector::log_full(std::uint32_t ordinal) {
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "fault",
+             .message = fmt::format("a datagram of queue pair {} is lost: {} are delayed already",
+                                    ordinal, HeldDatagrams::kMax)});
+}
+
+/// The queue pairs that a rule is about: the one that was counted, or, at times, those it names.
+std::vector<std::uint32_t> Injector::queue_pairs(const Hit& hit) {
+  const auto ordinal = hit.subject != 0 ? hit.subject : hit.rule->subject.number;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [num, known] : known_) {
+      if (ordinal == 0 || known.ordinal == ordinal) found.emplace_back(known.ordinal, num);
+    }
+  }
+  std::ranges::sort(found);
+  std::vector<std::uint32_t> out;
+  out.reserve(found.size());
+  for (const auto& [order, num] : found) out.push_back(num);
+  return out;
+}
+
+void Injector::carry_out(const Hit& hit) {
+  const Rule& rule = *hit.rule;
+  switch (rule.act) {
+    case Act::kStatus:
+      for (const auto num : queue_pairs(hit)) {
+        core_.with_any_qp_undispatched(num, [](Qp& qp) { to_error(qp); });
+      }
+      return;
+    case Act::kError:
+      for (const auto num : queue_pairs(hit)) {
+        core_.with_any_qp_undispatched(num, [](Qp& qp) {
+          to_error(qp);
+          push_event(qp, IBV_EVENT_QP_FATAL);
+        });
+      }
+      return;
+    case Act::kRnr:
+      for (const auto num : queue_pairs(hit)) {
+        core_.with_qp(num, [&](Qp& qp) { receives_.hold(qp, now() + rule.duration); });
+      }
+      return clock_.wake();
+    case Act::kReset:
+      return wire_.reset(rule.subject.number);
+    case Act::kPortDown:
+    case Act::kPortUp:
+      return set_port(rule.act == Act::kPortDown, rule.duration);
+    case Act::kTell:
+      return tell(rule.value);
+    case Act::kRemove:
+      return remove_device();
+    case Act::kFail:
+    case Act::kLose:
+    case Act::kDelay:
+      return;  // Those that were counted themselves.
+  }
+}
+
+void Injector::set_port(bool down, std::chrono::nanoseconds duration) {
+  {
+    const std::lock_guard lock(mutex_);
+    port_up_at_.reset();
+    if (down && duration.count() != 0) port_up_at_ = now() + duration;
+  }
+  if (port_down_.exchange(down) != down) tell(down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
+  clock_.wake();
+}
+
+void Injector::tell(int event) {
+  constexpr int kPort = 1;
+  const std::lock_guard lock(mutex_);
+  for (Context* context : contexts_) {
+    context->async.push(
+        {.element = {.port_num = kPort}, .event_type = static_cast<ibv_event_type>(event)});
+  }
+}
+
+// Programs learn of it in the order in which the kernel tells: what is posted comes back flushed,
+// the device says so, and the CM for each id.
+void Injector::remove_device() {
+  if (removed_.exchange(true)) return;
+  for (const auto num : queue_pairs({std::make_shared<const Rule>(), 0, 0})) {
+    core_.with_any_qp_undispatched(num, [](Qp& qp) { to_error(qp); });
+  }
+  tell(IBV_EVENT_DEVICE_FATAL);
+  tell_device_removed();
+}
+
+// For the clock
+// ------------------------------------------------------------------------------------
+
+std::optional<Book::Time> Injector::run() {
+  Hits due;
+  std::vector<Hit> left;
+  bool port_comes_back = false;
+  {
+    const std::lock_guard lock(mutex_);
+    due = book_.due(now());
+    left = std::exchange(for_clock_, {});
+    port_comes_back = port_up_at_ && *port_up_at_ <= now();
+  }
+  if (port_comes_back) set_port(false, {});
+  for (const Hit& hit : left) carry_out(hit);
+  for (const Hit& hit : due) {
+    log(hit);
+    carry_out(hit);
+  }
+  const auto of_receives = receives_.release(now());
+  const auto of_datagrams = datagrams_.release(now(), is_port_down() || is_removed());
+  std::optional<Book::Time> next;
+  const std::lock_guard lock(mutex_);
+  for (const auto& at : {of_receives, of_datagrams, book_.next(), port_up_at_}) {
+    if (at && (!next || *at < *next)) next = at;
+  }
+  return next;
+}
+
+std::string Injector::add(Rule rule) {
+  const std::lock_guard lock(mutex_);
+  return book_.add(std::move(rule), now()) ? "" : "there are 1024 rules already";
+}
+
+std::vector<std::string> Injector::list() {
+  const std::lock_guard lock(mutex_);
+  return book_.rules();
+}
+
+}  // namespace iwarp::rdma_core::fault

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "faults/wire.hpp"
+
+#include <poll.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <span>
+
+#include "faults/injector.hpp"
+#include "iwarp/net/socket_ops.hpp"
+
+namespace iwarp::rdma_core::fault {
+namespace {
+
+/// The table of system calls has no room for it.
+std::atomic<Wire*> attached{nullptr};
+
+/// TCP says RST, and the connection is over at both ends.
+void break_off(int fd) {
+  const sockaddr none{.sa_family = AF_UNSPEC, .sa_data = {}};
+  (void)::connect(fd, &none, sizeof none);
+}
+
+/// As a socket says when nothing passes; the pause is for those who ask again at once.
+ssize_t nothing_passes() {
+  constexpr int kPauseMs = 1;
+  ::poll(nullptr, 0, kPauseMs);
+  errno = EAGAIN;
+  return -1;
+}
+
+}  // namespace
+
+void Wire::attach() {
+  attached.store(this);
+  static constexpr auto kOps = [] {
+    return net::SocketOps{.socket = ::socket,
+                          .connect = connect,
+                          .accept = accept,
+                          .send = send,
+                          .receive = receive,
+                          .send_datagrams = send_datagrams,
+                          .receive_datagrams = receive_datagrams,
+                          .cuts_messages = false};
+  };
+  static const net::SocketOps kFaulty = kOps();
+  net::replace_socket_ops(&kFaulty);
+}
+
+void Wire::forget(int fd) {
+  const std::lock_guard lock(mutex_);
+  connections_.erase(fd);
+}
+
+std::uint32_t Wire::ordinal(int fd) {
+  const std::lock_guard lock(mutex_);
+  const auto [it, is_new] = connections_.try_emplace(fd);
+  if (is_new) it->second = {++begun_, cookie_of(fd)};
+  return it->second.ordinal;
+}
+
+int Wire::connect(int fd, const sockaddr* address, socklen_t length) {
+  attached.load()->forget(fd);
+  return net::kernel_socket_ops().connect(fd, address, length);
+}
+
+int Wire::accept(int fd, sockaddr* address, socklen_t* length, int flags) {
+  const int out = net::kernel_socket_ops().accept(fd, address, length, flags);
+  if (out >= 0) attached.load()->forget(out);
+  return out;
+}
+
+ssize_t Wire::send(int fd, const msghdr* message, int flags) {
+  Wire& wire = *attached.load();
+  if (wire.injector_.is_port_down()) return nothing_passes();
+  return wire.send_some(fd, *message, flags);
+}
+
+ssize_t Wire::receive(int fd, msghdr* message, int flags) {
+  Wire& wire = *attached.load();
+  if (wire.injector_.is_port_down()) return nothing_passes();
+  const auto n = net::kernel_socket_ops().receive(fd, message, flags);
+  if (n > 0) {
+    const int error = errno;
+    (void)wire.ordinal(fd);
+    errno = error;
+  }
+  return n;
+}
+
+// One that is lost or delayed has left, for all that the driver knows.
+int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
+  Injector& injector = attached.load()->injector_;
+  unsigned done = 0;
+  for (mmsghdr& message : std::span(messages, count)) {
+    if (injector.takes_over(fd, message.msg_hdr)) {
+      ++done;
+      continue;
+    }
+    if (net::kernel_socket_ops().send_datagrams(fd, &message, 1, flags) != 1) {
+      // Behind others it comes again, if only to fail again; from a connected socket, on another.
+      const int error = errno;
+      const bool is_connected = message.msg_hdr.msg_name == nullptr;
+      const bool comes_again =
+          done != 0 || is_connected || error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+      if (comes_again) injector.comes_again(sender_of(message.msg_hdr));
+      errno = error;
+      break;
+    }
+    ++done;
+  }
+  return done != 0 ? static_cast<int>(done) : -1;
+}
+
+// What comes while nothing passes is lost.
+int Wire::receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
+  constexpr int kRounds = 1024;  // as many as a buffer holds
+  const auto receive = net::kernel_socket_ops().receive_datagrams;
+  const int n = receive(fd, messages, count, flags);
+  if (!attached.load()->injector_.is_port_down()) return n;
+  for (int round = 1, again = n; round != kRounds && again > 0; ++round) {
+    again = receive(fd, messages, count, flags);
+  }
+  return static_cast<int>(nothing_passes());
+}
+
+// Up to the octet with which a rule is due, so that a reset comes behind exactly that one.
+ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
+  const std::span pieces(message.msg_iov, message.msg_iovlen);
+  std::uint64_t wanted = 0;
+  for (const iovec& piece : pieces) wanted += piece.iov_len;
+  const auto connection = ordinal(fd);
+  auto left = injector_.room(connection, wanted);
+  std::vector<iovec> some;
+  for (iovec piece : pieces) {
+    if (left == 0) break;
+    piece.iov_len = static_cast<std::size_t>(std::min<std::uint64_t>(piece.iov_len, left));
+    left -= piece.iov_len;
+    some.push_back(piece);
+  }
+  msghdr cut = message;
+  cut.msg_iov = some.data();
+  cut.msg_iovlen = some.size();
+  const auto n = net::kernel_socket_ops().send(fd, &cut, flags);
+  const int error = errno;
+  if (n > 0 && injector_.passed(connection, static_cast<std::uint64_t>(n))) break_off(fd);
+  errno = error;
+  return n;
+}
+
+// A descriptor may be another's by now: only the socket that it stood for is touched.
+void Wire::reset(std::uint32_t connection) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [fd, known] : connections_) {
+    if (connection != 0 && known.ordinal != connection) continue;
+    if (const auto socket = same_socket(fd, known.cookie)) break_off(socket.get());
+  }
+}
+
+}  // namespace iwarp::rdma_core::fault

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion channels. The descriptor is the core's, which may have the sockets themselves wake who
+// sleeps on it; blocking, O_NONBLOCK and signals are as programs know them of the kernel's.
+#include <fcntl.h>
+#include <signal.h>
+
+#include <cerrno>
+
+#include "careful/checker.hpp"
+#include "objects/objects.hpp"
+#include "process/acks.hpp"
+#include "process/errno_table.hpp"
+#include "process/interruption.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+bool is_blocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags < 0 || (flags & O_NONBLOCK) == 0;
+}
+
+// The queue of the next event; else an errno.
+std::expected<verbs::CompletionQueue*, int> next(CompChannel& channel) {
+  if (!is_blocking(channel.abi.fd)) {
+    if (const auto cq = channel.events.poll()) return *cq;
+    return std::unexpected(EAGAIN);
+  }
+  while (true) {
+    const auto cq = channel.events.wait_interruptible();
+    if (cq) return *cq;
+    const int code = cq.error().value();
+    if (code != EINTR || has_interrupting_handler()) return std::unexpected(code);
+  }
+}
+
+}  // namespace
+
+bool has_interrupting_handler() {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action{};
+    if (::sigaction(number, nullptr, &action) != 0) continue;
+    const bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+    if (handled && (action.sa_flags & SA_RESTART) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+  return guarded_pointer<ibv_comp_channel>([&] {
+    auto* channel = new CompChannel{.context{Context::of(context)}};
+    channel->abi.context = context;
+    channel->abi.fd = channel->events.fd();
+    return &channel->abi;
+  });
+}
+
+int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+  CompChannel& self = CompChannel::of(channel);
+  if (std::atomic_ref(channel->refcnt).load() != 0) return EBUSY;
+  leave(self);
+  return 0;
+}
+
+int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
+  const careful::Here here(__builtin_return_address(0));
+  CompChannel& self = CompChannel::of(channel);
+  if (!self.context.core.alive()) return minus_one(EIO);
+  const Visit visit(self);
+  careful::sleeps(self);
+  Cq* found = nullptr;
+  while (found == nullptr) {
+    const auto core = next(self);
+    if (!core) return minus_one(core.error());
+    // A queue that is being destroyed has no events any more.
+    self.context.core.with_object(*core, [&](void* object) {
+      found = static_cast<Cq*>(object);
+      found->comp_events.fetch_add(1);
+    });
+  }
+  careful::took_event(*found);
+  *cq = found->handle();
+  *cq_context = found->abi.cq_context;
+  return 0;
+}
+
+void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
+  acknowledge(cq->mutex, cq->cond, cq->comp_events_completed, count);
+}
+
+}  // extern "C"

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion queues. A poll drives the sockets of the queue
+// pairs (the core does), so it takes no lock of ours and allocates nothing.
+#include "objects/completion_queue.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+
+#include "careful/checker.hpp"
+#include "device/limits.hpp"
+#include "faults/calls.hpp"
+#include "objects/ops.hpp"
+#include "objects/work_completion.hpp"
+#include "objects/yield_policy.hpp"
+#include "process/acks.hpp"
+#include "process/errno_table.hpp"
+#include "process/handles.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+void retain(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_add(1); }
+void release(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_sub(1); }
+
+template <std::size_t N>
+int poll_batches(Cq& cq, int count, ibv_wc* wc) {
+  std::array<verbs::WorkCompletion, N> batch;
+  int done = 0;
+  while (done < count) {
+    const auto wanted = std::min(N, static_cast<std::size_t>(count - done));
+    const auto got = cq.core->poll(std::span(batch).first(wanted), verbs::Flushed::kApart);
+    for (std::size_t i = 0; i < got; ++i) convert(cq.context.core, batch[i], wc[done++]);
+    if (got < wanted) break;
+  }
+  return done;
+}
+
+// Events that nobody took are taken back; the others have to be acknowledged. False: they were not.
+bool settle_events(Cq& cq) {
+  const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
+    return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
+  });
+  const auto async_events = cq.async_events.load() - static_cast<std::uint32_t>(untold);
+  auto& abi = cq.abi;
+  return wait_for_acks(abi.mutex, abi.cond, abi.comp_events_completed, cq.comp_events.load()) &&
+         wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
+}
+
+// As providers do: a power of two, so that a little more than asked for is no overflow. Throws when
+// there can be no such queue.
+std::uint32_t capacity_for(std::uint32_t cqe) {
+  if (cqe == 0 || cqe > kMaxCqe) throw std::system_error(EINVAL, std::generic_category());
+  return std::bit_ceil(cqe);
+}
+
+}  // namespace
+
+Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
+              std::uint32_t comp_vector) {
+  const std::uint32_t capacity = capacity_for(cqe);
+  if (comp_vector >= kCompVectors || !context.core.alive()) {
+    throw std::system_error(EINVAL, std::generic_category());
+  }
+  fault::may_fail(context.core, fault::Event::kCreations);
+  auto cq = std::make_unique<Cq>(context);
+  auto core = context.core.rnic().create_cq(
+      capacity, channel != nullptr ? &CompChannel::of(channel).events : nullptr);
+  if (!core) throw std::system_error(core.error());
+  cq->core = std::move(*core);
+  cq->abi.context = context.handle();
+  cq->abi.channel = channel;
+  cq->abi.cq_context = cq_context;
+  cq->abi.cqe = static_cast<int>(capacity);
+  cq->abi.handle = add_handle(cq.get(), cq->abi.context);
+  init_acks(cq->abi.mutex, cq->abi.cond);
+  context.core.add(cq->core.get(), cq.get());
+  careful::made(*cq, capacity);
+  if (channel != nullptr) {
+    retain(*channel);
+  }
+  return cq.release();
+}
+
+// Of the thread, for it is the thread that waits, be it for one queue or for several.
+void yield_after_poll(bool found) {
+  thread_local YieldPolicy mine;
+  if (!mine.polled(found)) return;
+  const auto from = std::chrono::steady_clock::now();
+  sched_yield();
+  mine.yielded(std::chrono::steady_clock::now() - from);
+}
+
+int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
+  Cq& self = Cq::of(cq);
+  if (!self.context.core.alive()) return 0;
+  const int got = count == 1 ? poll_batches<1>(self, count, wc) : poll_batches<16>(self, count, wc);
+  yield_after_poll(got != 0);
+  return got;
+}
+
+int req_notify_cq(ibv_cq* cq, int solicited_only) {
+  Cq& self = Cq::of(cq);
+  if (!self.context.core.alive()) return EIO;
+  self.core->arm(solicited_only != 0 ? verbs::Notify::kSolicited : verbs::Notify::kNext);
+  return 0;
+}
+
+int modify_cq(ibv_cq*, ibv_modify_cq_attr*) {
+  return refused("ibv_modify_cq", "completion events are not held back to save interrupts");
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
+                      int comp_vector) {
+  return guarded_pointer<ibv_cq>([&] {
+    const auto entries = static_cast<std::uint32_t>(std::max(cqe, 0));
+    const auto vector = static_cast<std::uint32_t>(comp_vector);
+    return create_cq(Context::of(context), entries, cq_context, channel, vector)->handle();
+  });
+}
+
+int ibv_resize_cq(ibv_cq* cq, int cqe) {
+  return guarded_call([&] {
+    Cq& self = Cq::of(known(cq));
+    if (!self.context.core.alive()) return EIO;
+    const auto capacity = capacity_for(static_cast<std::uint32_t>(std::max(cqe, 0)));
+    if (const auto error = self.core->resize(capacity)) return to_errno(error);
+    cq->cqe = static_cast<int>(capacity);
+    careful::made(self, capacity);
+    return 0;
+  });
+}
+
+int ibv_destroy_cq(ibv_cq* cq) {
+  const careful::Here here(__builtin_return_address(0));
+  return guarded_call([&] {
+    Cq& self = Cq::of(known(cq));
+    if (self.users.load() != 0) return EBUSY;
+    remove_handle(&self);
+    careful::gone(self);
+    bool settled = true;
+    if (self.context.core.alive()) {
+      self.context.core.remove(self.core.get());
+      self.context.core.await_dispatcher();
+      settled = settle_events(self);
+      self.core.reset();
+    } else {
+      (void)self.core.release();  // The parent's.
+    }
+    if (self.abi.channel != nullptr) release(*self.abi.channel);
+    if (settled) delete &self;
+    return 0;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Extended completion queues: one completion at a time, its fields read by calls. Only the fields
+// that a request for them can be kept for: no time stamps, VLANs or tags.
+#include "careful/checker.hpp"
+#include "faults/calls.hpp"
+#include "objects/completion_queue.hpp"
+#include "objects/ops.hpp"
+#include "objects/work_completion.hpp"
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+void check(const ibv_cq_init_attr_ex& attr) {
+  if ((attr.wc_flags & ~std::uint64_t{IBV_WC_STANDARD_FLAGS}) != 0) {
+    fail(refused("a field of IBV_CREATE_CQ_SUP_WC_FLAGS beyond IBV_WC_STANDARD_FLAGS",
+                 "completions have no time stamps, VLANs or tags"));
+  }
+  if ((attr.comp_mask & ~static_cast<std::uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS)) != 0) {
+    fail(refused("IBV_CQ_INIT_ATTR_MASK_PD", "there are no parent domains"));
+  }
+  const bool flags = (attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
+  if (flags &&
+      (attr.flags & ~static_cast<std::uint32_t>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) != 0) {
+    fail(refused("IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN", "completions are never overwritten"));
+  }
+}
+
+const verbs::WorkCompletion& current(ibv_cq_ex* cq) { return Cq::of(cq).wc; }
+
+int next_poll(ibv_cq_ex* handle) {
+  Cq& cq = Cq::of(handle);
+  const bool found = cq.context.core.alive() && cq.core->poll(std::span(&cq.wc, 1)) == 1;
+  yield_after_poll(found);
+  if (!found) return ENOENT;
+  handle->wr_id = cq.wc.wr_id;
+  handle->status = wc_status(cq.wc.status);
+  return 0;
+}
+
+// The completion that is read stands in the queue itself, so one thread at a time reads.
+int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) {
+  if (attr != nullptr && attr->comp_mask != 0) return EINVAL;
+  Cq& cq = Cq::of(handle);
+  cq.poller.take();
+  const int code = next_poll(handle);
+  if (code != 0) cq.poller.give();
+  return code;
+}
+
+void end_poll(ibv_cq_ex* cq) { Cq::of(cq).poller.give(); }
+
+void fill_calls(ibv_cq_ex& cq) {
+  cq.start_poll = start_poll;
+  cq.next_poll = next_poll;
+  cq.end_poll = end_poll;
+  cq.read_opcode = [](ibv_cq_ex* of) { return wc_opcode(current(of)); };
+  cq.read_vendor_err = [](ibv_cq_ex* of) {
+    return wc_vendor_err(Cq::of(of).context.core, current(of));
+  };
+  cq.read_byte_len = [](ibv_cq_ex* of) { return wc_byte_len(current(of)); };
+  cq.read_imm_data = [](ibv_cq_ex* of) { return __be32{wc_data(current(of))}; };
+  cq.read_qp_num = [](ibv_cq_ex* of) { return current(of).qp_num; };
+  cq.read_src_qp = [](ibv_cq_ex* of) { return current(of).source_qp; };
+  cq.read_wc_flags = [](ibv_cq_ex* of) { return wc_flags(current(of)); };
+  cq.read_slid = [](ibv_cq_ex*) { return std::uint32_t{0}; };
+  cq.read_sl = [](ibv_cq_ex* of) { return wc_sl(current(of)); };
+  cq.read_dlid_path_bits = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+}
+
+}  // namespace
+
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
+  return guarded_pointer<ibv_cq_ex>([&] {
+    check(*attr);
+    Cq* cq = create_cq(Context::of(context), attr->cqe, attr->cq_context, attr->channel,
+                       attr->comp_vector);
+    fill_calls(cq->abi);
+    fault::made(*cq);
+    careful::made_ex(*cq);
+    return &cq->abi;
+  });
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protection domains, memory regions and windows. A region has one STag, which is its lkey and its
+// rkey; what the peer may do with it is what its access flags say.
+#include <array>
+#include <cerrno>
+
+#include "bring_up/out_of_band.hpp"
+#include "careful/checker.hpp"
+#include "device/device_ops.hpp"
+#include "faults/calls.hpp"
+#include "objects/objects.hpp"
+#include "process/errno_table.hpp"
+#include "process/handles.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using verbs::Access;
+
+constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                  IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
+                                  IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
+constexpr unsigned kNeedsLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+struct Right {
+  unsigned flag;
+  Access access;
+};
+constexpr std::array kRights{Right{IBV_ACCESS_LOCAL_WRITE, Access::kLocalWrite},
+                             Right{IBV_ACCESS_REMOTE_WRITE, Access::kRemoteWrite},
+                             Right{IBV_ACCESS_REMOTE_READ, Access::kRemoteRead},
+                             Right{IBV_ACCESS_REMOTE_ATOMIC, Access::kRemoteAtomic},
+                             Right{IBV_ACCESS_MW_BIND, Access::kBindWindow}};
+
+/// 0, or why these flags cannot be.
+int check_access(unsigned flags) {
+  // Optional ones ask for nothing that has to be granted.
+  flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+  if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
+    return refused("IBV_ACCESS_ON_DEMAND", "there is no hardware that would fault; leave it out");
+  }
+  if ((flags & ~kKnownAccess) != 0) return EINVAL;
+  const bool writes = (flags & kNeedsLocalWrite) != 0;
+  return writes && (flags & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
+}
+
+Access to_access(unsigned flags) {
+  // Not for the peer to invalidate: that is for windows, which are one stream's. [RDMAP-113]
+  auto out = Access::kNone;
+  for (const Right& right : kRights) {
+    if ((flags & right.flag) != 0) out = out | right.access;
+  }
+  return out;
+}
+
+/// Not what a parent has made, in its child.
+void check_alive(const Context& context) {
+  if (!context.core.alive()) fail(EIO);
+}
+
+/// What the kernel says of memory that the program does not have, or may not write.
+int why_not_registered(const std::error_code& error, const void* address, std::size_t length,
+                       std::uint64_t iova) {
+  const auto wraps = [length](std::uint64_t from) { return from + length - 1 < from; };
+  const bool is_range =
+      length != 0 && !wraps(reinterpret_cast<std::uintptr_t>(address)) && !wraps(iova);
+  return error == verbs::Errc::kInvalidArgument && is_range ? EFAULT : to_errno(error);
+}
+
+net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
+                            unsigned access) {
+  check_alive(pd.context);
+  fault::may_fail(pd.context.core, fault::Event::kRegistrations);
+  const std::span octets(static_cast<std::byte*>(address), length);
+  auto memory = pd.context.core.rnic().register_memory(*pd.core, octets, to_access(access),
+                                                       net::MemoryOptions{.iova = iova});
+  if (!memory) fail(why_not_registered(memory.error(), address, length, iova));
+  return std::move(*memory);
+}
+
+ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::uint64_t iova,
+                        unsigned access) {
+  return guarded_pointer<ibv_mr>([&]() -> ibv_mr* {
+    Pd& pd = Pd::of(known(handle));
+    if (const int code = check_access(access)) {
+      throw std::system_error(code, std::generic_category());
+    }
+    auto mr = std::make_unique<Mr>(Mr{.pd = &pd,
+                                      .access = static_cast<int>(access),
+                                      .iova = iova,
+                                      .core = register_region(pd, address, length, iova, access)});
+    mr->abi = {.context = handle->context,
+               .pd = handle,
+               .addr = address,
+               .length = length,
+               .handle = add_handle(mr.get(), handle->context),
+               .lkey = mr->core.stag().value,
+               .rkey = mr->core.stag().value};
+    ++pd.users;
+    careful::registered(*mr, iova);
+    return &mr.release()->abi;
+  });
+}
+
+/// Other rights, or another domain, for a region that stays where it is: its key stays as well.
+void change_region(Mr& mr, Pd& pd, unsigned access) {
+  check_alive(pd.context);
+  fault::may_fail(pd.context.core, fault::Event::kRegistrations);
+  const auto error = mr.core.change(*pd.core, to_access(access));
+  if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
+}
+
+/// Registers anew before the old registration ends: when it cannot be, that stays as it is.
+int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t iova,
+                unsigned access) {
+  auto memory = register_region(pd, address, length, iova, access);
+  careful::deregistered(mr);
+  if (const auto error = mr.core.deregister()) return to_errno(error);
+  mr.core = std::move(memory);
+  return 0;
+}
+
+/// What the address of a region is for its peers and work requests.
+std::uint64_t default_iova(const void* address, unsigned access) {
+  return (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : reinterpret_cast<std::uintptr_t>(address);
+}
+
+}  // namespace
+
+ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
+  if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return guarded_pointer<ibv_mw>([&] {
+    Pd& pd = Pd::of(known(handle));
+    check_alive(pd.context);
+    fault::may_fail(pd.context.core, fault::Event::kCreations);
+    auto memory = pd.context.core.rnic().allocate_window(*pd.core);
+    if (!memory) throw std::system_error(memory.error());
+    auto mw = std::make_unique<Mw>(Mw{.pd = pd, .core = std::move(*memory)});
+    mw->abi = {.context = handle->context,
+               .pd = handle,
+               .rkey = mw->core.stag().value,
+               .handle = add_handle(mw.get(), handle->context),
+               .type = type};
+    ++pd.users;
+    return &mw.release()->abi;
+  });
+}
+
+int dealloc_mw(ibv_mw* handle) {
+  return guarded_call([&] {
+    Mw& mw = Mw::of(known(handle));
+    if (mw.pd.context.core.alive()) {
+      if (const auto error = mw.core.deregister()) return to_errno(error);
+      --mw.pd.users;
+      remove_handle(&mw);
+      delete &mw;
+    }
+    return 0;
+  });
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+ibv_pd* ibv_alloc_pd(ibv_context* handle) {
+  return guarded_pointer<ibv_pd>([&] {
+    Context& context = Context::of(handle);
+    check_alive(context);
+    fault::may_fail(context.core, fault::Event::kCreations);
+    auto core = context.core.rnic().alloc_pd();
+    if (!core) throw std::system_error(core.error());
+    std::unique_ptr<Pd> pd(new Pd{.context = context, .core = std::move(*core)});
+    pd->abi = {.context = handle, .handle = add_handle(pd.get(), handle)};
+    return &pd.release()->abi;
+  });
+}
+
+int ibv_dealloc_pd(ibv_pd* handle) {
+  return guarded_call([&] {
+    Pd& pd = Pd::of(known(handle));
+    if (!pd.context.core.alive()) return 0;
+    if (pd.users.load() != 0) return EBUSY;
+    remove_handle(&pd);
+    delete &pd;
+    return 0;
+  });
+}
+
+#undef ibv_reg_mr
+ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
+  const careful::Here here(__builtin_return_address(0));
+  const auto flags = static_cast<unsigned>(access);
+  return register_memory(pd, address, length, default_iova(address, flags), flags);
+}
+
+#undef ibv_reg_mr_iova
+ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                        int access) {
+  const careful::Here here(__builtin_return_address(0));
+  return register_memory(pd, address, length, iova, static_cast<unsigned>(access));
+}
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                         unsigned access) {
+  const careful::Here here(__builtin_return_address(0));
+  if ((access & IBV_ACCESS_ZERO_BASED) != 0) iova = 0;
+  return register_memory(pd, address, length, iova, access);
+}
+
+int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::size_t length,
+                 int new_access) {
+  const careful::Here here(__builtin_return_address(0));
+  constexpr int kKnown =
+      IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  const bool nowhere = moves && (length == 0 || address == nullptr);
+  const bool unasked = new_access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0;
+  if ((flags & ~kKnown) != 0 || nowhere || unasked) {
+    errno = EINVAL;
+    return IBV_REREG_MR_ERR_INPUT;
+  }
+  const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  const int unknown = guarded_call([&] {
+    known(handle);
+    if (changes_pd) known(new_pd);
+    return 0;
+  });
+  if (unknown != 0) return IBV_REREG_MR_ERR_CMD;
+  Mr& mr = Mr::of(handle);
+  Pd& pd = changes_pd ? Pd::of(new_pd) : *mr.pd;
+  const int access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? new_access : mr.access;
+  void* const at = moves ? address : handle->addr;
+  const std::size_t octets = moves ? length : handle->length;
+  const auto bits = static_cast<unsigned>(access);
+  const std::uint64_t iova = moves ? default_iova(at, bits) : mr.iova;
+  const int code = guarded([&] {
+    if (flags == 0) return EINVAL;  // which libibverbs leaves to the kernel
+    if (const int bad = check_access(bits)) return bad;
+    pd.context.core.out_of_band().await_posted();
+    if (moves) return move_region(mr, pd, at, octets, iova, bits);
+    change_region(mr, pd, bits);
+    return 0;
+  });
+  if (code != 0) {
+    errno = code;
+    return IBV_REREG_MR_ERR_CMD;
+  }
+  --mr.pd->users;
+  ++pd.users;
+  mr.pd = &pd;
+  mr.access = access;
+  mr.iova = iova;
+  handle->pd = &pd.abi;
+  handle->addr = at;
+  handle->length = octets;
+  handle->lkey = mr.core.stag().value;
+  handle->rkey = handle->lkey;
+  careful::registered(mr, iova);
+  return 0;
+}
+
+int ibv_dereg_mr(ibv_mr* handle) {
+  const careful::Here here(__builtin_return_address(0));
+  return guarded_call([&] {
+    Mr& mr = Mr::of(known(handle));
+    if (!mr.pd->context.core.alive()) return 0;
+    careful::deregistered(mr);
+    mr.pd->context.core.out_of_band().await_posted();
+    if (const auto error = mr.core.deregister()) return to_errno(error);
+    --mr.pd->users;
+    remove_handle(&mr);
+    delete &mr;
+    return 0;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared receive queues. Their kinds for XRC and tag matching are refused.
+#include <algorithm>
+
+#include "careful/checker.hpp"
+#include "device/limits.hpp"
+#include "faults/calls.hpp"
+#include "objects/objects.hpp"
+#include "objects/ops.hpp"
+#include "process/acks.hpp"
+#include "process/errno_table.hpp"
+#include "process/handles.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
+  if (attr.max_wr == 0 || attr.max_wr > kMaxWr || attr.max_sge > kMaxSge ||
+      !pd.context.core.alive()) {
+    fail(EINVAL);
+  }
+  fault::may_fail(pd.context.core, fault::Event::kCreations);
+  auto srq = std::make_unique<Srq>(pd);
+  attr.max_sge = std::max(attr.max_sge, std::uint32_t{1});
+  auto core =
+      pd.context.core.rnic().create_srq(*pd.core, {.max_wr = attr.max_wr, .max_sge = attr.max_sge});
+  if (!core) throw std::system_error(core.error());
+  srq->core = std::move(*core);
+  srq->abi.context = pd.context.handle();
+  srq->abi.srq_context = srq_context;
+  srq->abi.pd = &pd.abi;
+  srq->abi.handle = add_handle(srq.get(), srq->abi.context);
+  init_acks(srq->abi.mutex, srq->abi.cond);
+  pd.context.core.add(srq->core.get(), srq.get());
+  pd.users.fetch_add(1);
+  return srq.release();
+}
+
+// False: somebody may still acknowledge one.
+bool settle_events(Srq& srq) {
+  const auto untold = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
+    return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
+  });
+  const auto expected = srq.async_events.load() - static_cast<std::uint32_t>(untold);
+  return wait_for_acks(srq.abi.mutex, srq.abi.cond, srq.abi.events_completed, expected);
+}
+
+}  // namespace
+
+ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
+  return guarded_pointer<ibv_srq>([&]() -> ibv_srq* {
+    const bool basic =
+        (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0 || attr->srq_type == IBV_SRQT_BASIC;
+    if (!basic) fail(refused("a shared receive queue for XRC or tags", "iWARP has neither"));
+    if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) fail(EINVAL);
+    return &create_srq(Pd::of(known(attr->pd)), attr->srq_context, attr->attr)->abi;
+  });
+}
+
+int get_srq_num(ibv_srq*, std::uint32_t*) {
+  return refused("ibv_get_srq_num", "only shared receive queues for XRC have a number");
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attr) {
+  return guarded_pointer<ibv_srq>(
+      [&] { return &create_srq(Pd::of(known(pd)), attr->srq_context, attr->attr)->abi; });
+}
+
+int ibv_destroy_srq(ibv_srq* srq) {
+  return guarded_call([&] {
+    Srq& self = Srq::of(known(srq));
+    if (self.users.load() != 0) return EBUSY;
+    remove_handle(&self);
+    bool settled = true;
+    if (self.pd.context.core.alive()) {
+      self.pd.context.core.remove(self.core.get());
+      fault::gone(self);
+      careful::gone(self);
+      self.pd.context.core.await_dispatcher();
+      settled = settle_events(self);
+      self.core.reset();
+    } else {
+      (void)self.core.release();  // The parent's.
+    }
+    self.pd.users.fetch_sub(1);
+    if (settled) delete &self;
+    return 0;
+  });
+}
+
+int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
+  return guarded_call([&] {
+    Srq& self = Srq::of(known(srq));
+    if (!self.pd.context.core.alive()) return EIO;
+    if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
+    if ((mask & IBV_SRQ_MAX_WR) != 0) {
+      return refused("changing the size of a shared receive queue",
+                     "create it as large as it will have to be");
+    }
+    if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
+    return to_errno(self.core->arm_limit(attr->srq_limit));
+  });
+}
+
+int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attr) {
+  return guarded_call([&] {
+    Srq& self = Srq::of(known(srq));
+    if (!self.pd.context.core.alive()) return EIO;
+    const auto& limits = self.core->limits();
+    *attr = {.max_wr = static_cast<std::uint32_t>(limits.max_wr),
+             .max_sge = static_cast<std::uint32_t>(limits.max_sge),
+             .srq_limit = static_cast<std::uint32_t>(self.core->armed_limit())};
+    return 0;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objects/work_completion.hpp"
+
+#include <arpa/inet.h>
+
+#include "iwarp/verbs/error_guide.hpp"
+#include "objects/immediate.hpp"
+#include "objects/objects.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using verbs::WcOpcode;
+using verbs::WcStatus;
+
+bool is_datagram(const verbs::WorkCompletion& wc) {
+  return wc.opcode == WcOpcode::kRecvDatagram || wc.opcode == WcOpcode::kRecvDatagramImmediate;
+}
+
+bool with_immediate(const verbs::WorkCompletion& wc) {
+  const bool came =
+      wc.opcode == WcOpcode::kRecvImmediate || wc.opcode == WcOpcode::kRecvSendImmediate;
+  return came && wc.status == WcStatus::kSuccess;
+}
+
+}  // namespace
+
+ibv_wc_status wc_status(WcStatus status) {
+  switch (status) {
+    case WcStatus::kSuccess:
+      return IBV_WC_SUCCESS;
+    case WcStatus::kLocalLength:
+      return IBV_WC_LOC_LEN_ERR;
+    case WcStatus::kLocalQpOperation:
+      return IBV_WC_LOC_QP_OP_ERR;
+    case WcStatus::kLocalProtection:
+      return IBV_WC_LOC_PROT_ERR;
+    case WcStatus::kWrFlush:
+      return IBV_WC_WR_FLUSH_ERR;
+    case WcStatus::kMwBind:
+      return IBV_WC_MW_BIND_ERR;
+    case WcStatus::kBadResponse:
+      return IBV_WC_BAD_RESP_ERR;
+    case WcStatus::kLocalAccess:
+      return IBV_WC_LOC_ACCESS_ERR;
+    case WcStatus::kRemoteInvalidRequest:
+      return IBV_WC_REM_INV_REQ_ERR;
+    case WcStatus::kRemoteAccess:
+      return IBV_WC_REM_ACCESS_ERR;
+    case WcStatus::kRemoteOperation:
+      return IBV_WC_REM_OP_ERR;
+    case WcStatus::kRnrRetryExceeded:
+      return IBV_WC_RNR_RETRY_EXC_ERR;
+    case WcStatus::kRetryExceeded:
+      return IBV_WC_RETRY_EXC_ERR;
+    case WcStatus::kFatal:
+      return IBV_WC_FATAL_ERR;
+  }
+  return IBV_WC_GENERAL_ERR;
+}
+
+ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
+  switch (wc.opcode) {
+    case WcOpcode::kSend:
+      return IBV_WC_SEND;
+    case WcOpcode::kWrite:
+      return IBV_WC_RDMA_WRITE;
+    case WcOpcode::kRead:
+      return IBV_WC_RDMA_READ;
+    case WcOpcode::kLocalInvalidate:
+      return IBV_WC_LOCAL_INV;
+    case WcOpcode::kFastRegister:  // Not to be had through the C interface.
+    case WcOpcode::kBindWindow:
+      return IBV_WC_BIND_MW;
+    case WcOpcode::kRecv:
+    case WcOpcode::kRecvSendImmediate:
+    case WcOpcode::kRecvDatagram:
+    case WcOpcode::kRecvDatagramImmediate:
+      return IBV_WC_RECV;
+    case WcOpcode::kFetchAdd:
+      return IBV_WC_FETCH_ADD;
+    case WcOpcode::kCmpSwap:
+      return IBV_WC_COMP_SWAP;
+    case WcOpcode::kRecvImmediate:
+      return decode_immediate(wc.immediate).with_send ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
+  }
+  return IBV_WC_SEND;
+}
+
+std::uint32_t wc_byte_len(const verbs::WorkCompletion& wc) {
+  const bool alone = with_immediate(wc) && wc.opcode == WcOpcode::kRecvImmediate;
+  return alone ? length_of_write(wc.immediate, wc.written) : wc.byte_len;
+}
+
+std::uint8_t wc_sl(const verbs::WorkCompletion& wc) {
+  constexpr std::uint8_t kUdp = 8;
+  constexpr std::uint8_t kIpv6 = 1;
+  constexpr std::uint8_t kIpv4 = 2;
+  if (!is_datagram(wc)) return 0;
+  return kUdp | (wc.over_ipv4 ? kIpv4 : kIpv6);
+}
+
+unsigned wc_flags(const verbs::WorkCompletion& wc) {
+  if (is_datagram(wc)) {
+    return wc.opcode == WcOpcode::kRecvDatagramImmediate ? IBV_WC_GRH | IBV_WC_WITH_IMM
+                                                         : IBV_WC_GRH;
+  }
+  if (with_immediate(wc)) return IBV_WC_WITH_IMM;
+  return wc.invalidated ? IBV_WC_WITH_INV : 0;
+}
+
+std::uint32_t wc_data(const verbs::WorkCompletion& wc) {
+  if (is_datagram(wc)) return htonl(static_cast<std::uint32_t>(wc.immediate));
+  return with_immediate(wc) ? decode_immediate(wc.immediate).imm_data : wc.invalidated_stag.value;
+}
+
+std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
+  if (wc.status == WcStatus::kSuccess) return 0;
+  std::uint32_t out = 0;
+  core.with_qp(wc.qp_num, [&out](Qp& qp) {
+    const auto attributes = qp.sender().query();
+    const auto& terminate =
+        attributes.terminate_sent ? attributes.terminate_sent : attributes.terminate_received;
+    if (!terminate) return;
+    out = verbs::vendor_error(terminate->fault);
+  });
+  return out;
+}
+
+void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to) {
+  to.wr_id = from.wr_id;
+  to.status = wc_status(from.status);
+  to.opcode = wc_opcode(from);
+  to.vendor_err = wc_vendor_err(core, from);
+  to.byte_len = wc_byte_len(from);
+  to.imm_data = wc_data(from);
+  to.qp_num = from.qp_num;
+  to.src_qp = from.source_qp;
+  to.wc_flags = wc_flags(from);
+  to.pkey_index = 0;
+  to.slid = 0;
+  to.sl = wc_sl(from);
+  to.dlid_path_bits = 0;
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of IWARP_TRACE is opened with the first connection, or queue pair of datagrams, and
+// shared by all.
+#include "process/connection_options.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "iwarp/trace/trace_file.hpp"
+#include "process/core.hpp"
+#include "process/settings.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+constexpr std::chrono::milliseconds kRetryRefusedFor{250};
+
+trace::Endpoint endpoint(const net::Address& address) { return {address.host, address.port}; }
+
+const trace::TraceFile* open_trace() {
+  if (settings().trace.empty()) return nullptr;
+  const trace::CaptureClock clock{std::chrono::system_clock::now(), mpa::Clock::now()};
+  auto created = trace::TraceFile::create(settings().trace, clock, mpa::Clock::now);
+  if (!created) {
+    std::fputs(("iwarp: no trace: " + created.error() + "\n").c_str(), stderr);
+    return nullptr;
+  }
+  // Never destroyed, as what uses it.
+  static const auto* const kFile = new trace::TraceFile(*created);
+  std::atexit([] {
+    if (const auto error = kFile->error(); !error.empty()) {
+      std::fputs(("iwarp: the trace is cut short: " + error + "\n").c_str(), stderr);
+    }
+  });
+  return kFile;
+}
+
+/// Null: there is no trace.
+const trace::TraceFile* trace_file() {
+  static const trace::TraceFile* const kOpened = open_trace();
+  return kOpened;
+}
+
+net::TapFactory tap() {
+  const auto* const file = trace_file();
+  if (file == nullptr) return {};
+  return [file](const net::Address& local, const net::Address& peer, bool outgoing) {
+    return file->tap({endpoint(local), endpoint(peer), outgoing});
+  };
+}
+
+}  // namespace
+
+net::ConnectOptions connect_options() {
+  net::ConnectOptions out;
+  out.connection = settings().connection;
+  out.fall_back_to_revision_1 = settings().fall_back_to_revision_1;
+  out.congestion = settings().congestion;
+  out.retry_refused_for = kRetryRefusedFor;
+  out.tap = tap();
+  out.carrier = Core::get().carriers().connecting();
+  return out;
+}
+
+net::ListenOptions listen_options() {
+  net::ListenOptions out;
+  out.connection = settings().connection;
+  out.congestion = settings().congestion;
+  out.tap = tap();
+  out.carrier = Core::get().carriers().listening();
+  out.refused = log_refused_peers();
+  return out;
+}
+
+std::shared_ptr<verbs::DatagramTap> datagram_tap() {
+  const auto* const file = trace_file();
+  return file != nullptr ? file->datagram_tap() : nullptr;
+}
+
+net::PortRange port_range() {
+  const auto& ports = settings().ports;
+  return ports ? net::PortRange{.first = ports->first, .last = ports->second} : net::PortRange{};
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/core.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "careful/checker.hpp"
+#include "cm/datagrams.hpp"
+#include "faults/injector.hpp"
+#include "iwarp/net/fork.hpp"
+#include "iwarp/net/insist.hpp"
+#include "objects/objects.hpp"
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+std::atomic<Core*> current{nullptr};
+/// Set before the first try, so that an end without a device can be told from one without a need.
+std::atomic<bool> tried{false};
+std::mutex making;
+
+// A process of this size is common for middleware; the tables grow with use.
+constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
+
+void abandon_in_child() {
+  const Core* const parents = current.exchange(nullptr);
+  if (parents == nullptr) return;
+  if (parents->checker() != nullptr) parents->checker()->abandon();
+  net::close_inherited();
+}
+
+void watch_forks() {
+  // While a Core is being made nobody forks, so a child never finds `making` locked.
+  static const int kRegistered = pthread_atfork([] { making.lock(); }, [] { making.unlock(); },
+                                                [] {
+                                                  making.unlock();
+                                                  abandon_in_child();
+                                                });
+  if (kRegistered != 0) throw std::bad_alloc();
+}
+
+}  // namespace
+
+Core& Core::get() {
+  if (Core* core = current.load(std::memory_order_acquire)) return *core;
+  const std::lock_guard lock(making);
+  if (Core* core = current.load(std::memory_order_acquire)) return *core;
+  watch_forks();
+  tried.store(true, std::memory_order_relaxed);
+  Core* const core = make();
+  current.store(core, std::memory_order_release);
+  return *core;
+}
+
+// The programs only say that their device cannot be opened.
+Core* Core::make() {
+  auto faults = fault::plan_of_settings();
+  TlsCarriers carriers(settings().tls);
+  try {
+    return new Core(std::move(faults), std::move(carriers));
+  } catch (const std::system_error& error) {
+    const int code = to_errno(error.code());
+    const bool filtered = code == EPERM || code == ENOSYS;
+    log_refusal("the device cannot be opened: " + std::generic_category().message(code) +
+                (filtered ? "; it needs eventfd(2), epoll(7) and timerfd_create(2)" : ""));
+    throw;
+  }
+}
+
+Core* Core::existing() { return current.load(std::memory_order_acquire); }
+
+bool Core::was_tried() { return tried.load(std::memory_order_relaxed); }
+
+bool Core::alive() const { return current.load(std::memory_order_acquire) == this; }
+
+Core::~Core() = default;
+
+Core::Core(std::optional<fault::Plan> faults, TlsCarriers carriers)
+    : carriers_(std::move(carriers)),
+      rnic_([] {
+        auto rnic = net::Rnic::open(kOptions);
+        if (!rnic) throw std::system_error(rnic.error());
+        return std::move(*rnic);
+      }()),
+      sidr_(sidr_calls()) {
+  start_metrics();
+  if (settings().careful) checker_ = std::make_unique<careful::Checker>(*this);
+  if (faults) {
+    injector_ = std::make_unique<fault::Injector>(*this, std::move(*faults));
+    injector_->start();
+  }
+  // Signals are the program's: it may wait for one to interrupt its own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread([this] { dispatch(); }).detach();
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// A program does its work without them, too.
+void Core::start_metrics() {
+  const std::string& where = settings().metrics;
+  if (where.empty()) return;
+  const auto address = net::parse_metrics_address(where);
+  if (!address) return log_refusal("IWARP_METRICS=" + where + ": " + address.error());
+  auto server = net::MetricsServer::open(*address);
+  if (!server) return log_refusal("IWARP_METRICS=" + where + ": " + server.error().message());
+  metrics_ = std::move(*server);
+  // It is not destroyed; in the child of a fork it is not `current`.
+  [[maybe_unused]] static const int kAtExit = std::atexit([] {
+    const Core* const core = current.load();
+    if (core != nullptr && core->metrics_ != nullptr) core->metrics_->unlink();
+  });
+  watch_.emplace(metrics_->watch(*rnic_));
+  log_connection("metrics", "metrics at " + to_string(metrics_->address()));
+}
+
+void Core::dispatch() {
+  auto& async = rnic_->async_events();
+  std::array<pollfd, 4> waiting{pollfd{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = async.fd(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = sidr_.fd(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = unanswered_.fd(), .events = POLLIN, .revents = 0}};
+  bool soon = false;
+  for (;;) {
+    ::poll(waiting.data(), waiting.size(), soon ? 1 : -1);
+    const std::lock_guard lock(dispatching_);
+    while (auto event = cm_channel_.poll()) dispatch_cm_event(*this, std::move(*event));
+    while (const auto event = async.poll()) {
+      net::insist([&] { dispatch_async_event(*this, *event); });
+    }
+    // What fails is looked at again, as long as there is something.
+    (void)guarded([&] {
+      if (waiting[2].revents != 0) sidr_.check();
+      if (waiting.back().revents != 0) unanswered_.check();
+      return 0;
+    });
+    soon = net::insist([&] { return dispatch_endings(*this); });
+  }
+}
+
+void Core::add(Qp& qp) {
+  const std::lock_guard lock(qps_mutex_);
+  (qp.datagrams != nullptr ? datagrams_ : qps_)[qp.abi.qp_base.qp_num] = &qp;
+}
+
+void Core::remove(const Qp& qp) {
+  const std::lock_guard lock(qps_mutex_);
+  (qp.datagrams != nullptr ? datagrams_ : qps_).erase(qp.abi.qp_base.qp_num);
+}
+
+void Core::add(const void* core_object, void* object) {
+  const std::lock_guard lock(objects_mutex_);
+  objects_[core_object] = object;
+}
+
+void Core::remove(const void* core_object) {
+  const std::lock_guard lock(objects_mutex_);
+  objects_.erase(core_object);
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Core: the one software RNIC of the process, made when the first device is opened, and the thread
+// that carries its events to the objects of the program. It is never destroyed: programs exit with
+// objects alive, and exiting must not wait for anything.
+//
+// fork(2): threads do not survive into the child, so the parent's Core is abandoned there, its
+// descriptors are closed, and a new one is made when the child opens a device. Objects of the
+// parent are dead in the child: see alive().
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "bring_up/out_of_band.hpp"
+#include "bring_up/unanswered.hpp"
+#include "cm/sidr.hpp"
+#include "iwarp/net/metrics.hpp"
+#include "iwarp/net/rnic.hpp"
+#include "process/tls_carriers.hpp"
+
+namespace iwarp::rdma_core {
+
+struct Qp;
+namespace fault {
+class Injector;
+struct Plan;
+}  // namespace fault
+namespace careful {
+class Checker;
+}  // namespace careful
+
+class Core {
+ public:
+  /// The Core of this process. Throws std::system_error when it cannot be made.
+  static Core& get();
+  /// The same, if it has been made.
+  static Core* existing();
+  /// Returns true once get() has tried to make one, whether or not it could.
+  static bool was_tried();
+
+  /// False in the child of a fork for what the parent made.
+  bool alive() const;
+  net::Rnic& rnic() { return *rnic_; }
+  const TlsCarriers& carriers() const { return carriers_; }
+  /// Connection events of all queue pairs; the dispatcher takes them.
+  net::CmChannel& cm_channel() { return cm_channel_; }
+
+  /// Null unless faults are asked for.
+  fault::Injector* injector() const { return injector_.get(); }
+  /// Null unless checks are asked for.
+  careful::Checker* checker() const { return checker_.get(); }
+  OutOfBand& out_of_band() { return out_of_band_; }
+  Unanswered& unanswered() { return unanswered_; }
+  Sidr& sidr() { return sidr_; }
+
+  // Queue pairs by number, for events and for rdma_conn_param::qp_num.
+  void add(Qp& qp);
+  void remove(const Qp& qp);
+  /// Calls `use` with the queue pair, which cannot be destroyed meanwhile. False: there is none, or
+  /// it is one of datagrams.
+  template <typename Function>
+  bool with_qp(verbs::QpNum num, Function use) {
+    const std::lock_guard lock(qps_mutex_);
+    return use_of(qps_, num, use);
+  }
+  /// The same, of datagrams as well.
+  template <typename Function>
+  bool with_any_qp(verbs::QpNum num, Function use) {
+    const std::lock_guard lock(qps_mutex_);
+    return use_of(qps_, num, use) || use_of(datagrams_, num, use);
+  }
+
+  /// The same, for what waits for the dispatcher meanwhile: nothing is dispatched.
+  template <typename Function>
+  void with_any_qp_undispatched(verbs::QpNum num, Function use) {
+    const std::lock_guard still(dispatching_);
+    (void)with_any_qp(num, use);
+  }
+
+  // Completion and shared receive queues by what the core calls them, for events.
+  void add(const void* core_object, void* object);
+  void remove(const void* core_object);
+  /// As with_qp(), with what was added.
+  template <typename Function>
+  bool with_object(const void* core_object, Function use) {
+    const std::lock_guard lock(objects_mutex_);
+    const auto it = objects_.find(core_object);
+    if (it == objects_.end()) return false;
+    use(it->second);
+    return true;
+  }
+
+  /// Returns when no event is being dispatched that was taken before: what it is about is gone, and
+  /// its number or address may be used again.
+  void await_dispatcher() { const std::lock_guard lock(dispatching_); }
+
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+ private:
+  using Qps = std::unordered_map<verbs::QpNum, Qp*>;
+
+  template <typename Function>
+  static bool use_of(const Qps& qps, verbs::QpNum num, Function& use) {
+    const auto it = qps.find(num);
+    if (it == qps.end()) return false;
+    use(*it->second);
+    return true;
+  }
+
+  Core(std::optional<fault::Plan> faults, TlsCarriers carriers);
+  ~Core();
+  static Core* make();
+  void dispatch();
+
+  void start_metrics();
+
+  const TlsCarriers carriers_;
+  const std::unique_ptr<net::Rnic> rnic_;
+  std::unique_ptr<net::MetricsServer> metrics_;
+  std::optional<net::MetricsServer::Watch> watch_;
+  net::CmChannel cm_channel_;
+  /// Before all others. Who holds it may await the dispatcher.
+  std::recursive_mutex dispatching_;
+  std::mutex qps_mutex_;      ///< before the locks of the CM and of event queues
+  Qps qps_;                   ///< of connections
+  Qps datagrams_;             ///< of type UD
+  std::mutex objects_mutex_;  ///< before those of event queues
+  std::unordered_map<const void*, void*> objects_;
+  std::unique_ptr<fault::Injector> injector_;
+  std::unique_ptr<careful::Checker> checker_;
+  OutOfBand out_of_band_{*this};
+  Unanswered unanswered_{*this};
+  Sidr sidr_;
+};
+
+/// What the dispatcher calls, without locks held; in cm/events.cpp and async.cpp. OutOfBand is
+/// asked first whether a request is its own, and gets the events of queue pairs without an id.
+void dispatch_cm_event(Core& core, net::CmEvent event);
+/// Ends of connections that wait to be told; true: some still do, ask again in a millisecond.
+bool dispatch_endings(Core& core);
+void dispatch_async_event(Core& core, const verbs::AsyncEvent& event);
+
+}  // namespace iwarp::rdma_core

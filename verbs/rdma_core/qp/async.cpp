@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asynchronous events: from the core's to those of the C interface, on the descriptor of the
+// context that the object was made with.
+#include <fmt/format.h>
+
+#include "iwarp/mpa/faults.hpp"
+#include "objects/objects.hpp"
+#include "process/acks.hpp"
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using verbs::AsyncEventType;
+
+// The requester sees a refused request in its completion, and adapters for InfiniBand raise no
+// event for it. How connections end is the CM's to tell.
+bool is_told(const verbs::AsyncEvent& event) {
+  const bool by_completion =
+      event.type == AsyncEventType::kTerminateReceived && settings().persona == Persona::kRoce;
+  return event.terminate && !by_completion && event.terminate->fault != mpa::kTcpLost;
+}
+
+// What a Terminate says about the queue pair, whoever sent it: somebody used memory that he may
+// not, or a message was wrong.
+ibv_event_type event_type(const bytes::Fault& fault) {
+  constexpr std::uint8_t kProtection = 1;  // RDMAP: remote protection; DDP: tagged buffer
+  constexpr std::uint8_t kOperation = 2;   // RDMAP: remote operation; DDP: untagged buffer
+  if (fault.layer == bytes::Layer::kMpa) return IBV_EVENT_QP_FATAL;
+  if (fault.type == kProtection) return IBV_EVENT_QP_ACCESS_ERR;
+  return fault.type == kOperation ? IBV_EVENT_QP_REQ_ERR : IBV_EVENT_QP_FATAL;
+}
+
+// Counted before somebody may acknowledge it.
+template <typename Object>
+void push(Object& object, Context& context, const ibv_async_event& event) {
+  EventQueue<ibv_async_event>::Made made{event};
+  object.async_events.fetch_add(1);
+  context.async.push_made(made);
+}
+
+void tell(Qp& qp, const rdmap::Terminate& terminate) {
+  push(qp, qp.context, {.element = {.qp = qp.handle()}, .event_type = event_type(terminate.fault)});
+}
+
+void tell_overflow(Cq& cq, verbs::QpNum of) {
+  log_event(
+      {.level = verbs::LogLevel::kWarning,
+       .event = "cq_overflow",
+       .message = fmt::format(
+           "a completion queue with room for {} overflowed: a completion of queue pair {} was "
+           "lost, and its connection ends (create the queue with an entry for each request "
+           "and receive that may be outstanding, and poll it)",
+           cq.abi.cqe, of),
+       .fields = {{"entries", std::to_string(cq.abi.cqe)}, {"qp", std::to_string(of)}}});
+  push(cq, cq.context, {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
+}
+
+void tell_limit(Srq& srq) {
+  push(srq, srq.pd.context,
+       {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+}
+
+}  // namespace
+
+void dispatch_async_event(Core& core, const verbs::AsyncEvent& event) {
+  switch (event.type) {
+    case AsyncEventType::kTerminateReceived:
+    case AsyncEventType::kTerminateSent:
+    case AsyncEventType::kLlpConnectionLost:  // With the fault, where no Terminate could be sent.
+      if (!is_told(event)) return;
+      core.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
+      return;
+    case AsyncEventType::kCqOverflow:
+      core.with_object(event.object,
+                       [&event](void* cq) { tell_overflow(*static_cast<Cq*>(cq), event.qp_num); });
+      return;
+    case AsyncEventType::kSrqLimit:
+      core.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
+      return;
+    case AsyncEventType::kLastReceive:  // Told with the state that the program sees.
+    case AsyncEventType::kLlpCloseComplete:
+    case AsyncEventType::kBadClose:
+      return;
+  }
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  Context& self = Context::of(context);
+  if (!self.core.alive()) return minus_one(EIO);
+  const Visit visit(self);
+  const auto taken = self.async.get();
+  if (!taken) return minus_one(taken.error());
+  *event = *taken;
+  return 0;
+}
+
+void ibv_ack_async_event(ibv_async_event* event) {
+  switch (event->event_type) {
+    case IBV_EVENT_CQ_ERR: {
+      ibv_cq& cq = *event->element.cq;
+      acknowledge(cq.mutex, cq.cond, cq.async_events_completed, 1);
+      return;
+    }
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED: {
+      ibv_qp& qp = *event->element.qp;
+      acknowledge(qp.mutex, qp.cond, qp.events_completed, 1);
+      return;
+    }
+    case IBV_EVENT_SRQ_LIMIT_REACHED: {
+      ibv_srq& srq = *event->element.srq;
+      acknowledge(srq.mutex, srq.cond, srq.events_completed, 1);
+      return;
+    }
+    default:
+      return;  // No other is ever given out.
+  }
+}
+
+}  // extern "C"

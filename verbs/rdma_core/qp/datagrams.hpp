@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs of type UD, where queue_pair.cpp, qp/states.cpp, post.cpp and qp/builders.cpp leave
+// them to datagrams.cpp. They exist as RoCE only.
+#pragma once
+
+#include "objects/objects.hpp"
+
+namespace iwarp::rdma_core {
+
+std::unique_ptr<net::DatagramQp> make_datagram_core(Pd& pd, const Qp& qp);
+int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask);
+/// To the error state, as by modify_datagrams().
+void fail_datagrams(Qp& qp);
+/// What ibv_query_qp() says of its state.
+ibv_qp_state state_of_datagrams(const Qp& qp);
+/// As post_send() in ops.hpp.
+int post_datagrams(Qp& qp, ibv_send_wr*& wr);
+/// Sends `wrs`, all or none; an errno.
+int post_all_datagrams(Qp& qp, std::span<const verbs::DatagramWr> wrs);
+
+/// The payload of a datagram is at most so long.
+std::size_t max_datagram();
+
+}  // namespace iwarp::rdma_core

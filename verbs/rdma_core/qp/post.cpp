@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Posting. The core checks each request and says which of the list it did not take.
+#include <algorithm>
+#include <cstddef>
+
+#include "careful/checker.hpp"
+#include "device/limits.hpp"
+#include "faults/calls.hpp"
+#include "objects/objects.hpp"
+#include "objects/ops.hpp"
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+#include "qp/datagrams.hpp"
+#include "qp/queue_pair.hpp"
+#include "qp/send_request.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using SgeArray = boost::container::static_vector<verbs::Sge, bytes::kMaxSge>;
+
+/// `requests`: of which one was not taken.
+int why_not(const std::error_code& error, std::span<const verbs::SendWr> requests) {
+  const auto is_send = [](const verbs::SendWr& wr) {
+    return wr.opcode == verbs::WrOpcode::kSendImmediate;
+  };
+  if (error == verbs::Errc::kNotAgreed) {
+    if (std::ranges::any_of(requests, is_send)) {
+      return refused("a Send with immediate data and payload to this peer",
+                     "it is not one of ours; RFC 7306 has immediate data alone or behind a Write");
+    }
+    return refused("an atomic operation or immediate data with this peer",
+                   "it did not agree to RFC 7306");
+  }
+  return to_errno(error);
+}
+
+/// Posts the batch, which begins with `first`. Not 0: `first` is then the one that was not taken.
+int post(Qp& qp, SendBatch& batch, ibv_send_wr*& first) {
+  std::size_t posted = 0;
+  const auto error = qp.sender().post_send(batch.requests(), posted);
+  const int code = error ? why_not(error, batch.requests().subspan(posted, 1)) : 0;
+  for (; posted != 0; --posted, first = first->next) {
+    if (first->opcode == IBV_WR_BIND_MW) bind_posted(*first->bind_mw.mw, first->bind_mw.rkey);
+  }
+  batch.clear();
+  return code;
+}
+
+/// UC has nothing that is answered.
+bool has_request(ibv_qp_type type, ibv_wr_opcode opcode) {
+  return type != IBV_QPT_UC || (opcode != IBV_WR_RDMA_READ && opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
+                                opcode != IBV_WR_ATOMIC_FETCH_AND_ADD);
+}
+
+int post_list(Qp& qp, ibv_send_wr*& wr) {
+  const ibv_qp_type type = qp.abi.qp_base.qp_type;
+  SendBatch batch;
+  ibv_send_wr* unposted = wr;  // the first of the batch
+  int code = 0;
+  while (wr != nullptr && code == 0) {
+    code = has_request(type, wr->opcode) ? batch.add(*wr) : EINVAL;
+    if (code == 0) wr = wr->next;
+    if (code == 0 && batch.has_room() && wr != nullptr) continue;
+    // What stands in front of a bad one is posted all the same.
+    if (batch.empty()) break;
+    if (const int refused_code = post(qp, batch, unposted)) {
+      wr = unposted;
+      return refused_code;
+    }
+  }
+  return code;
+}
+
+// A window of type 1 is bound anew as it is, or, with length 0, not any more.
+int post_bind(Qp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
+  const std::uint32_t rkey = ibv_inc_rkey(mw.rkey);
+  verbs::SendWr wr{.wr_id = bind.wr_id, .flags = to_flags(bind.send_flags)};
+  if (const int code = make_bind(wr, mw, rkey, bind.bind_info)) return code;
+  wr.bind.type_1 = true;
+  if (const auto error = qp.sender().post_send(wr)) return why_not(error, {&wr, 1});
+  if (bind.bind_info.length != 0) bind_posted(mw, rkey);
+  return 0;
+}
+
+template <typename Queue>
+int post_receives(Queue& queue, ibv_recv_wr*& wr) {
+  for (; wr != nullptr; wr = wr->next) {
+    if (wr->num_sge < 0 || wr->num_sge > kMaxSge) return EINVAL;
+    SgeArray sges;
+    for (int i = 0; i < wr->num_sge; ++i) sges.push_back(to_sge(wr->sg_list[i]));
+    if (const auto error = queue.post_recv({.wr_id = wr->wr_id, .sgl = sges})) {
+      return to_errno(error);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int post_all(Qp& qp, std::span<const verbs::SendWr> wrs) {
+  const auto post = [&] {
+    if (const int code = fault::posted(qp, wrs.size())) return code;
+    const auto error = qp.sender().post_all(wrs);
+    return error ? why_not(error, wrs) : 0;
+  };
+  if (auto* const checker = qp.context.core.checker()) return checker->post_all(qp, wrs, post);
+  return post();
+}
+
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  Qp& self = Qp::of(qp);
+  int code = EIO;
+  if (self.context.core.alive()) {
+    code = guarded(
+        [&] { return self.datagrams != nullptr ? post_datagrams(self, wr) : post_list(self, wr); });
+  }
+  if (code != 0) *bad_wr = wr;
+  return code;
+}
+
+int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  Qp& self = Qp::of(qp);
+  int code = EIO;
+  if (self.context.core.alive()) {
+    code = guarded([&] {
+      return self.datagrams != nullptr ? post_receives(*self.datagrams, wr)
+                                       : post_receives(*self.core, wr);
+    });
+  }
+  if (code != 0) *bad_wr = wr;
+  return code;
+}
+
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  Srq& self = Srq::of(srq);
+  int code = EIO;
+  if (self.pd.context.core.alive()) {
+    code = guarded([&] { return post_receives(*self.core, wr); });
+  }
+  if (code != 0) *bad_wr = wr;
+  return code;
+}
+
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
+  Qp& self = Qp::of(qp);
+  if (!self.context.core.alive()) return EIO;
+  if (self.datagrams != nullptr) return EINVAL;
+  return guarded_call([&] { return post_bind(self, *mw, *bind); });
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "qp/send_request.hpp"
+
+#include <cerrno>
+
+#include "device/limits.hpp"
+#include "objects/immediate.hpp"
+#include "objects/memory_access.hpp"
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using verbs::SendFlags;
+using verbs::SendWr;
+using verbs::WrOpcode;
+
+constexpr std::uint32_t kAtomicWord = 8;
+
+int refuse_opcode(ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_TSO:
+      return refused("IBV_WR_TSO", "there are no packets to cut");
+    case IBV_WR_ATOMIC_WRITE:
+      return refused("IBV_WR_ATOMIC_WRITE", "RFC 7306 has no such operation");
+    default:
+      return EINVAL;
+  }
+}
+
+std::uint64_t total_length(const SendWr& wr) {
+  std::uint64_t total = 0;
+  for (const verbs::Sge& sge : wr.sgl) total += sge.length;
+  return total;
+}
+
+void take_away(SendFlags& flags, SendFlags flag) {
+  flags = static_cast<SendFlags>(static_cast<unsigned>(flags) & ~static_cast<unsigned>(flag));
+}
+
+int make_tagged(SendWr& out, const ibv_send_wr& wr, WrOpcode opcode) {
+  out.opcode = opcode;
+  out.remote = {.rkey = verbs::Stag{wr.wr.rdma.rkey}, .to = wr.wr.rdma.remote_addr};
+  return 0;
+}
+
+int make_word(SendWr& out, const ibv_send_wr& wr, verbs::Sge* word) {
+  const auto& operands = wr.wr.atomic;
+  out.remote = {.rkey = verbs::Stag{operands.rkey}, .to = operands.remote_addr};
+  if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+    out.opcode = WrOpcode::kCmpSwap;
+    out.atomic.compare = operands.compare_add;
+    out.atomic.add_or_swap = operands.swap;
+  } else {
+    out.opcode = WrOpcode::kFetchAdd;
+    out.atomic.add_or_swap = operands.compare_add;
+  }
+  return word != nullptr ? make_atomic(out, *word) : EINVAL;
+}
+
+/// `sges`: those of `out`, which may be changed.
+int make(SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
+  switch (wr.opcode) {
+    case IBV_WR_SEND:
+      out.opcode = WrOpcode::kSend;
+      return 0;
+    case IBV_WR_SEND_WITH_INV:
+      out.opcode = WrOpcode::kSendInvalidate;
+      out.invalidate = verbs::Stag{wr.invalidate_rkey};
+      return 0;
+    case IBV_WR_SEND_WITH_IMM:
+      return make_send_immediate(out, wr.imm_data);
+    case IBV_WR_RDMA_WRITE:
+      return make_tagged(out, wr, WrOpcode::kWrite);
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      make_tagged(out, wr, WrOpcode::kWriteImmediate);
+      return make_write_immediate(out, wr.imm_data);
+    case IBV_WR_RDMA_READ:
+      return make_tagged(out, wr, WrOpcode::kRead);
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return make_word(out, wr, sges.size() == 1 ? sges.data() : nullptr);
+    case IBV_WR_LOCAL_INV:
+      make_invalidate(out, wr.invalidate_rkey);
+      return 0;
+    case IBV_WR_BIND_MW:
+      out.sgl = {};
+      return make_bind(out, *wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
+    default:
+      return refuse_opcode(wr.opcode);
+  }
+}
+
+}  // namespace
+
+verbs::Sge to_sge(const ibv_sge& sge) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the C interface has addresses as integers.
+  return {.address = reinterpret_cast<std::byte*>(sge.addr),
+          .length = sge.length,
+          .lkey = verbs::Stag{sge.lkey}};
+}
+
+SendFlags to_flags(unsigned send_flags) {
+  auto out = SendFlags::kNone;
+  if ((send_flags & IBV_SEND_FENCE) != 0) out = out | SendFlags::kFence;
+  if ((send_flags & IBV_SEND_SIGNALED) != 0) out = out | SendFlags::kSignaled;
+  if ((send_flags & IBV_SEND_SOLICITED) != 0) out = out | SendFlags::kSolicited;
+  if ((send_flags & IBV_SEND_INLINE) != 0) out = out | SendFlags::kInline;
+  return out;
+}
+
+void make_invalidate(SendWr& out, std::uint32_t rkey) {
+  out.opcode = WrOpcode::kLocalInvalidate;
+  out.invalidate = verbs::Stag{rkey};
+  out.sgl = {};
+  if (has(out.flags, SendFlags::kFence)) out.flags = out.flags | SendFlags::kLocalFence;
+}
+
+int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
+  if (total_length(out) != 0) {
+    out.opcode = WrOpcode::kSendImmediate;
+    out.immediate = encode_of_send(imm_data);
+    return 0;
+  }
+  out.opcode = WrOpcode::kImmediate;  // which any peer with RFC 7306 takes
+  out.sgl = {};
+  out.immediate = encode({.imm_data = imm_data, .with_send = true});
+  take_away(out.flags, SendFlags::kInline);  // There is nothing to copy.
+  return 0;
+}
+
+int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
+  const auto length = total_length(out);
+  if (length > kMaxMessage) return EINVAL;
+  out.opcode = WrOpcode::kWriteImmediate;
+  out.immediate = encode({.imm_data = imm_data, .length = static_cast<std::uint32_t>(length)});
+  return 0;
+}
+
+bool is_too_long(const SendWr& wr) { return total_length(wr) > kMaxMessage; }
+
+int make_atomic(SendWr& out, verbs::Sge& word) {
+  if (word.length < kAtomicWord) return EINVAL;
+  word.length = kAtomicWord;  // A longer buffer gets the word at its beginning.
+  out.sgl = std::span(&word, 1);
+  return 0;
+}
+
+int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info) {
+  const auto access = window_access(info.mw_access_flags);
+  if (!access || (info.mr == nullptr && info.length != 0)) return EINVAL;
+  if (mw.type == IBV_MW_TYPE_1 && has(*access, verbs::Access::kZeroBased)) return EINVAL;
+  out.opcode = WrOpcode::kBindWindow;
+  out.bind = {.window = verbs::Stag{mw.rkey},
+              .key = static_cast<std::uint8_t>(rkey),
+              .region = verbs::Stag{info.mr != nullptr ? info.mr->lkey : 0},
+              // NOLINTNEXTLINE(performance-no-int-to-ptr): as above.
+              .address = reinterpret_cast<std::byte*>(info.addr),
+              .length = info.length,
+              .access = *access};
+  return 0;
+}
+
+void bind_posted(ibv_mw& mw, std::uint32_t rkey) {
+  constexpr std::uint32_t kKey = 0xFF;
+  mw.rkey = (mw.rkey & ~kKey) | (rkey & kKey);
+}
+
+bool SendBatch::has_room() const {
+  return requests_.size() < kBatch && sges_.size() + kMaxSge <= kBatchSges;
+}
+
+void SendBatch::clear() {
+  requests_.clear();
+  sges_.clear();
+}
+
+int SendBatch::add(const ibv_send_wr& wr) {
+  if (wr.num_sge < 0 || wr.num_sge > kMaxSge) return EINVAL;
+  const auto before = sges_.size();
+  const auto count = static_cast<std::size_t>(wr.num_sge);
+  for (std::size_t i = 0; i < count; ++i) sges_.push_back(to_sge(wr.sg_list[i]));
+  const std::span sges(sges_.data() + before, count);
+  SendWr& out = requests_.emplace_back();
+  out.wr_id = wr.wr_id;
+  out.flags = to_flags(wr.send_flags);
+  out.sgl = sges;
+  int code = guarded([&] { return make(out, wr, sges); });
+  if (code == 0 && is_too_long(out)) code = EINVAL;
+  if (code != 0) {
+    requests_.pop_back();
+    sges_.resize(before);
+  }
+  return code;
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// The states of a queue pair as programs written for InfiniBand take it through them. On the wire
+// there is only connected or not: INIT, RTR and RTS are remembered, and a connection is made by the
+// CM, or by the bring-up without it when RTR names a peer.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "bring_up/out_of_band.hpp"
+#include "careful/checker.hpp"
+#include "cm/ib_attr.hpp"
+#include "cm/id.hpp"
+#include "device/limits.hpp"
+#include "faults/calls.hpp"
+#include "iwarp/mpa/faults.hpp"
+#include "objects/memory_access.hpp"
+#include "process/errno_table.hpp"
+#include "process/handles.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+#include "qp/datagrams.hpp"
+#include "qp/peer_timeouts.hpp"
+#include "qp/queue_pair.hpp"
+#include "qp/steps.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kPort = 1;
+
+void set_state(Qp& qp, ibv_qp_state state) {
+  qp.state.store(state);
+  if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
+}
+
+/// By the program, which may look at what ibv_qp says at any time: in its own thread alone.
+void set_shown_state(Qp& qp, ibv_qp_state state) {
+  set_state(qp, state);
+  qp.abi.qp_base.state = state;
+}
+
+int check(const ibv_qp_attr& attr, int mask) {
+  if ((mask & IBV_QP_CAP) != 0) {
+    return refused("changing the size of a queue pair", "create it as large as it will have to be");
+  }
+  if ((mask & IBV_QP_RATE_LIMIT) != 0) {
+    return refused("IBV_QP_RATE_LIMIT", "the pace is that of TCP");
+  }
+  return is_in_range(attr, mask) ? 0 : EINVAL;
+}
+
+bool is_drain(const ibv_qp_attr& attr, int mask) {
+  return (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_SQD;
+}
+
+/// Returns the program's last step, or ERR as soon as a completion may imply that: the dispatcher
+/// stores it later. Call with the queue pair's mutex locked.
+ibv_qp_state state_of(const Qp& qp) {
+  const ibv_qp_state stored = qp.state.load();
+  if (stored == IBV_QPS_ERR) return stored;
+  const bool by_cm = qp.connected && !qp.brought_up;
+  const auto ended = [&](const verbs::QpAttributes& core) {
+    switch (core.state) {
+      case verbs::QpState::kTerminate:
+      case verbs::QpState::kError:
+        return by_cm || is_in_error(core);
+      case verbs::QpState::kIdle:
+        return by_cm;
+      default:
+        return false;
+    }
+  };
+  const auto core = qp.core->query();
+  if (ended(core)) return IBV_QPS_ERR;
+  if (qp.to_itself != nullptr && ended(qp.to_itself->query())) return IBV_QPS_ERR;
+  const bool closes = by_cm && core.state == verbs::QpState::kClosing;
+  return closes && settings().persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
+}
+
+/// RNICs have no RESET: their new queue pair takes receives, which is INIT.
+ibv_qp_state reported(ibv_qp_state state) {
+  const bool is_rnic = settings().persona == Persona::kIwarp;
+  return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
+}
+
+/// Not the one that the CM connects, or has connected.
+bool names_peer(const ibv_qp_attr& attr, int mask) {
+  const bool is_of_cm = settings().persona == Persona::kRoce && attr.dest_qp_num == kQpOfTheCm;
+  return (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0 && !is_of_cm;
+}
+
+QpRules rules_of(const Qp& qp, const ibv_qp_attr& attr, int mask) {
+  const bool is_uc = qp.abi.qp_base.qp_type == IBV_QPT_UC;
+  if (settings().persona == Persona::kRoce) return is_uc ? QpRules::kUc : QpRules::kRc;
+  const bool to_rtr = (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RTR;
+  return qp.brought_up || (to_rtr && names_peer(attr, mask)) ? QpRules::kRnicByHand
+                                                             : QpRules::kRnic;
+}
+
+/// The state that a queue pair leaves for this one on its way up.
+ibv_qp_state before(ibv_qp_state state) {
+  switch (state) {
+    case IBV_QPS_INIT:
+      return IBV_QPS_RESET;
+    case IBV_QPS_RTR:
+      return IBV_QPS_INIT;
+    case IBV_QPS_RTS:
+      return IBV_QPS_RTR;
+    default:
+      return state;
+  }
+}
+
+int check_step(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  const std::lock_guard lock(qp.mutex);
+  const QpRules rules = rules_of(qp, attr, mask);
+  const auto allows = [&](ibv_qp_state from) {
+    const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
+    const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == reported(from);
+    return is_there && is_step(from, to, rules, mask);
+  };
+  if (allows(state_of(qp))) return 0;
+  // The CM may have connected it before the program takes the steps that lead there.
+  const bool by_cm = qp.connected && !qp.brought_up && (mask & IBV_QP_STATE) != 0;
+  return by_cm && allows(before(attr.qp_state)) ? 0 : EINVAL;
+}
+
+template <typename T>
+void take_over(int mask, int bit, T& to, const T& from) {
+  if ((mask & bit) != 0) to = from;
+}
+
+void remember(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) return;
+  const std::lock_guard lock(qp.mutex);
+  if ((mask & IBV_QP_ACCESS_FLAGS) != 0) qp.inbound = remote_access(attr.qp_access_flags);
+  ibv_qp_attr& known = qp.attributes;
+  take_over(mask, IBV_QP_ACCESS_FLAGS, known.qp_access_flags, attr.qp_access_flags);
+  take_over(mask, IBV_QP_QKEY, known.qkey, attr.qkey);
+  take_over(mask, IBV_QP_AV, known.ah_attr, attr.ah_attr);
+  take_over(mask, IBV_QP_PATH_MTU, known.path_mtu, attr.path_mtu);
+  take_over(mask, IBV_QP_TIMEOUT, known.timeout, attr.timeout);
+  take_over(mask, IBV_QP_RETRY_CNT, known.retry_cnt, attr.retry_cnt);
+  take_over(mask, IBV_QP_RNR_RETRY, known.rnr_retry, attr.rnr_retry);
+  take_over(mask, IBV_QP_RQ_PSN, known.rq_psn, attr.rq_psn);
+  take_over(mask, IBV_QP_SQ_PSN, known.sq_psn, attr.sq_psn);
+  take_over(mask, IBV_QP_MAX_QP_RD_ATOMIC, known.max_rd_atomic, attr.max_rd_atomic);
+  take_over(mask, IBV_QP_MAX_DEST_RD_ATOMIC, known.max_dest_rd_atomic, attr.max_dest_rd_atomic);
+  take_over(mask, IBV_QP_MIN_RNR_TIMER, known.min_rnr_timer, attr.min_rnr_timer);
+  take_over(mask, IBV_QP_DEST_QPN, known.dest_qp_num, attr.dest_qp_num);
+  qp.said |= mask;
+  const auto agreed = peer_timeouts(known, qp.said);
+  qp.core->set_peer_timeouts(agreed);
+  qp.sender().set_peer_timeouts(agreed);
+}
+
+// Until the program says otherwise it is up to each region what the peer may do with it.
+void forget_limits(Qp& qp) {
+  qp.inbound = verbs::QpInit().inbound;
+  qp.core->set_inbound(qp.inbound);
+  qp.core->set_peer_timeouts({});
+  (void)qp.core->set_ord(UINT16_MAX);
+}
+
+bool is_connected(Qp& qp) {
+  const std::lock_guard lock(qp.mutex);
+  return qp.connected;
+}
+
+bool is_brought_up(Qp& qp) {
+  const std::lock_guard lock(qp.mutex);
+  return qp.brought_up;
+}
+
+void give_up(Qp& qp) {
+  if (!is_brought_up(qp) && qp.to_itself == nullptr) return;
+  qp.context.core.out_of_band().give_up(qp);
+  const std::lock_guard lock(qp.mutex);
+  qp.connected = qp.brought_up = false;
+}
+
+// Returns when no other thread drives it, so nothing that is posted afterwards is sent.
+void abort(Qp& qp) {
+  for (verbs::QueuePair* const end : {qp.core.get(), qp.to_itself.get()}) {
+    if (end == nullptr) continue;
+    (void)end->abort();
+    (void)end->depart();
+  }
+}
+
+int reset(Qp& qp) {
+  const auto until = std::chrono::steady_clock::now() + 1s;
+  abort(qp);
+  give_up(qp);
+  qp.to_itself.reset();
+  // The end of a connection is told by the dispatcher, and must not be taken for that of the next
+  // one.
+  while (is_connected(qp)) {
+    if (std::chrono::steady_clock::now() > until) return EBUSY;
+    std::this_thread::sleep_for(100us);
+  }
+  qp.context.core.unanswered().forget(qp.core->num());
+  qp.context.core.await_dispatcher();
+  while (qp.core->reset()) {
+    if (std::chrono::steady_clock::now() > until) return EBUSY;
+    std::this_thread::sleep_for(100us);
+  }
+  settle_ending(qp.abi.qp_base.qp_num);
+  fault::reset(qp);
+  careful::reset(qp);
+  const std::lock_guard lock(qp.mutex);
+  qp.attributes = {};
+  qp.said = 0;
+  qp.cm_rnr_retry.reset();
+  forget_limits(qp);
+  set_shown_state(qp, IBV_QPS_RESET);
+  return 0;
+}
+
+// For the present connection, or for the next one. More than was agreed on with the peer cannot be.
+void limit_reads(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.sender().set_ord(attr.max_rd_atomic);
+}
+
+int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  const ibv_qp_state to = attr.qp_state;
+  if (to == IBV_QPS_RESET) return reset(qp);
+  if (to == IBV_QPS_ERR) {
+    qp.abi.qp_base.state = to;
+    return to_error(qp);
+  }
+  auto& out_of_band = qp.context.core.out_of_band();
+  const bool awaits = to == IBV_QPS_RTR && names_peer(attr, mask);
+  if (awaits && !is_connected(qp) && !is_brought_up(qp)) {
+    if (const int code = out_of_band.ready_to_receive(qp, attr)) return code;
+  }
+  limit_reads(qp, attr, mask);
+  if (to == IBV_QPS_RTS && qp.state.load() == IBV_QPS_RTR && is_brought_up(qp)) {
+    if (const int code = out_of_band.ready_to_send(qp, attr.sq_psn)) return code;
+  }
+  const std::lock_guard lock(qp.mutex);
+  if (may_change(qp.state.load(), to)) set_shown_state(qp, to);
+  if (to == IBV_QPS_RTS && qp.brought_up && !qp.connected) {
+    qp.context.core.unanswered().await(qp.abi.qp_base.qp_num, peer_timeouts(attr, mask).answer);
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_in_error(const verbs::QpAttributes& core) {
+  const bool blames = core.terminate_sent && core.terminate_sent->fault != mpa::kTcpLost;
+  return blames || core.terminate_received || core.local_error;
+}
+
+int to_error(Qp& qp) {
+  if (qp.datagrams != nullptr) {
+    fail_datagrams(qp);
+    return 0;
+  }
+  {
+    const std::lock_guard lock(qp.mutex);
+    set_state(qp, IBV_QPS_ERR);
+  }
+  // Whoever gives it up may have no interest in events.
+  qp.core->announce(verbs::Announce::kAll);
+  qp.context.core.unanswered().forget(qp.core->num());
+  abort(qp);
+  if (!is_connected(qp)) give_up(qp);
+  // A connected one tells when the end of the connection is told.
+  if (!is_connected(qp)) tell_last_wqe(qp);
+  return 0;
+}
+
+bool close_connection(Qp& qp, bool flush) {
+  const bool is_rnic = settings().persona == Persona::kIwarp;
+  {
+    const std::lock_guard lock(qp.mutex);
+    if (qp.state.load() == IBV_QPS_RTS || !is_rnic) {
+      set_state(qp, is_rnic ? IBV_QPS_SQD : IBV_QPS_ERR);
+    }
+  }
+  if (!is_rnic) qp.core->announce(verbs::Announce::kAll);
+  if (flush) {
+    abort(qp);
+  } else if (is_rnic) {
+    // An error: it is closing already, and the event comes, or is there.
+    (void)qp.core->disconnect();
+  } else {
+    return qp.core->depart();
+  }
+  return true;
+}
+
+void qp_connected(Qp& qp) {
+  {
+    const std::lock_guard lock(qp.mutex);
+    qp.connected = true;
+    if (qp.state.load() != IBV_QPS_ERR) {
+      // Brought up without the CM it is in the states that the program takes it through.
+      if (!qp.brought_up) set_state(qp, IBV_QPS_RTS);
+      return;
+    }
+  }
+  abort(qp);  // The program has given it up meanwhile.
+}
+
+void show_connected(Qp& qp) {
+  const std::lock_guard lock(qp.mutex);
+  const auto state = qp.state.load();
+  ibv_qp_state& shown = qp.abi.qp_base.state;
+  // It may be over already, or the program has given it up, or begun anew.
+  const bool was_connected = state == IBV_QPS_RTS || state == IBV_QPS_ERR;
+  if (was_connected && shown != IBV_QPS_ERR) shown = IBV_QPS_RTS;
+}
+
+// What programs see in ibv_qp stays as they left it, as with adapters: UCX posts to no other queue
+// pair than one that is in RTS by that.
+void qp_disconnected(Qp& qp) {
+  {
+    const std::lock_guard lock(qp.mutex);
+    qp.state.store(IBV_QPS_ERR);
+  }
+  qp_peer_left(qp);
+  tell_last_wqe(qp);
+}
+
+void qp_peer_left(Qp& qp) {
+  abort(qp);
+  const std::lock_guard lock(qp.mutex);
+  qp.connected = qp.brought_up = false;  // Now a reset may go on.
+}
+
+void qp_retry_exceeded(Qp& qp) {
+  qp_disconnected(qp);
+  qp.core->announce_unanswered();
+}
+
+// Whoever gives it up stores ERR first, and then announces all.
+void qp_announce(Qp& qp, verbs::Announce which) {
+  qp.core->announce(which);
+  if (qp.state.load() != IBV_QPS_ERR) return;
+  qp.core->announce(verbs::Announce::kAll);
+  if (is_connected(qp)) return;
+  qp.context.core.unanswered().forget(qp.core->num());
+  tell_last_wqe(qp);
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
+  return guarded_call([&] {
+    Qp& self = Qp::of(known(qp));
+    if (!self.context.core.alive() || fault::is_removed(self.context.core)) return EIO;
+    careful::before_a_change();
+    if (is_drain(*attr, mask)) {
+      refuse("IBV_QPS_SQD", "a send queue does not stop and go on; completions say what is done");
+      return EINVAL;
+    }
+    if (self.datagrams != nullptr) return modify_datagrams(self, *attr, mask);
+    if (const int code = check(*attr, mask)) return code;
+    if (const int code = check_step(self, *attr, mask)) return code;
+    // In force before a peer is there.
+    const bool access = (mask & IBV_QP_ACCESS_FLAGS) != 0;
+    if (access) self.core->set_inbound(remote_access(attr->qp_access_flags));
+    if ((mask & IBV_QP_STATE) == 0) {
+      limit_reads(self, *attr, mask);
+    } else if (const int code = change_state(self, *attr, mask)) {
+      if (access) self.core->set_inbound(self.inbound);
+      return code;
+    }
+    remember(self, *attr, mask);
+    return 0;
+  });
+}
+
+int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init_attr) {
+  return guarded_call([&] {
+    Qp& self = Qp::of(known(qp));
+    if (!self.context.core.alive()) return EIO;
+    const bool is_ud = self.datagrams != nullptr;
+    const auto core = is_ud ? iwarp::verbs::QpAttributes{} : self.core->query();
+    const std::lock_guard lock(self.mutex);
+    *attr = self.attributes;
+    const ibv_qp_state state = is_ud ? state_of_datagrams(self) : state_of(self);
+    attr->qp_state = is_ud ? state : reported(state);
+    attr->cur_qp_state = attr->qp_state;
+    if ((mask & IBV_QP_STATE) != 0) qp->state = state;
+    attr->cap = self.cap;
+    attr->port_num = kPort;
+    if (attr->path_mtu == 0) attr->path_mtu = IBV_MTU_1024;
+    if (core.state == iwarp::verbs::QpState::kRts) {
+      const auto ord = self.sender().query().ord;
+      attr->max_rd_atomic = static_cast<std::uint8_t>(std::min<std::uint16_t>(ord, UINT8_MAX));
+      attr->max_dest_rd_atomic =
+          static_cast<std::uint8_t>(std::min<std::uint16_t>(core.ird, kMaxReads));
+    }
+    *init_attr = {.qp_context = qp->qp_context,
+                  .send_cq = qp->send_cq,
+                  .recv_cq = qp->recv_cq,
+                  .srq = qp->srq,
+                  .cap = self.cap,
+                  .qp_type = qp->qp_type,
+                  .sq_sig_all = self.signal_all ? 1 : 0};
+    return 0;
+  });
+}
+
+}  // extern "C"

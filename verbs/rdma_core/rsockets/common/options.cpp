@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rsockets/common/options.hpp"
+
+#include <netinet/in.h>
+#include <rdma/rsocket.h>
+
+#include <cerrno>
+#include <limits>
+
+namespace iwarp::rdma_core::rsockets {
+namespace {
+
+template <typename T>
+T limited(int value) {
+  return static_cast<T>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max()));
+}
+
+}  // namespace
+
+int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length) {
+  timeval time{};
+  if (!read_value(time, value, length)) return EINVAL;
+  if (time.tv_usec < 0 || time.tv_usec >= 1'000'000) return EDOM;
+  limit = std::chrono::seconds(std::max<time_t>(time.tv_sec, 0)) +
+          std::chrono::microseconds(time.tv_usec);
+  return 0;
+}
+
+timeval timeval_of(std::chrono::microseconds limit) {
+  return {.tv_sec = limit.count() / 1'000'000, .tv_usec = limit.count() % 1'000'000};
+}
+
+// Twice as much is used, as in the kernel: one half is filled while the other is read.
+void set_buffer(std::uint32_t& ring, int value) {
+  constexpr int kMost = 1 << 28;
+  ring = static_cast<std::uint32_t>(std::clamp(value, 2048, kMost)) * 2;
+}
+
+int set_of_rdma(Sizes& sizes, int name, int value) {
+  switch (name) {
+    case RDMA_SQSIZE:
+      sizes.send_requests = limited<std::uint16_t>(value);
+      return 0;
+    case RDMA_RQSIZE:
+      sizes.receives = limited<std::uint16_t>(value);
+      return 0;
+    case RDMA_INLINE:
+      sizes.inline_octets = limited<std::uint16_t>(value);
+      return 0;
+    case RDMA_IOMAPSIZE:
+      sizes.mappings = rounded_mappings(limited<std::uint32_t>(value));
+      return 0;
+    default:
+      return ENOTSUP;
+  }
+}
+
+void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length) {
+  const socklen_t size = from.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  if (*length != 0) std::memcpy(out, &from, std::min(*length, size));
+  *length = size;
+}
+
+std::expected<std::int64_t, int> size_of_rdma(const Sizes& sizes, int name) {
+  switch (name) {
+    case RDMA_SQSIZE:
+      return sizes.send_requests;
+    case RDMA_RQSIZE:
+      return sizes.receives;
+    case RDMA_INLINE:
+      return sizes.inline_octets;
+    case RDMA_IOMAPSIZE:
+      return sizes.mappings;
+    default:
+      return std::unexpected(ENOTSUP);
+  }
+}
+
+}  // namespace iwarp::rdma_core::rsockets

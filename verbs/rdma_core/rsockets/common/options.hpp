@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rsetsockopt() and rfcntl() have set of an rsocket.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <expected>
+
+#include "rsockets/streams/endpoint.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+
+struct Options {
+  Sizes sizes;
+  int family = 0;
+  int status_flags = 0;      ///< of F_SETFL
+  int descriptor_flags = 0;  ///< of F_SETFD
+  int error = 0;             ///< for SO_ERROR, once
+  int reuse_address = 0;
+  int keep_alive = 0;
+  int keep_alive_seconds = 7200;
+  int out_of_band_inline = 0;
+  int no_delay = 0;
+  int type_of_service = 0;
+  int v6_only = 0;
+  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< as rsockets says it unless told otherwise
+  bool linger_is_set = false;
+  std::chrono::microseconds receive_limit{0};  ///< 0: none
+  std::chrono::microseconds send_limit{0};
+};
+
+template <typename T>
+bool read_value(T& to, const void* value, socklen_t length) {
+  if (value == nullptr || length < sizeof to) return false;
+  std::memcpy(&to, value, sizeof to);
+  return true;
+}
+
+template <typename T>
+int write_value(const T& from, void* value, socklen_t* length) {
+  *length = std::min<socklen_t>(*length, sizeof from);
+  std::memcpy(value, &from, *length);
+  return 0;
+}
+
+/// Of SO_RCVTIMEO and SO_SNDTIMEO; an errno.
+int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length);
+timeval timeval_of(std::chrono::microseconds limit);
+/// Of SO_RCVBUF and SO_SNDBUF.
+void set_buffer(std::uint32_t& ring, int value);
+/// At the level SOL_RDMA; an errno.
+int set_of_rdma(Sizes& sizes, int name, int value);
+std::expected<std::int64_t, int> size_of_rdma(const Sizes& sizes, int name);
+void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length);
+
+}  // namespace iwarp::rdma_core::rsockets

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Socket: how threads wait for one, and what not every kind of them has.
+#include "rsockets/common/socket.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "process/interruption.hpp"
+#include "rsockets/common/await.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+
+int sleep_on(int first, int second, Socket::Deadline deadline) {
+  using Milliseconds = std::chrono::milliseconds;
+  std::array<pollfd, 2> waiting{pollfd{.fd = first, .events = POLLIN, .revents = 0},
+                                pollfd{.fd = second, .events = POLLIN, .revents = 0}};
+  int timeout = -1;
+  if (deadline) {
+    const auto left =
+        std::chrono::ceil<Milliseconds>(*deadline - std::chrono::steady_clock::now()).count();
+    timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, INT32_MAX));
+  }
+  if (::poll(waiting.data(), waiting.size(), timeout) >= 0) return 0;
+  if (errno != EINTR) return errno;
+  return has_interrupting_handler() ? EINTR : 0;
+}
+
+int Socket::listen(int /*backlog*/) { return EOPNOTSUPP; }
+
+std::expected<std::shared_ptr<Socket>, int> Socket::accept() { return std::unexpected(EOPNOTSUPP); }
+
+std::expected<std::uint64_t, int> Socket::map(void* /*memory*/, std::size_t /*length*/,
+                                              int /*protection*/, std::int64_t /*offset*/) {
+  return std::unexpected(EOPNOTSUPP);
+}
+
+int Socket::unmap(const void* /*memory*/, std::size_t /*length*/) { return EOPNOTSUPP; }
+
+Socket::Result Socket::write_mapped(std::span<const std::byte> /*from*/, std::uint64_t /*offset*/,
+                                    int /*flags*/) {
+  return std::unexpected(EOPNOTSUPP);
+}
+
+Socket::Deadline Socket::keep_alive(Time /*now*/) { return std::nullopt; }
+
+void Socket::wake() {
+  for (Waiter* const waiter : waiters_) waiter->wake();
+}
+
+Socket::Deadline Socket::deadline(std::chrono::microseconds limit) {
+  if (limit.count() == 0) return std::nullopt;
+  return std::chrono::steady_clock::now() + limit;
+}
+
+bool Socket::is_nonblocking(int flags) const {
+  return (options_.status_flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0;
+}
+
+int Socket::sleep(Lock& lock, Waiter& waiter, Deadline deadline) {
+  waiters_.push_back(&waiter);
+  const int other = fd();
+  lock.unlock();
+  const int code = sleep_on(waiter.fd(), other, deadline);
+  lock.lock();
+  std::erase(waiters_, &waiter);
+  waiter.reset();
+  // Who takes an event leaves nobody armed, so that others have to look after themselves.
+  if (!closed_ && take_events()) wake();
+  return code;
+}
+
+short Socket::events(short wanted) {
+  const Lock lock(mutex_);
+  if (closed_) return POLLNVAL;
+  progress();
+  return state(wanted);
+}
+
+std::optional<int> Socket::begin_waiting(Waiter& waiter, short wanted) {
+  const Lock lock(mutex_);
+  if (closed_) return std::nullopt;
+  arm();
+  progress();
+  if (state(wanted) != 0) return std::nullopt;
+  waiters_.push_back(&waiter);
+  return fd();
+}
+
+void Socket::end_waiting(Waiter& waiter) {
+  const Lock lock(mutex_);
+  std::erase(waiters_, &waiter);
+  if (!closed_ && take_events()) wake();
+}
+
+std::expected<int, int> Socket::control(int command, int argument) {
+  const Lock lock(mutex_);
+  if (closed_) return std::unexpected(EBADF);
+  switch (command) {
+    case F_GETFL:
+      return options_.status_flags;
+    case F_SETFL:
+      options_.status_flags = argument;
+      return 0;
+    case F_GETFD:
+      return options_.descriptor_flags;
+    case F_SETFD:
+      options_.descriptor_flags = argument;
+      return 0;
+    default:
+      return std::unexpected(ENOTSUP);
+  }
+}
+
+}  // namespace iwarp::rdma_core::rsockets

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// DatagramRSocket: its beginning and end, its addresses and options.
+#include "rsockets/datagrams/rsocket.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <rdma/rsocket.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+#include "rsockets/common/await.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+namespace {
+
+// UDP sends are the system's after a moment.
+constexpr auto kEndTimeout = std::chrono::seconds(2);
+
+net::UniqueFd opened(int fd) {
+  if (fd < 0) throw std::system_error(errno, std::generic_category());
+  return net::UniqueFd(fd);
+}
+
+}  // namespace
+
+DatagramRSocket::DatagramRSocket(int family)
+    : udp_(opened(::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))),
+      either_(opened(::epoll_create1(EPOLL_CLOEXEC))),
+      own_version_(family == AF_INET ? Version::kIpv4 : Version::kIpv6) {
+  options_.family = family;
+}
+
+DatagramRSocket::~DatagramRSocket() { close(); }
+
+// Bound to some port at the latest now: headers say it.
+int DatagramRSocket::open() {
+  if (endpoint_ != nullptr) return 0;
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  auto* const address = reinterpret_cast<sockaddr*>(&own);
+  if (::getsockname(udp_.get(), address, &size) != 0) return errno;
+  if (place_of(*address).port == 0 && ::bind(udp_.get(), address, size) != 0) return errno;
+  auto endpoint = std::make_unique<DatagramEndpoint>(options_.sizes);
+  epoll_event event{.events = EPOLLIN, .data = {}};
+  if (::epoll_ctl(either_.get(), EPOLL_CTL_ADD, endpoint->fd(), &event) != 0) return errno;
+  endpoint_ = std::move(endpoint);
+  watch_udp(true);
+  wake();
+  return 0;
+}
+
+int DatagramRSocket::bind(const sockaddr* address, socklen_t length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  if (::bind(udp_.get(), address, length) != 0) return errno;
+  return guarded([&] { return open(); });
+}
+
+int DatagramRSocket::connect(const sockaddr* address, socklen_t length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  const bool dissolves = address != nullptr && address->sa_family == AF_UNSPEC;
+  const auto target = target_of(address, length);
+  if (!dissolves && !target) return target.error();
+  if (::connect(udp_.get(), address, length) != 0) return errno;
+  connected_.reset();
+  if (dissolves) return 0;
+  connected_ = *target;
+  return guarded([&] { return open(); });
+}
+
+int DatagramRSocket::shutdown(int /*how*/) { return EOPNOTSUPP; }
+
+int DatagramRSocket::close() {
+  Lock lock(mutex_);
+  if (closed_) return EBADF;
+  if (endpoint_ != nullptr) {
+    (void)guarded([&] {
+      return await(lock, false, std::chrono::steady_clock::now() + kEndTimeout,
+                   [&] { return endpoint_->all_sent(); });
+    });
+    if (closed_) return EBADF;
+  }
+  closed_ = true;
+  wake();
+  log_dropped();
+  peers_ = {};  // before the protection domain of their address handles
+  messages_.clear();
+  endpoint_.reset();
+  either_.reset();
+  udp_.reset();
+  number_.reset();
+  return 0;
+}
+
+void DatagramRSocket::log_dropped() const {
+  const std::uint64_t all =
+      dropped_.malformed + dropped_.unasked + dropped_.forged + dropped_.strangers;
+  if (all == 0) return;
+  log_connection("rsocket_dropped",
+                 "an rsocket has dropped " + std::to_string(dropped_.malformed) +
+                     " malformed messages, " + std::to_string(dropped_.unasked) +
+                     " answers that it did not ask for, " + std::to_string(dropped_.forged) +
+                     " from elsewhere than they say, " + std::to_string(dropped_.strangers) +
+                     " of others than its peer");
+}
+
+int DatagramRSocket::local_address(sockaddr* out, socklen_t* length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  return ::getsockname(udp_.get(), out, length) == 0 ? 0 : errno;
+}
+
+int DatagramRSocket::peer_address(sockaddr* out, socklen_t* length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  return ::getpeername(udp_.get(), out, length) == 0 ? 0 : errno;
+}
+
+// The rest is the UDP socket's own.
+int DatagramRSocket::set_option(int level, int name, const void* value, socklen_t length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  int number = 0;
+  const bool is_number = read_value(number, value, length);
+  if (level == SOL_RDMA) {
+    if (!is_number || endpoint_ != nullptr) return EINVAL;
+    return set_of_rdma(options_.sizes, name, number);
+  }
+  if (level == SOL_SOCKET && name == SO_RCVTIMEO) {
+    return set_limit(options_.receive_limit, value, length);
+  }
+  if (level == SOL_SOCKET && name == SO_SNDTIMEO) {
+    return set_limit(options_.send_limit, value, length);
+  }
+  if (level == SOL_SOCKET && is_number && endpoint_ == nullptr) {
+    if (name == SO_RCVBUF) set_buffer(options_.sizes.receive_ring, number);
+    if (name == SO_SNDBUF) set_buffer(options_.sizes.send_ring, number);
+  }
+  return ::setsockopt(udp_.get(), level, name, value, length) == 0 ? 0 : errno;
+}
+
+int DatagramRSocket::get_option(int level, int name, void* value, socklen_t* length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  if (value == nullptr || length == nullptr) return EFAULT;
+  const auto number = [&](std::int64_t what) {
+    return write_value(static_cast<int>(what), value, length);
+  };
+  const Sizes& sizes = options_.sizes;
+  if (level == SOL_RDMA) {
+    const auto size = size_of_rdma(sizes, name);
+    return size ? number(*size) : size.error();
+  }
+  if (level == SOL_SOCKET) {
+    switch (name) {
+      case SO_RCVTIMEO:
+        return write_value(timeval_of(options_.receive_limit), value, length);
+      case SO_SNDTIMEO:
+        return write_value(timeval_of(options_.send_limit), value, length);
+      case SO_RCVBUF:
+        return number(sizes.receive_ring);
+      case SO_SNDBUF:
+        return number(sizes.send_ring);
+      default:
+        break;
+    }
+  }
+  return ::getsockopt(udp_.get(), level, name, value, length) == 0 ? 0 : errno;
+}
+
+}  // namespace iwarp::rdma_core::rsockets

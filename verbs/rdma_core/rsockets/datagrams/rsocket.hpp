@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// DatagramRSocket: datagrams of the program's. A UDP socket has its address; messages go by it
+// until the peer's queue pair is known, and those that are too long for a queue pair, always.
+// Whoever calls takes what has come, by either way; there is no thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "iwarp/net/unique_fd.hpp"
+#include "rsockets/common/socket.hpp"
+#include "rsockets/datagrams/endpoint.hpp"
+#include "rsockets/datagrams/peers.hpp"
+#include "rsockets/datagrams/wire.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+
+class DatagramRSocket final : public Socket {
+ public:
+  /// Throws std::system_error.
+  explicit DatagramRSocket(int family);
+  ~DatagramRSocket() override;
+
+  int bind(const sockaddr* address, socklen_t length) override;
+  int connect(const sockaddr* address, socklen_t length) override;
+  int shutdown(int how) override;
+  int close() override;
+  Result receive(Pieces into, int flags, Arrival* arrival) override;
+  Result send(Pieces from, int flags, const sockaddr* to, socklen_t length) override;
+  bool names_peers() const override { return true; }
+  int local_address(sockaddr* out, socklen_t* length) override;
+  int peer_address(sockaddr* out, socklen_t* length) override;
+  int set_option(int level, int name, const void* value, socklen_t length) override;
+  int get_option(int level, int name, void* value, socklen_t* length) override;
+
+ private:
+  void progress() override;
+  short state(short wanted) override;
+  void arm() override;
+  int fd() const override { return endpoint_ != nullptr ? either_.get() : -1; }
+  bool take_events() override;
+
+  struct Message {
+    Place from;
+    std::uint32_t scope;
+    std::optional<std::uint32_t> slot;  ///< none: it came by UDP, and is a copy
+    std::vector<std::byte> copy;
+    std::span<const std::byte> octets;
+  };
+  struct Dropped {
+    std::uint64_t malformed = 0;
+    std::uint64_t unasked = 0;    ///< control messages
+    std::uint64_t forged = 0;     ///< not from where they say
+    std::uint64_t strangers = 0;  ///< to a connected one
+  };
+  struct Target {
+    Place place;
+    std::uint32_t scope = 0;
+  };
+
+  int open();
+  bool takes_from(const Place& place) const { return !connected_ || connected_->place == place; }
+  std::expected<Target, int> target_of(const sockaddr* to, socklen_t length) const;
+  bool take_udp();
+  void take_udp_message(std::span<const std::byte> octets, const sockaddr& from);
+  /// What headers to this peer are.
+  Version spoken_to(const Peer& peer) const;
+  void answer(Peer& peer, std::size_t received);
+  bool take_queue_pair();
+  void watch_udp(bool wanted);
+  void find_own(Peer& peer);
+  void consume();
+  Result send_by_queue_pair(Peer& peer, Pieces from, std::size_t length);
+  Result send_by_udp(Lock& lock, const Target& to, Pieces from, int flags);
+  void log_dropped() const;
+
+  net::UniqueFd udp_;
+  net::UniqueFd either_;  ///< readable when udp_ or the queue pair has something
+  Version own_version_;
+  std::optional<Target> connected_;
+  std::unique_ptr<DatagramEndpoint> endpoint_;
+  Peers peers_;
+  std::deque<Message> messages_;
+  std::vector<DatagramEndpoint::Received> received_;
+  std::size_t by_udp_ = 0;  ///< of messages_
+  bool watches_udp_ = false;
+  Dropped dropped_;
+};
+
+}  // namespace iwarp::rdma_core::rsockets

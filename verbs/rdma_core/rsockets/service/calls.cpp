@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of <rdma/rsocket.h> but for rpoll() and rselect().
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <rdma/rsocket.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <optional>
+
+#include "device/persona.hpp"
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+#include "rsockets/service/service.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+namespace {
+
+int make(int family, int type, int protocol) {
+  constexpr int kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+  const int kind = type & ~kFlags;
+  const bool stream = kind == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP);
+  const bool datagrams = kind == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP);
+  if ((family != AF_INET && family != AF_INET6) || (!stream && !datagrams)) {
+    return minus_one(ENOTSUP);
+  }
+  if (const char* const why = why_no_datagrams(); datagrams && why != nullptr) {
+    refuse("rsocket() for datagrams", why);
+    return minus_one(ENOTSUP);
+  }
+  std::expected<int, int> made = std::unexpected(ENOMEM);
+  const int code = guarded([&] {
+    Service& service = Service::get();
+    made = stream ? service.make_stream(family, type & kFlags)
+                  : service.make_datagrams(family, type & kFlags);
+    return made ? 0 : made.error();
+  });
+  return code == 0 ? *made : minus_one(code);
+}
+
+/// What `use`, an errno, does with the rsocket: 0, or -1 with errno.
+template <typename Use>
+int with(int number, Use use) {
+  const int code = guarded([&] {
+    const auto socket = Service::get().find(number);
+    return socket != nullptr ? use(*socket) : EBADF;
+  });
+  return code == 0 ? 0 : minus_one(code);
+}
+
+/// The same for what gives a number.
+template <typename Use>
+ssize_t counted(int number, Use use) {
+  ssize_t out = 0;
+  const int code = with(number, [&](Socket& socket) {
+    const auto result = use(socket);
+    if (!result) return result.error();
+    out = static_cast<ssize_t>(*result);
+    return 0;
+  });
+  return code == 0 ? out : -1;
+}
+
+ssize_t receive(int number, std::span<const iovec> into, int flags, Arrival* arrival = nullptr) {
+  return counted(number, [&](Socket& socket) { return socket.receive(into, flags, arrival); });
+}
+
+ssize_t send(int number, std::span<const iovec> from, int flags, const sockaddr* to = nullptr,
+             socklen_t length = 0) {
+  return counted(number, [&](Socket& socket) { return socket.send(from, flags, to, length); });
+}
+
+/// Where the kernel would put the sender.
+void copy_sender(const Arrival& arrival, sockaddr* out, socklen_t* length) {
+  if (out == nullptr || length == nullptr) return;
+  const auto& sender = reinterpret_cast<const sockaddr&>(arrival.sender);
+  if (sender.sa_family != AF_UNSPEC) copy_address(sender, out, length);
+}
+
+iovec piece(const void* buffer, std::size_t length) {
+  return {.iov_base = const_cast<void*>(buffer), .iov_len = length};
+}
+
+/// Nullopt with errno: as the kernel has it.
+std::optional<std::span<const iovec>> list(const iovec* pieces, std::size_t count) {
+  constexpr std::size_t kMost = 1024;
+  if (count <= kMost) return std::span(pieces, count);
+  errno = EINVAL;
+  return std::nullopt;
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core::rsockets
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rsocket(int domain, int type, int protocol) { return rsockets::make(domain, type, protocol); }
+
+int rbind(int number, const sockaddr* address, socklen_t length) {
+  return rsockets::with(number, [&](auto& socket) { return socket.bind(address, length); });
+}
+
+int rlisten(int number, int backlog) {
+  return rsockets::with(number, [&](auto& socket) { return socket.listen(backlog); });
+}
+
+int raccept(int number, sockaddr* address, socklen_t* length) {
+  int out = -1;
+  const int code = rsockets::with(number, [&](auto& socket) {
+    const auto accepted = rsockets::Service::get().accept(socket, address, length);
+    if (!accepted) return accepted.error();
+    out = *accepted;
+    return 0;
+  });
+  return code == 0 ? out : -1;
+}
+
+int rconnect(int number, const sockaddr* address, socklen_t length) {
+  return rsockets::with(number, [&](auto& socket) { return socket.connect(address, length); });
+}
+
+int rshutdown(int number, int how) {
+  return rsockets::with(number, [&](auto& socket) { return socket.shutdown(how); });
+}
+
+int rclose(int number) {
+  const int code = guarded([&] { return rsockets::Service::get().close(number); });
+  return code == 0 ? 0 : minus_one(code);
+}
+
+ssize_t rrecv(int number, void* buffer, size_t length, int flags) {
+  const iovec into = rsockets::piece(buffer, length);
+  return rsockets::receive(number, {&into, 1}, flags);
+}
+
+ssize_t rrecvfrom(int number, void* buffer, size_t length, int flags, sockaddr* address,
+                  socklen_t* address_length) {
+  const iovec into = rsockets::piece(buffer, length);
+  rsockets::Arrival arrival;
+  const ssize_t count = rsockets::receive(number, {&into, 1}, flags, &arrival);
+  if (count >= 0) rsockets::copy_sender(arrival, address, address_length);
+  return count;
+}
+
+// There is never anything beside the data.
+ssize_t rrecvmsg(int number, msghdr* message, int flags) {
+  const auto into = rsockets::list(message->msg_iov, message->msg_iovlen);
+  if (!into) return -1;
+  rsockets::Arrival arrival;
+  const ssize_t count = rsockets::receive(number, *into, flags, &arrival);
+  if (count < 0) return -1;
+  auto* const sender = static_cast<sockaddr*>(message->msg_name);
+  rsockets::copy_sender(arrival, sender, &message->msg_namelen);
+  message->msg_controllen = 0;
+  message->msg_flags = arrival.cut ? MSG_TRUNC : 0;
+  return count;
+}
+
+ssize_t rread(int number, void* buffer, size_t length) { return rrecv(number, buffer, length, 0); }
+
+ssize_t rreadv(int number, const iovec* pieces, int count) {
+  const auto into = rsockets::list(pieces, static_cast<std::size_t>(count));
+  return into ? rsockets::receive(number, *into, 0) : -1;
+}
+
+ssize_t rsend(int number, const void* buffer, size_t length, int flags) {
+  const iovec from = rsockets::piece(buffer, length);
+  return rsockets::send(number, {&from, 1}, flags);
+}
+
+ssize_t rsendto(int number, const void* buffer, size_t length, int flags, const sockaddr* address,
+                socklen_t address_length) {
+  const iovec from = rsockets::piece(buffer, length);
+  return rsockets::counted(number, [&](auto& socket) -> rsockets::Socket::Result {
+    const bool names = address != nullptr || address_length != 0;
+    if (names && !socket.names_peers()) return std::unexpected(EISCONN);
+    return socket.send({&from, 1}, flags, address, address_length);
+  });
+}
+
+ssize_t rsendmsg(int number, const msghdr* message, int flags) {
+  if (message->msg_control != nullptr && message->msg_controllen != 0) return minus_one(ENOTSUP);
+  const auto from = rsockets::list(message->msg_iov, message->msg_iovlen);
+  const auto* const to = static_cast<const sockaddr*>(message->msg_name);
+  return from ? rsockets::send(number, *from, flags, to, message->msg_namelen) : -1;
+}
+
+ssize_t rwrite(int number, const void* buffer, size_t length) {
+  return rsend(number, buffer, length, 0);
+}
+
+ssize_t rwritev(int number, const iovec* pieces, int count) {
+  const auto from = rsockets::list(pieces, static_cast<std::size_t>(count));
+  return from ? rsockets::send(number, *from, 0) : -1;
+}
+
+int rgetpeername(int number, sockaddr* address, socklen_t* length) {
+  return rsockets::with(number, [&](auto& socket) { return socket.peer_address(address, length); });
+}
+
+int rgetsockname(int number, sockaddr* address, socklen_t* length) {
+  return rsockets::with(number,
+                        [&](auto& socket) { return socket.local_address(address, length); });
+}
+
+int rsetsockopt(int number, int level, int name, const void* value, socklen_t length) {
+  return rsockets::with(
+      number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
+}
+
+int rgetsockopt(int number, int level, int name, void* value, socklen_t* length) {
+  return rsockets::with(
+      number, [&](auto& socket) { return socket.get_option(level, name, value, length); });
+}
+
+int rfcntl(int number, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  const bool sets = command == F_SETFL || command == F_SETFD;
+  const int argument = sets ? va_arg(arguments, int) : 0;
+  va_end(arguments);
+  return static_cast<int>(
+      rsockets::counted(number, [&](auto& socket) { return socket.control(command, argument); }));
+}
+
+off_t riomap(int number, void* buffer, size_t length, int protection, int /*flags*/, off_t offset) {
+  return rsockets::counted(
+      number, [&](auto& socket) { return socket.map(buffer, length, protection, offset); });
+}
+
+int riounmap(int number, void* buffer, size_t length) {
+  return rsockets::with(number, [&](auto& socket) { return socket.unmap(buffer, length); });
+}
+
+size_t riowrite(int number, const void* buffer, size_t length, off_t offset, int flags) {
+  const std::span from(static_cast<const std::byte*>(buffer), length);
+  return static_cast<size_t>(rsockets::counted(number, [&](auto& socket) {
+    return socket.write_mapped(from, static_cast<std::uint64_t>(offset), flags);
+  }));
+}
+
+}  // extern "C"

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// rpoll() and rselect(), for rsockets, other descriptors, or both.
+#include <poll.h>
+#include <rdma/rsocket.h>
+#include <sys/select.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "process/errno_table.hpp"
+#include "process/interruption.hpp"
+#include "rsockets/common/await.hpp"
+#include "rsockets/service/service.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The rsockets among what is polled; null: an ordinary descriptor.
+using Sockets = std::vector<std::shared_ptr<Socket>>;
+
+Sockets sockets_of(std::span<const pollfd> asked) {
+  Sockets out;
+  out.reserve(asked.size());
+  for (const pollfd& one : asked) out.push_back(Service::get().find(one.fd));
+  return out;
+}
+
+/// The same list for poll(2), which passes over the rsockets.
+std::vector<pollfd> ordinary(std::span<const pollfd> asked, const Sockets& sockets) {
+  std::vector<pollfd> out(asked.begin(), asked.end());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (sockets[i] != nullptr) out[i].fd = -1;
+  }
+  return out;
+}
+
+/// What there is now: how many; -1 with errno.
+int look(std::span<pollfd> asked, const Sockets& sockets) {
+  auto others = ordinary(asked, sockets);
+  if (::poll(others.data(), others.size(), 0) < 0) return -1;
+  int out = 0;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    asked[i].revents =
+        sockets[i] != nullptr ? sockets[i]->events(asked[i].events) : others[i].revents;
+    if (asked[i].revents != 0) ++out;
+  }
+  return out;
+}
+
+/// Begins waiting for rsockets, and ends it.
+class Waiting {
+ public:
+  explicit Waiting(const Sockets& sockets) : sockets_(sockets) {}
+  ~Waiting() {
+    for (std::size_t i = 0; i < begun_; ++i) {
+      if (sockets_[i] != nullptr) sockets_[i]->end_waiting(waiter_);
+    }
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  /// What poll(2) is to wait for; nullopt: something has happened already.
+  std::optional<std::vector<pollfd>> begin(std::span<const pollfd> asked) {
+    auto out = ordinary(asked, sockets_);
+    for (; begun_ < out.size(); ++begun_) {
+      if (sockets_[begun_] == nullptr) continue;
+      const auto fd = sockets_[begun_]->begin_waiting(waiter_, asked[begun_].events);
+      if (!fd) return std::nullopt;
+      out[begun_] = {.fd = *fd, .events = POLLIN, .revents = 0};
+    }
+    out.push_back({.fd = waiter_.fd(), .events = POLLIN, .revents = 0});
+    return out;
+  }
+
+ private:
+  const Sockets& sockets_;
+  Waiter waiter_;
+  std::size_t begun_ = 0;
+};
+
+/// Until something may have happened, or the end. An errno.
+int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
+                std::optional<Clock::time_point> end) {
+  Waiting waiting(sockets);
+  auto all = waiting.begin(asked);
+  if (!all) return 0;
+  int timeout = -1;
+  if (end) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end - Clock::now()).count();
+    timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, INT32_MAX));
+  }
+  return ::poll(all->data(), all->size(), timeout) < 0 ? errno : 0;
+}
+
+/// How many; a negative errno.
+int poll(std::span<pollfd> asked, int timeout) {
+  const auto begin = Clock::now();
+  std::optional<Clock::time_point> end;
+  if (timeout >= 0) end = begin + std::chrono::milliseconds(timeout);
+  const Sockets sockets = sockets_of(asked);
+  while (true) {
+    const int count = look(asked, sockets);
+    if (count != 0) return count < 0 ? -errno : count;
+    const auto now = Clock::now();
+    if (end && now >= *end) return 0;
+    if (now < begin + kLooking) continue;
+    if (const int code = sleep_until(asked, sockets, end)) return -code;
+  }
+}
+
+short events_of(int fd, const fd_set* read, const fd_set* write, const fd_set* except) {
+  int out = 0;
+  if (read != nullptr && FD_ISSET(fd, read)) out |= POLLIN;
+  if (write != nullptr && FD_ISSET(fd, write)) out |= POLLOUT;
+  if (except != nullptr && FD_ISSET(fd, except)) out |= POLLPRI;
+  return static_cast<short>(out);
+}
+
+/// Makes the set what has happened of it; how many.
+int keep(fd_set* set, std::span<const pollfd> polled, int wanted, int happened) {
+  if (set == nullptr) return 0;
+  FD_ZERO(set);
+  int out = 0;
+  for (const pollfd& one : polled) {
+    if ((one.events & wanted) == 0 || (one.revents & happened) == 0) continue;
+    FD_SET(one.fd, set);
+    ++out;
+  }
+  return out;
+}
+
+// As select(2) looks at what poll(2) says.
+int select(int limit, fd_set* read, fd_set* write, fd_set* except, const timeval* timeout) {
+  std::vector<pollfd> asked;
+  for (int fd = 0; fd < std::min(limit, FD_SETSIZE); ++fd) {
+    const short events = events_of(fd, read, write, except);
+    if (events != 0) asked.push_back({.fd = fd, .events = events, .revents = 0});
+  }
+  int milliseconds = -1;
+  if (timeout != nullptr) {
+    const auto wanted = std::chrono::ceil<std::chrono::milliseconds>(
+        std::chrono::seconds(timeout->tv_sec) + std::chrono::microseconds(timeout->tv_usec));
+    milliseconds = static_cast<int>(std::clamp<std::int64_t>(wanted.count(), 0, INT32_MAX));
+  }
+  const int count = poll(asked, milliseconds);
+  if (count < 0) return count;
+  if (std::ranges::any_of(asked, [](auto& one) { return (one.revents & POLLNVAL) != 0; })) {
+    return -EBADF;
+  }
+  return keep(read, asked, POLLIN, POLLIN | POLLHUP | POLLERR) +
+         keep(write, asked, POLLOUT, POLLOUT | POLLERR) + keep(except, asked, POLLPRI, POLLPRI);
+}
+
+/// The result of a function of the C interface.
+template <typename Function>
+int counted_or_errno(Function function) noexcept {
+  int count = 0;
+  const int code = guarded([&] {
+    count = function();
+    return count < 0 ? -count : 0;
+  });
+  return code == 0 ? count : minus_one(code);
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core::rsockets
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+int rpoll(pollfd* fds, nfds_t count, int timeout) {
+  if (!rsockets::Service::get().has_any()) return ::poll(fds, count, timeout);
+  return rsockets::counted_or_errno([&] { return rsockets::poll(std::span(fds, count), timeout); });
+}
+
+int rselect(int limit, fd_set* read, fd_set* write, fd_set* except, timeval* timeout) {
+  if (!rsockets::Service::get().has_any()) return ::select(limit, read, write, except, timeout);
+  return rsockets::counted_or_errno(
+      [&] { return rsockets::select(limit, read, write, except, timeout); });
+}
+
+}  // extern "C"

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Service: its thread, and rsockets by number.
+#include "rsockets/service/service.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <new>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+#include "rsockets/datagrams/rsocket.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Service* instance = nullptr;
+
+}  // namespace
+
+/// A copy, so that the original is acknowledged before anything is done about it: who destroys an
+/// id waits for that.
+struct Service::Event {
+  rdma_cm_event_type type;
+  int status;
+  rdma_cm_id* id;
+  const void* context;  ///< of the listener, if it is a request
+  rdma_conn_param param;
+  std::vector<std::byte> data;
+};
+
+Service::Service() = default;
+
+Service* Service::make_service() {
+  instance = new Service;
+  const int failed =
+      pthread_atfork([] { instance->mutex_.lock(); }, [] { instance->mutex_.unlock(); },
+                     [] {
+                       instance->abandon_in_child();
+                       instance->mutex_.unlock();
+                     });
+  if (failed != 0) throw std::bad_alloc();
+  return instance;
+}
+
+Service& Service::get() {
+  static Service* const kService = make_service();
+  return *kService;
+}
+
+// Their objects are not touched: a lock of theirs may be held for ever.
+void Service::abandon_in_child() {
+  for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<Socket>(std::move(socket));
+  for (auto& socket : answered_) (void)new std::shared_ptr<RSocket>(std::move(socket));
+  answered_.clear();
+  by_token_.clear();
+  channel_ = nullptr;
+  waiter_ = nullptr;
+}
+
+// Under the lock. Signals are the program's.
+void Service::start() {
+  if (channel_ != nullptr) return;
+  auto waiter = std::make_unique<Waiter>();
+  rdma_event_channel* const channel = rdma_create_event_channel();
+  if (channel == nullptr) throw std::system_error(errno, std::generic_category());
+  ::fcntl(channel->fd, F_SETFL, O_NONBLOCK);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread([this, channel, at = waiter.get()] { run(channel, at); }).detach();
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    rdma_destroy_event_channel(channel);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  channel_ = channel;
+  waiter_ = waiter.release();
+}
+
+void Service::run(rdma_event_channel* channel, Waiter* waiter) {
+  int timeout = -1;
+  while (true) {
+    std::array<pollfd, 2> waiting{pollfd{.fd = channel->fd, .events = POLLIN, .revents = 0},
+                                  pollfd{.fd = waiter->fd(), .events = POLLIN, .revents = 0}};
+    ::poll(waiting.data(), waiting.size(), timeout);
+    waiter->reset();
+    const int code = guarded([&] {
+      take(channel);
+      timeout = keep_alive();
+      return 0;
+    });
+    if (code != 0) log_refusal("an event of an rsocket was lost: error " + std::to_string(code));
+  }
+}
+
+void Service::take(rdma_event_channel* channel) {
+  rdma_cm_event* event = nullptr;
+  while (rdma_get_cm_event(channel, &event) == 0) {
+    const bool request = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
+    const auto& param = event->param.conn;
+    const auto* const data = static_cast<const std::byte*>(param.private_data);
+    Event copy{event->event, event->status,
+               event->id,    request ? event->listen_id->context : event->id->context,
+               param,        {}};
+    if (data != nullptr) copy.data.assign(data, data + param.private_data_len);
+    rdma_ack_cm_event(event);
+    handle(copy);
+  }
+}
+
+void Service::handle(const Event& event) {
+  if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+    requested(event);
+    return;
+  }
+  const auto socket = find_token(event.context);
+  if (socket == nullptr) return;
+  socket->happened(event.type, event.status, event.data);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = std::ranges::find(answered_, socket);
+    if (it == answered_.end()) return;
+    answered_.erase(it);
+  }
+  const auto listener = socket->listener();
+  const bool wanted = listener != nullptr && socket->is_established() && listener->add(socket);
+  if (!wanted) socket->linger_not();
+}
+
+// Who is not answered is rejected, by destroying the id.
+void Service::requested(const Event& event) {
+  const auto listener = find_token(event.context);
+  if (listener == nullptr || !listener->has_room()) {
+    rdma_destroy_id(event.id);
+    return;
+  }
+  const auto socket = std::make_shared<RSocket>(event.id, listener);
+  event.id->context = add_token(socket);
+  {
+    const std::lock_guard lock(mutex_);
+    answered_.push_back(socket);
+  }
+  const int code = guarded([&] { return socket->answer(event.param, event.data); });
+  if (code == 0) return;
+  const std::lock_guard lock(mutex_);
+  std::erase(answered_, socket);
+}
+
+std::shared_ptr<RSocket> Service::find_token(const void* context) {
+  const std::lock_guard lock(mutex_);
+  const auto it = by_token_.find(reinterpret_cast<std::uintptr_t>(context));
+  return it != by_token_.end() ? it->second.lock() : nullptr;
+}
+
+void* Service::add_token(std::weak_ptr<RSocket> of) {
+  const std::lock_guard lock(mutex_);
+  constexpr std::uintptr_t kNowAndThen = 64;
+  if (next_token_ % kNowAndThen == 0) {
+    std::erase_if(by_token_, [](const auto& entry) { return entry.second.expired(); });
+  }
+  by_token_.emplace(next_token_, std::move(of));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a context of the C interface, and nothing to follow
+  return reinterpret_cast<void*>(next_token_++);
+}
+
+std::expected<int, int> Service::make_stream(int family, int type_flags) {
+  {
+    const std::lock_guard lock(mutex_);
+    start();
+  }
+  auto number = Number::reserve();
+  if (!number) return std::unexpected(number.error());
+  rdma_cm_id* id = nullptr;
+  if (rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) != 0) return std::unexpected(errno);
+  auto socket = std::make_shared<RSocket>(id, family);
+  id->context = add_token(socket);
+  return adopt_new(std::move(socket), std::move(*number), type_flags);
+}
+
+std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
+  auto number = Number::reserve();
+  if (!number) return std::unexpected(number.error());
+  return adopt_new(std::make_shared<DatagramRSocket>(family), std::move(*number), type_flags);
+}
+
+// librspreload reserves a number of its own in front of the call. Before rdma-core 63 its select()
+// tells of the wrong one where ours is lower, as it is when the request, which came before, has
+// reserved it.
+std::expected<int, int> Service::accept(Socket& listener, sockaddr* address, socklen_t* length) {
+  auto number = Number::reserve();
+  if (!number) return std::unexpected(number.error());
+  auto accepted = listener.accept();
+  if (!accepted) return std::unexpected(accepted.error());
+  if (address != nullptr && length != nullptr) (void)(*accepted)->peer_address(address, length);
+  return adopt(std::move(*accepted), std::move(*number));
+}
+
+int Service::adopt_new(std::shared_ptr<Socket> socket, Number number, int type_flags) {
+  if ((type_flags & SOCK_NONBLOCK) != 0) (void)socket->control(F_SETFL, O_NONBLOCK);
+  if ((type_flags & SOCK_CLOEXEC) != 0) (void)socket->control(F_SETFD, FD_CLOEXEC);
+  return adopt(std::move(socket), std::move(number));
+}
+
+std::shared_ptr<Socket> Service::find(int number) {
+  const std::lock_guard lock(mutex_);
+  const auto it = by_number_.find(number);
+  return it != by_number_.end() ? it->second : nullptr;
+}
+
+bool Service::has_any() {
+  const std::lock_guard lock(mutex_);
+  return !by_number_.empty();
+}
+
+int Service::adopt(std::shared_ptr<Socket> socket, Number number) {
+  const int out = number.get();
+  socket->take(std::move(number));
+  const std::lock_guard lock(mutex_);
+  by_number_[out] = std::move(socket);
+  return out;
+}
+
+int Service::close(int number) {
+  std::shared_ptr<Socket> socket;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = by_number_.find(number);
+    if (it == by_number_.end()) return EBADF;
+    socket = std::move(it->second);
+    by_number_.erase(it);
+  }
+  if (socket == nullptr) return ::close(number) == 0 ? 0 : errno;
+  return socket->close();
+}
+
+void Service::look_again() {
+  const std::lock_guard lock(mutex_);
+  if (waiter_ != nullptr) waiter_->wake();
+}
+
+// Until when there is nothing to do, in milliseconds; -1: for ever.
+int Service::keep_alive() {
+  std::vector<std::shared_ptr<Socket>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, socket] : by_number_) {
+      if (socket != nullptr) all.push_back(socket);
+    }
+  }
+  const auto now = Clock::now();
+  std::optional<Clock::time_point> next;
+  for (const auto& socket : all) {
+    const auto when = socket->keep_alive(now);
+    if (when) next = next ? std::min(*next, *when) : *when;
+  }
+  if (!next) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT32_MAX));
+}
+
+}  // namespace iwarp::rdma_core::rsockets

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// RSocket: what rdma_cm tells, and what is to be said of it.
+#include <poll.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "process/errno_table.hpp"
+#include "rsockets/streams/rsocket.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+namespace {
+
+constexpr std::uint8_t kForEver = 7;
+
+/// What the client asks for. On an RNIC one RDMA Read is used to set the connection up.
+rdma_conn_param request_of(const rdma_cm_id& id) {
+  rdma_conn_param out{};
+  out.flow_control = 1;
+  out.retry_count = kForEver;
+  out.rnr_retry_count = kForEver;
+  if (id.verbs->device->transport_type == IBV_TRANSPORT_IWARP) out.initiator_depth = 1;
+  return out;
+}
+
+template <typename Octets>
+void set_data(rdma_conn_param& param, const Octets& octets) {
+  param.private_data = octets.data();
+  param.private_data_len = static_cast<std::uint8_t>(octets.size());
+}
+
+int error_of(rdma_cm_event_type type, int status) {
+  if (type == RDMA_CM_EVENT_REJECTED) return ECONNREFUSED;
+  return status != 0 ? std::abs(status) : ECONNABORTED;
+}
+
+}  // namespace
+
+void RSocket::happened(rdma_cm_event_type type, int status, std::span<const std::byte> data) {
+  const Lock lock(mutex_);
+  if (closed_) return;
+  note_address();
+  const int code = guarded([&] { return advance(type, status, data); });
+  if (code != 0 && phase_ == Phase::kOpening) refuse(code);
+}
+
+// An errno: the connection does not come about.
+int RSocket::advance(rdma_cm_event_type type, int status, std::span<const std::byte> data) {
+  switch (type) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+      return rdma_resolve_route(id_, 0) == 0 ? 0 : errno;
+    case RDMA_CM_EVENT_ROUTE_RESOLVED: {
+      open_endpoint();
+      auto param = request_of(*id_);
+      const auto greeting = encode(endpoint_->greeting());
+      set_data(param, greeting);
+      return rdma_connect(id_, &param) == 0 ? 0 : errno;
+    }
+    case RDMA_CM_EVENT_ESTABLISHED:
+      if (!peer_) {
+        if (const int code = greet(data)) {
+          endpoint_->break_off();
+          return code;
+        }
+      }
+      endpoint_->start(*peer_);
+      phase_ = Phase::kConnected;
+      readable_ = writable_ = true;
+      wake();
+      progress();  // gives the second half of the ring
+      return 0;
+    case RDMA_CM_EVENT_DISCONNECTED:
+      progress();
+      fail(ECONNRESET);
+      return ECONNRESET;
+    default:
+      return error_of(type, status);
+  }
+}
+
+int RSocket::answer(const rdma_conn_param& request, std::span<const std::byte> data) {
+  const Lock lock(mutex_);
+  open_endpoint();
+  if (const int code = greet(data)) return code;
+  rdma_conn_param param = request;
+  const auto greeting = encode(endpoint_->greeting());
+  set_data(param, greeting);
+  param.qp_num = 0;
+  param.rnr_retry_count = kForEver;
+  return rdma_accept(id_, &param) == 0 ? 0 : errno;
+}
+
+RSocket::Deadline RSocket::keep_alive(Time now) {
+  const Lock lock(mutex_);
+  if (closed_ || options_.keep_alive == 0 || !is_connected()) return std::nullopt;
+  const std::chrono::seconds period(options_.keep_alive_seconds);
+  if (next_keepalive_.time_since_epoch().count() == 0) next_keepalive_ = now + period;
+  if (next_keepalive_ > now) return next_keepalive_;
+  next_keepalive_ = now + period;
+  if (const int code = endpoint_->keep_alive()) fail(code);
+  return next_keepalive_;
+}
+
+// What there is to know without asking the peer's completions.
+short RSocket::state(short wanted) {
+  int out = 0;
+  const auto offer = [&](bool there, int which) {
+    if (there) out |= wanted & which;
+  };
+  switch (phase_) {
+    case Phase::kListening:
+      offer(!accepted_.empty(), POLLIN | POLLRDNORM);
+      break;
+    case Phase::kRefused:
+      offer(true, POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM);
+      out |= POLLERR;
+      break;
+    case Phase::kConnected:
+    case Phase::kEnded:
+    case Phase::kFailed:
+      offer(endpoint_->readable() != 0 || !may_read(), POLLIN | POLLRDNORM);
+      offer(!may_write() || endpoint_->can_send(), POLLOUT | POLLWRNORM);
+      // Programs that see it do not read on.
+      if (phase_ == Phase::kEnded && endpoint_->readable() == 0) out |= POLLHUP;
+      if (phase_ == Phase::kFailed) out |= POLLERR | POLLHUP;
+      break;
+    default:
+      break;
+  }
+  return static_cast<short>(out);
+}
+
+}  // namespace iwarp::rdma_core::rsockets

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// RSocket: how it begins and ends, and how threads wait for it.
+#include "rsockets/streams/rsocket.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "process/errno_table.hpp"
+#include "rsockets/common/await.hpp"
+#include "rsockets/service/service.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+namespace {
+
+// Clients come in bursts, and rdma_cm has no queue of its own that they could wait in.
+constexpr int kMinBacklog = 128;
+constexpr int kMaxBacklog = 4096;
+// A peer that takes nothing for so long is not waited for at the end.
+constexpr auto kDrainTimeout = std::chrono::seconds(10);
+
+}  // namespace
+
+RSocket::RSocket(rdma_cm_id* id, int family) : id_(id) {
+  options_.family = family;
+  id_->route.addr.src_addr.sa_family = static_cast<sa_family_t>(family);
+  note_address();
+}
+
+RSocket::RSocket(rdma_cm_id* id, const std::shared_ptr<RSocket>& listener)
+    : id_(id), phase_(Phase::kOpening), listener_(listener) {
+  const Lock lock(listener->mutex_);
+  options_ = listener->options_;
+  options_.error = 0;
+  note_address();
+}
+
+RSocket::~RSocket() { close(); }
+
+void RSocket::fail(int code) {
+  if (!is_connected()) return;
+  phase_ = Phase::kFailed;
+  failure_ = code;
+  options_.error = code;
+  endpoint_->break_off();
+  wake();
+}
+
+void RSocket::end() {
+  phase_ = Phase::kEnded;
+  wake();
+}
+
+void RSocket::refuse(int code) {
+  phase_ = Phase::kRefused;
+  failure_ = code;
+  options_.error = code;
+  wake();
+}
+
+void RSocket::progress() {
+  if (endpoint_ == nullptr || !endpoint_->started()) return;
+  const auto got = endpoint_->listen();
+  if (is_connected()) {
+    if (got.shutdown) {
+      readable_ = false;
+      if (!writable_) end();
+    }
+    if (got.disconnect) {
+      end();
+    } else if (got.error != 0) {
+      fail(got.error);
+    }
+  }
+  if (got.anything) wake();
+}
+
+void RSocket::arm() {
+  if (endpoint_ != nullptr) endpoint_->arm();
+}
+
+int RSocket::fd() const {
+  return endpoint_ != nullptr && endpoint_->started() ? endpoint_->fd() : -1;
+}
+
+bool RSocket::take_events() { return endpoint_ != nullptr && endpoint_->take_events(); }
+
+void RSocket::open_endpoint() { endpoint_ = std::make_unique<Endpoint>(id_, options_.sizes); }
+
+int RSocket::greet(std::span<const std::byte> data) {
+  const auto peer = decode_greeting(data);
+  if (!peer) return peer.error();
+  peer_ = *peer;
+  return 0;
+}
+
+int RSocket::bind(const sockaddr* address, socklen_t /*length*/) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  if (rdma_bind_addr(id_, const_cast<sockaddr*>(address)) != 0) return errno;
+  note_address();
+  phase_ = Phase::kBound;
+  return 0;
+}
+
+int RSocket::listen(int backlog) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  const auto room = static_cast<std::size_t>(std::clamp(backlog, kMinBacklog, kMaxBacklog));
+  if (phase_ != Phase::kListening) {
+    if (phase_ != Phase::kIdle && phase_ != Phase::kBound) return EINVAL;
+    if (rdma_listen(id_, static_cast<int>(room)) != 0) return errno;
+    note_address();
+    phase_ = Phase::kListening;
+  }
+  backlog_ = room;
+  return 0;
+}
+
+std::expected<std::shared_ptr<Socket>, int> RSocket::accept() {
+  Lock lock(mutex_);
+  if (closed_) return std::unexpected(EBADF);
+  if (phase_ != Phase::kListening) return std::unexpected(EINVAL);
+  const int code = await(lock, is_nonblocking(0), deadline(options_.receive_limit),
+                         [&] { return !accepted_.empty(); });
+  if (code != 0) return std::unexpected(code);
+  auto out = std::move(accepted_.front());
+  accepted_.pop_front();
+  return out;
+}
+
+bool RSocket::has_room() {
+  const Lock lock(mutex_);
+  return !closed_ && phase_ == Phase::kListening && accepted_.size() < backlog_;
+}
+
+bool RSocket::add(std::shared_ptr<RSocket> connected) {
+  const Lock lock(mutex_);
+  if (closed_ || phase_ != Phase::kListening) return false;
+  accepted_.push_back(std::move(connected));
+  wake();
+  return true;
+}
+
+bool RSocket::is_established() {
+  const Lock lock(mutex_);
+  return phase_ != Phase::kOpening && phase_ != Phase::kRefused;
+}
+
+int RSocket::connect(const sockaddr* address, socklen_t length) {
+  if (address == nullptr || length < sizeof(sa_family_t)) return EINVAL;
+  sockaddr_storage to{};
+  std::memcpy(&to, address, std::min<std::size_t>(length, sizeof to));
+  Lock lock(mutex_);
+  if (closed_) return EBADF;
+  if (is_connected()) return 0;
+  if (phase_ == Phase::kIdle || phase_ == Phase::kBound) {
+    phase_ = Phase::kOpening;
+    const int failed = rdma_resolve_addr(id_, nullptr, reinterpret_cast<sockaddr*>(&to), 0);
+    if (failed != 0) refuse(errno);
+    note_address();
+  } else if (phase_ != Phase::kOpening) {
+    return phase_ == Phase::kListening ? EINVAL : ENOTCONN;
+  }
+  const int code = await(lock, is_nonblocking(0), deadline(options_.send_limit),
+                         [&] { return phase_ != Phase::kOpening; });
+  if (code != 0) return code == EAGAIN ? EINPROGRESS : code;
+  if (phase_ == Phase::kRefused) return std::exchange(options_.error, 0) != 0 ? failure_ : ENOTCONN;
+  return 0;
+}
+
+int RSocket::drain(Lock& lock) {
+  std::chrono::microseconds time_limit = kDrainTimeout;
+  if (options_.linger_is_set && options_.linger_for.l_onoff != 0) {
+    time_limit = std::chrono::seconds(options_.linger_for.l_linger);
+  }
+  return await(lock, false, std::chrono::steady_clock::now() + time_limit,
+               [&] { return endpoint_->all_sent() || !is_connected(); });
+}
+
+// What is under way goes first; the peer takes it without its program's doing.
+int RSocket::say_goodbye(Lock& lock, Control what) {
+  const auto limit = std::chrono::steady_clock::now() + kDrainTimeout;
+  const auto can_speak = [&] { return endpoint_->can_control() || !is_connected(); };
+  if (const int code = await(lock, false, limit, can_speak)) return code;
+  if (!is_connected()) return 0;
+  if (const int code = endpoint_->control(what)) return code;
+  const int code = drain(lock);
+  if (what == Control::kDisconnect && is_connected()) end();
+  return code == EAGAIN ? ETIMEDOUT : code;
+}
+
+int RSocket::shutdown(int how) {
+  if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return EINVAL;
+  Lock lock(mutex_);
+  if (closed_) return EBADF;
+  if (phase_ == Phase::kListening || phase_ == Phase::kIdle || phase_ == Phase::kBound) return 0;
+  progress();
+  if (!is_connected()) return 0;
+  const bool could_write = writable_;
+  if (how != SHUT_WR) readable_ = false;
+  if (how != SHUT_RD) writable_ = false;
+  wake();
+  // Who only stops reading has nothing to say while it writes.
+  if (writable_) return 0;
+  if (!readable_) return say_goodbye(lock, Control::kDisconnect);
+  return could_write ? say_goodbye(lock, Control::kShutdown) : 0;
+}
+
+void RSocket::linger_not() {
+  const Lock lock(mutex_);
+  options_.linger_is_set = true;
+  options_.linger_for = {.l_onoff = 1, .l_linger = 0};
+}
+
+bool RSocket::closes_at_once() {
+  const Lock lock(mutex_);
+  return options_.linger_is_set && options_.linger_for.l_onoff != 0 &&
+         options_.linger_for.l_linger == 0;
+}
+
+int RSocket::close() {
+  if (!closes_at_once()) (void)guarded([&] { return shutdown(SHUT_RDWR); });
+  std::deque<std::shared_ptr<RSocket>> orphans;
+  const Lock lock(mutex_);
+  if (std::exchange(closed_, true)) return EBADF;
+  wake();
+  orphans.swap(accepted_);
+  for (const auto& orphan : orphans) orphan->linger_not();
+  for (const OwnMapping& mapping : own_mappings_) ibv_dereg_mr(mapping.mr);
+  own_mappings_.clear();
+  if (endpoint_ != nullptr && endpoint_->started()) (void)rdma_disconnect(id_);
+  endpoint_.reset();
+  rdma_destroy_id(id_);
+  number_.reset();
+  return 0;
+}
+
+}  // namespace iwarp::rdma_core::rsockets

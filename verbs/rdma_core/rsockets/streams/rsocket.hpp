@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// RSocket: a stream of the program's. What rdma_cm tells comes from the thread of Service; what the
+// peer says is got by whoever calls, or sleeps, here.
+#pragma once
+
+#include <rdma/rdma_cma.h>
+
+#include <chrono>
+#include <deque>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "rsockets/common/socket.hpp"
+#include "rsockets/streams/endpoint.hpp"
+
+namespace iwarp::rdma_core::rsockets {
+
+enum class Phase : std::uint8_t {
+  kIdle,
+  kBound,
+  kListening,
+  kOpening,  ///< rconnect() was called, or rdma_accept()
+  kConnected,
+  kEnded,    ///< both directions, as both sides know
+  kFailed,   ///< was connected
+  kRefused,  ///< was never
+};
+
+class RSocket final : public Socket {
+ public:
+  /// Of rsocket(): `id` is its own.
+  RSocket(rdma_cm_id* id, int family);
+  /// Of a request to `listener`.
+  RSocket(rdma_cm_id* id, const std::shared_ptr<RSocket>& listener);
+  ~RSocket() override;
+
+  int bind(const sockaddr* address, socklen_t length) override;
+  int listen(int backlog) override;
+  std::expected<std::shared_ptr<Socket>, int> accept() override;
+  int connect(const sockaddr* address, socklen_t length) override;
+  int shutdown(int how) override;
+  int close() override;
+  /// Its end does not wait for anything.
+  void linger_not();
+
+  Result receive(Pieces into, int flags, Arrival* arrival) override;
+  Result send(Pieces from, int flags, const sockaddr* to, socklen_t length) override;
+
+  std::expected<std::uint64_t, int> map(void* memory, std::size_t length, int protection,
+                                        std::int64_t offset) override;
+  int unmap(const void* memory, std::size_t length) override;
+  Result write_mapped(std::span<const std::byte> from, std::uint64_t offset, int flags) override;
+
+  int local_address(sockaddr* out, socklen_t* length) override;
+  int peer_address(sockaddr* out, socklen_t* length) override;
+  int set_option(int level, int name, const void* value, socklen_t length) override;
+  int get_option(int level, int name, void* value, socklen_t* length) override;
+
+  // For Service.
+  void happened(rdma_cm_event_type type, int status, std::span<const std::byte> data);
+  /// The answer to its request.
+  int answer(const rdma_conn_param& request, std::span<const std::byte> data);
+  bool is_established();
+  /// To whom the request was; null: it is gone.
+  std::shared_ptr<RSocket> listener() const { return listener_.lock(); }
+  /// One more to be accepted; false: there is no room, or nobody listens.
+  bool add(std::shared_ptr<RSocket> connected);
+  bool has_room();
+  Deadline keep_alive(Time now) override;
+
+ private:
+  struct OwnMapping {
+    ibv_mr* mr;
+    std::uint64_t offset;
+    std::optional<std::uint32_t> index;  ///< in the peer's table; none: local
+    bool told;
+  };
+
+  void progress() override;
+  short state(short wanted) override;
+  void arm() override;
+  int fd() const override;
+  bool take_events() override;
+
+  bool closes_at_once();
+  bool is_connected() const { return phase_ == Phase::kConnected; }
+  bool may_read() const { return is_connected() && readable_; }
+  bool may_write() const { return is_connected() && writable_; }
+  int why_not_write() const;
+  void fail(int code);
+  void end();
+  void refuse(int code);
+  void open_endpoint();
+  int advance(rdma_cm_event_type type, int status, std::span<const std::byte> data);
+  int greet(std::span<const std::byte> data);  ///< sets peer_
+  int say_goodbye(Lock& lock, Control what);
+  int drain(Lock& lock);
+  int tell_mappings(Lock& lock, int flags);
+  int await_open(Lock& lock, int flags);
+  Result receive_locked(Lock& lock, Pieces into, int flags);
+  Result send_locked(Lock& lock, Pieces from, int flags);
+
+  /// Of the id, which rdma_get_cm_event() changes in the thread of the Service, without the lock.
+  void note_address();
+
+  rdma_cm_id* id_;
+  sockaddr_storage own_address_{};
+  Phase phase_ = Phase::kIdle;
+  bool readable_ = false;
+  bool writable_ = false;
+  int failure_ = 0;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::optional<Greeting> peer_;  ///< what it said while the connection was set up
+  Time next_keepalive_;
+  std::weak_ptr<RSocket> listener_;
+  // Of a listener.
+  std::size_t backlog_ = 0;
+  std::deque<std::shared_ptr<RSocket>> accepted_;
+  // Of riomap().
+  std::vector<OwnMapping> own_mappings_;
+};
+
+}  // namespace iwarp::rdma_core::rsockets
