@@ -6,9 +6,9 @@
 
 #include "bring_up/request.hpp"
 #include "cm/sidr_message.hpp"
+#include "metrics/scrape.hpp"
 #include "rsockets/datagrams/wire.hpp"
 #include "rsockets/streams/wire.hpp"
-#include "scrape.hpp"
 #include "target.hpp"
 #include "transfer/messages.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A feed alone, with a connection that only notes how it is driven.
-#include "cq_feed.hpp"
+#include "channels/cq_feed.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
 #include <held_clock.hpp>
 
-#include "driven.hpp"
+#include "driver/driven.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

@@ -3,13 +3,13 @@
 // of its surroundings, in every interleaving. The model has a program that polls and then stays
 // away, a thread that posts, a peer, and the worker; who drives is decided by the table in
 // drive_mode.hpp.
-#include "drive_lock.hpp"
+#include "driver/drive_lock.hpp"
 
 #include <doctest/doctest.h>
 
 #include <ostream>
 
-#include "drive_mode.hpp"
+#include "driver/drive_mode.hpp"
 #include "interleavings.hpp"
 
 using namespace iwarp;

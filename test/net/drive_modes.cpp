@@ -19,7 +19,7 @@
 #include <thread>
 #include <utility>
 
-#include "drive_mode.hpp"
+#include "driver/drive_mode.hpp"
 #include "iwarp/net/socket_ops.hpp"
 #include "support.hpp"
 

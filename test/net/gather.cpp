@@ -9,7 +9,7 @@
 #include <ostream>
 #include <thread>
 
-#include "driven_connection.hpp"
+#include "driver/driven_connection.hpp"
 #include "support.hpp"
 
 using namespace iwarp;

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "raw_peer.hpp"
-#include "sockets.hpp"
+#include "sockets/sockets.hpp"
 #include "support.hpp"
 
 using namespace iwarp;

@@ -13,8 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "metrics/scrape.hpp"
 #include "raw_peer.hpp"
-#include "scrape.hpp"
 #include "support.hpp"
 
 using namespace iwarp;

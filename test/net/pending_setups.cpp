@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is let into the set-up, and who gives way, without a socket.
-#include "pending_setups.hpp"
+#include "setup/pending_setups.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <thread>
 
-#include "drive_lock.hpp"
+#include "driver/drive_lock.hpp"
 #include "support.hpp"
 
 using namespace iwarp;

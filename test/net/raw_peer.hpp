@@ -12,7 +12,7 @@
 
 #include "iwarp/mpa/startup_frame.hpp"
 #include "iwarp/net/unique_fd.hpp"
-#include "sockets.hpp"
+#include "sockets/sockets.hpp"
 
 namespace iwarp::net {
 

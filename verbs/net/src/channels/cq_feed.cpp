@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a poll drives connections, and when it may keep the workers asleep.
+#include "channels/cq_feed.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <mutex>
+#include <utility>
+
+#include "driver/driven.hpp"
+
+namespace iwarp::net {
+namespace {
+
+// A poll that may be the only one looks at each connection, one system call each; with more the
+// workers are cheaper.
+constexpr std::size_t kMostPolled = 8;
+// So many polls within the window mean a consumer that waits by polling. Between two of them it may
+// post, and one may place, some large messages.
+constexpr unsigned kOften = 16;
+constexpr unsigned kPollsPerLook = 8;
+constexpr auto kWindow = std::chrono::milliseconds(2);
+// Once the workers sleep: a pause of this length ends it, when a look finds that nobody has polled
+// since the look before. How far apart those are bounds how long a peer waits for us then.
+constexpr auto kPause = std::chrono::microseconds(500);
+// Who sleeps on the sockets longer than this is rarely woken, and by the workers as well.
+constexpr auto kLongSleep = std::chrono::milliseconds(10);
+// Before it sleeps on the sockets a consumer makes sure that the queue is empty, arms it, and looks
+// once more. What has come wakes it, so the sockets can wait for the sleep.
+constexpr unsigned kSparePolls = 2;
+// The looks themselves take time from who polls, so they become rare while the polling goes on.
+constexpr auto kFirstInterval = std::chrono::milliseconds(1);
+constexpr auto kLastInterval = std::chrono::milliseconds(4);
+// Those that have ended are forgotten at once while there are not more.
+constexpr std::size_t kFew = 16;
+
+}  // namespace
+
+// Who does not poll all the time may not come again. True: the connection has ended.
+inline bool CqFeed::poll_one(Driven& connection, bool frequent) {
+  if (!frequent || connection.asks_for(this)) connection.poll(frequent);
+  return connection.ended();
+}
+
+void CqFeed::poll_all(bool frequent) {
+  bool any_ended = false;
+  for (const auto& connection : connections_) any_ended |= poll_one(*connection, frequent);
+  if (any_ended) forget_ended();
+}
+
+void CqFeed::make_progress() {
+  // Another thread polls this queue, and drives.
+  if (!mutex_.try_lock()) return;
+  const std::lock_guard lock(mutex_, std::adopt_lock);
+  if (connections_.empty()) return;
+  if (queue_->take_waiting_posts()) flush_posts();
+  if (spare_polls_ != 0) {
+    --spare_polls_;
+    return;
+  }
+  // Who polls all the time does not need the time all the time.
+  const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
+  const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
+  const bool frequent = look ? polled_often() : true;
+  if (frequent && !polling) begin(DriveCause::kPolled);
+  if (connections_.size() == 1) {
+    if (poll_one(*connections_.front(), frequent)) forget_ended();
+  } else if (frequent) {
+    serve_all(look);
+  } else if (connections_.size() <= kMostPolled) {
+    poll_all(false);
+  }
+}
+
+void CqFeed::serve_all(bool look) {
+  // Without a descriptor for the set each is looked at: the workers may be asleep.
+  if (!has_set()) return poll_all(true);
+  serve_ready(false);
+  if (!look) return;
+  // What no set tells of: streams held or at their end, and sockets that the kernel did not take.
+  for (const auto& connection : connections_) {
+    if (!connection->is_plain()) connection->poll(false);
+  }
+  forget_ended();
+}
+
+void CqFeed::flush_posts() {
+  for (const auto& connection : connections_) connection->flush_posts();
+}
+
+bool CqFeed::polled_often() {
+  const auto now = Clock::now();
+  last_look_ = now;
+  if (queue_->is_armed()) return false;
+  if (mode_.load(std::memory_order_relaxed) != DriveMode::kWorker) return true;
+  if (now - window_ > kWindow) {
+    polls_ = 1;
+    window_ = now;
+  }
+  return polls_ >= kOften;
+}
+
+void CqFeed::armed() {
+  const std::lock_guard lock(mutex_);
+  if (queue_->take_waiting_posts()) flush_posts();
+  if (mode_.load(std::memory_order_relaxed) == DriveMode::kPoller) let_go();
+}
+
+bool CqFeed::begin_sleeping(SleepDescriptor& sleeper) {
+  const std::lock_guard lock(mutex_);
+  forget_ended();
+  if (is_slept_on() && sleeper_ != &sleeper) let_go();
+  if (is_slept_on() || connections_.empty() || !has_set()) return is_slept_on();
+  const auto plain = [](const auto& connection) { return connection->is_plain(); };
+  if (!std::ranges::all_of(connections_, plain)) return false;
+  sleeper_ = &sleeper;
+  expose(true);
+  if (!sleeper.watch(*set_)) {
+    expose(false);
+    sleeper_ = nullptr;
+    return false;
+  }
+  last_look_ = Clock::now();
+  spare_polls_ = kSparePolls;
+  begin(DriveCause::kSleptOn);
+  return true;
+}
+
+// Before `sleeper_` watches the sockets, or no longer does.
+void CqFeed::expose(bool on) {
+  std::atomic<bool>* const owed = sleeper_->owed();
+  if (owed == nullptr) return;
+  if (on) set_->expose_to(owed);
+  for (const auto& connection : connections_) on ? connection->expose() : connection->conceal();
+  if (!on) set_->expose_to(nullptr);
+}
+
+void CqFeed::end_sleeping() {
+  const std::lock_guard lock(mutex_);
+  if (is_slept_on()) let_go();
+}
+
+bool CqFeed::serve() {
+  const std::lock_guard lock(mutex_);
+  if (!is_slept_on()) return false;
+  last_look_ = Clock::now();
+  spare_polls_ = kSparePolls;
+  if (connections_.size() != 1 || connections_[0]->is_blocked()) return serve_ready(true);
+  const auto& connection = connections_[0];
+  const bool came = connection->ready(true, false);
+  if (connection->ended()) forget_ended();
+  return came;
+}
+
+// Some of them; the rest is first the next time. True: any were ready.
+bool CqFeed::serve_ready(bool slept) {
+  std::array<SocketSet::Ready, SocketSet::kMost> storage;
+  bool any_ended = false;
+  const auto ready = set_->ready(storage);
+  for (const auto& [connection, readable, room] : ready) {
+    slept ? connection->ready(readable, room) : connection->polled(readable, room);
+    any_ended |= connection->ended();
+  }
+  if (any_ended) forget_ended();
+  return !ready.empty();
+}
+
+void CqFeed::add(std::shared_ptr<Driven> connection) {
+  const std::lock_guard lock(mutex_);
+  // Each is looked at a few times only, however many there are.
+  if (connections_.size() >= forget_at_ || connections_.size() < kFew) {
+    forget_ended();
+    forget_at_ = 2 * connections_.size();
+  }
+  if (connections_.size() == connections_.capacity()) {
+    connections_.reserve(std::max(kFew, 2 * connections_.size()));
+  }
+  if (sleeper_ != nullptr && sleeper_->owed() != nullptr) connection->expose();
+  if (set_ != nullptr) connection->join(set_);
+  // It is driven as the others are.
+  switch (mode_.load(std::memory_order_relaxed)) {
+    case DriveMode::kWorker:
+      break;
+    case DriveMode::kPoller:
+      connection->poll(true);
+      break;
+    case DriveMode::kSleeper:
+      connection->sleep_on();
+      break;
+  }
+  connections_.push_back(std::move(connection));
+}
+
+void CqFeed::stop() {
+  const std::lock_guard lock(mutex_);
+  let_go();
+  for (const auto& connection : connections_) connection->leave(set_.get());
+  connections_.clear();
+  timer_.cancel();
+}
+
+// False: there is no descriptor to be had.
+bool CqFeed::has_set() {
+  if (set_ != nullptr) return true;
+  try {
+    set_ = std::make_shared<SocketSet>();
+  } catch (const std::system_error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  for (const auto& connection : connections_) connection->join(set_);
+  return true;
+}
+
+// The mode before.
+DriveMode CqFeed::step(DriveCause cause) {
+  const DriveMode before = mode_.load(std::memory_order_relaxed);
+  const auto next = bytes::step(kDriveEdges, before, cause);
+  assert(next && "not in the table of who drives");
+  mode_.store(next.value_or(before), std::memory_order_relaxed);
+  return before;
+}
+
+void CqFeed::begin(DriveCause cause) {
+  const bool watched = step(cause) != DriveMode::kWorker;
+  for (const auto& connection : connections_) {
+    if (cause == DriveCause::kSleptOn) {
+      connection->sleep_on();
+    } else {
+      connection->poll(true);
+    }
+  }
+  interval_ = kFirstInterval;
+  polls_seen_ = 0;
+  was_unserved_ = false;
+  if (!watched) watch();
+}
+
+void CqFeed::let_go() {
+  if (step(DriveCause::kLetGo) == DriveMode::kSleeper) {
+    sleeper_->unwatch(*set_);
+    expose(false);
+    sleeper_ = nullptr;
+  }
+  polls_ = spare_polls_ = 0;
+  for (const auto& connection : connections_) connection->let_go();
+}
+
+void CqFeed::watch() {
+  timer_.expires_after(interval_);
+  insist([this] {
+    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+      if (!cancelled) self->tick();
+    });
+  });
+}
+
+void CqFeed::tick() {
+  const std::lock_guard lock(mutex_);
+  if (mode_.load(std::memory_order_relaxed) == DriveMode::kWorker) return;
+  if (is_overdue(Clock::now() - last_look_)) {
+    let_go();
+  } else {
+    watch();
+  }
+}
+
+bool CqFeed::is_overdue(Clock::duration idle) {
+  interval_ = std::min<Clock::duration>(2 * interval_, kLastInterval);
+  const bool polled = std::exchange(polls_seen_, polls_) != polls_;
+  if (!is_slept_on()) {
+    if (idle <= kPause) return false;
+    // Polls that have much to do, or that others displace, come to a look rarely.
+    interval_ = kFirstInterval;
+    return !polled;
+  }
+  // Sleep and work without a look cannot be told apart, but for sockets that are left as they are.
+  std::array<SocketSet::Ready, SocketSet::kMost> storage;
+  const bool is_unserved = idle > kPause && !set_->ready(storage).empty();
+  if (is_unserved) interval_ = kFirstInterval;
+  return idle > kLongSleep || (std::exchange(was_unserved_, is_unserved) && is_unserved);
+}
+
+void CqFeed::forget_ended() {
+  std::erase_if(connections_, [](const auto& connection) { return connection->ended(); });
+}
+
+}  // namespace iwarp::net

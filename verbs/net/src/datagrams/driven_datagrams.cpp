@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datagrams in and out.
+#include "datagrams/driven_datagrams.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <new>
+
+#include "iwarp/verbs/errors.hpp"
+
+namespace iwarp::net {
+namespace {
+
+using verbs::OutgoingDatagram;
+
+constexpr std::size_t kBatch = DatagramSocket::kBatch;
+// Batches of one socket before others have their turn.
+constexpr int kTurn = 16;
+constexpr int kReceiveRoom = 4 << 20;
+constexpr std::size_t kMaxGroups = 32;
+constexpr unsigned kLooks = 16;
+
+/// What one thread needs to drive, whichever queue pair it is.
+struct Scratch {
+  Scratch() {
+    for (std::size_t i = 0; i != kBatch; ++i) came[i].room = octets[i];
+  }
+
+  std::array<OutgoingDatagram, kBatch> outgoing;
+  std::array<DatagramSocket::Sending, kBatch> sendings;
+  std::array<iovec, kBatch> pieces;
+  std::array<DatagramSocket::Received, kBatch> came;
+  std::array<std::array<std::byte, verbs::kMaxDatagram>, kBatch> octets;
+};
+
+Scratch& scratch() {
+  static thread_local std::unique_ptr<Scratch> made;
+  // Under the lock of a queue pair, past which no exception may go.
+  if (made == nullptr) made = insist([] { return std::make_unique<Scratch>(); });
+  return *made;
+}
+
+/// Its octets are in `piece`.
+DatagramSocket::Sending sending(const OutgoingDatagram& from, iovec& piece) {
+  // sendmmsg() only reads through the pointer.
+  piece = {.iov_base = const_cast<std::byte*>(from.octets().data()),
+           .iov_len = from.octets().size()};
+  return {.path = from.path, .port = from.port, .pieces = {&piece, 1}};
+}
+
+}  // namespace
+
+DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
+                                 verbs::StagTable& stags, DatagramSocket socket,
+                                 std::shared_ptr<verbs::DatagramTap> tap)
+    : worker_(worker), core_(init, stags), tap_(std::move(tap)) {
+  socket.ask_for_room(kReceiveRoom);
+  doors_.push_back(std::make_unique<Door>(next_door_++, worker, std::move(socket), *this));
+}
+
+DrivenDatagrams::~DrivenDatagrams() = default;
+
+std::shared_ptr<DrivenDatagrams> DrivenDatagrams::make(Worker& worker,
+                                                       const verbs::DatagramQpInit& init,
+                                                       verbs::StagTable& stags,
+                                                       DatagramSocket socket,
+                                                       std::shared_ptr<verbs::DatagramTap> tap) {
+  return std::make_shared<DrivenDatagrams>(Private{}, worker, init, stags, std::move(socket),
+                                           std::move(tap));
+}
+
+// The program -------------------------------------------------------------------------------------
+
+std::error_code DrivenDatagrams::post_send(std::span<const verbs::DatagramWr> wrs,
+                                           std::size_t& posted) {
+  const auto error = core_.post_send(wrs, posted);
+  if (posted != 0) kick(kTransmit);
+  return error;
+}
+
+std::error_code DrivenDatagrams::post_all(std::span<const verbs::DatagramWr> wrs) {
+  const auto error = core_.post_all(wrs);
+  if (!error) kick(kTransmit);
+  return error;
+}
+
+std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
+  if (core_.init().srq == nullptr && core_.receives() == 0) return post_first_recv(wr);
+  const auto error = core_.post_recv(wr);
+  if (!error && held_.load(std::memory_order_seq_cst)) kick(kResume);
+  return error;
+}
+
+void DrivenDatagrams::sync() {
+  lock_.lock();
+  run(lock_.take() | kTransmit);
+}
+
+// Posted with the lock held: nothing that comes afterwards is dropped.
+std::error_code DrivenDatagrams::post_first_recv(const verbs::RecvWr& wr) {
+  lock_.lock();
+  drop_unreceived();
+  const auto error = core_.post_recv(wr);
+  std::uint32_t work = lock_.take();
+  if (!error) work |= kResume;
+  run(work);
+  return error;
+}
+
+void DrivenDatagrams::receive_imminent() {
+  lock_.lock();
+  drop_unreceived();
+  run(lock_.take() | kResume);
+}
+
+std::error_code DrivenDatagrams::set_state(verbs::DatagramState state) {
+  sync();
+  lock_.lock();
+  if (!core_.takes_datagrams()) drain();
+  const auto error = core_.set_state(state);
+  run(lock_.take() | kArm);
+  return error;
+}
+
+std::error_code DrivenDatagrams::attach(const IpAddress& group,
+                                        std::span<const unsigned> interfaces) {
+  if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
+  lock_.lock();
+  std::error_code first;
+  std::size_t joined = 0;
+  for (const unsigned interface : interfaces) {
+    std::error_code error;
+    try {
+      error = join(group, interface);
+    } catch (const std::bad_alloc&) {  // Not past the lock.
+      error = std::make_error_code(std::errc::not_enough_memory);
+    }
+    if (error && !first) first = error;
+    ++(error ? core_.counters().unjoined : joined);
+  }
+  run(lock_.take() | kArm | kReceive);
+  return joined != 0 ? std::error_code{} : first;
+}
+
+// One door for a group, whatever its interfaces; but one for each where the address is the link's.
+std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface) {
+  const auto known = std::ranges::find_if(doors_, [&](const auto& door) {
+    return door->group == group && (!is_local_to_link(group) || door->interface == interface);
+  });
+  if (known != doors_.end()) return (*known)->socket.join(group, interface);
+  if (doors_.size() - peers_ > kMaxGroups) return make_error_code(verbs::Errc::kLimitReached);
+  auto socket =
+      DatagramSocket::open_at(group, interface, verbs::datagram_port(verbs::kMulticastQp));
+  if (!socket) return socket.error();
+  Door& door = add_door(std::move(*socket));
+  door.group = group;
+  door.interface = interface;
+  try {
+    core_.join(group);
+  } catch (const std::bad_alloc&) {
+    doors_.pop_back();
+    throw;
+  }
+  return {};
+}
+
+DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
+  socket.ask_for_room(kReceiveRoom);
+  Door& door =
+      *doors_.emplace_back(std::make_unique<Door>(next_door_++, worker_, std::move(socket), *this));
+  for (const auto& set : sets_) watch(door, set);
+  return door;
+}
+
+// What a set cannot tell of has to be looked at without it.
+void DrivenDatagrams::watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept {
+  bool is_watched = false;
+  try {
+    is_watched = door.watched.join(set);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+  }
+  if (!is_watched) unwatched_.store(true, std::memory_order_relaxed);
+}
+
+std::error_code DrivenDatagrams::detach(const IpAddress& group) {
+  if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
+  lock_.lock();
+  core_.leave(group);
+  const auto gone = std::erase_if(doors_, [&](const auto& door) {
+    if (door->group != group) return false;
+    count_lost(*door);
+    return true;
+  });
+  run(lock_.take() | kArm);
+  return gone != 0 ? std::error_code{} : make_error_code(verbs::Errc::kInvalidArgument);
+}
+
+verbs::DatagramCounters DrivenDatagrams::counters() {
+  lock_.lock();
+  for (const auto& door : doors_) count_lost(*door);
+  const auto out = core_.counters();
+  run(lock_.take());
+  return out;
+}
+
+void DrivenDatagrams::end() {
+  sync();
+  lock_.lock();
+  for (const auto& door : doors_) count_lost(*door);
+  doors_.clear();
+  sets_.clear();
+  ended_.store(true, std::memory_order_release);
+  run(lock_.take());
+}
+
+// Driving -----------------------------------------------------------------------------------------
+
+void DrivenDatagrams::poll(bool frequent) { kick(frequent ? kReceive | kPolled : kReceive); }
+
+bool DrivenDatagrams::polled(bool readable, bool /*room*/) {
+  const auto before = arrivals_.load(std::memory_order_relaxed);
+  if (readable) kick(kReceive);
+  return arrivals_.load(std::memory_order_relaxed) != before;
+}
+
+bool DrivenDatagrams::ready(bool readable, bool /*room*/) {
+  const auto before = arrivals_.load(std::memory_order_relaxed);
+  const auto all = lock_.enter(readable ? kReceive : 0U);
+  if (!all) return true;
+  run(*all);
+  return arrivals_.load(std::memory_order_relaxed) != before;
+}
+
+void DrivenDatagrams::note_taken() {
+  for (const auto& set : sets_) set->note_taken();
+}
+
+void DrivenDatagrams::sleep_on() { kick(kSleptOn); }
+
+void DrivenDatagrams::let_go() { kick(kReceive | kLetGo); }
+
+void DrivenDatagrams::join(std::shared_ptr<SocketSet> set) {
+  lock_.lock();
+  try {
+    sets_.push_back(set);
+    for (const auto& door : doors_) watch(*door, set);
+  } catch (const std::bad_alloc&) {
+    unwatched_.store(true, std::memory_order_relaxed);
+  }
+  run(lock_.take());
+}
+
+void DrivenDatagrams::leave(const SocketSet* set) {
+  lock_.lock();
+  for (const auto& door : doors_) door->watched.leave(set);
+  std::erase_if(sets_, [set](const auto& own) { return own.get() == set; });
+  run(lock_.take());
+}
+
+void DrivenDatagrams::resume_soon() {
+  worker_.post([self = shared_from_this(), this] { kick(kResume); });
+}
+
+void DrivenDatagrams::kick(std::uint32_t work) {
+  if (const auto all = lock_.enter(work)) run(*all);
+}
+
+// Holds the lock on entry, not on return. `work`: all that is to be done so far.
+void DrivenDatagrams::run(std::uint32_t work) {
+  for (;; work = lock_.take()) {
+    try {
+      if (!doors_.empty()) drive(work);
+    } catch (const std::bad_alloc&) {
+      // A datagram that came is lost, as datagrams may be; the wait for the next one is not.
+      insist([this] {
+        if (!doors_.empty()) arm();
+      });
+    }
+    if (lock_.leave()) return;
+  }
+}
+
+void DrivenDatagrams::drive(std::uint32_t work) {
+  if ((work & (kPolled | kSleptOn | kLetGo)) != 0 && change_mode(work)) work |= kArm;
+  if ((work & kTransmit) != 0) {
+    transmit();
+    if (connect_often()) work |= kArm;
+  }
+  if ((work & kReceive) != 0 && !receive()) work |= kArm;
+  if ((work & kResume) != 0) held_.store(false);
+  if ((work & (kArm | kResume)) != 0 || blocked_ != nullptr) arm();
+}
+
+// True: others drive it now.
+bool DrivenDatagrams::change_mode(std::uint32_t work) {
+  const auto cause = (work & kLetGo) != 0     ? DriveCause::kLetGo
+                     : (work & kSleptOn) != 0 ? DriveCause::kSleptOn
+                                              : DriveCause::kPolled;
+  const auto next = bytes::step(kDriveEdges, mode(), cause);
+  assert(next && "not in the table of who drives");
+  return next && mode_.exchange(*next, std::memory_order_relaxed) != *next;
+}
+
+void DrivenDatagrams::transmit() {
+  auto& s = scratch();
+  while (blocked_ == nullptr) {
+    const auto batch = core_.prepare(s.outgoing);
+    if (batch.empty()) return;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      s.sendings[i] = sending(batch[i], s.pieces[i]);
+    }
+    for (std::size_t done = 0; done != batch.size();) {
+      const auto n = send(std::span(s.sendings).subspan(done, batch.size() - done));
+      try {
+        if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
+      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+        // Who looks on misses them; they have left all the same.
+      }
+      for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
+      done += n;
+      if (n != 0) continue;
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        blocked_ = sender_;
+        core_.give_back(batch.subspan(done));
+        return;
+      }
+      core_.sent(batch[done++], false);
+    }
+  }
+}
+
+// As long as the program's memory is held.
+void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
+  const auto now = mpa::Clock::now();
+  std::vector<std::byte> octets;
+  for (const auto& one : sent) {
+    octets.clear();
+    for (const iovec& part : one.pieces) {
+      const auto* const from = static_cast<const std::byte*>(part.iov_base);
+      octets.insert(octets.end(), from, from + part.iov_len);
+    }
+    tap_->datagram(true,
+                   {.own = one.path.own,
+                    .own_port = doors_.front()->socket.port(),
+                    .peer = one.path.peer,
+                    .peer_port = one.port},
+                   octets, now);
+  }
+}
+
+void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Received& one) {
+  tap_->datagram(false,
+                 {.own = one.path.own,
+                  .own_port = door.socket.port(),
+                  .peer = one.path.peer,
+                  .peer_port = one.port},
+                 one.room.first(one.size), mpa::Clock::now());
+}
+
+// The sockets hold what came while no receive was posted, which an adapter would have dropped. But
+// while the application has yet to poll completions, the queue may be empty only because the
+// application is late, which an adapter's would not have been.
+void DrivenDatagrams::drop_unreceived() {
+  if (core_.receives() != 0) return;
+  const auto empty_for = mpa::Clock::now() - empty_since_;
+  if (!core_.all_polled() && empty_for < core_.init().lateness) return;
+  drain();
+  core_.drop_waiting();
+}
+
+// Reads all that has come. Without a receive, or in a state that takes none, it is dropped.
+void DrivenDatagrams::drain() {
+  try {
+    for (const auto& door : doors_) {
+      std::size_t count = 0;
+      for (std::size_t n = 1; n != 0 && count < kDrained; count += n) n = take(*door, kBatch);
+    }
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+    // Not past the lock. What was not read is delivered late.
+  }
+}
+
+void DrivenDatagrams::count_lost(Door& door) {
+  const std::uint32_t now = door.socket.lost();
+  core_.counters().lost += now - door.lost;  // both modulo 2^32
+  door.lost = now;
+}
+
+// True: a poller found nothing, and would have had a receive for it, so all is as it was.
+bool DrivenDatagrams::receive() {
+  if (!core_.takes_datagrams() || !core_.deliver_waiting()) return false;
+  // A poller comes again at once. A look at all sockets each time would delay what peers send.
+  const bool all = mode() != DriveMode::kPoller || older_ != 0 || ++looks_ % kLooks == 0;
+  bool any = false;
+  for (const auto& door : doors_) {
+    if (peers_ == 0 || (door->peer ? older_ == 0 : all)) any |= receive(*door);
+  }
+  return !any && mode() == DriveMode::kPoller && is_plain() && core_.receives() != 0;
+}
+
+// True: something came. To ask for more than there is costs a second look of the kernel's.
+bool DrivenDatagrams::receive(Door& door) {
+  bool any = false;
+  const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A poller comes again at once.
+  for (int round = 0; round != turns; ++round) {
+    const auto room = std::min({core_.receives(), kBatch, door.expected});
+    if (room == 0) break;  // What has come waits for a receive.
+    const auto n = take(door, room);
+    door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
+    any |= n != 0;
+    if (n < room) break;
+  }
+  if (any) {
+    octets_came();
+    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  return any;
+}
+
+// Hands at most `room` datagrams to the core. Returns how many there were.
+std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
+  auto& came = scratch().came;
+  const auto n = door.socket.receive(std::span(came).first(room));
+  if (older_ != 0 && &door == doors_.front().get()) {
+    older_ = n == room ? older_ - std::min(n, older_) : 0;
+  }
+  if (n != 0) ++core_.counters().receive_calls;
+  const bool is_group = door.group != IpAddress{};
+  for (std::size_t i = 0; i != n; ++i) {
+    const auto& one = came[i];
+    if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
+    const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
+    // Of no octets it is malformed, and is counted so.
+    core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
+  }
+  return n;
+}
+
+// Waiting -----------------------------------------------------------------------------------------
+
+void DrivenDatagrams::arm() {
+  const auto lacks_receives = [this] { return !core_.deliver_waiting() || core_.receives() == 0; };
+  if (!held_.load(std::memory_order_relaxed) && lacks_receives()) {
+    // Whoever posts a receive now sees held_, or receives() sees the receive.
+    held_.store(true);
+    empty_since_ = mpa::Clock::now();
+    auto* const shared = core_.init().srq;
+    if (shared != nullptr) {
+      insist([&] { shared->await_imminent(weak_from_this()); });
+      insist([&] { shared->await(weak_from_this()); });
+    }
+  }
+  if (held_.load(std::memory_order_relaxed) && !lacks_receives()) held_.store(false);
+  const bool reads = core_.takes_datagrams() && !held_.load(std::memory_order_relaxed);
+  for (const auto& door : doors_) {
+    if (!door->watched.watch(reads, false)) unwatched_.store(true, std::memory_order_relaxed);
+    if (mode() != DriveMode::kWorker && blocked_ == nullptr) {
+      // The reactor would wake the worker for every datagram, whether one waits for it or not.
+      if (door->readiness.is_open()) door->readiness.release();
+    } else if (mode() == DriveMode::kWorker && reads && !door->reading) {
+      wait_for(*door, false);
+    }
+  }
+  if (blocked_ != nullptr && !blocked_->writing) wait_for(*blocked_, true);
+}
+
+void DrivenDatagrams::wait_for(Door& door, bool write) {
+  using Readiness = asio::posix::stream_descriptor;
+  if (!door.readiness.is_open()) {
+    boost::system::error_code failed;
+    door.readiness.assign(door.socket.fd(), failed);
+    if (failed) return;
+  }
+  (write ? door.writing : door.reading) = true;
+  insist([&] {
+    door.readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
+                              [self = shared_from_this(), this, id = door.id,
+                               write](const boost::system::error_code& cancelled) {
+                                lock_.lock();
+                                run(lock_.take() | waited(id, write, cancelled.failed()));
+                              });
+  });
+}
+
+// What is to be done then. A wait that was cancelled still says that it is over.
+std::uint32_t DrivenDatagrams::waited(std::uint64_t door, bool write, bool cancelled) {
+  const auto at = std::ranges::find(doors_, door, [](const auto& one) { return one->id; });
+  if (at == doors_.end()) return 0;  // The door is gone.
+  (write ? (*at)->writing : (*at)->reading) = false;
+  if (write) {
+    blocked_ = nullptr;
+    return kTransmit | kArm;
+  }
+  return cancelled || mode() != DriveMode::kWorker ? kArm : kReceive;
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// DrivenDatagrams: the sockets of one verbs::DatagramQueuePair, and the lock under which both are
+// used. Driven by whoever comes, as a connection is: who posts sends at once, who polls an empty
+// completion queue receives, and else the worker. What comes while no receive is posted stays in
+// the kernel's buffer, which is bounded, until one is posted, and is dropped then.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "datagrams/door.hpp"
+#include "driver/drive_lock.hpp"
+#include "driver/drive_mode.hpp"
+#include "driver/driven.hpp"
+#include "iwarp/verbs/datagram_queue_pair.hpp"
+#include "iwarp/verbs/datagram_tap.hpp"
+
+namespace iwarp::net {
+
+class DrivenDatagrams final : public verbs::QpDriver, public Driven {
+  struct Private {};
+
+ public:
+  DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
+                  verbs::StagTable& stags, DatagramSocket socket,
+                  std::shared_ptr<verbs::DatagramTap> tap);
+  ~DrivenDatagrams() override;
+  static std::shared_ptr<DrivenDatagrams> make(Worker& worker, const verbs::DatagramQpInit& init,
+                                               verbs::StagTable& stags, DatagramSocket socket,
+                                               std::shared_ptr<verbs::DatagramTap> tap);
+
+  // For the program.
+  std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
+  std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
+  std::error_code post_recv(const verbs::RecvWr& wr);
+  std::error_code set_state(verbs::DatagramState state);
+  std::error_code attach(const IpAddress& group, std::span<const unsigned> interfaces);
+  std::error_code detach(const IpAddress& group);
+  verbs::DatagramQueuePair& core() { return core_; }
+  verbs::DatagramCounters counters();
+  /// Ends it; returns when nobody drives it any more.
+  void end();
+  /// Behind end().
+  void leave_queues() { core_.leave_queues(); }
+
+  // Driven
+  void poll(bool frequent) override;
+  bool polled(bool readable, bool room) override;
+  void sleep_on() override;
+  bool ready(bool readable, bool room) override;
+  void let_go() override;
+  void join(std::shared_ptr<SocketSet> set) override;
+  void leave(const SocketSet* set) override;
+  bool is_plain() const override {
+    return !held_.load(std::memory_order_relaxed) && !unwatched_.load(std::memory_order_relaxed);
+  }
+  // A socket may have an error alone, which is read past.
+  bool is_blocked() const override { return is_exposed(); }
+  void flush_posts() override {}
+  bool may_hold_posts() const override { return !lock_.is_idle(); }
+  void sync() override;
+
+  // QpDriver, for a shared receive queue that has a receive again
+  void resume_soon() override;
+  bool posted(verbs::Doorbell) override { return false; }
+  void receive_posted() override { resume_soon(); }
+  void receive_imminent() override;
+  void disconnect() override {}
+  void terminate() override {}
+  void abort() override {}
+
+ private:
+  enum Work : std::uint32_t {
+    kTransmit = 1 << 0,
+    kReceive = 1 << 1,
+    kArm = 1 << 2,
+    kResume = 1 << 3,  ///< there may be a receive again
+    kPolled = 1 << 4,  ///< these three as DriveCause has them
+    kSleptOn = 1 << 5,
+    kLetGo = 1 << 6,
+  };
+  using Door = DatagramDoor;
+  static constexpr std::size_t kDrained = 16 * 1024;  ///< datagrams: more than the buffer holds
+
+  void note_taken() override;
+  std::error_code join(const IpAddress& group, unsigned interface);
+  void kick(std::uint32_t work);
+  void run(std::uint32_t work);
+  void drive(std::uint32_t work);
+  bool change_mode(std::uint32_t work);
+  Door& add_door(DatagramSocket socket);
+  void transmit();
+  Door* door_to(const DatagramSocket::Sending& one) const;
+  std::size_t send(std::span<const DatagramSocket::Sending> datagrams);
+  void note_peer(const DatagramSocket::Sending& last);
+  bool connect_often();
+  bool make_room_for_peer();
+  void tell_sent(std::span<const DatagramSocket::Sending> sent);
+  void tell_received(const Door& door, const DatagramSocket::Received& one);
+  void watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept;
+  std::error_code post_first_recv(const verbs::RecvWr& wr);
+  void drop_unreceived();
+  void drain();
+  void count_lost(Door& door);
+  bool receive();
+  bool receive(Door& door);
+  std::size_t take(Door& door, std::size_t room);
+  void arm();
+  void wait_for(Door& door, bool write);
+  std::uint32_t waited(std::uint64_t door, bool write, bool cancelled);
+  DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
+
+  Worker& worker_;
+  verbs::DatagramQueuePair core_;
+  const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null: nobody looks
+  DriveLock lock_;
+  std::atomic<DriveMode> mode_{DriveMode::kWorker};
+  std::atomic<bool> held_{false};       ///< no receive is posted, so nothing is read
+  std::atomic<bool> unwatched_{false};  ///< a set could not take a socket
+  std::atomic<std::uint32_t> arrivals_{0};
+  // Of the holder of lock_.
+  std::deque<std::unique_ptr<Door>> doors_;  ///< the first is the queue pair's own
+  std::vector<std::shared_ptr<SocketSet>> sets_;
+  Door* sender_ = nullptr;   ///< the last
+  Door* blocked_ = nullptr;  ///< it takes no more for now
+  std::size_t peers_ = 0;    ///< doors that are connected
+  DatagramDoor::Peer last_peer_;
+  unsigned calls_in_a_row_ = 0;  ///< to it, through the own socket
+  /// So many datagrams at most of the own socket came before what the peers' have.
+  std::size_t older_ = 0;
+  mpa::TimePoint empty_since_{};  ///< when held_ became true
+  std::uint64_t next_door_ = 0;
+  unsigned looks_ = 0;
+};
+
+}  // namespace iwarp::net

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sockets connected to the peers that a queue pair sends to most. They have its port. The kernel
+// finds the route to the peer once instead of for each datagram, and need not be told, nor tell,
+// the address of ours.
+#include <algorithm>
+
+#include "datagrams/driven_datagrams.hpp"
+
+namespace iwarp::net {
+namespace {
+
+constexpr std::size_t kMostPeers = 4;
+/// So many calls in a row to one peer, and it gets a socket.
+constexpr unsigned kOftenInARow = 32;
+/// So many datagrams to others, and a peer's socket may become another's.
+constexpr std::uint64_t kForgotten = 4096;
+
+}  // namespace
+
+DrivenDatagrams::Door* DrivenDatagrams::door_to(const DatagramSocket::Sending& one) const {
+  if (peers_ == 0) return nullptr;
+  const auto is_its = [&](const auto& door) {
+    return door->peer && door->peer->port == one.port && door->peer->path == one.path;
+  };
+  const auto at = std::ranges::find_if(doors_, is_its);
+  return at != doors_.end() ? at->get() : nullptr;
+}
+
+// Of those from the first on that take one way: how many have left, else the errno says why not.
+std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datagrams) {
+  Door* const connected = door_to(datagrams.front());
+  std::size_t count = 1;
+  while (count != datagrams.size() && door_to(datagrams[count]) == connected) ++count;
+  const auto send_by = [&](Door& door) {
+    sender_ = &door;
+    const auto [sent, calls] = door.socket.send(datagrams.first(count));
+    core_.counters().send_calls += calls;
+    return sent;
+  };
+  if (connected != nullptr) {
+    connected->last_sent = core_.counters().sent;
+    const auto sent = send_by(*connected);
+    // An error may be of one that was sent before, of which an unconnected socket tells nothing.
+    if (sent != 0 || errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return sent;
+  }
+  const auto sent = send_by(*doors_.front());
+  if (sent != 0 && connected == nullptr) note_peer(datagrams[sent - 1]);
+  return sent;
+}
+
+void DrivenDatagrams::note_peer(const DatagramSocket::Sending& last) {
+  const DatagramDoor::Peer peer{.path = last.path, .port = last.port};
+  calls_in_a_row_ = peer == last_peer_ ? calls_in_a_row_ + 1 : 1;
+  last_peer_ = peer;
+}
+
+// True: there is a socket more, or another.
+bool DrivenDatagrams::connect_often() {
+  if (calls_in_a_row_ < kOftenInARow || blocked_ != nullptr) return false;
+  calls_in_a_row_ = 0;
+  const auto& [path, port] = last_peer_;
+  // The kernel would give two sockets of the same addresses to either of them, and their order is
+  // lost.
+  const bool is_known = std::ranges::any_of(doors_, [&](const auto& door) {
+    return door->peer && door->peer->port == port && door->peer->path.peer == path.peer &&
+           door->peer->path.own == path.own && door->peer->path.interface == path.interface;
+  });
+  if (is_known || is_multicast(path.peer) || !make_room_for_peer()) return false;
+  const auto share = [this](bool may) {
+    for (const auto& door : doors_) {
+      if (door->group == IpAddress{}) door->socket.share_port(may);
+    }
+  };
+  share(true);
+  auto socket = DatagramSocket::open_to(path, port, doors_.front()->socket.port());
+  share(false);
+  if (!socket) return false;
+  socket->share_port(false);
+  try {
+    Door& door = add_door(std::move(*socket));
+    door.peer = last_peer_;
+    door.last_sent = core_.counters().sent;
+  } catch (const std::bad_alloc&) {  // Not past the lock; the own socket serves as well.
+    return false;
+  }
+  ++peers_;
+  older_ = kDrained;
+  return true;
+}
+
+// The peer that was not sent to for longest gives way, if it does not speak either.
+bool DrivenDatagrams::make_room_for_peer() {
+  if (peers_ < kMostPeers) return true;
+  auto oldest = doors_.end();
+  for (auto at = doors_.begin(); at != doors_.end(); ++at) {
+    if (!(*at)->peer) continue;
+    if (oldest == doors_.end() || (*at)->last_sent < (*oldest)->last_sent) oldest = at;
+  }
+  Door& door = **oldest;
+  const bool is_recent = core_.counters().sent - door.last_sent < kForgotten;
+  if (is_recent || door.socket.has_any()) return false;
+  count_lost(door);
+  doors_.erase(oldest);
+  --peers_;
+  return true;
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a DrivenConnection has while its socket is open, and how it is used from outside of a turn.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <new>
+
+#include "driver/driven_connection.hpp"
+
+namespace iwarp::net {
+
+struct DrivenConnection::Active {
+  Active(Worker& worker, Setup setup, verbs::QpDriver& driver)
+      : socket(std::move(setup.socket)),
+        close_timeout(setup.options.close_timeout),
+        tap(std::move(setup.tap)),
+        client(std::move(setup.client)),
+        carrier(std::move(setup.carrier)),
+        core(setup.role, setup.qp, driver, setup.options, tap.get()),
+        readiness(worker.context()),
+        timer(worker.context()) {}
+
+  UniqueFd socket;
+  const verbs::Duration close_timeout;
+  std::unique_ptr<verbs::WireTap> tap;
+  std::unique_ptr<ConnectionClient> client;
+  const std::unique_ptr<Carrier> carrier;  ///< null: bare TCP
+  verbs::Connection core;
+
+  /// Registered with the worker's reactor when that drives. Does not own the descriptor.
+  asio::posix::stream_descriptor readiness;
+  asio::steady_timer timer;
+  std::optional<verbs::TimePoint> timer_at;
+  /// What the last poll asked the socket for in vain; used again until a turn may have changed it.
+  struct Awaited {
+    std::array<iovec, 4> pieces{};
+    std::size_t octets = 0;
+    msghdr message{};
+    bool is_valid = false;
+    std::optional<ssize_t> answer;  ///< of the call, and errno with it
+  };
+  Awaited awaited;
+  bool reading = false;  ///< a wait is pending; only its handler clears this
+  bool writing = false;
+  bool watching = false;       ///< the same, for a reset while the stream is held
+  bool write_blocked = false;  ///< the socket buffer is full
+  bool turn_over = false;      ///< the turn ended with more to send
+  bool is_settled = false;     ///< not driven by the worker, and only octets are waited for
+  bool end_of_stream = false;
+  bool shutdown_wanted = false;
+  bool fin_sent = false;
+  std::optional<verbs::TimePoint> linger_until;  ///< rejected: the Reply shall leave until then
+  std::uint32_t sends_since_emss = 0;
+  std::uint64_t send_calls = 0;
+  std::uint64_t receive_calls = 0;
+  std::uint64_t octets_received = 0;
+  std::uint64_t wakeups = 0;
+  std::uint64_t wait_calls = 0;  ///< asked by a poller; the worker's waits are its wake-ups
+};
+
+// Under the lock, unless it is at its end already; then drives. False: there was no memory, and the
+// connection is lost.
+template <typename Function>
+bool DrivenConnection::locked(Function function) {
+  lock_.lock();
+  bool whole = true;
+  try {
+    if (active_ != nullptr) {
+      active_->is_settled = false;
+      function(*active_);
+    }
+  } catch (const std::bad_alloc&) {
+    whole = false;
+    give_up();
+  }
+  run(false, lock_.take() | kTransmit);
+  return whole;
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a driven connection: set-up, control, who drives it, its end. Octets: driven_io.cpp.
+#include "driver/driven_connection.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <utility>
+
+#include "driver/driven_active.hpp"
+#include "driver/gather_timer.hpp"
+#include "driver/lingering_close.hpp"
+#include "iwarp/net/socket_ops.hpp"
+#include "iwarp/rdmap/faults.hpp"
+#include "sockets/sockets.hpp"
+
+namespace iwarp::net {
+namespace {
+
+// No thread drives for others longer than this; then the worker does, as often.
+constexpr int kTurns = 9;
+// Who ends a connection sleeps no longer than this before it looks whether it has waited enough.
+constexpr std::chrono::milliseconds kQuestionLook(5);
+
+// Of what the holder of the lock alone writes. Mostly it is so already, and a store that others
+// have to see in order is not cheap.
+void change(std::atomic<bool>& flag, bool value) {
+  if (flag.load(std::memory_order_relaxed) != value) flag.store(value);
+}
+
+}  // namespace
+
+DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup)
+    : registry_(registry),
+      worker_(worker),
+      local_(local_address(setup.socket.get())),
+      peer_(peer_address(setup.socket.get())),
+      watched_(setup.socket.get(), *this),
+      gathered_(setup.options.gather_delay),
+      qp_(setup.qp),
+      is_outgoing_(setup.role == mpa::Role::kInitiator),
+      setup_(registry.setups_as(setup.role)) {}
+
+DrivenConnection::~DrivenConnection() = default;
+
+std::shared_ptr<DrivenConnection> DrivenConnection::make(Registry& registry, Worker& worker,
+                                                         Setup setup) {
+  auto self = std::make_shared<DrivenConnection>(Private{}, registry, worker, setup);
+  self->active_ = std::make_unique<Active>(worker, std::move(setup), *self);
+  return self;
+}
+
+bool DrivenConnection::posted(verbs::Doorbell doorbell) {
+  const bool waits = doorbell == verbs::Doorbell::kMayWait && gathered_.is_on() &&
+                     gathered_.hold_back(GatheredPosts::Clock::now());
+  if (!waits) {
+    kick(kTransmit);
+  } else if (!in_gather_timer_.load() && !in_gather_timer_.exchange(true)) {
+    worker_.gather_timer().add(shared());
+  }
+  return waits;
+}
+
+bool DrivenConnection::flush_late_posts(GatheredPosts::Clock::time_point now) {
+  if (gathered_.any() && now >= gathered_.due()) kick(kTransmit, true);
+  return gathered_.take_used();
+}
+
+bool DrivenConnection::leave_gather_timer() {
+  in_gather_timer_.store(false);
+  return !gathered_.any() || in_gather_timer_.exchange(true);
+}
+
+void DrivenConnection::receive_posted() {
+  // A stream that is not held needs nothing: receives are looked up when they are needed.
+  if (held_.load(std::memory_order_seq_cst)) kick(kResume);
+}
+
+// In the worker's own time: who tells may hold any lock.
+void DrivenConnection::resume_soon() {
+  worker_.post([self = shared()] { self->kick(kResume, true); });
+}
+
+void DrivenConnection::break_pins(verbs::Stag stag) {
+  worker_.post([self = shared(), stag] { self->registry_.break_pins(stag); });
+}
+
+void DrivenConnection::withdraw(const verbs::Region& region) {
+  locked([&](Active& a) { a.core.withdraw(region, mpa::Clock::now()); });
+}
+
+void DrivenConnection::revoke(const verbs::Region& region) {
+  locked([&](Active& a) { a.core.revoke(region, mpa::Clock::now()); });
+}
+
+void DrivenConnection::end() {
+  locked([this](Active& a) {
+    a.client.reset();
+    setup_.blame(SetupFailure::kAbandoned);
+    while (!close_in_order(a)) await_octets(a.socket.get(), kQuestionLook);
+  });
+}
+
+void DrivenConnection::abort() { kick(kAbort); }
+
+bool DrivenConnection::depart() {
+  bool is_over = true;
+  locked([&](Active& a) { is_over = close_in_order(a); });
+  return is_over;
+}
+
+// What has come is answered, as it would be in front of a FIN. False: the peer may still ask.
+bool DrivenConnection::close_in_order(Active& a) {
+  if (a.core.at_rest() && !a.end_of_stream) {
+    receive();
+    transmit();
+    if (a.core.at_rest() && a.core.awaits_ack_request(mpa::Clock::now())) return false;
+  }
+  const bool whole = a.core.at_rest();
+  a.core.abort(mpa::Clock::now());
+  finish(whole ? Close::kLingering : Close::kReset);
+  return true;
+}
+
+void DrivenConnection::end_if_unasked() {
+  locked([this](Active& a) {
+    const auto state = a.core.startup().state();
+    if (state != mpa::StartupState::kIdle && state != mpa::StartupState::kAwaitRequest) return;
+    a.client.reset();
+    setup_.blame(SetupFailure::kAbandoned);
+    a.core.abort(mpa::Clock::now());
+    finish(Close::kReset);
+  });
+}
+
+void DrivenConnection::end_if_unproven() {
+  locked([this](Active& a) {
+    // The peer may have sent it, and this end not have read it yet.
+    const bool has_begun = a.core.startup().state() != mpa::StartupState::kIdle;
+    if (has_begun && a.core.awaits_peer()) receive();
+    if (!a.core.awaits_peer()) return;
+    setup_.blame(SetupFailure::kGaveWay);
+    a.core.abort(mpa::Clock::now());
+    finish(Close::kReset);
+  });
+}
+
+void DrivenConnection::sync() {
+  lock_.lock();
+  run(false, lock_.take() | kTransmit);
+}
+
+void DrivenConnection::send_events_to(CmChannel& channel) {
+  lock_.lock();
+  if (active_ != nullptr && active_->client != nullptr) active_->client->send_to(channel);
+  run(false, lock_.take() | kTransmit);
+}
+
+// Driving -----------------------------------------------------------------------------------------
+
+void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
+  if (const auto all = lock_.enter(work)) run(by_worker, *all);
+}
+
+// Most polls find what the poll before has found, nothing: that is a call of the system and no
+// turn.
+void DrivenConnection::poll(bool frequent) {
+  auto work = lock_.enter(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
+  if (!work) return;
+  if (*work == kPoll && active_ != nullptr && active_->awaited.is_valid && !look_again()) {
+    if (lock_.leave()) return;
+    work = lock_.take();
+  }
+  run(false, *work);
+}
+
+// Asks the socket for what the last poll asked for in vain. False: it is in vain again.
+inline bool DrivenConnection::look_again() {
+  Active& a = *active_;
+  ++a.receive_calls;
+  const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+  a.awaited.answer = n;
+  return true;
+}
+
+// What look_again() has brought is not taken before now: there may be no memory for it.
+inline DrivenConnection::Look DrivenConnection::take_answer() {
+  auto& awaited = active_->awaited;
+  if (!awaited.answer) return Look::kMayHaveMore;
+  const auto n = *std::exchange(awaited.answer, std::nullopt);
+  return take(n, awaited.octets) ? Look::kMayHaveMore : Look::kEmptied;
+}
+
+// Holds the lock on entry, not on return. `work`: all that is to be done so far.
+void DrivenConnection::run(bool by_worker, std::uint32_t work) {
+  const auto turn = [&](std::uint32_t now) -> DriveLock::Rest {
+    std::uint32_t left = 0;
+    try {
+      if (active_ != nullptr) {
+        const auto arrived = arrivals_.load(std::memory_order_relaxed);
+        left = drive(now, arrived, take_answer());
+      }
+    } catch (const std::bad_alloc&) {
+      give_up();
+    }
+    return {.work = left, .is_followed = !by_worker && is_followed(mode())};
+  };
+  // The worker goes on then: it lets its other connections have their turn, and a thread of the
+  // application is not kept.
+  lock_.drive(work, kTurns, turn, [this] { send_worker(); });
+}
+
+// There was no memory somewhere in a turn, and nobody knows how far it came: the connection is
+// lost, as far as that is not said already.
+// NOLINTNEXTLINE(bugprone-exception-escape): what is not about memory ends the process
+void DrivenConnection::give_up() noexcept {
+  if (active_ == nullptr) return;
+  insist([this] {
+    using Type = verbs::ConnectionEvent::Type;
+    active_->end_of_stream = true;
+    active_->core.lost(mpa::Clock::now());
+    tell({.type = setup_.is_established() ? Type::kDisconnected : Type::kFailed,
+          .failure = mpa::Failure{.fault = mpa::kLocalCatastrophic}});
+  });
+  insist([this] { finish(Close::kReset); });
+}
+
+bool DrivenConnection::serve(bool readable, bool room, std::uint32_t slept) {
+  const auto before = arrivals_.load(std::memory_order_relaxed);
+  // A let_go() of another queue, or one that was overtaken, leaves the worker in charge.
+  if (slept != 0 && mode() == DriveMode::kWorker) slept |= kSleptOn;
+  const auto all = lock_.enter((readable ? kReceive : 0U) | (room ? kRoom : 0U) | slept);
+  if (!all) return true;
+  run(false, *all);
+  return arrivals_.load(std::memory_order_relaxed) != before;
+}
+
+void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
+  bool joined = false;
+  try {
+    joined = watched_.join(std::move(set));
+  } catch (const std::bad_alloc&) {
+    joined = false;
+  }
+  if (!joined) unwatched_.store(true, std::memory_order_relaxed);
+}
+
+void DrivenConnection::send_worker() {
+  worker_.post([self = shared()] {
+    if (const auto all = self->lock_.succeed()) self->run(true, *all);
+  });
+}
+
+void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
+  auto& core = active_->core;
+  if ((work & kTimer) != 0) {
+    active_->timer_at.reset();
+    const auto due = core.timeout();
+    const auto answer = core.answer_due();
+    if (answer && now >= *answer) core.note_peer_seen(now - silent_for(active_->socket.get()));
+    if (due && now >= *due) core.handle_timeout(now);
+    if (active_->linger_until && now >= *active_->linger_until) core.abort(now);
+  }
+  if ((work & kResume) != 0) core.resume(now);
+  // What was posted before it was ended leaves first, but for what the socket has had no room for.
+  const bool ends = (work & (kTerminate | kAbort)) != 0;
+  if (ends && (gathered_.any() || (work & kTransmit) != 0)) transmit();
+  if ((work & kDisconnect) != 0) core.disconnect(now);
+  if ((work & kTerminate) != 0) core.terminate(rdmap::kLocalCatastrophic, now);  // [VRB-9]
+  if ((work & kAbort) != 0) core.abort(now);
+}
+
+// After the octets moved: tells what happened, does what the connection wants of the socket, arms
+// what has to wake it again.
+void DrivenConnection::finish_turn() {
+  do {
+    while (tell_events()) transmit();
+    do_socket_action();
+  } while (active_ != nullptr && (lift_hold() || !arm()));
+}
+
+// True: the stream was held, and goes on.
+inline bool DrivenConnection::lift_hold() {
+  auto& core = active_->core;
+  const auto held = [&] { return !active_->end_of_stream && !core.takes_octets(); };
+  if (!held()) {
+    change(held_, false);
+    return false;
+  }
+  // Whoever posts a receive now sees held_, or resume() sees the receive.
+  held_.store(true);
+  core.resume(mpa::Clock::now());
+  return !held();
+}
+
+inline bool DrivenConnection::tell_events() {
+  using Type = verbs::ConnectionEvent::Type;
+  bool any = false;
+  while (const auto event = active_->core.event()) {
+    any = true;
+    if (event->type == Type::kMemoryGone) {
+      registry_.memory_gone(*this, event->address);
+      continue;
+    }
+    if (event->type == Type::kEstablished) {
+      active_->core.set_emss(effective_mss(active_->socket.get()));
+    }
+    tell(*event);
+  }
+  return any;
+}
+
+void DrivenConnection::do_socket_action() {
+  Active& a = *active_;
+  switch (a.core.socket_action()) {
+    case verbs::SocketAction::kNone:
+      break;
+    case verbs::SocketAction::kShutdownSend:
+      a.shutdown_wanted = true;
+      break;
+    case verbs::SocketAction::kClose:  // The one stream is over, so TCP is. [DDP-10]
+      finish(Close::kPlain);
+      return;
+    case verbs::SocketAction::kDepart:
+      finish(Close::kLingering);
+      return;
+    case verbs::SocketAction::kReset:
+      finish(Close::kReset);
+      return;
+  }
+  // A rejected connection goes on as plain TCP [MPA-86] [MPA-91], or is closed in order if nobody
+  // wants that.
+  if (a.core.startup().state() == mpa::StartupState::kRejected) {
+    if (!a.socket) return finish(Close::kPlain);
+    // A stranger that is rejected does not close soon only because it should.
+    const bool at_once = !is_outgoing_ && LingeringClose::are_many();
+    if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) {
+      return finish(at_once ? Close::kPlain : Close::kLingering);
+    }
+    if (!a.linger_until) a.linger_until = mpa::Clock::now() + a.close_timeout;
+  }
+  if (!a.shutdown_wanted || a.write_blocked) return;
+  if (!a.core.transmit_plan(1, mpa::Clock::now()).empty()) return;
+  if (a.carrier != nullptr && !close_carrier()) return;
+  a.shutdown_wanted = false;
+  a.fin_sent = true;
+  ::shutdown(a.socket.get(), SHUT_WR);  // [MPA-107] [RDMAP-88]
+  if (a.tap != nullptr) a.tap->closed(true, false, mpa::Clock::now());
+}
+
+void DrivenConnection::finish(Close how) {
+  Active& a = *active_;
+  // What is left to say is said first: nobody hears of this connection again.
+  tell_events();
+  setup_.failed(SetupFailure::kAbandoned);
+  final_ = count();
+  final_incidents_ = a.core.incidents();
+  const bool reset = how == Close::kReset;
+  if (reset) reset_on_close(a.socket.get());
+  if (a.tap != nullptr && a.socket && (reset || !a.fin_sent)) {
+    a.tap->closed(true, reset, mpa::Clock::now());
+  }
+  if (a.readiness.is_open()) a.readiness.release();  // ends the waits; the descriptor is ours
+  watched_.close();
+  a.timer.cancel();
+  try {
+    if (a.carrier != nullptr) {
+      leave_carrier(how);
+    } else if (how == Close::kLingering && !a.end_of_stream) {
+      LingeringClose::start(worker_, std::move(a.socket), a.close_timeout, {});
+    }
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+    // Then it is closed at once, and TCP may have to forget what it holds.
+  }
+  active_.reset();
+  held_.store(false);
+  is_plain_.store(false);
+  ended_.store(true, std::memory_order_release);
+  registry_.ended(*this);
+}
+
+// Waiting -----------------------------------------------------------------------------------------
+
+// False: the reactor does not take the socket, and it is lost.
+bool DrivenConnection::arm() {
+  Active& a = *active_;
+  const bool untimed = !arm_timer();
+  const bool plain = update_watched();
+  a.is_settled = mode() != DriveMode::kWorker && untimed && plain && !a.shutdown_wanted &&
+                 !a.write_blocked && !a.turn_over && a.carrier == nullptr;
+  if (mode() != DriveMode::kWorker) return true;
+  if (!a.readiness.is_open()) {
+    boost::system::error_code failed;
+    a.readiness.assign(a.socket.get(), failed);
+    if (failed) {
+      socket_failed();
+      return false;
+    }
+  }
+  if (!a.reading && !a.end_of_stream && !held_.load()) wait_for(false);
+  if (!a.watching && !a.end_of_stream && held_.load()) watch_held();
+  if (!a.writing && a.write_blocked) wait_for(true);
+  return true;
+}
+
+// What sets that have the socket wait for; what it cannot tell is left to the worker. True: for
+// octets, and sets take it.
+inline bool DrivenConnection::update_watched() {
+  Active& a = *active_;
+  const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&
+                     (a.carrier == nullptr || !has_unread_input());
+  const bool more = a.write_blocked || a.turn_over;
+  change(is_plain_, plain);
+  change(is_blocked_, more);
+  if (mode() == DriveMode::kSleeper && !plain) change_mode(DriveCause::kNotReadable);
+  if (watched_.watch(plain, more && mode() != DriveMode::kWorker)) return plain;
+  unwatched_.store(true, std::memory_order_relaxed);
+  if (mode() == DriveMode::kSleeper) change_mode(DriveCause::kNotReadable);
+  return false;
+}
+
+void DrivenConnection::wait_for(bool write) {
+  using Readiness = asio::posix::stream_descriptor;
+  (write ? active_->writing : active_->reading) = true;
+  active_->readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
+                                [self = shared(), write](const boost::system::error_code&) {
+                                  // A wait that was cancelled still says that it is over.
+                                  self->kick(write ? kWritable : kReadable, true);
+                                });
+}
+
+void DrivenConnection::watch_held() {
+  active_->watching = true;
+  active_->readiness.async_wait(
+      asio::posix::stream_descriptor::wait_error,
+      [self = shared()](const boost::system::error_code&) { self->kick(kBroken, true); });
+}
+
+// A timer that will be early is left alone, and set anew when it is over: a deadline is moved, or
+// falls away, far more often than it is reached. False: nothing is to be waited for.
+inline bool DrivenConnection::arm_timer() {
+  Active& a = *active_;
+  auto at = a.core.timeout();
+  if (a.linger_until) at = at ? std::min(*at, *a.linger_until) : *a.linger_until;
+  if (!at) return false;
+  if (a.timer_at && *a.timer_at <= *at) return true;
+  a.timer_at = at;
+  a.timer.expires_at(*at);
+  a.timer.async_wait([self = shared()](const boost::system::error_code& cancelled) {
+    if (!cancelled) self->kick(kTimer, true);
+  });
+  return true;
+}
+
+void DrivenConnection::change_mode(std::uint32_t work) {
+  if ((work & kLetGo) != 0) {
+    change_mode(DriveCause::kLetGo);
+  } else if ((work & kSleptOn) != 0) {
+    change_mode(DriveCause::kSleptOn);
+  } else if ((work & kPolled) != 0) {
+    change_mode(DriveCause::kPolled);
+  }
+}
+
+void DrivenConnection::change_mode(DriveCause cause) {
+  const auto next = bytes::step(kDriveEdges, mode(), cause);
+  assert(next && "not in the table of who drives");
+  if (!next || *next == mode()) return;
+  mode_.store(*next, std::memory_order_relaxed);
+  active_->is_settled = false;
+  if (*next != DriveMode::kWorker && active_->readiness.is_open()) active_->readiness.release();
+}
+
+}  // namespace iwarp::net

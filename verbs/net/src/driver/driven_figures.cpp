@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is counted of a driven connection: its octets and calls, what became of its set-up, and what
+// happened to it.
+#include "driver/driven_active.hpp"
+#include "driver/driven_connection.hpp"
+
+namespace iwarp::net {
+namespace {
+
+SetupFailure reason_of(const mpa::Failure& failure, bool by_carrier) {
+  if (failure.speaks_tls || by_carrier) return SetupFailure::kCarrier;
+  if (failure.timed_out) return SetupFailure::kTimedOut;
+  return failure.fault == mpa::kTcpLost ? SetupFailure::kReset : SetupFailure::kProtocol;
+}
+
+}  // namespace
+
+verbs::Counters DrivenConnection::counters() {
+  lock_.lock();
+  const auto out = active_ != nullptr ? count() : final_;
+  run(false, lock_.take() | kTransmit);
+  return out;
+}
+
+std::optional<ConnectionStatistics> DrivenConnection::statistics() {
+  lock_.lock();
+  std::optional<ConnectionStatistics> out;
+  if (setup_.is_established()) {
+    const bool open = active_ != nullptr;  // else the queue pair may be gone
+    out = {.qp = open ? qp_->num() : 0,
+           .is_outgoing = is_outgoing_,
+           .local = local_,
+           .peer = peer_,
+           .counters = open ? count() : final_,
+           .incidents = open ? active_->core.incidents() : final_incidents_};
+  }
+  run(false, lock_.take() | kTransmit);
+  return out;
+}
+
+void DrivenConnection::refuse(SetupFailure why) {
+  setup_.blame(why);
+  kick(kAbort);
+}
+
+void DrivenConnection::tell(const verbs::ConnectionEvent& event) {
+  using Type = verbs::ConnectionEvent::Type;
+  if (event.type == Type::kEstablished) setup_.established();
+  if (event.type == Type::kRejected) setup_.failed(SetupFailure::kRejected);
+  if (event.type == Type::kFailed) {
+    setup_.failed(reason_of(*event.failure, carrier_failure() != nullptr));
+  }
+  if (active_->client != nullptr) active_->client->happened(*this, active_->core, event);
+}
+
+verbs::Counters DrivenConnection::count() const {
+  auto out = active_->core.counters();
+  out.send_calls = active_->send_calls;
+  out.receive_calls = active_->receive_calls;
+  out.wakeups = active_->wakeups;
+  out.wait_calls = active_->wakeups + active_->wait_calls;
+  return out;
+}
+
+}  // namespace iwarp::net

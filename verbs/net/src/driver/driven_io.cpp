@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The octets of a driven connection: as many as the socket takes or gives without waiting, gathered
+// from and scattered to where the connection says.
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+
+#include "driver/driven_active.hpp"
+#include "driver/driven_connection.hpp"
+#include "iwarp/net/socket_ops.hpp"
+#include "sockets/sockets.hpp"
+
+namespace iwarp::net {
+namespace {
+
+constexpr std::size_t kPieces = 256;           // per system call, below IOV_MAX
+constexpr std::size_t kTurn = 1024 * 1024;     // octets each way before others have their turn
+constexpr std::uint32_t kEmssInterval = 4096;  // sends between two looks at the EMSS
+
+using Pieces = std::array<iovec, kPieces>;
+
+// Octets listed in `out`, and how many entries.
+template <typename Plan, std::size_t N>
+std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>& out) {
+  std::size_t octets = 0;
+  std::size_t count = 0;
+  for (const auto& piece : plan) {
+    if (count == out.size()) break;
+    // sendmsg() only reads through the pointer.
+    out[count++] = {.iov_base = const_cast<std::byte*>(piece.data()), .iov_len = piece.size()};
+    octets += piece.size();
+  }
+  return {octets, count};
+}
+
+// The two calls.
+ssize_t send_plan(Carrier* carrier, int socket, const msghdr& plan) {
+  if (carrier != nullptr) [[unlikely]]
+    return carrier->send({plan.msg_iov, plan.msg_iovlen});
+  return socket_ops().send(socket, &plan, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t receive_plan(Carrier* carrier, int socket, msghdr& plan) {
+  if (carrier != nullptr) [[unlikely]]
+    return carrier->receive({plan.msg_iov, plan.msg_iovlen});
+  return socket_ops().receive(socket, &plan, MSG_DONTWAIT);
+}
+
+bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
+
+// Octets, the end or an error.
+bool has_something(int socket) {
+  char one = 0;
+  return ::recv(socket, &one, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || !would_block(errno);
+}
+
+}  // namespace
+
+// One turn. Returns the work for which the time did not suffice. `arrived`: what arrivals_ was
+// before it; `look`: what is known of the socket since then.
+std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived, Look look) {
+  Active& a = *active_;
+  a.awaited.is_valid = false;
+  const bool had_more = a.write_blocked || a.turn_over;
+  std::uint32_t left = 0;
+  if (work != kTransmit && look_and_receive(work, look)) left |= kReceive;
+  // Most polls find nothing, and then nothing else can have changed.
+  const bool came = arrivals_.load(std::memory_order_relaxed) != arrived || a.end_of_stream;
+  if (work == kPoll && !came && !had_more && mode() == DriveMode::kPoller && !held_.load() &&
+      a.carrier == nullptr) {
+    await_same();
+    return 0;
+  }
+  const verbs::Output output = (work & kTransmit) != 0 ? verbs::Output::kMessages : a.core.output();
+  const bool later = output == verbs::Output::kQuestions && work == kPoll && came && asks_later();
+  a.turn_over = !later && may_transmit(output) && transmit();
+  if (a.turn_over) left |= kTransmit;
+  const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0;
+  if (may_move_only && has_only_moved_octets()) return left;
+  finish_turn();
+  if (active_ == nullptr) return 0;
+  if (a.carrier != nullptr && has_unread_input()) left |= kReceive;
+  return left;
+}
+
+// All of a turn that is before sending. True: there may be more to read.
+bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
+  Active& a = *active_;
+  if ((work & kReadable) != 0) a.reading = false;
+  if ((work & kWritable) != 0) a.writing = false;
+  // Once both ends have sent FIN the wait would be over each time, and there is an end in sight.
+  if ((work & kBroken) != 0) a.watching = a.fin_sent;
+  if ((work & (kReadable | kWritable | kSlept)) != 0) ++a.wakeups;
+  if ((work & (kWritable | kRoom)) != 0) a.write_blocked = false;
+  // A poller asks whether there is room worth having before it tries: the kernel says so only when
+  // a good part of the socket buffer is free, and a try would send whatever little there is.
+  if ((work & kPoll) != 0 && a.write_blocked) {
+    ++a.wait_calls;
+    a.write_blocked = !writable(a.socket.get());
+  }
+  change_mode(work);
+  constexpr std::uint32_t kControl = kTimer | kResume | kDisconnect | kTerminate | kAbort;
+  // What has come is in front of our FIN, and answered there.
+  if ((work & kDisconnect) != 0) receive();
+  if ((work & kControl) != 0) control(work, mpa::Clock::now());
+  // A held stream is not read, and so would not notice.
+  if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
+  const bool asked = (work & (kReadable | kReceive | kPoll)) != 0;
+  return asked && look == Look::kMayHaveMore && receive();
+}
+
+// False: transmit() would do nothing.
+inline bool DrivenConnection::may_transmit(verbs::Output output) const {
+  return output != verbs::Output::kNone || active_->carrier != nullptr || gathered_.any();
+}
+
+// All that would leave is a question how far the peer has come. True: the poll has brought what the
+// consumer may answer with a request, and that takes the question along. Else the next poll does.
+bool DrivenConnection::asks_later() {
+  Active& a = *active_;
+  if (mode() != DriveMode::kPoller) return false;
+  if (a.carrier != nullptr || !gathered_.is_on()) return false;
+  if (!gathered_.any() && !gathered_.hold_back(GatheredPosts::Clock::now())) return false;
+  a.core.let_posts_wait();
+  return true;
+}
+
+// True: finish_turn() would find everything as it left it.
+inline bool DrivenConnection::has_only_moved_octets() const {
+  const Active& a = *active_;
+  return a.is_settled && !a.turn_over && !a.write_blocked && !a.end_of_stream && a.core.is_steady();
+}
+
+// The next poll may ask for the same again.
+void DrivenConnection::await_same() {
+  Active::Awaited& awaited = active_->awaited;
+  const auto plan = active_->core.receive_plan();
+  if (plan.empty() || plan.size() > awaited.pieces.size()) return;
+  const auto [octets, count] = fill(plan, awaited.pieces);
+  awaited.octets = octets;
+  awaited.message.msg_iov = awaited.pieces.data();
+  awaited.message.msg_iovlen = count;
+  awaited.is_valid = true;
+}
+
+// True: there may be more to read.
+bool DrivenConnection::receive() {
+  Active& a = *active_;
+  Pieces pieces;
+  const auto begin = a.octets_received;
+  while (!a.end_of_stream) {
+    const auto plan = a.core.receive_plan();
+    if (plan.empty()) return false;
+    if (a.octets_received - begin >= kTurn) return true;
+    const auto [octets, count] = fill(plan, pieces);
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = count;
+    ++a.receive_calls;
+    // A carrier may take octets of the socket and have none for us yet.
+    if (a.carrier != nullptr && is_exposed() && has_something(a.socket.get())) octets_came();
+    if (!take(receive_plan(a.carrier.get(), a.socket.get(), message), octets)) return false;
+  }
+  return false;
+}
+
+// What a call for `asked` octets returned. True: there may be more.
+bool DrivenConnection::take(ssize_t n, std::size_t asked) {
+  Active& a = *active_;
+  if (n < 0 && errno == EINTR) return true;
+  if (n < 0 && would_block(errno)) return false;
+  arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  octets_came();
+  if (n < 0) {
+    if (errno == EFAULT) {
+      a.core.receive_faulted(mpa::Clock::now());
+      return true;  // What is there is read, and dropped.
+    }
+    socket_failed();
+    return false;
+  }
+  if (n == 0) {
+    a.end_of_stream = true;
+    a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
+    return false;
+  }
+  const auto size = static_cast<std::size_t>(n);
+  a.octets_received += size;
+  a.core.received(size, verbs::Now(mpa::Clock::now));
+  return size == asked;  // Less empties the socket; more makes it readable again.
+}
+
+// True: there is more to send, and the socket may take it.
+bool DrivenConnection::transmit() {
+  Active& a = *active_;
+  Pieces pieces;
+  Carrier* const carrier = a.carrier.get();
+  gathered_.leave();  // also where the socket is full: they go when there is room
+  if (carrier != nullptr && !flush_carrier()) return false;
+  // Nearly always there is something, or who comes has asked already.
+  bool may_have_more = true;
+  for (std::size_t done = 0; !a.write_blocked && may_have_more;
+       may_have_more = a.core.may_have_output()) {
+    const verbs::Now now(mpa::Clock::now);
+    const auto plan = a.core.transmit_plan(kPieces, now);
+    if (plan.empty()) return false;
+    if (done >= kTurn) return true;
+    const auto [octets, count] = fill(plan, pieces);
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = count;
+    ++a.send_calls;
+    const auto n = send_plan(carrier, a.socket.get(), message);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EFAULT) {
+      a.core.send_faulted(now);
+      continue;
+    }
+    if (n < 0) {
+      if (would_block(errno)) {
+        a.write_blocked = true;
+      } else {
+        // What the peer said before it went, a Terminate maybe, is still there to be read.
+        while (receive()) {
+        }
+        socket_failed();
+      }
+      return false;
+    }
+    if (n == 0) {  // The carrier waits for the peer.
+      a.write_blocked = carrier->holds_output();
+      return false;
+    }
+    const auto size = static_cast<std::size_t>(n);
+    gathered_.left(now);
+    a.core.transmitted(size, now);
+    done += size;
+    if (size < octets) a.write_blocked = true;  // What the socket buffer had room for.
+    if (carrier != nullptr && carrier->holds_output()) a.write_blocked = true;
+    if (++a.sends_since_emss == kEmssInterval) {
+      a.sends_since_emss = 0;
+      a.core.set_emss(effective_mss(a.socket.get()));  // [MPA-49]
+    }
+  }
+  return false;
+}
+
+// What was taken and did not get through is reported as lost. [DDP-3]
+void DrivenConnection::socket_failed() {
+  Active& a = *active_;
+  a.end_of_stream = true;
+  a.write_blocked = false;
+  a.core.lost(mpa::Clock::now());
+}
+
+}  // namespace iwarp::net

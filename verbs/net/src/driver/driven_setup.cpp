@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a driven connection is told while it is set up.
+#include "driver/driven_active.hpp"
+#include "driver/driven_connection.hpp"
+#include "sockets/sockets.hpp"
+
+namespace iwarp::net {
+namespace {
+
+std::error_code error(verbs::Errc code) { return make_error_code(code); }
+
+}  // namespace
+
+bool DrivenConnection::start(bytes::View private_data) {
+  bool ok = false;
+  locked([&](Active& a) {
+    a.core.set_emss(effective_mss(a.socket.get()));
+    ok = a.core.connect(private_data, mpa::Clock::now());
+  });
+  return ok;
+}
+
+void DrivenConnection::listen() {
+  locked([](Active& a) {
+    a.core.set_emss(effective_mss(a.socket.get()));
+    a.core.listen(mpa::Clock::now());
+  });
+}
+
+std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View private_data,
+                                         std::uint16_t ird, std::uint16_t ord,
+                                         PeerStanding standing) {
+  std::error_code out = error(verbs::Errc::kConnectionReset);
+  const bool whole = locked([&](Active& a) {
+    if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
+    out.clear();
+    qp_ = &qp;  // before its events come
+    if (!a.core.accept(qp, private_data, ird, ord, mpa::Clock::now())) {
+      qp_ = nullptr;
+      out = error(verbs::Errc::kPrivateDataTooLong);
+    } else if (standing == PeerStanding::kUnknown && a.core.awaits_peer() && a.client != nullptr) {
+      a.client->awaits_rtr();
+    }
+  });
+  // There was no memory, as an event says if the queue pair was known by then.
+  return whole || out ? out : error(verbs::Errc::kConnectionReset);
+}
+
+bool DrivenConnection::peer_waits() {
+  lock_.lock();
+  const bool out = active_ != nullptr && !active_->end_of_stream &&
+                   active_->core.startup().state() == mpa::StartupState::kAwaitDecision &&
+                   !is_closed(active_->socket.get());
+  run(false, lock_.take() | kTransmit);
+  return out;
+}
+
+std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* keep) {
+  std::error_code out = error(verbs::Errc::kConnectionReset);
+  const bool whole = locked([&](Active& a) {
+    if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
+    if (keep != nullptr && a.carrier != nullptr) {
+      out = error(verbs::Errc::kInvalidArgument);
+    } else if (!a.core.reject(private_data, mpa::Clock::now())) {
+      out = error(verbs::Errc::kPrivateDataTooLong);
+    } else {
+      out.clear();
+      setup_.failed(SetupFailure::kRejected);
+    }
+    if (out || keep == nullptr) return;
+    transmit();
+    *keep = leave();
+    if (!*keep) {
+      out = error(a.end_of_stream ? verbs::Errc::kConnectionReset : verbs::Errc::kBusy);
+    }
+  });
+  return whole ? out : error(verbs::Errc::kConnectionReset);
+}
+
+UniqueFd DrivenConnection::leave() {
+  Active& a = *active_;
+  if (a.carrier != nullptr) return {};
+  if (a.end_of_stream || !a.core.transmit_plan(1, mpa::Clock::now()).empty()) return {};
+  if (a.readiness.is_open()) a.readiness.release();
+  watched_.close();
+  return std::move(a.socket);
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's thread.
+#include "driver/worker.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+
+#include <boost/asio/detail/reactor.hpp>
+#include <cerrno>
+#include <system_error>
+
+#include "driver/gather_timer.hpp"
+
+namespace iwarp::net {
+namespace {
+
+#if defined(BOOST_ASIO_HAS_EPOLL)
+using Reactor = asio::detail::epoll_reactor;
+
+// Asio does not look whether the kernel took the descriptors that wake a reactor, and shows them to
+// nobody; to name a member in an explicit instantiation is how one may look all the same.
+struct ReactorParts {
+  int set;
+  int waker;
+  void* waker_reported;
+  int timer;
+  void* timer_reported;
+};
+ReactorParts parts_of(Reactor& reactor);
+template <auto Set, auto Waker, auto Timer>
+struct Parts {
+  friend ReactorParts parts_of(Reactor& reactor) {
+    return {.set = reactor.*Set,
+            .waker = (reactor.*Waker).read_descriptor(),
+            .waker_reported = &(reactor.*Waker),
+            .timer = reactor.*Timer,
+            .timer_reported = &(reactor.*Timer)};
+  }
+};
+template struct Parts<&Reactor::epoll_fd_, &Reactor::interrupter_, &Reactor::timer_fd_>;
+
+// As Asio does; what is in the set already stays as it is.
+void ensure(int set, int fd, std::uint32_t events, void* reported) {
+  epoll_event event{.events = events, .data = {.ptr = reported}};
+  if (::epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0 || errno == EEXIST) return;
+  throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+}
+
+void ensure_wakers(asio::io_context& context) {
+  const auto parts = parts_of(asio::use_service<Reactor>(context));
+  ensure(parts.set, parts.waker, EPOLLIN | EPOLLERR | EPOLLET, parts.waker_reported);
+  if (parts.timer < 0) return;  // It does without.
+  ensure(parts.set, parts.timer, EPOLLIN | EPOLLERR, parts.timer_reported);
+}
+#else
+void ensure_wakers(asio::io_context&) {}
+#endif
+
+}  // namespace
+
+Worker::Worker(std::chrono::microseconds busy_poll)
+    : busy_poll_(busy_poll), gather_timer_(std::make_unique<GatherTimer>(*this)) {
+  ensure_wakers(context_);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  // What a thread does to itself is not deferred: the kernel would end the process without a word.
+  for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Worker::~Worker() { join(); }
+
+// Handlers deal with what they cannot do; what one could not even do that for costs no more than
+// its own work.
+void Worker::run() {
+  insist([this] { work(); });
+}
+
+void Worker::work() {
+  using Clock = std::chrono::steady_clock;
+  if (busy_poll_.count() == 0) {
+    context_.run();
+    return;
+  }
+  while (context_.run_one() != 0) {
+    for (auto last = Clock::now(); Clock::now() - last < busy_poll_;) {
+      if (context_.poll() != 0) last = Clock::now();
+    }
+  }
+}
+
+void Worker::join() {
+  context_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The signal handlers. What they leave by a jump is a copy or a checksum, which holds no lock.
+//
+// A program may put a handler of its own on top and take it away again, and that handler may hand
+// on to what was there before. So each handler of the program that we go on top of has one of ours
+// of its own: none of ours ever hands on to what hands on to itself, nor to what is no longer
+// there.
+#include "memory/fault_handler.hpp"
+
+#include <array>
+#include <csignal>
+#include <mutex>
+#include <utility>
+
+#include "iwarp/bytes/touch.hpp"
+
+namespace iwarp::net {
+namespace {
+
+constexpr std::size_t kMost = 8;  // handlers of the program that we have been on top of
+constexpr std::array kSignals{SIGSEGV, SIGBUS};
+
+/// What one of our handlers is on top of. Written once, before that handler is there.
+struct Below {
+  bool is_used = false;
+  struct sigaction action;
+};
+std::array<std::array<Below, kMost>, kSignals.size()> below;
+std::mutex mutex;  // of whoever writes
+
+bool is_handler(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 ||
+         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
+// As if the kernel had called it.
+void call(const struct sigaction& action, int signal, siginfo_t* info, void* context) {
+  if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) std::signal(signal, SIG_DFL);
+  sigset_t blocked = action.sa_mask;
+  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&blocked, signal);
+  sigset_t mask;
+  pthread_sigmask(SIG_BLOCK, &blocked, &mask);
+  if ((action.sa_flags & SA_SIGINFO) != 0) {
+    action.sa_sigaction(signal, info, context);
+  } else {
+    action.sa_handler(signal);
+  }
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+}
+
+void hand_on(const struct sigaction& to, int signal, siginfo_t* info, void* context) {
+  const bool was_sent = info->si_code <= 0;  // by a process, not by a fault
+  if (is_handler(to)) return call(to, signal, info, context);
+  if (was_sent && to.sa_handler == SIG_IGN) return;
+  // The instruction faults again, and ends the process as it always did.
+  std::signal(signal, SIG_DFL);
+  if (was_sent) std::raise(signal);
+}
+
+template <std::size_t kIndex>
+void on_fault(int signal, siginfo_t* info, void* context) {
+  if (bytes::is_touching() && info->si_code > 0) bytes::leave_touch(info->si_addr);
+  hand_on(below[signal == kSignals[0] ? 0 : 1][kIndex].action, signal, info, context);
+}
+
+using Handler = void (*)(int, siginfo_t*, void*);
+constexpr auto kHandlers = []<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
+  return std::array<Handler, kMost>{on_fault<kIndices>...};
+}(std::make_index_sequence<kMost>());
+
+bool is_same(const struct sigaction& a, const struct sigaction& b) {
+  return a.sa_flags == b.sa_flags && a.sa_handler == b.sa_handler;
+}
+
+bool is_ours(const struct sigaction& action) {
+  for (const Handler handler : kHandlers) {
+    if ((action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handler) return true;
+  }
+  return false;
+}
+
+void go_on_top(int signal, std::array<Below, kMost>& all) {
+  struct sigaction now{};
+  if (::sigaction(signal, nullptr, &now) != 0 || is_ours(now)) return;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    if (all[i].is_used && !is_same(all[i].action, now)) continue;
+    if (!all[i].is_used) all[i] = {.is_used = true, .action = now};
+    struct sigaction action{};
+    action.sa_sigaction = kHandlers[i];
+    // The mask stays as it is, for a jump does not restore it; on the stack that the program has
+    // for handlers, if any.
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
+    ::sigaction(signal, &action, nullptr);
+    return;
+  }
+}
+
+}  // namespace
+
+void catch_faults() {
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) go_on_top(kSignals[i], below[i]);
+}
+
+}  // namespace iwarp::net

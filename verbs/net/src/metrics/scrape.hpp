@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scrape: one connection of somebody who wants the figures: an HTTP request, an answer, the end.
+// Bounded in octets and in time; runs on one thread.
+#pragma once
+
+#include <array>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "driver/worker.hpp"
+#include "iwarp/net/unique_fd.hpp"
+
+namespace iwarp::net {
+
+/// What to answer to the octets of a request, which may be cut; empty: they are not all there.
+/// `text` makes the figures. `names_host`: a web page that was given our address under a name of
+/// its own is turned away.
+std::string http_answer(std::string_view request, bool names_host,
+                        const std::function<std::string()>& text);
+
+class Scrape final : public std::enable_shared_from_this<Scrape> {
+ public:
+  static constexpr std::size_t kMaxRequest = 8 * 1024;
+  static constexpr std::chrono::seconds kTimeout{5};  ///< from the first octet to the last
+
+  Scrape(Worker& worker, UniqueFd socket, bool names_host, std::function<std::string()> text);
+  void start();
+  void end();
+  bool is_over() const { return !socket_; }
+
+ private:
+  using Readiness = asio::posix::stream_descriptor;
+  void wait(Readiness::wait_type what);
+  void read();
+  void write();
+
+  UniqueFd socket_;
+  const bool names_host_;
+  const std::function<std::string()> text_;
+  Readiness readiness_;
+  asio::steady_timer timer_;
+  std::array<char, kMaxRequest> request_{};
+  std::size_t received_ = 0;
+  std::string answer_;
+  std::size_t sent_ = 0;
+};
+
+}  // namespace iwarp::net

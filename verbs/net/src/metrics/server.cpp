@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the figures are to be had, who may come there, and how many at a time.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+#include <cerrno>
+#include <charconv>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "driver/worker.hpp"
+#include "iwarp/net/metrics.hpp"
+#include "iwarp/net/unix_socket.hpp"
+#include "metrics/scrape.hpp"
+#include "sockets/sockets.hpp"
+
+namespace iwarp::net {
+namespace {
+
+constexpr std::string_view kUnix = "unix:";
+constexpr std::size_t kMaxScrapes = 8;        // at a time; the oldest gives way
+constexpr std::size_t kMaxConnections = 256;  // with figures of their own
+constexpr int kScrapeBacklog = 16;
+
+}  // namespace
+
+std::expected<MetricsAddress, std::string> parse_metrics_address(std::string_view text) {
+  MetricsAddress out;
+  if (text.starts_with(kUnix)) {
+    out.path = text.substr(kUnix.size());
+    const auto at = out.path.find("%p");
+    if (at != std::string::npos) out.path.replace(at, 2, std::to_string(::getpid()));
+    if (unix_address(out.path)) return out;
+    return std::unexpected(
+        fmt::format("a Unix socket's path has 1 to {} octets", sizeof(sockaddr_un::sun_path) - 1));
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.tcp.port);
+  if (error == std::errc{} && end == text.data() + text.size()) {
+    out.tcp.host = "127.0.0.1";
+    return out;
+  }
+  const auto address = parse_address(text, 0);
+  if (!address || address->host.empty() || !text.ends_with(fmt::format(":{}", address->port))) {
+    return std::unexpected("not PORT, ADDR:PORT or unix:PATH");
+  }
+  boost::system::error_code not_numeric;
+  const auto numeric = asio::ip::make_address(address->host, not_numeric);
+  if (not_numeric || !numeric.is_loopback()) {
+    return std::unexpected("only loopback addresses, such as 127.0.0.1 and [::1], or unix:PATH");
+  }
+  out.tcp = *address;
+  return out;
+}
+
+std::string to_string(const MetricsAddress& address) {
+  if (!address.path.empty()) return std::string(kUnix) + address.path;
+  return fmt::format("http://{}/metrics", to_string(address.tcp));
+}
+
+struct MetricsServer::Impl {
+  Impl(MetricsAddress at, UniqueFd bound)
+      : address(std::move(at)), socket(std::move(bound)), readiness(worker.context()) {
+    struct stat about{};
+    if (!address.path.empty() && ::stat(address.path.c_str(), &about) == 0) inode = about.st_ino;
+  }
+  // Asio throws where it cannot let go of a descriptor; then there is no way to go on.
+  ~Impl() {  // NOLINT(bugprone-exception-escape)
+    worker.join();
+    unlink();
+    if (readiness.is_open()) readiness.release();
+    for (const auto& one : scrapes) one->end();
+  }
+
+  // Unless somebody else has put a file there meanwhile.
+  void unlink() const noexcept {
+    struct stat about{};
+    if (inode && ::lstat(address.path.c_str(), &about) == 0 && about.st_ino == *inode) {
+      ::unlink(address.path.c_str());
+    }
+  }
+
+  void accept() {
+    readiness.async_wait(asio::posix::stream_descriptor::wait_read,
+                         [this](const boost::system::error_code& cancelled) {
+                           if (!cancelled) accept_one();
+                         });
+  }
+  void accept_one() {
+    UniqueFd peer(::accept4(socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!peer && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) return pause();
+    if (peer) take(std::move(peer));
+    accept();
+  }
+  // Out of descriptors, most likely.
+  void pause() {
+    timer.expires_after(std::chrono::milliseconds(100));
+    timer.async_wait([this](const boost::system::error_code& cancelled) {
+      if (!cancelled) accept();
+    });
+  }
+  void take(UniqueFd peer) {
+    std::erase_if(scrapes, [](const auto& one) { return one->is_over(); });
+    if (scrapes.size() == kMaxScrapes) {
+      scrapes.front()->end();
+      scrapes.pop_front();
+    }
+    scrapes.push_back(std::make_shared<Scrape>(worker, std::move(peer), address.path.empty(),
+                                               [this] { return metrics_text(statistics()); }));
+    scrapes.back()->start();
+  }
+  Statistics statistics() const {
+    const std::lock_guard lock(mutex);
+    Statistics out = past;
+    for (const Rnic* rnic : rnics) {
+      auto one = rnic->statistics(kMaxConnections - out.connections.size());
+      out += one;
+      std::ranges::move(one.connections, std::back_inserter(out.connections));
+    }
+    return out;
+  }
+
+  Worker worker{std::chrono::microseconds(0)};
+  const MetricsAddress address;
+  const UniqueFd socket;
+  std::optional<ino_t> inode;  ///< of the path
+  asio::posix::stream_descriptor readiness;
+  asio::steady_timer timer{worker.context()};
+  std::deque<std::shared_ptr<Scrape>> scrapes;  ///< the oldest first; the worker's alone
+
+  mutable std::mutex mutex;  ///< before all of an Rnic's
+  std::vector<const Rnic*> rnics;
+  Statistics past;  ///< of Rnics that are watched no more
+};
+
+MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+MetricsServer::~MetricsServer() = default;
+const MetricsAddress& MetricsServer::address() const { return impl_->address; }
+void MetricsServer::unlink() const noexcept { impl_->unlink(); }
+Statistics MetricsServer::statistics() const { return impl_->statistics(); }
+
+Expected<std::unique_ptr<MetricsServer>> MetricsServer::open(const MetricsAddress& at) {
+  MetricsAddress where = at;
+  UniqueFd socket;
+  if (!at.path.empty()) {
+    auto bound = listen_unix(at.path, kScrapeBacklog);
+    if (!bound) return std::unexpected(bound.error());
+    socket = std::move(*bound);
+  } else {
+    auto bound = bind_tcp(at.tcp);
+    if (!bound) return std::unexpected(bound.error());
+    if (const auto error = start_listening(bound->fd(), kScrapeBacklog)) {
+      return std::unexpected(to_errc(error));
+    }
+    where.tcp = bound->local();
+    socket = UniqueFd(bound->release());
+  }
+  try {
+    auto impl = std::make_unique<Impl>(std::move(where), std::move(socket));
+    boost::system::error_code failed;
+    impl->readiness.assign(impl->socket.get(), failed);
+    if (failed) return std::unexpected(failed);
+    impl->worker.post([server = impl.get()] { server->accept(); });
+    return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(impl)));
+  } catch (const std::system_error& error) {
+    return std::unexpected(error.code());
+  }
+}
+
+MetricsServer::Watch MetricsServer::watch(const Rnic& rnic) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->rnics.push_back(&rnic);
+  return {*this, rnic};
+}
+
+MetricsServer::Watch::~Watch() {
+  if (server_ != nullptr) server_->forget(*rnic_);
+}
+
+void MetricsServer::forget(const Rnic& rnic) {
+  const std::lock_guard lock(impl_->mutex);
+  std::erase(impl_->rnics, &rnic);
+  auto last = rnic.statistics(0);
+  last.pending_setups = last.open_connections = 0;
+  last.qps = last.cqs = last.srqs = last.pds = 0;
+  impl_->past += last;
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection manager's entry points: connect, listen, adopt.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "iwarp/net/rnic.hpp"
+#include "rnic/impl.hpp"
+#include "sockets/sockets.hpp"
+
+namespace iwarp::net {
+namespace {
+
+using verbs::Errc;
+
+// More than the wire can say is refused, not cut. [VRB-24]
+std::error_code check(const mpa::StartupOptions& startup) {
+  const bool sayable = startup.ird <= mpa::kMaxReads && startup.ord <= mpa::kMaxReads;
+  return sayable ? std::error_code() : make_error_code(Errc::kOrdTooLarge);
+}
+
+std::error_code check(const ConnectOptions& options) {
+  const auto& startup = options.connection.startup;
+  const std::size_t word = startup.revision >= 2 ? mpa::kEnhancedWordSize : 0;
+  if (options.private_data.size() + word > mpa::kMaxPrivateData) {  // [MPA-80] [EMPA-10]
+    return make_error_code(Errc::kPrivateDataTooLong);
+  }
+  return check(startup);
+}
+
+}  // namespace
+
+std::shared_ptr<Connector> Rnic::Impl::make_connector(verbs::QueuePair& qp, const Address& to,
+                                                      const ConnectOptions& connect_options,
+                                                      CmChannel& channel) {
+  std::shared_ptr<Connector> connector;
+  try {
+    connector =
+        std::make_shared<Connector>(*this, *this, pick_worker(), qp, to, connect_options, channel);
+  } catch (...) {
+    release(qp);
+    throw;
+  }
+  const std::lock_guard lock(mutex);
+  qps.at(&qp).connector = connector;
+  return connector;
+}
+
+std::error_code Rnic::connect(QueuePair& qp, const Address& to, const ConnectOptions& options,
+                              CmChannel& channel) {
+  if (const auto error = check(options)) return error;
+  if (to.port == 0) return make_error_code(Errc::kAddressInvalid);
+  return with_resources([&] {
+    const auto error = impl_->claim(qp, channel);
+    if (!error) impl_->make_connector(qp, to, options, channel)->start();
+    return error;
+  });
+}
+
+Expected<CmEvent> Rnic::connect_wait(QueuePair& qp, const Address& to,
+                                     const ConnectOptions& options, CmChannel& channel) {
+  return with_resources([&]() -> Expected<CmEvent> {
+    CmChannel outcome;  // The queue pair must not remember it when this is over, however it ends.
+    std::optional<CmEvent> event;
+    std::error_code error;
+    try {
+      error = connect(qp, to, options, outcome);
+      if (!error) event = outcome.wait(std::chrono::milliseconds(-1));
+    } catch (...) {
+      impl_->move_events(qp, outcome, channel);
+      throw;
+    }
+    impl_->move_events(qp, outcome, channel);
+    if (error) return std::unexpected(error);
+    return std::move(*event);
+  });
+}
+
+void Rnic::cancel(QueuePair& qp) { impl_->cancel(qp); }
+
+void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
+  QpRecord record;
+  {
+    const std::lock_guard lock(mutex);
+    record = insist([&] { return qps.at(&qp); });
+  }
+  if (record.connector != nullptr) record.connector->cancel();
+  {
+    // It may have attached one just before.
+    const std::lock_guard lock(mutex);
+    record.connections = insist([&] { return qps.at(&qp).connections; });
+  }
+  for (const auto& connection : record.connections) connection->end();
+  for (CmChannel* channel : record.channels) {
+    channel->remove([&qp](const CmEvent& event) { return event.qp == &qp; });
+  }
+  release(qp);
+}
+
+void Rnic::Impl::move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to) {
+  std::vector<std::shared_ptr<DrivenConnection>> live_ones;
+  {
+    const std::lock_guard lock(mutex);
+    QpRecord& record = qps.at(&qp);
+    if (std::ranges::find(record.channels, &to) != record.channels.end()) {
+      std::erase(record.channels, &from);
+    } else {
+      std::ranges::replace(record.channels, &from, &to);
+    }
+    live_ones = insist([&] { return record.connections; });
+  }
+  for (const auto& connection : live_ones) connection->send_events_to(to);
+  from.move_to(to);
+}
+
+std::error_code Rnic::adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
+                                      CmChannel& channel) {
+  if (const auto error = check(options)) return error;
+  if (!is_connected_tcp(socket)) return make_error_code(Errc::kInvalidArgument);
+  return with_resources([&] {
+    if (const auto wrong = impl_->claim(qp, channel)) return wrong;
+    auto error = prepare_connected(socket);
+    if (!error) error = set_congestion(socket, options.congestion);
+    if (error) {
+      impl_->release(qp);
+      return to_errc(error);
+    }
+    UniqueFd owned(socket);
+    const Address peer = peer_address(socket);
+    impl_->make_connector(qp, peer, options, channel)->adopt(std::move(owned));
+    return error;
+  });
+}
+
+Expected<std::unique_ptr<Listener>> Rnic::listen(const Address& at, const ListenOptions& options,
+                                                 CmChannel& channel) {
+  auto socket = bind_tcp(at);
+  if (!socket) return std::unexpected(socket.error());
+  return listen(std::move(*socket), options, channel);
+}
+
+Expected<std::unique_ptr<Listener>> Rnic::listen(BoundSocket&& socket, const ListenOptions& options,
+                                                 CmChannel& channel) {
+  auto error = check(options.connection.startup);
+  if (!error) error = set_congestion(socket.fd(), options.congestion);
+  if (!error) error = start_listening(socket.fd(), options.backlog);
+  if (error) return std::unexpected(to_errc(error));
+  return with_resources([&]() -> Expected<std::unique_ptr<Listener>> {
+    auto listener = std::make_unique<TcpListener>(socket.local());
+    auto acceptor = std::make_shared<Acceptor>(*impl_, impl_->pick_worker(), options, channel);
+    acceptor->start(UniqueFd(socket.release()));
+    listener->owns(std::move(acceptor));
+    return listener;
+  });
+}
+
+std::error_code Rnic::adopt_responder(int socket, const ListenOptions& options,
+                                      CmChannel& channel) {
+  if (const auto error = check(options.connection.startup)) return error;
+  if (!is_connected_tcp(socket)) return make_error_code(Errc::kInvalidArgument);
+  auto error = prepare_connected(socket);
+  if (!error) error = set_congestion(socket, options.congestion);
+  if (error) return to_errc(error);
+  UniqueFd owned(socket);
+  return with_resources([&] {
+    const bool begun = impl_->respond(std::move(owned), options, channel) != nullptr;
+    return begun ? std::error_code() : make_error_code(Errc::kLimitReached);
+  });
+}
+
+std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket,
+                                                      const ListenOptions& listen_options,
+                                                      CmChannel& channel) {
+  const Address local = local_address(socket.get());
+  const Address peer = peer_address(socket.get());
+  auto pending = setups.admit(
+      {.source = source_of(peer),
+       .port = local.port,
+       .is_local = is_local(peer, local),
+       .short_of_descriptors = is_reserved(socket.get(), options.reserved_descriptors)});
+  std::unique_ptr<Carrier> carrier;
+  if (listen_options.carrier != nullptr) {
+    carrier = listen_options.carrier->make(CarrierSocket(socket.get()), {});
+    if (carrier == nullptr) pending.reset();
+  }
+  if (!pending) {  // [SCTP-4]
+    CountedSetup(passive_setups).failed(SetupFailure::kNoRoom);
+    reset_on_close(socket.get());
+    return nullptr;
+  }
+  const auto id = pending->id();
+  auto connection = DrivenConnection::make(
+      *this, pick_worker(),
+      {.role = mpa::Role::kResponder,
+       .socket = std::move(socket),
+       .options = listen_options.connection,
+       .tap = listen_options.tap ? listen_options.tap(local, peer, false) : nullptr,
+       .client = std::make_unique<ResponderClient>(
+           *this, channel, static_cast<std::size_t>(std::max(listen_options.backlog, 1)),
+           listen_options.refused, std::move(*pending)),
+       .carrier = std::move(carrier)});
+  {
+    const std::lock_guard lock(mutex);
+    connections[connection.get()] = connection;
+  }
+  try {
+    setups.started(id, connection);
+  } catch (const std::bad_alloc&) {
+    connection->end();
+    throw;
+  }
+  connection->listen();
+  return connection;
+}
+
+}  // namespace iwarp::net

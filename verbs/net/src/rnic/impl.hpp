@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an Rnic owns: the STag table, the workers, and the registry of its objects.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "channels/cq_feed.hpp"
+#include "datagrams/driven_datagrams.hpp"
+#include "driver/driven_connection.hpp"
+#include "driver/worker.hpp"
+#include "iwarp/net/rnic.hpp"
+#include "setup/cm.hpp"
+#include "setup/connector.hpp"
+#include "setup/listener.hpp"
+#include "setup/setups.hpp"
+
+namespace iwarp::net {
+
+/// What `make` returns, an Expected or an error, or why the system does not give what it needs.
+template <typename Make>
+auto with_resources(Make make) -> decltype(make()) {
+  std::error_code error;
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    error = std::make_error_code(std::errc::not_enough_memory);
+  } catch (const std::system_error& failed) {
+    error = failed.code();
+  }
+  if constexpr (std::is_same_v<decltype(make()), std::error_code>) {
+    return error;
+  } else {
+    return std::unexpected(error);
+  }
+}
+
+struct Rnic::Impl final : public Registry, public Claims, public Responders {
+  explicit Impl(const RnicOptions& rnic_options);
+  ~Impl();
+
+  struct QpRecord {
+    bool claimed = false;    ///< connected, or about to be
+    bool other_end = false;  ///< the number is that of another, and async events are about that
+    std::shared_ptr<Connector> connector;
+    std::vector<std::shared_ptr<DrivenConnection>> connections;  ///< not ended; the last counts
+    std::vector<CmChannel*> channels;                            ///< that may hold events about it
+    verbs::Counters ended;                                       ///< of its former connections
+  };
+  struct CqRecord {
+    std::shared_ptr<CqFeed> feed;
+    CompletionChannel* channel = nullptr;
+  };
+
+  // Registry, Claims, Responders
+  void ended(DrivenConnection& connection) override;
+  void break_pins(verbs::Stag stag) override;
+  SetupTally& setups_as(mpa::Role role) override {
+    return role == mpa::Role::kInitiator ? active_setups : passive_setups;
+  }
+  void memory_gone(const DrivenConnection& connection, const std::byte* address) override;
+  std::error_code claim(verbs::QueuePair& qp, CmChannel& channel) override;
+  void release(const verbs::QueuePair& qp) override;
+  bool attach(verbs::QueuePair& qp, const std::shared_ptr<DrivenConnection>& connection) override;
+  std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const ListenOptions& listen_options,
+                                            CmChannel& channel) override;
+  void make_room() override {
+    ++accept_pauses;
+    setups.make_room();
+  }
+
+  Worker& pick_worker();
+  std::shared_ptr<Connector> make_connector(verbs::QueuePair& qp, const Address& to,
+                                            const ConnectOptions& connect_options,
+                                            CmChannel& channel);
+  std::vector<std::shared_ptr<DrivenConnection>> live() const;
+  /// Sends the requests posted so far, as far as the sockets take them. A call that takes away what
+  /// they need begins with this: an adapter would have fetched them long before. Waits for the
+  /// locks of connections.
+  void send_posted() const;
+  /// What comes and came about `qp` on `from` goes to `to`.
+  void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);
+  void cancel(const verbs::QueuePair& qp);
+  /// A free number for a queue pair. Under `mutex`.
+  verbs::QpNum next_number();
+  void destroy(verbs::QueuePair* qp);
+  void destroy(verbs::CompletionQueue* cq);
+  void destroy(verbs::SharedReceiveQueue* srq);
+
+  const RnicOptions options;
+  verbs::StagTable stags;
+  AsyncChannel async;
+  Setups setups;
+  SetupTally active_setups;
+  SetupTally passive_setups;
+  std::atomic<std::uint64_t> accept_pauses{0};
+  std::atomic<std::size_t> next_worker{0};
+
+  mutable std::mutex mutex;  ///< after a connection's lock; of what follows
+  std::size_t pds = 0;
+  std::size_t srqs = 0;
+  std::uint32_t next_pd = 1;
+  std::uint32_t next_qp = 1;
+  std::unordered_map<const verbs::QueuePair*, QpRecord> qps;
+  std::unordered_set<verbs::QpNum> qp_numbers;
+  std::unordered_map<const verbs::CompletionQueue*, CqRecord> cqs;
+  std::unordered_map<DrivenConnection*, std::shared_ptr<DrivenConnection>> connections;
+  std::unordered_set<std::shared_ptr<DrivenDatagrams>> datagrams;
+  verbs::DatagramCounters datagrams_over;  ///< of queue pairs that are gone
+  Statistics over;                         ///< counters and incidents of what has ended
+
+  std::vector<std::unique_ptr<Worker>> workers;  ///< the last, so that handlers find all the rest
+};
+
+}  // namespace iwarp::net

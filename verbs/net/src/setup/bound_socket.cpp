@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an address to a bound socket: which addresses to try, and which ports.
+#include "iwarp/net/bound_socket.hpp"
+
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <vector>
+
+#include "setup/cm.hpp"
+#include "sockets/descriptors.hpp"
+#include "sockets/sockets.hpp"
+
+namespace iwarp::net {
+namespace {
+
+using Tcp = boost::asio::ip::tcp;
+using verbs::Errc;
+
+std::vector<Tcp::endpoint> resolve(const Address& at) {
+  // Every local address: IPv6 takes IPv4 as well; without IPv6 plain IPv4.
+  if (at.host.empty()) return {{Tcp::v6(), at.port}, {Tcp::v4(), at.port}};
+  boost::asio::io_context context;
+  Tcp::resolver resolver(context);
+  boost::system::error_code unresolved;
+  const auto flags = Tcp::resolver::passive | Tcp::resolver::numeric_service;
+  std::vector<Tcp::endpoint> out;
+  for (const auto& entry : resolver.resolve(at.host, std::to_string(at.port), flags, unresolved)) {
+    out.push_back(entry.endpoint());
+  }
+  return out;
+}
+
+std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, PortRange range,
+                                                       bool dual_stack) {
+  // One that nobody used lately, if there is any: the peer may remember.
+  for (const Sharing sharing : {Sharing::kNever, Sharing::kWithFormer}) {
+    for (std::uint32_t port = range.first; port <= range.last; ++port) {
+      endpoint.port(static_cast<std::uint16_t>(port));
+      auto socket = open_bound(to_socket_address(endpoint), dual_stack, sharing);
+      if (socket || socket.error() != std::errc::address_in_use) return socket;
+    }
+  }
+  return std::unexpected(make_error_code(Errc::kAddressInUse));
+}
+
+std::error_code known_or_own(const std::error_code& error) {
+  // There is such an address, only not here: not to be mistaken for a name that is unknown.
+  if (error == std::errc::address_not_available) return error;
+  const auto known = to_errc(error);
+  return known == Errc::kSystem ? error : known;
+}
+
+}  // namespace
+
+BoundSocket::BoundSocket(int fd, Address local) : fd_(fd), local_(std::move(local)) {
+  remember(fd_);
+}
+
+BoundSocket& BoundSocket::operator=(BoundSocket&& o) noexcept {
+  if (this != &o) {
+    if (forget(fd_)) ::close(fd_);
+    fd_ = std::exchange(o.fd_, -1);
+    local_ = std::move(o.local_);
+  }
+  return *this;
+}
+
+BoundSocket::~BoundSocket() {
+  if (forget(fd_)) ::close(fd_);
+}
+
+int BoundSocket::release() {
+  forget(fd_);
+  return std::exchange(fd_, -1);
+}
+
+std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range) {
+  const bool dual_stack = at.host.empty();
+  std::error_code last = make_error_code(Errc::kAddressInvalid);
+  for (const auto& endpoint : resolve(at)) {
+    auto socket = at.port == 0 && range.last != 0
+                      ? open_in_range(endpoint, range, dual_stack)
+                      : open_bound(to_socket_address(endpoint), dual_stack, Sharing::kWithFormer);
+    if (socket) {
+      Address local = local_address(socket->get());
+      return BoundSocket(socket->release(), std::move(local));
+    }
+    last = known_or_own(socket.error());
+    if (last != Errc::kAddressInvalid && last != std::errc::address_not_available) break;
+  }
+  return std::unexpected(last);
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what happens to a connection to what the program hears of it.
+#include "setup/cm.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+namespace iwarp::net {
+namespace {
+
+using Type = verbs::ConnectionEvent::Type;
+using verbs::Errc;
+
+std::vector<std::byte> copy(bytes::View view) { return {view.begin(), view.end()}; }
+
+std::string identity_of(const DrivenConnection& connection) {
+  return connection.carrier() != nullptr ? connection.carrier()->peer_identity() : std::string();
+}
+
+class Request final : public ConnectRequest {
+ public:
+  Request(Claims& claims, CmChannel& channel, std::shared_ptr<DrivenConnection> connection,
+          const mpa::Startup& startup)
+      : claims_(claims),
+        channel_(channel),
+        connection_(std::move(connection)),
+        private_data_(copy(startup.peer_private_data())),
+        offer_(*startup.peer_offer()),
+        peer_identity_(identity_of(*connection_)) {}
+  ~Request() override {
+    if (!decided_) (void)connection_->reject({});
+  }
+
+  const Address& peer() const override { return connection_->peer(); }
+  const Address& local() const override { return connection_->local(); }
+  const std::vector<std::byte>& private_data() const override { return private_data_; }
+  const mpa::PeerOffer& offer() const override { return offer_; }
+  const std::string& peer_identity() const override { return peer_identity_; }
+  bool peer_waits() const override { return !decided_ && connection_->peer_waits(); }
+  void set_recognized() override { standing_ = PeerStanding::kRecognized; }
+  std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird, std::uint16_t ord,
+                         const std::vector<std::byte>& private_data) override;
+  std::error_code reject(const std::vector<std::byte>& private_data) override {
+    return reject(private_data, nullptr);
+  }
+  std::error_code reject_and_keep(UniqueFd& socket,
+                                  const std::vector<std::byte>& private_data) override {
+    return reject(private_data, &socket);
+  }
+  void drop() override;
+
+ private:
+  std::error_code reject(const std::vector<std::byte>& private_data, UniqueFd* keep);
+
+  Claims& claims_;
+  CmChannel& channel_;
+  const std::shared_ptr<DrivenConnection> connection_;
+  const std::vector<std::byte> private_data_;
+  const mpa::PeerOffer offer_;
+  const std::string peer_identity_;
+  PeerStanding standing_ = PeerStanding::kUnknown;
+  bool decided_ = false;
+};
+
+std::error_code Request::accept(verbs::QueuePair& qp, std::uint16_t ird, std::uint16_t ord,
+                                const std::vector<std::byte>& private_data) {
+  if (decided_) return make_error_code(Errc::kWrongState);
+  if (connection_->ended()) return make_error_code(Errc::kConnectionReset);
+  if (ird > mpa::kMaxReads || ord > mpa::kMaxReads) {
+    return make_error_code(Errc::kOrdTooLarge);  // [VRB-24]
+  }
+  if (const auto error = claims_.claim(qp, channel_)) return error;
+  // First known, then connected: who destroys the queue pair finds what to end.
+  try {
+    claims_.attach(qp, connection_);
+  } catch (const std::bad_alloc&) {
+    claims_.release(qp);
+    return make_error_code(std::errc::not_enough_memory);
+  }
+  const auto error = connection_->accept(qp, private_data, ird, ord, standing_);
+  if (error) claims_.release(qp);
+  decided_ = !error || error == Errc::kConnectionReset;
+  return error;
+}
+
+std::error_code Request::reject(const std::vector<std::byte>& private_data, UniqueFd* keep) {
+  if (decided_) return make_error_code(Errc::kWrongState);
+  const auto error = connection_->reject(private_data, keep);
+  decided_ = error != Errc::kPrivateDataTooLong && error != Errc::kInvalidArgument;
+  return error;
+}
+
+void Request::drop() {
+  if (!decided_) connection_->end();
+  decided_ = true;
+}
+
+// What is wrong with the peer's certificate, say, stays wrong.
+bool may_retry(const DrivenConnection& connection) {
+  const auto* const failed = connection.carrier_failure();
+  return failed == nullptr || failed->cut_short;
+}
+
+Errc errc_of(const mpa::Failure& failure) {
+  if (failure.speaks_tls) return Errc::kCarrierFailed;
+  if (failure.timed_out) return Errc::kTimedOut;
+  if (failure.fault == mpa::kTcpLost) return Errc::kConnectionReset;
+  return Errc::kMpaProtocol;
+}
+
+CmEvent about(CmEvent::Type type, const DrivenConnection& connection) {
+  CmEvent out;
+  out.type = type;
+  out.qp = connection.qp();
+  out.qp_num = out.qp != nullptr ? out.qp->num() : 0;
+  out.local = connection.local();
+  out.peer = connection.peer();
+  return out;
+}
+
+CmEvent disconnected(const DrivenConnection& connection, const verbs::Connection& core) {
+  auto out = about(CmEvent::Type::kDisconnected, connection);
+  out.end = core.end();
+  out.why = fmt::format("connection with {} ended: {}", to_string(connection.peer()),
+                        verbs::describe(*out.end));
+  return out;
+}
+
+// The end is told in any case, with as many words as there is memory for.
+template <typename Describe>
+CmEvent described(const DrivenConnection& connection, bool established, Describe describe) {
+  try {
+    return describe();
+  } catch (const std::bad_alloc&) {
+    CmEvent out;
+    out.type = established ? CmEvent::Type::kDisconnected : CmEvent::Type::kConnectFailed;
+    if (!established) out.error = make_error_code(Errc::kSystem);
+    out.qp = connection.qp();
+    out.qp_num = out.qp->num();
+    return out;
+  }
+}
+
+CmEvent failed_without_memory(const DrivenConnection& connection) {
+  auto out = about(CmEvent::Type::kConnectFailed, connection);
+  out.error = make_error_code(Errc::kSystem);
+  out.why = fmt::format("no memory for a connection with {}", to_string(connection.peer()));
+  return out;
+}
+
+}  // namespace
+
+void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connection& core,
+                               const verbs::ConnectionEvent& event) {
+  if (end_.empty() || event.type == Type::kRequest || event.type == Type::kMemoryGone) return;
+  if (event.type == Type::kEstablished) {
+    CmChannel::Made made(1);
+    CmEvent& out = made.front();
+    out = about(CmEvent::Type::kEstablished, connection);
+    out.peer_identity = identity_of(connection);
+    out.private_data = copy(core.startup().peer_private_data());  // [MPA-95]
+    out.offer = core.startup().peer_offer();                      // [EMPA-25]
+    established_ = true;
+    channel_->push_made(made);
+    return;
+  }
+  if (event.type == Type::kFailed && may_retry(connection) && retry_ && retry_(*event.failure)) {
+    return end_.clear();
+  }
+  end_.front() =
+      described(connection, established_, [&] { return describe_end(connection, core, event); });
+  // Before the program hears of it, so that it can connect again at once.
+  claims_.release(*connection.qp());
+  channel_->push_made(end_);
+}
+
+CmEvent InitiatorClient::describe_end(DrivenConnection& connection, const verbs::Connection& core,
+                                      const verbs::ConnectionEvent& event) const {
+  if (event.type == Type::kDisconnected) {
+    return established_ ? disconnected(connection, core) : failed_without_memory(connection);
+  }
+  if (event.type == Type::kFailed) {
+    auto out = startup_failed(connection, *event.failure);
+    if (out.error == Errc::kConnectionReset && private_octets_ > mpa::kPortablePrivateData) {
+      out.why += fmt::format(" (with {} octets of private data; some peers take no more than {})",
+                             private_octets_, mpa::kPortablePrivateData);
+    }
+    return out;
+  }
+  auto out = about(CmEvent::Type::kRejected, connection);
+  out.error = make_error_code(Errc::kRejected);
+  out.why = fmt::format("{} rejected the connection", to_string(connection.peer()));
+  out.read_ahead = copy(core.read_ahead());
+  out.private_data = copy(core.startup().peer_private_data());  // [MPA-91]
+  out.offer = core.startup().peer_offer();                      // [EMPA-25]
+  out.socket = connection.leave();                              // [MPA-91]
+  return out;
+}
+
+void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& startup) {
+  if (!has_room(connection.local().port)) return connection.refuse(SetupFailure::kBacklogFull);
+  CmChannel::Made made(1);
+  CmEvent& out = made.front();
+  out = about(CmEvent::Type::kConnectRequest, connection);
+  out.offer = startup.peer_offer();  // [EMPA-16]
+  out.private_data = copy(startup.peer_private_data());
+  out.peer_identity = identity_of(connection);
+  // The last that may fail: one that is not decided must not end under this lock.
+  out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
+  pending_.asked();
+  channel_->push_made(made);
+}
+
+void ResponderClient::happened(DrivenConnection& connection, const verbs::Connection& core,
+                               const verbs::ConnectionEvent& event) {
+  verbs::QueuePair* const qp = connection.qp();
+  if (end_.empty()) return;
+  if (event.type == Type::kRequest) return request(connection, core.startup());
+  pending_.over();
+  // A peer that fails before the program accepted it is of no interest: accept() will say it.
+  if (qp == nullptr) {
+    if (event.failure) tell_refusal(connection, *event.failure);
+    return;
+  }
+  if (event.type == Type::kEstablished) {
+    CmChannel::Made made(1);
+    made.front() = about(CmEvent::Type::kEstablished, connection);
+    established_ = true;
+    channel_->push_made(made);
+    return;
+  }
+  if (event.type == Type::kMemoryGone || event.type == Type::kRejected) return;
+  end_.front() = described(connection, established_, [&] {
+    if (event.type != Type::kDisconnected) return startup_failed(connection, *event.failure);
+    return established_ ? disconnected(connection, core) : failed_without_memory(connection);
+  });
+  claims_.release(*qp);
+  channel_->push_made(end_);
+}
+
+void ResponderClient::tell_refusal(const DrivenConnection& connection,
+                                   const mpa::Failure& failure) const {
+  if (!refused_) return;
+  if (const auto* failed = connection.carrier_failure()) {
+    // Who goes away without a word has refused nothing, with a carrier or without.
+    if (!failed->cut_short) refused_(connection.peer(), failed->why);
+  } else if (failure.speaks_tls) {
+    refused_(connection.peer(), failure.fault.why);
+  }
+}
+
+// Also those whose peers have gone again, which nobody takes back: the program finds that out.
+bool ResponderClient::has_room(std::uint16_t port) {
+  return channel_->count([port](const CmEvent& event) {
+    return event.type == CmEvent::Type::kConnectRequest && event.local.port == port;
+  }) < backlog_;
+}
+
+CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure) {
+  auto out = about(CmEvent::Type::kConnectFailed, connection);
+  const auto peer = to_string(connection.peer());
+  out.error = make_error_code(errc_of(failure));
+  if (const auto* failed = connection.carrier_failure()) {
+    out.error = make_error_code(Errc::kCarrierFailed);
+    out.why = failed->why;
+    return out;
+  }
+  out.why = failure.timed_out
+                ? fmt::format("{} did not finish the MPA startup in time", peer)
+                : fmt::format("MPA startup with {} failed: {}", peer, failure.fault.why);
+  return out;
+}
+
+namespace {
+
+// What to do about an error of TCP, in brackets.
+std::string_view advice(const std::error_code& error) {
+  if (error == Errc::kConnectionRefused) {
+    return " (no program listens there: start the server first, or correct the address and port)";
+  }
+  if (error == Errc::kTimedOut) {
+    return " (check the address, and that no firewall drops TCP to this port)";
+  }
+  return {};
+}
+
+}  // namespace
+
+CmEvent connect_failed(std::string_view what, const std::error_code& error) {
+  CmEvent out;
+  out.type = CmEvent::Type::kConnectFailed;
+  out.error = to_errc(error);
+  out.why = fmt::format("{}: {}{}", what, error.message(), advice(out.error));
+  return out;
+}
+
+std::error_code to_errc(const std::error_code& error) {
+  if (error.category() == verbs::verbs_category()) return error;
+  if (error.category() != std::generic_category() && error.category() != std::system_category()) {
+    return make_error_code(Errc::kAddressInvalid);  // the resolver's
+  }
+  switch (error.value()) {
+    case ECONNREFUSED:
+      return make_error_code(Errc::kConnectionRefused);
+    case ECONNRESET:
+    case EPIPE:
+      return make_error_code(Errc::kConnectionReset);
+    case ETIMEDOUT:
+      return make_error_code(Errc::kTimedOut);
+    case EADDRINUSE:
+      return make_error_code(Errc::kAddressInUse);
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+    case EINVAL:
+      return make_error_code(Errc::kAddressInvalid);
+    default:
+      return make_error_code(Errc::kSystem);
+  }
+}
+
+}  // namespace iwarp::net

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection manager's common parts: events about a connection, and the words for failures.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "driver/driven_connection.hpp"
+#include "iwarp/net/connection_manager.hpp"
+#include "setup/setups.hpp"
+
+namespace iwarp::net {
+
+/// What the connection manager asks of the device: which queue pair is free to be connected.
+class Claims {
+ public:
+  /// A connection or an attempt to make one now has the queue pair. Errc::kWrongState: another has.
+  virtual std::error_code claim(verbs::QueuePair& qp, CmChannel& channel) = 0;
+  /// It is free for a new connection.
+  virtual void release(const verbs::QueuePair& qp) = 0;
+  /// It and its completion queues know the connection from now on. False: it is not claimed (any
+  /// more).
+  virtual bool attach(verbs::QueuePair& qp,
+                      const std::shared_ptr<DrivenConnection>& connection) = 0;
+
+ protected:
+  ~Claims() = default;
+};
+
+/// The active side. `retry`, when set, is asked whether it connects again instead of giving up.
+/// `private_octets`: of the Request, a reason for some peers to close.
+class InitiatorClient final : public ConnectionClient {
+ public:
+  using Retry = std::function<bool(const mpa::Failure&)>;
+  InitiatorClient(Claims& claims, CmChannel& channel, Retry retry, std::size_t private_octets)
+      : claims_(claims),
+        channel_(&channel),
+        retry_(std::move(retry)),
+        private_octets_(private_octets) {}
+  void happened(DrivenConnection& connection, const verbs::Connection& core,
+                const verbs::ConnectionEvent& event) override;
+  void send_to(CmChannel& channel) override { channel_ = &channel; }
+
+ private:
+  CmEvent describe_end(DrivenConnection& connection, const verbs::Connection& core,
+                       const verbs::ConnectionEvent& event) const;
+
+  Claims& claims_;
+  CmChannel* channel_;
+  Retry retry_;
+  const std::size_t private_octets_;
+  bool established_ = false;                  ///< and told
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell the end; none: that is told
+};
+
+/// The passive side. The request goes out on `channel`; it is pending until it is established,
+/// and reset when `backlog` others that came to its port wait there already.
+class ResponderClient final : public ConnectionClient {
+ public:
+  using Refused = std::function<void(const Address&, const std::string&)>;
+  ResponderClient(Claims& claims, CmChannel& channel, std::size_t backlog, Refused refused,
+                  Setups::Mark pending)
+      : claims_(claims),
+        channel_(&channel),
+        backlog_(backlog),
+        refused_(std::move(refused)),
+        pending_(std::move(pending)) {}
+  void happened(DrivenConnection& connection, const verbs::Connection& core,
+                const verbs::ConnectionEvent& event) override;
+  void send_to(CmChannel& channel) override { channel_ = &channel; }
+  void awaits_rtr() override { pending_.accepted(); }
+
+ private:
+  void request(DrivenConnection& connection, const mpa::Startup& startup);
+  bool has_room(std::uint16_t port);
+  void tell_refusal(const DrivenConnection& connection, const mpa::Failure& failure) const;
+
+  Claims& claims_;
+  CmChannel* channel_;
+  const std::size_t backlog_;
+  const Refused refused_;
+  Setups::Mark pending_;
+  bool established_ = false;                  ///< and told
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell the end; none: that is told
+};
+
+/// The event kConnectFailed for a failed MPA startup.
+CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure);
+/// The event kConnectFailed for a system error while connecting.
+CmEvent connect_failed(std::string_view what, const std::error_code& error);
+/// The verbs code for an error of the operating system.
+std::error_code to_errc(const std::error_code& error);
+
+}  // namespace iwarp::net

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connector: one connect() of the program. Resolves the name, tries the addresses one after the
+// other, starts MPA, does it all again while a peer that refuses may be about to listen, and once
+// more with revision 1 when the peer turns out to be old.
+// Runs on its worker, so that no thread of the program is kept and the resolver's thread inherits
+// the worker's blocked signals.
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/worker.hpp"
+#include "iwarp/net/name_lookup.hpp"
+#include "setup/cm.hpp"
+#include "sockets/sockets.hpp"
+
+namespace iwarp::net {
+
+class Connector final : public std::enable_shared_from_this<Connector> {
+ public:
+  Connector(Claims& claims, Registry& registry, Worker& worker, verbs::QueuePair& qp, Address to,
+            ConnectOptions options, CmChannel& channel);
+
+  /// Resolve, connect, start MPA. Call once.
+  void start();
+  /// Starts MPA on a connected socket instead. Call once.
+  void adopt(UniqueFd socket);
+  /// When this returns, nobody is told any more and no connection will be made.
+  void cancel();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  template <typename Step>
+  void attempt(Step step);
+  void limit_time();
+  void at(Clock::time_point when, std::function<void()> then);
+  void resolve();
+  void resolved();
+  void next_address(std::error_code before);
+  void try_address(const SocketAddress& address);
+  std::error_code prepare(sa_family_t family);
+  void connected();
+  void begin_mpa(UniqueFd socket);
+  bool failed(const mpa::Failure& failure);
+  void retry_plain();
+  bool pause_before_retry(const std::error_code& refusal);
+  void pause();
+  void fail(std::string_view what, const std::error_code& error);
+  void stop_waiting();
+
+  Claims& claims_;
+  Registry& registry_;
+  Worker& worker_;
+  verbs::QueuePair& qp_;
+  const Address to_;
+  ConnectOptions options_;
+  CmChannel& channel_;
+
+  std::mutex mutex_;  ///< before a connection's lock
+  bool over_ = false;
+  std::vector<SocketAddress> addresses_;
+  std::size_t next_ = 0;
+  const Clock::time_point retry_until_;
+  Clock::duration pause_;
+  UniqueFd socket_;
+  std::weak_ptr<DrivenConnection> connection_;  ///< the last one
+  std::optional<NameLookup> lookup_;
+  asio::steady_timer timer_;  ///< limits the time, or ends a pause
+  std::uint64_t wait_ = 0;    ///< the wait for it that counts
+  asio::posix::stream_descriptor readiness_;
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell a failure
+};
+
+}  // namespace iwarp::net

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bit for each descriptor, in words that are changed atomically: a fork may happen at any time,
+// and in the child there is nobody to release a lock.
+#include "sockets/descriptors.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "iwarp/net/fork.hpp"
+#include "iwarp/net/unique_fd.hpp"
+
+namespace iwarp::net {
+namespace {
+
+using Word = std::uint64_t;
+
+constexpr std::size_t kBits = 64;
+constexpr std::size_t kMost = 1 << 20;  // as many as Linux lets a process have, unless told more
+
+// Never touched pages of it cost nothing.
+constinit std::array<std::atomic<Word>, kMost / kBits> open_now{};
+
+constexpr bool counted(int fd) { return fd >= 0 && static_cast<std::size_t>(fd) < kMost; }
+std::atomic<Word>& word_of(int fd) { return open_now[static_cast<std::size_t>(fd) / kBits]; }
+constexpr Word bit_of(int fd) { return Word{1} << (static_cast<std::size_t>(fd) % kBits); }
+
+}  // namespace
+
+void remember(int fd) noexcept {
+  if (counted(fd)) word_of(fd).fetch_or(bit_of(fd), std::memory_order_relaxed);
+}
+
+bool forget(int fd) noexcept {
+  if (!counted(fd)) return fd >= 0;
+  return (word_of(fd).fetch_and(~bit_of(fd), std::memory_order_relaxed) & bit_of(fd)) != 0;
+}
+
+UniqueFd::UniqueFd(int fd) : fd_(fd) { remember(fd); }
+
+int UniqueFd::release() {
+  forget(fd_);
+  return std::exchange(fd_, -1);
+}
+
+void UniqueFd::reset() {
+  if (forget(fd_)) ::close(fd_);  // in this order: the number may be in use again at once
+  fd_ = -1;
+}
+
+void close_inherited() noexcept {
+  for (std::size_t i = 0; i < open_now.size(); ++i) {
+    if (open_now[i].load(std::memory_order_relaxed) == 0) continue;
+    for (Word left = open_now[i].exchange(0, std::memory_order_relaxed); left != 0;
+         left &= left - 1) {
+      ::close(static_cast<int>(i * kBits) + std::countr_zero(left));
+    }
+  }
+}
+
+}  // namespace iwarp::net

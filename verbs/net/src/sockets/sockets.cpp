@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Socket options and addresses over the BSD interface.
+#include "sockets/sockets.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/ip/address.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "iwarp/net/socket_ops.hpp"
+#include "iwarp/verbs/errors.hpp"
+
+namespace iwarp::net {
+namespace {
+
+bool set_option(int fd, int level, int name, int value) {
+  return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
+}
+
+int get_option(int fd, int level, int name, int otherwise) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : otherwise;
+}
+
+// What TCP holds has not said anything yet. Let in quickly, it is ours to judge who stays.
+constexpr int kTcpBacklog = 1024;
+
+std::string text(int family, const void* octets) {
+  std::array<char, INET6_ADDRSTRLEN> buffer{};
+  const char* out = ::inet_ntop(family, octets, buffer.data(), buffer.size());
+  return out != nullptr ? out : "";
+}
+
+}  // namespace
+
+SocketAddress to_socket_address(const boost::asio::ip::tcp::endpoint& endpoint) {
+  SocketAddress out;
+  std::memcpy(&out.storage, endpoint.data(), endpoint.size());
+  out.length = static_cast<socklen_t>(endpoint.size());
+  return out;
+}
+
+Address to_address(const SocketAddress& address) {
+  if (address.storage.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address.storage, sizeof v4);
+    return {.host = text(AF_INET, &v4.sin_addr), .port = ntohs(v4.sin_port)};
+  }
+  if (address.storage.ss_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &address.storage, sizeof v6);
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+      return {.host = text(AF_INET, &v6.sin6_addr.s6_addr[12]), .port = ntohs(v6.sin6_port)};
+    }
+    return {.host = text(AF_INET6, &v6.sin6_addr), .port = ntohs(v6.sin6_port)};
+  }
+  return {};
+}
+
+Address local_address(int fd) {
+  SocketAddress address;
+  address.length = sizeof address.storage;
+  if (::getsockname(fd, address.get(), &address.length) != 0) return {};
+  return to_address(address);
+}
+
+Address peer_address(int fd) {
+  SocketAddress address;
+  address.length = sizeof address.storage;
+  if (::getpeername(fd, address.get(), &address.length) != 0) return {};
+  return to_address(address);
+}
+
+// An address that can be bound is one of this host.
+bool is_local(const Address& peer, const Address& own) {
+  if (peer.host == own.host) return true;
+  boost::system::error_code not_numeric;
+  const auto ip = asio::ip::make_address(peer.host, not_numeric);
+  if (not_numeric || ip.is_loopback()) return !not_numeric;
+  const auto at = to_socket_address({ip, 0});
+  const UniqueFd probe(::socket(at.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return probe && ::bind(probe.get(), at.get(), at.length) == 0;
+}
+
+std::error_code last_error() { return {errno, std::generic_category()}; }
+
+std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
+  UniqueFd fd(socket_ops().socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!fd) return std::unexpected(last_error());
+  return fd;
+}
+
+// How a port is kept, on Linux. A bind without SO_REUSEADDR succeeds only where nobody is. Where
+// somebody is, a second one with the option succeeds if all of them have it too and none listens:
+// that is what former connections look like. Taking the option off again afterwards shuts the door
+// behind us, for the kernel compares what both sockets have at the time of a bind. What opens it
+// for the sockets that connect from here is SO_REUSEPORT, which nobody else asks for by chance.
+//
+// The first bind of a port must not have SO_REUSEADDR: the kernel would remember that the port was
+// shared from the beginning, and not look at the sockets any more.
+namespace {
+
+bool bind_alone(int fd, const SocketAddress& at, Sharing sharing) {
+  if (::bind(fd, at.get(), at.length) == 0) return true;
+  return errno == EADDRINUSE && sharing == Sharing::kWithFormer &&
+         set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && ::bind(fd, at.get(), at.length) == 0;
+}
+
+bool keep_port(int fd) {
+  return set_option(fd, SOL_SOCKET, SO_REUSEADDR, 0) && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+}
+
+}  // namespace
+
+std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, bool dual_stack,
+                                                    Sharing sharing) {
+  auto fd = open_tcp_socket(at.storage.ss_family);
+  if (!fd) return fd;
+  const bool v6 = at.storage.ss_family == AF_INET6;
+  if ((v6 && !set_option(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, dual_stack ? 0 : 1)) ||
+      !bind_alone(fd->get(), at, sharing) || !keep_port(fd->get())) {
+    return std::unexpected(last_error());
+  }
+  return fd;
+}
+
+std::error_code start_listening(int fd, int backlog) {
+  // Connections inherit the former, so that they do not keep the port from the next listener.
+  if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 0) &&
+      ::listen(fd, std::max(backlog, kTcpBacklog)) == 0) {
+    return {};
+  }
+  const auto error = last_error();
+  keep_port(fd);
+  return error;
+}
+
+std::error_code bind_to_connect(int fd, const SocketAddress& from) {
+  const bool any_port = to_address(from).port == 0;
+  // Then the port is chosen when the peer is known: one can serve for many peers.
+  if (any_port) set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  if (!any_port && !set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return last_error();
+  if (!bind_alone(fd, from, Sharing::kWithFormer)) return last_error();
+  if (!any_port && !set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1)) return last_error();
+  return {};
+}
+
+std::error_code prepare_connected(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return last_error();
+  if (!set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1)) return last_error();
+  return {};
+}
+
+std::error_code set_congestion(int fd, const std::string& name) {
+  if (name.empty()) return {};
+  const auto size = static_cast<socklen_t>(name.size());
+  if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0) return {};
+  return verbs::make_error_code(verbs::Errc::kInvalidArgument);
+}
+
+bool is_connected_tcp(int fd) {
+  return get_option(fd, SOL_SOCKET, SO_TYPE, -1) == SOCK_STREAM &&
+         get_option(fd, SOL_SOCKET, SO_PROTOCOL, -1) == IPPROTO_TCP &&
+         !peer_address(fd).host.empty();
+}
+
+std::size_t effective_mss(int fd) {
+  const int mss = get_option(fd, IPPROTO_TCP, TCP_MAXSEG, 0);
+  return mss > 0 ? static_cast<std::size_t>(mss) : 0;
+}
+
+std::error_code pending_error(int fd) {
+  return {get_option(fd, SOL_SOCKET, SO_ERROR, EIO), std::generic_category()};
+}
+
+bool writable(int fd) {
+  pollfd want{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&want, 1, 0) > 0;
+}
+
+bool is_broken(int fd) {
+  pollfd want{.fd = fd, .events = 0, .revents = 0};
+  return ::poll(&want, 1, 0) > 0 && (want.revents & POLLERR) != 0;
+}
+
+void await_octets(int fd, std::chrono::milliseconds limit) {
+  pollfd want{.fd = fd, .events = POLLIN, .revents = 0};
+  ::poll(&want, 1, static_cast<int>(limit.count()));
+}
+
+bool is_closed(int fd) {
+  pollfd want{.fd = fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&want, 1, 0) > 0;
+}
+
+std::chrono::milliseconds silent_for(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  if (info.tcpi_unacked != 0 || info.tcpi_probes != 0) {
+    return std::chrono::milliseconds(info.tcpi_last_ack_recv);
+  }
+  constexpr int kSeconds = 1;
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kSeconds);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kSeconds);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  return {};
+}
+
+bool is_reserved(int fd, std::size_t reserve) {
+  rlimit most{};
+  if (::getrlimit(RLIMIT_NOFILE, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return false;
+  return static_cast<rlim_t>(fd) >= most.rlim_cur - std::min<rlim_t>(reserve, most.rlim_cur / 4);
+}
+
+void reset_on_close(int fd) {
+  const linger now{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+}  // namespace iwarp::net
