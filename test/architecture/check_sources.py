@@ -52,6 +52,23 @@ APPS = {
 FOR_ALL_APPS = ("command_line", "commands.hpp")
 APPS_TOP = ("main.cpp", "commands.hpp", "examples")
 
+# Sources of a layer -> its rooms, from the lowest up -> the rooms that each may use besides itself.
+# A room is a folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of
+# the layer has the same as a table: room, rooms that it uses, what is in it.
+ROOMS = {
+    "verbs/net/src": {
+        "sockets": (),
+        "statistics": (),
+        "driver": ("sockets", "statistics"),
+        "channels": ("sockets", "driver"),
+        "datagrams": ("sockets", "driver"),
+        "setup": ("sockets", "driver", "channels"),
+        "memory": (),
+        "rnic": ("sockets", "statistics", "driver", "channels", "datagrams", "setup", "memory"),
+        "metrics": ("sockets", "statistics", "driver", "rnic"),
+    },
+}
+
 SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # but not what lies below these:
 DRIVERS = ("verbs/net", "verbs/tls", "verbs/rdma_core")
 
@@ -159,6 +176,61 @@ def reached(depends, folder):
     return found
 
 
+def room_of(rooms, path):
+    """The room of a path that is relative to the sources of its layer; None if no room has it."""
+    found = [room for room in rooms if path == room or path.startswith(room + "/")]
+    return max(found, key=len, default=None)
+
+
+def check_rooms():
+    """The rooms of a layer use each other as the table ROOMS says, and so in one direction only."""
+    for base, rooms in ROOMS.items():
+        lower = set()
+        for room, others in rooms.items():
+            for other in others:
+                if other not in lower:
+                    yield f"ROOMS, {base}: {other} is not below {room}"
+            lower.add(room)
+        yield from check_rooms_readme(base, rooms)
+        for path, text in files(CODE, (base,)):
+            room = room_of(rooms, path.removeprefix(f"{base}/"))
+            if room is None:
+                yield f"{path}: in no room of {base}"
+                continue
+            for match in INCLUDE.finditer(text):
+                if match[0].endswith('"') and not match[1].startswith("iwarp/"):
+                    problem = included_room(base, path, room, match[1])
+                    if problem:
+                        yield f"{path}:{line_of(text, match)}: {problem}"
+
+
+def included_room(base, path, room, name):
+    """What is wrong with a file of this room that includes `name`, if anything is."""
+    rooms = ROOMS[base]
+    other = room_of(rooms, name)
+    if other is None and "/" not in name:
+        here = (ROOT / path).with_name(name).is_file()
+        return None if here else f"{name} is not in the folder of the file that includes it"
+    if other is None:
+        return f"{name} is in no room of {base}"
+    if other not in (room, *rooms[room]):
+        return f"{room} must not include {name}"
+    return None
+
+
+def check_rooms_readme(base, rooms):
+    """The table of rooms in the README of the layer says the same."""
+    readme = readme_of(base)
+    if readme is None:
+        return
+    rows = dict(re.findall(r"^\| `([^`]+)` \|([^|]*)\|", (ROOT / readme).read_text(), re.MULTILINE))
+    for room, others in rooms.items():
+        if room not in rows:
+            yield f"{readme}: no row for the room {room}"
+        elif set(re.findall(r"`([^`]+)`", rows[room])) != set(others):
+            yield f"{readme}: {room} uses {', '.join(others) or 'no room'}, says ROOMS"
+
+
 def check_sizes():
     """No file is longer than its bound."""
     for path, text in files(CODE + SCRIPTS):
@@ -201,23 +273,29 @@ def named_in(readme):
     return {word for text in shown for word in re.findall(r"\w[\w*]*", text)}
 
 
+def readme_of(folder):
+    """The README that describes a folder: its own, or the nearest above it."""
+    for above in (pathlib.PurePath(folder), *pathlib.PurePath(folder).parents):
+        if (ROOT / above / "README.md").is_file():
+            return str(above / "README.md")
+    return None
+
+
 def check_readmes():
     """A layer's README names every source of it, whatever else it says of them."""
     for layer in LAYERS:
-        folders = [layer, *(str(folder) for folder in pathlib.PurePath(layer).parents)]
-        readmes = [folder for folder in folders if (ROOT / folder / "README.md").is_file()]
-        readme = f"{readmes[0]}/README.md" if readmes else "README.md"
-        names = named_in((ROOT / readme).read_text()) if readmes else set()
+        readme = readme_of(layer)
+        names = named_in((ROOT / readme).read_text()) if readme else set()
         sources = {pathlib.PurePath(path).stem
                    for path, _ in files(CODE, (f"{layer}/src", f"{layer}/include"))}
         for source in sorted(sources):
             if not any(fnmatch.fnmatchcase(source, name) for name in names):
-                yield f"{readme}: does not name {source} of {layer}"
+                yield f"{readme or 'README.md'}: does not name {source} of {layer}"
 
 
 def main():
-    rules = {"includes": check_includes, "apps": check_apps, "sizes": check_sizes, "leftovers": check_leftovers,
-             "heads": check_heads, "readmes": check_readmes}
+    rules = {"includes": check_includes, "rooms": check_rooms, "apps": check_apps, "sizes": check_sizes,
+             "leftovers": check_leftovers, "heads": check_heads, "readmes": check_readmes}
     if len(sys.argv) != 2 or sys.argv[1] not in rules:
         print(f"usage: check_sources.py {'|'.join(rules)}", file=sys.stderr)
         return 2

@@ -45,7 +45,7 @@ class SourceRules(Tree):
         self.assertIn(message, output)
 
     def test_an_empty_tree_keeps_every_rule(self):
-        for rule in ("includes", "apps", "sizes", "leftovers", "heads", "readmes"):
+        for rule in ("includes", "rooms", "apps", "sizes", "leftovers", "heads", "readmes"):
             status, output = self.run_script("test/architecture/check_sources.py", rule)
             self.assertEqual(status, 0, output)
 
@@ -69,6 +69,44 @@ class SourceRules(Tree):
     def test_asio_stays_out_of_headers(self):
         self.assert_breaks("includes", "verbs/net/include/iwarp/net/a.hpp",
                            HEAD + "#include <boost/asio.hpp>\n", "Asio stays out of public headers")
+
+    def test_a_room_may_not_use_one_above_it(self):
+        self.write("verbs/net/src/driver/a.cpp", HEAD + '#include "driver/b.hpp"\n#include "sockets/c.hpp"\n'
+                   '#include "iwarp/net/rnic.hpp"\n#include <sys/socket.h>\n')
+        self.assertEqual(self.run_script("test/architecture/check_sources.py", "rooms")[0], 0)
+        self.assert_breaks("rooms", "verbs/net/src/sockets/a.cpp", HEAD + '#include "driver/worker.hpp"\n',
+                           "verbs/net/src/sockets/a.cpp:3: sockets must not include driver/worker.hpp")
+
+    def test_what_is_included_is_in_a_room(self):
+        path = "verbs/net/src/driver/a.cpp"
+        self.assert_breaks("rooms", path, HEAD + '#include "cellar/worker.hpp"\n',
+                           f"{path}:3: cellar/worker.hpp is in no room of verbs/net/src")
+        self.assert_breaks("rooms", path, HEAD + '#include "../setup/cm.hpp"\n',
+                           f"{path}:3: ../setup/cm.hpp is in no room of verbs/net/src")
+
+    def test_an_include_without_a_folder_means_the_own_one(self):
+        self.write("verbs/net/src/driver/worker.hpp", HEAD)
+        self.write("verbs/net/src/driver/a.cpp", HEAD + '#include "worker.hpp"\n')
+        self.assertEqual(self.run_script("test/architecture/check_sources.py", "rooms")[0], 0)
+        path = "verbs/net/src/setup/a.cpp"
+        self.assert_breaks("rooms", path, HEAD + '#include "worker.hpp"\n',
+                           f"{path}:3: worker.hpp is not in the folder of the file that includes it")
+
+    def test_every_source_is_in_a_room(self):
+        for path in ("verbs/net/src/a.cpp", "verbs/net/src/cellar/a.cpp"):
+            self.assert_breaks("rooms", path, HEAD, f"{path}: in no room of verbs/net/src")
+
+    def test_the_table_of_rooms_has_no_cycle(self):
+        script = (REPOSITORY / "test/architecture/check_sources.py").read_text()
+        self.assert_breaks("rooms", "test/architecture/check_sources.py",
+                           script.replace('"sockets": ()', '"sockets": ("driver",)'),
+                           "ROOMS, verbs/net/src: driver is not below sockets")
+
+    def test_the_readme_of_a_layer_shows_the_rooms_of_the_table(self):
+        self.assert_breaks("rooms", "verbs/net/README.md", "| `sockets` | `driver` | files |\n",
+                           "verbs/net/README.md: sockets uses no room, says ROOMS")
+        self.assert_breaks("rooms", "verbs/net/README.md", "| `sockets` | | files |\n",
+                           "verbs/net/README.md: no row for the room statistics")
 
     def test_nobody_may_know_conform(self):
         self.write("apps/perf/CMakeLists.txt", "iwarp_app(perf DEPENDS apps::common)\n")
