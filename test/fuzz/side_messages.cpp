@@ -7,6 +7,7 @@
 #include "bring_up/request.hpp"
 #include "cm/sidr_message.hpp"
 #include "metrics/scrape.hpp"
+#include "rsockets/common/mapping_scale.hpp"
 #include "rsockets/datagrams/wire.hpp"
 #include "rsockets/streams/wire.hpp"
 #include "target.hpp"

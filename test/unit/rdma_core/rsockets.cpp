@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rsockets/common/mapping_scale.hpp"
 #include "rsockets/streams/inbound.hpp"
 #include "rsockets/streams/outbound.hpp"
 #include "rsockets/streams/wire.hpp"

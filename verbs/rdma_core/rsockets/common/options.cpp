@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <limits>
 
+#include "rsockets/common/mapping_scale.hpp"
+
 namespace iwarp::rdma_core::rsockets {
 namespace {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <expected>
 
-#include "rsockets/streams/endpoint.hpp"
+#include "rsockets/common/sizes.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 

@@ -13,7 +13,7 @@
 
 #include "device/limits.hpp"
 #include "objects/address_handle.hpp"
-#include "rsockets/streams/endpoint_work.hpp"
+#include "rsockets/common/work_ids.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {

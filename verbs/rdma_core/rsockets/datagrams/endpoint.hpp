@@ -13,8 +13,9 @@
 #include <span>
 #include <vector>
 
+#include "rsockets/common/pages.hpp"
+#include "rsockets/common/sizes.hpp"
 #include "rsockets/datagrams/peers.hpp"
-#include "rsockets/streams/endpoint.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 

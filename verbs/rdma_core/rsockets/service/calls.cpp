@@ -206,8 +206,11 @@ int rgetsockname(int number, sockaddr* address, socklen_t* length) {
 }
 
 int rsetsockopt(int number, int level, int name, const void* value, socklen_t length) {
-  return rsockets::with(
+  const int result = rsockets::with(
       number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
+  // The option may say when to keep the connection alive.
+  if (result == 0) rsockets::Service::get().look_again();
+  return result;
 }
 
 int rgetsockopt(int number, int level, int name, void* value, socklen_t* length) {

@@ -3,7 +3,6 @@
 #include "rsockets/streams/endpoint.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,8 +13,8 @@
 
 #include "cm/id.hpp"
 #include "device/limits.hpp"
-#include "objects/objects.hpp"
-#include "rsockets/streams/endpoint_work.hpp"
+#include "qp/queue_pair.hpp"
+#include "rsockets/common/work_ids.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {
@@ -50,15 +49,6 @@ Sizes& bounded(Sizes& sizes) {
 }
 
 }  // namespace
-
-Pages::Pages(std::size_t size) : size_(size) {
-  void* const at =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<std::byte*>(at);
-}
-
-Pages::~Pages() { ::munmap(data_, size_); }
 
 Endpoint::Endpoint(rdma_cm_id* id, Sizes& sizes)
     : id_(id),

@@ -17,37 +17,13 @@
 #include <span>
 #include <vector>
 
+#include "rsockets/common/pages.hpp"
+#include "rsockets/common/sizes.hpp"
 #include "rsockets/streams/inbound.hpp"
 #include "rsockets/streams/outbound.hpp"
 #include "rsockets/streams/wire.hpp"
 
 namespace iwarp::rdma_core::rsockets {
-
-struct Sizes {
-  std::uint32_t send_ring = 1U << 17;
-  std::uint32_t receive_ring = 1U << 17;
-  std::uint16_t send_requests = 384;
-  std::uint16_t receives = 384;
-  std::uint16_t inline_octets = 64;
-  std::uint32_t mappings = 0;  ///< that the peer may make
-};
-
-/// Zeros, until its end.
-class Pages {
- public:
-  /// Throws std::bad_alloc.
-  explicit Pages(std::size_t size);
-  ~Pages();
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  std::byte* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  std::span<std::byte> octets() const { return {data_, size_}; }
-
- private:
-  std::size_t size_;
-  std::byte* data_;
-};
 
 class Endpoint {
  public:

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <span>
 
+#include "rsockets/common/work_ids.hpp"
 #include "rsockets/streams/endpoint.hpp"
-#include "rsockets/streams/endpoint_work.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {

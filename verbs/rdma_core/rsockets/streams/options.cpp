@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "rsockets/service/service.hpp"
 #include "rsockets/streams/rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
@@ -102,10 +101,7 @@ int RSocket::set_option(int level, int name, const void* value, socklen_t length
   options_.*option->number = number;
   const bool about_keeping_alive =
       option->number == &Options::keep_alive || option->number == &Options::keep_alive_seconds;
-  if (about_keeping_alive) {
-    next_keepalive_ = {};
-    Service::get().look_again();
-  }
+  if (about_keeping_alive) next_keepalive_ = {};
   return 0;
 }
 

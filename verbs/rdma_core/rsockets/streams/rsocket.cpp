@@ -11,7 +11,6 @@
 
 #include "process/errno_table.hpp"
 #include "rsockets/common/await.hpp"
-#include "rsockets/service/service.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {

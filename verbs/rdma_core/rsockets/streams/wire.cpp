@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "iwarp/bytes/cursor.hpp"
+#include "rsockets/common/mapping_scale.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {
@@ -25,18 +26,6 @@ T load(const std::byte* from, std::endian order) {
   T value;
   std::memcpy(&value, from, sizeof value);
   return order == std::endian::native ? value : std::byteswap(value);
-}
-
-// A number up to 128 is itself, a larger one is 128 and its 256th part.
-constexpr std::uint32_t kExact = 128;
-
-std::uint8_t scale_of(std::uint32_t mappings) {
-  if (mappings <= kExact) return static_cast<std::uint8_t>(mappings);
-  return static_cast<std::uint8_t>(kExact | std::min(mappings >> 8, kExact - 1));
-}
-
-std::uint32_t mappings_of(std::uint8_t scale) {
-  return scale <= kExact ? scale : (scale & (kExact - 1)) << 8;
 }
 
 void put(bytes::Writer& out, const Target& target) {
@@ -61,8 +50,6 @@ bool tables_fit(const Greeting& greeting) {
 }
 
 }  // namespace
-
-std::uint32_t rounded_mappings(std::uint32_t wanted) { return mappings_of(scale_of(wanted)); }
 
 std::array<std::byte, kGreetingSize> encode(const Greeting& greeting) {
   std::array<std::byte, kGreetingSize> out;

@@ -38,7 +38,7 @@ struct Greeting {
   std::endian order = std::endian::native;  ///< of the tables in its memory, and of its messages
   bool maps = true;                         ///< has a table of mappings, behind that of targets
   std::uint16_t credits = 0;
-  std::uint32_t mappings = 0;  ///< entries; of few values, see rounded_mappings()
+  std::uint32_t mappings = 0;  ///< entries; of few values, see mapping_scale.hpp
   Target table;                ///< of targets; `length` counts entries
   Target buffer;               ///< the first target
   bool operator==(const Greeting&) const = default;
@@ -61,9 +61,6 @@ constexpr std::uint32_t pack(Message message) {
 constexpr Message unpack(std::uint32_t word) {
   return {static_cast<Kind>(word >> 29), word & kMaxValue};
 }
-
-/// What a number of mappings becomes: the header has one octet for it.
-std::uint32_t rounded_mappings(std::uint32_t wanted);
 
 std::array<std::byte, kGreetingSize> encode(const Greeting& greeting);
 /// More may follow. Else an errno: ENOTSUP for another version, EPROTO for what makes no sense.

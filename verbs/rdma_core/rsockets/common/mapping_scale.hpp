@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The number of mappings that a peer may make, in the one octet that the greeting of rsockets has
+// for it: a number up to 128 is itself, a larger one is 128 and its 256th part.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace iwarp::rdma_core::rsockets {
+
+inline constexpr std::uint32_t kExactMappings = 128;
+
+constexpr std::uint8_t scale_of(std::uint32_t mappings) {
+  if (mappings <= kExactMappings) return static_cast<std::uint8_t>(mappings);
+  return static_cast<std::uint8_t>(kExactMappings | std::min(mappings >> 8, kExactMappings - 1));
+}
+
+constexpr std::uint32_t mappings_of(std::uint8_t scale) {
+  return scale <= kExactMappings ? scale : (scale & (kExactMappings - 1)) << 8;
+}
+
+/// The number that the peer understands.
+constexpr std::uint32_t rounded_mappings(std::uint32_t wanted) {
+  return mappings_of(scale_of(wanted));
+}
+
+}  // namespace iwarp::rdma_core::rsockets

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages: memory of an rsocket, mapped for it alone.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace iwarp::rdma_core::rsockets {
+
+/// Zeros, until its end.
+class Pages {
+ public:
+  /// Throws std::bad_alloc.
+  explicit Pages(std::size_t size);
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::span<std::byte> octets() const { return {data_, size_}; }
+
+ private:
+  std::size_t size_;
+  std::byte* data_;
+};
+
+}  // namespace iwarp::rdma_core::rsockets
