@@ -9,11 +9,11 @@
 
 #include "device/limits.hpp"
 #include "device/port.hpp"
-#include "objects/objects.hpp"
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -55,7 +55,7 @@ bool goes(const net::ConnectRequest& request, const OobRoute& route) {
   return from && to && same_ip(*from, route.peer.ip) && same_ip(*to, route.own.ip);
 }
 
-std::string describe(const OobRequest& says) {
+std::string numbers_of(const OobRequest& says) {
   return fmt::format("QPN {:#08x}, PSN {:#08x}, for QPN {:#08x}, PSN {:#08x}", says.from,
                      says.sq_psn, says.to, says.rq_psn);
 }
@@ -97,7 +97,7 @@ std::uint32_t OutOfBand::take_number() {
 }
 
 void OutOfBand::release_number(std::uint32_t number) {
-  core_.unanswered().forget(number);
+  unanswered_.forget(number);
   forget(number);
   const std::lock_guard lock(mutex_);
   numbers_.release(number);
@@ -200,7 +200,7 @@ void OutOfBand::forget(std::uint32_t number) {
 
 void OutOfBand::give_up(Qp& qp) {
   forget(number_of(qp));
-  core_.unanswered().forget(number_of(qp));
+  unanswered_.forget(number_of(qp));
   // It may hold a request for the queue pair, and then an event of the connection that is over.
   core_.await_dispatcher();
   if (qp.to_itself != nullptr) core_.rnic().cancel(*qp.to_itself);
@@ -311,7 +311,7 @@ void OutOfBand::offer(Qp& qp, Waiting&& waiting) {
   const std::string from = to_string(waiting.request->peer());
   log_connection(
       "other_peer",
-      fmt::format("{} is not the peer that is awaited: {}", from, describe(waiting.says)),
+      fmt::format("{} is not the peer that is awaited: {}", from, numbers_of(waiting.says)),
       {{"peer", from}});
   waiting.request->drop();
 }
@@ -356,7 +356,7 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
   }
   if (unconnected) {
     // It may yet come, until there is something to send to it.
-    if (core_.unanswered().peer_unreachable(number_of(qp), event.why)) {
+    if (unanswered_.peer_unreachable(number_of(qp), event.why)) {
       return verbs::Announce::kAnswered;
     }
     log_not_found(qp, event.why);
@@ -371,7 +371,7 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     wanting_.erase(number_of(qp));
   }
   settled_.notify_all();
-  if (!unconnected && has_only_left(qp) && core_.unanswered().peer_left(qp)) {
+  if (!unconnected && has_only_left(qp) && unanswered_.peer_left(qp)) {
     qp_peer_left(qp);
     return verbs::Announce::kAnswered;
   }

@@ -25,35 +25,35 @@
 
 #include "bring_up/numbers.hpp"
 #include "bring_up/request.hpp"
+#include "bring_up/unanswered.hpp"
 #include "device/peer_address.hpp"
 #include "iwarp/net/connection_manager.hpp"
+#include "qp/bring_up.hpp"
 
 namespace iwarp::rdma_core {
 
 class Core;
 struct Qp;
 
-class OutOfBand {
+class OutOfBand final : public BringUp {
  public:
-  explicit OutOfBand(Core& core) : core_(core) {}
+  explicit OutOfBand(Core& core) : core_(core), unanswered_(core, *this) {}
 
-  /// A number for a new queue pair under which peers find it; 0: any will do, as this is off.
-  /// Throws std::system_error when there is no port for it.
-  std::uint32_t take_number();
-  /// The queue pair is gone, or was never made. 0 does nothing.
-  void release_number(std::uint32_t number);
-  /// RTR: `attr` names the peer, which is awaited from now on. EOPNOTSUPP and a line where this is
-  /// off or the peer is out of reach; another errno when this host cannot listen there, or does not
-  /// say what addresses it has.
-  int ready_to_receive(Qp& qp, const ibv_qp_attr& attr);
-  /// RTS: connects. Does not wait: if it fails, the queue pair is told with qp_disconnected().
-  int ready_to_send(Qp& qp, std::uint32_t sq_psn);
-  /// Memory is about to be deregistered. Adapters have fetched what was posted by then; here
-  /// requests wait for the connection. Returns when each queue pair with requests is connected or
-  /// has failed, a second after its RTS at the latest.
-  void await_posted();
-  /// The queue pair is reset or in error: it does not connect any more, and awaits nobody.
-  void give_up(Qp& qp);
+  std::uint32_t take_number() override;
+  void release_number(std::uint32_t number) override;
+  int ready_to_receive(Qp& qp, const ibv_qp_attr& attr) override;
+  int ready_to_send(Qp& qp, std::uint32_t sq_psn) override;
+  void give_up(Qp& qp) override;
+  void limit_wait(verbs::QpNum num, std::chrono::nanoseconds limit) override {
+    unanswered_.await(num, limit);
+  }
+  void end_wait(verbs::QpNum num) override { unanswered_.forget(num); }
+  /// Returns when each queue pair with requests is connected or has failed, a second after its RTS
+  /// at the latest.
+  void await_posted() override;
+
+  int fd() const override { return unanswered_.fd(); }
+  void check() override { unanswered_.check(); }
 
   // For the dispatcher.
   /// True: the request is for a queue pair brought up like this; it is taken, kept for later, or
@@ -100,6 +100,7 @@ class OutOfBand {
   std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
 
   Core& core_;
+  Unanswered unanswered_;
   std::mutex mutex_;  ///< behind Core's
   QpNumbers numbers_;
   std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by number

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <vector>
 
-#include "objects/objects.hpp"
+#include "bring_up/out_of_band.hpp"
 #include "process/core.hpp"
 #include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
@@ -41,8 +41,10 @@ bool requests_wait() {
 
 }  // namespace
 
-Unanswered::Unanswered(Core& core)
-    : core_(core), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+Unanswered::Unanswered(Core& core, OutOfBand& bring_up)
+    : core_(core),
+      bring_up_(bring_up),
+      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   if (!timer_) throw std::system_error(errno, std::generic_category(), "timerfd_create");
 }
 
@@ -144,7 +146,7 @@ bool Unanswered::look_at(Qp& qp, Wait& wait, Clock::time_point now) {
   if (wait.left) {
     qp_retry_exceeded(qp);
   } else {
-    core_.out_of_band().peer_never_came(qp, wait.why);
+    bring_up_.peer_never_came(qp, wait.why);
   }
   return false;
 }

@@ -16,12 +16,13 @@
 namespace iwarp::rdma_core {
 
 class Core;
+class OutOfBand;
 struct Qp;
 
 class Unanswered {
  public:
   /// Throws std::system_error when there is no descriptor to be had.
-  explicit Unanswered(Core& core);
+  Unanswered(Core& core, OutOfBand& bring_up);
 
   /// Readable when check() is due.
   int fd() const { return timer_.get(); }
@@ -58,6 +59,7 @@ class Unanswered {
   void arm();
 
   Core& core_;
+  OutOfBand& bring_up_;
   net::UniqueFd timer_;
   std::mutex mutex_;  ///< a leaf: not held while a queue pair is looked at
   std::unordered_map<verbs::QpNum, Wait> waits_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -15,7 +16,6 @@
 #include "careful/requests.hpp"
 #include "careful/source.hpp"
 #include "iwarp/net/unique_fd.hpp"
-#include "objects/objects.hpp"
 #include "process/core.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
@@ -26,6 +26,9 @@ namespace {
 
 constexpr std::size_t kMaxReports = 1000;
 constexpr int kEndAttempts = 100000;
+
+/// That of the process, as it has to be told when the process ends.
+std::atomic<Checker*> present{nullptr};
 
 constexpr const char* kUnseen =
     "careful mode: memory that is freed while it is registered is not seen: the program's free() "
@@ -165,12 +168,17 @@ Checker::Checker(Core& core)
     say(kUnseen);
     return;
   }
+  present.store(this);
   [[maybe_unused]] static const int kAtExit = std::atexit(end_of_present);
 }
 
+void Checker::abandon() noexcept {
+  present.store(nullptr);
+  freed_.stop();
+}
+
 void Checker::end_of_present() {
-  Core* const core = Core::existing();
-  if (core != nullptr && core->checker() != nullptr) core->checker()->end();
+  if (Checker* const checker = present.load()) checker->end();
 }
 
 // In exit() memory goes because all does. What is the main thread's own is destroyed there before
@@ -266,14 +274,13 @@ void Checker::not_sent(Qp& qp, std::size_t count) {
   ledger_.not_sent(qp.abi.qp_base.qp_num, count);
 }
 
-int Checker::post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
-  Qp& qp = Qp::of(handle);
+int Checker::post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post& post) {
   std::vector<SendRequest> requests;
   for (const auto* one = wr; one != nullptr; one = one->next)
     requests.push_back(request_of(qp, *one));
   const auto lock = enter();
   sends(qp, requests);
-  const int code = qp.context.behind.post_send(handle, wr, bad_wr);
+  const int code = post();
   if (code != 0) not_sent(qp, length_of(*bad_wr));
   return code;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Careful mode (`iwarp run --careful`): stands in front of the calls of a program, keeps a Ledger
-// of what it lends, and says in the log what works here and fails on hardware or another day, each
-// thing once for each place in the program. There is one Checker, or none: then nothing is wrapped.
+// Careful mode (`iwarp run --careful`): is told of the calls of a program by hooks.cpp, keeps a
+// Ledger of what it lends, and says in the log what works here and fails on hardware or another
+// day, each thing once for each place in the program. There is one Checker, or none: then nothing
+// is wrapped.
 //
 // One lock, around each posting as well, so that requests are in the Ledger in the order in which
 // they are in the queues. Under it only the locks of Core and of the queues are taken.
@@ -10,6 +11,7 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <span>
@@ -25,25 +27,24 @@
 namespace iwarp::rdma_core {
 
 class Core;
-struct Context;
-struct CompChannel;
 struct Cq;
-struct Mr;
 struct Qp;
-struct Srq;
 
 namespace careful {
 
 class Checker {
  public:
+  /// Posts what the function that takes it was given, and returns an errno.
+  using Post = std::function<int()>;
+
   explicit Checker(Core& core);
 
-  int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
-  int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
-  int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+  int post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post& post);
+  int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
+  int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
   /// Requests built call by call: `post` posts all or none.
-  template <typename Wr, typename Post>
-  int post_all(Qp& qp, std::span<const Wr> wrs, Post post) {
+  template <typename Wr>
+  int post_all(Qp& qp, std::span<const Wr> wrs, const Post& post) {
     const auto lock = enter();
     sends(qp, wrs);
     const int code = post();
@@ -62,7 +63,7 @@ class Checker {
   void registered(std::uint32_t key, const RegionFacts& facts);
   void deregistered(std::uint32_t key);
   /// In the child of a fork, where no more of this is called.
-  void abandon() { freed_.stop(); }
+  void abandon() noexcept;
 
  private:
   /// Takes the lock, and tells what was freed meanwhile.
@@ -80,9 +81,8 @@ class Checker {
   /// than adapters let it wait.
   void tell_late(std::uint32_t qp, const ibv_recv_wr& wr);
   /// With the lock held.
-  template <typename Post>
   int receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
-              Post post);
+              const Post& post);
   void report(const Finding& finding);
   /// What is not a finding: each line once.
   void say(const char* line);
@@ -95,25 +95,6 @@ class Checker {
   Ledger ledger_;
   FreedWatch freed_;
 };
-
-// Where checks get in; without a Checker these do nothing.
-void opened(Context& context);
-void made(Cq& cq, std::size_t capacity);
-void made_ex(Cq& cq);
-void made(Qp& qp);
-/// In the functions that connections end by: what was done until then was done to those there are.
-void before_a_change();
-void reset(Qp& qp);
-/// From SQE to RTS: what fails of what was posted before is the program's no more.
-void recovered(Qp& qp);
-void ending(Core& core, std::uint32_t qp_num);
-void gone(Qp& qp);
-void gone(Srq& srq);
-void gone(Cq& cq);
-void sleeps(CompChannel& channel);
-void took_event(Cq& cq);
-void registered(Mr& mr, std::uint64_t iova);
-void deregistered(Mr& mr);
 
 }  // namespace careful
 }  // namespace iwarp::rdma_core

@@ -9,10 +9,10 @@
 
 #include "careful/checker.hpp"
 #include "careful/requests.hpp"
-#include "objects/objects.hpp"
 #include "process/core.hpp"
 #include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
@@ -75,9 +75,8 @@ void Checker::tell_late(std::uint32_t num, const ibv_recv_wr& wr) {
               verdict_of(patience))});
 }
 
-template <typename Post>
 int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
-                     Post post) {
+                     const Post& post) {
   for (const auto* one = wr; one != nullptr; one = one->next) {
     ledger_.receives(queue, qp, one->wr_id, pieces_of(one->sg_list, one->num_sge), call_site());
   }
@@ -86,22 +85,21 @@ int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_r
   return code;
 }
 
-int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post) {
   const auto num = handle->qp_num;
   const auto lock = enter();
   if (wr != nullptr) tell_late(num, *wr);
-  return receive(Ledger::queue_of(num), num, wr, bad_wr,
-                 [&] { return Qp::of(handle).context.behind.post_recv(handle, wr, bad_wr); });
+  return receive(Ledger::queue_of(num), num, wr, bad_wr, post);
 }
 
-int Checker::post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+int Checker::post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
+                           const Post& post) {
   Srq& srq = Srq::of(handle);
   const auto lock = enter();
   if (wr != nullptr && srq.core->size() == 0) {
     for (const auto num : ledger_.queue_pairs_of(&srq)) tell_late(num, *wr);
   }
-  return receive(&srq, 0, wr, bad_wr,
-                 [&] { return srq.pd.context.behind.post_srq_recv(handle, wr, bad_wr); });
+  return receive(&srq, 0, wr, bad_wr, post);
 }
 
 }  // namespace iwarp::rdma_core::careful

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "careful/symbol.hpp"
+#include "process/call_site.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
@@ -16,12 +17,13 @@ namespace {
 constexpr std::size_t kMaxPlaces = 1 << 16;
 constexpr unsigned kMaxOwnFrames = 64;
 
-/// Of this thread. The stack is unwound when the place is asked for, not for every call.
-struct Call {
-  const void* return_address = nullptr;
+/// The place that this thread asked for last. The stack is unwound when the place is asked for, not
+/// for every call.
+struct LastAsked {
+  unsigned long call = 0;
   Site site = nullptr;
 };
-thread_local Call current;
+thread_local LastAsked last;
 
 /// Never destroyed, as all that outlives main().
 struct Places {
@@ -79,23 +81,18 @@ Site site_at(const void* address) {
 
 // To unwind the stack takes microseconds, which a program that was optimized need not spend.
 Site call_site() {
-  if (current.return_address == nullptr || current.site != nullptr) return current.site;
+  const void* const return_address = CallSite::current();
+  if (return_address == nullptr) return nullptr;
+  if (last.site != nullptr && last.call == CallSite::calls()) return last.site;
+  last.call = CallSite::calls();
   Places& of = places();
   const std::lock_guard lock(of.mutex);
-  auto [alone, is_new] = of.alone.try_emplace(current.return_address, nullptr);
-  Walk walk{.place = {.frames = {current.return_address}}};
-  if (is_new && !is_in_header(current.return_address)) alone->second = kept(of, walk.place);
-  if (alone->second != nullptr) return current.site = alone->second;
+  auto [alone, is_new] = of.alone.try_emplace(return_address, nullptr);
+  Walk walk{.place = {.frames = {return_address}}};
+  if (is_new && !is_in_header(return_address)) alone->second = kept(of, walk.place);
+  if (alone->second != nullptr) return last.site = alone->second;
   (void)_Unwind_Backtrace(step, &walk);
-  return current.site = kept(of, walk.place);
-}
-
-Here::Here(const void* return_address) : is_outermost_(current.return_address == nullptr) {
-  if (is_outermost_) current = {.return_address = return_address};
-}
-
-Here::~Here() {
-  if (is_outermost_) current = {};
+  return last.site = kept(of, walk.place);
 }
 
 }  // namespace iwarp::rdma_core::careful

@@ -24,17 +24,4 @@ Site site_at(const void* address);
 /// The place of the call that the C interface runs in this thread; null: it runs none.
 Site call_site();
 
-/// The first variable of a function of the C interface. Calls between functions of the library do
-/// not count.
-class Here {
- public:
-  explicit Here(const void* return_address);
-  ~Here();
-  Here(const Here&) = delete;
-  Here& operator=(const Here&) = delete;
-
- private:
-  const bool is_outermost_;
-};
-
 }  // namespace iwarp::rdma_core::careful

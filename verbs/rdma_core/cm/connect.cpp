@@ -6,16 +6,15 @@
 #include <chrono>
 #include <thread>
 
-#include "careful/checker.hpp"
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "cm/id.hpp"
 #include "cm/ports.hpp"
 #include "device/limits.hpp"
-#include "objects/objects.hpp"
 #include "process/connection_options.hpp"
 #include "process/refusal.hpp"
 #include "qp/peer_timeouts.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -191,7 +190,7 @@ int disconnect(CmId& id) {
     if (num == 0 && id.outstanding == (id.abi.event != nullptr ? 1U : 0U)) return 0;
   }
   if (num != 0) {
-    careful::ending(*id.core, num);
+    if (Hooks* const hooks = id.core->hooks()) hooks->disconnecting(num);
     end_connection(*id.core, num);
   }
   return wait_for_event(id);
@@ -263,7 +262,9 @@ int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
 }
 
 int rdma_disconnect(rdma_cm_id* id) {
-  careful::before_a_change();
+  if (Core* const core = Core::existing(); core != nullptr && core->hooks() != nullptr) {
+    core->hooks()->changing_state();
+  }
   return cm_result([&] { return disconnect(CmId::of(id)); });
 }
 

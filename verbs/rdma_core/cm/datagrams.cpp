@@ -164,7 +164,7 @@ int listen_datagrams(CmId& id, int backlog) {
   const std::lock_guard lock(cm().mutex);
   id.backlog = backlog > 0 ? std::min(backlog, kMaxRequests) : kMaxRequests;
   id.state = IdState::kListening;
-  id.core->sidr().add(id.sidr, id);
+  id.core->service<Sidr>().add(id.sidr, id);
   return 0;
 }
 
@@ -183,9 +183,9 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
                                     .interface = interface_of(id)},
                            .port = tcp_port(port_of(id.destination()), settings().port_offset),
                            .request = request.id};
-    id.core->sidr().add(id.sidr, id);
+    id.core->service<Sidr>().add(id.sidr, id);
     id.state = IdState::kConnecting;
-    id.core->sidr().ask(*id.sidr, to, request);
+    id.core->service<Sidr>().ask(*id.sidr, to, request);
   }
   return wait_for_event(id);
 }
@@ -245,7 +245,7 @@ void forget_datagrams(CmId& id) {
       return !answer.octets && answer.to.is(*id.asked_by);
     });
   } else if (id.core != nullptr) {
-    id.core->sidr().remove(*id.sidr);
+    id.core->service<Sidr>().remove(*id.sidr);
   }
 }
 

@@ -4,7 +4,8 @@
 #include <cstdlib>
 
 #include "cm/id.hpp"
-#include "device/device_ops.hpp"
+#include "device/device.hpp"
+#include "objects/objects.hpp"
 
 namespace iwarp::rdma_core {
 

@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
-#include "careful/checker.hpp"
 #include "cm/id.hpp"
+#include "process/call_site.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -65,7 +65,7 @@ int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* info, ibv_pd* pd, ibv_qp_init
 }
 
 void rdma_destroy_ep(rdma_cm_id* id) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   rdma_destroy_qp(id);
   rdma_destroy_srq(id);
   rdma_destroy_id(id);

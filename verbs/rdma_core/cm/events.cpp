@@ -10,6 +10,8 @@
 // Completions do not come through here. Those of a connection are not announced before the event
 // that belongs before them can be read: none before ESTABLISHED, none that was flushed because the
 // connection is over, or did not come about, before the event that says so.
+#include "cm/events.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,16 +19,17 @@
 #include <chrono>
 #include <list>
 
+#include "bring_up/out_of_band.hpp"
 #include "cm/address.hpp"
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
 #include "cm/ports.hpp"
 #include "device/limits.hpp"
 #include "iwarp/net/insist.hpp"
-#include "objects/objects.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -294,7 +297,7 @@ void happened(Core& core, Qp& qp, net::CmEvent& event) {
   const auto it = cm().by_qp.find(event.qp_num);
   if (it == cm().by_qp.end()) {
     lock.unlock();
-    qp_announce(qp, core.out_of_band().happened(qp, event));
+    qp_announce(qp, core.service<OutOfBand>().happened(qp, event));
     return;
   }
   CmId* const id = it->second;
@@ -336,13 +339,11 @@ void retire(EventChannel& channel) {
   if (!oldest->events.is_awaited()) delete oldest;
 }
 
-}  // namespace
-
-void dispatch_cm_event(Core& core, net::CmEvent event) {
+void dispatch(Core& core, net::CmEvent& event) {
   const int code = guarded([&] {
     if (event.type != Type::kConnectRequest) {
       net::insist([&] { core.with_qp(event.qp_num, [&](Qp& qp) { happened(core, qp, event); }); });
-    } else if (!core.out_of_band().takes_request(event)) {
+    } else if (!core.service<OutOfBand>().takes_request(event)) {
       requested(event);
     }
     return 0;
@@ -358,7 +359,8 @@ void dispatch_cm_event(Core& core, net::CmEvent event) {
   });
 }
 
-// The dispatcher's alone, so nobody else takes endings out but with their ids.
+/// Ends of connections that wait to be told; true: some still do. The dispatcher's alone, so nobody
+/// else takes endings out but with their ids.
 bool dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> waiting;
   {
@@ -396,6 +398,26 @@ bool dispatch_endings(Core& core) {
   for (const auto num : told) net::insist([&] { announce_all(core, num); });
   return any_left;
 }
+
+class CmEvents final : public Service {
+ public:
+  explicit CmEvents(Core& core) : core_(core) {}
+
+  bool takes(net::CmEvent& event) override {
+    dispatch(core_, event);
+    return true;
+  }
+  bool finish_turn() override { return dispatch_endings(core_); }
+  void qp_reset(verbs::QpNum num) override { settle_ending(num); }
+  void qp_destroyed(verbs::QpNum num) override { forget_qp(num); }
+
+ private:
+  Core& core_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_cm_events(Core& core) { return std::make_unique<CmEvents>(core); }
 
 void announce_all(Core& core, verbs::QpNum num) {
   core.with_qp(num, [](Qp& qp) { qp.core->announce(verbs::Announce::kAll); });

@@ -13,10 +13,6 @@
 
 namespace iwarp::rdma_core {
 
-/// What rdma_init_qp_attr() gives for the peer's queue pair, whose number no iWARP peer tells: a
-/// connection of the CM is meant. No queue pair has it.
-inline constexpr std::uint32_t kQpOfTheCm = 0;
-
 /// The GID that an id shows for one of its addresses. As in the kernel a loopback address that is
 /// not in the table stands for an address of the device, which leads to this host as well.
 ibv_gid shown_gid(const sockaddr& address, const Port& port);

@@ -13,7 +13,7 @@
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "cm/ib_attr.hpp"
-#include "device/device_ops.hpp"
+#include "device/device.hpp"
 #include "device/persona.hpp"
 #include "objects/objects.hpp"
 #include "process/refusal.hpp"

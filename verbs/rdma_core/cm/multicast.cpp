@@ -7,8 +7,8 @@
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "objects/address_handle.hpp"
-#include "objects/objects.hpp"
 #include "process/refusal.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

@@ -6,13 +6,14 @@
 #include <cerrno>
 #include <cstring>
 
-#include "careful/checker.hpp"
 #include "cm/datagrams.hpp"
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
+#include "objects/calls.hpp"
 #include "objects/objects.hpp"
-#include "objects/ops.hpp"
+#include "process/call_site.hpp"
 #include "process/settings.hpp"
+#include "qp/calls.hpp"
 #include "qp/peer_timeouts.hpp"
 
 namespace iwarp::rdma_core {
@@ -202,7 +203,7 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
 }
 
 void rdma_destroy_qp(rdma_cm_id* id) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   if (id->qp != nullptr) ibv_destroy_qp(std::exchange(id->qp, nullptr));
   destroy_cqs(*id);
 }

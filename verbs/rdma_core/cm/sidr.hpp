@@ -13,6 +13,7 @@
 
 #include "cm/sidr_message.hpp"
 #include "iwarp/net/datagram_socket.hpp"
+#include "process/service.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -62,7 +63,7 @@ struct SidrEnd {
   Dropped dropped;
 };
 
-class Sidr {
+class Sidr final : public Service {
  public:
   /// What becomes of exchanges; called under Cm::mutex.
   struct Calls {
@@ -74,8 +75,8 @@ class Sidr {
   explicit Sidr(const Calls& calls);
 
   /// Readable when check() is due.
-  int fd() const { return epoll_.get(); }
-  void check();
+  int fd() const override { return epoll_.get(); }
+  void check() override;
 
   // Under Cm::mutex.
   /// From now on `end` hears what comes.

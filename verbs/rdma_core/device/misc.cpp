@@ -12,7 +12,7 @@
 #include <string>
 
 #include "device/persona.hpp"
-#include "private_nodes.hpp"
+#include "exports/private_nodes.hpp"
 #include "process/errno_table.hpp"
 
 namespace {

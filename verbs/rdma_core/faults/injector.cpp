@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cm/id.hpp"
+#include "faults/hooks.hpp"
 #include "objects/objects.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"

@@ -33,10 +33,6 @@ struct Srq;
 
 namespace iwarp::rdma_core::fault {
 
-/// The plan that the settings name, empty where there is but a socket; nullopt: nothing is asked
-/// for. Throws std::system_error after one line, FILE:LINE: what is wrong.
-std::optional<Plan> plan_of_settings();
-
 class Injector {
  public:
   /// The Core lives as long as the process, and this with it.

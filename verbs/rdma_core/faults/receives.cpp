@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "device/limits.hpp"
-#include "objects/objects.hpp"
+#include "qp/queue_pair.hpp"
 #include "qp/send_request.hpp"
 
 namespace iwarp::rdma_core::fault {

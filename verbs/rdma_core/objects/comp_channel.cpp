@@ -6,9 +6,9 @@
 
 #include <cerrno>
 
-#include "careful/checker.hpp"
 #include "objects/objects.hpp"
 #include "process/acks.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/interruption.hpp"
 #include "process/refusal.hpp"
@@ -70,11 +70,12 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 }
 
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   CompChannel& self = CompChannel::of(channel);
   if (!self.context.core.alive()) return minus_one(EIO);
   const Visit visit(self);
-  careful::sleeps(self);
+  Hooks* const hooks = self.context.core.hooks();
+  if (hooks != nullptr) hooks->sleeping(self);
   Cq* found = nullptr;
   while (found == nullptr) {
     const auto core = next(self);
@@ -85,7 +86,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
       found->comp_events.fetch_add(1);
     });
   }
-  careful::took_event(*found);
+  if (hooks != nullptr) hooks->took_event(*found);
   *cq = found->handle();
   *cq_context = found->abi.cq_context;
   return 0;

@@ -10,13 +10,12 @@
 #include <bit>
 #include <chrono>
 
-#include "careful/checker.hpp"
 #include "device/limits.hpp"
-#include "faults/calls.hpp"
-#include "objects/ops.hpp"
+#include "objects/calls.hpp"
 #include "objects/work_completion.hpp"
 #include "objects/yield_policy.hpp"
 #include "process/acks.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
@@ -66,7 +65,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   if (comp_vector >= kCompVectors || !context.core.alive()) {
     throw std::system_error(EINVAL, std::generic_category());
   }
-  fault::may_fail(context.core, fault::Event::kCreations);
+  if (Hooks* const hooks = context.core.hooks()) hooks->creating();
   auto cq = std::make_unique<Cq>(context);
   auto core = context.core.rnic().create_cq(
       capacity, channel != nullptr ? &CompChannel::of(channel).events : nullptr);
@@ -79,7 +78,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   cq->abi.handle = add_handle(cq.get(), cq->abi.context);
   init_acks(cq->abi.mutex, cq->abi.cond);
   context.core.add(cq->core.get(), cq.get());
-  careful::made(*cq, capacity);
+  if (Hooks* const hooks = context.core.hooks()) hooks->sized(*cq, capacity);
   if (channel != nullptr) {
     retain(*channel);
   }
@@ -136,18 +135,18 @@ int ibv_resize_cq(ibv_cq* cq, int cqe) {
     const auto capacity = capacity_for(static_cast<std::uint32_t>(std::max(cqe, 0)));
     if (const auto error = self.core->resize(capacity)) return to_errno(error);
     cq->cqe = static_cast<int>(capacity);
-    careful::made(self, capacity);
+    if (Hooks* const hooks = self.context.core.hooks()) hooks->sized(self, capacity);
     return 0;
   });
 }
 
 int ibv_destroy_cq(ibv_cq* cq) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {
     Cq& self = Cq::of(known(cq));
     if (self.users.load() != 0) return EBUSY;
     remove_handle(&self);
-    careful::gone(self);
+    if (Hooks* const hooks = self.context.core.hooks()) hooks->destroying(self);
     bool settled = true;
     if (self.context.core.alive()) {
       self.context.core.remove(self.core.get());

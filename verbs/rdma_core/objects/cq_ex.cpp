@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extended completion queues: one completion at a time, its fields read by calls. Only the fields
 // that a request for them can be kept for: no time stamps, VLANs or tags.
-#include "careful/checker.hpp"
-#include "faults/calls.hpp"
+#include "objects/calls.hpp"
 #include "objects/completion_queue.hpp"
-#include "objects/ops.hpp"
 #include "objects/work_completion.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
@@ -29,6 +27,26 @@ void check(const ibv_cq_init_attr_ex& attr) {
 
 const verbs::WorkCompletion& current(ibv_cq_ex* cq) { return Cq::of(cq).wc; }
 
+void end_poll(ibv_cq_ex* cq) { Cq::of(cq).poller.give(); }
+
+void fill_calls(ibv_cq_ex& cq) {
+  cq.start_poll = start_poll;
+  cq.next_poll = next_poll;
+  cq.end_poll = end_poll;
+  cq.read_opcode = [](ibv_cq_ex* of) { return wc_opcode(current(of)); };
+  cq.read_vendor_err = read_vendor_err;
+  cq.read_byte_len = [](ibv_cq_ex* of) { return wc_byte_len(current(of)); };
+  cq.read_imm_data = [](ibv_cq_ex* of) { return __be32{wc_data(current(of))}; };
+  cq.read_qp_num = [](ibv_cq_ex* of) { return current(of).qp_num; };
+  cq.read_src_qp = [](ibv_cq_ex* of) { return current(of).source_qp; };
+  cq.read_wc_flags = [](ibv_cq_ex* of) { return wc_flags(current(of)); };
+  cq.read_slid = [](ibv_cq_ex*) { return std::uint32_t{0}; };
+  cq.read_sl = [](ibv_cq_ex* of) { return wc_sl(current(of)); };
+  cq.read_dlid_path_bits = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+}
+
+}  // namespace
+
 int next_poll(ibv_cq_ex* handle) {
   Cq& cq = Cq::of(handle);
   const bool found = cq.context.core.alive() && cq.core->poll(std::span(&cq.wc, 1)) == 1;
@@ -49,27 +67,9 @@ int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) {
   return code;
 }
 
-void end_poll(ibv_cq_ex* cq) { Cq::of(cq).poller.give(); }
-
-void fill_calls(ibv_cq_ex& cq) {
-  cq.start_poll = start_poll;
-  cq.next_poll = next_poll;
-  cq.end_poll = end_poll;
-  cq.read_opcode = [](ibv_cq_ex* of) { return wc_opcode(current(of)); };
-  cq.read_vendor_err = [](ibv_cq_ex* of) {
-    return wc_vendor_err(Cq::of(of).context.core, current(of));
-  };
-  cq.read_byte_len = [](ibv_cq_ex* of) { return wc_byte_len(current(of)); };
-  cq.read_imm_data = [](ibv_cq_ex* of) { return __be32{wc_data(current(of))}; };
-  cq.read_qp_num = [](ibv_cq_ex* of) { return current(of).qp_num; };
-  cq.read_src_qp = [](ibv_cq_ex* of) { return current(of).source_qp; };
-  cq.read_wc_flags = [](ibv_cq_ex* of) { return wc_flags(current(of)); };
-  cq.read_slid = [](ibv_cq_ex*) { return std::uint32_t{0}; };
-  cq.read_sl = [](ibv_cq_ex* of) { return wc_sl(current(of)); };
-  cq.read_dlid_path_bits = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+std::uint32_t read_vendor_err(ibv_cq_ex* cq) {
+  return wc_vendor_err(Cq::of(cq).context.core, current(cq));
 }
-
-}  // namespace
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
   return guarded_pointer<ibv_cq_ex>([&] {
@@ -77,8 +77,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
     Cq* cq = create_cq(Context::of(context), attr->cqe, attr->cq_context, attr->channel,
                        attr->comp_vector);
     fill_calls(cq->abi);
-    fault::made(*cq);
-    careful::made_ex(*cq);
+    if (Hooks* const hooks = cq->context.core.hooks()) hooks->made_extended(*cq);
     return &cq->abi;
   });
 }

@@ -4,10 +4,7 @@
 #include <array>
 #include <cerrno>
 
-#include "bring_up/out_of_band.hpp"
-#include "careful/checker.hpp"
-#include "device/device_ops.hpp"
-#include "faults/calls.hpp"
+#include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
@@ -72,7 +69,7 @@ int why_not_registered(const std::error_code& error, const void* address, std::s
 net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                             unsigned access) {
   check_alive(pd.context);
-  fault::may_fail(pd.context.core, fault::Event::kRegistrations);
+  if (Hooks* const hooks = pd.context.core.hooks()) hooks->registering();
   const std::span octets(static_cast<std::byte*>(address), length);
   auto memory = pd.context.core.rnic().register_memory(*pd.core, octets, to_access(access),
                                                        net::MemoryOptions{.iova = iova});
@@ -99,7 +96,7 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
                .lkey = mr->core.stag().value,
                .rkey = mr->core.stag().value};
     ++pd.users;
-    careful::registered(*mr, iova);
+    if (Hooks* const hooks = pd.context.core.hooks()) hooks->registered(*mr);
     return &mr.release()->abi;
   });
 }
@@ -107,16 +104,21 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
 /// Other rights, or another domain, for a region that stays where it is: its key stays as well.
 void change_region(Mr& mr, Pd& pd, unsigned access) {
   check_alive(pd.context);
-  fault::may_fail(pd.context.core, fault::Event::kRegistrations);
+  if (Hooks* const hooks = pd.context.core.hooks()) hooks->registering();
   const auto error = mr.core.change(*pd.core, to_access(access));
   if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
+}
+
+/// Adapters have fetched what was posted before; here it may wait for its connection.
+void await_posted(Core& core) {
+  for (const auto& service : core.services()) service->await_posted();
 }
 
 /// Registers anew before the old registration ends: when it cannot be, that stays as it is.
 int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                 unsigned access) {
   auto memory = register_region(pd, address, length, iova, access);
-  careful::deregistered(mr);
+  if (Hooks* const hooks = pd.context.core.hooks()) hooks->deregistering(mr);
   if (const auto error = mr.core.deregister()) return to_errno(error);
   mr.core = std::move(memory);
   return 0;
@@ -137,7 +139,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
   return guarded_pointer<ibv_mw>([&] {
     Pd& pd = Pd::of(known(handle));
     check_alive(pd.context);
-    fault::may_fail(pd.context.core, fault::Event::kCreations);
+    if (Hooks* const hooks = pd.context.core.hooks()) hooks->creating();
     auto memory = pd.context.core.rnic().allocate_window(*pd.core);
     if (!memory) throw std::system_error(memory.error());
     auto mw = std::make_unique<Mw>(Mw{.pd = pd, .core = std::move(*memory)});
@@ -174,7 +176,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* handle) {
   return guarded_pointer<ibv_pd>([&] {
     Context& context = Context::of(handle);
     check_alive(context);
-    fault::may_fail(context.core, fault::Event::kCreations);
+    if (Hooks* const hooks = context.core.hooks()) hooks->creating();
     auto core = context.core.rnic().alloc_pd();
     if (!core) throw std::system_error(core.error());
     std::unique_ptr<Pd> pd(new Pd{.context = context, .core = std::move(*core)});
@@ -196,7 +198,7 @@ int ibv_dealloc_pd(ibv_pd* handle) {
 
 #undef ibv_reg_mr
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   const auto flags = static_cast<unsigned>(access);
   return register_memory(pd, address, length, default_iova(address, flags), flags);
 }
@@ -204,20 +206,20 @@ ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
 #undef ibv_reg_mr_iova
 ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                         int access) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   return register_memory(pd, address, length, iova, static_cast<unsigned>(access));
 }
 
 ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                          unsigned access) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   if ((access & IBV_ACCESS_ZERO_BASED) != 0) iova = 0;
   return register_memory(pd, address, length, iova, access);
 }
 
 int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::size_t length,
                  int new_access) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   constexpr int kKnown =
       IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
   const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
@@ -244,7 +246,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const int code = guarded([&] {
     if (flags == 0) return EINVAL;  // which libibverbs leaves to the kernel
     if (const int bad = check_access(bits)) return bad;
-    pd.context.core.out_of_band().await_posted();
+    await_posted(pd.context.core);
     if (moves) return move_region(mr, pd, at, octets, iova, bits);
     change_region(mr, pd, bits);
     return 0;
@@ -263,17 +265,18 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   handle->length = octets;
   handle->lkey = mr.core.stag().value;
   handle->rkey = handle->lkey;
-  careful::registered(mr, iova);
+  if (Hooks* const hooks = pd.context.core.hooks()) hooks->registered(mr);
   return 0;
 }
 
 int ibv_dereg_mr(ibv_mr* handle) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {
     Mr& mr = Mr::of(known(handle));
     if (!mr.pd->context.core.alive()) return 0;
-    careful::deregistered(mr);
-    mr.pd->context.core.out_of_band().await_posted();
+    Core& core = mr.pd->context.core;
+    if (Hooks* const hooks = core.hooks()) hooks->deregistering(mr);
+    await_posted(core);
     if (const auto error = mr.core.deregister()) return to_errno(error);
     --mr.pd->users;
     remove_handle(&mr);

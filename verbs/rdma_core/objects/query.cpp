@@ -10,14 +10,13 @@
 #include <cstring>
 #include <functional>
 
-#include "device/device_ops.hpp"
 #include "device/gid_table.hpp"
 #include "device/limits.hpp"
 #include "device/persona.hpp"
 #include "device/port.hpp"
-#include "faults/calls.hpp"
 #include "iwarp/mpa/startup.hpp"
 #include "iwarp/version.hpp"
+#include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/errno_table.hpp"
 #include "process/settings.hpp"
@@ -123,7 +122,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std
   if (port != kPortNumber) return EINVAL;
   return guarded([&] {
     ibv_port_attr out = port_attributes();
-    fault::show_port(Context::of(context).core, out);
+    if (Hooks* const hooks = Context::of(context).core.hooks()) hooks->show_port(out);
     give(out, attr, length);
     return 0;
   });

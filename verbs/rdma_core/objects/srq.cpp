@@ -2,11 +2,9 @@
 // Shared receive queues. Their kinds for XRC and tag matching are refused.
 #include <algorithm>
 
-#include "careful/checker.hpp"
 #include "device/limits.hpp"
-#include "faults/calls.hpp"
+#include "objects/calls.hpp"
 #include "objects/objects.hpp"
-#include "objects/ops.hpp"
 #include "process/acks.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
@@ -20,7 +18,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
       !pd.context.core.alive()) {
     fail(EINVAL);
   }
-  fault::may_fail(pd.context.core, fault::Event::kCreations);
+  if (Hooks* const hooks = pd.context.core.hooks()) hooks->creating();
   auto srq = std::make_unique<Srq>(pd);
   attr.max_sge = std::max(attr.max_sge, std::uint32_t{1});
   auto core =
@@ -81,8 +79,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
     bool settled = true;
     if (self.pd.context.core.alive()) {
       self.pd.context.core.remove(self.core.get());
-      fault::gone(self);
-      careful::gone(self);
+      if (Hooks* const hooks = self.pd.context.core.hooks()) hooks->destroying(self);
       self.pd.context.core.await_dispatcher();
       settled = settle_events(self);
       self.core.reset();

@@ -116,15 +116,10 @@ std::uint32_t wc_data(const verbs::WorkCompletion& wc) {
 
 std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
   if (wc.status == WcStatus::kSuccess) return 0;
-  std::uint32_t out = 0;
-  core.with_qp(wc.qp_num, [&out](Qp& qp) {
-    const auto attributes = qp.sender().query();
-    const auto& terminate =
-        attributes.terminate_sent ? attributes.terminate_sent : attributes.terminate_received;
-    if (!terminate) return;
-    out = verbs::vendor_error(terminate->fault);
-  });
-  return out;
+  for (const auto& service : core.services()) {
+    if (const std::uint32_t error = service->vendor_error(wc.qp_num)) return error;
+  }
+  return 0;
 }
 
 void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to) {

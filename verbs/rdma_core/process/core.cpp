@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -13,12 +12,8 @@
 #include <system_error>
 #include <thread>
 
-#include "careful/checker.hpp"
-#include "cm/datagrams.hpp"
-#include "faults/injector.hpp"
 #include "iwarp/net/fork.hpp"
 #include "iwarp/net/insist.hpp"
-#include "objects/objects.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
@@ -37,7 +32,7 @@ constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22
 void abandon_in_child() {
   const Core* const parents = current.exchange(nullptr);
   if (parents == nullptr) return;
-  if (parents->checker() != nullptr) parents->checker()->abandon();
+  if (parents->hooks() != nullptr) parents->hooks()->abandon();
   net::close_inherited();
 }
 
@@ -65,11 +60,9 @@ Core& Core::get() {
 }
 
 // The programs only say that their device cannot be opened.
-Core* Core::make() {
-  auto faults = fault::plan_of_settings();
-  TlsCarriers carriers(settings().tls);
+Core* Core::make(TlsCarriers carriers, const Parts& parts) {
   try {
-    return new Core(std::move(faults), std::move(carriers));
+    return new Core(std::move(carriers), parts);
   } catch (const std::system_error& error) {
     const int code = to_errno(error.code());
     const bool filtered = code == EPERM || code == ENOSYS;
@@ -87,20 +80,15 @@ bool Core::alive() const { return current.load(std::memory_order_acquire) == thi
 
 Core::~Core() = default;
 
-Core::Core(std::optional<fault::Plan> faults, TlsCarriers carriers)
-    : carriers_(std::move(carriers)),
-      rnic_([] {
+Core::Core(TlsCarriers carriers, const Parts& parts)
+    : carriers_(std::move(carriers)), rnic_([] {
         auto rnic = net::Rnic::open(kOptions);
         if (!rnic) throw std::system_error(rnic.error());
         return std::move(*rnic);
-      }()),
-      sidr_(sidr_calls()) {
+      }()) {
   start_metrics();
-  if (settings().careful) checker_ = std::make_unique<careful::Checker>(*this);
-  if (faults) {
-    injector_ = std::make_unique<fault::Injector>(*this, std::move(*faults));
-    injector_->start();
-  }
+  services_ = parts.services(*this);
+  hooks_ = parts.hooks(*this);
   // Signals are the program's: it may wait for one to interrupt its own threads.
   sigset_t all;
   sigset_t before;
@@ -135,36 +123,55 @@ void Core::start_metrics() {
 
 void Core::dispatch() {
   auto& async = rnic_->async_events();
-  std::array<pollfd, 4> waiting{pollfd{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
-                                pollfd{.fd = async.fd(), .events = POLLIN, .revents = 0},
-                                pollfd{.fd = sidr_.fd(), .events = POLLIN, .revents = 0},
-                                pollfd{.fd = unanswered_.fd(), .events = POLLIN, .revents = 0}};
+  std::vector<pollfd> waiting{{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
+                              {.fd = async.fd(), .events = POLLIN, .revents = 0}};
+  const std::size_t first_service = waiting.size();
+  for (const auto& service : services_) {
+    waiting.push_back({.fd = service->fd(), .events = POLLIN, .revents = 0});
+  }
   bool soon = false;
   for (;;) {
     ::poll(waiting.data(), waiting.size(), soon ? 1 : -1);
     const std::lock_guard lock(dispatching_);
-    while (auto event = cm_channel_.poll()) dispatch_cm_event(*this, std::move(*event));
+    while (auto event = cm_channel_.poll()) dispatch(std::move(*event));
     while (const auto event = async.poll()) {
-      net::insist([&] { dispatch_async_event(*this, *event); });
+      net::insist([&] { dispatch(*event); });
     }
-    // What fails is looked at again, as long as there is something.
-    (void)guarded([&] {
-      if (waiting[2].revents != 0) sidr_.check();
-      if (waiting.back().revents != 0) unanswered_.check();
-      return 0;
-    });
-    soon = net::insist([&] { return dispatch_endings(*this); });
+    soon = false;
+    for (std::size_t i = 0; i < services_.size(); ++i) {
+      Service& service = *services_[i];
+      // What fails is looked at again, as long as there is something.
+      if (waiting[first_service + i].revents != 0) {
+        (void)guarded([&] {
+          service.check();
+          return 0;
+        });
+      }
+      if (net::insist([&] { return service.finish_turn(); })) soon = true;
+    }
   }
 }
 
-void Core::add(Qp& qp) {
-  const std::lock_guard lock(qps_mutex_);
-  (qp.datagrams != nullptr ? datagrams_ : qps_)[qp.abi.qp_base.qp_num] = &qp;
+void Core::dispatch(net::CmEvent event) {
+  for (const auto& service : services_) {
+    if (service->takes(event)) return;
+  }
 }
 
-void Core::remove(const Qp& qp) {
+void Core::dispatch(const verbs::AsyncEvent& event) {
+  for (const auto& service : services_) {
+    if (service->takes(event)) return;
+  }
+}
+
+void Core::add(verbs::QpNum num, Qp& qp, QpKind kind) {
   const std::lock_guard lock(qps_mutex_);
-  (qp.datagrams != nullptr ? datagrams_ : qps_).erase(qp.abi.qp_base.qp_num);
+  (kind == QpKind::kDatagrams ? datagrams_ : connections_)[num] = &qp;
+}
+
+void Core::remove(verbs::QpNum num, QpKind kind) {
+  const std::lock_guard lock(qps_mutex_);
+  (kind == QpKind::kDatagrams ? datagrams_ : connections_).erase(num);
 }
 
 void Core::add(const void* core_object, void* object) {

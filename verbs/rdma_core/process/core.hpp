@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core: the one software RNIC of the process, made when the first device is opened, and the thread
-// that carries its events to the objects of the program. It is never destroyed: programs exit with
-// objects alive, and exiting must not wait for anything.
+// Core: the one software RNIC of the process, made when the first device is opened, the thread that
+// carries its events to the objects of the program, and the services beside it. It is never
+// destroyed: programs exit with objects alive, and exiting must not wait for anything.
 //
 // fork(2): threads do not survive into the child, so the parent's Core is abandoned there, its
 // descriptors are closed, and a new one is made when the child opens a device. Objects of the
 // parent are dead in the child: see alive().
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
-#include "bring_up/out_of_band.hpp"
-#include "bring_up/unanswered.hpp"
-#include "cm/sidr.hpp"
+#include "hooks.hpp"
 #include "iwarp/net/metrics.hpp"
 #include "iwarp/net/rnic.hpp"
+#include "process/service.hpp"
 #include "process/tls_carriers.hpp"
 
 namespace iwarp::rdma_core {
 
 struct Qp;
-namespace fault {
-class Injector;
-struct Plan;
-}  // namespace fault
-namespace careful {
-class Checker;
-}  // namespace careful
 
 class Core {
  public:
+  /// What the rooms above add to a new Core, in this order.
+  struct Parts {
+    std::function<std::vector<std::unique_ptr<Service>>(Core&)> services;
+    std::function<std::unique_ptr<Hooks>(Core&)> hooks;  ///< null: nothing observes or intercepts
+  };
+
   /// The Core of this process. Throws std::system_error when it cannot be made.
   static Core& get();
   /// The same, if it has been made.
@@ -47,29 +47,34 @@ class Core {
   /// Connection events of all queue pairs; the dispatcher takes them.
   net::CmChannel& cm_channel() { return cm_channel_; }
 
-  /// Null unless faults are asked for.
-  fault::Injector* injector() const { return injector_.get(); }
-  /// Null unless checks are asked for.
-  careful::Checker* checker() const { return checker_.get(); }
-  OutOfBand& out_of_band() { return out_of_band_; }
-  Unanswered& unanswered() { return unanswered_; }
-  Sidr& sidr() { return sidr_; }
+  /// Null unless faults or checks are asked for.
+  Hooks* hooks() const { return hooks_.get(); }
+  /// The service of that type, of which assembly.cpp has made one.
+  template <typename T>
+  T& service() {
+    for (const auto& service : services_) {
+      if (auto* const found = dynamic_cast<T*>(service.get())) return *found;
+    }
+    std::terminate();
+  }
+  const std::vector<std::unique_ptr<Service>>& services() const { return services_; }
 
   // Queue pairs by number, for events and for rdma_conn_param::qp_num.
-  void add(Qp& qp);
-  void remove(const Qp& qp);
+  enum class QpKind : std::uint8_t { kConnection, kDatagrams };
+  void add(verbs::QpNum num, Qp& qp, QpKind kind);
+  void remove(verbs::QpNum num, QpKind kind);
   /// Calls `use` with the queue pair, which cannot be destroyed meanwhile. False: there is none, or
   /// it is one of datagrams.
   template <typename Function>
   bool with_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
-    return use_of(qps_, num, use);
+    return use_of(connections_, num, use);
   }
   /// The same, of datagrams as well.
   template <typename Function>
   bool with_any_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
-    return use_of(qps_, num, use) || use_of(datagrams_, num, use);
+    return use_of(connections_, num, use) || use_of(datagrams_, num, use);
   }
 
   /// The same, for what waits for the dispatcher meanwhile: nothing is dispatched.
@@ -110,12 +115,16 @@ class Core {
     return true;
   }
 
-  Core(std::optional<fault::Plan> faults, TlsCarriers carriers);
+  Core(TlsCarriers carriers, const Parts& parts);
   ~Core();
+  /// Makes the Core with all that the library has; in assembly.cpp, above all rooms.
   static Core* make();
-  void dispatch();
-
+  /// Logs why not, and throws std::system_error, when there can be none.
+  static Core* make(TlsCarriers carriers, const Parts& parts);
   void start_metrics();
+  void dispatch();
+  void dispatch(net::CmEvent event);
+  void dispatch(const verbs::AsyncEvent& event);
 
   const TlsCarriers carriers_;
   const std::unique_ptr<net::Rnic> rnic_;
@@ -125,22 +134,12 @@ class Core {
   /// Before all others. Who holds it may await the dispatcher.
   std::recursive_mutex dispatching_;
   std::mutex qps_mutex_;      ///< before the locks of the CM and of event queues
-  Qps qps_;                   ///< of connections
+  Qps connections_;           ///< of the types RC and UC
   Qps datagrams_;             ///< of type UD
   std::mutex objects_mutex_;  ///< before those of event queues
   std::unordered_map<const void*, void*> objects_;
-  std::unique_ptr<fault::Injector> injector_;
-  std::unique_ptr<careful::Checker> checker_;
-  OutOfBand out_of_band_{*this};
-  Unanswered unanswered_{*this};
-  Sidr sidr_;
+  std::vector<std::unique_ptr<Service>> services_;
+  std::unique_ptr<Hooks> hooks_;
 };
-
-/// What the dispatcher calls, without locks held; in cm/events.cpp and async.cpp. OutOfBand is
-/// asked first whether a request is its own, and gets the events of queue pairs without an id.
-void dispatch_cm_event(Core& core, net::CmEvent event);
-/// Ends of connections that wait to be told; true: some still do, ask again in a millisecond.
-bool dispatch_endings(Core& core);
-void dispatch_async_event(Core& core, const verbs::AsyncEvent& event);
 
 }  // namespace iwarp::rdma_core

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous events: from the core's to those of the C interface, on the descriptor of the
 // context that the object was made with.
+#include "qp/async.hpp"
+
 #include <fmt/format.h>
 
 #include "iwarp/mpa/faults.hpp"
-#include "objects/objects.hpp"
+#include "iwarp/verbs/error_guide.hpp"
 #include "process/acks.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -63,28 +66,57 @@ void tell_limit(Srq& srq) {
        {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
 }
 
+class AsyncEvents final : public Service {
+ public:
+  explicit AsyncEvents(Core& core) : core_(core) {}
+
+  bool takes(const verbs::AsyncEvent& event) override {
+    dispatch(event);
+    return true;
+  }
+
+  std::uint32_t vendor_error(verbs::QpNum num) override {
+    std::uint32_t out = 0;
+    core_.with_qp(num, [&out](Qp& qp) {
+      const auto attributes = qp.sender().query();
+      const auto& terminate =
+          attributes.terminate_sent ? attributes.terminate_sent : attributes.terminate_received;
+      if (terminate) out = verbs::vendor_error(terminate->fault);
+    });
+    return out;
+  }
+
+ private:
+  void dispatch(const verbs::AsyncEvent& event) {
+    switch (event.type) {
+      case AsyncEventType::kTerminateReceived:
+      case AsyncEventType::kTerminateSent:
+      case AsyncEventType::kLlpConnectionLost:  // With the fault, where no Terminate could be sent.
+        if (!is_told(event)) return;
+        core_.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
+        return;
+      case AsyncEventType::kCqOverflow:
+        core_.with_object(event.object, [&event](void* cq) {
+          tell_overflow(*static_cast<Cq*>(cq), event.qp_num);
+        });
+        return;
+      case AsyncEventType::kSrqLimit:
+        core_.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
+        return;
+      case AsyncEventType::kLastReceive:  // Told with the state that the program sees.
+      case AsyncEventType::kLlpCloseComplete:
+      case AsyncEventType::kBadClose:
+        return;
+    }
+  }
+
+  Core& core_;
+};
+
 }  // namespace
 
-void dispatch_async_event(Core& core, const verbs::AsyncEvent& event) {
-  switch (event.type) {
-    case AsyncEventType::kTerminateReceived:
-    case AsyncEventType::kTerminateSent:
-    case AsyncEventType::kLlpConnectionLost:  // With the fault, where no Terminate could be sent.
-      if (!is_told(event)) return;
-      core.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
-      return;
-    case AsyncEventType::kCqOverflow:
-      core.with_object(event.object,
-                       [&event](void* cq) { tell_overflow(*static_cast<Cq*>(cq), event.qp_num); });
-      return;
-    case AsyncEventType::kSrqLimit:
-      core.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
-      return;
-    case AsyncEventType::kLastReceive:  // Told with the state that the program sees.
-    case AsyncEventType::kLlpCloseComplete:
-    case AsyncEventType::kBadClose:
-      return;
-  }
+std::unique_ptr<Service> make_async_events(Core& core) {
+  return std::make_unique<AsyncEvents>(core);
 }
 
 }  // namespace iwarp::rdma_core

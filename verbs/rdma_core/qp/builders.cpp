@@ -10,6 +10,7 @@
 #include "objects/objects.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
+#include "qp/calls.hpp"
 #include "qp/datagrams.hpp"
 #include "qp/queue_pair.hpp"
 #include "qp/send_request.hpp"
@@ -252,6 +253,12 @@ int finish(Qp::Staged& s, Request& request) {
   return 0;
 }
 
+template <typename Wr>
+int post(Qp& qp, std::span<const Wr> wrs) {
+  Hooks* const hooks = qp.context.core.hooks();
+  return hooks != nullptr ? hooks->post_built(qp, wrs) : post_built(qp, wrs);
+}
+
 int commit_datagrams(Qp& qp, Qp::Staged& s) {
   s.datagrams.clear();
   for (Request& request : s.requests) {
@@ -266,7 +273,7 @@ int commit_datagrams(Qp& qp, Qp::Staged& s) {
     out.to = {
         .path = Ah::of(request.ah).path, .qp = request.remote_qpn, .q_key = request.remote_qkey};
   }
-  return post_all_datagrams(qp, s.datagrams);
+  return post<verbs::DatagramWr>(qp, s.datagrams);
 }
 
 int commit(Qp& qp) {
@@ -280,12 +287,14 @@ int commit(Qp& qp) {
     if (is_too_long(request.wr)) return EINVAL;
     s.ready.push_back(request.wr);
   }
-  if (const int code = post_all(qp, s.ready)) return code;
+  if (const int code = post<verbs::SendWr>(qp, s.ready)) return code;
   for (const Request& request : s.requests) {
     if (request.window != nullptr) bind_posted(*request.window, request.rkey);
   }
   return 0;
 }
+
+}  // namespace
 
 int wr_complete(ibv_qp_ex* handle) {
   Qp& qp = Qp::of(handle);
@@ -293,8 +302,6 @@ int wr_complete(ibv_qp_ex* handle) {
   wr_abort(handle);
   return code;
 }
-
-}  // namespace
 
 void enable_builders(Qp& qp) {
   qp.staged = {new Qp::Staged, [](Qp::Staged* gone) { delete gone; }};

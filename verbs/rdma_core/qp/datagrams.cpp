@@ -7,11 +7,10 @@
 #include <array>
 #include <cerrno>
 
-#include "careful/checker.hpp"
 #include "device/limits.hpp"
 #include "device/persona.hpp"
 #include "device/port.hpp"
-#include "faults/calls.hpp"
+#include "iwarp/net/datagram_socket.hpp"
 #include "objects/address_handle.hpp"
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
@@ -52,11 +51,10 @@ int change_datagram_state(Qp& qp, const ibv_qp_attr& attr) {
 
 // Not under its mutex: who looks at it may wait for that, and have theirs.
 void tell_begun_anew(Qp& qp, ibv_qp_state from, ibv_qp_state to) {
-  if (to == IBV_QPS_RESET) {
-    fault::reset(qp);
-    careful::reset(qp);
-  }
-  if (from == IBV_QPS_SQE && to == IBV_QPS_RTS) careful::recovered(qp);
+  Hooks* const hooks = qp.context.core.hooks();
+  if (hooks == nullptr) return;
+  if (to == IBV_QPS_RESET) hooks->reset(qp);
+  if (from == IBV_QPS_SQE && to == IBV_QPS_RTS) hooks->recovered(qp);
 }
 
 int modify(Qp& qp, const ibv_qp_attr& attr, int mask) {
@@ -164,13 +162,8 @@ int post_datagrams(Qp& qp, ibv_send_wr*& wr) {
   return code;
 }
 
-int post_all_datagrams(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
-  const auto post = [&] {
-    if (const int code = fault::posted(qp, wrs.size())) return code;
-    return to_errno(qp.datagrams->post_all(wrs));
-  };
-  if (auto* const checker = qp.context.core.checker()) return checker->post_all(qp, wrs, post);
-  return post();
+int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
+  return to_errno(qp.datagrams->post_all(wrs));
 }
 
 }  // namespace iwarp::rdma_core

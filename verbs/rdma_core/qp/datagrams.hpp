@@ -3,7 +3,7 @@
 // them to datagrams.cpp. They exist as RoCE only.
 #pragma once
 
-#include "objects/objects.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -13,10 +13,8 @@ int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask);
 void fail_datagrams(Qp& qp);
 /// What ibv_query_qp() says of its state.
 ibv_qp_state state_of_datagrams(const Qp& qp);
-/// As post_send() in ops.hpp.
+/// As post_send() in qp/calls.hpp.
 int post_datagrams(Qp& qp, ibv_send_wr*& wr);
-/// Sends `wrs`, all or none; an errno.
-int post_all_datagrams(Qp& qp, std::span<const verbs::DatagramWr> wrs);
 
 /// The payload of a datagram is at most so long.
 std::size_t max_datagram();

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "careful/checker.hpp"
 #include "device/limits.hpp"
-#include "faults/calls.hpp"
+#include "objects/calls.hpp"
 #include "objects/objects.hpp"
-#include "objects/ops.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
+#include "qp/calls.hpp"
 #include "qp/datagrams.hpp"
 #include "qp/queue_pair.hpp"
 #include "qp/send_request.hpp"
@@ -98,14 +97,9 @@ int post_receives(Queue& queue, ibv_recv_wr*& wr) {
 
 }  // namespace
 
-int post_all(Qp& qp, std::span<const verbs::SendWr> wrs) {
-  const auto post = [&] {
-    if (const int code = fault::posted(qp, wrs.size())) return code;
-    const auto error = qp.sender().post_all(wrs);
-    return error ? why_not(error, wrs) : 0;
-  };
-  if (auto* const checker = qp.context.core.checker()) return checker->post_all(qp, wrs, post);
-  return post();
+int post_built(Qp& qp, std::span<const verbs::SendWr> wrs) {
+  const auto error = qp.sender().post_all(wrs);
+  return error ? why_not(error, wrs) : 0;
 }
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {

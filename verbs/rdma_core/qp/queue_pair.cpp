@@ -6,18 +6,16 @@
 
 #include <algorithm>
 
-#include "bring_up/out_of_band.hpp"
-#include "careful/checker.hpp"
-#include "cm/id.hpp"
 #include "device/limits.hpp"
 #include "device/persona.hpp"
-#include "faults/calls.hpp"
-#include "objects/ops.hpp"
+#include "objects/calls.hpp"
 #include "process/acks.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
+#include "qp/bring_up.hpp"
+#include "qp/calls.hpp"
 #include "qp/datagrams.hpp"
 
 namespace iwarp::rdma_core {
@@ -67,7 +65,7 @@ ibv_qp_cap granted(const ibv_qp_cap& asked, bool shared_receives) {
 /// A number for a queue pair, given back unless it is kept.
 class Number {
  public:
-  explicit Number(OutOfBand& from) : from_(&from), value_(from.take_number()) {}
+  explicit Number(BringUp& from) : from_(&from), value_(from.take_number()) {}
   ~Number() {
     if (from_ != nullptr) from_->release_number(value_);
   }
@@ -77,13 +75,13 @@ class Number {
   void keep() { from_ = nullptr; }
 
  private:
-  OutOfBand* from_;
+  BringUp* from_;
   std::uint32_t value_;
 };
 
 net::QpHandle make_core(Pd& pd, const Qp& qp) {
   const ibv_qp_cap& cap = qp.cap;
-  Number number(pd.context.core.out_of_band());
+  Number number(pd.context.core.service<BringUp>());
   verbs::QpInit init{.num = number.value(),
                      .send_cq = qp.send_cq->core.get(),
                      .recv_cq = qp.recv_cq->core.get(),
@@ -127,7 +125,8 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type);
   const bool complete = attr.send_cq != nullptr && attr.recv_cq != nullptr;
   if (!complete || !within_limits(attr.cap) || !pd.context.core.alive()) fail(EINVAL);
-  fault::may_fail(context.core, fault::Event::kCreations);
+  Hooks* const hooks = context.core.hooks();
+  if (hooks != nullptr) hooks->creating();
   auto qp = std::make_unique<Qp>(context);
   qp->pd = &pd;
   qp->send_cq = &Cq::of(known(attr.send_cq));
@@ -142,10 +141,9 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   }
   fill_handle(*qp, attr);
   if (builders) enable_builders(*qp);
-  pd.context.core.add(*qp);
+  pd.context.core.add(qp->num(), *qp, qp->kind());
   count_users(*qp, 1);
-  fault::made(*qp);
-  careful::made(*qp);
+  if (hooks != nullptr) hooks->made(*qp);
   attr.cap = qp->cap;
   return qp.release();
 }
@@ -201,21 +199,21 @@ bool settle_events(Qp& qp) {
 
 // What is not known by its number any more; both as settle_events().
 bool destroy_connection(Qp& qp) {
-  const auto num = qp.abi.qp_base.qp_num;
-  fault::gone(qp);
-  forget_qp(num);
+  const auto num = qp.num();
+  if (Hooks* const hooks = qp.context.core.hooks()) hooks->silenced(qp);
+  for (const auto& service : qp.context.core.services()) service->qp_destroyed(num);
   const bool settled = settle_events(qp);
   qp.to_itself.reset();
   qp.core.reset();
   qp.context.core.await_dispatcher();
-  qp.context.core.out_of_band().release_number(num);
+  qp.context.core.service<BringUp>().release_number(num);
   return settled;
 }
 
 bool destroy_datagrams(Qp& qp) {
   const bool settled = settle_events(qp);
   qp.datagrams.reset();
-  fault::gone(qp);  // Behind the last that it sends.
+  if (Hooks* const hooks = qp.context.core.hooks()) hooks->silenced(qp);
   return settled;
 }
 
@@ -258,14 +256,15 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
 }
 
 int ibv_destroy_qp(ibv_qp* qp) {
-  const careful::Here here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     remove_handle(&self);
     bool settled = true;
     if (self.context.core.alive()) {
-      careful::gone(self);
-      self.context.core.remove(self);
+      Core& core = self.context.core;
+      if (Hooks* const hooks = core.hooks()) hooks->destroying(self);
+      core.remove(self.num(), self.kind());
       settled = self.datagrams != nullptr ? destroy_datagrams(self) : destroy_connection(self);
     } else {
       (void)self.to_itself.release();  // The parent's, all of them.

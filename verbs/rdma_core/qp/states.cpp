@@ -7,18 +7,14 @@
 #include <cstring>
 #include <thread>
 
-#include "bring_up/out_of_band.hpp"
-#include "careful/checker.hpp"
-#include "cm/ib_attr.hpp"
-#include "cm/id.hpp"
 #include "device/limits.hpp"
-#include "faults/calls.hpp"
 #include "iwarp/mpa/faults.hpp"
 #include "objects/memory_access.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
+#include "qp/bring_up.hpp"
 #include "qp/datagrams.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/queue_pair.hpp"
@@ -30,6 +26,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kPort = 1;
+
+BringUp& bring_up_of(const Qp& qp) { return qp.context.core.service<BringUp>(); }
 
 void set_state(Qp& qp, ibv_qp_state state) {
   qp.state.store(state);
@@ -177,7 +175,7 @@ bool is_brought_up(Qp& qp) {
 
 void give_up(Qp& qp) {
   if (!is_brought_up(qp) && qp.to_itself == nullptr) return;
-  qp.context.core.out_of_band().give_up(qp);
+  bring_up_of(qp).give_up(qp);
   const std::lock_guard lock(qp.mutex);
   qp.connected = qp.brought_up = false;
 }
@@ -202,15 +200,14 @@ int reset(Qp& qp) {
     if (std::chrono::steady_clock::now() > until) return EBUSY;
     std::this_thread::sleep_for(100us);
   }
-  qp.context.core.unanswered().forget(qp.core->num());
+  bring_up_of(qp).end_wait(qp.core->num());
   qp.context.core.await_dispatcher();
   while (qp.core->reset()) {
     if (std::chrono::steady_clock::now() > until) return EBUSY;
     std::this_thread::sleep_for(100us);
   }
-  settle_ending(qp.abi.qp_base.qp_num);
-  fault::reset(qp);
-  careful::reset(qp);
+  for (const auto& service : qp.context.core.services()) service->qp_reset(qp.num());
+  if (Hooks* const hooks = qp.context.core.hooks()) hooks->reset(qp);
   const std::lock_guard lock(qp.mutex);
   qp.attributes = {};
   qp.said = 0;
@@ -232,19 +229,19 @@ int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
     qp.abi.qp_base.state = to;
     return to_error(qp);
   }
-  auto& out_of_band = qp.context.core.out_of_band();
+  BringUp& bring_up = bring_up_of(qp);
   const bool awaits = to == IBV_QPS_RTR && names_peer(attr, mask);
   if (awaits && !is_connected(qp) && !is_brought_up(qp)) {
-    if (const int code = out_of_band.ready_to_receive(qp, attr)) return code;
+    if (const int code = bring_up.ready_to_receive(qp, attr)) return code;
   }
   limit_reads(qp, attr, mask);
   if (to == IBV_QPS_RTS && qp.state.load() == IBV_QPS_RTR && is_brought_up(qp)) {
-    if (const int code = out_of_band.ready_to_send(qp, attr.sq_psn)) return code;
+    if (const int code = bring_up.ready_to_send(qp, attr.sq_psn)) return code;
   }
   const std::lock_guard lock(qp.mutex);
   if (may_change(qp.state.load(), to)) set_shown_state(qp, to);
   if (to == IBV_QPS_RTS && qp.brought_up && !qp.connected) {
-    qp.context.core.unanswered().await(qp.abi.qp_base.qp_num, peer_timeouts(attr, mask).answer);
+    bring_up.limit_wait(qp.num(), peer_timeouts(attr, mask).answer);
   }
   return 0;
 }
@@ -267,7 +264,7 @@ int to_error(Qp& qp) {
   }
   // Whoever gives it up may have no interest in events.
   qp.core->announce(verbs::Announce::kAll);
-  qp.context.core.unanswered().forget(qp.core->num());
+  bring_up_of(qp).end_wait(qp.core->num());
   abort(qp);
   if (!is_connected(qp)) give_up(qp);
   // A connected one tells when the end of the connection is told.
@@ -345,7 +342,7 @@ void qp_announce(Qp& qp, verbs::Announce which) {
   if (qp.state.load() != IBV_QPS_ERR) return;
   qp.core->announce(verbs::Announce::kAll);
   if (is_connected(qp)) return;
-  qp.context.core.unanswered().forget(qp.core->num());
+  bring_up_of(qp).end_wait(qp.core->num());
   tell_last_wqe(qp);
 }
 
@@ -358,8 +355,10 @@ extern "C" {
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
-    if (!self.context.core.alive() || fault::is_removed(self.context.core)) return EIO;
-    careful::before_a_change();
+    Hooks* const hooks = self.context.core.hooks();
+    const bool is_removed = hooks != nullptr && hooks->is_device_removed();
+    if (!self.context.core.alive() || is_removed) return EIO;
+    if (hooks != nullptr) hooks->changing_state();
     if (is_drain(*attr, mask)) {
       refuse("IBV_QPS_SQD", "a send queue does not stop and go on; completions say what is done");
       return EINVAL;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assembly: the one file that knows all rooms. It says which services and hooks a Core has, and
+// which functions stand behind the pointers of a context; the rooms below declare both.
+#include <cerrno>
+
+#include "bring_up/out_of_band.hpp"
+#include "careful/hooks.hpp"
+#include "cm/datagrams.hpp"
+#include "cm/events.hpp"
+#include "faults/hooks.hpp"
+#include "objects/calls.hpp"
+#include "objects/objects.hpp"
+#include "process/core.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+#include "qp/async.hpp"
+#include "qp/calls.hpp"
+#include "qp/library_hooks.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+std::vector<std::unique_ptr<Service>> make_services(Core& core) {
+  std::vector<std::unique_ptr<Service>> out;
+  out.push_back(make_cm_events(core));
+  out.push_back(make_async_events(core));
+  out.push_back(std::make_unique<OutOfBand>(core));
+  out.push_back(std::make_unique<Sidr>(sidr_calls()));
+  return out;
+}
+
+/// Careful mode stands in front of faults: it sees what the program sees.
+std::unique_ptr<Hooks> make_hooks(Core& core, std::optional<fault::Plan>& plan) {
+  if (!plan && !settings().careful) return nullptr;
+  auto hooks = make_library_hooks();
+  if (plan) hooks = fault::make_hooks(core, std::move(*plan), std::move(hooks));
+  if (settings().careful) hooks = careful::make_hooks(core, std::move(hooks));
+  return hooks;
+}
+
+constexpr const char* kNoXrc = "iWARP has no XRC";
+
+void fill_slots(verbs_context& context) {
+  context.sz = sizeof context;
+  context.query_port = query_port;
+  context.query_device_ex = query_device_ex;
+  context.create_cq_ex = create_cq_ex;
+  context.modify_cq = modify_cq;
+  context.create_qp_ex = create_qp_ex;
+  context.create_srq_ex = create_srq_ex;
+  context.get_srq_num = get_srq_num;
+  // Without it the headers would refuse, but not say why.
+  context.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) -> ibv_xrcd* {
+    errno = refused("ibv_open_xrcd", kNoXrc);
+    return nullptr;
+  };
+  // The headers call this one without looking whether it is there.
+  context.close_xrcd = [](ibv_xrcd*) { return refused("ibv_close_xrcd", kNoXrc); };
+}
+
+void fill_slots(ibv_context_ops& ops) {
+  ops.alloc_mw = alloc_mw;
+  ops.bind_mw = bind_mw;
+  ops.dealloc_mw = dealloc_mw;
+  ops.poll_cq = poll_cq;
+  ops.req_notify_cq = req_notify_cq;
+  ops.post_srq_recv = post_srq_recv;
+  ops.post_send = post_send;
+  ops.post_recv = post_recv;
+}
+
+}  // namespace
+
+// A plan of faults that is wrong is told before the device is opened.
+Core* Core::make() {
+  auto plan = fault::plan_of_settings();
+  return make(
+      TlsCarriers(settings().tls),
+      {.services = make_services, .hooks = [&plan](Core& core) { return make_hooks(core, plan); }});
+}
+
+void fill_calls(Context& context) {
+  fill_slots(context.abi);
+  fill_slots(context.handle()->ops);
+}
+
+}  // namespace iwarp::rdma_core

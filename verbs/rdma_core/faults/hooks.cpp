@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "faults/hooks.hpp"
+
+#include <span>
+
+#include "faults/injector.hpp"
+#include "iwarp/verbs/error_guide.hpp"
+#include "objects/calls.hpp"
+#include "objects/work_completion.hpp"
+#include "process/errno_table.hpp"
+#include "qp/queue_pair.hpp"
+
+namespace iwarp::rdma_core::fault {
+namespace {
+
+static_assert(IBV_WC_WR_FLUSH_ERR == 5 && IBV_WC_RNR_RETRY_EXC_ERR == 13 &&
+              IBV_WC_REM_ABORT_ERR == 16 && IBV_WC_GENERAL_ERR == 21);
+static_assert(IBV_EVENT_LID_CHANGE == 11 && IBV_EVENT_SM_CHANGE == 13 &&
+              IBV_EVENT_CLIENT_REREGISTER == 17 && IBV_EVENT_GID_CHANGE == 18);
+
+bool is_receive(ibv_wc_opcode opcode) { return (opcode & IBV_WC_RECV) != 0; }
+
+/// Posts what stands in front of the first request that is to fail.
+template <typename Wr, typename Fails, typename Post>
+int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
+  Wr* last = nullptr;
+  int code = 0;
+  Wr* failing = wr;
+  for (; failing != nullptr && code == 0; failing = failing->next) {
+    code = fails(*failing);
+    if (code != 0) break;
+    last = failing;
+  }
+  if (failing == nullptr) return post(wr);
+  if (last != nullptr) {
+    last->next = nullptr;
+    const int earlier = post(wr);
+    last->next = failing;
+    if (earlier != 0) return earlier;
+  }
+  *bad_wr = failing;
+  return code;
+}
+
+/// Keeps them while the queue has no receives.
+template <typename Post>
+int post_or_keep(Injector& faults, const void* queue, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
+                 Post post) {
+  return guarded([&] {
+    for (; wr != nullptr; wr = wr->next) {
+      const auto kept = faults.receives().keep(queue, *wr);
+      if (!kept) return post(wr);
+      if (*kept == 0) continue;
+      *bad_wr = wr;
+      return *kept;
+    }
+    return 0;
+  });
+}
+
+class FaultHooks final : public Hooks {
+ public:
+  FaultHooks(Core& core, Plan plan, std::unique_ptr<Hooks> behind)
+      : Hooks(std::move(behind)), injector_(core, std::move(plan)) {
+    injector_.start();
+  }
+
+  int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) override {
+    return post_until(
+        wr, bad_wr, [&](const ibv_send_wr&) { return injector_.posted(Event::kSends, qp->qp_num); },
+        [&](ibv_send_wr* list) { return behind().post_send(qp, list, bad_wr); });
+  }
+
+  int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) override {
+    const auto post = [&](ibv_recv_wr* rest) { return behind().post_recv(qp, rest, bad_wr); };
+    return post_until(
+        wr, bad_wr,
+        [&](const ibv_recv_wr&) { return injector_.posted(Event::kReceives, qp->qp_num); },
+        [&](ibv_recv_wr* list) {
+          return post_or_keep(injector_, &Qp::of(qp), list, bad_wr, post);
+        });
+  }
+
+  int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) override {
+    const auto post = [&](ibv_recv_wr* rest) { return behind().post_srq_recv(srq, rest, bad_wr); };
+    return post_until(
+        wr, bad_wr, [&](const ibv_recv_wr&) { return injector_.posted(Event::kReceives, 0); },
+        [&](ibv_recv_wr* list) {
+          return post_or_keep(injector_, &Srq::of(srq), list, bad_wr, post);
+        });
+  }
+
+  int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) override {
+    const int got = behind().poll_cq(cq, count, wc);
+    for (ibv_wc& one : std::span(wc, static_cast<std::size_t>(got))) {
+      const auto status = injector_.polled(one.qp_num, is_receive(one.opcode), one.status);
+      if (status != one.status) one.vendor_err = verbs::kInjectedVendorError;
+      one.status = status;
+    }
+    return got;
+  }
+
+  // Extended completion queues: what next_poll() has found is judged behind it.
+  int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) override {
+    return judged(cq, behind().start_poll(cq, attr));
+  }
+  int next_poll(ibv_cq_ex* cq) override { return judged(cq, behind().next_poll(cq)); }
+
+  std::uint32_t read_vendor_err(ibv_cq_ex* cq) override {
+    const bool is_injected = cq->status != wc_status(Cq::of(cq).wc.status);
+    return is_injected ? verbs::kInjectedVendorError : behind().read_vendor_err(cq);
+  }
+
+  int post_built(Qp& qp, std::span<const verbs::SendWr> wrs) override {
+    const int code = count_sends(qp, wrs.size());
+    return code != 0 ? code : behind().post_built(qp, wrs);
+  }
+  int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) override {
+    const int code = count_sends(qp, wrs.size());
+    return code != 0 ? code : behind().post_built(qp, wrs);
+  }
+
+  void registering() override { injector_.call(Event::kRegistrations); }
+  void creating() override { injector_.call(Event::kCreations); }
+
+  void opened(Context& context) override {
+    Hooks::opened(context);
+    injector_.opened(context);
+  }
+  void closed(Context& context) override { injector_.closed(context); }
+  void destroying(Srq& srq) override { injector_.gone(srq); }
+  void made(Qp& qp) override {
+    Hooks::made(qp);
+    injector_.made(qp);
+  }
+  void reset(Qp& qp) override { injector_.reset(qp); }
+  void silenced(Qp& qp) override { injector_.gone(qp); }
+
+  bool is_device_removed() const override { return injector_.is_removed(); }
+  void show_port(ibv_port_attr& port) const override {
+    constexpr std::uint8_t kDisabled = 3;
+    if (!injector_.is_port_down()) return;
+    port.state = IBV_PORT_DOWN;
+    port.phys_state = kDisabled;
+  }
+
+ private:
+  int judged(ibv_cq_ex* cq, int code) {
+    if (code != 0) return code;
+    const auto& wc = Cq::of(cq).wc;
+    cq->status = injector_.polled(wc.qp_num, is_receive(wc_opcode(wc)), cq->status);
+    return 0;
+  }
+
+  /// Requests built call by call: 0, or the errno that all of them fail with.
+  int count_sends(const Qp& qp, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (const int code = injector_.posted(Event::kSends, qp.num())) return code;
+    }
+    return 0;
+  }
+
+  Injector injector_;
+};
+
+}  // namespace
+
+std::unique_ptr<Hooks> make_hooks(Core& core, Plan plan, std::unique_ptr<Hooks> behind) {
+  return std::make_unique<FaultHooks>(core, std::move(plan), std::move(behind));
+}
+
+}  // namespace iwarp::rdma_core::fault

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks: the one interface through which faults on demand and careful mode observe and intercept
+// what a program does. A process with neither has no Hooks, and a call of the program goes straight
+// to the function that does the work.
+//
+// Hooks form a chain. Each function passes on to the hooks behind, unless a class overrides it; the
+// last in the chain is the library itself (qp/library_hooks.hpp).
+//
+// Threading: any thread of the program may be in any function.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "iwarp/verbs/datagram_types.hpp"
+#include "iwarp/verbs/types.hpp"
+
+namespace iwarp::rdma_core {
+
+struct CompChannel;
+struct Context;
+struct Cq;
+struct Mr;
+struct Qp;
+struct Srq;
+
+class Hooks {
+ public:
+  /// `behind`: null for the last in the chain, which overrides all of "calls" below.
+  explicit Hooks(std::unique_ptr<Hooks> behind) : behind_(std::move(behind)) {}
+  virtual ~Hooks() = default;
+  Hooks(const Hooks&) = delete;
+  Hooks& operator=(const Hooks&) = delete;
+
+  // Calls that programs reach through pointers, with their arguments and results.
+  virtual int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+    return behind_->post_send(qp, wr, bad_wr);
+  }
+  virtual int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+    return behind_->post_recv(qp, wr, bad_wr);
+  }
+  virtual int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+    return behind_->post_srq_recv(srq, wr, bad_wr);
+  }
+  virtual int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) { return behind_->poll_cq(cq, count, wc); }
+  virtual int req_notify_cq(ibv_cq* cq, int solicited_only) {
+    return behind_->req_notify_cq(cq, solicited_only);
+  }
+  virtual int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) {
+    return behind_->start_poll(cq, attr);
+  }
+  virtual int next_poll(ibv_cq_ex* cq) { return behind_->next_poll(cq); }
+  virtual std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return behind_->read_vendor_err(cq); }
+  /// Requests that were built call by call, posted by ibv_wr_complete(): all or none; an errno.
+  virtual int post_built(Qp& qp, std::span<const verbs::SendWr> wrs) {
+    return behind_->post_built(qp, wrs);
+  }
+  virtual int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
+    return behind_->post_built(qp, wrs);
+  }
+
+  // Before a call does its work.
+  /// Throws std::system_error if a registration of memory is to fail.
+  virtual void registering() {
+    on([](Hooks& hooks) { hooks.registering(); });
+  }
+  /// Throws std::system_error if the creation of an object is to fail.
+  virtual void creating() {
+    on([](Hooks& hooks) { hooks.creating(); });
+  }
+  /// A call changes the state of a queue pair or ends a connection.
+  virtual void changing_state() {
+    on([](Hooks& hooks) { hooks.changing_state(); });
+  }
+  /// The program ends the connection of that queue pair.
+  virtual void disconnecting(verbs::QpNum num) {
+    on([num](Hooks& hooks) { hooks.disconnecting(num); });
+  }
+  /// A thread waits in ibv_get_cq_event().
+  virtual void sleeping(CompChannel& channel) {
+    on([&](Hooks& hooks) { hooks.sleeping(channel); });
+  }
+
+  // What has happened.
+  virtual void opened(Context& context) {
+    on([&](Hooks& hooks) { hooks.opened(context); });
+  }
+  virtual void closed(Context& context) {
+    on([&](Hooks& hooks) { hooks.closed(context); });
+  }
+  virtual void registered(Mr& mr) {
+    on([&](Hooks& hooks) { hooks.registered(mr); });
+  }
+  virtual void deregistering(Mr& mr) {
+    on([&](Hooks& hooks) { hooks.deregistering(mr); });
+  }
+  /// It was created, or its size was changed.
+  virtual void sized(Cq& cq, std::size_t capacity) {
+    on([&](Hooks& hooks) { hooks.sized(cq, capacity); });
+  }
+  /// It was created as an extended queue; sized() was called before.
+  virtual void made_extended(Cq& cq) {
+    on([&](Hooks& hooks) { hooks.made_extended(cq); });
+  }
+  virtual void took_event(Cq& cq) {
+    on([&](Hooks& hooks) { hooks.took_event(cq); });
+  }
+  virtual void destroying(Cq& cq) {
+    on([&](Hooks& hooks) { hooks.destroying(cq); });
+  }
+  virtual void destroying(Srq& srq) {
+    on([&](Hooks& hooks) { hooks.destroying(srq); });
+  }
+  virtual void made(Qp& qp) {
+    on([&](Hooks& hooks) { hooks.made(qp); });
+  }
+  /// It is in RESET.
+  virtual void reset(Qp& qp) {
+    on([&](Hooks& hooks) { hooks.reset(qp); });
+  }
+  /// It went from SQE to RTS: requests that failed before have no say any more.
+  virtual void recovered(Qp& qp) {
+    on([&](Hooks& hooks) { hooks.recovered(qp); });
+  }
+  virtual void destroying(Qp& qp) {
+    on([&](Hooks& hooks) { hooks.destroying(qp); });
+  }
+  /// It sends nothing any more.
+  virtual void silenced(Qp& qp) {
+    on([&](Hooks& hooks) { hooks.silenced(qp); });
+  }
+  /// This is the child of a fork, where nothing else is called any more.
+  virtual void abandon() noexcept {
+    if (behind_) behind_->abandon();
+  }
+
+  // What the device is to say of itself.
+  virtual bool is_device_removed() const { return behind_ && behind_->is_device_removed(); }
+  virtual void show_port(ibv_port_attr& port) const {
+    if (behind_) behind_->show_port(port);
+  }
+
+ protected:
+  Hooks& behind() { return *behind_; }
+
+ private:
+  template <typename Call>
+  void on(Call call) {
+    if (behind_) call(*behind_);
+  }
+
+  const std::unique_ptr<Hooks> behind_;
+};
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts: opening and closing the device.
+#include <cerrno>
+
+#include "device/device.hpp"
+#include "device/limits.hpp"
+#include "objects/objects.hpp"
+#include "process/errno_table.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+constexpr int kNoCommandDescriptor = -1;
+
+}  // namespace
+
+Context::Context(Core& core_of_process) : core(core_of_process) {
+  fill_calls(*this);
+  ibv_context& context = abi.context;
+  context.device = the_device();
+  context.cmd_fd = kNoCommandDescriptor;
+  context.async_fd = async.fd();
+  context.num_comp_vectors = kCompVectors;
+  context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+  pthread_mutex_init(&context.mutex, nullptr);
+  if (Hooks* const hooks = core.hooks()) hooks->opened(*this);
+}
+
+Context::~Context() {
+  if (Hooks* const hooks = core.hooks()) hooks->closed(*this);
+  pthread_mutex_destroy(&abi.context.mutex);
+}
+
+ibv_context* default_context() {
+  // Each process has its own: a child of a fork cannot use the parent's.
+  static std::mutex mutex;
+  static Context* context = nullptr;
+  Core& core = Core::get();
+  const std::lock_guard lock(mutex);
+  if (context == nullptr || &context->core != &core) context = new Context(core);
+  return context->handle();
+}
+
+}  // namespace iwarp::rdma_core
+
+using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+
+extern "C" {
+
+ibv_context* ibv_open_device(ibv_device* of) {
+  if (of != the_device() || is_device_removed()) {
+    errno = ENODEV;
+    return nullptr;
+  }
+  return guarded_pointer<ibv_context>([] { return (new Context(Core::get()))->handle(); });
+}
+
+int ibv_close_device(ibv_context* handle) {
+  Context& context = Context::of(handle);
+  if (context.users.load() == 0) leave(context);
+  return 0;
+}
+
+}  // extern "C"
