@@ -108,6 +108,10 @@ class SourceRules(Tree):
         self.assert_breaks("rooms", "verbs/net/README.md", "| `sockets` | | files |\n",
                            "verbs/net/README.md: no row for the room statistics")
 
+    def test_an_app_may_not_include_what_is_not_installed(self):
+        for name in ("fault_plan.hpp", "rdma_core/faults/book.hpp"):
+            self.assert_breaks("apps", "apps/run/a.cpp", HEAD + f'#include "{name}"\n', "run must not include")
+
     def test_nobody_may_know_conform(self):
         self.write("apps/perf/CMakeLists.txt", "iwarp_app(perf DEPENDS apps::common)\n")
         self.assert_breaks("apps", "apps/perf/a.cpp", HEAD + '#include "conform/link.hpp"\n',
