@@ -48,6 +48,23 @@ class Rping(Case):
             with self.subTest(size=size):
                 self.ping("-C", 5, "-S", size)
 
+    def test_a_program_that_exits_at_a_failed_completion_says_why(self):
+        """The server reads more than its memory has room for. Its own completion tells it, and it
+        exits, while the event that the connection is over is still on its way."""
+        for persona in ("iwarp", "roce"):
+            for run in range(4):
+                with self.subTest(persona=persona, run=run):
+                    port = free_port()
+                    how = {"options": ("--as", persona)}
+                    server = Program("rping", "-s", "-a", "127.0.0.1", "-p", port, "-C", 1, **how)
+                    with server:
+                        server.listens(port)
+                        with Program("rping", "-c", "-a", "127.0.0.1", "-p", port, "-C", 1, "-S", 512,
+                                     **how) as client:
+                            client.wait()
+                        result = server.wait()
+                    self.assertRegex(result.err, r"(?m)^iwarp: connection with \S+ ended: .*RDMA Read wr_id 0 ")
+
     def test_many_pings(self):
         self.ping("-C", 20000 if LONG else 2000, "-S", 4096, timeout=300 if LONG else TIMEOUT)
 

@@ -52,6 +52,7 @@ int next_poll(ibv_cq_ex* handle) {
   const bool found = cq.context.core.alive() && cq.core->poll(std::span(&cq.wc, 1)) == 1;
   yield_after_poll(found);
   if (!found) return ENOENT;
+  tell_failure(cq.context.core, cq.wc);
   handle->wr_id = cq.wc.wr_id;
   handle->status = wc_status(cq.wc.status);
   return 0;

@@ -122,7 +122,13 @@ std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
   return 0;
 }
 
+void tell_failure(Core& core, const verbs::WorkCompletion& wc) {
+  if (wc.status == WcStatus::kSuccess || wc.status == WcStatus::kWrFlush) return;
+  for (const auto& service : core.services()) service->completion_failed(wc.qp_num);
+}
+
 void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to) {
+  tell_failure(core, from);
   to.wr_id = from.wr_id;
   to.status = wc_status(from.status);
   to.opcode = wc_opcode(from);

@@ -21,6 +21,8 @@ std::uint32_t wc_data(const verbs::WorkCompletion& wc);
 /// Terminate that was sent or received (layer, type, code; RFC 5040 section 4.8).
 std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc);
 
+/// Of a completion that a program is given: if it failed, services are told.
+void tell_failure(Core& core, const verbs::WorkCompletion& wc);
 void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to);
 
 }  // namespace iwarp::rdma_core

@@ -36,6 +36,12 @@ void abandon_in_child() {
   net::close_inherited();
 }
 
+void tell_ends_at_exit() {
+  [[maybe_unused]] static const int kAtExit = std::atexit([] {
+    if (Core* const core = current.load()) core->untold_ends().await_all();
+  });
+}
+
 void watch_forks() {
   // While a Core is being made nobody forks, so a child never finds `making` locked.
   static const int kRegistered = pthread_atfork([] { making.lock(); }, [] { making.unlock(); },
@@ -55,6 +61,7 @@ Core& Core::get() {
   watch_forks();
   tried.store(true, std::memory_order_relaxed);
   Core* const core = make();
+  tell_ends_at_exit();
   current.store(core, std::memory_order_release);
   return *core;
 }
@@ -153,9 +160,11 @@ void Core::dispatch() {
 }
 
 void Core::dispatch(net::CmEvent event) {
+  const verbs::QpNum num = event.qp_num;
   for (const auto& service : services_) {
-    if (service->takes(event)) return;
+    if (service->takes(event)) break;
   }
+  untold_ends_.told(num);
 }
 
 void Core::dispatch(const verbs::AsyncEvent& event) {

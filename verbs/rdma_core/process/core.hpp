@@ -20,6 +20,7 @@
 #include "iwarp/net/rnic.hpp"
 #include "process/service.hpp"
 #include "process/tls_carriers.hpp"
+#include "process/untold_ends.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -58,6 +59,8 @@ class Core {
     std::terminate();
   }
   const std::vector<std::unique_ptr<Service>>& services() const { return services_; }
+
+  UntoldEnds& untold_ends() { return untold_ends_; }
 
   // Queue pairs by number, for events and for rdma_conn_param::qp_num.
   enum class QpKind : std::uint8_t { kConnection, kDatagrams };
@@ -138,6 +141,7 @@ class Core {
   Qps datagrams_;             ///< of type UD
   std::mutex objects_mutex_;  ///< before those of event queues
   std::unordered_map<const void*, void*> objects_;
+  UntoldEnds untold_ends_;
   std::vector<std::unique_ptr<Service>> services_;
   std::unique_ptr<Hooks> hooks_;
 };

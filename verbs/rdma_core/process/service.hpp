@@ -36,6 +36,8 @@ class Service {
   virtual void qp_reset(verbs::QpNum /*num*/) {}
   /// The queue pair of that number is about to be destroyed.
   virtual void qp_destroyed(verbs::QpNum /*num*/) {}
+  /// The program is given a failed completion of that queue pair that was not flushed.
+  virtual void completion_failed(verbs::QpNum /*num*/) {}
   /// See wc_vendor_err(); 0: nothing is known of that queue pair.
   virtual std::uint32_t vendor_error(verbs::QpNum /*num*/) { return 0; }
 };

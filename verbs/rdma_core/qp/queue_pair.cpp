@@ -264,6 +264,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
     if (self.context.core.alive()) {
       Core& core = self.context.core;
       if (Hooks* const hooks = core.hooks()) hooks->destroying(self);
+      core.untold_ends().await(self.num());
       core.remove(self.num(), self.kind());
       settled = self.datagrams != nullptr ? destroy_datagrams(self) : destroy_connection(self);
     } else {
