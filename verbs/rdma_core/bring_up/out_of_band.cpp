@@ -31,11 +31,6 @@ constexpr auto kShortest = std::chrono::seconds(1);
 // A deregistration waits for the connection of posted requests until this time after RTS.
 constexpr auto kComesUpIn = std::chrono::seconds(1);
 
-void set_brought_up(Qp& qp, bool value) {
-  const std::lock_guard lock(qp.mutex);
-  qp.brought_up = value;
-}
-
 std::uint32_t number_of(const Qp& qp) { return qp.abi.qp_base.qp_num; }
 
 bool is_psn(std::uint32_t said, std::uint32_t awaited) {
@@ -66,7 +61,7 @@ bool has_only_left(Qp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
-    if (!is_rc || !qp.brought_up || qp.to_itself != nullptr) return false;
+    if (!is_rc || !qp.is_by_hand() || qp.to_itself != nullptr) return false;
   }
   return !is_in_error(qp.core->query()) && qp.state.load() != IBV_QPS_ERR;
 }
@@ -121,7 +116,10 @@ int OutOfBand::ready_to_receive(Qp& qp, const ibv_qp_attr& attr) {
     qp.to_itself.reset();
     return code;
   }
-  set_brought_up(qp, true);
+  {
+    const std::lock_guard qp_lock(qp.mutex);
+    qp.link_step(LinkEvent::kPeerNamed);
+  }
   qp.core->announce(verbs::Announce::kAnswered);
   take_waiting(qp, wanting_[number] = wanting);
   return 0;

@@ -135,7 +135,7 @@ void Unanswered::look_at_due(Clock::time_point now) {
 bool Unanswered::look_at(Qp& qp, Wait& wait, Clock::time_point now) {
   {
     const std::lock_guard lock(qp.mutex);
-    const bool begins = !qp.connected && qp.brought_up && qp.state.load() == IBV_QPS_RTS;
+    const bool begins = qp.link == LinkState::kAwaited && qp.state.load() == IBV_QPS_RTS;
     if (!wait.left && !begins) return false;
   }
   const bool had_requests = wait.has_requests;

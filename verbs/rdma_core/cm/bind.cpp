@@ -29,10 +29,10 @@ void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
 /// As rdma_bind_addr() does if the program says where from, else as routes have it. An errno.
 int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
   const bool chosen = is_ip(from) && (!is_any(*from) || port_of(*from) != 0);
-  if (chosen && id.state == IdState::kIdle) {
+  if (chosen && id.life.is(IdState::kIdle)) {
     if (const int code = bind_to(id, *from)) return code;
   }
-  const bool fixed = id.state == IdState::kBound && !is_any(id.source());
+  const bool fixed = id.life.is(IdState::kBound) && !is_any(id.source());
   const auto source = find_source(to, fixed ? &id.source() : nullptr);
   if (!source) return source.error();
   const std::uint16_t port = id.bound || id.sidr != nullptr ? port_of(id.source()) : 0;
@@ -71,7 +71,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   const auto plain_to = plain(program_to);
   const sockaddr* const from = pointer_to(plain_from);
   const sockaddr* const to = pointer_to(plain_to);
-  if (id.state != IdState::kIdle && id.state != IdState::kBound) return EINVAL;
+  if (!id.life.allows(IdEvent::kResolveAddress)) return EINVAL;
   if (const int code = check_port(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
   if (const int code = choose_source(id, from, id.destination())) {
@@ -81,15 +81,15 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
     return wait_for_event(id);
   }
   use_device(id);
-  id.state = IdState::kAddressResolved;
+  (void)id.life.step(IdEvent::kResolveAddress);
   queue_outcome(id, RDMA_CM_EVENT_ADDR_RESOLVED);
   return wait_for_event(id);
 }
 
 int resolve_route(CmId& id) {
-  if (id.state != IdState::kAddressResolved) return EINVAL;
+  if (!id.life.allows(IdEvent::kResolveRoute)) return EINVAL;
   if (settings().persona == Persona::kRoce) show_path_as_ib(id);
-  id.state = IdState::kRouteResolved;
+  (void)id.life.step(IdEvent::kResolveRoute);
   queue_outcome(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
   return wait_for_event(id);
 }
@@ -102,10 +102,10 @@ int bind_anywhere(CmId& id) {
 
 int listen(CmId& id, int backlog) {
   if (is_datagram(id)) return listen_datagrams(id, backlog);
-  if (id.state == IdState::kIdle) {
+  if (id.life.is(IdState::kIdle)) {
     if (const int code = bind_anywhere(id)) return code;
   }
-  if (id.state != IdState::kBound) return EINVAL;
+  if (!id.life.allows(IdEvent::kListen)) return EINVAL;
   if (id.core == nullptr) id.core = &Core::get();
   auto options = listen_options();
   options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
@@ -116,7 +116,7 @@ int listen(CmId& id, int backlog) {
   id.bound.reset();
   id.listener = std::move(*listener);
   id.backlog = options.backlog;
-  id.state = IdState::kListening;
+  (void)id.life.step(IdEvent::kListen);
   cm().listening.push_back(&id);
   const std::string at = describe(to_tcp(id.source()));
   log_connection("listening", "listens on " + at, {{"local", at}});
@@ -126,7 +126,7 @@ int listen(CmId& id, int backlog) {
 }  // namespace
 
 int bind_to(CmId& id, const sockaddr& address) {
-  if (id.state != IdState::kIdle) return EINVAL;
+  if (!id.life.allows(IdEvent::kBind)) return EINVAL;
   if (const int code = check_port(address)) return code;
   if (is_datagram(id)) return bind_datagrams(id, address);
   const bool any = is_any(address);
@@ -142,7 +142,7 @@ int bind_to(CmId& id, const sockaddr& address) {
   id.abi.route.addr.src_storage = any ? copy_of(address) : local;
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);
-  id.state = IdState::kBound;
+  (void)id.life.step(IdEvent::kBind);
   // Programs see by this whether an address is one of RDMA, and tell it to their peers (libfabric).
   // To the kernel loopback is no more of a device than a wildcard is.
   if (!any && !is_loopback(address)) use_device(id);

@@ -53,18 +53,19 @@ verbs::QpNum queue_pair(const CmId& id, const rdma_conn_param* param) {
 }
 
 /// The id hears of the queue pair from now on. False: there is none, or another id does.
-bool start(CmId& id, verbs::QpNum num, IdState from) {
+bool start(CmId& id, verbs::QpNum num, IdEvent how) {
   const std::lock_guard lock(cm().mutex);
-  if (id.state != from || num == 0 || !cm().by_qp.try_emplace(num, &id).second) return false;
-  id.state = IdState::kConnecting;
+  const bool may = id.life.allows(how) && num != 0;
+  if (!may || !cm().by_qp.try_emplace(num, &id).second) return false;
+  (void)id.life.step(how);
   id.qp_num = num;
   id.has_qp = id.abi.qp != nullptr;
   return true;
 }
 
-void undo(CmId& id, IdState to) {
+void undo(CmId& id, IdEvent how) {
   const std::lock_guard lock(cm().mutex);
-  id.state = to;
+  (void)id.life.step(how);
   cm().by_qp.erase(id.qp_num);
 }
 
@@ -118,13 +119,13 @@ int connect(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
   const verbs::QpNum num = queue_pair(id, param);
   const auto options = options_for(id, param);
-  if (!start(id, num, IdState::kRouteResolved)) return EINVAL;
+  if (!start(id, num, IdEvent::kConnect)) return EINVAL;
   const int code = begin(id, num, param, [&](verbs::QueuePair& qp) {
     return to_errno(
         id.core->rnic().connect(qp, to_tcp(id.destination()), options, id.core->cm_channel()));
   });
   if (code != 0) {
-    undo(id, IdState::kRouteResolved);
+    undo(id, IdEvent::kConnectFailed);
     return code;
   }
   return wait_for_event(id);
@@ -134,7 +135,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
   if (is_datagram(id)) return accept_datagrams(id, param);
   if (!id.alive()) return EINVAL;
   const verbs::QpNum num = queue_pair(id, param);
-  if (!start(id, num, IdState::kRequested)) return EINVAL;
+  if (!start(id, num, IdEvent::kAccept)) return EINVAL;
   const auto& offer = id.request->offer();
   const auto ird =
       reads(param, &rdma_conn_param::responder_resources, offer.enhanced ? offer.ord : kMaxReads);
@@ -144,7 +145,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
     return to_errno(id.request->accept(qp, ird, ord, private_data(param)));
   });
   if (code != 0) {
-    undo(id, IdState::kRequested);
+    undo(id, IdEvent::kAcceptFailed);
     return code;
   }
   return wait_for_event(id);
@@ -156,8 +157,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   std::unique_ptr<net::ConnectRequest> request;
   {
     const std::lock_guard lock(cm().mutex);
-    if (id.state != IdState::kRequested) return EINVAL;
-    id.state = IdState::kEnded;
+    if (!id.life.step(IdEvent::kReject)) return EINVAL;
     request = std::move(id.request);
   }
   log_connection("rejected", "rejected " + describe(request->peer()),
@@ -174,7 +174,7 @@ int disconnect(CmId& id) {
   verbs::QpNum num = 0;
   {
     const std::lock_guard lock(cm().mutex);
-    switch (id.state) {
+    switch (id.life.state()) {
       case IdState::kConnecting:
         id.disconnect_wanted = true;
         return 0;
@@ -198,7 +198,7 @@ int disconnect(CmId& id) {
 
 int establish(CmId& id) {
   const std::lock_guard lock(cm().mutex);
-  return id.abi.qp == nullptr && id.state == IdState::kConnected ? 0 : EINVAL;
+  return id.abi.qp == nullptr && id.life.is(IdState::kConnected) ? 0 : EINVAL;
 }
 
 }  // namespace

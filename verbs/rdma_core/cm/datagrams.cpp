@@ -69,7 +69,7 @@ void request_came(CmId& listener, const SidrEnd::Peer& from, SidrMessage message
   child->abi.channel = listener.abi.channel;
   child->abi.route.addr.src_storage = to_sockaddr(from.path.own, listener.sidr->socket.port());
   child->abi.route.addr.dst_storage = to_sockaddr(from.path.peer, from.port);
-  child->state = IdState::kRequested;
+  (void)child->life.step(IdEvent::kRequest);
   child->passive = true;
   use_device(*child);
   child->sidr = listener.sidr;
@@ -85,7 +85,7 @@ void request_came(CmId& listener, const SidrEnd::Peer& from, SidrMessage message
 
 void answer_came(CmId& asker, const SidrMessage& message) {
   const bool accepted = !message.rejected;
-  asker.state = accepted ? IdState::kConnected : IdState::kEnded;
+  (void)asker.life.step(accepted ? IdEvent::kEstablished : IdEvent::kOver);
   auto record = make_event(asker, accepted ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE,
                            accepted ? 0 : -ECONNREFUSED);
   put_private_data(*record, message.private_data);
@@ -97,7 +97,7 @@ void answer_came(CmId& asker, const SidrMessage& message) {
 }
 
 void no_answer_came(CmId& asker) {
-  asker.state = IdState::kEnded;
+  (void)asker.life.step(IdEvent::kOver);
   queue_event(make_event(asker, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT));
 }
 
@@ -147,30 +147,30 @@ int bind_datagrams(CmId& id, const sockaddr& address) {
   id.abi.route.addr.src_storage = copy_of(address);
   set_port(id.source(), program_port(socket->port(), settings().port_offset));
   id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
-  id.state = IdState::kBound;
+  (void)id.life.step(IdEvent::kBind);
   if (!any && !is_loopback(address)) use_device(id);
   return 0;
 }
 
 int listen_datagrams(CmId& id, int backlog) {
-  if (id.state == IdState::kIdle) {
+  if (id.life.is(IdState::kIdle)) {
     const sockaddr_in everywhere{.sin_family = AF_INET};
     if (const int code = bind_datagrams(id, reinterpret_cast<const sockaddr&>(everywhere))) {
       return code;
     }
   }
-  if (id.state != IdState::kBound) return EINVAL;
+  if (!id.life.allows(IdEvent::kListen)) return EINVAL;
   if (id.core == nullptr) id.core = &Core::get();
   const std::lock_guard lock(cm().mutex);
   id.backlog = backlog > 0 ? std::min(backlog, kMaxRequests) : kMaxRequests;
-  id.state = IdState::kListening;
+  (void)id.life.step(IdEvent::kListen);
   id.core->service<Sidr>().add(id.sidr, id);
   return 0;
 }
 
 int connect_datagrams(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
-  if (id.state != IdState::kRouteResolved) return EINVAL;
+  if (!id.life.allows(IdEvent::kConnect)) return EINVAL;
   SidrMessage request{.kind = SidrMessage::Kind::kRequest, .id = random_id()};
   if (param != nullptr)
     request.private_data = octets_of(param->private_data, param->private_data_len);
@@ -184,7 +184,7 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
                            .port = tcp_port(port_of(id.destination()), settings().port_offset),
                            .request = request.id};
     id.core->service<Sidr>().add(id.sidr, id);
-    id.state = IdState::kConnecting;
+    (void)id.life.step(IdEvent::kConnect);
     id.core->service<Sidr>().ask(*id.sidr, to, request);
   }
   return wait_for_event(id);
@@ -198,8 +198,7 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
     reply.private_data = octets_of(param->private_data, param->private_data_len);
   if (reply.qp_num == 0 || reply.private_data.size() > kSidrPrivateData) return EINVAL;
   const std::lock_guard lock(cm().mutex);
-  if (id.state != IdState::kRequested || !id.asked_by) return EINVAL;
-  id.state = IdState::kConnected;
+  if (!id.asked_by || !id.life.step(IdEvent::kAnswer)) return EINVAL;
   reply.id = id.asked_by->request;
   return Sidr::answer(*id.sidr, *id.asked_by, reply) ? 0 : ETIMEDOUT;
 }
@@ -207,8 +206,7 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
 int reject_datagrams(CmId& id, const void* data, std::uint8_t length) {
   if (!id.alive()) return EINVAL;
   const std::lock_guard lock(cm().mutex);
-  if (id.state != IdState::kRequested || !id.asked_by) return EINVAL;
-  id.state = IdState::kEnded;
+  if (!id.asked_by || !id.life.step(IdEvent::kReject)) return EINVAL;
   const SidrMessage reply{.kind = SidrMessage::Kind::kReply,
                           .rejected = true,
                           .id = id.asked_by->request,

@@ -71,7 +71,7 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   child->abi.channel = listener.abi.channel;
   child->abi.route.addr.src_storage = from_tcp(request->local());
   child->abi.route.addr.dst_storage = from_tcp(request->peer());
-  child->state = IdState::kRequested;
+  (void)child->life.step(IdEvent::kRequest);
   child->passive = true;
   use_device(*child);
   if (settings().persona == Persona::kRoce) show_path_as_ib(*child);
@@ -271,7 +271,7 @@ void describe_connection(CmId& id, const Qp& qp, const net::CmEvent& event, CmEv
 /// False: the program cannot read the event yet.
 bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
-  id.state = established ? IdState::kConnected : IdState::kEnded;
+  (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
   if (made.size() > 1) {
     describe_connection(id, qp, event, *made.front().event);
     queue_event(std::move(made.front().event));

@@ -47,7 +47,7 @@ Leftovers detach(CmId& id) {
     return true;
   });
   if (const auto it = cm().by_qp.find(id.qp_num); it != cm().by_qp.end() && it->second == &id) {
-    if (id.state == IdState::kConnecting) {
+    if (id.life.is(IdState::kConnecting)) {
       it->second = nullptr;
     } else {
       cm().by_qp.erase(it);
@@ -87,7 +87,7 @@ void end(CmId& id, Leftovers& left) {
 void note_no_device(CmId& id) {
   {
     const std::lock_guard lock(cm().mutex);
-    if (id.state != IdState::kBound || id.abi.verbs != nullptr) return;
+    if (!id.life.is(IdState::kBound) || id.abi.verbs != nullptr) return;
   }
   if (!is_loopback(id.source())) return;
   [[maybe_unused]] static const int kRegistered = std::atexit([] {
@@ -205,8 +205,8 @@ void forget_qp(verbs::QpNum num) {
   CmId* const id = it->second;
   cm().by_qp.erase(it);
   if (id == nullptr) return;
-  const bool connected = id->state == IdState::kConnected;
-  id->state = IdState::kEnded;
+  const bool connected = id->life.is(IdState::kConnected);
+  (void)id->life.step(IdEvent::kOver);
   if (connected) queue_event(make_event(*id, RDMA_CM_EVENT_DISCONNECTED));
 }
 

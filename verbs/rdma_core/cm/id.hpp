@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cm/id_fsm.hpp"
 #include "cm/sidr.hpp"
 #include "process/core.hpp"
 #include "process/errno_table.hpp"
@@ -58,18 +59,6 @@ struct EventChannel {
   }
 };
 
-enum class IdState : std::uint8_t {
-  kIdle,
-  kBound,
-  kAddressResolved,
-  kRouteResolved,
-  kListening,
-  kRequested,   ///< made by a request that is not answered yet
-  kConnecting,  ///< rdma_connect() or rdma_accept() was called
-  kConnected,
-  kEnded,
-};
-
 struct CmId {
   CmId();
   ~CmId();
@@ -94,7 +83,7 @@ struct CmId {
   std::optional<std::uint8_t> ack_timeout;   ///< RDMA_OPTION_ID_ACK_TIMEOUT, as IBV_QP_TIMEOUT
   std::optional<ibv_qp_init_attr> child_qp;  ///< of rdma_create_ep(), for those that ask
   // Under Cm::mutex.
-  IdState state = IdState::kIdle;
+  IdLife life;
   verbs::QpNum qp_num = 0;         ///< from kConnecting on
   bool passive = false;            ///< made by a request
   bool has_qp = false;             ///< from rdma_create_qp(), when it began to connect

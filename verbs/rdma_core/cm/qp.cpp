@@ -176,7 +176,7 @@ int set_option(CmId& id, int level, int name, const void* value, std::size_t siz
     case RDMA_OPTION_ID_REUSEADDR:
     case RDMA_OPTION_ID_AFONLY: {
       if (size != sizeof(int)) return EINVAL;
-      if (id.state != IdState::kIdle) return EINVAL;
+      if (!id.life.is(IdState::kIdle)) return EINVAL;
       int on = 0;
       std::memcpy(&on, value, sizeof on);
       if (name == RDMA_OPTION_ID_AFONLY) id.v6_only = on != 0;

@@ -147,7 +147,7 @@ void Sidr::came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
 void Sidr::request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   const auto known = std::ranges::find_if(
       end.answers, [&](const SidrEnd::Answer& answer) { return answer.to.is(from); });
-  if (end.owner->state != IdState::kListening) {
+  if (!end.owner->life.is(IdState::kListening)) {
     ++end.dropped.unheard;
   } else if (known != end.answers.end() && known->octets) {
     end.send(*known->octets, known->to);

@@ -78,7 +78,7 @@ class AsyncEvents final : public Service {
   void completion_failed(verbs::QpNum num) override {
     core_.with_qp(num, [&](Qp& qp) {
       const std::lock_guard lock(qp.mutex);
-      if (qp.connected) core_.untold_ends().seen(num);
+      if (qp.is_connected()) core_.untold_ends().seen(num);
     });
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "objects/objects.hpp"
+#include "qp/link_fsm.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -26,9 +27,9 @@ struct Qp {
   std::mutex mutex;  ///< of state and attributes
   /// As the program knows it. The core has no INIT and RTR: it is Idle until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
-  bool connected = false;      ///< from qp_connected() to the end of the connection
-  bool brought_up = false;     ///< without the CM: from RTR to the end of the connection
-  bool last_wqe_told = false;  ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
+  LinkState link = LinkState::kNone;  ///< under the mutex; link_step() changes it
+  std::condition_variable unlinked;   ///< `link` is kNone again
+  bool last_wqe_told = false;         ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
   verbs::Access inbound = verbs::QpInit().inbound;  ///< what the peer may do
   ibv_qp_attr attributes{};  ///< what ibv_modify_qp() was told, for ibv_query_qp()
   int said = 0;              ///< which of them: IBV_QP_* bits
@@ -46,6 +47,13 @@ struct Qp {
   net::QpHandle to_itself;
 
   verbs::QueuePair& sender() { return to_itself != nullptr ? *to_itself : *core; }
+  // With the mutex locked.
+  bool is_connected() const { return link == LinkState::kByHand || link == LinkState::kByCm; }
+  bool is_by_hand() const { return link == LinkState::kAwaited || link == LinkState::kByHand; }
+  void link_step(LinkEvent event) {
+    link = bytes::step(kLinkEdges, link, event).value_or(link);
+    if (link == LinkState::kNone) unlinked.notify_all();
+  }
   static Qp& of(ibv_qp* qp) { return *reinterpret_cast<Qp*>(qp); }
   static Qp& of(ibv_qp_ex* qp) { return *reinterpret_cast<Qp*>(qp); }
   ibv_qp* handle() { return &abi.qp_base; }

@@ -59,7 +59,7 @@ bool is_drain(const ibv_qp_attr& attr, int mask) {
 ibv_qp_state state_of(const Qp& qp) {
   const ibv_qp_state stored = qp.state.load();
   if (stored == IBV_QPS_ERR) return stored;
-  const bool by_cm = qp.connected && !qp.brought_up;
+  const bool by_cm = qp.link == LinkState::kByCm;
   const auto ended = [&](const verbs::QpAttributes& core) {
     switch (core.state) {
       case verbs::QpState::kTerminate:
@@ -94,8 +94,8 @@ QpRules rules_of(const Qp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_uc = qp.abi.qp_base.qp_type == IBV_QPT_UC;
   if (settings().persona == Persona::kRoce) return is_uc ? QpRules::kUc : QpRules::kRc;
   const bool to_rtr = (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RTR;
-  return qp.brought_up || (to_rtr && names_peer(attr, mask)) ? QpRules::kRnicByHand
-                                                             : QpRules::kRnic;
+  return qp.is_by_hand() || (to_rtr && names_peer(attr, mask)) ? QpRules::kRnicByHand
+                                                               : QpRules::kRnic;
 }
 
 /// The state that a queue pair leaves for this one on its way up.
@@ -122,7 +122,7 @@ int check_step(Qp& qp, const ibv_qp_attr& attr, int mask) {
   };
   if (allows(state_of(qp))) return 0;
   // The CM may have connected it before the program takes the steps that lead there.
-  const bool by_cm = qp.connected && !qp.brought_up && (mask & IBV_QP_STATE) != 0;
+  const bool by_cm = qp.link == LinkState::kByCm && (mask & IBV_QP_STATE) != 0;
   return by_cm && allows(before(attr.qp_state)) ? 0 : EINVAL;
 }
 
@@ -165,19 +165,19 @@ void forget_limits(Qp& qp) {
 
 bool is_connected(Qp& qp) {
   const std::lock_guard lock(qp.mutex);
-  return qp.connected;
+  return qp.is_connected();
 }
 
 bool is_brought_up(Qp& qp) {
   const std::lock_guard lock(qp.mutex);
-  return qp.brought_up;
+  return qp.is_by_hand();
 }
 
 void give_up(Qp& qp) {
   if (!is_brought_up(qp) && qp.to_itself == nullptr) return;
   bring_up_of(qp).give_up(qp);
   const std::lock_guard lock(qp.mutex);
-  qp.connected = qp.brought_up = false;
+  qp.link_step(LinkEvent::kOver);
 }
 
 // Returns when no other thread drives it, so nothing that is posted afterwards is sent.
@@ -196,9 +196,9 @@ int reset(Qp& qp) {
   qp.to_itself.reset();
   // The end of a connection is told by the dispatcher, and must not be taken for that of the next
   // one.
-  while (is_connected(qp)) {
-    if (std::chrono::steady_clock::now() > until) return EBUSY;
-    std::this_thread::sleep_for(100us);
+  {
+    std::unique_lock lock(qp.mutex);
+    if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) return EBUSY;
   }
   bring_up_of(qp).end_wait(qp.core->num());
   qp.context.core.await_dispatcher();
@@ -240,7 +240,7 @@ int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
   }
   const std::lock_guard lock(qp.mutex);
   if (may_change(qp.state.load(), to)) set_shown_state(qp, to);
-  if (to == IBV_QPS_RTS && qp.brought_up && !qp.connected) {
+  if (to == IBV_QPS_RTS && qp.link == LinkState::kAwaited) {
     bring_up.limit_wait(qp.num(), peer_timeouts(attr, mask).answer);
   }
   return 0;
@@ -295,10 +295,10 @@ bool close_connection(Qp& qp, bool flush) {
 void qp_connected(Qp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
-    qp.connected = true;
+    qp.link_step(LinkEvent::kEstablished);
     if (qp.state.load() != IBV_QPS_ERR) {
       // Brought up without the CM it is in the states that the program takes it through.
-      if (!qp.brought_up) set_state(qp, IBV_QPS_RTS);
+      if (qp.link == LinkState::kByCm) set_state(qp, IBV_QPS_RTS);
       return;
     }
   }
@@ -328,7 +328,7 @@ void qp_disconnected(Qp& qp) {
 void qp_peer_left(Qp& qp) {
   abort(qp);
   const std::lock_guard lock(qp.mutex);
-  qp.connected = qp.brought_up = false;  // Now a reset may go on.
+  qp.link_step(LinkEvent::kOver);  // Now a reset may go on.
 }
 
 void qp_retry_exceeded(Qp& qp) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lives of an rdma_cm_id and of the link of a queue pair, against their checked copies.
+#include <doctest/doctest.h>
+
+#include <fsm_snapshot.hpp>
+
+#include "cm/id_fsm.hpp"
+#include "qp/link_fsm.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+TEST_CASE("the life of an rdma_cm_id is the one in rfc-notes/fsm") {
+  const auto wrong = iwarp::test::fsm_snapshot("rdma_cm_id", kIdEdges, kIdStates, kIdEvents);
+  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE("the life of a link is the one in rfc-notes/fsm") {
+  const auto wrong = iwarp::test::fsm_snapshot("link", kLinkEdges, kLinkStates, kLinkEvents);
+  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE("a call that an id is not ready for changes nothing") {
+  IdLife life;
+  CHECK_FALSE(life.step(IdEvent::kConnect));
+  CHECK(life.is(IdState::kIdle));
+  REQUIRE(life.step(IdEvent::kResolveAddress));
+  CHECK_FALSE(life.allows(IdEvent::kBind));
+  REQUIRE(life.step(IdEvent::kResolveRoute));
+  REQUIRE(life.step(IdEvent::kConnect));
+  CHECK_FALSE(life.step(IdEvent::kAccept));
+  REQUIRE(life.step(IdEvent::kConnectFailed));
+  CHECK(life.allows(IdEvent::kConnect));
+}
+
+TEST_CASE("from every state a link can be over") {
+  for (const auto state : kLinkStates) {
+    CHECK(bytes::step(kLinkEdges, state, LinkEvent::kOver) == LinkState::kNone);
+  }
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core

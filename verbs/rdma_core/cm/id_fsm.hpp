@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of an rdma_cm_id as a table: which call or event leads from which state to which. A call
+// that the table does not have in a state is EINVAL. Ids of datagrams live by it, too.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "iwarp/bytes/fsm.hpp"
+
+namespace iwarp::rdma_core {
+
+enum class IdState : std::uint8_t {
+  kIdle,
+  kBound,
+  kAddressResolved,
+  kRouteResolved,
+  kListening,
+  kRequested,   ///< made by a request that is not answered yet
+  kConnecting,  ///< rdma_connect() or rdma_accept() was called
+  kConnected,
+  kEnded,
+};
+std::string_view to_string(IdState state);
+inline constexpr std::array kIdStates{
+    IdState::kIdle,          IdState::kBound,     IdState::kAddressResolved,
+    IdState::kRouteResolved, IdState::kListening, IdState::kRequested,
+    IdState::kConnecting,    IdState::kConnected, IdState::kEnded};
+
+enum class IdEvent : std::uint8_t {
+  kBind,
+  kResolveAddress,
+  kResolveRoute,
+  kListen,
+  kRequest,        ///< the id is the new one that a request brings
+  kConnect,        ///< rdma_connect()
+  kConnectFailed,  ///< rdma_connect() returns an error
+  kAccept,         ///< rdma_accept()
+  kAcceptFailed,   ///< rdma_accept() returns an error
+  kAnswer,         ///< rdma_accept() of datagrams: the answer is all there is
+  kReject,
+  kEstablished,
+  kOver,  ///< the connection ended, or did not come about
+};
+std::string_view to_string(IdEvent event);
+inline constexpr std::array kIdEvents{
+    IdEvent::kBind,          IdEvent::kResolveAddress, IdEvent::kResolveRoute,
+    IdEvent::kListen,        IdEvent::kRequest,        IdEvent::kConnect,
+    IdEvent::kConnectFailed, IdEvent::kAccept,         IdEvent::kAcceptFailed,
+    IdEvent::kAnswer,        IdEvent::kReject,         IdEvent::kEstablished,
+    IdEvent::kOver};
+
+using IdEdge = bytes::Edge<IdState, IdEvent>;
+inline constexpr std::array kIdEdges{
+    IdEdge{IdState::kIdle, IdEvent::kBind, IdState::kBound, "rdma_bind_addr(3)"},
+    IdEdge{IdState::kIdle, IdEvent::kResolveAddress, IdState::kAddressResolved,
+           "rdma_resolve_addr(3)"},
+    IdEdge{IdState::kBound, IdEvent::kResolveAddress, IdState::kAddressResolved,
+           "rdma_resolve_addr(3)"},
+    IdEdge{IdState::kAddressResolved, IdEvent::kResolveRoute, IdState::kRouteResolved,
+           "rdma_resolve_route(3)"},
+    IdEdge{IdState::kBound, IdEvent::kListen, IdState::kListening, "rdma_listen(3)"},
+    IdEdge{IdState::kIdle, IdEvent::kRequest, IdState::kRequested, "RDMA_CM_EVENT_CONNECT_REQUEST"},
+    IdEdge{IdState::kRouteResolved, IdEvent::kConnect, IdState::kConnecting, "rdma_connect(3)"},
+    IdEdge{IdState::kConnecting, IdEvent::kConnectFailed, IdState::kRouteResolved,
+           "the call may be repeated"},
+    IdEdge{IdState::kRequested, IdEvent::kAccept, IdState::kConnecting, "rdma_accept(3)"},
+    IdEdge{IdState::kConnecting, IdEvent::kAcceptFailed, IdState::kRequested,
+           "the call may be repeated"},
+    IdEdge{IdState::kRequested, IdEvent::kAnswer, IdState::kConnected, "rdma_accept(3), UD"},
+    IdEdge{IdState::kRequested, IdEvent::kReject, IdState::kEnded, "rdma_reject(3)"},
+    IdEdge{IdState::kConnecting, IdEvent::kEstablished, IdState::kConnected,
+           "RDMA_CM_EVENT_ESTABLISHED"},
+    IdEdge{IdState::kConnecting, IdEvent::kOver, IdState::kEnded,
+           "RDMA_CM_EVENT_CONNECT_ERROR, UNREACHABLE, REJECTED"},
+    IdEdge{IdState::kConnected, IdEvent::kOver, IdState::kEnded, "RDMA_CM_EVENT_DISCONNECTED"},
+};
+static_assert(bytes::deterministic(kIdEdges));
+static_assert(bytes::all_reachable(kIdEdges, IdState::kIdle));
+
+/// Where one id is in its life.
+class IdLife {
+ public:
+  bool is(IdState state) const { return state_ == state; }
+  IdState state() const { return state_; }
+  bool allows(IdEvent event) const { return bytes::step(kIdEdges, state_, event).has_value(); }
+  /// Returns false, and stays where it is, if the table does not have that step.
+  bool step(IdEvent event) {
+    const auto next = bytes::step(kIdEdges, state_, event);
+    if (next) state_ = *next;
+    return next.has_value();
+  }
+
+ private:
+  IdState state_ = IdState::kIdle;
+};
+
+}  // namespace iwarp::rdma_core
