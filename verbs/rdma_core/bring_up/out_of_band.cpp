@@ -359,8 +359,7 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
     }
     log_not_found(qp, event.why);
   } else if (event.end) {
-    log_stream_end(*event.end, event.why,
-                   {{"peer", to_string(event.peer)}, {"qp", std::to_string(number_of(qp))}});
+    log_end(qp, event);
   } else {
     log_connection("connection_over", event.why, {{"peer", to_string(event.peer)}});
   }
@@ -375,6 +374,12 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
   }
   qp_disconnected(qp);
   return verbs::Announce::kAll;
+}
+
+void OutOfBand::log_end(const Qp& qp, const net::CmEvent& event) const {
+  if (qp.end_told) return;
+  log_stream_end(*event.end, event.why,
+                 {{"peer", to_string(event.peer)}, {"qp", std::to_string(number_of(qp))}});
 }
 
 void OutOfBand::peer_never_came(Qp& qp, const std::string& why) {

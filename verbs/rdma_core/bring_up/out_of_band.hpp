@@ -61,6 +61,8 @@ class OutOfBand final : public BringUp {
   bool takes_request(net::CmEvent& event);
   /// About a queue pair that no id of the CM has. What its queues may get from now on.
   verbs::Announce happened(Qp& qp, const net::CmEvent& event);
+  /// Logs why the connection of such a queue pair ended, once.
+  void log_end(const Qp& qp, const net::CmEvent& event) const;
   /// Its requests have waited for long enough: gives it up, and the program is told.
   /// `why`: the first attempt failed, if one has.
   void peer_never_came(Qp& qp, const std::string& why);

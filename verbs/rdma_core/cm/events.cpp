@@ -23,6 +23,7 @@
 #include "cm/address.hpp"
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
+#include "cm/outcome.hpp"
 #include "cm/ports.hpp"
 #include "device/limits.hpp"
 #include "iwarp/net/insist.hpp"
@@ -123,109 +124,6 @@ void requested(net::CmEvent& event) {
   record->abi.listen_id = &listener->abi;
   queue_request(std::move(record), port_of(reinterpret_cast<const sockaddr&>(local)));
   ++listener->waiting_requests;
-}
-
-// IB_CM_REJ_*, the status of a rejection that InfiniBand has.
-constexpr int kInvalidServiceId = 8;
-constexpr int kConsumerDefined = 28;
-
-struct Outcome {
-  rdma_cm_event_type type;
-  int status;
-};
-
-/// The program accepted the peer, and the connection ended before the peer's RTR arrived. Whatever
-/// the peer did instead, drivers of RNICs report ESTABLISHED and then DISCONNECTED: a server must
-/// not see an error that any stranger can cause (decision 36).
-bool ended_before_rtr(const CmId& id, const net::CmEvent& event) {
-  return id.passive && event.type == Type::kConnectFailed;
-}
-
-/// As the kernel's iWARP CM says it; that of InfiniBand leaves it to who connects with a queue pair
-/// of its own to make that ready, and say so by rdma_establish().
-Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
-  const bool as_ib = settings().persona == Persona::kRoce;
-  if (event.type == Type::kEstablished) {
-    const bool awaited = as_ib && !id.passive && !id.has_qp;
-    return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
-  }
-  if (event.type == Type::kDisconnected || ended_before_rtr(id, event)) {
-    return {RDMA_CM_EVENT_DISCONNECTED, 0};
-  }
-  if (event.type == Type::kRejected) {
-    return {RDMA_CM_EVENT_REJECTED, as_ib ? kConsumerDefined : -ECONNREFUSED};
-  }
-  const int status = -to_errno(event.error);
-  if (event.error == Errc::kConnectionRefused || event.error == Errc::kConnectionReset) {
-    return {RDMA_CM_EVENT_REJECTED, as_ib ? kInvalidServiceId : status};
-  }
-  if (event.error == Errc::kTimedOut) return {RDMA_CM_EVENT_UNREACHABLE, status};
-  return {RDMA_CM_EVENT_CONNECT_ERROR, status};
-}
-
-const char* name_of(Type type) {
-  switch (type) {
-    case Type::kEstablished:
-      return "connected";
-    case Type::kDisconnected:
-      return "disconnected";
-    case Type::kRejected:
-      return "rejected_by_peer";
-    default:
-      return "connect_failed";
-  }
-}
-
-void log_figures(CmId& id, const Qp& qp, const std::string& peer) {
-  if (settings().log < verbs::LogLevel::kDebug) return;
-  const verbs::Counters c = id.core->rnic().counters(*qp.core);
-  log_event(
-      {.level = verbs::LogLevel::kDebug,
-       .event = "figures",
-       .message = fmt::format("{}: {} octets and {} FPDUs sent, {} and {} received", peer,
-                              c.octets_sent, c.fpdus_sent, c.octets_received, c.fpdus_received),
-       .fields = {{"peer", peer},
-                  {"qp", std::to_string(qp.core->num())},
-                  {"octets_sent", std::to_string(c.octets_sent)},
-                  {"octets_received", std::to_string(c.octets_received)},
-                  {"fpdus_sent", std::to_string(c.fpdus_sent)},
-                  {"fpdus_received", std::to_string(c.fpdus_received)}}});
-}
-
-void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
-  const std::string peer = describe(to_tcp(id.destination()));
-  std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
-  if (event.type != Type::kEstablished) {
-    const bool by_carrier = event.error == Errc::kCarrierFailed;
-    // A carrier's words do not name the peer, others do by its TCP port.
-    const bool has_carrier = id.core->carriers().connecting() != nullptr;
-    const bool says_peer = !(by_carrier && has_carrier) && settings().port_offset == 0;
-    const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
-    if (event.end) {
-      // The message that gives an rsocket's peer credit may be under way when that peer closes in
-      // order; what the program has sent fails in its own calls.
-      if (id.is_rsocket && event.end->cause == verbs::StreamEnd::Cause::kPeerClosed) {
-        log_connection(name_of(event.type), message, std::move(fields));
-      } else {
-        log_stream_end(*event.end, message, std::move(fields));
-      }
-      log_figures(id, qp, peer);
-      return;
-    }
-    const bool failed = event.type == Type::kConnectFailed && !ended_before_rtr(id, event);
-    log_event({.level = failed ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
-               .event = name_of(event.type),
-               .message = message,
-               .fields = std::move(fields)});
-    return;
-  }
-  const auto now = qp.core->query();
-  fields.push_back({"ird", std::to_string(now.ird)});
-  fields.push_back({"ord", std::to_string(now.ord)});
-  log_connection(name_of(event.type),
-                 fmt::format("connected with {} (queue pair {}, IRD {}, ORD {})", peer,
-                             qp.core->num(), now.ird, now.ord),
-                 std::move(fields));
 }
 
 /// DISCONNECTED, once the program has polled what succeeded before, or does not seem to want to.
@@ -399,6 +297,26 @@ bool dispatch_endings(Core& core) {
   return any_left;
 }
 
+/// The program learns of the end by a completion, and may exit at once: the log says why before.
+/// With Core's queue pairs locked.
+void tell_end_early(Core& core, Qp& qp) {
+  {
+    const std::lock_guard lock(qp.mutex);
+    if (qp.end_told || !qp.is_connected()) return;
+  }
+  const auto event = core.rnic().stream_ended(qp.sender());
+  // The connection is gone already, and its event on its way.
+  if (!event) return core.untold_ends().seen(qp.num());
+  const std::lock_guard lock(cm().mutex);
+  const auto it = cm().by_qp.find(qp.num());
+  if (it == cm().by_qp.end()) {
+    core.service<OutOfBand>().log_end(qp, *event);
+  } else if (it->second != nullptr) {
+    log_outcome(*it->second, qp, *event);
+  }
+  qp.end_told = true;
+}
+
 class CmEvents final : public Service {
  public:
   explicit CmEvents(Core& core) : core_(core) {}
@@ -408,6 +326,9 @@ class CmEvents final : public Service {
     return true;
   }
   bool finish_turn() override { return dispatch_endings(core_); }
+  void completion_failed(verbs::QpNum num) override {
+    core_.with_qp(num, [&](Qp& qp) { tell_end_early(core_, qp); });
+  }
   void qp_reset(verbs::QpNum num) override { settle_ending(num); }
   void qp_destroyed(verbs::QpNum num) override { forget_qp(num); }
 

@@ -161,10 +161,11 @@ void Core::dispatch() {
 
 void Core::dispatch(net::CmEvent event) {
   const verbs::QpNum num = event.qp_num;
+  const bool is_end = event.type == net::CmEvent::Type::kDisconnected;
   for (const auto& service : services_) {
     if (service->takes(event)) break;
   }
-  untold_ends_.told(num);
+  if (is_end) untold_ends_.told(num);
 }
 
 void Core::dispatch(const verbs::AsyncEvent& event) {

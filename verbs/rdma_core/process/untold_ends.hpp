@@ -20,7 +20,7 @@ class UntoldEnds {
     const std::lock_guard lock(mutex_);
     untold_.insert(num);
   }
-  /// The dispatcher has dealt with an event of that queue pair.
+  /// The dispatcher has dealt with the end of that queue pair's connection.
   void told(verbs::QpNum num) {
     const std::lock_guard lock(mutex_);
     if (untold_.erase(num) != 0) told_.notify_all();

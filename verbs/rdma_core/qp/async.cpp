@@ -75,13 +75,6 @@ class AsyncEvents final : public Service {
     return true;
   }
 
-  void completion_failed(verbs::QpNum num) override {
-    core_.with_qp(num, [&](Qp& qp) {
-      const std::lock_guard lock(qp.mutex);
-      if (qp.is_connected()) core_.untold_ends().seen(num);
-    });
-  }
-
   std::uint32_t vendor_error(verbs::QpNum num) override {
     std::uint32_t out = 0;
     core_.with_qp(num, [&out](Qp& qp) {

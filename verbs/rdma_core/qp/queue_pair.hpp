@@ -28,8 +28,9 @@ struct Qp {
   /// As the program knows it. The core has no INIT and RTR: it is Idle until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
   LinkState link = LinkState::kNone;  ///< under the mutex; link_step() changes it
-  std::condition_variable unlinked;   ///< `link` is kNone again
-  bool last_wqe_told = false;         ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
+  bool end_told = false;  ///< the log has said why the connection ended; under Core's lock
+  std::condition_variable unlinked;  ///< `link` is kNone again
+  bool last_wqe_told = false;        ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
   verbs::Access inbound = verbs::QpInit().inbound;  ///< what the peer may do
   ibv_qp_attr attributes{};  ///< what ibv_modify_qp() was told, for ibv_query_qp()
   int said = 0;              ///< which of them: IBV_QP_* bits

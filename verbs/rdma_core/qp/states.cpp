@@ -296,6 +296,7 @@ void qp_connected(Qp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     qp.link_step(LinkEvent::kEstablished);
+    qp.end_told = false;
     if (qp.state.load() != IBV_QPS_ERR) {
       // Brought up without the CM it is in the states that the program takes it through.
       if (qp.link == LinkState::kByCm) set_state(qp, IBV_QPS_RTS);

@@ -156,6 +156,8 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   void refuse(SetupFailure why);
 
   verbs::Counters counters();
+  /// nullopt: the stream has not ended, or the client has been told.
+  std::optional<verbs::StreamEnd> stream_end();
   const Address& local() const { return local_; }
   const Address& peer() const { return peer_; }
 

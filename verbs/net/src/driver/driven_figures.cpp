@@ -22,6 +22,17 @@ verbs::Counters DrivenConnection::counters() {
   return out;
 }
 
+// The thread that failed a request may not have come to the end of the stream yet.
+std::optional<verbs::StreamEnd> DrivenConnection::stream_end() {
+  sync();
+  lock_.lock();
+  std::optional<verbs::StreamEnd> out;
+  if (active_ != nullptr) out = active_->core.end();
+  if (out && out->cause == verbs::StreamEnd::Cause::kNone) out.reset();
+  run(false, lock_.take() | kTransmit);
+  return out;
+}
+
 std::optional<ConnectionStatistics> DrivenConnection::statistics() {
   lock_.lock();
   std::optional<ConnectionStatistics> out;

@@ -13,6 +13,7 @@
 
 #include "rnic/impl.hpp"
 #include "rnic/random.hpp"
+#include "setup/cm.hpp"
 
 namespace iwarp::net {
 
@@ -68,6 +69,19 @@ verbs::Counters Rnic::counters(const QueuePair& qp) const {
   }
   for (const auto& connection : live) out += connection->counters();
   return out;
+}
+
+std::optional<CmEvent> Rnic::stream_ended(const QueuePair& qp) const {
+  std::vector<std::shared_ptr<DrivenConnection>> live;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    const auto it = impl_->qps.find(&qp);
+    if (it != impl_->qps.end()) live = it->second.connections;
+  }
+  for (const auto& connection : live) {
+    if (auto end = connection->stream_end()) return disconnected(*connection, std::move(*end));
+  }
+  return std::nullopt;
 }
 
 Statistics Rnic::statistics(std::size_t max_connections) const {

@@ -119,14 +119,6 @@ CmEvent about(CmEvent::Type type, const DrivenConnection& connection) {
   return out;
 }
 
-CmEvent disconnected(const DrivenConnection& connection, const verbs::Connection& core) {
-  auto out = about(CmEvent::Type::kDisconnected, connection);
-  out.end = core.end();
-  out.why = fmt::format("connection with {} ended: {}", to_string(connection.peer()),
-                        verbs::describe(*out.end));
-  return out;
-}
-
 // The end is told in any case, with as many words as there is memory for.
 template <typename Describe>
 CmEvent described(const DrivenConnection& connection, bool established, Describe describe) {
@@ -150,6 +142,14 @@ CmEvent failed_without_memory(const DrivenConnection& connection) {
 }
 
 }  // namespace
+
+CmEvent disconnected(const DrivenConnection& connection, verbs::StreamEnd end) {
+  auto out = about(CmEvent::Type::kDisconnected, connection);
+  out.end = std::move(end);
+  out.why = fmt::format("connection with {} ended: {}", to_string(connection.peer()),
+                        verbs::describe(*out.end));
+  return out;
+}
 
 void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connection& core,
                                const verbs::ConnectionEvent& event) {
@@ -178,7 +178,7 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
 CmEvent InitiatorClient::describe_end(DrivenConnection& connection, const verbs::Connection& core,
                                       const verbs::ConnectionEvent& event) const {
   if (event.type == Type::kDisconnected) {
-    return established_ ? disconnected(connection, core) : failed_without_memory(connection);
+    return established_ ? disconnected(connection, core.end()) : failed_without_memory(connection);
   }
   if (event.type == Type::kFailed) {
     auto out = startup_failed(connection, *event.failure);
@@ -233,7 +233,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   if (event.type == Type::kMemoryGone || event.type == Type::kRejected) return;
   end_.front() = described(connection, established_, [&] {
     if (event.type != Type::kDisconnected) return startup_failed(connection, *event.failure);
-    return established_ ? disconnected(connection, core) : failed_without_memory(connection);
+    return established_ ? disconnected(connection, core.end()) : failed_without_memory(connection);
   });
   claims_.release(*qp);
   channel_->push_made(end_);

@@ -29,6 +29,9 @@ class Claims {
   ~Claims() = default;
 };
 
+/// The event that says why the stream of an established connection ended.
+CmEvent disconnected(const DrivenConnection& connection, verbs::StreamEnd end);
+
 /// The active side. `retry`, when set, is asked whether it connects again instead of giving up.
 /// `private_octets`: of the Request, a reason for some peers to close.
 class InitiatorClient final : public ConnectionClient {

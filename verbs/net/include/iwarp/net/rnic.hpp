@@ -128,6 +128,9 @@ class Rnic {
   /// All connections so far, ended ones included.
   verbs::Counters counters() const;
   verbs::Counters counters(const QueuePair& qp) const;
+  /// Why the stream of its connection ended, as the event kDisconnected will say it; nullopt: it
+  /// has not ended, or that event is on its way already.
+  std::optional<CmEvent> stream_ended(const QueuePair& qp) const;
   /// The same and more, with at most so many connections one by one. Waits for whoever drives each.
   Statistics statistics(std::size_t max_connections = 256) const;
   const RnicOptions& options() const;

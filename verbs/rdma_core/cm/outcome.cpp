@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cm/outcome.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "cm/address.hpp"
+#include "cm/ports.hpp"
+#include "process/errno_table.hpp"
+#include "process/refusal.hpp"
+#include "process/settings.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+using Type = net::CmEvent::Type;
+using verbs::Errc;
+
+// IB_CM_REJ_*, the status of a rejection that InfiniBand has.
+constexpr int kInvalidServiceId = 8;
+constexpr int kConsumerDefined = 28;
+
+const char* name_of(Type type) {
+  switch (type) {
+    case Type::kEstablished:
+      return "connected";
+    case Type::kDisconnected:
+      return "disconnected";
+    case Type::kRejected:
+      return "rejected_by_peer";
+    default:
+      return "connect_failed";
+  }
+}
+
+void log_figures(CmId& id, const Qp& qp, const std::string& peer) {
+  if (settings().log < verbs::LogLevel::kDebug) return;
+  const verbs::Counters c = id.core->rnic().counters(*qp.core);
+  log_event(
+      {.level = verbs::LogLevel::kDebug,
+       .event = "figures",
+       .message = fmt::format("{}: {} octets and {} FPDUs sent, {} and {} received", peer,
+                              c.octets_sent, c.fpdus_sent, c.octets_received, c.fpdus_received),
+       .fields = {{"peer", peer},
+                  {"qp", std::to_string(qp.core->num())},
+                  {"octets_sent", std::to_string(c.octets_sent)},
+                  {"octets_received", std::to_string(c.octets_received)},
+                  {"fpdus_sent", std::to_string(c.fpdus_sent)},
+                  {"fpdus_received", std::to_string(c.fpdus_received)}}});
+}
+
+}  // namespace
+
+bool ended_before_rtr(const CmId& id, const net::CmEvent& event) {
+  return id.passive && event.type == Type::kConnectFailed;
+}
+
+Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
+  const bool as_ib = settings().persona == Persona::kRoce;
+  if (event.type == Type::kEstablished) {
+    const bool awaited = as_ib && !id.passive && !id.has_qp;
+    return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
+  }
+  if (event.type == Type::kDisconnected || ended_before_rtr(id, event)) {
+    return {RDMA_CM_EVENT_DISCONNECTED, 0};
+  }
+  if (event.type == Type::kRejected) {
+    return {RDMA_CM_EVENT_REJECTED, as_ib ? kConsumerDefined : -ECONNREFUSED};
+  }
+  const int status = -to_errno(event.error);
+  if (event.error == Errc::kConnectionRefused || event.error == Errc::kConnectionReset) {
+    return {RDMA_CM_EVENT_REJECTED, as_ib ? kInvalidServiceId : status};
+  }
+  if (event.error == Errc::kTimedOut) return {RDMA_CM_EVENT_UNREACHABLE, status};
+  return {RDMA_CM_EVENT_CONNECT_ERROR, status};
+}
+
+void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
+  const std::string peer = describe(to_tcp(id.destination()));
+  std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
+  if (event.type != Type::kEstablished) {
+    const bool by_carrier = event.error == Errc::kCarrierFailed;
+    // A carrier's words do not name the peer, others do by its TCP port.
+    const bool has_carrier = id.core->carriers().connecting() != nullptr;
+    const bool says_peer = !(by_carrier && has_carrier) && settings().port_offset == 0;
+    const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
+    if (event.end) {
+      // The message that gives an rsocket's peer credit may be under way when that peer closes in
+      // order; what the program has sent fails in its own calls.
+      if (qp.end_told) return log_figures(id, qp, peer);
+      if (id.is_rsocket && event.end->cause == verbs::StreamEnd::Cause::kPeerClosed) {
+        log_connection(name_of(event.type), message, std::move(fields));
+      } else {
+        log_stream_end(*event.end, message, std::move(fields));
+      }
+      log_figures(id, qp, peer);
+      return;
+    }
+    const bool failed = event.type == Type::kConnectFailed && !ended_before_rtr(id, event);
+    log_event({.level = failed ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
+               .event = name_of(event.type),
+               .message = message,
+               .fields = std::move(fields)});
+    return;
+  }
+  const auto now = qp.core->query();
+  fields.push_back({"ird", std::to_string(now.ird)});
+  fields.push_back({"ord", std::to_string(now.ord)});
+  log_connection(name_of(event.type),
+                 fmt::format("connected with {} (queue pair {}, IRD {}, ORD {})", peer,
+                             qp.core->num(), now.ird, now.ord),
+                 std::move(fields));
+}
+
+}  // namespace iwarp::rdma_core
