@@ -67,7 +67,7 @@ ROOMS = {
         "setup": ("sockets", "driver", "channels"),
         "memory": (),
         "rnic": ("sockets", "statistics", "driver", "channels", "datagrams", "setup", "memory"),
-        "metrics": ("sockets", "statistics", "driver", "rnic"),
+        "metrics": ("sockets", "statistics", "driver", "setup", "rnic"),
     },
     "verbs/rdma_core": {
         "hooks.hpp": (),
