@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "iwarp/bytes/hex.hpp"
-#include "iwarp/trace/packet.hpp"
+#include "iwarp/trace/ip_address.hpp"
 #include "made_up_packet.hpp"
 
 namespace iwarp::trace {

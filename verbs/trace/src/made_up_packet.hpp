@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
-#include "iwarp/trace/packet.hpp"
+#include "iwarp/trace/ip_address.hpp"
 
 namespace iwarp::trace::made_up {
 

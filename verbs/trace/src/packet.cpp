@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "iwarp/bytes/cursor.hpp"
 
@@ -164,43 +165,9 @@ PacketKind parse_tcp(Rest& rest, TcpSegment& out) {
   return PacketKind::kTcp;
 }
 
-std::string ipv6_text(const std::array<std::byte, 16>& octets) {
-  std::array<unsigned, 8> words{};
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    words[i] = bytes::load_be<std::uint16_t>(octets.data() + 2 * i);
-  }
-  // RFC 5952: the longest run of zeros, of two at least, becomes "::".
-  std::size_t best = 0;
-  std::size_t length = 1;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::size_t n = 0;
-    while (i + n < words.size() && words[i + n] == 0) ++n;
-    if (n > length) best = i, length = n;
-  }
-  std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (length > 1 && i == best) {
-      out += "::";
-      i += length - 1;
-      continue;
-    }
-    if (!out.empty() && out.back() != ':') out += ':';
-    out += fmt::format("{:x}", words[i]);
-  }
-  return out;
-}
-
 }  // namespace
 
 bool is_known_link(int link_type) { return find_link(link_type) != nullptr; }
-
-std::string to_string(const IpAddress& address) {
-  const auto& o = address.octets;
-  if (address.v6) return ipv6_text(o);
-  return fmt::format("{}.{}.{}.{}", std::to_integer<unsigned>(o[0]),
-                     std::to_integer<unsigned>(o[1]), std::to_integer<unsigned>(o[2]),
-                     std::to_integer<unsigned>(o[3]));
-}
 
 std::string to_string(const TcpEnd& end) {
   const auto host = to_string(end.address);

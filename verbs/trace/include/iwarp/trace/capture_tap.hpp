@@ -12,7 +12,7 @@
 
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/trace/endpoint.hpp"
-#include "iwarp/trace/packet.hpp"
+#include "iwarp/trace/ip_address.hpp"
 #include "iwarp/trace/packet_sink.hpp"
 #include "iwarp/trace/stream_decoder.hpp"
 #include "iwarp/verbs/wire_tap.hpp"

@@ -3,11 +3,12 @@
 // looked at: captures of the sender's side have them unfinished. Fragments are not put together.
 #pragma once
 
-#include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
 
 #include "iwarp/bytes/view.hpp"
+#include "iwarp/trace/ip_address.hpp"
 
 namespace iwarp::trace {
 
@@ -16,14 +17,6 @@ inline constexpr int kLinkNull = 0, kLinkEthernet = 1, kLinkRaw = 12, kLinkRawFi
                      kLinkLoop = 108, kLinkCooked = 113, kLinkIpv4 = 228, kLinkIpv6 = 229,
                      kLinkCooked2 = 276;
 bool is_known_link(int link_type);
-
-struct IpAddress {
-  std::array<std::byte, 16> octets{};  ///< the first 4 for IPv4
-  bool v6 = false;
-  auto operator<=>(const IpAddress&) const = default;
-};
-/// "192.0.2.1", "2001:db8::1".
-std::string to_string(const IpAddress& address);
 
 struct TcpEnd {
   IpAddress address;
