@@ -10,7 +10,7 @@
 
 namespace iwarp::trace {
 
-/// Its functions; those of them that are needed here.
+/// Its functions that write a capture.
 struct PcapLibrary {
   decltype(&::pcap_open_dead_with_tstamp_precision) open_dead = nullptr;
   decltype(&::pcap_close) close = nullptr;
@@ -19,9 +19,6 @@ struct PcapLibrary {
   decltype(&::pcap_dump) dump = nullptr;
   decltype(&::pcap_dump_flush) dump_flush = nullptr;
   decltype(&::pcap_dump_close) dump_close = nullptr;
-  decltype(&::pcap_fopen_offline_with_tstamp_precision) open_offline = nullptr;
-  decltype(&::pcap_next_ex) next = nullptr;
-  decltype(&::pcap_datalink) link_type = nullptr;
 
   /// Stays loaded. Error: why the loader does not find it.
   static std::expected<const PcapLibrary*, std::string> load();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading captures, through libpcap.
+// Reading captures, through libpcap, which is loaded when the first capture is read: linked as
+// usual it would bring libdbus, libsystemd and libgcrypt into every run of the command.
 #include "iwarp/trace/capture_reader.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <pcap/pcap.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
-
-#include "capture_library.hpp"
 
 namespace iwarp::trace {
 namespace {
@@ -22,17 +23,55 @@ std::string unreadable(const std::string& name, const std::string& what) {
                      what);
 }
 
+/// The functions of libpcap that read a capture.
+struct ReadingLibrary {
+  decltype(&::pcap_fopen_offline_with_tstamp_precision) open = nullptr;
+  decltype(&::pcap_close) close = nullptr;
+  decltype(&::pcap_geterr) error = nullptr;
+  decltype(&::pcap_next_ex) next = nullptr;
+  decltype(&::pcap_datalink) link_type = nullptr;
+};
+
+using MaybeLibrary = std::expected<ReadingLibrary, std::string>;
+
+template <typename Function>
+bool find_function(void* library, const char* name, Function& out) {
+  out = reinterpret_cast<Function>(::dlsym(library, name));
+  return out != nullptr;
+}
+
+MaybeLibrary load_library() {
+  void* library = ::dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // Debian's older number
+  if (library == nullptr) library = ::dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return std::unexpected("libpcap is not installed");
+  ReadingLibrary out;
+  const bool complete =
+      find_function(library, "pcap_fopen_offline_with_tstamp_precision", out.open) &&
+      find_function(library, "pcap_close", out.close) &&
+      find_function(library, "pcap_geterr", out.error) &&
+      find_function(library, "pcap_next_ex", out.next) &&
+      find_function(library, "pcap_datalink", out.link_type);
+  if (!complete) return std::unexpected("libpcap is too old");
+  return out;
+}
+
+/// Stays loaded. Error: why the loader does not find it.
+const MaybeLibrary& reading_library() {
+  static const MaybeLibrary kLibrary = load_library();
+  return kLibrary;
+}
+
 }  // namespace
 
 struct CaptureReader::State {
-  explicit State(const PcapLibrary& pcap) : library(pcap) {}
+  explicit State(const ReadingLibrary& pcap) : library(pcap) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
     if (handle != nullptr) library.close(handle);
   }
 
-  const PcapLibrary& library;
+  const ReadingLibrary& library;
   pcap_t* handle = nullptr;
   std::string error;
 };
@@ -44,14 +83,14 @@ CaptureReader::~CaptureReader() = default;
 
 std::expected<CaptureReader, std::string> CaptureReader::read(std::FILE* file,
                                                               const std::string& name) {
-  const auto library = PcapLibrary::load();
+  const MaybeLibrary& library = reading_library();
   if (!library) {
     std::fclose(file);
     return std::unexpected(unreadable(name, library.error()));
   }
-  auto state = std::make_unique<State>(**library);
+  auto state = std::make_unique<State>(*library);
   char error[PCAP_ERRBUF_SIZE] = "";
-  state->handle = state->library.open_offline(file, PCAP_TSTAMP_PRECISION_NANO, error);
+  state->handle = state->library.open(file, PCAP_TSTAMP_PRECISION_NANO, error);
   if (state->handle == nullptr) {
     // Only what it opened does libpcap close.
     std::fclose(file);
