@@ -63,7 +63,7 @@ QlogRecord record_of(const verbs::WorkPosted& e) {
   if (e.queue == verbs::WorkQueue::kSend) {
     data += fmt::format(R"(,"opcode":"{}","flags":[{}])", word(e.opcode), flags_json(e.flags));
     if (e.remote.rkey.value != 0 || e.remote.to != 0) {
-      data += "," + where(e.remote.rkey, e.remote.to);
+      data += fmt::format(",{}", where(e.remote.rkey, e.remote.to));
     }
   }
   if (e.early) data += R"(,"early":true)";
@@ -86,7 +86,7 @@ QlogRecord record_of(const verbs::WorkCompleted& e) {
 
 QlogRecord record_of(const verbs::MemoryUsed& e) {
   auto data = fmt::format(R"({{"use":"{}","length":{})", word(e.use), e.length);
-  if (e.use != verbs::MemoryUse::kReceive) data += "," + where(e.stag, e.to);
+  if (e.use != verbs::MemoryUse::kReceive) data += fmt::format(",{}", where(e.stag, e.to));
   return {"memory_used", data + "}"};
 }
 
