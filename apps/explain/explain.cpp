@@ -15,12 +15,12 @@
 #include "commands.hpp"
 #include "common/error.hpp"
 #include "common/progress.hpp"
+#include "explain/capture_reader.hpp"
 #include "explain/gunzip.hpp"
 #include "explain/page.hpp"
 #include "explain/text_report.hpp"
-#include "frames/json_report.hpp"
-#include "frames/qlog_reader.hpp"
-#include "iwarp/trace/capture_reader.hpp"
+#include "frames/connections/qlog_reader.hpp"
+#include "frames/report/json_report.hpp"
 #include "iwarp/trace/trace_file.hpp"
 
 namespace iwarp::apps {
@@ -74,7 +74,7 @@ std::uint64_t total_size(const std::vector<std::string>& files) {
 /// Reads the files one behind the other; captures as one capture.
 class Reading {
  public:
-  Reading(trace::Connections& connections, trace::ConnectionListener& listener,
+  Reading(frames::Connections& connections, frames::ConnectionListener& listener,
           const std::vector<std::string>& files, bool quiet)
       : connections_(connections),
         listener_(listener),
@@ -149,13 +149,13 @@ class Reading {
   }
 
   bool read_capture(std::FILE* file, const std::string& path) {
-    auto reader = trace::CaptureReader::read(file, path);
+    auto reader = explain::CaptureReader::read(file, path);
     if (!reader && !unpacking_failed()) return complain(reader.error());
     if (!reader) {
       return complain(fmt::format("cannot read the capture {}: {}", path, packed_->error()));
     }
     const int link = reader->link_type();
-    if (!trace::is_known_link(link)) {
+    if (!frames::is_known_link(link)) {
       return complain(
           fmt::format("{}: nothing was read: its link type {} is not known here", path, link));
     }
@@ -193,8 +193,8 @@ class Reading {
     return false;
   }
 
-  trace::Connections& connections_;
-  trace::ConnectionListener& listener_;
+  frames::Connections& connections_;
+  frames::ConnectionListener& listener_;
   std::uint64_t total_;
   bool any_opened_ = false;
   std::uint64_t mark_ = 0;
@@ -208,7 +208,7 @@ class Reading {
 template <typename Report>
 bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
   bool all_read = true;
-  trace::Connections connections(report);
+  frames::Connections connections(report);
   Reading reading(connections, report, options.files, quiet);
   for (const auto& file : options.files) all_read = reading.read(file) && all_read;
   connections.finish();

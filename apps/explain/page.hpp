@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "frames/json_report.hpp"
+#include "frames/report/json_report.hpp"
 
 namespace iwarp::apps::explain {
 

@@ -8,16 +8,16 @@
 #include <array>
 #include <utility>
 
-#include "frames/append.hpp"
-#include "frames/frame_line.hpp"
-#include "frames/local_line.hpp"
+#include "frames/report/append.hpp"
+#include "frames/report/frame_line.hpp"
+#include "frames/report/local_line.hpp"
 #include "iwarp/bytes/hex.hpp"
 #include "iwarp/trace/text_printer.hpp"
 
 namespace iwarp::apps::explain {
 namespace {
 
-using trace::ConnectionInfo;
+using frames::ConnectionInfo;
 using trace::Side;
 
 constexpr std::string_view kMargin = "        ";
@@ -33,7 +33,7 @@ const char* arrow(Side from) { return from == Side::kNear ? "-->" : "<--"; }
 /// On the lifeline of that end.
 const char* dot(Side end) { return end == Side::kNear ? "*  " : "  *"; }
 
-const char* closing_text(trace::Closing how) {
+const char* closing_text(frames::Closing how) {
   constexpr std::array kTexts{
       "closed by both ends", "reset", "its ports are used for a new connection",
       "set aside: too many connections at a time", "open when the capture ends"};
@@ -56,7 +56,7 @@ std::string beginning(const ConnectionInfo& info) {
   return "no startup frame in the capture: CRCs and markers are found out by looking";
 }
 
-std::vector<std::string> remarks(const ConnectionInfo& info, const trace::Closed& closed) {
+std::vector<std::string> remarks(const ConnectionInfo& info, const frames::Closed& closed) {
   std::vector<std::string> out;
   for (const Side side : {Side::kNear, Side::kFar}) {
     const auto i = static_cast<std::size_t>(side);
@@ -97,12 +97,12 @@ std::vector<std::string> remarks(const ConnectionInfo& info, const trace::Closed
 TextReport::TextReport(const TextOptions& options, const frames::Filter& filter, frames::Out out)
     : options_(options), filter_(filter), out_(std::move(out)) {}
 
-void TextReport::start(const trace::PacketMark& mark) {
+void TextReport::start(const frames::PacketMark& mark) {
   if (start_ < 0) start_ = mark.nanoseconds;
 }
 
 /// Seconds with their sign, to the microsecond.
-std::string TextReport::time(const trace::PacketMark& mark) {
+std::string TextReport::time(const frames::PacketMark& mark) {
   start(mark);
   constexpr std::uint64_t kMicros = 1'000'000;
   const std::int64_t micros = (mark.nanoseconds - start_) / 1000;
@@ -129,8 +129,8 @@ void TextReport::introduce(const ConnectionInfo& info, bool log) {
   if (const auto text = beginning(info); !text.empty()) out_(fmt::format("{}{}\n", kMargin, text));
 }
 
-void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
-                       const trace::PacketMark& mark) {
+void TextReport::frame(const ConnectionInfo& info, const frames::Explained& e,
+                       const frames::PacketMark& mark) {
   start(mark);
   ++frames_;
   violations_ += e.violations.size();
@@ -153,13 +153,13 @@ void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
   std::string in_full;
   for (const auto& violation : e.violations) {
     // A response shows the byte order of its request, which the other end sent.
-    const bool by_peer = violation.rule == trace::Rule::kReadByteOrder && e.request;
+    const bool by_peer = violation.rule == frames::Rule::kReadByteOrder && e.request;
     const auto by = by_peer ? other(e.frame->from) : e.frame->from;
     const std::tuple key{info.number, by, violation.rule};
     if (options_.detail != Detail::kLine || told_.insert(key).second) {
       in_full += fmt::format("{}{}\n", kMargin, red("! " + frames::violation_line(violation)));
     } else {
-      text += ' ' + red(fmt::format("! [{}] again", trace::info(violation.rule).id));
+      text += ' ' + red(fmt::format("! [{}] again", frames::info(violation.rule).id));
     }
   }
   text += '\n';
@@ -176,7 +176,7 @@ void TextReport::frame(const ConnectionInfo& info, const trace::Explained& e,
   if (options_.detail == Detail::kOctets) octets(e.frame->octets);
 }
 
-void TextReport::datagram(const trace::SeenDatagram& seen, const trace::PacketMark& mark) {
+void TextReport::datagram(const frames::SeenDatagram& seen, const frames::PacketMark& mark) {
   start(mark);
   violations_ += seen.has_right_crc ? 0 : 1;
   if (!filter_.wants(seen)) return;
@@ -201,7 +201,7 @@ void TextReport::octets(bytes::View octets) {
   out_(text);
 }
 
-void TextReport::skipped(const ConnectionInfo& info, const trace::Skipped& skipped) {
+void TextReport::skipped(const ConnectionInfo& info, const frames::Skipped& skipped) {
   if (!filter_.wants_skipped(info)) return;
   const auto at = time(skipped.mark);
   introduce(info);
@@ -219,8 +219,8 @@ void TextReport::skipped(const ConnectionInfo& info, const trace::Skipped& skipp
   out_(red(std::move(text)) + "\n");
 }
 
-void TextReport::closed(const ConnectionInfo& info, const trace::Closed& closed,
-                        const trace::PacketMark& mark) {
+void TextReport::closed(const ConnectionInfo& info, const frames::Closed& closed,
+                        const frames::PacketMark& mark) {
   if (!filter_.shows_all() || !filter_.wants(info)) return;
   introduce(info);
   introduced_.erase(info.number);
@@ -234,7 +234,7 @@ void TextReport::closed(const ConnectionInfo& info, const trace::Closed& closed,
 }
 
 void TextReport::local(const ConnectionInfo& info, Side end, const verbs::LocalEvent& event,
-                       const trace::PacketMark& mark) {
+                       const frames::PacketMark& mark) {
   start(mark);
   if (!filter_.wants(info, event)) return;
   introduce(info, true);
@@ -243,8 +243,8 @@ void TextReport::local(const ConnectionInfo& info, Side end, const verbs::LocalE
   out_((frames::is_failure(event) ? red(std::move(text)) : text) + "\n");
 }
 
-void TextReport::summary(const trace::Connections::Counts& counts) {
-  using trace::PacketKind;
+void TextReport::summary(const frames::Connections::Counts& counts) {
+  using frames::PacketKind;
   const auto of = [&](PacketKind kind) { return counts.packets[static_cast<std::size_t>(kind)]; };
   std::uint64_t packets = 0;
   for (const auto n : counts.packets) packets += n;

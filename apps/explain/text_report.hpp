@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "frames/filter.hpp"
-#include "frames/out.hpp"
-#include "iwarp/trace/connections.hpp"
+#include "frames/connections/connections.hpp"
+#include "frames/report/filter.hpp"
+#include "frames/report/out.hpp"
 
 namespace iwarp::apps::explain {
 
@@ -20,29 +20,29 @@ struct TextOptions {
   bool colour = false;
 };
 
-class TextReport final : public trace::ConnectionListener {
+class TextReport final : public frames::ConnectionListener {
  public:
   TextReport(const TextOptions& options, const frames::Filter& filter, frames::Out out);
 
-  void frame(const trace::ConnectionInfo& info, const trace::Explained& explained,
-             const trace::PacketMark& mark) override;
-  void skipped(const trace::ConnectionInfo& info, const trace::Skipped& skipped) override;
-  void closed(const trace::ConnectionInfo& info, const trace::Closed& closed,
-              const trace::PacketMark& mark) override;
-  void local(const trace::ConnectionInfo& info, trace::Side end, const verbs::LocalEvent& event,
-             const trace::PacketMark& mark) override;
-  void datagram(const trace::SeenDatagram& seen, const trace::PacketMark& mark) override;
+  void frame(const frames::ConnectionInfo& info, const frames::Explained& explained,
+             const frames::PacketMark& mark) override;
+  void skipped(const frames::ConnectionInfo& info, const frames::Skipped& skipped) override;
+  void closed(const frames::ConnectionInfo& info, const frames::Closed& closed,
+              const frames::PacketMark& mark) override;
+  void local(const frames::ConnectionInfo& info, trace::Side end, const verbs::LocalEvent& event,
+             const frames::PacketMark& mark) override;
+  void datagram(const frames::SeenDatagram& seen, const frames::PacketMark& mark) override;
   /// What was in the capture as a whole.
-  void summary(const trace::Connections::Counts& counts);
+  void summary(const frames::Connections::Counts& counts);
 
   std::uint64_t violations() const { return violations_; }
 
  private:
   /// `log`: it comes from one, which has what it begins with.
-  void introduce(const trace::ConnectionInfo& info, bool log = false);
+  void introduce(const frames::ConnectionInfo& info, bool log = false);
   /// Time begins with the first frame of all, shown or not.
-  void start(const trace::PacketMark& mark);
-  std::string time(const trace::PacketMark& mark);
+  void start(const frames::PacketMark& mark);
+  std::string time(const frames::PacketMark& mark);
   std::string red(std::string text) const;
   void octets(bytes::View octets);
 
@@ -53,7 +53,7 @@ class TextReport final : public trace::ConnectionListener {
   bool legend_shown_ = false;
   std::set<std::uint64_t> introduced_;  ///< connections that are open
   /// Violations that were told in full: of a connection, by a side.
-  std::set<std::tuple<std::uint64_t, trace::Side, trace::Rule>> told_;
+  std::set<std::tuple<std::uint64_t, trace::Side, frames::Rule>> told_;
   std::set<std::pair<std::uint64_t, trace::Side>> unsure_;  ///< streams of which that was said
   std::uint64_t frames_ = 0;
   std::uint64_t violations_ = 0;

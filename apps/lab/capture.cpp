@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "frames/json_report.hpp"
+#include "frames/report/json_report.hpp"
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/trace/capture_tap.hpp"
 
@@ -24,7 +24,7 @@ class PcapFile final : public trace::PacketSink {
     put32(0);
     put32(0);
     put32(kMaxPacket);
-    put32(trace::kLinkEthernet);
+    put32(frames::kLinkEthernet);
   }
   void write(bytes::View packet, mpa::TimePoint now) override {
     put32(static_cast<std::uint32_t>(kBegin + nanoseconds(now) / kSecond));
@@ -45,13 +45,13 @@ class PcapFile final : public trace::PacketSink {
 
 class Decoding final : public trace::PacketSink {
  public:
-  explicit Decoding(trace::ConnectionListener& listener) : connections(listener) {}
+  explicit Decoding(frames::ConnectionListener& listener) : connections(listener) {}
   void write(bytes::View packet, mpa::TimePoint now) override {
-    connections.packet(trace::kLinkEthernet, packet, packet.size(),
+    connections.packet(frames::kLinkEthernet, packet, packet.size(),
                        {.nanoseconds = kBegin * kSecond + nanoseconds(now), .packet = ++number_});
   }
 
-  trace::Connections connections;
+  frames::Connections connections;
 
  private:
   std::uint64_t number_ = 0;

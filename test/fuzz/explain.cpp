@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "explain/capture_reader.hpp"
 #include "explain/text_report.hpp"
-#include "frames/json_report.hpp"
-#include "frames/qlog_reader.hpp"
-#include "iwarp/trace/capture_reader.hpp"
-#include "iwarp/trace/fields.hpp"
+#include "frames/connections/qlog_reader.hpp"
+#include "frames/model/fields.hpp"
+#include "frames/report/json_report.hpp"
 #include "iwarp/trace/stream_decoder.hpp"
 #include "target.hpp"
 
@@ -24,26 +24,27 @@ using apps::explain::Detail;
 using apps::explain::TextReport;
 using apps::frames::JsonReport;
 
-constexpr std::array kLinks{trace::kLinkEthernet, trace::kLinkNull,   trace::kLinkRaw,
-                            trace::kLinkLoop,     trace::kLinkCooked, trace::kLinkIpv4,
-                            trace::kLinkIpv6,     trace::kLinkCooked2};
+constexpr std::array kLinks{apps::frames::kLinkEthernet, apps::frames::kLinkNull,
+                            apps::frames::kLinkRaw,      apps::frames::kLinkLoop,
+                            apps::frames::kLinkCooked,   apps::frames::kLinkIpv4,
+                            apps::frames::kLinkIpv6,     apps::frames::kLinkCooked2};
 constexpr std::uint8_t kFile = 0xFF;
 constexpr std::uint8_t kLog = 0xFE;
 constexpr std::uint8_t kStreams = 0xFD;
 
 /// Both reports, and the lines held against what every line must be.
-class Reports final : public trace::ConnectionListener {
+class Reports final : public apps::frames::ConnectionListener {
  public:
   Reports()
       : text_({.detail = Detail::kOctets}, {}, [](std::string_view lines) { check_lines(lines); }),
         json_({.octets = true}, {}, [](std::string_view lines) { check_json(lines); }) {}
-  void frame(const trace::ConnectionInfo& info, const trace::Explained& e,
-             const trace::PacketMark& mark) override {
+  void frame(const apps::frames::ConnectionInfo& info, const apps::frames::Explained& e,
+             const apps::frames::PacketMark& mark) override {
     auto& next = next_[info.number][e.frame->from == trace::Side::kNear ? 0 : 1];
     require(e.frame->offset >= next, "no octet is in two frames");
     next = e.frame->offset + e.frame->octets.size();
     require(e.payload.size() <= e.payload_size, "no more payload than the FPDU has");
-    for (const auto& field : trace::fields_of(e)) {
+    for (const auto& field : apps::frames::fields_of(e)) {
       require(!field.octets.empty(), "a field has octets");
       for (const auto& range : field.octets) {
         require(range.begin + range.size <= e.frame->octets.size(), "fields stay in their frame");
@@ -52,22 +53,22 @@ class Reports final : public trace::ConnectionListener {
     text_.frame(info, e, mark);
     json_.frame(info, e, mark);
   }
-  void skipped(const trace::ConnectionInfo& info, const trace::Skipped& s) override {
+  void skipped(const apps::frames::ConnectionInfo& info, const apps::frames::Skipped& s) override {
     require(s.missing <= s.octets, "what is missing is a part of it");
     text_.skipped(info, s);
     json_.skipped(info, s);
   }
-  void closed(const trace::ConnectionInfo& info, const trace::Closed& c,
-              const trace::PacketMark& mark) override {
+  void closed(const apps::frames::ConnectionInfo& info, const apps::frames::Closed& c,
+              const apps::frames::PacketMark& mark) override {
     text_.closed(info, c, mark);
     json_.closed(info, c, mark);
   }
-  void local(const trace::ConnectionInfo& info, trace::Side end, const verbs::LocalEvent& event,
-             const trace::PacketMark& mark) override {
+  void local(const apps::frames::ConnectionInfo& info, trace::Side end,
+             const verbs::LocalEvent& event, const apps::frames::PacketMark& mark) override {
     text_.local(info, end, event, mark);
     json_.local(info, end, event, mark);
   }
-  void summary(const trace::Connections::Counts& counts) {
+  void summary(const apps::frames::Connections::Counts& counts) {
     text_.summary(counts);
     json_.summary(counts);
   }
@@ -87,11 +88,11 @@ class Reports final : public trace::ConnectionListener {
   std::map<std::uint64_t, std::array<std::uint64_t, 2>> next_;
 };
 
-void read_file(trace::Connections& connections, Octets file) {
+void read_file(apps::frames::Connections& connections, Octets file) {
   if (file.empty()) return;
   std::FILE* const stream = fmemopen(file.data(), file.size(), "rb");
   require(stream != nullptr, "a stream");
-  auto reader = trace::CaptureReader::read(stream, "input");
+  auto reader = apps::explain::CaptureReader::read(stream, "input");
   if (!reader) return require(!reader.error().empty(), "a reason");
   std::uint64_t number = 0;
   while (const auto packet = reader->next()) {
@@ -101,7 +102,7 @@ void read_file(trace::Connections& connections, Octets file) {
 }
 
 /// In pieces, the first octet says of which size.
-void read_log(Reports& reports, trace::Connections::Counts& counts, Input& in) {
+void read_log(Reports& reports, apps::frames::Connections::Counts& counts, Input& in) {
   const std::size_t piece = 1 + in.u8();
   apps::frames::QlogReader reader(reports, counts, [](const std::string& line) {
     require(!line.empty(), "a complaint says something");
@@ -114,13 +115,13 @@ void read_log(Reports& reports, trace::Connections::Counts& counts, Input& in) {
   reader.finish();
 }
 
-void read_packets(trace::Connections& connections, int link, Input& in) {
+void read_packets(apps::frames::Connections& connections, int link, Input& in) {
   std::uint64_t number = 0;
   while (!in.empty()) {
     const std::size_t cut = in.u8();
     const auto packet = in.octets(in.u16());
     connections.packet(link, packet, packet.size() + 8 * cut, {.packet = ++number});
-    require(connections.held() <= trace::Connections::kMaxHeld, "what is held is bounded");
+    require(connections.held() <= apps::frames::Connections::kMaxHeld, "what is held is bounded");
   }
 }
 
@@ -166,7 +167,7 @@ void run(View input) {
   const auto what = in.u8();
   if (what == kStreams) return read_streams(in);
   Reports reports;
-  trace::Connections connections(reports);
+  apps::frames::Connections connections(reports);
   if (what == kFile) {
     read_file(connections, in.octets(input.size()));
   } else if (what == kLog) {

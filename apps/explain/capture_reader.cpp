@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading captures, through libpcap, which is loaded when the first capture is read: linked as
+// usual it would bring libdbus, libsystemd and libgcrypt into every run of the command.
+#include "explain/capture_reader.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <pcap/pcap.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace iwarp::apps::explain {
+namespace {
+
+// A file may say any: so many can be counted in nanoseconds, and the time between two as well.
+constexpr std::int64_t kMostSeconds = 4'600'000'000;
+
+std::string unreadable(const std::string& name, const std::string& what) {
+  return fmt::format("cannot read the capture {}: {}", name == "-" ? "on standard input" : name,
+                     what);
+}
+
+/// The functions of libpcap that read a capture.
+struct ReadingLibrary {
+  decltype(&::pcap_fopen_offline_with_tstamp_precision) open = nullptr;
+  decltype(&::pcap_close) close = nullptr;
+  decltype(&::pcap_geterr) error = nullptr;
+  decltype(&::pcap_next_ex) next = nullptr;
+  decltype(&::pcap_datalink) link_type = nullptr;
+};
+
+using MaybeLibrary = std::expected<ReadingLibrary, std::string>;
+
+template <typename Function>
+bool find_function(void* library, const char* name, Function& out) {
+  out = reinterpret_cast<Function>(::dlsym(library, name));
+  return out != nullptr;
+}
+
+MaybeLibrary load_library() {
+  void* library = ::dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // Debian's older number
+  if (library == nullptr) library = ::dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return std::unexpected("libpcap is not installed");
+  ReadingLibrary out;
+  const bool complete =
+      find_function(library, "pcap_fopen_offline_with_tstamp_precision", out.open) &&
+      find_function(library, "pcap_close", out.close) &&
+      find_function(library, "pcap_geterr", out.error) &&
+      find_function(library, "pcap_next_ex", out.next) &&
+      find_function(library, "pcap_datalink", out.link_type);
+  if (!complete) return std::unexpected("libpcap is too old");
+  return out;
+}
+
+/// Stays loaded. Error: why the loader does not find it.
+const MaybeLibrary& reading_library() {
+  static const MaybeLibrary kLibrary = load_library();
+  return kLibrary;
+}
+
+}  // namespace
+
+struct CaptureReader::State {
+  explicit State(const ReadingLibrary& pcap) : library(pcap) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (handle != nullptr) library.close(handle);
+  }
+
+  const ReadingLibrary& library;
+  pcap_t* handle = nullptr;
+  std::string error;
+};
+
+CaptureReader::CaptureReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CaptureReader::CaptureReader(CaptureReader&&) noexcept = default;
+CaptureReader& CaptureReader::operator=(CaptureReader&&) noexcept = default;
+CaptureReader::~CaptureReader() = default;
+
+std::expected<CaptureReader, std::string> CaptureReader::read(std::FILE* file,
+                                                              const std::string& name) {
+  const MaybeLibrary& library = reading_library();
+  if (!library) {
+    std::fclose(file);
+    return std::unexpected(unreadable(name, library.error()));
+  }
+  auto state = std::make_unique<State>(*library);
+  char error[PCAP_ERRBUF_SIZE] = "";
+  state->handle = state->library.open(file, PCAP_TSTAMP_PRECISION_NANO, error);
+  if (state->handle == nullptr) {
+    // Only what it opened does libpcap close.
+    std::fclose(file);
+    return std::unexpected(unreadable(name, error));
+  }
+  return CaptureReader(std::move(state));
+}
+
+std::optional<CaptureReader::Packet> CaptureReader::next() {
+  State& s = *state_;
+  if (!s.error.empty()) return std::nullopt;
+  pcap_pkthdr* header = nullptr;
+  const u_char* octets = nullptr;
+  const int got = s.library.next(s.handle, &header, &octets);
+  if (got != 1) {
+    if (got != PCAP_ERROR_BREAK) s.error = s.library.error(s.handle);
+    return std::nullopt;
+  }
+  // Nanoseconds, although the member is named otherwise: the file was opened for them.
+  return Packet{
+      .octets = {reinterpret_cast<const std::byte*>(octets), header->caplen},
+      .wire_size = std::max(header->len, header->caplen),
+      .nanoseconds = std::clamp<std::int64_t>(header->ts.tv_sec, 0, kMostSeconds) * 1'000'000'000 +
+                     std::int64_t{header->ts.tv_usec}};
+}
+
+int CaptureReader::link_type() const { return state_->library.link_type(state_->handle); }
+
+const std::string& CaptureReader::error() const { return state_->error; }
+
+}  // namespace iwarp::apps::explain

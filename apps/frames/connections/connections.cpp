@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of TCP connections: newest first, those with MPA in a list of their own.
+#include "frames/connections/connections.hpp"
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "frames/connections/telling_flow.hpp"
+#include "iwarp/trace/stream_decoder.hpp"
+
+namespace iwarp::apps::frames {
+namespace {
+
+using Key = std::pair<TcpEnd, TcpEnd>;  ///< the lower one first
+
+Key key_of(const TcpSegment& s) {
+  return s.source < s.destination ? Key{s.source, s.destination} : Key{s.destination, s.source};
+}
+
+std::size_t index(Side side) { return static_cast<std::size_t>(side); }
+
+}  // namespace
+
+/// A part of one stream on its way to the decoder: octets, a hole, or the end.
+struct Part {
+  Side side;
+  PacketMark mark;
+  bytes::View octets;
+  std::uint64_t missing = 0;
+  bool end = false;
+};
+
+/// While one stream waits behind a hole, the parts of both are kept, so that the decoder gets them
+/// in the order in which they were captured.
+struct Connections::Flow : TellingFlow {
+  struct Kept {
+    std::size_t order;
+    Part part;
+    std::vector<std::byte> octets;
+  };
+
+  Key key;
+  std::array<TcpReassembly, 2> tcp;
+  std::array<std::optional<std::uint32_t>, 2> isn;
+  std::optional<trace::StreamDecoder> decoder;  ///< none: closed, or not MPA
+  std::vector<Kept> kept;
+  std::size_t kept_octets = 0;  ///< with what they are kept in
+  std::size_t held = 0;         ///< octets
+
+  bool waits() const { return tcp[0].waits() || tcp[1].waits(); }
+  std::size_t held_now() const {
+    std::size_t sum = tcp[0].held() + tcp[1].held() + kept_octets;
+    if (decoder) sum += decoder->held(Side::kNear) + decoder->held(Side::kFar);
+    return sum;
+  }
+  void give(const Part& part) {
+    if (kept.empty() && !waits()) return decode(part);
+    kept.push_back({kept.size(), part, {part.octets.begin(), part.octets.end()}});
+    kept_octets += sizeof(Kept) + part.octets.size();
+  }
+  void decode(const Part& part) {
+    mark = part.mark;
+    if (!part.octets.empty()) decoder->octets(part.side, part.octets);
+    if (part.missing != 0) decoder->missing(part.side, part.missing);
+    if (part.end) decoder->ended(part.side);
+  }
+  /// Decodes what was kept. What waited for a segment that came late has come with that segment.
+  void release() {
+    std::array<PacketMark, 2> latest{};
+    for (auto& k : kept) {
+      auto& before = latest[index(k.part.side)];
+      if (k.part.mark.packet < before.packet) k.part.mark = before;
+      before = k.part.mark;
+    }
+    std::ranges::sort(kept, {},
+                      [](const Kept& k) { return std::pair(k.part.mark.packet, k.order); });
+    for (auto& k : kept) {
+      k.part.octets = k.octets;
+      decode(k.part);
+    }
+    forget_kept();
+  }
+  void forget_kept() {
+    kept.clear();
+    kept_octets = 0;
+  }
+};
+
+/// Takes the stream of one side out of its segments.
+struct Connections::FlowSink final : StreamSink {
+  FlowSink(Flow& f, Side s) : flow(f), side(s) {}
+  void octets(bytes::View octets, const PacketMark& mark) override {
+    flow.give({.side = side, .mark = mark, .octets = octets});
+  }
+  void missing(std::uint64_t octets, const PacketMark& mark) override {
+    flow.give({.side = side, .mark = mark, .missing = octets});
+  }
+  Flow& flow;
+  Side side;
+};
+
+struct Connections::Table {
+  std::list<Flow> others;
+  std::list<Flow> mpa;
+  std::map<Key, std::list<Flow>::iterator> by_key;
+  std::size_t held = 0;
+
+  std::list<Flow>& list_of(const Flow& flow) { return flow.session ? mpa : others; }
+  void erase(std::list<Flow>::iterator flow) {
+    held -= flow->held;
+    by_key.erase(flow->key);
+    list_of(*flow).erase(flow);
+  }
+};
+
+Connections::Connections(ConnectionListener& listener)
+    : listener_(listener), table_(std::make_unique<Table>()) {}
+Connections::~Connections() = default;
+
+std::size_t Connections::held() const { return table_->held; }
+
+void Connections::packet(int link_type, bytes::View packet, std::size_t wire_size,
+                         const PacketMark& mark) {
+  TcpSegment segment;
+  const auto kind = parse_packet(link_type, packet, wire_size, segment);
+  ++counts_.packets[static_cast<std::size_t>(kind)];
+  last_ = mark;
+  if (kind == PacketKind::kOther) look_for_datagram(link_type, packet, wire_size, mark);
+  if (kind != PacketKind::kTcp) return;
+  Table& t = *table_;
+  const auto key = key_of(segment);
+  auto found = t.by_key.find(key);
+  if (found != t.by_key.end() && begins_anew(*found->second, segment)) {
+    close(*found->second, Closing::kReplaced, mark);
+    t.erase(t.by_key.at(key));
+    found = t.by_key.end();
+  }
+  if (found == t.by_key.end()) {
+    if (segment.size == 0 && !segment.syn) return;
+    make_room(nullptr);
+    t.others.emplace_front().key = key;
+    found = t.by_key.emplace(key, t.others.begin()).first;
+    begin(*found->second, segment);
+  }
+  Flow& flow = *found->second;
+  auto& list = t.list_of(flow);
+  if (&list.front() != &flow) list.splice(list.begin(), list, found->second);
+  give(flow, segment.source == flow.info.near ? Side::kNear : Side::kFar, segment, mark);
+}
+
+void Connections::look_for_datagram(int link_type, bytes::View packet, std::size_t wire_size,
+                                    const PacketMark& mark) {
+  constexpr std::uint16_t kPortOfGroups = verbs::datagram_port(verbs::kMulticastQp);
+  UdpDatagram udp;
+  if (!parse_udp(link_type, packet, wire_size, udp)) return;
+  const auto datagram = verbs::decode_datagram(udp.payload);
+  if (!datagram) return;
+  const auto destination = datagram->header.destination;
+  const auto port =
+      destination == verbs::kMulticastQp ? kPortOfGroups : verbs::datagram_port(destination);
+  if (port != udp.destination.port) return;
+  ++counts_.datagrams;
+  listener_.datagram({.source = udp.source,
+                      .destination = udp.destination,
+                      .datagram = *datagram,
+                      .has_right_crc = verbs::has_right_crc(udp.payload),
+                      .octets = udp.payload},
+                     mark);
+}
+
+/// A SYN that is not the one of this connection, sent again.
+bool Connections::begins_anew(const Flow& flow, const TcpSegment& segment) {
+  if (!segment.syn || segment.ack_valid) return false;
+  const auto& isn = flow.isn[index(segment.source == flow.info.near ? Side::kNear : Side::kFar)];
+  return !flow.decoder || (isn && *isn != segment.seq);
+}
+
+/// The first packet of a connection: who sent it is `near`, unless it answers an opening.
+void Connections::begin(Flow& flow, const TcpSegment& segment) {
+  ++counts_.connections;
+  const bool answers = segment.syn && segment.ack_valid;
+  flow.info.near = answers ? segment.destination : segment.source;
+  flow.info.far = answers ? segment.source : segment.destination;
+  flow.info.opening_seen = segment.syn;
+  // Flows live in lists and do not move.
+  flow.decoder.emplace([this, &flow](const Frame& frame) { on_frame(flow, frame); },
+                       trace::DecoderOptions{.search = true});
+}
+
+void Connections::give(Flow& flow, Side from, const TcpSegment& segment, const PacketMark& mark) {
+  if (!flow.decoder) return;
+  auto& tcp = flow.tcp[index(from)];
+  auto& peer = flow.tcp[index(other(from))];
+  FlowSink sink(flow, from);
+  FlowSink peer_sink(flow, other(from));
+  if (segment.syn) flow.isn[index(from)] = segment.seq;
+  if (segment.size > 0) flow.info.seen[index(from)] = true;
+  if (segment.ack_valid) peer.acknowledged(segment.ack, peer_sink);
+  const bool ended = tcp.ended();
+  tcp.segment(segment, mark, sink);
+  if (flow.kept_octets > kMaxKept) {
+    // Much was sent since, and nothing acknowledges what is behind the hole.
+    peer.finish(peer_sink);
+    tcp.finish(sink);
+  }
+  if (!ended && tcp.ended()) {
+    flow.give({.side = from, .mark = mark, .end = true});
+    flow.first_ended = flow.first_ended.value_or(from);
+  }
+  if (!flow.kept.empty() && !flow.waits()) flow.release();
+  flow.mark = mark;
+  if (segment.rst || (tcp.ended() && peer.ended())) {
+    close(flow, segment.rst ? Closing::kReset : Closing::kFin, mark);
+  } else if (!flow.session && flow.decoder->is_lost(Side::kNear) &&
+             flow.decoder->is_lost(Side::kFar)) {
+    flow.decoder.reset();
+    flow.tcp = {};
+    flow.forget_kept();
+  }
+  table_->held += flow.held_now() - flow.held;
+  flow.held = flow.held_now();
+  if (table_->held > kMaxHeld || table_->mpa.size() > kMaxMpa) make_room(&flow);
+}
+
+void Connections::on_frame(Flow& flow, const Frame& frame) {
+  if (frame.kind == FrameKind::kUndecodable) return flow.skip(frame);
+  if (!flow.session) {
+    flow.session.emplace();
+    flow.info.number = ++counts_.mpa;
+    const auto self = table_->by_key.at(flow.key);
+    table_->mpa.splice(table_->mpa.begin(), table_->others, self);
+  }
+  flow.tell(listener_, frame);
+}
+
+void Connections::close(Flow& flow, Closing how, const PacketMark& mark) {
+  if (!flow.decoder) return;
+  for (const Side side : {Side::kNear, Side::kFar}) {
+    FlowSink sink(flow, side);
+    flow.tcp[index(side)].finish(sink);
+  }
+  flow.release();
+  flow.mark = mark;
+  for (const Side side : {Side::kNear, Side::kFar}) flow.decoder->ended(side);
+  flow.decoder.reset();
+  flow.tell_closed(listener_, how, {flow.tcp[0].counts(), flow.tcp[1].counts()});
+  flow.tcp = {};
+}
+
+/// Takes away what was silent for longest, until the limits hold again.
+void Connections::make_room(const Flow* keep) {
+  Table& t = *table_;
+  const auto drop_last = [&](std::list<Flow>& list) {
+    if (list.empty() || &list.back() == keep) return false;
+    Flow& flow = list.back();
+    if (flow.session && flow.decoder) ++counts_.set_aside;
+    close(flow, Closing::kSetAside, last_);
+    // Closing may have found its first frame and moved it.
+    t.erase(t.by_key.at(flow.key));
+    return true;
+  };
+  while (t.others.size() >= kMaxConnections && drop_last(t.others)) {
+  }
+  while (t.mpa.size() > kMaxMpa && drop_last(t.mpa)) {
+  }
+  while (t.held > kMaxHeld && (drop_last(t.others) || drop_last(t.mpa))) {
+  }
+}
+
+void Connections::finish() {
+  Table& t = *table_;
+  std::vector<Flow*> flows;
+  flows.reserve(t.by_key.size());
+  for (auto& [key, flow] : t.by_key) flows.push_back(&*flow);
+  // In the order in which they were found; those without a frame so far come last.
+  std::ranges::sort(flows, {}, [](const Flow* flow) { return flow->info.number - 1; });
+  for (Flow* flow : flows) close(*flow, Closing::kEndOfFile, last_);
+  t.by_key.clear();
+  t.others.clear();
+  t.mpa.clear();
+  t.held = 0;
+}
+
+}  // namespace iwarp::apps::frames

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which frames the user wants to see.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frames/connections/connections.hpp"
+
+namespace iwarp::apps::frames {
+
+struct Filter {
+  std::uint64_t connection = 0;  ///< 0: all
+  std::string operation;         ///< one of operation_names(); empty: all
+  bool errors = false;           ///< only what is wrong, and Terminates
+
+  bool wants(const ConnectionInfo& info) const {
+    return connection == 0 || connection == info.number;
+  }
+  bool wants(const ConnectionInfo& info, const Explained& frame) const;
+  bool wants(const ConnectionInfo& info, const verbs::LocalEvent& event) const;
+  bool wants(const SeenDatagram& seen) const {
+    return connection == 0 && operation.empty() && (!errors || !seen.has_right_crc);
+  }
+  /// Octets in which no frame was found.
+  bool wants_skipped(const ConnectionInfo& info) const { return wants(info) && operation.empty(); }
+  bool shows_all() const { return operation.empty() && !errors; }
+};
+
+/// Of operation_names(); "unknown" of an opcode that no message has.
+std::string_view operation_of(const Explained& frame);
+/// It breaks a rule, ends the stream, or rejects the connection.
+bool is_error(const Explained& frame);
+
+/// What --op takes: requests and their responses are one operation.
+const std::vector<std::string>& operation_names();
+
+}  // namespace iwarp::apps::frames

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that an observer can see broken, one row each: the row of rfc-notes/requirements that
+// it is, and what to say. What only an end itself can know (memory, rights, queues) is not here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace iwarp::apps::frames {
+
+enum class Rule : std::uint8_t {
+  kCrc,
+  kMarkerPlace,
+  kMarkers,
+  kPad,
+  kUlpduLength,
+  kStartupKinds,
+  kRevision,
+  kRejectInRequest,
+  kEnhancedRevision,
+  kEnhancedWord,
+  kEnhancedReply,
+  kPlainReply,
+  kEchoPeerToPeer,
+  kEchoClientServer,
+  kResponderOrd,
+  kResponderFirst,
+  kRtr,
+  kHeader,
+  kDdpReserved,
+  kDdpVersion,
+  kUlpOctet,
+  kTaggedStag,
+  kTaggedTo,
+  kToWraps,
+  kQueue,
+  kMsnStep,
+  kFirstMsn,
+  kMsnInMessage,
+  kFirstMo,
+  kMo,
+  kUlpOctets,
+  kRdmapVersion,
+  kRdmapReserved,
+  kOpcode,
+  kModel,
+  kQueueOfOpcode,
+  kInvStag,
+  kInvStagExtension,
+  kReadRequestHeader,
+  kReadByteOrder,
+  kReadResponse,
+  kReadSink,
+  kReadSize,
+  kOrd,
+  kTerminateHeader,
+  kTerminateCode,
+  kAfterTerminate,
+  kStagValid,
+  kAtomicOpcode,
+  kAtomicAligned,
+  kAtomicHeader,
+  kAtomicId,
+  kAtomicResponse,
+  kImmediateSize,
+};
+
+struct RuleInfo {
+  Rule rule;
+  std::string_view id;    ///< a row of rfc-notes/requirements
+  std::string_view says;  ///< what is wrong
+};
+
+inline constexpr std::array kRules{
+    RuleInfo{Rule::kCrc, "MPA-46", "the CRC is wrong"},
+    RuleInfo{Rule::kMarkerPlace, "MPA-25", "a marker does not stand at a multiple of 512 octets"},
+    RuleInfo{Rule::kMarkers, "MPA-27", "a marker does not point at this FPDU's ULPDU_Length"},
+    RuleInfo{Rule::kPad, "MPA-15", "PAD is not zero"},
+    RuleInfo{Rule::kUlpduLength, "MPA-7", "the ULPDU is longer than 64768 octets"},
+    RuleInfo{Rule::kStartupKinds, "MPA-98", "both ends sent the same kind of startup frame"},
+    RuleInfo{Rule::kRevision, "MPA-75", "no revision has this number"},
+    RuleInfo{Rule::kRejectInRequest, "MPA-73", "R is set in a Request"},
+    RuleInfo{Rule::kEnhancedRevision, "EMPA-4", "S is set, but the revision is below 2"},
+    RuleInfo{Rule::kEnhancedWord, "EMPA-7", "S is set, but there is no room for the word"},
+    RuleInfo{Rule::kEnhancedReply, "EMPA-45", "a plain Reply to an enhanced Request"},
+    RuleInfo{Rule::kPlainReply, "EMPA-46", "an enhanced Reply to a plain Request"},
+    RuleInfo{Rule::kEchoPeerToPeer, "EMPA-33", "the Reply does not repeat A=1"},
+    RuleInfo{Rule::kEchoClientServer, "EMPA-41", "the Reply does not repeat A=0"},
+    RuleInfo{Rule::kResponderOrd, "EMPA-18", "the responder's ORD exceeds the initiator's IRD"},
+    RuleInfo{Rule::kResponderFirst, "MPA-93", "the responder sends before it has got an FPDU"},
+    RuleInfo{Rule::kRtr, "EMPA-38", "the first FPDU is not the RTR that was agreed on"},
+    RuleInfo{Rule::kHeader, "DDP-36", "too short for a DDP header"},
+    RuleInfo{Rule::kDdpReserved, "DDP-18", "reserved bits of DDP are set"},
+    RuleInfo{Rule::kDdpVersion, "DDP-20", "the DDP version is not 1"},
+    RuleInfo{Rule::kUlpOctet, "DDP-23", "RsvdULP changes within a tagged message"},
+    RuleInfo{Rule::kTaggedStag, "DDP-25", "the STag changes within a message"},
+    RuleInfo{Rule::kTaggedTo, "DDP-43", "the TO does not continue the message"},
+    RuleInfo{Rule::kToWraps, "DDP-77", "TO and length exceed 64 bits"},
+    RuleInfo{Rule::kQueue, "DDP-67", "there is no such queue"},
+    RuleInfo{Rule::kMsnStep, "DDP-31", "the MSN does not follow the one before"},
+    RuleInfo{Rule::kFirstMsn, "DDP-32", "the first MSN of a queue is not 1"},
+    RuleInfo{Rule::kMsnInMessage, "DDP-34", "the MSN changes within a message"},
+    RuleInfo{Rule::kFirstMo, "DDP-35", "a message does not begin at MO 0"},
+    RuleInfo{Rule::kMo, "DDP-41", "the MO does not continue the message"},
+    RuleInfo{Rule::kUlpOctets, "DDP-28", "RsvdULP changes within an untagged message"},
+    RuleInfo{Rule::kRdmapVersion, "RDMAP-8", "the RDMAP version is not 1"},
+    RuleInfo{Rule::kRdmapReserved, "RDMAP-9", "reserved bits of RDMAP are set"},
+    RuleInfo{Rule::kOpcode, "RDMAP-6", "no message has this opcode"},
+    RuleInfo{Rule::kModel, "RDMAP-5", "tagged and untagged are confused for this opcode"},
+    RuleInfo{Rule::kQueueOfOpcode, "RDMAP-7", "not the queue of this opcode"},
+    RuleInfo{Rule::kInvStag, "RDMAP-10", "the Invalidate STag of a message without one is not 0"},
+    RuleInfo{Rule::kInvStagExtension, "EXT-3",
+             "the Invalidate STag of a message without one is not 0"},
+    RuleInfo{Rule::kReadRequestHeader, "RDMAP-12", "a Read Request is not of 28 octets"},
+    RuleInfo{Rule::kReadByteOrder, "RDMAP-12",
+             "the fields of a Read Request are in little-endian order"},
+    RuleInfo{Rule::kReadResponse, "RDMAP-29", "a Read Response that nobody asked for"},
+    RuleInfo{Rule::kReadSink, "RDMAP-13", "not the sink that the Read Request named"},
+    RuleInfo{Rule::kReadSize, "RDMAP-37", "not as long as the Read Request asked"},
+    RuleInfo{Rule::kOrd, "RDMAP-83", "more Reads and atomics at once than the peer's IRD allows"},
+    RuleInfo{Rule::kTerminateHeader, "RDMAP-15", "Terminate Control is not laid out as it must be"},
+    RuleInfo{Rule::kTerminateCode, "RDMAP-16", "no error has this number"},
+    RuleInfo{Rule::kAfterTerminate, "RDMAP-63", "sent behind a Terminate"},
+    RuleInfo{Rule::kStagValid, "DDP-73", "the STag was invalidated and not told again"},
+    RuleInfo{Rule::kAtomicOpcode, "EXT-27", "no atomic operation has this number"},
+    RuleInfo{Rule::kAtomicAligned, "EXT-21", "the word is not aligned"},
+    RuleInfo{Rule::kAtomicHeader, "EXT-22", "an Atomic Request or Response of another length"},
+    RuleInfo{Rule::kAtomicId, "EXT-37", "not the identifier of the request"},
+    RuleInfo{Rule::kAtomicResponse, "EXT-38", "an Atomic Response that nobody asked for"},
+    RuleInfo{Rule::kImmediateSize, "EXT-52", "Immediate Data is not of 8 octets"},
+};
+
+constexpr bool rules_in_order() {
+  for (std::size_t i = 0; i < kRules.size(); ++i) {
+    if (static_cast<std::size_t>(kRules[i].rule) != i) return false;
+  }
+  return true;
+}
+static_assert(rules_in_order());
+
+constexpr const RuleInfo& info(Rule rule) { return kRules[static_cast<std::size_t>(rule)]; }
+
+struct Violation {
+  Rule rule;
+  std::string detail;  ///< the values; may be empty
+};
+
+}  // namespace iwarp::apps::frames

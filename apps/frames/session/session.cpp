@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each end has said so far, and what a frame is in the light of that.
+#include "frames/session/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "frames/session/frame_rules.hpp"
+#include "frames/session/stag_book.hpp"
+#include "iwarp/rdmap/atomic_header.hpp"
+#include "iwarp/rdmap/terminate.hpp"
+
+namespace iwarp::apps::frames {
+namespace {
+
+using bytes::View;
+using rdmap::Opcode;
+
+/// A message of which not all segments have come.
+struct Message {
+  std::uint64_t operation = 0;
+  std::uint64_t octets = 0;  ///< so far
+  ddp::SegmentHeader first;
+};
+
+/// A Read or Atomic Request that waits for its response.
+struct Request {
+  std::uint64_t frame = 0;
+  std::uint64_t operation = 0;
+  std::optional<rdmap::ReadRequest> read;  ///< neither: its header was not seen
+  std::optional<std::uint32_t> atomic_id;
+  bool is_read = false;
+  bool unsure = false;
+};
+
+/// A segment that a Terminate may be about.
+struct Recent {
+  std::uint64_t frame = 0;
+  std::array<std::byte, ddp::kUntaggedHeaderSize> header{};
+  std::size_t size = 0;
+  bool faulty = false;
+};
+
+/// What one side has sent.
+struct End {
+  std::optional<mpa::StartupFrame> startup;  ///< its private data is gone
+  std::optional<mpa::EnhancedWord> word;
+  bool complete = false;  ///< nothing was missed since the startup frame
+  std::uint64_t fpdus = 0;
+  std::uint32_t untagged_messages = 0;
+  std::uint64_t terminated = 0;  ///< number of the frame; 0: not
+  std::array<std::optional<ddp::Msn>, ddp::kQueues> next_msn;
+  std::array<std::optional<Message>, ddp::kQueues> untagged;
+  std::array<std::optional<Message>, 2> tagged;  ///< Write, Read Response
+  std::deque<Request> requests;
+  std::deque<Recent> recent;
+  StagBook book;                     ///< of its own STags
+  bool little_endian_reads = false;  ///< answers showed that its Read Requests are so
+};
+
+rdmap::ReadRequest swapped(const rdmap::ReadRequest& r) {
+  return {.sink_stag = {std::byteswap(r.sink_stag.value)},
+          .sink_to = {std::byteswap(r.sink_to.value)},
+          .size = std::byteswap(r.size),
+          .source_stag = {std::byteswap(r.source_stag.value)},
+          .source_to = {std::byteswap(r.source_to.value)}};
+}
+
+template <typename T>
+void push_bounded(std::deque<T>& list, T value, std::size_t most) {
+  if (list.size() == most) list.pop_front();
+  list.push_back(std::move(value));
+}
+
+}  // namespace
+
+struct Session::State {
+  std::array<End, 2> ends;
+  std::uint64_t frames = 0;
+  std::uint64_t operations = 0;
+  Explained now;
+
+  End& end(Side side) { return ends[static_cast<std::size_t>(side)]; }
+
+  void see_startup();
+  void see_fpdu();
+  void see_gap();
+  void follow_untagged(End& sender);
+  void follow_tagged(End& sender);
+  void begin_untagged(End& sender);
+  void message(End& sender, End& receiver);
+  void request(End& sender, End& receiver);
+  void read_response(End& sender, End& receiver);
+  void atomic_response(End& sender, End& receiver);
+  void terminate(End& sender, End& receiver);
+  void join(const Request& request);
+  template <typename IsIts>
+  void find_byte_order(End& requester, const IsIts& is_its);
+  void check_order(End& sender, End& receiver);
+  void check_rtr(const End& initiator, const End& responder);
+  void use_stag(End& owner, std::uint32_t stag, std::uint64_t to, bool empty);
+  void remember(End& sender);
+};
+
+Session::Session() : state_(std::make_unique<State>()) {}
+Session::~Session() = default;
+
+std::size_t Session::unanswered(Side side) const {
+  const auto& requests = state_->end(side).requests;
+  return requests.size() -
+         static_cast<std::size_t>(std::ranges::count(requests, true, &Request::unsure));
+}
+
+const Explained& Session::see(const Frame& frame) {
+  State& s = *state_;
+  Explained& e = s.now;
+  auto violations = std::move(e.violations);  // keeps its room
+  violations.clear();
+  e = Explained{.frame = &frame, .violations = std::move(violations)};
+  if (frame.kind == FrameKind::kUndecodable) {
+    s.see_gap();
+    return e;
+  }
+  e.number = ++s.frames;
+  if (frame.kind == FrameKind::kStartup) {
+    s.see_startup();
+  } else {
+    s.see_fpdu();
+  }
+  return e;
+}
+
+/// Whatever was in there is not known; nothing is concluded from its absence.
+void Session::State::see_gap() {
+  End& sender = end(now.frame->from);
+  sender.complete = false;
+  sender.next_msn.fill(std::nullopt);
+  sender.untagged.fill(std::nullopt);
+  sender.tagged.fill(std::nullopt);
+}
+
+void Session::State::see_startup() {
+  const auto& frame = now.frame->startup;
+  End& sender = end(now.frame->from);
+  const End& peer = end(other(now.frame->from));
+  judge_startup(now);
+  if (peer.startup && peer.startup->kind == frame.kind) {
+    note(now, Rule::kStartupKinds);
+  } else if (peer.startup && frame.kind == mpa::FrameKind::kReply) {
+    auto request = *peer.startup;
+    // Of its private data only the word is kept.
+    std::array<std::byte, mpa::kEnhancedWordSize> word{};
+    if (peer.word) {
+      bytes::store_be(word.data(), mpa::encode(*peer.word));
+      request.private_data = word;
+    }
+    judge_reply(now, request);
+  }
+  const std::size_t word = frame.enhanced ? mpa::kEnhancedWordSize : 0;
+  sender.book.told(now.number, true,
+                   frame.private_data.subspan(std::min(word, frame.private_data.size())));
+  sender.startup = frame;
+  sender.startup->private_data = {};
+  sender.word = enhanced_word(frame);
+  sender.complete = true;
+  sender.next_msn.fill(ddp::Msn{1});  // [DDP-32]
+}
+
+void Session::State::see_fpdu() {
+  const Frame& frame = *now.frame;
+  End& sender = end(frame.from);
+  End& receiver = end(other(frame.from));
+  ddp::SegmentHeader header;
+  if (ddp::decode(frame.ulpdu, header)) {
+    now.header = header;
+    now.opcode = rdmap::find_opcode(header);
+    now.payload = frame.ulpdu.subspan(header.size());
+    now.payload_size = frame.ulpdu_length - std::min(frame.ulpdu_length, header.size());
+  }
+  ++sender.fpdus;
+  judge_fpdu(now);
+  check_order(sender, receiver);
+  const bool readable = now.header && frame.crc != CrcVerdict::kBad;
+  if (!readable) {
+    see_gap();
+  } else if (now.opcode != nullptr && now.opcode->tagged == now.header->tagged) {
+    if (now.header->tagged) {
+      follow_tagged(sender);
+    } else if (now.header->qn < ddp::kQueues) {
+      follow_untagged(sender);
+    }
+    message(sender, receiver);
+  }
+  remember(sender);
+}
+
+void Session::State::check_order(End& sender, End& receiver) {
+  if (sender.terminated != 0) {
+    note(now, Rule::kAfterTerminate, fmt::format("frame {} was one", sender.terminated));
+  }
+  if (!sender.startup || !receiver.startup || !sender.complete || !receiver.complete) return;
+  if (sender.fpdus != 1) return;
+  const bool initiator = sender.startup->kind == mpa::FrameKind::kRequest;
+  if (!initiator && receiver.fpdus == 0) note(now, Rule::kResponderFirst);
+  if (initiator) check_rtr(sender, receiver);
+}
+
+/// With A in both words the first FPDU is one of the zero-length messages that both can do.
+void Session::State::check_rtr(const End& initiator, const End& responder) {
+  if (!now.header || now.opcode == nullptr) return;
+  const auto opcode = now.opcode->opcode;
+  const auto read = opcode == Opcode::kReadRequest ? rdmap::decode_read_request(now.payload)
+                                                   : std::optional<rdmap::ReadRequest>();
+  const bool empty_read = read && read->size == 0;
+  const bool empty_write = opcode == Opcode::kWrite && now.payload_size == 0;
+  if (!initiator.word) {
+    if (empty_read || empty_write) now.rtr = Rtr::kRevisionOne;
+    return;
+  }
+  if (!responder.word || !initiator.word->peer_to_peer || !responder.word->peer_to_peer) return;
+  const auto& word = *responder.word;
+  const bool empty_send = opcode == Opcode::kSend && now.payload_size == 0;
+  const bool right = (empty_write && word.rtr_write) || (empty_send && word.rtr_send) ||
+                     (empty_read && word.rtr_read);
+  const bool unseen = opcode == Opcode::kReadRequest && word.rtr_read && !read;
+  if (right) now.rtr = Rtr::kAgreed;
+  if (!right && !unseen) note(now, Rule::kRtr);
+}
+
+void Session::State::begin_untagged(End& sender) {
+  const auto& h = *now.header;
+  auto& next = sender.next_msn[h.qn];
+  if (next && *next != h.msn) {
+    const bool first = next->value == 1;
+    const bool shared = h.msn.value == sender.untagged_messages + 1;
+    note(now, first ? Rule::kFirstMsn : Rule::kMsnStep,
+         fmt::format("{} where {} is due{}", h.msn.value, next->value,
+                     shared ? ", as if all queues had one sequence of MSNs" : ""));
+  }
+  ++sender.untagged_messages;
+  if (h.mo != 0 && next) note(now, Rule::kFirstMo, fmt::format("{}", h.mo));
+  now.first = h.mo == 0 || next.has_value();
+  next = h.msn.next();
+  sender.untagged[h.qn] = Message{.operation = ++operations, .octets = h.mo, .first = h};
+}
+
+void Session::State::follow_untagged(End& sender) {
+  const auto& h = *now.header;
+  auto& open = sender.untagged[h.qn];
+  if (!open) {
+    begin_untagged(sender);
+  } else {
+    if (h.msn != open->first.msn) {
+      note(now, Rule::kMsnInMessage,
+           fmt::format("{} after {}", h.msn.value, open->first.msn.value));
+      sender.next_msn[h.qn] = h.msn.next();
+    }
+    if (h.mo != open->octets) {
+      note(now, Rule::kMo, fmt::format("{} where {} is due", h.mo, open->octets));
+    }
+    if (h.rsvd_ulp != open->first.rsvd_ulp || h.rsvd_ulp_rest != open->first.rsvd_ulp_rest) {
+      note(now, Rule::kUlpOctets);
+    }
+  }
+  now.operation = open->operation;
+  now.octets_before = h.mo;
+  open->octets = h.mo + now.payload_size;
+  if (h.last) open.reset();
+}
+
+void Session::State::follow_tagged(End& sender) {
+  const auto& h = *now.header;
+  auto& open = sender.tagged[now.opcode->opcode == Opcode::kWrite ? 0 : 1];
+  if (!open) {
+    open = Message{.operation = ++operations, .octets = 0, .first = h};
+    now.first = true;
+  } else {
+    if (h.stag != open->first.stag) {
+      note(now, Rule::kTaggedStag,
+           fmt::format("0x{:08x} after 0x{:08x}", h.stag.value, open->first.stag.value));
+    }
+    if (h.to.value != open->first.to.value + open->octets) {
+      note(now, Rule::kTaggedTo,
+           fmt::format("0x{:x} where 0x{:x} is due", h.to.value,
+                       open->first.to.value + open->octets));
+    }
+    if (h.rsvd_ulp != open->first.rsvd_ulp) note(now, Rule::kUlpOctet);
+  }
+  now.operation = open->operation;
+  now.octets_before = open->octets;
+  open->octets += now.payload_size;
+}
+
+void Session::State::message(End& sender, End& receiver) {
+  const auto& h = *now.header;
+  if (now.opcode->invalidates && h.last) {
+    use_stag(receiver, h.rsvd_ulp_rest, 0, true);
+    receiver.book.invalidated(h.rsvd_ulp_rest, now.number);
+  }
+  switch (now.opcode->opcode) {
+    case Opcode::kWrite:
+      use_stag(receiver, h.stag.value, h.to.value, now.payload_size == 0);
+      break;
+    case Opcode::kReadRequest:
+    case Opcode::kAtomicRequest:
+      request(sender, receiver);
+      break;
+    case Opcode::kReadResponse:
+      read_response(sender, receiver);
+      break;
+    case Opcode::kAtomicResponse:
+      atomic_response(sender, receiver);
+      break;
+    case Opcode::kTerminate:
+      terminate(sender, receiver);
+      break;
+    default:
+      sender.book.told(now.number, false, now.payload);
+  }
+  if (h.tagged && h.last) sender.tagged[now.opcode->opcode == Opcode::kWrite ? 0 : 1].reset();
+}
+
+/// The STag names memory of `owner`. Of an empty message it means nothing. [DDP-46]
+void Session::State::use_stag(End& owner, std::uint32_t stag, std::uint64_t to, bool empty) {
+  now.stag = stag;
+  const auto use = owner.book.used(stag, to);
+  now.stag_origin = use.origin;
+  if (use.invalidated != 0 && !empty) {
+    note(now, Rule::kStagValid, fmt::format("0x{:08x}, in frame {}", stag, use.invalidated));
+  }
+}
+
+void Session::State::request(End& sender, End& receiver) {
+  Request request{.frame = now.number,
+                  .operation = now.operation,
+                  .is_read = now.opcode->opcode == Opcode::kReadRequest,
+                  .unsure = now.frame->unsure};
+  if (request.is_read) {
+    request.read = rdmap::decode_read_request(now.payload);
+    if (request.read && sender.little_endian_reads) {
+      now.meant = request.read = swapped(*request.read);
+      note(now, Rule::kReadByteOrder);
+    }
+    if (request.read) {
+      use_stag(receiver, request.read->source_stag.value, request.read->source_to.value,
+               request.read->size == 0);
+    }
+  } else if (const auto atomic = rdmap::decode_atomic_request(now.payload)) {
+    request.atomic_id = atomic->id;
+    use_stag(receiver, atomic->stag.value, atomic->to.value, false);
+  }
+  push_bounded(sender.requests, request, kMaxRequests);
+  const auto& word = receiver.word;
+  if (word && sender.complete && receiver.complete && word->ird != mpa::kNoNegotiation &&
+      sender.requests.size() > word->ird) {
+    note(now, Rule::kOrd, fmt::format("{}, its IRD is {}", sender.requests.size(), word->ird));
+  }
+}
+
+/// A response is a part of the operation that its request began.
+void Session::State::join(const Request& request) {
+  if (now.first && now.operation == operations) --operations;
+  now.operation = request.operation;
+  now.request = request.frame;
+}
+
+/// The response fits the oldest request only if the fields of that are read in little-endian order:
+/// so are all of that end.
+template <typename IsIts>
+void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
+  auto& requests = requester.requests;
+  if (requester.little_endian_reads || requests.empty() || !requests.front().read) return;
+  Request turned = requests.front();
+  turned.read = swapped(*turned.read);
+  if (is_its(requests.front()) || !is_its(turned)) return;
+  requester.little_endian_reads = true;
+  for (auto& request : requests) {
+    if (request.read) request.read = swapped(*request.read);
+  }
+  const auto& r = *turned.read;
+  note(now, Rule::kReadByteOrder,
+       fmt::format("frame {} means {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} "
+                   "TO=0x{:x}, which this response answers",
+                   turned.frame, r.size, r.source_stag.value, r.source_to.value, r.sink_stag.value,
+                   r.sink_to.value));
+}
+
+/// Responses come in the order of the requests. Without the requests nothing is known of them.
+void Session::State::read_response(End& sender, End& receiver) {
+  const auto& h = *now.header;
+  now.stag = h.stag.value;
+  auto& requests = receiver.requests;
+  const auto is_its = [&](const Request& r) {
+    return r.read && r.read->sink_stag == h.stag &&
+           r.read->sink_to.value + now.octets_before == h.to.value;
+  };
+  find_byte_order(receiver, is_its);
+  if (!receiver.complete || !sender.complete) {
+    // Those in front were answered where it was not seen.
+    const auto its = std::ranges::find_if(requests, is_its);
+    if (its == requests.end()) return;
+    requests.erase(requests.begin(), its);
+  }
+  if (requests.empty() || !requests.front().is_read) {
+    note(now, Rule::kReadResponse);
+    return;
+  }
+  const Request& due = requests.front();
+  join(due);
+  if (due.read && !is_its(due)) {
+    note(
+        now, Rule::kReadSink,
+        fmt::format("STag 0x{:08x} TO 0x{:x}, the request of frame {} says STag 0x{:08x} TO 0x{:x}",
+                    h.stag.value, h.to.value, due.frame, due.read->sink_stag.value,
+                    due.read->sink_to.value + now.octets_before));
+  }
+  if (auto& open = sender.tagged[1]) open->operation = now.operation;
+  const std::uint64_t octets = now.octets_before + now.payload_size;
+  const bool wrong_end =
+      due.read && (octets > due.read->size || (h.last && octets != due.read->size));
+  if (wrong_end) {
+    note(now, Rule::kReadSize, fmt::format("{} of {} octets", octets, due.read->size));
+  }
+  if (h.last) requests.pop_front();
+}
+
+void Session::State::atomic_response(End& sender, End& receiver) {
+  const auto response = rdmap::decode_atomic_response(now.payload);
+  auto& requests = receiver.requests;
+  if (!response) return;
+  const auto is_its = [&](const Request& r) { return r.atomic_id == response->id; };
+  if (!receiver.complete || !sender.complete) {
+    const auto its = std::ranges::find_if(requests, is_its);
+    if (its == requests.end()) return;
+    requests.erase(requests.begin(), its);
+  }
+  if (requests.empty() || requests.front().is_read) {
+    note(now, Rule::kAtomicResponse);
+    return;
+  }
+  const Request& due = requests.front();
+  join(due);
+  if (due.atomic_id && !is_its(due)) {
+    note(now, Rule::kAtomicId,
+         fmt::format("0x{:08x} where 0x{:08x} is due", response->id, *due.atomic_id));
+  }
+  requests.pop_front();
+}
+
+/// Its echo is looked for in what the peer sent last; without one the last faulty frame is to
+/// blame.
+void Session::State::terminate(End& sender, End& receiver) {
+  sender.terminated = now.number;
+  const auto terminate = rdmap::decode_terminate(now.payload);
+  if (!terminate) return;
+  const auto& echo = terminate->segment;
+  const auto is_cause = [&](const Recent& r) {
+    if (!echo || echo->ddp_header_size == 0) return r.faulty;
+    return r.size == echo->ddp_header_size &&
+           std::memcmp(r.header.data(), echo->ddp_header.data(), r.size) == 0;
+  };
+  const auto cause = std::find_if(receiver.recent.rbegin(), receiver.recent.rend(), is_cause);
+  if (cause != receiver.recent.rend()) {
+    now.cause = cause->frame;
+  } else if (echo && echo->rdma_header_size != 0) {
+    // siw alters the DDP header that it echoes, but not that of the Read Request.
+    const auto read = rdmap::decode_read_request(echo->rdma_header);
+    const auto request = std::ranges::find(receiver.requests, read, &Request::read);
+    if (request != receiver.requests.end()) now.cause = request->frame;
+  }
+}
+
+void Session::State::remember(End& sender) {
+  Recent recent{.frame = now.number, .faulty = !now.violations.empty()};
+  const View ulpdu = now.frame->ulpdu;
+  recent.size = std::min(ulpdu.size(), ddp::header_size(ulpdu));
+  std::copy_n(ulpdu.begin(), recent.size, recent.header.begin());
+  push_bounded(sender.recent, recent, kMaxRecent);
+}
+
+}  // namespace iwarp::apps::frames

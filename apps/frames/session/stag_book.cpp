@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks through payloads for STags, newest first.
+#include "frames/session/stag_book.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "iwarp/bytes/cursor.hpp"
+
+namespace iwarp::apps::frames {
+namespace {
+
+using bytes::View;
+
+constexpr std::size_t kMaxEntries = 1024;
+/// The octets of smaller STags stand in every payload, in either order.
+constexpr std::uint32_t kSmallest = 0x100;
+/// A TO this far above an address that was told is taken for an offset into what it names.
+constexpr std::uint64_t kReach = std::uint64_t{1} << 32;
+
+template <typename T>
+std::array<std::byte, sizeof(T)> octets_of(T value, bool little_endian) {
+  std::array<std::byte, sizeof(T)> octets;
+  bytes::store_be(octets.data(), little_endian ? std::byteswap(value) : value);
+  return octets;
+}
+
+/// An address that `to` may be part of stands anywhere in the payload.
+bool tells_address(View payload, std::uint64_t to, bool little_endian) {
+  for (std::size_t at = 0; at + sizeof(to) <= payload.size(); ++at) {
+    auto value = bytes::load_be<std::uint64_t>(payload.data() + at);
+    if (little_endian) value = std::byteswap(value);
+    if (value == to || (value > kReach && to - value < kReach)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void StagBook::told(std::uint64_t frame, bool startup, View payload) {
+  if (payload.size() < sizeof(std::uint32_t)) return;
+  const View part = payload.first(std::min(payload.size(), Session::kMaxToldOctets));
+  if (payloads_.size() == Session::kMaxTold) {
+    // The room of the oldest is used again.
+    auto oldest = std::move(payloads_.front());
+    payloads_.pop_front();
+    oldest.octets.assign(part.begin(), part.end());
+    payloads_.push_back({frame, startup, std::move(oldest.octets)});
+  } else {
+    payloads_.push_back({frame, startup, {part.begin(), part.end()}});
+  }
+}
+
+void StagBook::invalidated(std::uint32_t stag, std::uint64_t frame) {
+  entries_[stag] = {.origin = {}, .invalidated = frame, .looked_at = frame};
+}
+
+StagBook::Use StagBook::used(std::uint32_t stag, std::uint64_t to) {
+  if (entries_.size() > kMaxEntries) entries_.clear();
+  Entry& entry = entries_[stag];
+  const std::uint64_t newest = payloads_.empty() ? 0 : payloads_.back().frame;
+  const bool telling = stag >= kSmallest && std::byteswap(stag) >= kSmallest;
+  if (!entry.origin && newest > entry.looked_at && telling) {
+    entry.origin = search(stag, to, entry.looked_at);
+    entry.looked_at = newest;
+    if (entry.origin) entry.invalidated = 0;
+  }
+  return {entry.origin, entry.invalidated};
+}
+
+std::optional<StagOrigin> StagBook::search(std::uint32_t stag, std::uint64_t to,
+                                           std::uint64_t behind) const {
+  std::optional<StagOrigin> found;
+  for (auto p = payloads_.rbegin(); p != payloads_.rend() && p->frame > behind; ++p) {
+    for (const bool little : {false, true}) {
+      const auto wanted = octets_of(stag, little);
+      if (std::ranges::search(p->octets, wanted).empty()) continue;
+      const bool with_to = tells_address(p->octets, to, little);
+      if (!found || (with_to && !found->with_to)) {
+        found = {
+            .frame = p->frame, .with_to = with_to, .startup = p->startup, .little_endian = little};
+      }
+    }
+    if (found && found->with_to) break;
+  }
+  return found;
+}
+
+}  // namespace iwarp::apps::frames

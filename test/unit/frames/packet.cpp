@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets of every link type, whole, cut and senseless.
+#include "frames/connections/packet.hpp"
+
+#include <doctest/doctest.h>
+
+#include "made_packets.hpp"
+#include "wire_script.hpp"
+
+namespace iwarp::test {
+
+namespace frames = apps::frames;
+
+namespace {
+
+using frames::PacketKind;
+using frames::parse_packet;
+using frames::TcpSegment;
+
+constexpr int kLinks[] = {frames::kLinkEthernet, frames::kLinkCooked, frames::kLinkCooked2,
+                          frames::kLinkNull,     frames::kLinkLoop,   frames::kLinkRaw,
+                          frames::kLinkRawFile,  frames::kLinkIpv4,   frames::kLinkIpv6};
+
+TEST_CASE("TCP is found behind every link type, IPv4 and IPv6, with VLAN tags and options") {
+  const auto payload = counting(33);
+  for (const int link : kLinks) {
+    for (const bool v6 : {false, true}) {
+      for (const unsigned vlans : {0U, 1U, 2U}) {
+        CAPTURE(link);
+        CAPTURE(v6);
+        const MadePacket made{.link = link, .v6 = v6, .vlans = vlans, .seq = 77, .options = 12};
+        auto packet = made(payload);
+        packet.resize(packet.size() + 6);  // padding of the link
+        TcpSegment s;
+        REQUIRE(parse_packet(link, packet, packet.size(), s) == PacketKind::kTcp);
+        CHECK(s.seq == 77);
+        CHECK(s.ack_valid);
+        CHECK(std::vector(s.payload.begin(), s.payload.end()) == payload);
+        CHECK(s.size == payload.size());
+        CHECK(to_string(s.source) == (v6 ? "[fd00::1]:4000" : "10.0.0.1:4000"));
+        CHECK(to_string(s.destination) == (v6 ? "[fd00::2]:7174" : "10.0.0.2:7174"));
+      }
+    }
+  }
+}
+
+TEST_CASE("a snap length costs payload, not its size") {
+  const auto packet = MadePacket{}(counting(1000));
+  TcpSegment s;
+  const auto cut = bytes::View(packet).first(96);
+  REQUIRE(parse_packet(frames::kLinkEthernet, cut, packet.size(), s) == PacketKind::kTcp);
+  CHECK(s.payload.size() == 96 - 54);
+  CHECK(s.size == 1000);
+}
+
+TEST_CASE("a packet cut anywhere, or changed anywhere, is read within its bounds") {
+  for (const int link : kLinks) {
+    for (const bool v6 : {false, true}) {
+      const auto packet = MadePacket{.link = link, .v6 = v6, .vlans = 1}(counting(20));
+      TcpSegment s;
+      for (std::size_t n = 0; n < packet.size(); ++n) {
+        const std::vector<std::byte> cut(packet.begin(),
+                                         packet.begin() + static_cast<std::ptrdiff_t>(n));
+        if (parse_packet(link, cut, packet.size(), s) == PacketKind::kTcp) CHECK(s.size == 20);
+        auto changed = packet;
+        for (const unsigned value : {0U, 0x60U, 0xFFU}) {
+          changed[n] = static_cast<std::byte>(value);
+          if (parse_packet(link, changed, changed.size(), s) != PacketKind::kTcp) continue;
+          CHECK(s.payload.size() <= changed.size());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what is no TCP is told apart") {
+  TcpSegment s;
+  auto packet = MadePacket{}(counting(20));
+  const auto kind = [&](int link = frames::kLinkEthernet) {
+    return parse_packet(link, packet, packet.size(), s);
+  };
+  CHECK(kind(147) == PacketKind::kOther);
+  CHECK_FALSE(frames::is_known_link(147));
+  packet[23] = std::byte{17};
+  CHECK(kind() == PacketKind::kOther);
+  packet[23] = std::byte{6};
+  packet[20] = std::byte{0x20};
+  CHECK(kind() == PacketKind::kFragment);
+  packet[20] = std::byte{0};
+  packet[14] = std::byte{0x43};  // a header of 12 octets
+  CHECK(kind() == PacketKind::kMalformed);
+  packet[14] = std::byte{0x45};
+  packet[46] = std::byte{0xF0};  // a TCP header of 60 octets
+  CHECK(kind() == PacketKind::kMalformed);
+  packet.resize(40);
+  CHECK(kind() == PacketKind::kMalformed);
+  CHECK(parse_packet(frames::kLinkEthernet, packet, 100, s) == PacketKind::kCut);
+  packet[12] = packet[13] = std::byte{0};
+  CHECK(kind() == PacketKind::kOther);
+}
+
+TEST_CASE("an IPv4 length of 0 means all that is there: the adapter cuts it up later") {
+  auto packet = MadePacket{}(counting(20));
+  packet[16] = packet[17] = std::byte{0};
+  TcpSegment s;
+  REQUIRE(parse_packet(frames::kLinkEthernet, packet, packet.size(), s) == PacketKind::kTcp);
+  CHECK(s.size == 20);
+}
+
+TEST_CASE("IPv6 addresses are written as RFC 5952 has them") {
+  trace::IpAddress a{.octets = {}, .v6 = true};
+  CHECK(to_string(a) == "::");
+  a.octets[15] = std::byte{1};
+  CHECK(to_string(a) == "::1");
+  a.octets[0] = std::byte{0x20};
+  a.octets[1] = std::byte{0x01};
+  CHECK(to_string(a) == "2001::1");
+  a.octets.fill(std::byte{0x11});
+  CHECK(to_string(a) == "1111:1111:1111:1111:1111:1111:1111:1111");
+}
+
+}  // namespace
+}  // namespace iwarp::test

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams out of segments that come twice, late, overlapping, cut, or not at all.
+#include "frames/connections/tcp_reassembly.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "wire_script.hpp"
+
+namespace iwarp::test {
+
+namespace frames = apps::frames;
+
+namespace {
+
+using frames::PacketMark;
+using frames::TcpReassembly;
+using frames::TcpSegment;
+
+/// The stream as it comes out; what is missing becomes 0xEE.
+struct Sink final : frames::StreamSink {
+  void octets(bytes::View in, const PacketMark&) override {
+    stream.insert(stream.end(), in.begin(), in.end());
+  }
+  void missing(std::uint64_t n, const PacketMark&) override {
+    lost += n;
+    if (n < 1'000'000) stream.resize(stream.size() + n, std::byte{0xEE});
+  }
+  std::vector<std::byte> stream;
+  std::uint64_t lost = 0;
+};
+
+constexpr std::uint32_t kIsn = 0xFFFFFF00;  // wraps soon
+
+struct Direction {
+  TcpReassembly tcp;
+  Sink sink;
+  const std::vector<std::byte> all = counting(4000);
+
+  void syn() { tcp.segment({.seq = kIsn - 1, .syn = true}, {}, sink); }
+  void give(std::size_t from, std::size_t size, std::size_t captured = SIZE_MAX, bool fin = false) {
+    const auto payload = bytes::View(all).subspan(from, std::min(size, captured));
+    tcp.segment({.seq = kIsn + static_cast<std::uint32_t>(from),
+                 .fin = fin,
+                 .payload = payload,
+                 .size = size},
+                {}, sink);
+  }
+  bool is_all(std::size_t size) const {
+    return sink.stream.size() == size &&
+           std::equal(sink.stream.begin(), sink.stream.end(), all.begin());
+  }
+};
+
+TEST_CASE("segments in any order, twice and overlapping, are one stream") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    Direction d;
+    d.syn();
+    struct Piece {
+      std::size_t from, size;
+    };
+    std::vector<Piece> pieces;
+    for (std::size_t at = 0; at < 4000;) {
+      const std::size_t size = std::min<std::size_t>(1 + random() % 90, 4000 - at);
+      const std::size_t back = std::min<std::size_t>(random() % 40, at);
+      pieces.push_back({at - back, size + back});
+      if (random() % 4 == 0) pieces.push_back(pieces[random() % pieces.size()]);
+      at += size;
+    }
+    // Within a window, as networks do it.
+    for (std::size_t i = 0; i + 8 < pieces.size(); i += 4) {
+      std::shuffle(pieces.begin() + static_cast<std::ptrdiff_t>(i),
+                   pieces.begin() + static_cast<std::ptrdiff_t>(i + 8), random);
+    }
+    for (const auto& piece : pieces) d.give(piece.from, piece.size);
+    CHECK(d.is_all(4000));
+    CHECK(d.tcp.held() == 0);
+    CHECK(d.sink.lost == 0);
+  }
+}
+
+TEST_CASE("a hole is given up at the end, or when too much is held, and said") {
+  Direction d;
+  d.syn();
+  d.give(0, 100);
+  d.give(150, 100);
+  CHECK(d.sink.stream.size() == 100);
+  CHECK(d.tcp.held() == 100);
+  d.tcp.finish(d.sink);
+  CHECK(d.sink.lost == 50);
+  CHECK(d.sink.stream.size() == 250);
+  CHECK(d.sink.stream[120] == std::byte{0xEE});
+  CHECK(d.sink.stream[150] == d.all[150]);
+  CHECK(d.tcp.counts().missing == 50);
+
+  Direction full;
+  full.syn();
+  for (std::size_t i = 0; i <= TcpReassembly::kMaxSegments; ++i) full.give(10 + i, 1);
+  CHECK(full.sink.lost == 10);
+  CHECK(full.tcp.held() == 0);
+}
+
+TEST_CASE("what the peer has acknowledged is not waited for") {
+  Direction d;
+  d.syn();
+  d.give(10, 10);
+  d.give(50, 10);
+  d.tcp.acknowledged(kIsn, d.sink);
+  d.tcp.acknowledged(kIsn + 9, d.sink);  // the last octet of the hole may still come
+  CHECK(d.sink.lost == 0);
+  d.tcp.acknowledged(kIsn + 10, d.sink);
+  CHECK(d.sink.lost == 10);
+  CHECK(d.tcp.waits());
+  d.give(60, 10);
+  d.give(90, 10);
+  d.tcp.acknowledged(kIsn + 95, d.sink);
+  CHECK(d.sink.lost == 10 + 30 + 20);
+  CHECK_FALSE(d.tcp.waits());
+}
+
+TEST_CASE("out of order is what comes late, not what waits for it") {
+  Direction d;
+  d.syn();
+  d.give(0, 10);
+  d.give(20, 10);
+  d.give(30, 10);
+  d.give(50, 10);
+  d.give(30, 10);  // again
+  CHECK(d.tcp.counts().reordered == 0);
+  CHECK(d.tcp.counts().repeated == 10);
+  d.give(40, 10);  // late, and its turn has not come either
+  CHECK(d.tcp.counts().reordered == 1);
+  d.give(10, 10);
+  CHECK(d.tcp.counts().reordered == 2);
+  CHECK(d.is_all(60));
+  d.give(10, 10);  // again
+  CHECK(d.tcp.counts().reordered == 2);
+  CHECK(d.tcp.counts().repeated == 20);
+}
+
+TEST_CASE("a capture without the SYN begins with the first octets that it has") {
+  Direction d;
+  d.tcp.segment({.seq = kIsn - 5000}, {}, d.sink);  // a mere acknowledgement
+  d.give(1000, 100);
+  d.give(900, 100);  // came late, is older: as if sent again
+  d.give(1100, 100);
+  CHECK(d.sink.stream.size() == 200);
+  CHECK(d.tcp.counts().repeated == 100);
+}
+
+TEST_CASE("payload beyond the snap length is missing, and the stream goes on behind it") {
+  Direction d;
+  d.syn();
+  d.give(0, 100, 40);
+  d.give(200, 100, 40);
+  d.give(100, 100, 40);
+  CHECK(d.sink.lost == 180);
+  CHECK(d.sink.stream.size() == 300);
+  CHECK(d.sink.stream[100] == d.all[100]);
+  CHECK(d.sink.stream[60] == std::byte{0xEE});
+}
+
+TEST_CASE("the FIN ends the stream once everything before it is there") {
+  Direction d;
+  d.syn();
+  d.give(100, 10, SIZE_MAX, true);
+  CHECK_FALSE(d.tcp.ended());
+  d.give(0, 100);
+  CHECK(d.tcp.ended());
+  CHECK(d.is_all(110));
+  d.give(110, 10);
+  CHECK(d.is_all(110));
+}
+
+TEST_CASE("a probe of one old octet and a number far ahead") {
+  Direction d;
+  d.syn();
+  d.give(0, 100);
+  d.give(99, 1);
+  CHECK(d.tcp.counts().repeated == 1);
+  // 2 GiB and more behind is ahead.
+  d.tcp.segment(
+      {.seq = kIsn + 100 + 0x90000000U, .payload = bytes::View(d.all).first(5), .size = 5}, {},
+      d.sink);
+  d.tcp.finish(d.sink);
+  CHECK(d.sink.lost == 0x90000000U);
+}
+
+}  // namespace
+}  // namespace iwarp::test
