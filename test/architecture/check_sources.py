@@ -49,6 +49,10 @@ APPS = {
     "lab": ("common", "frames"),
     "info": ("common", "transfer"),
 }
+# Folder -> its sub-folders, each of which may include itself and those before it.
+SUB_FOLDERS = {
+    "apps/frames": ("session", "connections", "model", "report"),
+}
 FOR_ALL_APPS = ("command_line", "commands.hpp")
 APPS_TOP = ("main.cpp", "commands.hpp", "examples")
 # Folder of apps/ -> headers of other layers that are not installed, and that it may include.
@@ -170,8 +174,25 @@ def included_apps():
                     yield path, line_of(text, match), folder, name
 
 
+def upward_includes():
+    """Includes within a folder of SUB_FOLDERS that point at a later sub-folder, and files in none."""
+    for folder, order in SUB_FOLDERS.items():
+        name = folder.split("/")[-1]
+        for path, text in files(CODE, (folder,)):
+            own = path[len(folder) + 1:].split("/")[0]
+            if own not in order:
+                yield f"{path}: {folder} has no sub-folder {own} in the table SUB_FOLDERS"
+                continue
+            allowed = order[:order.index(own) + 1]
+            for match in INCLUDE.finditer(text):
+                parts = match[1].split("/")
+                if parts[0] == name and parts[1] not in allowed:
+                    yield f"{path}:{line_of(text, match)}: {name}/{own} must not include {match[1]}"
+
+
 def check_apps():
     """A folder of apps/ includes only what the table allows, and its target depends on no other."""
+    yield from upward_includes()
     depends = {}
     for list_file in sorted((ROOT / "apps").glob("*/CMakeLists.txt")):
         folder = list_file.parent.name

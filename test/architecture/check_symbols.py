@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The layers below the driver do no I/O: what their archives import says so. Reads `nm -uC` of each
-archive named on the command line as LAYER=ARCHIVE; knows GNU nm only."""
+"""The layers below the driver and apps/frames do no I/O: what their archives import says so. Reads
+`nm -uC` of each archive named on the command line as LAYER=ARCHIVE; knows GNU nm only."""
 import os
 import re
 import subprocess
 import sys
 
-SANS_IO = ("bytes", "crc32c", "mpa", "ddp", "rdmap", "verbs", "trace")
+SANS_IO = ("bytes", "crc32c", "mpa", "ddp", "rdmap", "verbs", "trace", "frames")
 REQUIRED = ("bytes", "crc32c", "mpa", "ddp", "rdmap")
 
 NETWORK = (r"socket|socketpair|bind|listen|accept4?|connect|shutdown|[gs]etsockopt|"

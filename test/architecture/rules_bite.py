@@ -134,6 +134,13 @@ class SourceRules(Tree):
         status, output = self.run_script("test/architecture/check_sources.py", "apps")
         self.assertEqual(status, 0, output)
 
+    def test_a_sub_folder_uses_those_before_it(self):
+        self.write("apps/frames/report/a.cpp", HEAD + '#include "frames/session/a.hpp"\n')
+        self.assertEqual(self.run_script("test/architecture/check_sources.py", "apps")[0], 0)
+        self.assert_breaks("apps", "apps/frames/session/a.cpp", HEAD + '#include "frames/report/a.hpp"\n',
+                           "apps/frames/session/a.cpp:3: frames/session must not include frames/report/a.hpp")
+        self.assert_breaks("apps", "apps/frames/a.cpp", HEAD, "apps/frames/a.cpp: apps/frames has no sub-folder")
+
     def test_public_headers_are_short(self):
         path = "mpa/include/iwarp/mpa/a.hpp"
         self.assert_breaks("sizes", path, "//\n" * 151, "151 lines, the bound is 150")
