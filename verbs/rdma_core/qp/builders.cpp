@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests built call by call, ibv_wr_start() to ibv_wr_complete(). They are put aside with the
 // queue pair and posted by the last call, all or none. In between no lock is held.
-#include <arpa/inet.h>
-
 #include <cstring>
 
 #include "device/limits.hpp"
-#include "objects/address_handle.hpp"
 #include "objects/objects.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
@@ -18,25 +15,17 @@
 namespace iwarp::rdma_core {
 
 struct Qp::Staged {
+  /// As if it came in a list, but for its buffers.
   struct Request {
-    verbs::SendWr wr;  ///< `sgl` is set when all are there
+    ibv_send_wr wr{};
     std::size_t first_sge = 0;
-    std::size_t sge_count = 0;
-    std::size_t inline_at = 0;  ///< kInline: its payload
-    /// Of what can be checked only when the buffers are known.
-    enum class Immediate : std::uint8_t { kNone, kSend, kWrite } immediate = Immediate::kNone;
-    std::uint32_t imm_data = 0;
-    ibv_ah* ah = nullptr;  ///< UD, and the two below
-    std::uint32_t remote_qpn = 0;
-    std::uint32_t remote_qkey = 0;
-    ibv_mw* window = nullptr;  ///< kBindWindow
-    std::uint32_t rkey = 0;
+    std::size_t inline_at = 0;  ///< of wr_set_inline_data(): where its payload begins
   };
   std::vector<Request> requests;
   std::vector<verbs::Sge> sges;
   std::vector<std::byte> inline_data;
   std::vector<verbs::SendWr> ready;
-  std::vector<verbs::DatagramWr> datagrams;
+  std::vector<verbs::DatagramWr> ready_datagrams;
   int error = 0;  ///< the first of a builder, for ibv_wr_complete()
 
   void clear() {
@@ -50,8 +39,6 @@ struct Qp::Staged {
 namespace {
 
 using Request = Qp::Staged::Request;
-using verbs::SendFlags;
-using verbs::WrOpcode;
 
 Qp::Staged& staged(ibv_qp_ex* qp) { return *Qp::of(qp).staged; }
 
@@ -64,85 +51,75 @@ void build(ibv_qp_ex* qp, Function function) {
 }
 
 template <typename Fill>
-void add(ibv_qp_ex* qp, WrOpcode opcode, Fill fill) {
+void add(ibv_qp_ex* qp, ibv_wr_opcode opcode, Fill fill) {
   build(qp, [&](Qp::Staged& s) {
     if (s.requests.size() == kMaxWr) return ENOMEM;
-    Request& request = s.requests.emplace_back();
-    request.wr.wr_id = qp->wr_id;
-    request.wr.flags = to_flags(qp->wr_flags);
-    request.wr.opcode = opcode;
-    return fill(request);
+    ibv_send_wr& wr = s.requests.emplace_back().wr;
+    wr.wr_id = qp->wr_id;
+    wr.send_flags = qp->wr_flags;
+    wr.opcode = opcode;
+    fill(wr);
+    return 0;
   });
 }
 
-int nothing_more(Request&) { return 0; }
-
-void wr_send(ibv_qp_ex* qp) { add(qp, WrOpcode::kSend, nothing_more); }
+void wr_send(ibv_qp_ex* qp) {
+  add(qp, IBV_WR_SEND, [](ibv_send_wr&) {});
+}
 
 void wr_send_imm(ibv_qp_ex* qp, __be32 imm_data) {
-  add(qp, WrOpcode::kSend, [imm_data](Request& request) {
-    request.immediate = Request::Immediate::kSend;
-    request.imm_data = imm_data;
-    return 0;
-  });
+  add(qp, IBV_WR_SEND_WITH_IMM, [=](ibv_send_wr& wr) { wr.imm_data = imm_data; });
 }
 
 void wr_send_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
-  add(qp, WrOpcode::kSendInvalidate, [rkey](Request& request) {
-    request.wr.invalidate = verbs::Stag{rkey};
-    return 0;
-  });
+  add(qp, IBV_WR_SEND_WITH_INV, [=](ibv_send_wr& wr) { wr.invalidate_rkey = rkey; });
 }
 
 void wr_local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
-  add(qp, WrOpcode::kLocalInvalidate, [rkey](Request& request) {
-    make_invalidate(request.wr, rkey);
-    return 0;
-  });
+  add(qp, IBV_WR_LOCAL_INV, [=](ibv_send_wr& wr) { wr.invalidate_rkey = rkey; });
 }
 
 void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
-  add(qp, WrOpcode::kBindWindow, [&](Request& request) {
-    request.window = mw;
-    request.rkey = rkey;
-    return make_bind(request.wr, *mw, rkey, *info);
+  add(qp, IBV_WR_BIND_MW, [=](ibv_send_wr& wr) {
+    wr.bind_mw.mw = mw;
+    wr.bind_mw.rkey = rkey;
+    wr.bind_mw.bind_info = *info;
   });
 }
 
-template <WrOpcode kOpcode>
+template <ibv_wr_opcode kOpcode>
 void wr_tagged(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr) {
-  add(qp, kOpcode, [&](Request& request) {
-    request.wr.remote = {.rkey = verbs::Stag{rkey}, .to = remote_addr};
-    return 0;
+  add(qp, kOpcode, [=](ibv_send_wr& wr) {
+    wr.wr.rdma.rkey = rkey;
+    wr.wr.rdma.remote_addr = remote_addr;
   });
 }
 
 void wr_rdma_write_imm(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr,
                        __be32 imm_data) {
-  add(qp, WrOpcode::kWriteImmediate, [&](Request& request) {
-    request.wr.remote = {.rkey = verbs::Stag{rkey}, .to = remote_addr};
-    request.immediate = Request::Immediate::kWrite;
-    request.imm_data = imm_data;
-    return 0;
+  add(qp, IBV_WR_RDMA_WRITE_WITH_IMM, [=](ibv_send_wr& wr) {
+    wr.wr.rdma.rkey = rkey;
+    wr.wr.rdma.remote_addr = remote_addr;
+    wr.imm_data = imm_data;
   });
 }
 
 void wr_atomic_cmp_swp(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr,
                        std::uint64_t compare, std::uint64_t swap) {
-  add(qp, WrOpcode::kCmpSwap, [&](Request& request) {
-    request.wr.remote = {.rkey = verbs::Stag{rkey}, .to = remote_addr};
-    request.wr.atomic.compare = compare;
-    request.wr.atomic.add_or_swap = swap;
-    return 0;
+  add(qp, IBV_WR_ATOMIC_CMP_AND_SWP, [=](ibv_send_wr& wr) {
+    wr.wr.atomic.rkey = rkey;
+    wr.wr.atomic.remote_addr = remote_addr;
+    wr.wr.atomic.compare_add = compare;
+    wr.wr.atomic.swap = swap;
   });
 }
 
 void wr_atomic_fetch_add(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr,
                          std::uint64_t value) {
-  add(qp, WrOpcode::kFetchAdd, [&](Request& request) {
-    request.wr.remote = {.rkey = verbs::Stag{rkey}, .to = remote_addr};
-    request.wr.atomic.add_or_swap = value;
-    return 0;
+  add(qp, IBV_WR_ATOMIC_FETCH_AND_ADD, [=](ibv_send_wr& wr) {
+    wr.wr.atomic.rkey = rkey;
+    wr.wr.atomic.remote_addr = remote_addr;
+    wr.wr.atomic.compare_add = value;
   });
 }
 
@@ -153,10 +130,10 @@ void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) {
 void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
   build(qp, [&](Qp::Staged& s) {
     if (s.requests.empty() || Qp::of(qp).datagrams == nullptr) return EINVAL;
-    Request& request = s.requests.back();
-    request.ah = ah;
-    request.remote_qpn = qpn;
-    request.remote_qkey = qkey;
+    auto& ud = s.requests.back().wr.wr.ud;
+    ud.ah = ah;
+    ud.remote_qpn = qpn;
+    ud.remote_qkey = qkey;
     return 0;
   });
 }
@@ -172,7 +149,7 @@ void wr_set_sge_list(ibv_qp_ex* qp, std::size_t count, const ibv_sge* list) {
     if (s.requests.empty() || count > kMaxSge) return EINVAL;
     Request& request = s.requests.back();
     request.first_sge = s.sges.size();
-    request.sge_count = count;
+    request.wr.num_sge = static_cast<int>(count);
     for (std::size_t i = 0; i < count; ++i) s.sges.push_back(to_sge(list[i]));
     return 0;
   });
@@ -195,9 +172,9 @@ void wr_set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_bu
       const auto* from = static_cast<const std::byte*>(list[i].addr);
       s.inline_data.insert(s.inline_data.end(), from, from + list[i].length);
     }
-    request.wr.flags = request.wr.flags | SendFlags::kInline;
+    request.wr.send_flags |= IBV_SEND_INLINE;
     request.first_sge = s.sges.size();
-    request.sge_count = 1;
+    request.wr.num_sge = 1;
     s.sges.push_back(
         {.length = static_cast<std::uint32_t>(s.inline_data.size() - request.inline_at)});
     return 0;
@@ -221,77 +198,46 @@ void wr_abort(ibv_qp_ex* qp) {
   Qp::of(qp).builder.give();
 }
 
-std::span<verbs::Sge> find_buffers(Qp::Staged& s, Request& request) {
-  verbs::SendWr& wr = request.wr;
-  const auto sges = std::span(s.sges).subspan(request.first_sge, request.sge_count);
-  wr.sgl = sges;
-  if (has(wr.flags, SendFlags::kInline) && !sges.empty() && sges[0].address == nullptr) {
+/// Of the request, now that nothing moves any more.
+std::span<verbs::Sge> buffers_of(Qp::Staged& s, const Request& request) {
+  const auto count = static_cast<std::size_t>(request.wr.num_sge);
+  const auto sges = std::span(s.sges).subspan(request.first_sge, count);
+  const bool is_inline = (request.wr.send_flags & IBV_SEND_INLINE) != 0;
+  if (is_inline && !sges.empty() && sges[0].address == nullptr) {
     sges[0].address = s.inline_data.data() + request.inline_at;
   }
   return sges;
 }
 
-int finish(Qp::Staged& s, Request& request) {
-  verbs::SendWr& wr = request.wr;
-  const auto sges = find_buffers(s, request);
-  switch (wr.opcode) {
-    case WrOpcode::kLocalInvalidate:
-    case WrOpcode::kBindWindow:
-      wr.sgl = {};
-      return 0;
-    case WrOpcode::kFetchAdd:
-    case WrOpcode::kCmpSwap:
-      return sges.size() == 1 ? make_atomic(wr, sges[0]) : EINVAL;
-    default:
-      break;
+/// Posts all or none.
+template <typename Wr, typename Make>
+int post(Qp& qp, std::vector<Wr>& ready, Make make) {
+  Qp::Staged& s = *qp.staged;
+  ready.clear();
+  for (const Request& request : s.requests) {
+    const auto sges = buffers_of(s, request);
+    Wr& out = begin_request(ready.emplace_back(), request.wr, sges);
+    if (const int code = make(out, request.wr, sges)) return code;
   }
-  if (request.immediate == Request::Immediate::kSend)
-    return make_send_immediate(wr, request.imm_data);
-  if (request.immediate == Request::Immediate::kWrite) {
-    return make_write_immediate(wr, request.imm_data);
-  }
-  return 0;
-}
-
-template <typename Wr>
-int post(Qp& qp, std::span<const Wr> wrs) {
+  const std::span<const Wr> wrs(ready);
   Hooks* const hooks = qp.context.core.hooks();
-  return hooks != nullptr ? hooks->post_built(qp, wrs) : post_built(qp, wrs);
-}
-
-int commit_datagrams(Qp& qp, Qp::Staged& s) {
-  s.datagrams.clear();
-  for (Request& request : s.requests) {
-    const bool has_immediate = request.immediate == Request::Immediate::kSend;
-    if (request.wr.opcode != WrOpcode::kSend || request.ah == nullptr) return EINVAL;
-    find_buffers(s, request);
-    auto& out = s.datagrams.emplace_back();
-    out.wr_id = request.wr.wr_id;
-    out.flags = request.wr.flags;
-    out.sgl = request.wr.sgl;
-    if (has_immediate) out.immediate = ntohl(request.imm_data);
-    out.to = {
-        .path = Ah::of(request.ah).path, .qp = request.remote_qpn, .q_key = request.remote_qkey};
-  }
-  return post<verbs::DatagramWr>(qp, s.datagrams);
+  const int code = hooks != nullptr ? hooks->post_built(qp, wrs) : post_built(qp, wrs);
+  if (code != 0) return code;
+  for (const Request& request : s.requests) was_posted(request.wr);
+  return 0;
 }
 
 int commit(Qp& qp) {
   Qp::Staged& s = *qp.staged;
   if (s.error != 0) return s.error;
   if (!qp.context.core.alive()) return EIO;
-  if (qp.datagrams != nullptr) return commit_datagrams(qp, s);
-  s.ready.clear();
-  for (Request& request : s.requests) {
-    if (const int code = finish(s, request)) return code;
-    if (is_too_long(request.wr)) return EINVAL;
-    s.ready.push_back(request.wr);
+  if (qp.datagrams != nullptr) {
+    return post(qp, s.ready_datagrams,
+                [](auto& out, const auto& from, auto) { return make_request(out, from); });
   }
-  if (const int code = post<verbs::SendWr>(qp, s.ready)) return code;
-  for (const Request& request : s.requests) {
-    if (request.window != nullptr) bind_posted(*request.window, request.rkey);
-  }
-  return 0;
+  return post(qp, s.ready, [type = qp.abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
+    return make_request(type, out, from, sges);
+  });
 }
 
 }  // namespace
@@ -313,9 +259,9 @@ void enable_builders(Qp& qp) {
   abi.wr_send_imm = wr_send_imm;
   abi.wr_send_inv = wr_send_inv;
   abi.wr_send_tso = wr_send_tso;
-  abi.wr_rdma_write = wr_tagged<WrOpcode::kWrite>;
+  abi.wr_rdma_write = wr_tagged<IBV_WR_RDMA_WRITE>;
   abi.wr_rdma_write_imm = wr_rdma_write_imm;
-  abi.wr_rdma_read = wr_tagged<WrOpcode::kRead>;
+  abi.wr_rdma_read = wr_tagged<IBV_WR_RDMA_READ>;
   abi.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
   abi.wr_atomic_fetch_add = wr_atomic_fetch_add;
   abi.wr_local_inv = wr_local_inv;

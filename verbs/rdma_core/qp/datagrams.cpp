@@ -16,8 +16,8 @@
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
+#include "qp/batch.hpp"
 #include "qp/queue_pair.hpp"
-#include "qp/send_request.hpp"
 #include "qp/steps.hpp"
 
 namespace iwarp::rdma_core {
@@ -73,18 +73,6 @@ int modify(Qp& qp, const ibv_qp_attr& attr, int mask) {
   return 0;
 }
 
-int make_datagram(verbs::DatagramWr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sges) {
-  const bool has_immediate = wr.opcode == IBV_WR_SEND_WITH_IMM;
-  if ((wr.opcode != IBV_WR_SEND && !has_immediate) || wr.wr.ud.ah == nullptr) return EINVAL;
-  out.wr_id = wr.wr_id;
-  out.flags = to_flags(wr.send_flags);
-  out.sgl = sges;
-  if (has_immediate) out.immediate = ntohl(wr.imm_data);
-  out.to = {
-      .path = Ah::of(wr.wr.ud.ah).path, .qp = wr.wr.ud.remote_qpn, .q_key = wr.wr.ud.remote_qkey};
-  return 0;
-}
-
 }  // namespace
 
 std::size_t max_datagram() {
@@ -131,35 +119,21 @@ ibv_qp_state state_of_datagrams(const Qp& qp) {
   return qp.datagrams->send_failed() ? IBV_QPS_SQE : qp.state.load();
 }
 
+int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr) {
+  const bool has_immediate = wr.opcode == IBV_WR_SEND_WITH_IMM;
+  if ((wr.opcode != IBV_WR_SEND && !has_immediate) || wr.wr.ud.ah == nullptr) return EINVAL;
+  if (has_immediate) out.immediate = ntohl(wr.imm_data);
+  out.to = {
+      .path = Ah::of(wr.wr.ud.ah).path, .qp = wr.wr.ud.remote_qpn, .q_key = wr.wr.ud.remote_qkey};
+  return 0;
+}
+
 int post_datagrams(Qp& qp, ibv_send_wr*& wr) {
-  std::array<verbs::DatagramWr, kBatch> batch;
-  std::array<verbs::Sge, kBatchSges> sges;
-  int code = 0;
-  while (wr != nullptr && code == 0) {
-    ibv_send_wr* unposted = wr;
-    std::size_t count = 0;
-    std::size_t used = 0;
-    for (; wr != nullptr && count != kBatch && used + kMaxSge <= kBatchSges; wr = wr->next) {
-      code = wr->num_sge < 0 || wr->num_sge > kMaxSge ? EINVAL : 0;
-      if (code != 0) break;
-      const auto number = static_cast<std::size_t>(wr->num_sge);
-      const auto own = std::span(sges).subspan(used, number);
-      std::transform(wr->sg_list, wr->sg_list + number, own.begin(), to_sge);
-      batch[count] = {};
-      code = make_datagram(batch[count], *wr, own);
-      if (code != 0) break;
-      ++count;
-      used += number;
-    }
-    // What stands in front of a bad one is posted all the same.
-    std::size_t posted = 0;
-    const auto error = qp.datagrams->post_send(std::span(batch).first(count), posted);
-    if (!error) continue;
-    for (; posted != 0; --posted) unposted = unposted->next;
-    wr = unposted;
-    return to_errno(error);
-  }
-  return code;
+  return post_in_batches<verbs::DatagramWr>(
+      wr, [](auto& out, const auto& from, auto) { return make_request(out, from); },
+      [&qp](std::span<const verbs::DatagramWr> requests, std::size_t& posted) {
+        return to_errno(qp.datagrams->post_send(requests, posted));
+      });
 }
 
 int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) {

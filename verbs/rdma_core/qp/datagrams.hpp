@@ -13,6 +13,8 @@ int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask);
 void fail_datagrams(Qp& qp);
 /// What ibv_query_qp() says of its state.
 ibv_qp_state state_of_datagrams(const Qp& qp);
+/// Fills what a datagram needs beyond what begin_request() did; an errno.
+int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr);
 /// As post_send() in qp/calls.hpp.
 int post_datagrams(Qp& qp, ibv_send_wr*& wr);
 

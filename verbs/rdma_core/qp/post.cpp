@@ -8,6 +8,7 @@
 #include "objects/objects.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
+#include "qp/batch.hpp"
 #include "qp/calls.hpp"
 #include "qp/datagrams.hpp"
 #include "qp/queue_pair.hpp"
@@ -34,41 +35,16 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
   return to_errno(error);
 }
 
-/// Posts the batch, which begins with `first`. Not 0: `first` is then the one that was not taken.
-int post(Qp& qp, SendBatch& batch, ibv_send_wr*& first) {
-  std::size_t posted = 0;
-  const auto error = qp.sender().post_send(batch.requests(), posted);
-  const int code = error ? why_not(error, batch.requests().subspan(posted, 1)) : 0;
-  for (; posted != 0; --posted, first = first->next) {
-    if (first->opcode == IBV_WR_BIND_MW) bind_posted(*first->bind_mw.mw, first->bind_mw.rkey);
-  }
-  batch.clear();
-  return code;
-}
-
-/// UC has nothing that is answered.
-bool has_request(ibv_qp_type type, ibv_wr_opcode opcode) {
-  return type != IBV_QPT_UC || (opcode != IBV_WR_RDMA_READ && opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
-                                opcode != IBV_WR_ATOMIC_FETCH_AND_ADD);
-}
-
-int post_list(Qp& qp, ibv_send_wr*& wr) {
-  const ibv_qp_type type = qp.abi.qp_base.qp_type;
-  SendBatch batch;
-  ibv_send_wr* unposted = wr;  // the first of the batch
-  int code = 0;
-  while (wr != nullptr && code == 0) {
-    code = has_request(type, wr->opcode) ? batch.add(*wr) : EINVAL;
-    if (code == 0) wr = wr->next;
-    if (code == 0 && batch.has_room() && wr != nullptr) continue;
-    // What stands in front of a bad one is posted all the same.
-    if (batch.empty()) break;
-    if (const int refused_code = post(qp, batch, unposted)) {
-      wr = unposted;
-      return refused_code;
-    }
-  }
-  return code;
+int post_requests(Qp& qp, ibv_send_wr*& wr) {
+  return post_in_batches<verbs::SendWr>(
+      wr,
+      [type = qp.abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
+        return make_request(type, out, from, sges);
+      },
+      [&qp](std::span<const verbs::SendWr> requests, std::size_t& posted) {
+        const auto error = qp.sender().post_send(requests, posted);
+        return error ? why_not(error, requests.subspan(posted, 1)) : 0;
+      });
 }
 
 // A window of type 1 is bound anew as it is, or, with length 0, not any more.
@@ -106,8 +82,9 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
   if (self.context.core.alive()) {
-    code = guarded(
-        [&] { return self.datagrams != nullptr ? post_datagrams(self, wr) : post_list(self, wr); });
+    code = guarded([&] {
+      return self.datagrams != nullptr ? post_datagrams(self, wr) : post_requests(self, wr);
+    });
   }
   if (code != 0) *bad_wr = wr;
   return code;

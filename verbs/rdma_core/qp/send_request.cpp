@@ -39,6 +39,41 @@ void take_away(SendFlags& flags, SendFlags flag) {
   flags = static_cast<SendFlags>(static_cast<unsigned>(flags) & ~static_cast<unsigned>(flag));
 }
 
+void make_invalidate(SendWr& out, std::uint32_t rkey) {
+  out.opcode = WrOpcode::kLocalInvalidate;
+  out.invalidate = verbs::Stag{rkey};
+  out.sgl = {};
+  if (has(out.flags, SendFlags::kFence)) out.flags = out.flags | SendFlags::kLocalFence;
+}
+
+int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
+  if (total_length(out) != 0) {
+    out.opcode = WrOpcode::kSendImmediate;
+    out.immediate = encode_of_send(imm_data);
+    return 0;
+  }
+  out.opcode = WrOpcode::kImmediate;  // which any peer with RFC 7306 takes
+  out.sgl = {};
+  out.immediate = encode({.imm_data = imm_data, .with_send = true});
+  take_away(out.flags, SendFlags::kInline);  // There is nothing to copy.
+  return 0;
+}
+
+int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
+  const auto length = total_length(out);
+  if (length > kMaxMessage) return EINVAL;
+  out.opcode = WrOpcode::kWriteImmediate;
+  out.immediate = encode({.imm_data = imm_data, .length = static_cast<std::uint32_t>(length)});
+  return 0;
+}
+
+int make_atomic(SendWr& out, verbs::Sge& word) {
+  if (word.length < kAtomicWord) return EINVAL;
+  word.length = kAtomicWord;  // A longer buffer gets the word at its beginning.
+  out.sgl = std::span(&word, 1);
+  return 0;
+}
+
 int make_tagged(SendWr& out, const ibv_send_wr& wr, WrOpcode opcode) {
   out.opcode = opcode;
   out.remote = {.rkey = verbs::Stag{wr.wr.rdma.rkey}, .to = wr.wr.rdma.remote_addr};
@@ -59,8 +94,13 @@ int make_word(SendWr& out, const ibv_send_wr& wr, verbs::Sge* word) {
   return word != nullptr ? make_atomic(out, *word) : EINVAL;
 }
 
-/// `sges`: those of `out`, which may be changed.
-int make(SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
+/// UC has nothing that is answered.
+bool has_request(ibv_qp_type type, ibv_wr_opcode opcode) {
+  return type != IBV_QPT_UC || (opcode != IBV_WR_RDMA_READ && opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
+                                opcode != IBV_WR_ATOMIC_FETCH_AND_ADD);
+}
+
+int fill(SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
   switch (wr.opcode) {
     case IBV_WR_SEND:
       out.opcode = WrOpcode::kSend;
@@ -110,43 +150,6 @@ SendFlags to_flags(unsigned send_flags) {
   return out;
 }
 
-void make_invalidate(SendWr& out, std::uint32_t rkey) {
-  out.opcode = WrOpcode::kLocalInvalidate;
-  out.invalidate = verbs::Stag{rkey};
-  out.sgl = {};
-  if (has(out.flags, SendFlags::kFence)) out.flags = out.flags | SendFlags::kLocalFence;
-}
-
-int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
-  if (total_length(out) != 0) {
-    out.opcode = WrOpcode::kSendImmediate;
-    out.immediate = encode_of_send(imm_data);
-    return 0;
-  }
-  out.opcode = WrOpcode::kImmediate;  // which any peer with RFC 7306 takes
-  out.sgl = {};
-  out.immediate = encode({.imm_data = imm_data, .with_send = true});
-  take_away(out.flags, SendFlags::kInline);  // There is nothing to copy.
-  return 0;
-}
-
-int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
-  const auto length = total_length(out);
-  if (length > kMaxMessage) return EINVAL;
-  out.opcode = WrOpcode::kWriteImmediate;
-  out.immediate = encode({.imm_data = imm_data, .length = static_cast<std::uint32_t>(length)});
-  return 0;
-}
-
-bool is_too_long(const SendWr& wr) { return total_length(wr) > kMaxMessage; }
-
-int make_atomic(SendWr& out, verbs::Sge& word) {
-  if (word.length < kAtomicWord) return EINVAL;
-  word.length = kAtomicWord;  // A longer buffer gets the word at its beginning.
-  out.sgl = std::span(&word, 1);
-  return 0;
-}
-
 int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info) {
   const auto access = window_access(info.mw_access_flags);
   if (!access || (info.mr == nullptr && info.length != 0)) return EINVAL;
@@ -162,37 +165,15 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
   return 0;
 }
 
+int make_request(ibv_qp_type type, SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
+  if (!has_request(type, wr.opcode)) return EINVAL;
+  if (const int code = fill(out, wr, sges)) return code;
+  return total_length(out) > kMaxMessage ? EINVAL : 0;
+}
+
 void bind_posted(ibv_mw& mw, std::uint32_t rkey) {
   constexpr std::uint32_t kKey = 0xFF;
   mw.rkey = (mw.rkey & ~kKey) | (rkey & kKey);
-}
-
-bool SendBatch::has_room() const {
-  return requests_.size() < kBatch && sges_.size() + kMaxSge <= kBatchSges;
-}
-
-void SendBatch::clear() {
-  requests_.clear();
-  sges_.clear();
-}
-
-int SendBatch::add(const ibv_send_wr& wr) {
-  if (wr.num_sge < 0 || wr.num_sge > kMaxSge) return EINVAL;
-  const auto before = sges_.size();
-  const auto count = static_cast<std::size_t>(wr.num_sge);
-  for (std::size_t i = 0; i < count; ++i) sges_.push_back(to_sge(wr.sg_list[i]));
-  const std::span sges(sges_.data() + before, count);
-  SendWr& out = requests_.emplace_back();
-  out.wr_id = wr.wr_id;
-  out.flags = to_flags(wr.send_flags);
-  out.sgl = sges;
-  int code = guarded([&] { return make(out, wr, sges); });
-  if (code == 0 && is_too_long(out)) code = EINVAL;
-  if (code != 0) {
-    requests_.pop_back();
-    sges_.resize(before);
-  }
-  return code;
 }
 
 }  // namespace iwarp::rdma_core

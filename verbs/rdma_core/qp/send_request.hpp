@@ -1,51 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// From ibv_send_wr to the core's requests. A batch of them is put together on the stack, so that a
-// list costs one wake-up and nothing is allocated.
+// From an ibv_send_wr to the core's request, for lists and for requests that are built call by
+// call.
 #pragma once
 
 #include <infiniband/verbs.h>
 
-#include <boost/container/static_vector.hpp>
+#include <span>
 
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::rdma_core {
 
-inline constexpr std::size_t kBatch = 16;
-inline constexpr std::size_t kBatchSges = 64;
-
-class SendBatch {
- public:
-  /// 0; an errno when there is no such request, and it was not added. Only while has_room().
-  int add(const ibv_send_wr& wr);
-  bool has_room() const;
-  bool empty() const { return requests_.empty(); }
-  void clear();
-  std::span<const verbs::SendWr> requests() const { return requests_; }
-
- private:
-  boost::container::static_vector<verbs::SendWr, kBatch> requests_;
-  boost::container::static_vector<verbs::Sge, kBatchSges> sges_;
-};
-
 verbs::Sge to_sge(const ibv_sge& sge);
+verbs::SendFlags to_flags(unsigned send_flags);
 
-// What each kind of request needs beyond its opcode and buffers, for ibv_send_wr and ibv_wr_*().
-// They return 0 or an errno, and say once what iWARP does not have.
+/// What all requests have; returns `out`.
+template <typename Wr>
+Wr& begin_request(Wr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sges) {
+  out.wr_id = wr.wr_id;
+  out.flags = to_flags(wr.send_flags);
+  out.sgl = sges;
+  return out;
+}
 
-/// Fenced it waits for all earlier requests: these may use the memory.
-void make_invalidate(verbs::SendWr& out, std::uint32_t rkey);
-/// `sgl` has to be set.
-int make_send_immediate(verbs::SendWr& out, std::uint32_t imm_data);
-int make_write_immediate(verbs::SendWr& out, std::uint32_t imm_data);
-/// Longer than kMaxMessage.
-bool is_too_long(const verbs::SendWr& wr);
-/// `sgl` has one element, which becomes the word. `word` takes it.
-int make_atomic(verbs::SendWr& out, verbs::Sge& word);
+/// Fills what is special to the opcode on a queue pair of type RC or UC. `sges`: those of `out`,
+/// which may be changed. An errno; what iWARP does not have is logged once.
+int make_request(ibv_qp_type type, verbs::SendWr& out, const ibv_send_wr& wr,
+                 std::span<verbs::Sge> sges);
+/// Of a window of either type.
 int make_bind(verbs::SendWr& out, const ibv_mw& mw, std::uint32_t rkey,
               const ibv_mw_bind_info& info);
 /// The window's R_Key is the one that it will have.
 void bind_posted(ibv_mw& mw, std::uint32_t rkey);
-verbs::SendFlags to_flags(unsigned send_flags);
+/// The core has taken the request.
+inline void was_posted(const ibv_send_wr& wr) {
+  if (wr.opcode == IBV_WR_BIND_MW) bind_posted(*wr.bind_mw.mw, wr.bind_mw.rkey);
+}
 
 }  // namespace iwarp::rdma_core
