@@ -62,6 +62,14 @@ NOT_INSTALLED = {"run": ("rdma_core/faults/plan.hpp",)}
 # A room is a folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of
 # the layer has the same as a table: room, rooms that it uses, what is in it.
 ROOMS = {
+    "verbs/src": {
+        "text": (),
+        "regions": (),
+        "queues": (),
+        "queue_pair": (),
+        "connection": ("queue_pair",),
+        "datagrams": (),
+    },
     "verbs/net/src": {
         "sockets": (),
         "statistics": (),

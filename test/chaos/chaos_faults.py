@@ -15,9 +15,9 @@ class Fault:
     seeds: int = 3000  # it is found within so many
 
 
-SEND_QUEUE, ACKNOWLEDGED = "verbs/src/send_queue.cpp", "verbs/src/acknowledged_sends.cpp"
-INBOUND, DATA = "verbs/src/inbound_side.cpp", "verbs/src/connection_data.cpp"
-MEMORY, QUEUE_PAIR = "verbs/src/connection_memory.cpp", "verbs/src/queue_pair.cpp"
+SEND_QUEUE, ACKNOWLEDGED = "verbs/src/queue_pair/send_queue.cpp", "verbs/src/queue_pair/acknowledged_sends.cpp"
+INBOUND, DATA = "verbs/src/queue_pair/inbound_side.cpp", "verbs/src/connection/connection_data.cpp"
+MEMORY, QUEUE_PAIR = "verbs/src/connection/connection_memory.cpp", "verbs/src/queue_pair/queue_pair.cpp"
 STREAM = "rdmap/src/stream.cpp"
 
 MISPLACED = "memory of a target is not what was written"

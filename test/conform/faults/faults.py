@@ -23,7 +23,7 @@ STARTUP, STARTUP_FRAME = "mpa/src/startup.cpp", "mpa/src/startup_frame.cpp"
 RECEIVER = "ddp/include/iwarp/ddp/receiver.hpp"
 INBOUND, STREAM = "rdmap/src/inbound.cpp", "rdmap/src/stream.cpp"
 TERMINATE = "rdmap/src/terminate.cpp"
-MEMORY, CONNECTION = "verbs/src/memory.cpp", "verbs/src/connection.cpp"
+MEMORY, CONNECTION = "verbs/src/regions/memory.cpp", "verbs/src/connection/connection.cpp"
 
 FAULTS = (
     # MPA: FPDUs

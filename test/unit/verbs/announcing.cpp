@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "completion_gate.hpp"
+#include "queue_pair/completion_gate.hpp"
 #include "stag_support.hpp"
 
 namespace iwarp::verbs {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring behind a queue, against a deque that does the same.
-#include "growing_ring.hpp"
+#include "queues/growing_ring.hpp"
 
 #include <doctest/doctest.h>
 

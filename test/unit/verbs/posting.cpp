@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "driver_support.hpp"
+#include "queue_pair/stream_port.hpp"
 #include "stag_support.hpp"
-#include "stream_port.hpp"
 
 namespace iwarp::verbs {
 namespace {

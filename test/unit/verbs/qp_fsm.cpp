@@ -7,7 +7,7 @@
 #include <fsm_snapshot.hpp>
 #include <set>
 
-#include "connection_fsm.hpp"
+#include "connection/connection_fsm.hpp"
 #include "iwarp/verbs/datagram_fsm.hpp"
 #include "iwarp/verbs/errors.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The moves of a queue pair's state, and what each flushes (verbs draft sections 6.2 and 8).
-#include "stream_port.hpp"
+#include "queue_pair/stream_port.hpp"
 
 #include <algorithm>
 #include <cassert>
 
-#include "observed.hpp"
+#include "queue_pair/observed.hpp"
 
 namespace iwarp::verbs {
 namespace {

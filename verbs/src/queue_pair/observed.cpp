@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What passes between a queue pair and its connection, told to whoever observes.
-#include "observed.hpp"
+#include "queue_pair/observed.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the peer may reach, judged anew for every segment.
-#include "inbound_side.hpp"
+#include "queue_pair/inbound_side.hpp"
 
 #include <algorithm>
 #include <atomic>

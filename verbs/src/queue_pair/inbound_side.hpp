@@ -7,7 +7,7 @@
 #include <boost/container/static_vector.hpp>
 
 #include "iwarp/rdmap/ulp.hpp"
-#include "qp_shared.hpp"
+#include "queue_pair/qp_shared.hpp"
 
 namespace iwarp::verbs {
 

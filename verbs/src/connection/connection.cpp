@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cassert>
 
-#include "connection_impl.hpp"
+#include "connection/connection_impl.hpp"
 #include "iwarp/rdmap/faults.hpp"
-#include "observed.hpp"
+#include "queue_pair/observed.hpp"
 
 namespace iwarp::verbs {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "stream_port.hpp"
+#include "queue_pair/stream_port.hpp"
 
 namespace iwarp::verbs {
 namespace {

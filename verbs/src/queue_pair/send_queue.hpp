@@ -6,10 +6,10 @@
 
 #include <utility>
 
-#include "acknowledgements.hpp"
 #include "iwarp/rdmap/ulp.hpp"
-#include "qp_shared.hpp"
-#include "send_ring.hpp"
+#include "queue_pair/acknowledgements.hpp"
+#include "queue_pair/qp_shared.hpp"
+#include "queue_pair/send_ring.hpp"
 
 namespace iwarp::verbs {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a connection counts, of all its layers, and why it ended.
-#include "connection_impl.hpp"
+#include "connection/connection_impl.hpp"
 
 namespace iwarp::verbs {
 

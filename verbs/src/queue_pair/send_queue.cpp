@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests in the order posted, completions in the same, whatever finishes first.
-#include "send_queue.hpp"
+#include "queue_pair/send_queue.hpp"
 
 #include <algorithm>
 #include <array>

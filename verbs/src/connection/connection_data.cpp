@@ -3,7 +3,7 @@
 // FPDU in between. Joins MPA below with DDP and RDMAP above.
 #include <algorithm>
 
-#include "connection_impl.hpp"
+#include "connection/connection_impl.hpp"
 #include "iwarp/bytes/place.hpp"
 #include "iwarp/bytes/touch.hpp"
 

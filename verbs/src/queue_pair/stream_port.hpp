@@ -5,10 +5,10 @@
 // lock, or without a connection.
 #pragma once
 
-#include "inbound_side.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "iwarp/verbs/qp_fsm.hpp"
-#include "send_queue.hpp"
+#include "queue_pair/inbound_side.hpp"
+#include "queue_pair/send_queue.hpp"
 
 namespace iwarp::verbs {
 

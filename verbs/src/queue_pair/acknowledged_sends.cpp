@@ -5,7 +5,7 @@
 #include <array>
 
 #include "iwarp/rdmap/faults.hpp"
-#include "send_queue.hpp"
+#include "queue_pair/send_queue.hpp"
 
 namespace iwarp::verbs {
 namespace {

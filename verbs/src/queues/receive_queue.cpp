@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "growing_ring.hpp"
+#include "queues/growing_ring.hpp"
 
 namespace iwarp::verbs {
 

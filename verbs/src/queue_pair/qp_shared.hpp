@@ -5,7 +5,6 @@
 #include <atomic>
 #include <mutex>
 
-#include "completion_gate.hpp"
 #include "iwarp/bytes/mutex.hpp"
 #include "iwarp/mpa/startup_types.hpp"
 #include "iwarp/verbs/memory.hpp"
@@ -13,6 +12,7 @@
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 #include "iwarp/verbs/stream_end.hpp"
+#include "queue_pair/completion_gate.hpp"
 
 namespace iwarp::verbs {
 

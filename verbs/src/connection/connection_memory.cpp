@@ -4,7 +4,7 @@
 // that unmaps what is registered (rfc-notes/decisions/0026).
 #include <algorithm>
 
-#include "connection_impl.hpp"
+#include "connection/connection_impl.hpp"
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/rdmap/faults.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "connection_impl.hpp"
+#include "connection/connection_impl.hpp"
 #include "iwarp/mpa/startup_frame.hpp"
 
 namespace iwarp::verbs {

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "growing_ring.hpp"
 #include "iwarp/verbs/errors.hpp"
+#include "queues/growing_ring.hpp"
 
 namespace iwarp::verbs {
 namespace {

@@ -2,14 +2,14 @@
 // What a Connection has in full operation: both halves of MPA and the RDMAP stream above them.
 #pragma once
 
-#include "connection_fsm.hpp"
-#include "deadlines.hpp"
+#include "connection/connection_fsm.hpp"
+#include "connection/deadlines.hpp"
 #include "iwarp/mpa/deframer.hpp"
 #include "iwarp/mpa/framer.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "iwarp/rdmap/stream.hpp"
 #include "iwarp/verbs/connection.hpp"
-#include "stream_port.hpp"
+#include "queue_pair/stream_port.hpp"
 
 namespace iwarp::verbs {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "iwarp/rdmap/faults.hpp"
-#include "send_queue.hpp"
+#include "queue_pair/send_queue.hpp"
 
 namespace iwarp::verbs {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of a connection's states and of what moves them, for the checked table in rfc-notes/fsm.
-#include "connection_fsm.hpp"
+#include "connection/connection_fsm.hpp"
 
 namespace iwarp::verbs {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "iwarp/verbs/wire_tap.hpp"
-#include "stream_port.hpp"
+#include "queue_pair/stream_port.hpp"
 
 namespace iwarp::verbs {
 
