@@ -9,7 +9,7 @@
 #include "command_line/parse.hpp"
 #include "command_line/self_commands.hpp"
 #include "commands.hpp"
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 #include "iwarp/version.hpp"
 
 namespace iwarp::apps {

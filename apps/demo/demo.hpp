@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "common/options.hpp"
-#include "common/session.hpp"
+#include "common/connection/options.hpp"
+#include "common/serving/session.hpp"
 
 namespace iwarp::apps {
 

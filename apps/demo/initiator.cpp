@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "commands.hpp"
-#include "common/advert.hpp"
-#include "common/trace.hpp"
+#include "common/connection/advert.hpp"
+#include "common/connection/trace.hpp"
 #include "demo/demo.hpp"
 #include "demo/narrator.hpp"
 #include "demo/target_process.hpp"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "common/advert.hpp"
+#include "common/connection/advert.hpp"
 #include "demo/demo.hpp"
 
 namespace iwarp::apps {

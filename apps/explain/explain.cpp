@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "common/error.hpp"
-#include "common/progress.hpp"
+#include "common/base/error.hpp"
+#include "common/base/progress.hpp"
 #include "explain/capture_reader.hpp"
 #include "explain/gunzip.hpp"
 #include "explain/page.hpp"

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <limits>
 
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 
 namespace iwarp::apps::explain {
 namespace {

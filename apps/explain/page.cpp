@@ -2,8 +2,8 @@
 // The template up to the model, the model line by line, and the rest.
 #include "explain/page.hpp"
 
-#include "common/error.hpp"
-#include "common/html_page.hpp"
+#include "common/base/error.hpp"
+#include "common/base/html_page.hpp"
 
 namespace iwarp::apps::explain {
 

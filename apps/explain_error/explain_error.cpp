@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 #include "explain_error/error_code.hpp"
 
 namespace iwarp::apps {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "common/options.hpp"
+#include "common/connection/options.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "iwarp/version.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "commands.hpp"
-#include "common/error.hpp"
-#include "common/stop.hpp"
+#include "common/base/error.hpp"
+#include "common/base/stop.hpp"
 #include "lab/page_file.hpp"
 #include "lab/page_server.hpp"
 

@@ -13,7 +13,7 @@
 #include <array>
 #include <cerrno>
 
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 
 namespace iwarp::apps::lab {
 namespace {

@@ -2,7 +2,7 @@
 // Figures of a report that both of its forms show.
 #pragma once
 
-#include "measure/measurement.hpp"
+#include "measure/measurement/measurement.hpp"
 
 namespace iwarp::apps::perf {
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "common/units.hpp"
+#include "common/base/units.hpp"
 #include "iwarp/verbs/counter_names.hpp"
 #include "perf/figures.hpp"
 

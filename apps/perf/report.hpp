@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/measurement.hpp"
+#include "measure/measurement/measurement.hpp"
 
 namespace iwarp::apps::perf {
 

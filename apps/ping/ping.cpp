@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "common/advert.hpp"
-#include "common/metrics.hpp"
-#include "common/server.hpp"
-#include "common/session.hpp"
-#include "common/stop.hpp"
-#include "common/units.hpp"
+#include "common/base/stop.hpp"
+#include "common/base/units.hpp"
+#include "common/connection/advert.hpp"
+#include "common/serving/metrics.hpp"
+#include "common/serving/server.hpp"
+#include "common/serving/session.hpp"
 #include "ping/ping_messages.hpp"
 
 namespace iwarp::apps {

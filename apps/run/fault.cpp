@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "commands.hpp"
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 #include "iwarp/net/unique_fd.hpp"
 #include "rdma_core/faults/plan.hpp"
 

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "common/error.hpp"
-#include "common/metrics.hpp"
-#include "common/options.hpp"
+#include "common/base/error.hpp"
+#include "common/connection/options.hpp"
+#include "common/serving/metrics.hpp"
 #include "rdma_core/faults/plan.hpp"
 #include "watched.hpp"
 

@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 
 namespace iwarp::apps {
 namespace {

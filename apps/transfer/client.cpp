@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "common/stop.hpp"
-#include "common/units.hpp"
+#include "common/base/stop.hpp"
+#include "common/base/units.hpp"
 
 namespace iwarp::apps {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "common/options.hpp"
-#include "common/progress.hpp"
+#include "common/base/progress.hpp"
+#include "common/connection/options.hpp"
 #include "transfer/message_stream.hpp"
 #include "usage/bill.hpp"
 

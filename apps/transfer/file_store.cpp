@@ -14,8 +14,8 @@
 #include <random>
 #include <string_view>
 
-#include "common/error.hpp"
-#include "common/url.hpp"
+#include "common/base/error.hpp"
+#include "common/base/url.hpp"
 
 namespace iwarp::apps {
 

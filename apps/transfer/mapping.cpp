@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 
 namespace iwarp::apps {
 

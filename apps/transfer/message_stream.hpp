@@ -4,7 +4,7 @@
 
 #include <variant>
 
-#include "common/session.hpp"
+#include "common/serving/session.hpp"
 #include "transfer/messages.hpp"
 
 namespace iwarp::apps {

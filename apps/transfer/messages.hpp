@@ -19,8 +19,8 @@
 #include <string>
 #include <variant>
 
-#include "common/advert.hpp"
-#include "common/digest.hpp"
+#include "common/base/digest.hpp"
+#include "common/connection/advert.hpp"
 #include "iwarp/bytes/view.hpp"
 
 namespace iwarp::apps {

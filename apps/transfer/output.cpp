@@ -12,8 +12,8 @@
 #include <climits>
 #include <csignal>
 
-#include "common/error.hpp"
-#include "common/stop.hpp"
+#include "common/base/error.hpp"
+#include "common/base/stop.hpp"
 
 namespace iwarp::apps {
 

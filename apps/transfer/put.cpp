@@ -5,8 +5,8 @@
 #include <deque>
 
 #include "commands.hpp"
-#include "common/stop.hpp"
-#include "common/url.hpp"
+#include "common/base/stop.hpp"
+#include "common/base/url.hpp"
 #include "transfer/client.hpp"
 #include "transfer/file_store.hpp"
 #include "transfer/mapping.hpp"

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "common/metrics.hpp"
-#include "common/server.hpp"
-#include "common/units.hpp"
-#include "common/url.hpp"
+#include "common/base/units.hpp"
+#include "common/base/url.hpp"
+#include "common/serving/metrics.hpp"
+#include "common/serving/server.hpp"
 #include "transfer/file_store.hpp"
 #include "transfer/message_stream.hpp"
 #include "transfer/server_side.hpp"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/units.hpp"
+#include "common/base/units.hpp"
 
 namespace iwarp::apps::usage {
 

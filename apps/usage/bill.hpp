@@ -8,7 +8,7 @@
 #include <string>
 
 #include "command_line/command.hpp"
-#include "common/session.hpp"
+#include "common/serving/session.hpp"
 #include "usage/host.hpp"
 #include "usage/usage.hpp"
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 
 namespace iwarp::apps::usage {
 

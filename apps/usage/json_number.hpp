@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 
 namespace iwarp::apps::usage {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The advert and the ping text, octet for octet as rping has them.
-#include "common/advert.hpp"
+#include "common/connection/advert.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "common/options.hpp"
+#include "common/connection/options.hpp"
 #include "transfer/client.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 #include "transfer/message_stream.hpp"
 
 namespace {

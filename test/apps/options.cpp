@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options that all commands share, from the command line to the connection.
-#include "common/options.hpp"
+#include "common/connection/options.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "command_line/parse.hpp"
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 
 namespace {
 

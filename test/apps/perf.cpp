@@ -7,14 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "common/error.hpp"
+#include "common/base/error.hpp"
 #include "iwarp/net/channel.hpp"
-#include "measure/epoll.hpp"
-#include "measure/histogram.hpp"
-#include "measure/intervals.hpp"
-#include "measure/pattern.hpp"
-#include "measure/plan.hpp"
-#include "measure/socket.hpp"
+#include "measure/basics/epoll.hpp"
+#include "measure/basics/histogram.hpp"
+#include "measure/basics/intervals.hpp"
+#include "measure/basics/pattern.hpp"
+#include "measure/basics/plan.hpp"
+#include "measure/basics/socket.hpp"
 
 namespace {
 

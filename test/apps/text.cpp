@@ -4,10 +4,10 @@
 
 #include <cerrno>
 
-#include "common/digest.hpp"
-#include "common/error.hpp"
-#include "common/progress.hpp"
-#include "common/units.hpp"
+#include "common/base/digest.hpp"
+#include "common/base/error.hpp"
+#include "common/base/progress.hpp"
+#include "common/base/units.hpp"
 
 namespace {
 

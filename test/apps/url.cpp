@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // URLs of get and put, and the names a server takes.
-#include "common/url.hpp"
+#include "common/base/url.hpp"
 
 #include <doctest/doctest.h>
 

@@ -51,7 +51,11 @@ APPS = {
 }
 # Folder -> its sub-folders, each of which may include itself and those before it.
 SUB_FOLDERS = {
+    "apps/common": ("base", "connection", "serving"),
+    "apps/conform": ("script", "cases", "generated", "report", "command"),
+    "apps/cost": ("bench", "text", "commands"),
     "apps/frames": ("session", "connections", "model", "report"),
+    "apps/measure": ("basics", "roles", "measurement"),
 }
 FOR_ALL_APPS = ("command_line", "commands.hpp")
 APPS_TOP = ("main.cpp", "commands.hpp", "examples")

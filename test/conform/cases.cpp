@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "conform/runner.hpp"
+#include "conform/report/runner.hpp"
 #include "rows.hpp"
 
 namespace iwarp::test {

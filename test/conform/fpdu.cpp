@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tester's own FPDU builder: the worked frames, and the same octets as mpa::Framer where both
 // are right. The two are written independently of each other; so is what they are compared with.
-#include "conform/fpdu.hpp"
+#include "conform/script/fpdu.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tester makes of a peer's octets: both layouts of a Terminate, wrong CRCs, endings.
-#include "conform/peer_reader.hpp"
+#include "conform/script/peer_reader.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "conform/client_command.hpp"
-#include "conform/report.hpp"
+#include "conform/command/client_command.hpp"
+#include "conform/report/report.hpp"
 #include "support.hpp"
 
 namespace iwarp::test {

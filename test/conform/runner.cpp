@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop around the cases: what becomes of each way in which a case can end.
-#include "conform/runner.hpp"
+#include "conform/report/runner.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a case sees of peers that would keep it for ever.
-#include "conform/script.hpp"
+#include "conform/script/script.hpp"
 
 #include <doctest/doctest.h>
 
 #include <thread>
 
-#include "conform/fpdu.hpp"
+#include "conform/script/fpdu.hpp"
 
 namespace iwarp::test {
 

@@ -2,7 +2,7 @@
 // Cases that end in every way without a peer, for the tests of what stands around the cases.
 #pragma once
 
-#include "conform/runner.hpp"
+#include "conform/report/runner.hpp"
 
 namespace iwarp::test {
 

@@ -8,8 +8,8 @@
 
 #include <filesystem>
 
-#include "common/error.hpp"
-#include "common/url.hpp"
+#include "common/base/error.hpp"
+#include "common/base/url.hpp"
 #include "target.hpp"
 #include "transfer/file_store.hpp"
 

@@ -5,11 +5,11 @@
 // is written and taken again.
 #include <nlohmann/json.hpp>
 
-#include "common/error.hpp"
-#include "cost/record.hpp"
+#include "common/base/error.hpp"
+#include "cost/bench/record.hpp"
 #include "iwarp/offload_model/json_depth.hpp"
 #include "iwarp/offload_model/parameters.hpp"
-#include "measure/plan.hpp"
+#include "measure/basics/plan.hpp"
 #include "target.hpp"
 
 namespace iwarp::fuzz {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "conform/exchange.hpp"
+#include "conform/script/exchange.hpp"
 
 namespace iwarp::apps::conform::generated {
 

@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "command_line/parse.hpp"
-#include "common/log.hpp"
-#include "common/options.hpp"
-#include "common/server.hpp"
-#include "common/session.hpp"
-#include "common/stop.hpp"
+#include "common/base/log.hpp"
+#include "common/base/stop.hpp"
+#include "common/connection/options.hpp"
+#include "common/serving/server.hpp"
+#include "common/serving/session.hpp"
 #include "sequence.hpp"
 
 namespace {

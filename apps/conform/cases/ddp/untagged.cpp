@@ -3,8 +3,8 @@
 // sections 4.3, 5.3, 5.4 and 7). Every wrong Send is wrong in one field only. Where the receiver
 // may hold a segment back in the hope of others, silence is as good as a Terminate; delivery is
 // not.
-#include "conform/case.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {

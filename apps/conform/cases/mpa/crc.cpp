@@ -3,9 +3,9 @@
 // sections 4.4, 6 and 8). Whether it is in force is a matter of startup.
 #include <algorithm>
 
-#include "conform/case.hpp"
-#include "conform/probe.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/probe.hpp"
+#include "conform/script/steps.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 
 namespace iwarp::apps::conform {

@@ -3,9 +3,9 @@
 // and 10). IRD and ORD: enhanced_depth.cpp; the RTR itself: enhanced_rtr.cpp.
 #include <fmt/format.h>
 
-#include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/exchange.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_enhanced {

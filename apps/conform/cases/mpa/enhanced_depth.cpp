@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "common/advert.hpp"
-#include "conform/case.hpp"
+#include "common/connection/advert.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/exchange.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_enhanced_depth {

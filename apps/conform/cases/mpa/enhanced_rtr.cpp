@@ -2,9 +2,9 @@
 // The Ready To Receive message of peer-to-peer mode (RFC 6581 sections 5 and 9.2).
 #include <fmt/format.h>
 
-#include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/exchange.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_enhanced_rtr {

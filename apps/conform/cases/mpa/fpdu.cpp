@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "conform/case.hpp"
-#include "conform/probe.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/probe.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_fpdu {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "conform/case.hpp"
-#include "conform/probe.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/probe.hpp"
+#include "conform/script/steps.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/fpdu.hpp"
 

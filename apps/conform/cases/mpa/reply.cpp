@@ -2,9 +2,9 @@
 // The connecting peer: the Request it sends, and what it does with Replies (RFC 5044 section 7.1).
 #include <fmt/format.h>
 
-#include "conform/case.hpp"
 #include "conform/cases/mpa/startup_steps.hpp"
-#include "conform/exchange.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/exchange.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_reply {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "conform/exchange.hpp"
+#include "conform/script/exchange.hpp"
 
 namespace iwarp::apps::conform {
 

@@ -3,7 +3,7 @@
 // are stricter or wider than Script's, and proofs that full operation was reached.
 #pragma once
 
-#include "conform/script.hpp"
+#include "conform/script/script.hpp"
 
 namespace iwarp::apps::conform {
 

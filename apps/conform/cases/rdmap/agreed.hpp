@@ -3,7 +3,7 @@
 // other that they speak it is this project's own way (rfc-notes/decisions/0010).
 #pragma once
 
-#include "conform/steps.hpp"
+#include "conform/script/steps.hpp"
 
 namespace iwarp::apps::conform {
 

@@ -3,9 +3,9 @@
 // 8, RFC 5041 section 6.2, RFC 5040 section 6.2). A peer that listens has to outlive all of it.
 #include <fmt/format.h>
 
-#include "conform/case.hpp"
-#include "conform/probe.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/probe.hpp"
+#include "conform/script/steps.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_closing {

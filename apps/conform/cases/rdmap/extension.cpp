@@ -4,8 +4,8 @@
 // matter. The encoder is this file's own. Immediate data: immediate.cpp.
 #include <fmt/format.h>
 
-#include "conform/case.hpp"
 #include "conform/cases/rdmap/agreed.hpp"
+#include "conform/script/case.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Immediate Data (RFC 7306 section 6) to a peer that agreed to it. Whether its program wants any is
 // not for the wire to say: only what RDMAP or DDP object to counts.
-#include "conform/case.hpp"
 #include "conform/cases/rdmap/agreed.hpp"
+#include "conform/script/case.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {

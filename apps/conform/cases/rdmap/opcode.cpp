@@ -2,8 +2,8 @@
 // Opcodes out of place (RFC 5040 sections 4.1 and 7.2): none of the table, on the wrong queue, or
 // with the wrong DDP model. RFC 5041 may already object to the queue, so both codes are right
 // there.
-#include "conform/case.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {

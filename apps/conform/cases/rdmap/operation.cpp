@@ -3,8 +3,8 @@
 // and the headers that the peer itself makes. Opcodes out of place: opcode.cpp.
 #include <algorithm>
 
-#include "conform/case.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {

@@ -3,8 +3,8 @@
 // own Reads, and how it takes the answers: response.cpp.
 #include <fmt/format.h>
 
-#include "conform/case.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {

@@ -2,8 +2,8 @@
 // Read Responses of ours to a peer that reads (RFC 5040 sections 5.2.2 and 5.5): rping's server
 // does. Comparing a response with its request is the peer's choice; to be written outside of what
 // is open is not.
-#include "conform/case.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/steps.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_response {

@@ -4,8 +4,8 @@
 // tables. A Terminate laid out wrongly is understood all the same, except by the case about that.
 #include <fmt/format.h>
 
-#include "conform/case.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {

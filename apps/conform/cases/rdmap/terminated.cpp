@@ -2,8 +2,8 @@
 // A Terminate of ours, well made or not (RFC 5040 sections 4.8, 5.4 and 7): it always finds room,
 // it is the end of the stream, and it is not answered by another one. Where ours is itself no
 // message, a Terminate about that is as good as none.
-#include "conform/case.hpp"
-#include "conform/steps.hpp"
+#include "conform/script/case.hpp"
+#include "conform/script/steps.hpp"
 
 namespace iwarp::apps::conform {
 namespace rdmap_terminated {

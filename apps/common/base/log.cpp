@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole lines, at once.
+#include "common/base/log.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+
+namespace iwarp::apps {
+
+namespace {
+
+struct Log {
+  verbs::LogLevel level = verbs::LogLevel::kInfo;
+  verbs::LogFormat format = verbs::LogFormat::kText;
+  std::mutex mutex;
+};
+
+Log& process_log() {
+  static Log log;
+  return log;
+}
+
+}  // namespace
+
+void add_log_options(cli::Command& command, LogOptions& options) {
+  command.choice("--log", options.level, {"off", "error", "warning", "info", "debug"},
+                 "What to say on standard output: what is of this level or of one before it");
+  command.choice("--log-format", options.format, {"text", "logfmt", "json"},
+                 "text for people; key=value, or an object a line, for programs");
+}
+
+void set_log(const LogOptions& options) {
+  process_log().level = verbs::log_level(options.level).value();
+  process_log().format = verbs::log_format(options.format).value();
+}
+
+void log_event(const verbs::LogRecord& record) {
+  Log& log = process_log();
+  if (record.level > log.level) return;
+  const auto now = std::chrono::system_clock::now();
+  const auto line = verbs::log_line(record, log.format, now, ::getpid()) + "\n";
+  const std::lock_guard lock(log.mutex);
+  std::fputs(line.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void log_info(const char* event, std::string message, std::vector<verbs::LogField> fields) {
+  log_event({.event = event, .message = std::move(message), .fields = std::move(fields)});
+}
+
+}  // namespace iwarp::apps

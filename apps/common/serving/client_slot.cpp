@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a client may be idle: a short time before its first message, longer later, when its disk
+// or its network may be slow.
+#include "common/serving/client_slot.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kSilentFor = 100ms;  // from the beginning on
+constexpr auto kIdleFor = 5s;
+
+}  // namespace
+
+ClientSlot::Use::Use(ClientSlot& slot, verbs::QueuePair& qp) : slot_(slot) {
+  const std::lock_guard lock(slot_.mutex_);
+  slot_.qp_ = &qp;
+  slot_.last_ = Clock::now();
+}
+
+ClientSlot::Use::~Use() {
+  const std::lock_guard lock(slot_.mutex_);
+  slot_.qp_ = nullptr;
+}
+
+void ClientSlot::progressed() {
+  const std::lock_guard lock(mutex_);
+  has_spoken_ = true;
+  last_ = Clock::now();
+}
+
+ClientSlot::Clock::time_point ClientSlot::idle_since(Clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  const Clock::duration enough = has_spoken_ ? Clock::duration(kIdleFor) : kSilentFor;
+  return qp_ != nullptr && now - last_ >= enough ? last_ : Clock::time_point::max();
+}
+
+void ClientSlot::give_way() {
+  const std::lock_guard lock(mutex_);
+  if (qp_ != nullptr) (void)qp_->abort();
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text for each of the ways in which an address is not to be listened on.
+#include "common/serving/listen_error.hpp"
+
+#include "iwarp/verbs/errors.hpp"
+
+namespace iwarp::apps {
+
+Error cannot_listen(const net::Address& at, const std::error_code& error) {
+  if (error == verbs::Errc::kAddressInvalid) return Error("unknown host " + printable(at.host));
+  const auto why =
+      error == std::errc::address_not_available ? "not an address of this machine" : to_text(error);
+  return Error("cannot listen on " + net::to_string(at) + ": " + why);
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one MetricsServer of the process.
+#include "common/serving/metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "common/base/error.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+/// Gone with the process, and its socket's path with it.
+std::unique_ptr<net::MetricsServer>& place() {
+  static std::unique_ptr<net::MetricsServer> server;
+  return server;
+}
+
+}  // namespace
+
+std::string metrics_fault(const std::string& where) {
+  const auto address = net::parse_metrics_address(where);
+  return address ? "" : address.error() + ": " + cli::excerpt(where);
+}
+
+void add_metrics_option(cli::Command& command, std::string& where) {
+  command
+      .text("--metrics", kMetricsValue, where,
+            "Figures for Prometheus, by HTTP at a port of this machine (0: some free one) or at a "
+            "Unix socket of this user. In PATH, %p becomes the process id")
+      .check(metrics_fault);
+}
+
+void start_metrics(const std::string& where) {
+  if (where.empty()) return;
+  auto server = net::MetricsServer::open(net::parse_metrics_address(where).value());
+  if (!server) throw Error("cannot give metrics at " + where + ": " + to_text(server.error()));
+  place() = std::move(*server);
+  fmt::print(stderr, "iwarp: metrics at {}\n", net::to_string(place()->address()));
+}
+
+net::MetricsServer::Watch watch_rnic(const net::Rnic& rnic) {
+  return place() != nullptr ? place()->watch(rnic) : net::MetricsServer::Watch();
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The accept loop and the list of client threads.
+#include "common/serving/server.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <list>
+#include <thread>
+
+#include "common/base/error.hpp"
+#include "common/base/stop.hpp"
+#include "common/connection/trace.hpp"
+#include "common/serving/listen_error.hpp"
+#include "common/serving/metrics.hpp"
+#include "common/serving/session.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+constexpr std::string_view kBusy = "busy: too many clients";
+constexpr std::string_view kNoThread = "busy: no thread to be had";
+
+struct Client {
+  std::unique_ptr<net::ConnectRequest> request;
+  ClientSlot slot;
+  std::atomic<bool> done{false};
+  bool leaves = false;
+  std::jthread thread;  // last: joined before the rest goes
+};
+
+class ClientList {
+ public:
+  ClientList(net::Rnic& rnic, const ClientHandler& handler, unsigned max)
+      : rnic_(rnic), handler_(handler), max_(max) {}
+
+  void start(std::unique_ptr<net::ConnectRequest> request) {
+    clients_.remove_if([](const Client& client) { return client.done.load(); });
+    if (!has_room()) return refuse(*request, kBusy);
+    auto& client = clients_.emplace_back();
+    client.request = std::move(request);
+    try {
+      client.thread = std::jthread([this, &client] { run(client); });
+    } catch (const std::system_error&) {  // a limit of processes or memory
+      refuse(*client.request, kNoThread);
+      clients_.pop_back();
+    }
+  }
+
+ private:
+  /// Perhaps because the idlest leaves. Its thread may take a moment to end.
+  bool has_room() {
+    const auto served = [](const Client& client) { return !client.leaves; };
+    if (static_cast<std::size_t>(std::ranges::count_if(clients_, served)) < max_) return true;
+    const auto now = ClientSlot::Clock::now();
+    const auto idle_since = [now](const Client& client) {
+      return client.leaves ? ClientSlot::Clock::time_point::max() : client.slot.idle_since(now);
+    };
+    const auto idlest = std::ranges::min_element(clients_, {}, idle_since);
+    if (clients_.size() >= 2 * std::size_t{max_}) return false;
+    if (idle_since(*idlest) == ClientSlot::Clock::time_point::max()) return false;
+    idlest->leaves = true;
+    idlest->slot.give_way();
+    return true;
+  }
+
+  static void refuse(net::ConnectRequest& request, std::string_view why) {
+    const auto words = std::as_bytes(std::span(why));
+    const auto peer = net::to_string(request.peer());
+    log_event({.level = verbs::LogLevel::kDebug,
+               .event = "client_refused",
+               .message = peer + " is refused: " + std::string(why),
+               .fields = {{"peer", peer}, {"why", std::string(why)}}});
+    // The peer may be gone already; then nobody needs the answer.
+    [[maybe_unused]] const auto error = request.reject({words.begin(), words.end()});
+  }
+
+  void run(Client& client) {
+    log_client("client_begins", "is served", *client.request);
+    try {
+      handler_(rnic_, *client.request, client.slot);
+    } catch (const std::exception& error) {
+      // What the peer said may be in it.
+      const auto peer = net::to_string(client.request->peer());
+      log_event({.level = verbs::LogLevel::kWarning,
+                 .event = "client_failed",
+                 .message = peer + ": " + error.what(),
+                 .fields = {{"peer", peer}, {"why", error.what()}}});
+    }
+    log_client("client_ends", "is served no more", *client.request);
+    client.done = true;
+  }
+
+  static void log_client(const char* event, const char* what, const net::ConnectRequest& request) {
+    const auto peer = net::to_string(request.peer());
+    log_event({.level = verbs::LogLevel::kDebug,
+               .event = event,
+               .message = peer + " " + what,
+               .fields = {{"peer", peer}}});
+  }
+
+  net::Rnic& rnic_;
+  const ClientHandler& handler_;
+  const unsigned max_;
+  std::list<Client> clients_;
+};
+
+void log_refusal(const net::Address& address, const std::string& why) {
+  const auto peer = net::to_string(address);
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "peer_refused",
+             .message = peer + " is refused: " + why,
+             .fields = {{"peer", peer}, {"why", why}}});
+}
+
+}  // namespace
+
+void run_server(const std::string& what, const ServerOptions& server, const CommonOptions& common,
+                const ClientHandler& handler) {
+  catch_stop_signals();
+  set_log(server.log);
+  start_metrics(server.metrics);
+  const auto rnic = open_rnic();
+  const auto watch = watch_rnic(*rnic);
+  const auto events = check(rnic->create_cm_channel(), "cannot create a connection channel");
+  ClientList clients(*rnic, handler, server.max_clients);
+  const net::ListenOptions options{.connection = connection_options(common),
+                                   .congestion = common.congestion,
+                                   .tap = make_tap_factory(common.trace),
+                                   .carrier = listening_carrier(common.tls),
+                                   .refused = log_refusal};
+  auto listening = rnic->listen(server.listen, options, *events);
+  if (!listening) throw cannot_listen(server.listen, listening.error());
+  const auto listener = std::move(*listening);
+  const auto local = net::to_string(listener->local());
+  log_info("listening", "iwarp " + what + ": listening on " + local, {{"local", local}});
+
+  while (!stop_requested()) {
+    std::array<pollfd, 2> on{pollfd{.fd = events->fd(), .events = POLLIN, .revents = 0},
+                             pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
+    poll(on.data(), on.size(), -1);
+    while (auto event = events->poll()) {
+      // What becomes of a connection later, its session sees in its completions.
+      if (event->type == net::CmEvent::Type::kConnectRequest) {
+        clients.start(std::move(event->request));
+      }
+    }
+  }
+}
+
+}  // namespace iwarp::apps

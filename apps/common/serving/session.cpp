@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Session: set-up, teardown, and the arm-poll-sleep pattern of completion channels.
+#include "common/serving/session.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+
+#include "common/base/stop.hpp"
+
+namespace iwarp::apps {
+
+using verbs::QpState;
+
+namespace {
+
+/// At most `timeout` ms; negative: no limit. Interrupted.
+void wait_readable(int fd, int timeout) {
+  std::array<pollfd, 2> on{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
+                           pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
+  poll(on.data(), on.size(), timeout);
+  if ((on[1].revents & POLLIN) != 0) throw Interrupted();
+}
+
+}  // namespace
+
+Session::Session(net::Rnic& rnic, const SessionLimits& limits)
+    : rnic_(rnic),
+      pd_(check(rnic.alloc_pd(), "cannot allocate a protection domain")),
+      channel_(check(rnic.create_channel(), "cannot create a completion channel")),
+      cm_(check(rnic.create_cm_channel(), "cannot create a connection channel")) {
+  // Shared with nobody, and large enough for all that can be posted. [SEC-24] [SEC-36] [SEC-37]
+  const auto depth = std::size_t{limits.send_depth} + limits.recv_depth;
+  cq_ = check(rnic.create_cq(depth, channel_.get()), "cannot create a completion queue");
+  verbs::QpInit init;
+  init.send_cq = cq_.get();
+  init.recv_cq = cq_.get();
+  init.limits.max_send_wr = limits.send_depth;
+  init.limits.max_recv_wr = limits.recv_depth;
+  init.limits.max_inline = limits.max_inline;
+  qp_ = check(rnic.create_qp(*pd_, init), "cannot create a queue pair");
+}
+
+Session::~Session() = default;
+
+void Session::connect(const net::Address& to, const net::ConnectOptions& options) {
+  connect_qp(rnic_, *qp_, to, options, *cm_);
+}
+
+void Session::accept(net::ConnectRequest& request, ClientSlot* slot) {
+  slot_ = slot;
+  if (slot_ != nullptr) use_.emplace(*slot_, *qp_);
+  check(request.accept(*qp_), "cannot accept " + net::to_string(request.peer()));
+}
+
+void Session::disconnect(Timeout timeout) {
+  // Refused when the stream is over already; then there is nothing to close.
+  if (!qp_->disconnect()) await_close(timeout);
+}
+
+void Session::await_close(Timeout timeout) {
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  const auto open = [this] {
+    const auto state = qp_->state();
+    return state == QpState::kRts || state == QpState::kClosing || state == QpState::kTerminate;
+  };
+  // The end of a stream is a connection event at the connecting end only; the state is seen at
+  // both.
+  while (open() && std::chrono::steady_clock::now() < end) {
+    if (cq_->poll(batch_) == 0) poll(nullptr, 0, 2);
+  }
+}
+
+// For this stream alone: peers do not trust each other. [SEC-20] [SEC-27]
+net::Memory Session::register_memory(std::span<std::byte> octets, verbs::Access access) {
+  return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}),
+               "cannot register memory");
+}
+
+net::Memory Session::register_memory(std::span<const std::byte> octets, verbs::Access access) {
+  return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}),
+               "cannot register memory");
+}
+
+void Session::post_send(const verbs::SendWr& wr) {
+  check(qp_->post_send(wr), "cannot post to the send queue");
+}
+
+void Session::post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs::Stag lkey) {
+  const verbs::Sge sge{buffer.data(), static_cast<std::uint32_t>(buffer.size()), lkey};
+  check(qp_->post_recv({.wr_id = wr_id, .sgl = {&sge, 1}}), "cannot post a receive");
+}
+
+void Session::send_inline(bytes::View octets) {
+  // Inline payload is only read, and only while posting; an Sge has no read-only form.
+  const verbs::Sge sge{const_cast<std::byte*>(octets.data()),
+                       static_cast<std::uint32_t>(octets.size()), verbs::Stag{}};
+  // Signalled: a slot of the send queue is free again once a completion behind it was polled.
+  post_send({.wr_id = kInlineSendId,
+             .flags = verbs::SendFlags::kInline | verbs::SendFlags::kSignaled,
+             .sgl = {&sge, 1}});
+}
+
+verbs::WorkCompletion Session::wait(Timeout timeout) {
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    if (const auto wc = next()) {
+      if (wc->status == verbs::WcStatus::kSuccess) {
+        if (wc->wr_id == kInlineSendId) continue;
+        if (slot_ != nullptr) slot_->progressed();
+        return *wc;
+      }
+      const bool flushed = wc->status == verbs::WcStatus::kWrFlush;
+      if (flushed) throw PeerGone(end_reason(*qp_));
+      throw PeerGone(fmt::format("{}; {}", verbs::to_string(wc->status), end_reason(*qp_)));
+    }
+    cq_->arm(verbs::Notify::kNext);
+    fresh_ = std::span(batch_).first(cq_->poll(batch_));
+    if (!fresh_.empty()) continue;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) throw Error("the peer has not answered in time");
+    sleep(left);
+  }
+}
+
+std::optional<verbs::WorkCompletion> Session::next() {
+  if (fresh_.empty()) fresh_ = std::span(batch_).first(cq_->poll(batch_));
+  if (fresh_.empty()) return std::nullopt;
+  const auto wc = fresh_.front();
+  fresh_ = fresh_.subspan(1);
+  return wc;
+}
+
+void Session::sleep(Timeout timeout) {
+  wait_readable(channel_->fd(), static_cast<int>(std::min<std::int64_t>(timeout.count(), 60'000)));
+  while (channel_->poll()) {
+  }
+}
+
+void connect_qp(net::Rnic& rnic, verbs::QueuePair& qp, const net::Address& to,
+                const net::ConnectOptions& options, net::CmChannel& events) {
+  const auto failed = [&](const std::string& why) {
+    return Error("cannot connect to " + net::to_string(to) + ": " + why);
+  };
+  if (const auto error = rnic.connect(qp, to, options, events)) throw failed(to_text(error));
+  for (;;) {
+    if (const auto event = events.poll()) {
+      if (event->type == net::CmEvent::Type::kEstablished) return;
+      throw failed(to_text(*event));
+    }
+    wait_readable(events.fd(), -1);
+  }
+}
+
+std::string end_reason(const verbs::QueuePair& qp) {
+  const auto attributes = qp.query();
+  if (attributes.terminate_received) {
+    return "the peer terminated the stream: " +
+           bytes::to_string(attributes.terminate_received->fault);
+  }
+  if (attributes.terminate_sent) {
+    return "the stream was terminated: " + bytes::to_string(attributes.terminate_sent->fault);
+  }
+  return "the peer closed the connection";
+}
+
+std::unique_ptr<net::Rnic> open_rnic(const net::RnicOptions& options) {
+  return check(net::Rnic::open(options), "cannot open the software RNIC");
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp conform: tests any iWARP peer against the RFCs, over the wire, and reports case by case.
+// The peer is a program that speaks rping's protocol: it listens, and we connect, or the other way
+// round. Refuses to test both at once; changes nothing on the peer's host.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "commands.hpp"
+#include "common/base/error.hpp"
+#include "common/base/stop.hpp"
+#include "common/connection/options.hpp"
+#include "conform/command/client_command.hpp"
+#include "conform/generated/generated.hpp"
+#include "conform/report/report.hpp"
+#include "conform/report/runner.hpp"
+
+namespace iwarp::apps {
+namespace {
+
+using conform::PeerRole;
+
+struct ConformOptions {
+  std::string host;
+  std::string serve;
+  std::string client;
+  std::vector<std::string> only;
+  std::optional<std::string> json;  ///< a file; empty: standard output
+  std::string junit;
+  double timeout = 5;
+  unsigned first_fpdu_delay = 0;
+  unsigned revision = 2;
+  bool should = false;
+  bool list = false;
+  bool verbose = false;
+  bool generated = false;
+  conform::generated::Choice choice;
+  unsigned silence = 100;
+  bool no_crc = false;
+
+  bool only_json() const { return json && json->empty(); }
+  PeerRole role() const {
+    if (!serve.empty()) return PeerRole::kInitiator;
+    return host.empty() ? PeerRole::kEither : PeerRole::kResponder;
+  }
+};
+
+void write(std::FILE* file, const std::string& text, const std::string& name) {
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0) {
+    throw Error(name + ": " + errno_text());
+  }
+}
+
+struct FileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+/// Without a path: to standard output.
+void write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return write(stdout, text, "standard output");
+  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "w"));
+  if (!file) throw Error(path + ": " + errno_text());
+  write(file.get(), text, path);
+}
+
+// "7174" is a port of all addresses, as ":7174" is: the peer is another machine as a rule.
+net::Address serve_address(const std::string& text) {
+  const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
+  return address_argument(bare ? ":" + text : text, kPingPort);
+}
+
+std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
+  for (const std::string& only : options.only) {
+    if (conform::select(PeerRole::kEither, true, {only}).empty()) {
+      throw UsageError("no case and no section begins with " + only + " (see --list)");
+    }
+  }
+  auto cases = conform::select(options.role(), options.should, options.only);
+  if (cases.empty()) {
+    throw UsageError("none of these cases can be run so; see --list about role and level");
+  }
+  return cases;
+}
+
+std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+/// The peer, and what makes it connect.
+class Peer {
+ public:
+  explicit Peer(const ConformOptions& options) {
+    target_.time_limit = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
+    target_.first_fpdu_delay = std::chrono::milliseconds(options.first_fpdu_delay);
+    target_.revision = static_cast<std::uint8_t>(options.revision);
+    target_.verbose = options.verbose;
+    if (options.serve.empty()) {
+      target_.address = address_argument(options.host, kPingPort);
+      name_ = to_string(target_.address);
+    } else {
+      listen(options);
+    }
+  }
+
+  const conform::Target& target() const { return target_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  void listen(const ConformOptions& options) {
+    auto address = serve_address(options.serve);
+    acceptor_ = std::make_unique<conform::Acceptor>(address);
+    address.port = acceptor_->port();
+    target_.acceptor = acceptor_.get();
+    name_ = options.client.empty() ? "whoever connects" : options.client;
+    fmt::print(stderr, "listening on {}\n", to_string(address));
+    if (options.client.empty()) {
+      target_.waits_without_limit = true;
+      fmt::print(stderr,
+                 "waiting for the peer to connect, once and again: a case needs one\n"
+                 "connection or a few\n");
+      return;
+    }
+    client_ =
+        std::make_unique<conform::ClientCommand>(options.client, address.port, options.verbose);
+    target_.call = [this] {
+      client_->stop();
+      acceptor_->turn_away();
+      client_->start();
+    };
+    target_.call_failure = [this] { return client_->failure(); };
+  }
+
+  conform::Target target_;
+  std::string name_;
+  std::unique_ptr<conform::Acceptor> acceptor_;
+  std::unique_ptr<conform::ClientCommand> client_;
+};
+
+int list_cases(const ConformOptions& options) {
+  const auto cases = select_cases(options);
+  if (!options.json) {
+    write(stdout, list_as_text(cases), "standard output");
+  } else {
+    write_file(*options.json, list_as_json(cases));
+  }
+  return 0;
+}
+
+void check_usage(const ConformOptions& options) {
+  if (!options.host.empty() && !options.serve.empty()) {
+    throw UsageError("HOST for a peer that listens, --serve for one that connects; not both");
+  }
+  if (options.role() == PeerRole::kEither && !options.list) {
+    throw UsageError("HOST is missing (or --serve)");
+  }
+  if (!options.client.empty() && options.serve.empty()) throw UsageError("--client needs --serve");
+}
+
+int run_generated(const ConformOptions& options) {
+  auto choice = options.choice;
+  choice.only = options.only;
+  const auto sessions = conform::generated::choose(options.role(), choice);
+  if (sessions.empty()) throw UsageError("no session's id begins so (see --generated --list)");
+  if (options.list) {
+    for (const auto& session : sessions) fmt::print("{}\n", session.id());
+    return 0;
+  }
+  catch_stop_signals();
+  const auto date = now();
+  Peer peer(options);
+  conform::generated::Run run{
+      .peer = peer.name(), .role = options.role(), .seed = choice.seed, .outcomes = {}};
+  const auto show = [&](const std::string& text) {
+    if (!options.only_json()) write(stdout, text, "standard output");
+  };
+  conform::generated::run(
+      sessions, peer.target(),
+      {.silence = std::chrono::milliseconds(options.silence), .crc = !options.no_crc},
+      [&](const conform::generated::Outcome& outcome) { show(line(outcome)); }, run);
+  show(summary(run));
+  if (options.json) write_file(*options.json, to_json(run, date));
+  const bool right = std::ranges::all_of(
+      run.outcomes, [](const auto& outcome) { return outcome.right && outcome.headers.empty(); });
+  return right && run.ended_early.empty() ? 0 : kExitFailure;
+}
+
+int run_conform(const ConformOptions& options) {
+  check_usage(options);
+  if (options.generated) return run_generated(options);
+  if (options.list) return list_cases(options);
+  const auto cases = select_cases(options);
+  catch_stop_signals();
+  const auto date = now();
+  Peer peer(options);
+  conform::Report report{.peer = peer.name(), .role = options.role(), .should = options.should};
+
+  const bool terminal = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  conform::TextReport text(
+      [&](std::string_view out) {
+        if (options.only_json()) return;
+        fmt::print("{}", out);
+        std::fflush(stdout);
+      },
+      terminal);
+  conform::run_all(cases, peer.target(),
+                   {.begins = [&](const conform::Case& what) { text.begins(what); },
+                    .ended = [&](const conform::Result& result) { text.ended(result); }},
+                   report);
+  text.summary(report);
+  if (options.json) write_file(*options.json, to_json(report, date));
+  if (!options.junit.empty()) write_file(options.junit, to_junit(report, date));
+  const bool failed = count(report.results).must_failed != 0 || !report.ended_early.empty();
+  return failed ? kExitFailure : 0;
+}
+
+void add_options(cli::Command& command, ConformOptions& options) {
+  command.argument("HOST", options.host,
+                   "The peer that listens: HOST, HOST:PORT or [V6]:PORT; the port is 7174");
+  command.text("--serve", "ADDR:PORT", options.serve,
+               "Test a peer that connects: wait for it here. A port alone is one of all addresses");
+  command.text("--client", "COMMAND", options.client,
+               "With --serve: makes the peer connect once more; run by /bin/sh, %p is the port. "
+               "Without it: you do");
+  command
+      .texts("--only", "ID|SECTION", options.only,
+             "Only cases whose id or section begins so, such as mpa/crc, \"5044 4\" or 5041")
+      .repeatable();
+  command.flag("--should", options.should, "Also what the RFCs only recommend");
+  command.flag("--list", options.list, "Show the cases and run none");
+  command.optional_text("--json", "FILE", options.json, "The report as JSON, into a file if named");
+  command.text("--junit", "FILE", options.junit, "The report as JUnit XML")
+      .completes(cli::Completion::kFile);
+  command.number("--timeout", "SECONDS", options.timeout, {0.1, 3600},
+                 "Longest time for one connection of a case");
+  command.number("--first-fpdu-delay", "MS", options.first_fpdu_delay, {0, 60'000},
+                 "Wait between the Reply and our first FPDU: for peers that lose one that comes at "
+                 "once");
+  command.number("--mpa-rev", "1|2", options.revision, {1, 2},
+                 "With HOST: 1 for a peer that knows RFC 5044 only; what is about RFC 6581 is "
+                 "skipped then");
+  command.flag("--generated", options.generated,
+               "Sessions made from fields, limits and states instead of the written cases");
+  command.number("--cases", "N", options.choice.cases, {0, 1'000'000},
+                 "With --generated: so many of the sessions that change one field; 0: all");
+  command.number("--pairs", "N", options.choice.pairs, {0, 1'000'000},
+                 "With --generated: and so many that change two");
+  command.number("--seed", "N", options.choice.seed, {0, 1e15},
+                 "With --generated: draws which ones");
+  command.text("--after", "ID", options.choice.after,
+               "With --generated: only the sessions behind this one");
+  command.number("--silence", "MS", options.silence, {1, 60'000},
+                 "With --generated: how long a peer is listened to before it is asked whether it "
+                 "lives");
+  command.flag("--no-crc", options.no_crc, "With --generated: do not ask for CRCs");
+  command.flag("-v,--verbose", options.verbose, "Show the frames of each case in layers");
+}
+
+}  // namespace
+
+cli::Command conform_command() {
+  auto options = std::make_shared<ConformOptions>();
+  cli::Command command("conform", "Test an iWARP peer against the RFCs");
+  add_options(command, *options);
+  command.notes =
+      "The peer speaks rping's protocol: rping -s -P, rping -c, iwarp ping. Exit status: 1 when a\n"
+      "MUST is broken, 0 when none is; a SHOULD that is not met is shown and does not count.";
+  command.shown = {"iwarp conform 192.0.2.7                    a peer that listens on port 7174",
+                   "iwarp conform 192.0.2.7 --only mpa/crc -v  a few cases, with every frame",
+                   "iwarp conform --serve 7174 --client 'iwarp ping 127.0.0.1:%p --count 1'",
+                   "                                           a peer that connects",
+                   "iwarp conform --list --only 5041           what would be tested"};
+  command.run = [options](const cli::Given&) { return run_conform(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// rping's protocol from the tester's side.
+#include "conform/script/exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/connection/advert.hpp"
+
+namespace iwarp::apps::conform {
+namespace {
+
+constexpr std::uint64_t kSinkOffset = 512 * 1024;  // of our memory
+
+Octets empty_advert() { return Octets(kAdvertSize); }
+
+PeerMemory advertised(Script& script) {
+  const Message message = script.expect(rdmap::Opcode::kSend);
+  const auto advert = decode_advert(message.payload);
+  if (!advert) {
+    throw Failed{"a Send of 16 octets that advertises memory",
+                 fmt::format("a Send of {} octets", message.payload.size())};
+  }
+  return {advert->stag.value, advert->to, advert->length};
+}
+
+// The peer is the server: its Read Request names its own memory as the sink.
+PeerMemory learn_from_server(Script& script, std::uint32_t size) {
+  show_text(script, size);
+  script.send(advert_of(0, size));
+  script.serve_memory(false);
+  const Message message = script.expect(rdmap::Opcode::kReadRequest);
+  const auto request = rdmap::decode_read_request(message.payload);
+  if (!request || request->source_stag.value != Script::kOurStag ||
+      request->source_to.value != Script::kOurTo || request->size != size) {
+    throw Failed{fmt::format("a Read Request for the {} octets advertised", size),
+                 "one for something else"};
+  }
+  script.serve_memory(true);
+  script.read_response(request->sink_stag.value, request->sink_to.value,
+                       bytes::View(script.memory()).first(size));
+  script.expect(rdmap::Opcode::kSend);
+  return {request->sink_stag.value, request->sink_to.value, size};
+}
+
+}  // namespace
+
+void show_text(Script& script, std::uint32_t size) {
+  auto text = pattern(size, script.next_msn(rdmap::Opcode::kSend));
+  text.back() = std::byte{0};  // rping writes back as much as strlen() finds.
+  std::ranges::copy(text, script.memory().begin());
+}
+
+Octets advert_of(std::uint64_t offset, std::uint32_t size) {
+  const auto octets = encode(Advert{Script::kOurTo + offset, verbs::Stag{Script::kOurStag}, size});
+  return {octets.begin(), octets.end()};
+}
+
+PeerMemory learn_memory(Script& script, std::uint32_t size) {
+  return script.peer_role() == PeerRole::kResponder ? learn_from_server(script, size)
+                                                    : advertised(script);
+}
+
+void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sender) {
+  const auto send = [&](bytes::View advert) { sender ? sender(advert) : script.send(advert); };
+  if (script.peer_role() == PeerRole::kInitiator) {
+    const Octets text = read_peer(script, memory, 0, memory.length);
+    send(empty_advert());
+    const PeerMemory sink = advertised(script);
+    script.write(sink.stag, sink.to, text);
+    if (read_peer(script, sink, 0, sink.length) != text) {
+      throw Failed{"the octets written, read back", "other octets"};
+    }
+    send(empty_advert());
+    return;
+  }
+  const auto source = bytes::View(script.memory()).first(memory.length);
+  const auto sink = bytes::Span(script.memory()).subspan(kSinkOffset, memory.length);
+  std::ranges::fill(sink, std::byte{0});
+  send(advert_of(kSinkOffset, memory.length));
+  script.expect(rdmap::Opcode::kSend);
+  if (!std::ranges::equal(source, sink)) {
+    throw Failed{"the octets read from us, written back", "other octets"};
+  }
+}
+
+void exchange(Script& script, std::uint32_t size) {
+  finish_exchange(script, learn_memory(script, size));
+}
+
+Octets read_peer(Script& script, const PeerMemory& memory, std::uint32_t offset,
+                 std::uint32_t length) {
+  constexpr std::uint64_t kOurSink = Script::kOurTo + 768 * 1024;
+  script.read_request({.sink_stag = {Script::kOurStag},
+                       .sink_to = {kOurSink},
+                       .size = length,
+                       .source_stag = {memory.stag},
+                       .source_to = {memory.to + offset}});
+  Message response = script.expect(rdmap::Opcode::kReadResponse);
+  if (response.header.stag.value != Script::kOurStag || response.header.to.value != kOurSink) {
+    throw Failed{"a Read Response to the sink of the request", "one to another STag or TO"};
+  }
+  if (response.payload.size() != length) {
+    throw Failed{fmt::format("a Read Response of {} octets", length),
+                 fmt::format("one of {}", response.payload.size())};
+  }
+  return std::move(response.payload);
+}
+
+}  // namespace iwarp::apps::conform

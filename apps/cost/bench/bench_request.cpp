@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a work request costs beside its octets: posted, driven and polled on a live connection.
+// Local requests take the way of all others but send nothing.
+#include "common/serving/session.hpp"
+#include "cost/bench/bench.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+using verbs::WrOpcode;
+
+/// A fast-register region is made valid and invalid in turn.
+class LocalRequests {
+ public:
+  explicit LocalRequests(net::Rnic& rnic) : rnic_(rnic) {
+    pd_ = check(rnic.alloc_pd(), "protection domain");
+    cq_ = check(rnic.create_cq(64), "completion queue");
+    near_ = queue_pair();
+    far_ = queue_pair();
+    region_ = check(rnic.allocate_fast_region(*pd_), "fast region");
+    requests_ = check(rnic.create_cm_channel(), "connection channel");
+    outcomes_ = check(rnic.create_cm_channel(), "connection channel");
+    const auto listener = check(rnic.listen({"127.0.0.1", 0}, {}, *requests_), "cannot listen");
+    check(rnic.connect(*near_, listener->local(), {}, *outcomes_), "cannot connect");
+    const auto request = requests_->wait(5s);
+    if (!request || request->request == nullptr) throw Error("nobody connected");
+    check(request->request->accept(*far_), "cannot accept");
+    const auto outcome = outcomes_->wait(5s);
+    if (!outcome || outcome->type != net::CmEvent::Type::kEstablished) {
+      throw Error("cannot connect over loopback");
+    }
+  }
+
+  /// One request.
+  void next() {
+    valid_ = !valid_;
+    if (!valid_) {
+      return post({.opcode = WrOpcode::kLocalInvalidate,
+                   .flags = verbs::SendFlags::kSignaled,
+                   .invalidate = region_.stag()});
+    }
+    post({.opcode = WrOpcode::kFastRegister,
+          .flags = verbs::SendFlags::kSignaled,
+          .registration = {.stag = region_.stag(),
+                           .address = memory_.data(),
+                           .length = memory_.size(),
+                           .access = verbs::Access::kLocalWrite}});
+  }
+
+ private:
+  net::QpHandle queue_pair() {
+    return check(rnic_.create_qp(*pd_, {.send_cq = cq_.get(), .recv_cq = cq_.get()}), "queue pair");
+  }
+  void post(const verbs::SendWr& wr) {
+    check(near_->post_send(wr), "cannot post");
+    verbs::WorkCompletion wc;
+    while (cq_->poll({&wc, 1}) == 0) {
+    }
+    if (wc.status != verbs::WcStatus::kSuccess) throw Error("a local request failed");
+  }
+
+  net::Rnic& rnic_;
+  bool valid_ = false;
+  std::vector<std::byte> memory_ = std::vector<std::byte>(4096);
+  net::CmChannelHandle requests_;
+  net::CmChannelHandle outcomes_;
+  std::unique_ptr<net::ProtectionDomain> pd_;
+  net::CqHandle cq_;
+  net::QpHandle near_;
+  net::QpHandle far_;
+  net::Memory region_;
+};
+
+}  // namespace
+
+Sample bench_request() {
+  constexpr std::uint64_t kTimes = 5000;
+  const auto rnic = open_rnic();
+  LocalRequests requests(*rnic);
+  return sample([&] { return time_between_calls([&] { requests.next(); }, kTimes); });
+}
+
+double request_cost(const Sample& request, const Framing& framing) {
+  return request.value + framing.message.value / 2;
+}
+
+}  // namespace iwarp::apps::cost

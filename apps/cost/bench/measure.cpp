@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a job to the plan of a measurement, and from what it gave to a record.
+#include "cost/bench/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/base/error.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "measure/measurement/processes.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+constexpr std::uint64_t kWindow = 16;          // Writes under way
+constexpr std::chrono::seconds kLongest{100};  // that a phase may take
+
+/// Some hundred thousand small ones or some hundred large ones: a guess that only sets how long it
+/// takes.
+std::uint64_t messages_for(const Job& job) {
+  constexpr double kGuessedPerMessage = 2e-6;  // seconds
+  constexpr double kGuessedPerOctet = 0.5e-9;
+  const auto each = kGuessedPerMessage + static_cast<double>(job.size) * kGuessedPerOctet;
+  return static_cast<std::uint64_t>(std::clamp(job.seconds / each, 16.0, 1e6));
+}
+
+measure::Plan plan_of(const Job& job) {
+  const bool iwarp = job.mode == "iwarp";
+  measure::Plan plan;
+  plan.test = measure::find_test(iwarp ? "write-bw" : "tcp-stream");
+  plan.size = job.size;
+  plan.depth = kWindow;
+  plan.duration = kLongest;
+  plan.connection.congestion = kCongestion;
+  plan.connection.extensions = "off";
+  plan.connection.crc = job.crc == "off" ? "off" : "on";
+  plan.connection.markers = job.markers;
+  if (job.fpdu != 0) plan.connection.fpdu = std::to_string(job.fpdu);
+  plan.counted = {.messages = job.messages != 0 ? job.messages : messages_for(job),
+                  .read = iwarp ? 0 : job.read,
+                  .cpus = job.cpus,
+                  .crc_kernel = {}};
+  if (iwarp && job.crc != "off" && job.crc != "best") plan.counted.crc_kernel = job.crc;
+  measure::validate(plan);
+  return plan;
+}
+
+measure::Measurement run(const Job& job) {
+  try {
+    return measure::measure_apart(plan_of(job));
+  } catch (const Error& error) {
+    throw Error(fmt::format("{} of {} octets: {}", job.mode, job.size, error.what()));
+  }
+}
+
+}  // namespace
+
+Record measure(const Job& job) {
+  const auto result = run(job);
+  const bool iwarp = job.mode == "iwarp";
+  Record out;
+  out.tx = result.client;
+  out.rx = result.server;
+  // Nothing is lost on loopback.
+  out.tx.segments_received = out.rx.segments_sent;
+  out.rx.segments_received = out.tx.segments_sent;
+  out.mode = job.mode;
+  out.crc = !iwarp ? "off" : job.crc == "best" ? crc32c::active().name : job.crc;
+  out.markers = job.markers;
+  out.size = job.size;
+  out.messages = result.outcome.messages;
+  out.seconds = result.outcome.seconds;
+  out.fpdu = job.fpdu;
+  out.read = iwarp ? 0 : job.read;
+  out.cpus = job.cpus;
+  return out;
+}
+
+}  // namespace iwarp::apps::cost

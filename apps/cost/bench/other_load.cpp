@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's account of the processors against its account of this process.
+#include "cost/bench/other_load.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+std::optional<ProcessorTime> processor_time_now() {
+  cpu_set_t processors;
+  if (sched_getaffinity(0, sizeof processors, &processors) != 0) return std::nullopt;
+  std::ifstream stat("/proc/stat");
+  return processor_time(stat, processors);
+}
+
+/// Of this process and of those that it started and waited for.
+double own_ns() {
+  double out = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const auto& t : {usage.ru_utime, usage.ru_stime}) {
+      out += static_cast<double>(t.tv_sec) * kNsPerSecond + static_cast<double>(t.tv_usec) * 1e3;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<ProcessorTime> processor_time(std::istream& stat, const cpu_set_t& processors) {
+  enum Column : std::uint8_t {
+    kUser,
+    kNice,
+    kSystem,
+    kIdle,
+    kWait,
+    kIrq,
+    kSoftIrq,
+    kSteal,
+    kColumns
+  };
+  const auto tick = kNsPerSecond / static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::optional<ProcessorTime> out;
+  for (std::string text; std::getline(stat, text);) {
+    std::istringstream line(text);
+    std::string name;
+    line >> name;
+    if (!name.starts_with("cpu") || name == "cpu") continue;
+    const auto number = std::strtoul(name.c_str() + 3, nullptr, 10);
+    if (number >= CPU_SETSIZE || !CPU_ISSET(number, &processors)) continue;
+    std::vector<double> ticks(kColumns);
+    for (auto& one : ticks) line >> one;
+    if (!out) out.emplace();
+    out->used += tick * (ticks[kUser] + ticks[kNice] + ticks[kSystem] + ticks[kSteal]);
+    out->total += tick * std::accumulate(ticks.begin(), ticks.end(), 0.0);
+  }
+  return out;
+}
+
+OtherLoad::OtherLoad() : start_(processor_time_now()), own_at_start_(own_ns()) {}
+
+std::optional<double> OtherLoad::share() const {
+  const auto now = processor_time_now();
+  if (!start_ || !now || now->total <= start_->total) return std::nullopt;
+  const auto others = now->used - start_->used - (own_ns() - own_at_start_);
+  return std::clamp(others / (now->total - start_->total), 0.0, 1.0);
+}
+
+}  // namespace iwarp::apps::cost

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp cost calibrate: measures this machine and writes host.json. What it may not measure keeps a
+// preset's value, is marked so, and is said.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "common/base/error.hpp"
+#include "common/connection/options.hpp"
+#include "cost/bench/bench.hpp"
+#include "cost/bench/other_load.hpp"
+#include "cost/bench/sweep.hpp"
+#include "cost/commands/subcommands.hpp"
+#include "cost/text/question.hpp"
+#include "iwarp/net/rnic.hpp"
+#include "iwarp/offload_model/socket_fit.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+constexpr double kSmallestUncertainty = 0.03;  // no benchmark here is more precise than this
+
+struct CalibrateOptions {
+  QuestionOptions base;
+  std::string out = "host.json";
+  unsigned repeat = 3;
+  double seconds = 0.1;
+};
+
+/// One line on standard error that is drawn over; only on a terminal.
+class Steps {
+ public:
+  explicit Steps(std::size_t count) : count_(count), shown_(isatty(STDERR_FILENO) == 1) {}
+  ~Steps() {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+  }
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+  void begin(const std::string& what) {
+    constexpr std::size_t kWidth = 24;
+    const auto filled = std::min(kWidth, kWidth * done_++ / count_);
+    if (!shown_) return;
+    fmt::print(stderr, "\r[{}{}] {}\x1b[K", std::string(filled, '#'),
+               std::string(kWidth - filled, '.'), what);
+    std::fflush(stderr);
+  }
+
+ private:
+  const std::size_t count_;
+  const bool shown_;
+  std::size_t done_ = 0;
+};
+
+class Calibration {
+ public:
+  explicit Calibration(model::ParameterSet base) : base_(std::move(base)), steps_(kStepCount) {}
+
+  void run(const CalibrateOptions& options) {
+    memory();
+    system();
+    stack();
+    sockets(options);
+    others_ = meanwhile_.share();
+  }
+
+  Json host() const {
+    Json parameters = Json::object();
+    for (const auto& field : model::fields()) {
+      const std::string key(field.key);
+      const auto found = measured_.find(key);
+      const auto& v = found != measured_.end() ? found->second : from_preset(key, "not measured");
+      parameters[key] = {{"value", v.value},
+                         {"unit", field.unit},
+                         {"mark", v.mark},
+                         {"uncertainty", v.uncertainty},
+                         {"source", v.source}};
+    }
+    return {{"name", "host"},
+            {"title", "this machine: " + cpu_model() + (busy() ? ", busy when measured" : "")},
+            {"note", "Measured over loopback; link, card and whatever is marked preset are not."},
+            {"machine", machine()},
+            {"parameters", parameters}};
+  }
+
+  const std::vector<std::string>& skipped() const { return skipped_; }
+  bool busy() const { return others_.value_or(0) > kQuietEnough; }
+  /// "12 % of the processors"
+  std::string others_text() const {
+    return others_ ? fmt::format("{:.0f} % of the processors", 100 * *others_) : "unknown";
+  }
+
+ private:
+  static constexpr std::size_t kStepCount = 9;
+
+  /// `ns` is in the parameter's own time, per octet or per piece.
+  void set(const std::string& key, const Sample& ns, const std::string& source) {
+    const auto* field = model::find_field(key);
+    const auto value = field->unit == "us" ? ns.value / kNsPerUs : ns.value;
+    measured_[key] = {value, std::max(ns.spread, kSmallestUncertainty), "X", source};
+  }
+  model::Value from_preset(const std::string& key, const std::string& why) const {
+    auto value = base_.values.find(key)->second;
+    value.mark = "preset";
+    value.source = fmt::format("preset {}, {}: {}", base_.name, why, value.source);
+    return value;
+  }
+  /// Runs one benchmark; what it may not do leaves `keys` to the preset.
+  void attempt(const std::string& what, const std::vector<std::string>& keys,
+               const std::function<void()>& benchmark) {
+    steps_.begin(what);
+    try {
+      benchmark();
+    } catch (const Error& error) {
+      for (const auto& key : keys) measured_[key] = from_preset(key, error.what());
+      skipped_.push_back(fmt::format("{} ({}): {}", what, fmt::join(keys, ", "), error.what()));
+    }
+  }
+
+  void memory() {
+    const auto caches = cache_sizes();
+    attempt("copying by residency", {}, [&] {
+      constexpr std::size_t kLargest = 128 << 20;
+      const auto third = std::min(caches.third / 2, kLargest / 8);
+      set("copy_l2", bench_copy(caches.second / 2), "memcpy of 4 KiB pieces in half of L2");
+      set("copy_llc", bench_copy(third), "memcpy of 4 KiB pieces in the last-level cache");
+      set("copy_dram", bench_copy(kLargest), "memcpy of 4 KiB pieces over 128 MiB");
+    });
+    attempt("CRC32c by kernel", {}, [&] {
+      set("crc", bench_crc(crc32c::active()),
+          fmt::format("kernel {} over 1448 octets", crc32c::active().name));
+      set("crc_table", bench_crc(crc32c::kernels().front()), "slicing-by-8 over 1448 octets");
+      for (const auto& kernel : crc32c::kernels()) {
+        if (!kernel.supported()) continue;
+        crcs_.push_back(fmt::format("{} {:.3f}", kernel.name, bench_crc(kernel).value));
+      }
+    });
+  }
+
+  void system() {
+    attempt("system call", {}, [&] { syscall_ = bench_syscall(); });
+    attempt("wake-up", {"wakeup"}, [&] {
+      const auto same = bench_wakeup(false);
+      wakeups_ = fmt::format("same processor {:.2f} us", same.value / kNsPerUs);
+      set("wakeup", same, "two processes and a pipe, same processor");
+      const auto other = bench_wakeup(true);
+      wakeups_ += fmt::format(", other processor {:.2f} us", other.value / kNsPerUs);
+      set("wakeup", other, "two processes and a pipe, two processors");
+    });
+    attempt("gather lists", {"iovec"}, [&] {
+      set("iovec", bench_iovec(), "sendmsg to a local socket, 64 elements against 1");
+    });
+    // A registration also tells the card, which costs more than pinning: the preset's.
+    attempt("pinning memory", {"pin_page"}, [&] {
+      const auto pin = bench_pinning();
+      pinning_ = fmt::format("{:.2f} us and {:.3f} us a page, release {:.2f} us and {:.3f} us",
+                             pin.fixed.value / kNsPerUs, pin.page.value / kNsPerUs,
+                             pin.release_fixed.value / kNsPerUs, pin.release_page.value / kNsPerUs);
+      set("pin_page",
+          {pin.page.value + pin.release_page.value,
+           std::max(pin.page.spread, pin.release_page.spread)},
+          "io_uring buffer registration: pins, tells no card");
+    });
+    attempt("packets over veth", {"packet_tx", "packet_rx"}, [&] {
+      const auto packet = bench_packet();
+      const std::string how = "veth, MTU 1500 against 9000, no GSO; TCP's share included";
+      set("packet_tx", packet, how);
+      set("packet_rx", packet, how);
+    });
+  }
+
+  void stack() {
+    attempt("framing in memory", {"fpdu", "marker", "post", "completion"}, [&] {
+      const auto framing = bench_framing();
+      const std::string how = "two ends of this stack joined in memory";
+      set("fpdu", framing.fpdu, how);
+      set("marker", framing.marker, how);
+      const auto request = bench_request();
+      const Sample half{request_cost(request, framing) / 2, request.spread};
+      set("post", half, "local requests on a live connection, and " + how);
+      set("completion", half, "local requests on a live connection, and " + how);
+    });
+  }
+
+  /// What the sockets of this machine cost: from a sweep, with the above as a first guess.
+  void sockets(const CalibrateOptions& options) {
+    attempt("sockets over loopback",
+            {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "copy_tx", "copy_rx"}, [&] {
+              std::vector<Record> runs;
+              for (unsigned round = 0; round < options.repeat; ++round) {
+                for (const auto& job : sweep(options.seconds, Job().cpus)) {
+                  runs.push_back(measure(job));
+                }
+              }
+              const auto guess = first_guess();
+              const auto kinds = medians(runs);
+              const auto fitted = with_sockets(guess, fit_sockets(kinds, guess));
+              const auto error = leave_one_size_out(kinds, guess).mean;
+              for (const char* key : {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx",
+                                      "copy_tx", "copy_rx", "wakeup"}) {
+                set(key, {fitted.*model::find_field(key)->member, error},
+                    "fitted to sockets over loopback, 64 octets to 1 MiB");
+              }
+              fit_ = fmt::format("mean error {:.1f} % on sizes left out", 100 * error);
+            });
+  }
+
+  model::Parameters first_guess() const {
+    const auto set = model::parse_parameters(host().dump(), &base_);
+    if (!set) throw Error(set.error());
+    auto p = set->resolve();
+    p.syscall_tx = p.syscall_rx = 2 * syscall_.value;
+    p.copy_tx = p.copy_rx = p.copy_llc;
+    return p;
+  }
+
+  static std::string cpu_model() { return cpuinfo("model name", "unknown processor"); }
+
+  static std::string cpuinfo(const std::string& key, const std::string& otherwise) {
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line);) {
+      if (!line.starts_with(key)) continue;
+      const auto colon = line.find(": ");
+      if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+    return otherwise;
+  }
+
+  static bool virtualised() {
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("flags") && line.find(" hypervisor") != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  Json machine() const {
+    utsname name{};
+    uname(&name);
+    Json out{{"kernel", fmt::format("{} {}", name.sysname, name.release)},
+             {"processor", cpu_model()},
+             {"processors", std::thread::hardware_concurrency()},
+             {"virtualised", virtualised()}};
+    std::ifstream governor("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    std::string text;
+    out["governor"] = governor >> text ? text : "unknown";
+    std::ifstream pmu("/sys/bus/event_source/devices/cpu/type");
+    out["hardware counters"] = static_cast<bool>(pmu);
+    std::ifstream load("/proc/loadavg");
+    if (load >> text) out["load"] = text;
+    out["used by other programs"] = others_text();
+    if (syscall_.value > 0) out["system call ns"] = std::to_string(std::lround(syscall_.value));
+    if (!wakeups_.empty()) out["wake-up"] = wakeups_;
+    if (!pinning_.empty()) out["pinning"] = pinning_;
+    if (!crcs_.empty()) out["CRC32c ns/octet"] = fmt::format("{}", fmt::join(crcs_, ", "));
+    if (!fit_.empty()) out["sockets"] = fit_;
+    return out;
+  }
+
+ public:
+  void clock() {
+    const auto mhz = std::strtod(cpuinfo("cpu MHz", "0").c_str(), nullptr);
+    if (mhz > 0) measured_["clock"] = {mhz / 1000, 0, "def", "definition: /proc/cpuinfo"};
+  }
+
+ private:
+  const model::ParameterSet base_;
+  const OtherLoad meanwhile_;
+  std::optional<double> others_;
+  Steps steps_;
+  std::map<std::string, model::Value> measured_;
+  std::vector<std::string> skipped_;
+  Sample syscall_;
+  std::string wakeups_;
+  std::string pinning_;
+  std::vector<std::string> crcs_;
+  std::string fit_;
+};
+
+void print_host(const model::ParameterSet& set) {
+  fmt::print("{:<22}{:>10}  {:<9}{:>6}  {}\n", "parameter", "value", "unit", "+-", "from");
+  for (const auto& field : model::fields()) {
+    const auto& v = set.values.find(field.key)->second;
+    if (v.mark != "X") continue;
+    fmt::print("{:<22}{:>10.4g}  {:<9}{:>4.0f} %  {}\n", field.key, v.value, field.unit,
+               100 * v.uncertainty, v.source);
+  }
+}
+
+int run_calibrate(const CalibrateOptions& options) {
+  const auto base = usage::load_host(options.base.preset, options.base.host);
+  Calibration calibration(base);
+  calibration.clock();
+  calibration.run(options);
+  const auto text = calibration.host().dump(1) + "\n";
+  const auto set = model::parse_parameters(text, &base);
+  if (!set) throw Error("what was measured makes no sense: " + set.error());
+  std::ofstream out(options.out, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw Error("cannot write " + options.out + ": " + errno_text());
+  print_host(*set);
+  for (const auto& skipped : calibration.skipped()) {
+    fmt::print(stderr, "not measured, marked \"preset\": {}\n", skipped);
+  }
+  for (const auto& [name, value] : set->machine) fmt::print("{}: {}\n", name, value);
+  fmt::print("{}: written; all else is marked \"preset\" and comes from {}\n", options.out,
+             base.name);
+  if (calibration.busy()) {
+    fmt::print(stderr,
+               "iwarp: {} is not reliable: other programs used {} during the calibration "
+               "(calibrate again when the machine is idle)\n",
+               options.out, calibration.others_text());
+  }
+  return 0;
+}
+
+}  // namespace
+
+cli::Command calibrate_command() {
+  auto options = std::make_shared<CalibrateOptions>();
+  cli::Command command("calibrate", "Measure this machine and write host.json");
+  command.text("--preset", "NAME", options->base.preset,
+               "For what cannot be measured; 100g if left out");
+  command.text("--out", "host.json", options->out, "Where to").completes(cli::Completion::kFile);
+  command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds of the sweep over sockets");
+  command.number("--seconds", "S", options->seconds, {0.01, 10},
+                 "About so long for each run of it");
+  command.notes = "Takes some 20 seconds; the quieter the machine the better.";
+  command.run = [options](const cli::Given&) { return run_calibrate(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps::cost

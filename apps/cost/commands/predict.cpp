@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp cost predict: one message, four ways, in numbers.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cost/commands/subcommands.hpp"
+#include "cost/text/predict_text.hpp"
+#include "cost/text/series.hpp"
+
+namespace iwarp::apps::cost {
+
+cli::Command predict_command() {
+  auto options = std::make_shared<QuestionOptions>();
+  auto json = std::make_shared<bool>(false);
+  cli::Command command("predict", "What one message costs the processors, four ways");
+  add_question_options(command, *options);
+  command.flag("--json", *json, "As JSON: everything that report would plot");
+  command.shown = {"iwarp cost predict --preset 2003 --size 4K",
+                   "iwarp cost predict --host host.json --size 1M --rate 25 --cached",
+                   "iwarp cost predict --size 256K --reuse 100 --advertise 10 --json"};
+  command.run = [options, json](const cli::Given&) {
+    const auto question = question_of(*options);
+    std::puts(*json ? series_json(question, {}, 1).c_str() : prediction_text(question).c_str());
+    return 0;
+  };
+  return command;
+}
+
+}  // namespace iwarp::apps::cost

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp cost report: the prediction as text, or as one HTML file with pictures. The page holds its
+// numbers, its style and the plotting library (Vega, compiled in); it loads nothing.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "common/base/error.hpp"
+#include "common/base/html_page.hpp"
+#include "common/connection/options.hpp"
+#include "cost/bench/record.hpp"
+#include "cost/commands/subcommands.hpp"
+#include "cost/text/page_files.hpp"
+#include "cost/text/predict_text.hpp"
+#include "cost/text/series.hpp"
+#include "iwarp/offload_model/socket_fit.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+/// By what these runs themselves say of sockets, near to what the host's parameters say.
+std::vector<model::MeasuredShare> shares_of(const std::string& path,
+                                            const model::Parameters& host) {
+  if (path.empty()) return {};
+  const auto runs = read_records(path);
+  auto sockets = medians(runs);
+  std::erase_if(sockets, [](const Record& r) { return r.mode != "sockets"; });
+  if (sockets.empty()) return {};
+  return measured_shares(with_sockets(host, fit_sockets(sockets, host)), runs);
+}
+
+std::string page_text(std::string_view series) {
+  if (page_file("vega.js").empty()) {
+    throw Error("this iwarp was built without Vega (libjs-vega); the text report needs none");
+  }
+  return filled(page_file("page.html"), {{"@STYLE@", std::string(page_file("style.css"))},
+                                         {"@DATA@", script_safe(series)},
+                                         {"@VEGA@", std::string(page_file("vega.js"))},
+                                         {"@PLOTS@", std::string(page_file("plots.js"))},
+                                         {"@PAGE@", std::string(page_file("page.js"))}});
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw Error("cannot write " + path + ": " + errno_text());
+}
+
+struct ReportOptions {
+  QuestionOptions question;
+  std::string html;
+  std::string measured;
+};
+
+int run_report(const ReportOptions& options) {
+  const auto question = question_of(options.question);
+  if (options.html.empty()) {
+    std::fputs(prediction_text(question).c_str(), stdout);
+    return 0;
+  }
+  const auto shares = shares_of(options.measured, question.set.resolve());
+  const auto page = page_text(series_json(question, shares, -1));
+  write_file(options.html, page);
+  fmt::print("{}: {} octets, nothing to load from elsewhere\n", options.html, page.size());
+  return 0;
+}
+
+}  // namespace
+
+cli::Command report_command() {
+  auto options = std::make_shared<ReportOptions>();
+  cli::Command command("report", "The same with pictures, as one HTML file");
+  add_question_options(command, options->question);
+  command.begin_group("");
+  command.size("--file", options->question.file, {1, 0x1p50},
+               "Octets of the file in the transfer scenario");
+  command
+      .text("--measured", "runs.json", options->measured,
+            "Runs of iwarp cost run: their copy shares become dots")
+      .completes(cli::Completion::kFile);
+  command
+      .text("--html", "OUT.html", options->html,
+            "Write the page there; text on standard output if not")
+      .completes(cli::Completion::kFile);
+  command.shown = {
+      "iwarp cost report --preset 2003 --html report.html",
+      "iwarp cost report --host host.json --measured runs.json --file 10G --html report.html"};
+  command.run = [options](const cli::Given&) { return run_report(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps::cost

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp cost validate: does the model hold on this machine, and what of the published figures does
+// it give? Exit status 0: identities exact and bounds met; 2: too noisy to say; 1: missed.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <iterator>
+
+#include "common/base/error.hpp"
+#include "common/connection/options.hpp"
+#include "cost/bench/bench.hpp"
+#include "cost/bench/record.hpp"
+#include "cost/bench/sweep.hpp"
+#include "cost/commands/subcommands.hpp"
+#include "cost/text/question.hpp"
+#include "cost/text/validate_text.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+using model::Machine;
+
+constexpr int kExitNoise = 2;
+
+struct ValidateOptions {
+  QuestionOptions host;
+  std::string runs;
+  std::string out;
+  std::string cpus = "same";
+  unsigned repeat = 5;
+  double seconds = 0.15;
+  bool published_only = false;
+};
+
+/// Every size, frame, CRC and marker setting that is compared.
+std::vector<Job> all_jobs(const ValidateOptions& options) {
+  auto out = sweep(options.seconds, options.cpus);
+  Job job{.seconds = options.seconds, .cpus = options.cpus};
+  job.mode = "iwarp";
+  constexpr std::uint64_t kHeader = 14;
+  const auto add = [&](std::uint64_t size, std::uint64_t payload, const char* crc, bool markers) {
+    job.size = size;
+    job.fpdu = payload + kHeader;
+    job.crc = crc;
+    job.markers = markers;
+    out.push_back(job);
+  };
+  for (const std::uint64_t size : {64U, 1024U, 16384U, 65536U, 1048576U}) {
+    for (const std::uint64_t payload : {1428U, 8192U, 32768U}) {
+      if (payload > 1428 && payload / 2 >= size) continue;  // one frame either way
+      for (const char* crc : {"off", "portable", "best"}) add(size, payload, crc, false);
+      if (size == 65536) add(size, payload, "best", true);
+    }
+  }
+  return out;
+}
+
+/// The host's own file, or what the micro-benchmarks say now.
+Machine machine_of(const ValidateOptions& options) {
+  Machine out{.host = usage::load_host(options.host.preset, options.host.host).resolve(),
+              .crc = {}};
+  for (const auto& kernel : crc32c::kernels()) {
+    if (kernel.supported()) out.crc[kernel.name] = bench_crc(kernel).value;
+  }
+  if (!options.host.host.empty()) return out;
+  auto& p = out.host;
+  p.copy_llc = bench_copy(cache_sizes().third / 2).value;
+  p.syscall_tx = p.syscall_rx = 2 * bench_syscall().value;
+  p.copy_tx = p.copy_rx = p.copy_llc;
+  p.wakeup = bench_wakeup(false).value;
+  p.iovec = bench_iovec().value;
+  const auto framing = bench_framing();
+  p.fpdu = framing.fpdu.value;
+  p.marker = framing.marker.value;
+  p.post = p.completion = request_cost(bench_request(), framing) / 2;
+  return out;
+}
+
+/// Parameter by parameter: what one moment's disturbance did to one of them goes away.
+Machine median_of(const std::vector<Machine>& machines) {
+  auto out = machines.front();
+  const auto middle = [&machines](const std::function<double(const Machine&)>& value) {
+    std::vector<double> values;
+    std::ranges::transform(machines, std::back_inserter(values), value);
+    return model::median(std::move(values));
+  };
+  for (const auto& field : model::fields()) {
+    out.host.*field.member = middle([&](const Machine& m) { return m.host.*field.member; });
+  }
+  for (auto& [kernel, cost] : out.crc) {
+    cost = middle([&kernel](const Machine& m) { return m.crc.at(kernel); });
+  }
+  return out;
+}
+
+struct Measured {
+  Machine machine;
+  std::vector<Record> runs;
+};
+
+Measured run_all(const ValidateOptions& options) {
+  const auto jobs = all_jobs(options);
+  const auto total = jobs.size() * options.repeat;
+  const bool shown = isatty(STDERR_FILENO) == 1;
+  std::vector<Machine> machines;
+  std::vector<Record> runs;
+  for (unsigned round = 0; round < options.repeat; ++round) {
+    machines.push_back(machine_of(options));
+    for (const auto& job : jobs) {
+      if (shown) fmt::print(stderr, "\rrun {} of {}\x1b[K", runs.size() + 1, total);
+      runs.push_back(measure(job));
+    }
+  }
+  if (shown) std::fputs("\r\x1b[K", stderr);
+  return {median_of(machines), std::move(runs)};
+}
+
+/// Prints the last line; the exit status.
+int verdict(const std::vector<model::PublishedRow>& rows, const model::Judgement* j) {
+  auto text = tally_text(rows);
+  const auto identities = tally(rows, model::Use::kIdentity);
+  int status = identities.hold == identities.figures ? 0 : kExitFailure;
+  if (j != nullptr) {
+    text += fmt::format("; mode (b) MAPE {:.1f} % p90 {:.1f} % max {:.1f} %", 100 * j->errors.mean,
+                        100 * j->errors.p90, 100 * j->errors.max);
+    if (status == 0 && j->noise_limited()) {
+      status = kExitNoise;
+    } else if (status == 0 && !j->holds()) {
+      status = kExitFailure;
+    }
+    text += j->noise_limited()
+                ? fmt::format(": noise-limited (identical runs spread {:.0f} %)", 100 * j->spread)
+            : j->holds() ? ": holds"
+                         : ": missed";
+  }
+  fmt::print("\n{}\n", text);
+  return status;
+}
+
+int run_validate(const ValidateOptions& options) {
+  const auto rows = model::published_rows();
+  if (!rows) throw Error(rows.error());
+  if (options.published_only) {
+    fmt::print("{}", published_text(*rows));
+    return verdict(*rows, nullptr);
+  }
+  const auto measured = options.runs.empty()
+                            ? run_all(options)
+                            : Measured{machine_of(options), read_records(options.runs)};
+  if (!options.out.empty()) write_records(options.out, measured.runs);
+  const auto judgement = judge(measured.runs, measured.machine);
+  if (!judgement) throw Error(judgement.error());
+  fmt::print("{}{}", judgement_text(*judgement), published_text(*rows));
+  return verdict(*rows, &*judgement);
+}
+
+}  // namespace
+
+cli::Command validate_command() {
+  auto options = std::make_shared<ValidateOptions>();
+  cli::Command command("validate", "Does the model hold here, and for what others have published?");
+  add_host_options(command, options->host);
+  command.text("--runs", "runs.json", options->runs, "Judge these runs instead of running anything")
+      .completes(cli::Completion::kFile);
+  command.text("--out", "runs.json", options->out, "Keep the runs")
+      .completes(cli::Completion::kFile);
+  command.choice("--cpus", options->cpus, {"other", "same", "any"}, "Where the processes run");
+  command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds over everything");
+  command.number("--seconds", "S", options->seconds, {0.01, 10}, "About so long for each run");
+  command.flag("--published-only", options->published_only, "Only the published figures");
+  command.notes =
+      "Sockets are fitted; iWARP is predicted. Exit status 0: identities exact and bounds met;\n"
+      "1: not; 2: identical runs differ too much to say.";
+  command.shown = {"iwarp cost validate",
+                   "iwarp cost validate --out runs.json && iwarp cost validate --runs runs.json",
+                   "iwarp cost validate --published-only"};
+  command.run = [options](const cli::Given&) { return run_validate(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps::cost

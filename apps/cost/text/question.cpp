@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of predict and report, and where their host comes from.
+#include "cost/text/question.hpp"
+
+#include "common/base/error.hpp"
+#include "common/connection/options.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+constexpr std::uint64_t kLargestSize = 1ULL << 32;
+constexpr double kLargestRate = 10'000;  // Gb/s
+constexpr double kLargestCores = 4096;
+constexpr double kLargestCount = 1e12;  // reuses, advertisements
+
+}  // namespace
+
+void add_host_options(cli::Command& command, QuestionOptions& options) {
+  command.begin_group("Host");
+  command.text("--preset", "NAME", options.preset,
+               "A host of the past or present: 2003, 2007, 100g; 100g if neither this nor --host "
+               "is given");
+  command
+      .text("--host", "host.json", options.host,
+            "A measured host, from iwarp cost calibrate; what it lacks is taken from the preset, "
+            "and said")
+      .completes(cli::Completion::kFile);
+  command.begin_group("");
+}
+
+void add_question_options(cli::Command& command, QuestionOptions& options) {
+  add_host_options(command, options);
+  command.begin_group("Workload");
+  command.size("--size", options.size, {1, kLargestSize}, "Octets of one message, 1 to 4G");
+  command.number("--rate", "GBPS", options.rate, {1e-3, kLargestRate},
+                 "Gb/s of message octets; the link's if left out");
+  command.number("--cores", "N", options.cores, {1, kLargestCores},
+                 "Processors that may work on it, on either side");
+  command.number("--reuse", "U", options.reuse, {1, kLargestCount},
+                 "Transfers per registration of a buffer");
+  command.number("--advertise", "V", options.advertise, {1, kLargestCount},
+                 "Transfers per exchange of an STag");
+  command.flag("--cached", options.cached, "Registrations are found in a cache");
+  command.flag("--events", options.events, "RNIC: sleep on completions, do not poll");
+  command.flag("--polling", options.polling, "Sockets and TOE: receivers never sleep")
+      .excludes("--events");
+  command.choice("--crc", options.crc, {"on", "off"}, "CRC32c of software iWARP");
+  command.flag("--markers", options.markers, "Markers in software iWARP");
+  command.size("--fpdu", options.fpdu, {1, 1U << 16},
+               "Payload of one frame; what fits a TCP segment if left out");
+  command.number("--application", "NS", options.application, {0, 1e6},
+                 "The program's own work, ns per octet (LAWS: gamma)");
+  command.begin_group("");
+}
+
+Question question_of(const QuestionOptions& options) {
+  Question out{.set = usage::load_host(options.preset, options.host), .workload = {}};
+  auto& w = out.workload;
+  w.size = static_cast<double>(options.size);
+  w.reuse = options.reuse;
+  w.advertise = options.advertise;
+  w.hit_rate = options.cached ? 1 : 0;
+  w.sleeps = options.polling ? 0 : 1;
+  w.events = options.events;
+  w.crc = options.crc == "on";
+  w.markers = options.markers;
+  w.fpdu = static_cast<double>(options.fpdu);
+  out.rate = options.rate > 0 ? options.rate : out.set.at("link");
+  out.cores = options.cores;
+  out.application = options.application;
+  out.file = static_cast<double>(options.file);
+  return out;
+}
+
+}  // namespace iwarp::apps::cost

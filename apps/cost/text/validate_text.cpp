@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats what validate has found for a terminal.
+#include "cost/text/validate_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/base/units.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+using model::Unknown;
+using model::Use;
+
+constexpr double kUs = 1e3;
+
+std::string octets_text(std::uint64_t octets) { return format_octets(static_cast<double>(octets)); }
+
+std::string fitted_text(const model::Judgement& j) {
+  const auto cost = [&j](Unknown u) { return j.sockets[static_cast<std::size_t>(u)]; };
+  auto out = fmt::format(
+      "Mode (a), fitted: send {:.2f} us, receive or wait {:.2f} us, piece {:.2f} us, octet {:.3f} "
+      "ns, wake-up {:.1f} us\n",
+      cost(Unknown::kSend) / kUs, cost(Unknown::kReceive) / kUs, cost(Unknown::kPiece) / kUs,
+      cost(Unknown::kOctet), cost(Unknown::kSwitch) / kUs);
+  for (const auto& point : j.fitted) {
+    const auto messages = static_cast<double>(point.run.messages);
+    out += fmt::format("  {:>10}, read by {:>6}: {:>8.2f} us, fitted {:>8.2f} us, {:+.0f} %\n",
+                       octets_text(point.run.size), point.run.read,
+                       point.run.cpu_ns() / messages / kUs, point.fitted / messages / kUs,
+                       100 * (point.fitted / point.run.cpu_ns() - 1));
+  }
+  return out + fmt::format("  each size left out: MAPE {:.1f} %, p90 {:.1f} %, max {:.1f} %\n\n",
+                           100 * j.left_out.mean, 100 * j.left_out.p90, 100 * j.left_out.max);
+}
+
+std::string points_text(const model::Judgement& j) {
+  std::string out = "Mode (b), predicted from the fit of (a), micro-benchmarks and counters\n";
+  out += fmt::format("{:>10}{:>8}  {:<15}{:<8}{:>11}{:>11}{:>8}{:>9}\n", "size", "ULPDU", "CRC",
+                     "markers", "measured", "predicted", "error", "spread");
+  for (const auto& point : j.points) {
+    const auto& r = point.run;
+    const auto messages = static_cast<double>(r.messages);
+    out += fmt::format("{:>10}{:>8}  {:<15}{:<8}{:>8.2f} us{:>8.2f} us{:>6.0f} %{:>7.0f} %\n",
+                       octets_text(r.size), r.fpdu, r.crc, r.markers ? "on" : "off",
+                       r.cpu_ns() / messages / kUs, point.predicted.total() / messages / kUs,
+                       100 * point.error(), 100 * point.spread);
+  }
+  return out +
+         fmt::format(
+             "  MAPE {:.1f} % (at most {:.0f}), p90 {:.1f} % ({:.0f}), max {:.1f} % ({:.0f}); "
+             "identical runs spread {:.1f} % ({:.0f})\n",
+             100 * j.errors.mean, 100 * j.bounds.mean, 100 * j.errors.p90, 100 * j.bounds.p90,
+             100 * j.errors.max, 100 * j.bounds.max, 100 * j.spread, 100 * j.bounds.spread);
+}
+
+/// What is said of copying, who says it, and what was measured here.
+std::string copies_text(const model::Judgement& j) {
+  std::string out = "  copying, of a socket's processor time on this machine:\n";
+  double most = 0;
+  for (const auto& c : j.copies) {
+    if (c.size != 64 && c.size != 4096 && c.size != 65536 && c.size != 1048576) continue;
+    out += fmt::format("    {:>8}: {:.1f} to {:.1f} %\n", format_octets(c.size), 100 * c.low,
+                       100 * c.high);
+    most = std::max(most, c.high);
+  }
+  constexpr double kClaim = 0.8;
+  return out + "    (memcpy of as many octets in cache, to all that grows with the octets)\n" +
+         fmt::format(
+             "  \"copying takes 80 to 85 % of the processor\": {} on this machine. No source for "
+             "it\n"
+             "    was found; the nearest is of all of TCP: full-duplex Gigabit Ethernet takes "
+             "more\n"
+             "    than 80 % of a 2.4 GHz Pentium 4 (Wikipedia, TCP offload engine)\n",
+             most >= kClaim ? "it may, for one of these sizes" : "not at any of these sizes");
+}
+
+std::string components_text(const model::Judgement& j) {
+  std::string out = "\nComponents\n";
+  for (const auto& c : j.crc) {
+    // What costs less than the noise of the runs cannot be told from nothing.
+    out += fmt::format(
+        "  CRC32c {}: {:.3f} ns/octet in the stack, {:.3f} alone, {:+.0f} % ({} pairs)\n", c.kernel,
+        c.in_place, c.bench, 100 * (c.in_place / c.bench - 1), c.pairs);
+  }
+  return out + copies_text(j);
+}
+
+std::string head_of(const model::PublishedRow& row) {
+  return fmt::format("  {:>2}  {} [{}] ({})\n", row.number, row.figure, row.mark, row.source);
+}
+
+/// Rows that prove nothing but that nobody has miscalculated.
+std::string tolerance_text(const std::vector<model::PublishedRow>& rows, Use use,
+                           std::string_view title) {
+  auto out = fmt::format("\nPublished figures, {}\n", title);
+  for (const auto& row : rows) {
+    if (row.use != use) continue;
+    out += head_of(row);
+    for (const auto& c : row.checks) {
+      out += fmt::format("      {} {}: {:.3g} {} ({:g} to {:g})\n", row.holds(c) ? " " : "!",
+                         c.what, c.model, c.unit, c.low, c.high);
+    }
+  }
+  return out;
+}
+
+std::string judged(const model::Check& c) {
+  if (c.agrees()) return c.at_most ? "kept" : "agrees";
+  if (c.at_most) return "broken";
+  if (c.near()) return "band too wide";
+  return c.narrow() ? "missed" : "missed, band too wide";
+}
+
+std::string prediction_line(const model::PublishedRow& row, const model::Check& c) {
+  const auto number = [&c](double value) { return fmt::format("{:.3g} {}", value, c.unit); };
+  return fmt::format("  {:>2}  {:<29}{:<5}{:<5}{:>13}{:>13}{:>7}{:>15}  {}\n", row.number, c.what,
+                     row.mark, row.preset, (c.at_most ? "< " : "") + number(c.published),
+                     number(c.model), c.at_most ? "" : fmt::format("{:+.0f} %", 100 * c.miss()),
+                     fmt::format("{:.3g}..{:.3g}", c.band.low, c.band.high), judged(c));
+}
+
+std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
+  auto out = fmt::format(
+      "\nPublished figures, predicted: by a preset, of whose values none comes from the figure.\n"
+      "One agrees when it is within {:.0f} % and its band (90 %) is at most a factor of {:g} "
+      "wide.\n",
+      100 * model::kCriterion.miss, model::kCriterion.band);
+  out += fmt::format("  {:>2}  {:<29}{:<5}{:<5}{:>13}{:>13}{:>7}{:>15}\n", "", "", "mark", "by",
+                     "published", "model", "miss", "band");
+  std::string sources;
+  for (const auto& row : rows) {
+    if (row.use != Use::kPrediction) continue;
+    for (const auto& c : row.checks) out += prediction_line(row, c);
+    sources += head_of(row);
+    if (!row.reason.empty()) sources += fmt::format("      {}\n", row.reason);
+  }
+  return out + "Their sources, and how they are to be read\n" + sources;
+}
+
+}  // namespace
+
+std::string judgement_text(const model::Judgement& j) {
+  return fitted_text(j) + points_text(j) + components_text(j);
+}
+
+std::string published_text(const std::vector<model::PublishedRow>& rows) {
+  return tolerance_text(rows, Use::kIdentity, "identities: arithmetic that must come out") +
+         tolerance_text(rows, Use::kCalibrated,
+                        "calibrated: a preset was chosen so that they come out") +
+         tolerance_text(rows, Use::kDerived,
+                        "derived: the paper's own numbers, added up by the model") +
+         predictions_text(rows);
+}
+
+std::string tally_text(const std::vector<model::PublishedRow>& rows) {
+  const auto of = [](const model::Tally& t) { return fmt::format("{} of {}", t.hold, t.figures); };
+  return fmt::format(
+      "identities {}; predictions {} agree, limits {} kept; prove nothing: calibrated {}, derived "
+      "{}",
+      of(tally(rows, Use::kIdentity)), of(tally(rows, Use::kPrediction)), of(tally_limits(rows)),
+      of(tally(rows, Use::kCalibrated)), of(tally(rows, Use::kDerived)));
+}
+
+}  // namespace iwarp::apps::cost

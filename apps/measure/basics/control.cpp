@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of JSON over a socket, each of them hostile until it was parsed.
+#include "measure/basics/control.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "common/base/error.hpp"
+#include "common/base/stop.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxLine = 256 * 1024;  // 1024 adverts take a tenth of it
+
+}  // namespace
+
+void check_stop(Clock::time_point now) {
+  const auto asked = finish_requested();
+  if (stop_requested() || (asked && now - *asked > kFinishTimeout)) throw Interrupted();
+}
+
+void Control::send(const Json& object) {
+  const auto line = object.dump() + "\n";
+  socket_.send(std::as_bytes(std::span(line)), Clock::now() + kTimeout);
+}
+
+Json Control::receive(Clock::duration time_limit) {
+  const auto line = receive_line(Clock::now() + time_limit);
+  auto object = Json::parse(line, nullptr, false);
+  if (!object.is_object()) throw Error("the peer does not speak as iwarp perf does");
+  if (const auto error = object.find("error"); error != object.end()) {
+    throw Error("the peer says: " + printable(error->is_string() ? error->get<std::string>() : ""));
+  }
+  return object;
+}
+
+std::string Control::complaint(const std::string& otherwise) {
+  try {
+    // What it said before may come first.
+    for (;;) receive(std::chrono::seconds(1));
+  } catch (const PeerGone&) {
+    return otherwise;
+  } catch (const Error& error) {
+    const std::string_view what = error.what();
+    return what.starts_with("the peer says: ") ? std::string(what) : otherwise;
+  }
+}
+
+std::string Control::receive_line(Clock::time_point deadline) {
+  for (;;) {
+    if (const auto end = received_.find('\n'); end != std::string::npos) {
+      auto line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return line;
+    }
+    if (received_.size() > kMaxLine) throw Error("the peer does not speak as iwarp perf does");
+    std::array<std::byte, 4096> chunk;
+    const auto size = socket_.receive(chunk, deadline);
+    received_.append(reinterpret_cast<const char*>(chunk.data()), size);
+  }
+}
+
+}  // namespace iwarp::apps::measure

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of tests, the bounds of a plan, and the plan as JSON.
+#include "measure/basics/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/base/units.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "usage/json_number.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+using usage::read_number;
+using usage::whole_number;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMaxSize = 64 << 20;
+constexpr std::uint64_t kMaxDepth = 4096;
+constexpr std::uint64_t kMaxQps = 1024;
+constexpr std::uint64_t kMaxMemory = 256 << 20;
+constexpr std::uint64_t kMaxMessages = 128 << 10;  // under way at a time
+constexpr std::chrono::hours kMaxDuration{1};
+constexpr int kVersion = 4;  // of the exchange between client and server
+
+constexpr std::array kTests{
+    Test{"write-bw", Operation::kWrite, Shape::kStream, "RDMA Writes, throughput"},
+    Test{"read-bw", Operation::kRead, Shape::kStream, "RDMA Reads, throughput"},
+    Test{"send-bw", Operation::kSend, Shape::kStream, "Sends, throughput"},
+    Test{"write-rate", Operation::kWrite, Shape::kRate, "small RDMA Writes in lists"},
+    Test{"send-rate", Operation::kSend, Shape::kRate, "small Sends in lists"},
+    Test{"write-lat", Operation::kWrite, Shape::kLatency, "RDMA Writes to and fro, half the time"},
+    Test{"read-lat", Operation::kRead, Shape::kLatency, "one RDMA Read, the whole time"},
+    Test{"send-lat", Operation::kSend, Shape::kLatency, "Sends to and fro, half the time"},
+    Test{"tcp-stream", Operation::kTcp, Shape::kStream, "baseline: send() and recv()"},
+    Test{"tcp-pingpong", Operation::kTcp, Shape::kLatency, "baseline: to and fro, half the time"},
+};
+
+constexpr std::uint64_t kMaxCountedSize = 1 << 30;
+constexpr std::uint64_t kMaxCounted = 1'000'000'000;
+constexpr std::uint64_t kMaxRead = 64 << 20;
+
+constexpr std::array<std::string_view, 4> kWaiting{"event", "poll", "busy-poll", "epoll"};
+
+/// As the options take it: 64M.
+std::string size_text(std::uint64_t value) {
+  constexpr std::uint64_t kMega = 1 << 20;
+  return value != 0 && value % kMega == 0 ? fmt::format("{}M", value / kMega)
+                                          : std::to_string(value);
+}
+
+void check_range(const char* option, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+  if (value >= low && value <= high) return;
+  throw UsageError(fmt::format("{} {}: takes {} to {}", option, value, low, size_text(high)));
+}
+
+template <std::size_t N>
+void check_word(const char* option, const std::string& value,
+                const std::array<std::string_view, N>& of) {
+  if (std::ranges::find(of, value) == of.end()) {
+    throw UsageError(fmt::format("{}: no value of this option: {}", option, printable(value)));
+  }
+}
+
+void validate_connection(const CommonOptions& o) {
+  check_word("--mpa-rev", o.mpa_rev, std::array<std::string_view, 3>{"1", "2", "2-only"});
+  check_word("--crc", o.crc, std::array<std::string_view, 2>{"on", "off"});
+  check_word("--rtr", o.rtr, std::array<std::string_view, 4>{"none", "write", "read", "send"});
+  check_word("--placement", o.placement, std::array<std::string_view, 2>{"verified", "direct"});
+  check_word("--extensions", o.extensions, std::array<std::string_view, 2>{"auto", "off"});
+  check_word("--completions", o.completions, std::array<std::string_view, 2>{"sent", "acked"});
+  check_range("--first-fpdu-delay", o.first_fpdu_delay_ms, 0, 4000);
+  check_range("--gather-delay", o.gather_delay_us, 0, 1000);
+  if (!o.congestion.empty()) {
+    const auto fault = congestion_fault(o.congestion);
+    if (!fault.empty()) throw UsageError("--congestion: " + fault);
+  }
+  if (!parse_fpdu(o.fpdu)) throw UsageError("--fpdu: no such size: " + printable(o.fpdu));
+  connection_options(o);
+}
+
+void validate_counted(const Plan& plan) {
+  const auto& c = plan.counted;
+  check_range("messages", c.messages, 1, kMaxCounted);
+  check_range("octets of a receive call", c.read, plan.is_tcp() ? 1 : 0, kMaxRead);
+  check_word("processors", c.cpus, std::array<std::string_view, 3>{"other", "same", "any"});
+  const bool stream = plan.test->shape == Shape::kStream &&
+                      (plan.is_tcp() || plan.test->operation == Operation::kWrite);
+  if (!stream || plan.qps != 1 || plan.list != 1 || plan.check) {
+    throw UsageError("a fixed number of messages is for one plain stream of Writes or of TCP");
+  }
+  const auto kernels = crc32c::kernels();
+  const auto is_this = [&](const auto& k) { return c.crc_kernel == k.name && k.supported(); };
+  if (!c.crc_kernel.empty() && std::ranges::none_of(kernels, is_this)) {
+    throw UsageError("there is no CRC32c kernel " + printable(c.crc_kernel) + " here");
+  }
+}
+
+/// What the test does not have.
+void validate_shape(const Plan& plan) {
+  if (plan.is_latency() && plan.depth != 1) {
+    throw UsageError(
+        fmt::format("--depth {}: {} has one message under way", plan.depth, plan.test->name));
+  }
+  if (plan.qps != 1 && (plan.is_latency() || plan.is_tcp())) {
+    throw UsageError(fmt::format("--qps {}: {} has one connection", plan.qps, plan.test->name));
+  }
+  if (plan.list != 1 && (plan.is_latency() || plan.is_tcp())) {
+    throw UsageError(fmt::format("--list {}: {} has no lists", plan.list, plan.test->name));
+  }
+  if (plan.connection.tls.wanted() && plan.is_tcp()) {
+    throw UsageError(fmt::format("--tls: {} is bare TCP", plan.test->name));
+  }
+  if (plan.waiting == Waiting::kBusyPoll && plan.is_tcp()) {
+    throw UsageError(fmt::format("--busy-poll: {} has no worker threads", plan.test->name));
+  }
+}
+
+void validate_memory(const Plan& plan) {
+  const auto memory = plan.size * plan.places() * plan.qps;
+  if (memory > kMaxMemory && !plan.is_counted()) {
+    throw UsageError(
+        fmt::format("--size x --depth x --qps need {} of buffers; at most {} are taken",
+                    format_octets(static_cast<double>(memory)),
+                    format_octets(static_cast<double>(kMaxMemory))));
+  }
+  if (plan.depth * plan.qps > kMaxMessages) {
+    throw UsageError(fmt::format("--depth x --qps: {} messages under way; at most {} are taken",
+                                 plan.depth * plan.qps, kMaxMessages));
+  }
+}
+
+Json counted_json(const Counted& c) {
+  return {
+      {"messages", c.messages}, {"read", c.read}, {"cpus", c.cpus}, {"crc_kernel", c.crc_kernel}};
+}
+
+Counted counted_from(const Json& json) {
+  Counted out;
+  read_number(json, "messages", out.messages);
+  read_number(json, "read", out.read);
+  json.at("cpus").get_to(out.cpus);
+  json.at("crc_kernel").get_to(out.crc_kernel);
+  return out;
+}
+
+Json connection_json(const CommonOptions& o) {
+  return {{"mpa_rev", o.mpa_rev},
+          {"crc", o.crc},
+          {"markers", o.markers},
+          {"rtr", o.rtr},
+          {"fpdu", o.fpdu},
+          {"placement", o.placement},
+          {"extensions", o.extensions},
+          {"completions", o.completions},
+          {"first_fpdu_delay_ms", o.first_fpdu_delay_ms},
+          {"gather_delay_us", o.gather_delay_us},
+          {"congestion", o.congestion}};
+}
+
+CommonOptions connection_from(const Json& json) {
+  CommonOptions o;
+  json.at("mpa_rev").get_to(o.mpa_rev);
+  json.at("crc").get_to(o.crc);
+  json.at("markers").get_to(o.markers);
+  json.at("rtr").get_to(o.rtr);
+  json.at("fpdu").get_to(o.fpdu);
+  json.at("placement").get_to(o.placement);
+  json.at("extensions").get_to(o.extensions);
+  json.at("completions").get_to(o.completions);
+  read_number(json, "first_fpdu_delay_ms", o.first_fpdu_delay_ms);
+  read_number(json, "gather_delay_us", o.gather_delay_us);
+  json.at("congestion").get_to(o.congestion);
+  return o;
+}
+
+std::chrono::milliseconds milliseconds_from(const Json& json, const char* name) {
+  return std::chrono::milliseconds(whole_number<std::uint32_t>(json.at(name), name));
+}
+
+Waiting waiting_from(const std::string& name) {
+  const auto* const found = std::ranges::find(kWaiting, name);
+  if (found == kWaiting.end()) throw Error("no way to wait: " + printable(name));
+  return static_cast<Waiting>(found - kWaiting.begin());
+}
+
+}  // namespace
+
+std::span<const Test> tests() { return kTests; }
+
+const Test* find_test(std::string_view name) {
+  const auto* const found = std::ranges::find(kTests, name, &Test::name);
+  return found == kTests.end() ? nullptr : found;
+}
+
+std::string_view to_string(Waiting waiting) { return kWaiting[static_cast<std::size_t>(waiting)]; }
+
+std::uint64_t default_size(const Test& test) {
+  return test.shape == Shape::kStream ? 64 << 10 : 64;
+}
+
+std::uint64_t default_depth(const Test& test) {
+  switch (test.shape) {
+    case Shape::kStream:
+      return 16;
+    case Shape::kRate:
+      return 128;
+    case Shape::kLatency:
+      break;
+  }
+  return 1;
+}
+
+std::uint64_t default_list(const Test& test, std::uint64_t depth) {
+  return test.shape == Shape::kRate ? std::min<std::uint64_t>(16, depth) : 1;
+}
+
+std::uint64_t warm_up_messages(const Plan& plan) {
+  return std::max<std::uint64_t>(plan.counted.messages / 10, 4);
+}
+
+void validate(const Plan& plan) {
+  check_range("--size", plan.size, 1, plan.is_counted() ? kMaxCountedSize : kMaxSize);
+  check_range("--depth", plan.depth, 1, kMaxDepth);
+  check_range("--qps", plan.qps, 1, kMaxQps);
+  check_range("--list", plan.list, 1, plan.depth);
+  const auto longest = static_cast<std::uint64_t>(std::chrono::milliseconds(kMaxDuration).count());
+  check_range("--duration (ms)", static_cast<std::uint64_t>(plan.duration.count()), 10, longest);
+  check_range("--warm-up (ms)", static_cast<std::uint64_t>(plan.warm_up.count()), 0, longest);
+  validate_shape(plan);
+  validate_memory(plan);
+  validate_connection(plan.connection);
+  const bool immediate = plan.is_latency() && plan.test->operation == Operation::kWrite &&
+                         plan.waiting != Waiting::kPoll;
+  if (immediate && plan.connection.extensions == "off") {
+    throw UsageError(
+        "write-lat that sleeps is woken by immediate data: it needs --extensions auto");
+  }
+  if (plan.is_counted()) validate_counted(plan);
+}
+
+Json to_json(const Plan& plan) {
+  return {{"iwarp_perf", kVersion},
+          {"test", plan.test->name},
+          {"size", plan.size},
+          {"depth", plan.depth},
+          {"qps", plan.qps},
+          {"list", plan.list},
+          {"duration_ms", plan.duration.count()},
+          {"warm_up_ms", plan.warm_up.count()},
+          {"waiting", to_string(plan.waiting)},
+          {"check", plan.check},
+          {"connection", connection_json(plan.connection)},
+          {"tls", plan.connection.tls.wanted()},
+          {"counted", counted_json(plan.counted)}};
+}
+
+Plan plan_from_json(const Json& json) {
+  try {
+    if (whole_number<int>(json.at("iwarp_perf"), "iwarp_perf") != kVersion) {
+      throw Error("client and server are of different versions of iwarp perf");
+    }
+    Plan plan;
+    plan.test = find_test(json.at("test").get<std::string>());
+    if (plan.test == nullptr) throw Error("there is no such test");
+    read_number(json, "size", plan.size);
+    read_number(json, "depth", plan.depth);
+    read_number(json, "qps", plan.qps);
+    read_number(json, "list", plan.list);
+    plan.duration = milliseconds_from(json, "duration_ms");
+    plan.warm_up = milliseconds_from(json, "warm_up_ms");
+    plan.waiting = waiting_from(json.at("waiting").get<std::string>());
+    json.at("check").get_to(plan.check);
+    plan.connection = connection_from(json.at("connection"));
+    json.at("tls").get_to(plan.connection.tls.on);
+    plan.counted = counted_from(json.at("counted"));
+    validate(plan);
+    return plan;
+  } catch (const Json::exception&) {
+    throw Error("the client does not speak as iwarp perf does");
+  }
+}
+
+}  // namespace iwarp::apps::measure

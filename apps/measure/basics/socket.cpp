@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Non-blocking sockets and poll(2), which returns on stop signals, too.
+#include "measure/basics/socket.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "common/base/error.hpp"
+#include "common/base/names.hpp"
+#include "common/base/stop.hpp"
+#include "common/serving/listen_error.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+constexpr Clock::duration kLongestWait = std::chrono::hours(1);  // that one poll() is given
+constexpr int kBacklog = 16;
+
+AddressList resolve(const net::Address& address, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const char* host = address.host.empty() ? nullptr : address.host.c_str();
+  const int status = getaddrinfo(host, std::to_string(address.port).c_str(), &hints, &found);
+  if (status != 0) throw Error("unknown host " + printable(address.host));
+  return {found, &freeaddrinfo};
+}
+
+/// False: not before the deadline.
+bool wait_for(int socket, short events, Clock::time_point deadline) {
+  for (;;) {
+    const auto left = std::clamp(deadline - Clock::now(), Clock::duration::zero(), kLongestWait);
+    const auto time = std::chrono::ceil<std::chrono::milliseconds>(left);
+    std::array entries{pollfd{.fd = socket, .events = events, .revents = 0},
+                       pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
+    const int ready = ::poll(entries.data(), entries.size(), static_cast<int>(time.count()));
+    if (ready < 0 && errno != EINTR) throw Error("poll: " + errno_text());
+    if (ready > 0 && entries[1].revents != 0) throw Interrupted();
+    if (ready > 0) return true;
+    if (ready == 0 && Clock::now() >= deadline) return false;
+  }
+}
+
+void wait_or_fail(int socket, short events, Clock::time_point deadline) {
+  if (!wait_for(socket, events, deadline)) throw Error("the peer has not answered in time");
+}
+
+/// After a call that failed: returns when it is worth another try.
+void wait_after_failure(int socket, short events, Clock::time_point deadline) {
+  if (errno == EINTR) return;
+  if (errno != EAGAIN) throw PeerGone("the peer closed the connection");
+  wait_or_fail(socket, events, deadline);
+}
+
+Descriptor open_socket(int family, const std::string& congestion) {
+  Descriptor out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (out.get() < 0) throw Error("socket: " + errno_text());
+  const auto size = static_cast<socklen_t>(congestion.size());
+  // Before it connects: what has once begun to pace goes on with it.
+  if (size != 0 &&
+      ::setsockopt(out.get(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(), size) != 0) {
+    throw Error("congestion control " + printable(congestion) + ": " + errno_text());
+  }
+  return out;
+}
+
+/// The errno of a connection that did not come about; 0: it did.
+int try_connect(int socket, const addrinfo& to, Clock::time_point deadline) {
+  if (::connect(socket, to.ai_addr, to.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  if (!wait_for(socket, POLLOUT, deadline)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+  return error;
+}
+
+}  // namespace
+
+void Descriptor::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+Socket::Socket(Descriptor fd) : fd_(std::move(fd)) {
+  const int on = 1;
+  ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Socket Socket::connect(const net::Address& to, Clock::time_point deadline,
+                       const std::string& congestion) {
+  int error = EADDRNOTAVAIL;
+  for (const auto& address : addresses_of(to)) {
+    const auto numeric = resolve(address, AI_NUMERICHOST);
+    Socket out(open_socket(numeric->ai_family, congestion));
+    error = try_connect(out.fd(), *numeric, deadline);
+    if (error == 0) return out;
+  }
+  const std::error_code why(error, std::generic_category());
+  throw Error("cannot connect to " + to_string(to) + ": " + to_text(why));
+}
+
+void Socket::send(bytes::View octets, Clock::time_point deadline) {
+  while (!octets.empty()) {
+    const auto n = ::send(fd(), octets.data(), octets.size(), MSG_NOSIGNAL);
+    if (n < 0) {
+      wait_after_failure(fd(), POLLOUT, deadline);
+    } else {
+      octets = octets.subspan(static_cast<std::size_t>(n));
+    }
+  }
+}
+
+std::size_t Socket::receive(bytes::Span into, Clock::time_point deadline) {
+  for (;;) {
+    const auto n = ::recv(fd(), into.data(), into.size(), 0);
+    if (n > 0) return static_cast<std::size_t>(n);
+    if (n == 0) throw PeerGone("the peer closed the connection");
+    wait_after_failure(fd(), POLLIN, deadline);
+  }
+}
+
+Listener::Listener(const net::Address& at, const std::string& congestion) {
+  const auto found = resolve(at, AI_PASSIVE);
+  fd_ = open_socket(found->ai_family, congestion);
+  const int on = 1;
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_storage bound{};
+  socklen_t length = sizeof bound;
+  auto* name = reinterpret_cast<sockaddr*>(&bound);
+  if (::bind(fd_.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+      ::listen(fd_.get(), kBacklog) != 0 || ::getsockname(fd_.get(), name, &length) != 0) {
+    throw cannot_listen(at, std::error_code(errno, std::generic_category()));
+  }
+  const bool v6 = bound.ss_family == AF_INET6;
+  port_ = ntohs(v6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+}
+
+std::optional<Socket> Listener::accept(Clock::time_point deadline) {
+  while (wait_for(fd_.get(), POLLIN, deadline)) {
+    Descriptor fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd.get() >= 0) return Socket(std::move(fd));
+    // Whoever came may be gone again.
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+      throw Error("accept: " + errno_text());
+    }
+  }
+  return std::nullopt;
+}
+
+std::string congestion_in_effect(const std::string& name) {
+  const auto socket = open_socket(AF_INET, name);
+  std::array<char, 17> out{};  // TCP_CA_NAME_MAX, and an end
+  socklen_t size = out.size() - 1;
+  if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, out.data(), &size) != 0) return "";
+  return out.data();
+}
+
+}  // namespace iwarp::apps::measure

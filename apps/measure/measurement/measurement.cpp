@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Client: plan ->, <- port, data connections, adverts <->, phases, <- usage. Server: the other way.
+#include "measure/measurement/measurement.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/base/stop.hpp"
+#include "iwarp/crc32c/crc32c.hpp"
+#include "measure/basics/control.hpp"
+#include "usage/observed_json.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::chrono::seconds kConnectPatience{10};
+
+/// The processors that this process may use.
+std::vector<unsigned> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<unsigned> out;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) out.push_back(cpu);
+  }
+  return out;
+}
+
+/// Of a counted stream: where it runs, and by which kernel it makes its CRCs.
+void set_up_process(const Plan& plan, bool sender) {
+  if (!plan.is_counted()) return;
+  for (const auto& kernel : crc32c::kernels()) {
+    if (plan.counted.crc_kernel == kernel.name) crc32c::use(kernel);
+  }
+  if (plan.counted.cpus == "any") return;
+  const auto cpus = allowed_cpus();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back(), &set);
+  // Refused in some containers; then the scheduler chooses, and the record says what was asked.
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+Phase warm_up(const Plan& plan) { return {plan.warm_up, warm_up_messages(plan)}; }
+Phase main_phase(const Plan& plan) { return {plan.duration, plan.counted.messages}; }
+bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count() > 0; }
+
+// The warm-up does not count, but for what it leaves behind in caches and windows.
+Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
+                       MeasureOptions& options) {
+  Intervals none;
+  if (warms_up(plan)) client.run(warm_up(plan), none);
+  if (options.signal_finishes) finish_on_next_stop();
+  Measurement out{.plan = plan,
+                  .outcome = client.run(main_phase(plan), options.intervals),
+                  .client = {},
+                  .server = {}};
+  out.client = out.outcome.used;
+  if (!out.outcome.confirmed) return out;
+  const auto answer = control.receive();
+  try {
+    out.server = usage::observed_from_json(answer.at("usage"));
+  } catch (const Json::exception& error) {
+    throw Error(std::string("the server's report is not understood: ") + error.what());
+  }
+  return out;
+}
+
+net::Address data_address(const net::Address& server, const Json& answer) {
+  const auto port = answer.find("port");
+  if (port == answer.end() || !port->is_number_unsigned() || port->get<std::uint64_t>() > 65535) {
+    throw Error("the peer does not speak as iwarp perf does");
+  }
+  return {.host = server.host, .port = port->get<std::uint16_t>()};
+}
+
+std::unique_ptr<ClientRole> rdma_client(const Plan& plan, Endpoint& endpoint) {
+  if (plan.is_counted()) return make_counted_client(plan, endpoint);
+  return plan.is_latency() ? make_latency_client(plan, endpoint)
+                           : make_stream_client(plan, endpoint);
+}
+
+Measurement measure_over(Control& control, const Plan& plan, const net::Address& server,
+                         MeasureOptions& options) {
+  control.send(to_json(plan));
+  if (plan.is_tcp()) {
+    const auto to = data_address(server, control.receive());
+    auto socket = Socket::connect(to, Clock::now() + kConnectPatience, plan.connection.congestion);
+    const auto client = plan.is_counted() ? make_counted_tcp_client(plan, std::move(socket))
+                                          : make_tcp_client(plan, std::move(socket));
+    return run_phases(plan, *client, control, options);
+  }
+  Endpoint endpoint(plan, Endpoint::Side::kClient);
+  endpoint.connect(data_address(server, control.receive()), control);
+  const auto client = rdma_client(plan, endpoint);
+  auto out = run_phases(plan, *client, control, options);
+  if (out.outcome.confirmed) endpoint.disconnect();
+  return out;
+}
+
+Observed serve_phases(const Plan& plan, ServerRole& server) {
+  if (warms_up(plan)) server.serve(warm_up(plan));
+  return server.serve(main_phase(plan));
+}
+
+void report_usage(Control& control, const Observed& used) {
+  control.send({{"usage", usage::to_json(used)}});
+  try {
+    control.receive();         // nothing: the client goes when it has read this
+  } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): that is what was waited for
+  }
+}
+
+void serve_tcp(const Plan& plan, const ServeOptions& options, Control& control) {
+  std::optional<Socket> socket;
+  {
+    Listener listener({.host = options.host, .port = 0}, plan.connection.congestion);
+    control.send({{"port", listener.port()}});
+    socket = listener.accept(Clock::now() + kConnectPatience);
+  }
+  if (!socket) throw Error("the data connection did not come in time");
+  const auto server = plan.is_counted() ? make_counted_tcp_server(plan, std::move(*socket))
+                                        : make_tcp_server(plan, std::move(*socket));
+  report_usage(control, serve_phases(plan, *server));
+}
+
+void serve_rdma(const Plan& plan, const ServeOptions& options, Control& control) {
+  Endpoint endpoint(plan, Endpoint::Side::kServer);
+  endpoint.accept(options.host, control);
+  const auto server = make_rdma_server(plan, endpoint);
+  report_usage(control, serve_phases(plan, *server));
+}
+
+void serve_plan(const ServeOptions& options, Control& control) {
+  auto plan = plan_from_json(control.receive());
+  if (plan.connection.tls.on != options.tls.wanted()) {
+    throw Error(options.tls.wanted() ? "this server wants TLS (--tls), and the client has none"
+                                     : "the client wants TLS (--tls), and this server has none");
+  }
+  plan.connection.tls = options.tls;
+  if (options.only != nullptr && options.only != plan.test) {
+    throw Error(
+        fmt::format("this server serves {} only, not {}", options.only->name, plan.test->name));
+  }
+  if (plan.is_counted() && !options.own_process) {
+    throw Error("this server counts no messages: it is there for other clients, too");
+  }
+  set_up_process(plan, false);
+  if (plan.is_tcp()) {
+    serve_tcp(plan, options, control);
+  } else {
+    serve_rdma(plan, options, control);
+  }
+}
+
+void tell(Control& control, std::string_view what) {
+  try {
+    control.send({{"error", what}});
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the peer is gone
+  }
+}
+
+}  // namespace
+
+double Measurement::octets() const {
+  return static_cast<double>(outcome.messages) * static_cast<double>(plan.size);
+}
+
+Measurement take_measurement(const Plan& plan, const net::Address& server, MeasureOptions options) {
+  set_up_process(plan, true);
+  Control control(Socket::connect(server, Clock::now() + kConnectPatience));
+  try {
+    return measure_over(control, plan, server, options);
+  } catch (const PeerGone& gone) {
+    throw Error(control.complaint(gone.what()));
+  }
+}
+
+void serve_client(Socket socket, const ServeOptions& options) {
+  Control control(std::move(socket));
+  try {
+    serve_plan(options, control);
+  } catch (const Interrupted&) {
+    tell(control, "this server was interrupted");
+    throw;
+  } catch (const Error& error) {
+    tell(control, error.what());
+    throw;
+  }
+}
+
+}  // namespace iwarp::apps::measure

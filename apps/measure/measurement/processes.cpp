@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fork, how a result gets back to the parent, and how a child is ended.
+#include "measure/measurement/processes.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "measure/basics/control.hpp"
+#include "usage/json_number.hpp"
+#include "usage/observed_json.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr unsigned kLongest = 120;  // seconds
+constexpr const char* kLoopback = "127.0.0.1";
+
+// What goes wrong the client says.
+int serve_parent(Listener& listener, const TlsArguments& tls) {
+  try {
+    // A Ctrl-C goes to this process, too; the parent decides what it means, and kills this one.
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    auto socket = listener.accept(Clock::now() + kTimeout);
+    if (socket) {
+      serve_client(std::move(*socket), {.host = kLoopback, .own_process = true, .tls = tls});
+    }
+    return 0;
+  } catch (const std::exception&) {
+    return kExitFailure;
+  }
+}
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const auto n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // The parent has gone.
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+std::string read_all(int fd) {
+  std::string out;
+  for (std::array<char, 4096> chunk{};;) {
+    const auto n = ::read(fd, chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return out;
+    out.append(chunk.data(), static_cast<std::size_t>(n));
+  }
+}
+
+std::string result_text(const Plan& plan, const net::Address& server) {
+  try {
+    const auto result = take_measurement(plan, server);
+    return Json{{"messages", result.outcome.messages},
+                {"seconds", result.outcome.seconds},
+                {"client", usage::to_json(result.client)},
+                {"server", usage::to_json(result.server)}}
+        .dump();
+  } catch (const std::exception& error) {
+    return Json{{"error", error.what()}}.dump();
+  }
+}
+
+Measurement result_from(const Plan& plan, const std::string& text) {
+  const auto json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) throw Error("a process of the measurement died");
+  if (json.contains("error")) throw Error(json["error"].get<std::string>());
+  Measurement out;
+  out.plan = plan;
+  usage::read_number(json, "messages", out.outcome.messages);
+  usage::read_number(json, "seconds", out.outcome.seconds);
+  out.client = usage::observed_from_json(json.at("client"));
+  out.server = usage::observed_from_json(json.at("server"));
+  return out;
+}
+
+}  // namespace
+
+Process::Process(const std::function<int()>& work, unsigned seconds) {
+  std::fflush(nullptr);  // Or the child would print what is buffered here once more.
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ < 0) throw Error("cannot start a process: " + errno_text());
+  if (pid_ > 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGALRM, SIG_DFL);
+  alarm(seconds);
+  // The parent may have died before it could be watched.
+  _exit(getppid() == parent ? work() : kExitFailure);
+}
+
+Process::~Process() {
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+ServerProcess::ServerProcess(unsigned seconds, const TlsArguments& tls)
+    : ServerProcess(Listener({.host = kLoopback}), seconds, tls) {}
+
+ServerProcess::ServerProcess(Listener listener, unsigned seconds, const TlsArguments& tls)
+    : address_{.host = kLoopback, .port = listener.port()},
+      process_([&] { return serve_parent(listener, tls); }, seconds) {}
+
+Measurement measure_apart(const Plan& plan) {
+  const ServerProcess server(kLongest);
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text());
+  const Descriptor in(ends[0]);
+  Descriptor out(ends[1]);
+  const Process client(
+      [&] {
+        write_all(out.get(), result_text(plan, server.address()));
+        return 0;
+      },
+      kLongest);
+  out.close();
+  return result_from(plan, read_all(in.get()));
+}
+
+}  // namespace iwarp::apps::measure

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client of ping-pongs: one message at a time, each answered by one of the same size, and half
+// the time there and back counts. A Read is its own answer: the whole time counts.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "common/base/error.hpp"
+#include "common/base/stop.hpp"
+#include "measure/basics/pattern.hpp"
+#include "measure/roles/roles.hpp"
+#include "measure/roles/watch.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+class LatencyClient final : public ClientRole {
+ public:
+  LatencyClient(const Plan& plan, Endpoint& endpoint)
+      : plan_(plan), endpoint_(endpoint), lane_(endpoint.lanes().front()) {
+    endpoint_.on_idle([this](Clock::time_point now) { look(now); });
+  }
+
+  Outcome run(const Phase& phase, Intervals& intervals) override {
+    outcome_ = {};
+    intervals_ = &intervals;
+    const auto before = lane_.posted;
+    endpoint_.send_signal(lane_, {.mark = Mark::kBegin});
+    await_receive();
+    const auto used_before = endpoint_.observed();
+    const auto start = Clock::now();
+    auto now = start;
+    intervals.begin(start, phase.duration);
+    try {
+      while (now - start < phase.duration && !finish_requested()) now = exchange(now);
+      repost();
+      endpoint_.send_signal(lane_, {.mark = Mark::kEnd, .count = lane_.posted - before});
+      await_receive();
+    } catch (const Interrupted&) {
+      outcome_.confirmed = false;
+      now = Clock::now();
+    }
+    intervals.end(now, outcome_.messages, outcome_.latency);
+    outcome_.seconds = std::chrono::duration<double>(now - start).count();
+    outcome_.used = usage::difference(endpoint_.observed(), used_before);
+    return outcome_;
+  }
+
+ private:
+  bool is(Operation operation) const { return plan_.test->operation == operation; }
+
+  /// One message and its answer; returns when that was there.
+  Clock::time_point exchange(Clock::time_point begun) {
+    const auto number = lane_.posted;
+    const auto slot = endpoint_.slot(lane_, number);
+    if (plan_.check) prepare(slot, number);
+    // A poller of memory has to be able to tell this message from the one before.
+    slot.back() = static_cast<std::byte>(number);
+    const auto sent = plan_.check ? Clock::now() : begun;
+    endpoint_.post(lane_, 1, endpoint_.signals(number));
+    repost();
+    await_answer(number);
+    const auto now = Clock::now();
+    outcome_.latency.add((now - sent) / (is(Operation::kRead) ? 1 : 2));
+    ++outcome_.messages;
+    look(now);
+    return now;
+  }
+
+  void look(Clock::time_point now) {
+    if (intervals_->due(now)) {
+      intervals_->end_interval(now, outcome_.messages, outcome_.latency);
+    }
+  }
+
+  void prepare(bytes::Span slot, std::uint64_t number) {
+    if (is(Operation::kRead)) {
+      std::ranges::fill(slot, std::byte{0xFF});
+    } else {
+      fill_pattern(slot, lane_.index, number);
+    }
+  }
+
+  void await_answer(std::uint64_t number) {
+    if (is(Operation::kRead)) {
+      while (endpoint_.wait().opcode != verbs::WcOpcode::kRead) {
+      }
+      if (plan_.check) check_pattern(endpoint_.slot(lane_, number), lane_.index, 0);
+    } else if (is(Operation::kSend)) {
+      const auto wc = await_receive();
+      if (plan_.check) check_pattern(endpoint_.message(wc), lane_.index, number);
+    } else {
+      if (plan_.waiting == Waiting::kPoll) {
+        await_write(number);
+      } else {
+        await_receive();
+      }
+      if (plan_.check) check_pattern(endpoint_.target(lane_), lane_.index, number);
+    }
+  }
+
+  // The message stays until the next one was sent.
+  verbs::WorkCompletion await_receive() {
+    for (;;) {
+      const auto wc = endpoint_.wait();
+      if (!is_receive(wc)) continue;
+      repost();
+      taken_ = wc;
+      return wc;
+    }
+  }
+
+  // The receive taken last is posted again when there is time: there are others.
+  void repost() {
+    if (taken_) endpoint_.repost(*std::exchange(taken_, std::nullopt));
+  }
+
+  void await_write(std::uint64_t number) {
+    MemoryWatch watch(endpoint_, endpoint_.target(lane_));
+    while (!watch.shows(number)) endpoint_.poll();
+  }
+
+  const Plan& plan_;
+  Endpoint& endpoint_;
+  Lane& lane_;
+  std::optional<verbs::WorkCompletion> taken_;
+  Intervals* intervals_ = nullptr;  ///< of the phase
+  Outcome outcome_;
+};
+
+}  // namespace
+
+std::unique_ptr<ClientRole> make_latency_client(const Plan& plan, Endpoint& endpoint) {
+  return std::make_unique<LatencyClient>(plan, endpoint);
+}
+
+}  // namespace iwarp::apps::measure

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client of streams: keeps `depth` messages under way on every lane. To check Writes it goes by
+// rounds: `depth` Writes, and no more until the server has looked at them.
+#include <algorithm>
+#include <limits>
+
+#include "common/base/error.hpp"
+#include "common/base/stop.hpp"
+#include "measure/basics/pattern.hpp"
+#include "measure/roles/roles.hpp"
+
+namespace iwarp::apps::measure {
+
+namespace {
+
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+class StreamClient final : public ClientRole {
+ public:
+  StreamClient(const Plan& plan, Endpoint& endpoint)
+      : plan_(plan),
+        endpoint_(endpoint),
+        by_rounds_(plan.check && plan.test->operation == Operation::kWrite),
+        posted_at_(plan.qps * plan.depth) {
+    endpoint_.on_idle([this](Clock::time_point now) { look(now); });
+  }
+
+  Outcome run(const Phase& phase, Intervals& intervals) override {
+    outcome_ = {};
+    intervals_ = &intervals;
+    before_.clear();
+    for (const auto& lane : lanes()) before_.push_back(lane.posted);
+    endpoint_.send_signal(lanes().front(), {.mark = Mark::kBegin});
+    await_replies(1);
+    const auto used_before = endpoint_.observed();
+    const auto start = Clock::now();
+    intervals.begin(start, phase.duration);
+    try {
+      stream(start + phase.duration);
+      for (auto& lane : lanes()) {
+        const auto sent = lane.posted - before_[lane.index];
+        endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = sent});
+      }
+      await_replies(lanes().size());
+    } catch (const Interrupted&) {
+      outcome_.confirmed = false;
+    }
+    outcome_.messages = done();
+    const auto end = Clock::now();
+    outcome_.seconds = std::chrono::duration<double>(end - start).count();
+    outcome_.used = usage::difference(endpoint_.observed(), used_before);
+    intervals.end(end, outcome_.messages, outcome_.latency);
+    return outcome_;
+  }
+
+ private:
+  std::vector<Lane>& lanes() const { return endpoint_.lanes(); }
+
+  void look(Clock::time_point now) {
+    if (intervals_->due(now)) intervals_->end_interval(now, done(), outcome_.latency);
+  }
+
+  void stream(Clock::time_point end) {
+    Clock::time_point now;
+    do {
+      for (auto& lane : lanes()) {
+        fill(lane, by_rounds_ ? round_first_[lane.index] + plan_.depth : kUnlimited);
+      }
+      if (by_rounds_ && all_done()) {
+        finish_round();
+      } else {
+        handle(endpoint_.wait());
+      }
+      while (const auto wc = endpoint_.poll()) handle(*wc);
+      now = Clock::now();
+      look(now);
+    } while (now < end && !finish_requested());
+    while (!all_done()) handle(endpoint_.wait());
+    if (by_rounds_) finish_round();
+  }
+
+  void fill(Lane& lane, std::uint64_t limit) {
+    while (lane.posted - lane.done + plan_.list <= plan_.depth && lane.posted < limit) {
+      const auto count = std::min(plan_.list, limit - lane.posted);
+      if (plan_.check) prepare(lane, count);
+      const auto now = Clock::now();
+      endpoint_.post(lane, count, true);
+      posted_at_[lane.index * plan_.depth + (lane.posted - 1) % plan_.depth] = now;
+    }
+  }
+
+  std::uint64_t done() const {
+    std::uint64_t out = 0;
+    for (const auto& lane : lanes()) out += lane.done - before_[lane.index];
+    return out;
+  }
+
+  bool all_done() const {
+    return std::ranges::all_of(lanes(), [](const Lane& l) { return l.posted == l.done; });
+  }
+
+  void finish_round() {
+    std::size_t replies = 0;
+    for (auto& lane : lanes()) {
+      const auto first = round_first_[lane.index];
+      if (first == lane.posted) continue;
+      endpoint_.send_signal(lane,
+                            {.mark = Mark::kRound, .first = first, .count = lane.posted - first});
+      round_first_[lane.index] = lane.posted;
+      ++replies;
+    }
+    await_replies(replies);
+  }
+
+  // What the next messages are to carry, or where they are to arrive.
+  void prepare(Lane& lane, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto octets = endpoint_.slot(lane, lane.posted + i);
+      if (plan_.test->operation == Operation::kRead) {
+        std::ranges::fill(octets, std::byte{0xFF});
+      } else {
+        fill_pattern(octets, lane.index, lane.posted + i);
+      }
+    }
+  }
+
+  void handle(const verbs::WorkCompletion& wc) {
+    if (wc.opcode == verbs::WcOpcode::kRecv) {
+      endpoint_.repost(wc);
+      ++replies_;
+      return;
+    }
+    const auto count = Endpoint::count(wc);
+    if (count == 0) return;  // a signal has left
+    auto& lane = endpoint_.lane(wc);
+    const auto last = lane.done + count - 1;
+    outcome_.latency.add(Clock::now() - posted_at_[lane.index * plan_.depth + last % plan_.depth]);
+    if (plan_.check && plan_.test->operation == Operation::kRead) check_reads(lane, count);
+    lane.done += count;
+  }
+
+  void check_reads(Lane& lane, std::uint64_t count) {
+    for (std::uint64_t i = lane.done; i < lane.done + count; ++i) {
+      check_pattern(endpoint_.slot(lane, i), lane.index, i % plan_.depth);
+    }
+  }
+
+  void await_replies(std::size_t count) {
+    while (replies_ < count) handle(endpoint_.wait());
+    replies_ = 0;
+  }
+
+  const Plan& plan_;
+  Endpoint& endpoint_;
+  const bool by_rounds_;
+  std::vector<Clock::time_point> posted_at_;
+  std::vector<std::uint64_t> before_;  ///< posted, as the phase begins
+  std::vector<std::uint64_t> round_first_ = std::vector<std::uint64_t>(plan_.qps);
+  std::size_t replies_ = 0;
+  Intervals* intervals_ = nullptr;  ///< of the phase
+  Outcome outcome_;
+};
+
+}  // namespace
+
+std::unique_ptr<ClientRole> make_stream_client(const Plan& plan, Endpoint& endpoint) {
+  return std::make_unique<StreamClient>(plan, endpoint);
+}
+
+}  // namespace iwarp::apps::measure
