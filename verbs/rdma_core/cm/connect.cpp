@@ -21,7 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kGrace = 20ms;
+// Until then the peer's thread may wait for a processor.
+constexpr auto kGrace = 200ms;
 constexpr auto kPause = 500us;
 
 using PrivateData = std::vector<std::byte>;
