@@ -143,8 +143,8 @@ class SourceRules(Tree):
 
     def test_public_headers_are_short(self):
         path = "mpa/include/iwarp/mpa/a.hpp"
-        self.assert_breaks("sizes", path, "//\n" * 151, "151 lines, the bound is 150")
-        self.write(path, "//\n" * 150)
+        self.assert_breaks("sizes", path, "//\n" * 201, "201 lines, the bound is 200")
+        self.write(path, "//\n" * 200)
         self.assertEqual(self.run_script("test/architecture/check_sources.py", "sizes")[0], 0)
 
     def test_nothing_is_left_over(self):
