@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrivals: which datagrams of which senders a queue pair has taken, so that none is delivered
-// twice, however often a network, or somebody on it, repeats it. Of a sender the last kWindow
-// numbers are known, older ones count as taken; of senders the kSenders that were heard last. One
-// thread at a time. No memory before the first datagram, and none after it.
+// Arrivals: remembers which datagrams a queue pair has accepted, so that none is delivered twice,
+// however often the network or an attacker repeats it. Remembers the last kWindow sequence numbers
+// of each of the kSenders senders heard most recently. Not thread-safe. Allocates once, at the
+// first datagram.
 #pragma once
 
 #include <algorithm>
@@ -15,29 +15,36 @@
 
 namespace iwarp::verbs {
 
-/// IPv4 mapped into IPv6.
+/// An IPv6 address in network order; IPv4 addresses are mapped (::ffff:a.b.c.d).
 using IpAddress = std::array<std::uint8_t, 16>;
+/// Returns whether `address` is a mapped IPv4 address.
 constexpr bool is_ipv4(const IpAddress& address) {
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
   return std::ranges::equal(kMapped, std::span(address).first<kMapped.size()>());
 }
 
+/// The source of a numbered series of datagrams.
 struct DatagramSender {
   IpAddress ip{};
-  std::uint32_t qp = 0;
-  std::uint32_t instance = 0;
+  std::uint32_t qp = 0;        ///< number of the sending queue pair
+  std::uint32_t instance = 0;  ///< DatagramHeader::instance: tells it from an earlier one
   auto operator<=>(const DatagramSender&) const = default;
 };
 
+/// Duplicate detection for the datagrams that one queue pair receives.
 class Arrivals {
  public:
-  static constexpr std::uint32_t kWindow = 512;
-  static constexpr std::size_t kSenders = 256;
+  static constexpr std::uint32_t kWindow = 512;  ///< sequence numbers remembered per sender
+  static constexpr std::size_t kSenders = 256;   ///< senders remembered
 
   Arrivals();
   ~Arrivals();
-  /// It was not taken yet, and counts as taken from now on.
+  /// Records datagram `msn` of `sender`. Returns true if it is new; false if it was recorded
+  /// before, or is kWindow or more behind the newest one of that sender and so may have been. MSNs
+  /// count modulo 2^32. A sender beyond kSenders evicts the least recently heard one, whose
+  /// duplicates are then no longer detected. Throws std::bad_alloc at the first datagram only.
   bool take(const DatagramSender& sender, std::uint32_t msn);
+  /// Forgets all senders and frees the memory.
   void clear();
 
  private:
@@ -46,7 +53,7 @@ class Arrivals {
   SenderWindow& find(const DatagramSender& sender, std::uint32_t msn);
 
   std::unique_ptr<Table> table_;
-  SenderWindow* last_ = nullptr;  ///< whom the last one was of
+  SenderWindow* last_ = nullptr;  ///< one-entry cache: window of the last sender
   std::uint64_t clock_ = 0;
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: one MPA endpoint, one DDP stream and one RDMAP stream under a queue pair, without
-// sockets, threads or a clock. Call with the driver's lock held. The driver's loop: fill
-// receive_plan(), call received(); send transmit_plan(), call transmitted(); take event()s, act on
-// socket_action(), set a timer for timeout().
+// Connection: one MPA endpoint, one DDP stream and one RDMAP stream below a queue pair, without
+// sockets, threads or a clock.
 #pragma once
 
 #include <deque>
@@ -25,10 +23,14 @@ namespace iwarp::verbs {
 enum class ConnectionState : std::uint8_t;  // see connection_fsm.hpp in src
 enum class ConnectionCause : std::uint8_t;
 
+/// A connection. Not thread-safe: call with the driver's lock held. The driver's loop: fill
+/// receive_plan() and call received(); send transmit_plan() and call transmitted(). After these two
+/// and after every other call that is not const, take all event()s, carry out socket_action() and
+/// set a timer for timeout().
 class Connection {
  public:
   /// `qp` is null for a responder until accept(); `tap` may be null. `driver` owns this object; the
-  /// queue pair shares in it while it is connected. All three outlive this.
+  /// queue pair shares ownership of it while it is connected. All three outlive this.
   Connection(mpa::Role role, QueuePair* qp, QpDriver& driver, const ConnectionOptions& options,
              WireTap* tap);
   ~Connection();
@@ -36,56 +38,104 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   // Set-up --------------------------------------------------------------------------------------
-  bool connect(bytes::View private_data, TimePoint now);  ///< initiator; false: data too long
-  void listen(TimePoint now);                             ///< responder: TCP is connected
-  /// Responder, after kRequest. False: private data too long, or not asked.
+  /// Initiator: queues the Request. Returns false if the private data is too long, see
+  /// mpa::Startup::request().
+  bool connect(bytes::View private_data, TimePoint now);
+  /// Responder: TCP is connected; waits for the Request.
+  void listen(TimePoint now);
+  /// Responder, after the event kRequest: queues the Reply. `ird` and `ord` are what the
+  /// application wants. Returns false, and does nothing, if the private data is too long or no
+  /// Request waits.
   bool accept(QueuePair& qp, bytes::View private_data, std::uint16_t ird, std::uint16_t ord,
               TimePoint now);
+  /// Responder, after the event kRequest: queues a Reply that rejects it. Returns false as
+  /// accept().
   bool reject(bytes::View private_data, TimePoint now);
-  void set_emss(std::size_t octets);  ///< the socket's; may change at any time [MPA-49] [DDP-1]
+  /// Sets the socket's effective maximum segment size; 0: unknown. Call whenever it changes.
+  /// [MPA-49] [DDP-1]
+  void set_emss(std::size_t octets);
 
   // Octets --------------------------------------------------------------------------------------
-  /// Where the next octets go, until the next non-const call; empty: read nothing now.
+  /// Returns the memory for the next octets, valid until the next call that is not const. Empty: do
+  /// not read at present.
   std::span<const bytes::Span> receive_plan();
-  bool takes_octets() const;  ///< receive_plan() is not empty
+  /// Returns whether receive_plan() would not be empty.
+  bool takes_octets() const;
+  /// The first `n` octets of the last receive_plan() have been filled: processes them.
   void received(std::size_t n, const Now& now);
-  /// The next octets to send, in at most `limit` pieces; empty: nothing.
+  /// Returns the next octets to send, in at most `limit` pieces, valid until the next call that is
+  /// not const. Empty: nothing to send at present.
   std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now);
-  Output output() const;  ///< kNone: transmit_plan() would be empty. Cheaper than to ask it
+  /// Returns what there is to send, at less cost than transmit_plan().
+  Output output() const;
+  /// Returns whether transmit_plan() may be non-empty.
   bool may_have_output() const { return output() != Output::kNone; }
-  void let_posts_wait() const;  ///< for the consumer's next poll
+  /// Tells the completion queues that posted requests wait for the application to poll.
+  void let_posts_wait() const;
+  /// The first `n` octets of the last transmit_plan() have been sent.
   void transmitted(std::size_t n, const Now& now);
-  void peer_closed(TimePoint now);      ///< FIN
-  void lost(TimePoint now);             ///< reset, or any error of the socket
-  void send_faulted(TimePoint now);     ///< EFAULT: memory of transmit_plan() is not there
-  void receive_faulted(TimePoint now);  ///< the same of receive_plan()
-  void note_peer_seen(TimePoint at);  ///< its TCP has shown then that it is there: see answer_due()
+  /// The peer's FIN arrived.
+  void peer_closed(TimePoint now);
+  /// TCP was reset, or the socket failed.
+  void lost(TimePoint now);
+  /// Sending failed with EFAULT: memory in transmit_plan() is no longer mapped. Ask for a new plan.
+  void send_faulted(TimePoint now);
+  /// Receiving failed with EFAULT: memory in receive_plan() is no longer mapped.
+  void receive_faulted(TimePoint now);
+  /// The peer's TCP sent or acknowledged something at that time; see answer_due().
+  void note_peer_seen(TimePoint at);
 
   // Control -------------------------------------------------------------------------------------
+  /// Closes in order: sends what is posted and then a FIN. During set-up, resets TCP.
   void disconnect(TimePoint now);
+  /// Ends the stream with a Terminate. Does nothing during set-up.
   void terminate(const bytes::Fault& fault, TimePoint now);
+  /// Resets TCP.
   void abort(TimePoint now);
-  void resume(TimePoint now);  ///< a receive was posted: go on with a held stream
-  void revoke(const Region& region, TimePoint now);    ///< invalid: it is not touched any more
-  void withdraw(const Region& region, TimePoint now);  ///< by the peer; our requests go on
+  /// Continues a stream that was held for a receive or for memory, if it is available now.
+  void resume(TimePoint now);
+  /// Ends every access to a region that has been invalidated; if a request still needs it, the
+  /// stream ends.
+  void revoke(const Region& region, TimePoint now);
+  /// As revoke(), but only for the peer's accesses; requests of this end continue.
+  void withdraw(const Region& region, TimePoint now);
 
   // Poll ----------------------------------------------------------------------------------------
+  /// Returns the next event; nullopt: none.
   std::optional<ConnectionEvent> event();
-  SocketAction socket_action();  ///< to be done once transmit_plan() is empty
-  bool is_steady() const;  ///< true: that octets moved has brought no event, action or timeout
-  bool at_rest() const;    ///< all begun has left: a FIN now leaves whole messages. Not in set-up
-  bool awaits_ack_request(TimePoint now);  ///< as it ends: ConnectionOptions::ack_request_wait
-  bool awaits_peer() const;                ///< responder: set-up waits for its Request, or its RTR
+  /// Returns what to do with the socket once transmit_plan() is empty.
+  SocketAction socket_action();
+  /// Returns whether event(), socket_action() and timeout() have nothing new after received() or
+  /// transmitted(), so that the driver need not ask them.
+  bool is_steady() const;
+  /// Returns whether only whole messages have been sent, so that a FIN now cuts none. Never during
+  /// set-up.
+  bool at_rest() const;
+  /// Returns whether a close still waits for the peer's question, see
+  /// ConnectionOptions::ack_request_wait.
+  bool awaits_ack_request(TimePoint now);
+  /// Responder: returns whether set-up waits for the peer's Request or RTR.
+  bool awaits_peer() const;
+  /// Returns when to call handle_timeout(); nullopt: not necessary.
   std::optional<TimePoint> timeout() const;
-  std::optional<TimePoint> answer_due() const;  ///< one of them: see PeerTimeouts::answer
+  /// Returns when the peer's answer is overdue, see PeerTimeouts::answer; included in timeout().
+  std::optional<TimePoint> answer_due() const;
+  /// Acts on the deadlines that have passed at `now`.
   void handle_timeout(TimePoint now);
+  /// Returns the state of the MPA set-up, with the peer's private data and offer.
   const mpa::Startup& startup() const { return startup_; }
+  /// Returns the largest ULPDU that may be sent at present.
   mpa::Mulpdu mulpdu() const { return mulpdu_; }
-  bytes::View read_ahead() const { return read_ahead_; }  ///< rejected: what is behind the Reply
+  /// After kRejected: returns the octets that arrived after the Reply.
+  bytes::View read_ahead() const { return read_ahead_; }
+  /// Returns the queue pair; null for a responder before accept().
   QueuePair* qp() const { return qp_; }
-  Counters counters() const;  ///< of all layers; system calls are the driver's
+  /// Returns the counters of all layers. System calls are the driver's to count.
+  Counters counters() const;
+  /// Returns the diagnostic counters.
   Incidents incidents() const;
-  StreamEnd end() const;  ///< Cause::kNone until the stream has ended, or if it never began
+  /// Returns why the stream ended; Cause::kNone until then, or if it never began.
+  StreamEnd end() const;
 
  private:
   struct Full;  ///< exists in full operation: framer, deframer, stream
@@ -128,9 +178,9 @@ class Connection {
   QueuePair* qp_;
   QpDriver& driver_;
   const ConnectionOptions options_;
-  std::uint16_t asked_ord_;  ///< by the program
+  std::uint16_t asked_ord_;  ///< the application's
   WireTap* tap_;
-  std::unique_ptr<class Observed> observed_;  ///< null: nobody observes; outlives full_
+  std::unique_ptr<class Observed> observed_;  ///< null: not observed; outlives full_
   mpa::Startup startup_;
   mpa::StartupState startup_told_ = mpa::StartupState::kIdle;
   mpa::Mulpdu mulpdu_;

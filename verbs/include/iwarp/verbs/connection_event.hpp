@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a connection tells its driver.
+// What a connection reports to its driver: events, pending output, and what to do with the socket.
 #pragma once
 
 #include <cstddef>
@@ -11,34 +11,36 @@
 
 namespace iwarp::verbs {
 
+/// One event of a connection.
 struct ConnectionEvent {
+  /// What happened.
   enum class Type : std::uint8_t {
-    kRequest,  ///< responder: accept() or reject() now
-    kEstablished,
-    kRejected,      ///< initiator: the peer's private data may say why; TCP is still open [MPA-91]
-    kFailed,        ///< set-up failed: `failure`
-    kDisconnected,  ///< the stream is over; the QP has left RTS
-    kMemoryGone,    ///< registered memory at `address` is no longer there; the stream ends
+    kRequest,       ///< responder: a Request arrived; call accept() or reject()
+    kEstablished,   ///< set-up is complete; the queue pair is in RTS
+    kRejected,      ///< initiator: the peer rejected the Request; TCP is still open [MPA-91]
+    kFailed,        ///< set-up failed, see `failure`; the socket is to be closed
+    kDisconnected,  ///< the stream is over; the queue pair has left RTS
+    kMemoryGone,    ///< registered memory at `address` is no longer mapped; the stream ends
   };
   Type type;
-  std::optional<mpa::Failure> failure;
-  const std::byte* address = nullptr;
+  std::optional<mpa::Failure> failure;  ///< kFailed
+  const std::byte* address = nullptr;   ///< kMemoryGone
 };
 
-/// What there is to send.
+/// What a connection has to send.
 enum class Output : std::uint8_t {
-  kNone,
+  kNone,       ///< nothing: transmit_plan() would be empty
   kQuestions,  ///< only Reads that ask the peer for an acknowledgement, which can wait
-  kMessages,   ///< more than that, maybe
+  kMessages,   ///< possibly more than that: call transmit_plan() to find out
 };
 
-/// What the driver shall do with the socket.
+/// What the driver has to do with the socket.
 enum class SocketAction : std::uint8_t {
-  kNone,
-  kShutdownSend,  ///< half close (FIN); once
-  kClose,         ///< close; nothing is left to send
-  kDepart,        ///< half close (FIN), drop what still comes, and close
-  kReset,         ///< abortive close (RST)
+  kNone,          ///< nothing
+  kShutdownSend,  ///< half-close it (FIN); reported once
+  kClose,         ///< close it; no output is pending
+  kDepart,        ///< half-close it (FIN), discard further input, and close it
+  kReset,         ///< reset it (RST)
 };
 
 }  // namespace iwarp::verbs

@@ -9,12 +9,13 @@
 
 namespace iwarp::verbs {
 
+/// One counter: the name of its member, and what it counts. The strings are static.
 struct CounterName {
   const char* name;
   std::uint64_t Counters::* member;
-  const char* meaning;  ///< for people, a few words
+  const char* meaning;  ///< a few words for a table or a help text
 };
-/// All of them.
+/// Returns a row for each member of Counters.
 std::span<const CounterName> counter_names();
 
 }  // namespace iwarp::verbs

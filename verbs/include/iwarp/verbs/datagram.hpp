@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams as they are in UDP: one untagged DDP segment with a Send, the addresses that a stream
-// would have agreed on, and CRC32c (rfc-notes/datagrams.md). No sockets; what the fields mean for a
-// queue pair is judged in datagram_queue_pair.hpp.
+// The wire format of datagrams: in a UDP datagram, one untagged DDP segment with a Send, the
+// addresses that a stream would have agreed on, and a CRC32c (rfc-notes/datagrams.md). The codec
+// checks the form only; DatagramQueuePair judges the values.
 #pragma once
 
 #include <array>
@@ -27,14 +27,15 @@ namespace iwarp::verbs {
 //  |                immediate data (32)                                |
 //  |                payload ...                                        |
 //  |                CRC32c (32)                                        |
+/// The header of a datagram, in host byte order.
 struct DatagramHeader {
-  QpNum destination = 0;
-  QpNum source = 0;
+  QpNum destination = 0;  ///< 24 bits; kMulticastQp: every member of the group
+  QpNum source = 0;       ///< 24 bits
   std::uint32_t q_key = 0;
-  /// A number of the source queue pair that another of the same QPN will not have. MSNs count
-  /// within it.
+  /// A random number that tells the source queue pair from an earlier one with the same QPN. MSNs
+  /// count within it.
   std::uint32_t instance = 0;
-  std::uint32_t msn = 0;
+  std::uint32_t msn = 0;  ///< increases by 1 with each datagram of the source, modulo 2^32
   bool solicited = false;
   std::optional<std::uint32_t> immediate;
   bool operator==(const DatagramHeader&) const = default;
@@ -46,25 +47,30 @@ inline constexpr std::size_t kDatagramCrcSize = 4;
 inline constexpr std::size_t kDatagramOverhead = kDatagramHeaderSize + kDatagramCrcSize;
 inline constexpr std::size_t kMaxDatagramPayload = 4096;
 inline constexpr std::size_t kMaxDatagram = kMaxDatagramPayload + kDatagramOverhead;
-/// Every member of a group is meant.
+/// Destination QPN of datagrams to a multicast group.
 inline constexpr QpNum kMulticastQp = 0xFFFFFF;
 
-/// Where a queue pair of that number is to be found: the lower half is its UDP port.
+/// Returns the UDP port of the queue pair with that number: its lower 16 bits.
 constexpr std::uint16_t datagram_port(QpNum qp) { return static_cast<std::uint16_t>(qp & 0xFFFF); }
 
+/// A decoded datagram.
 struct Datagram {
   DatagramHeader header;
-  bytes::View payload;  ///< within what was decoded
+  bytes::View payload;  ///< a view into the decoded octets
 };
 
+/// An encoded header.
 using DatagramHeaderOctets = std::array<std::byte, kDatagramHeaderSize>;
 
+/// Encodes a header. QPNs are cut to 24 bits.
 DatagramHeaderOctets encode(const DatagramHeader& header);
-/// nullopt: not of this form, too short, or too long. The CRC is not looked at.
+/// Decodes a UDP payload; the result refers to it. nullopt: it is not of this form, shorter than
+/// kDatagramOverhead or longer than kMaxDatagram. Does not check the CRC.
 std::optional<Datagram> decode_datagram(bytes::View octets);
-/// `octets` has at least kDatagramCrcSize.
+/// Returns whether the last kDatagramCrcSize octets, which must exist, are the CRC of all before
+/// them.
 bool has_right_crc(bytes::View octets);
-/// In words, on one line; works on truncated octets, too.
+/// Describes a datagram on one line; works on any octets.
 std::string describe_datagram(bytes::View octets);
 
 }  // namespace iwarp::verbs

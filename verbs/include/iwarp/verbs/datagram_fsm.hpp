@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of a queue pair of datagrams, as a table: those of InfiniBand's queue pairs of type
-// UD, whose send queue stops apart from them. Data only: DatagramQueuePair is the one owner of a
-// machine of this kind.
+// The state machine of a datagram queue pair as a table: InfiniBand's states of UD queue pairs,
+// except SQE, which is DatagramQueuePair::send_failed(). Data only; DatagramQueuePair runs it.
 #pragma once
 
 #include <array>
@@ -12,23 +11,27 @@
 
 namespace iwarp::verbs {
 
+/// States of a datagram queue pair, with InfiniBand's names.
 enum class DatagramState : std::uint8_t {
-  kReset,      ///< nothing can be posted
-  kInit,       ///< takes receives
-  kReceiving,  ///< and datagrams
-  kReady,      ///< and sends
-  kError,      ///< everything is flushed
+  kReset,      ///< Reset: nothing can be posted
+  kInit,       ///< Init: receives can be posted
+  kReceiving,  ///< RTR: and datagrams are received
+  kReady,      ///< RTS: and requests can be posted
+  kError,      ///< Error: everything that is posted is flushed
 };
+/// Returns the state's name.
 std::string_view to_string(DatagramState state);
 
+/// What moves a datagram queue pair. All but kOverflow are set_state() by the application.
 enum class DatagramCause : std::uint8_t {
-  kInitAsked,  ///< by the consumer, as the next three
-  kReceivingAsked,
-  kReadyAsked,
-  kErrorAsked,
-  kResetAsked,
-  kOverflow,  ///< a completion queue was full
+  kInitAsked,       ///< set_state(kInit)
+  kReceivingAsked,  ///< set_state(kReceiving)
+  kReadyAsked,      ///< set_state(kReady)
+  kErrorAsked,      ///< set_state(kError)
+  kResetAsked,      ///< set_state(kReset)
+  kOverflow,        ///< a completion queue was full
 };
+/// Returns the cause's name.
 std::string_view to_string(DatagramCause cause);
 
 inline constexpr std::array kDatagramStates{DatagramState::kReset, DatagramState::kInit,
@@ -39,6 +42,7 @@ inline constexpr std::array kDatagramCauses{
     DatagramCause::kErrorAsked, DatagramCause::kResetAsked,     DatagramCause::kOverflow,
 };
 
+/// An edge of the machine; `rfc` says where it comes from.
 using DatagramEdge = bytes::Edge<DatagramState, DatagramCause>;
 
 // clang-format off

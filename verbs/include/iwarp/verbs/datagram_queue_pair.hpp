@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pair of datagrams (UD): whoever knows its number and its Q_Key may send to it, and nothing
-// is promised but that what is delivered is whole, once, and meant for it. No sockets: the driver
-// asks for what is to leave and hands over what came.
+// Datagram queue pair (UD): every sender that knows its number and its Q_Key may send to it.
+// Datagrams may be lost or reordered; one that is delivered is whole, is delivered once and was
+// addressed to this queue pair. No sockets: the driver asks for the datagrams to send and hands
+// over those that arrived.
 //
-// Posting is everybody's; what is marked as the driver's, one thread's at a time.
+// Posting and the accessors are thread-safe. The driver's functions are called by one thread at a
+// time.
 #pragma once
 
 #include <atomic>
@@ -22,67 +24,98 @@
 
 namespace iwarp::verbs {
 
+/// What a datagram queue pair is made with. The queues must outlive it.
 struct DatagramQpInit {
-  QpNum num = 0;
-  PdId pd = 0;
-  CompletionQueue* send_cq = nullptr;
-  CompletionQueue* recv_cq = nullptr;
-  SharedReceiveQueue* srq = nullptr;
-  QpLimits limits;
-  bool signal_all = false;
-  std::uint32_t instance = 0;  ///< unpredictable
-  /// Longer ones fail with WcStatus::kLocalLength.
+  QpNum num = 0;                       ///< 24 bits
+  PdId pd = 0;                         ///< protection domain
+  CompletionQueue* send_cq = nullptr;  ///< receives the completions of requests; not null
+  CompletionQueue* recv_cq = nullptr;  ///< of receives; not null, may be `send_cq`
+  SharedReceiveQueue* srq = nullptr;   ///< used instead of a receive queue of its own
+  QpLimits limits;                     ///< sizes of its queues
+  bool signal_all = false;             ///< signals every request
+  std::uint32_t instance = 0;          ///< DatagramHeader::instance: unpredictable
+  /// Bytes; requests with more payload complete with WcStatus::kLocalLength. At most
+  /// kMaxDatagramPayload.
   std::size_t max_payload = kMaxDatagramPayload;
-  /// How long the driver keeps what comes while no receive is posted but completions of receives
-  /// are yet to be polled: a busy system may have kept the application from both.
+  /// How long the driver keeps datagrams that arrive while no receive is posted, if the application
+  /// still has completions of receives to poll: a busy system may have kept it from posting.
   std::chrono::nanoseconds lateness = std::chrono::milliseconds(100);
 };
 
+/// A datagram queue pair without its sockets.
 class DatagramQueuePair {
  public:
+  /// For the driver; applications use Rnic::create_datagram_qp(). `stags` outlives this.
   DatagramQueuePair(const DatagramQpInit& init, StagTable& stags);
   ~DatagramQueuePair();
   DatagramQueuePair(const DatagramQueuePair&) = delete;
   DatagramQueuePair& operator=(const DatagramQueuePair&) = delete;
 
-  /// In order until one is refused; `posted` says how many were not.
+  /// Posts requests in order until one is refused; sets `posted` to the number posted. They are
+  /// flushed in kError, and while send_failed(). Fails with
+  /// - `Errc::kWrongState` in states other than kReady and kError,
+  /// - `Errc::kTooManySge` if a request has more than max_send_sge elements,
+  /// - `Errc::kInlineTooLong` if inline payload is longer than max_inline,
+  /// - `Errc::kQueueFull` if max_send_wr requests are outstanding or their completions not polled,
+  /// - `std::errc::not_enough_memory`.
   std::error_code post_send(std::span<const DatagramWr> wrs, std::size_t& posted);
-  /// All or none.
+  /// Posts all requests, or none if any of them is refused. Fails as post_send().
   std::error_code post_all(std::span<const DatagramWr> wrs);
+  /// Posts a receive. Its first kGrhSize bytes take the GRH. In kError it is flushed. Fails with
+  /// `Errc::kInvalidArgument` if the queue pair uses an SRQ, with `Errc::kWrongState` in kReset,
+  /// and as ReceiveQueue::post().
   std::error_code post_recv(const RecvWr& wr);
+  /// Returns what it was made with.
   const DatagramQpInit& init() const { return init_; }
+  /// Returns its state at this moment.
   DatagramState state() const { return state_.load(std::memory_order_acquire); }
+  /// Returns whether it receives datagrams in its present state.
   bool takes_datagrams() const {
     return state() == DatagramState::kReceiving || state() == DatagramState::kReady;
   }
-  /// A request has failed: what is posted is flushed until set_state(kReady).
+  /// Returns whether a request has failed. Requests are then flushed until set_state(kReady), as in
+  /// InfiniBand's state SQE.
   bool send_failed() const { return send_failed_.load(std::memory_order_relaxed); }
+  /// Sets the Q_Key that datagrams to this queue pair must carry. Initially 0.
   void set_q_key(std::uint32_t q_key) { q_key_.store(q_key, std::memory_order_relaxed); }
+  /// Returns the Q_Key.
   std::uint32_t q_key() const { return q_key_.load(std::memory_order_relaxed); }
-  /// So many datagrams can be taken now.
+  /// Returns the number of receives that are posted and not yet consumed.
   std::size_t receives() const;
 
-  // The driver's.
-  /// Errc::kWrongState: not from the present one, see kDatagramEdges.
+  // For the driver ------------------------------------------------------------------------------
+  /// Moves to another state. kError flushes everything posted; kReset drops it without completions,
+  /// and removes failed completions from the queues. Fails with `Errc::kWrongState` if
+  /// kDatagramEdges has no such edge.
   std::error_code set_state(DatagramState state);
+  /// Accepts datagrams sent to the group address; idempotent.
   void join(const IpAddress& group);
+  /// Stops accepting datagrams sent to the group address.
   void leave(const IpAddress& group);
-  /// The oldest that are posted; those that cannot be sent complete.
+  /// Prepares the oldest posted requests, as many as `batch` has room for, and returns the part of
+  /// `batch` that holds them. A request that cannot be sent completes with an error, once those
+  /// before it have been sent. Report each with sent(), in order, or return it with give_back().
   std::span<OutgoingDatagram> prepare(std::span<OutgoingDatagram> batch);
-  /// Of a batch, from its beginning. False: the system did not take it.
+  /// Completes a prepared datagram: the kernel accepted it (`taken`) or refused it for good. Both
+  /// are a success: UDP does not promise delivery.
   void sent(OutgoingDatagram& datagram, bool taken);
-  /// The end of the last batch: it will be prepared again.
+  /// Returns the last datagrams of a batch unsent; prepare() will prepare them again.
   void give_back(std::span<OutgoingDatagram> unsent);
+  /// Takes a UDP payload that arrived on `path`: checks it, and delivers it to the oldest receive
+  /// or counts the reason for which it is dropped. If the receives of a shared queue are used up,
+  /// keeps up to 32 datagrams; see deliver_waiting(). The view is not used afterwards.
   void arrived(bytes::View octets, const DatagramPath& path);
-  /// Those for which others took the receives of a shared queue have them now. False: some still
-  /// wait for one.
+  /// Delivers datagrams that wait for a receive of the shared queue. Returns false if any still
+  /// wait.
   bool deliver_waiting();
-  /// Drops those that still wait for a receive of a shared queue.
+  /// Delivers the datagrams that wait, as far as there are receives, and drops the others.
   void drop_waiting();
-  /// Returns whether the application has polled the completions of all receives that were taken.
+  /// Returns whether the application has polled the completions of all receives that were consumed.
   bool all_polled();
+  /// Returns the counters; calls and kernel drops are the driver's to count.
   DatagramCounters& counters() { return counters_; }
-  /// For good, as the destructor does: the queues may end before it.
+  /// Detaches from the queues, and discards its failed completions: the queues may be destroyed
+  /// afterwards. The destructor does the same. Idempotent; nothing may be posted afterwards.
   void leave_queues();
 
  private:
@@ -95,7 +128,7 @@ class DatagramQueuePair {
   void complete_send(const OutgoingDatagram& datagram, WcStatus status, std::uint32_t length);
   std::optional<DatagramDrop> judge(const Datagram& datagram, bytes::View octets,
                                     const DatagramPath& path);
-  /// Into the next receive. An error in its memory is its completion's, not the datagram's.
+  /// Places it in the oldest receive. If that one's memory is wrong, its completion reports it.
   std::optional<DatagramDrop> deliver(const Datagram& datagram, const DatagramPath& path);
   void count(DatagramDrop drop) { ++counters_.dropped[static_cast<std::size_t>(drop)]; }
   WcStatus place(const PostedReceive& receive, const Datagram& datagram, const DatagramPath& path);
@@ -110,11 +143,11 @@ class DatagramQueuePair {
   std::atomic<DatagramState> state_{DatagramState::kReset};
   std::atomic<bool> send_failed_{false};
   std::atomic<std::uint32_t> q_key_{0};
-  mutable std::mutex mutex_;  ///< of the send queue; before that of a completion queue
+  mutable std::mutex mutex_;  ///< of the send queue; locked before that of a completion queue
   std::vector<Slot> ring_;    ///< grows up to max_send_wr; its size is a power of two
   std::uint64_t posted_ = 0;
   std::uint64_t prepared_ = 0;
-  std::atomic<std::uint64_t> left_{0};  ///< so many slots were used and are free again
+  std::atomic<std::uint64_t> left_{0};  ///< requests that have left their slots, from the first
   ReapCount reaped_;
   ReceiveQueue receives_;
   std::uint64_t shared_taken_ = 0;  ///< as receives_.taken(), of the shared queue

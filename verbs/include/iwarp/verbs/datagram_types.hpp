@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a queue pair of datagrams is asked for, and what it counts.
+// Requests of a datagram queue pair, the reasons for which it drops datagrams, and its counters.
 #pragma once
 
 #include <array>
@@ -14,26 +14,28 @@
 
 namespace iwarp::verbs {
 
-/// A way between two addresses; IPv4 mapped into IPv6.
+/// A path between two addresses.
 struct DatagramPath {
   IpAddress own{};
   IpAddress peer{};
-  unsigned interface = 0;      ///< where a link-local or group address counts
-  std::uint8_t hop_limit = 0;  ///< 0: to send, as the system has it
-  std::uint8_t traffic_class = 0;
+  unsigned interface = 0;          ///< index, for link-local and group addresses; 0: none
+  std::uint8_t hop_limit = 0;      ///< 0, when sending: the system's default
+  std::uint8_t traffic_class = 0;  ///< of the IP header
   bool operator==(const DatagramPath&) const = default;
 };
 
+/// The destination of a datagram: an address handle and a queue pair.
 struct DatagramTarget {
   DatagramPath path;
-  QpNum qp = 0;
-  std::uint32_t q_key = 0;
+  QpNum qp = 0;             ///< kMulticastQp for a group
+  std::uint32_t q_key = 0;  ///< with the top bit set, the sending queue pair's own Q_Key is used
 };
 
-/// As SendWr, for a Send to somebody.
+/// Send queue work request of a datagram queue pair: a Send to an explicit destination. Lifetimes
+/// as in SendWr.
 struct DatagramWr {
   std::uint64_t wr_id = 0;
-  SendFlags flags = SendFlags::kNone;
+  SendFlags flags = SendFlags::kNone;  ///< kSignaled, kSolicited, kInline
   std::span<const Sge> sgl;
   std::optional<std::uint32_t> immediate;
   DatagramTarget to;
@@ -41,50 +43,56 @@ struct DatagramWr {
 
 /// Why a datagram was not delivered.
 enum class DatagramDrop : std::uint8_t {
-  kMalformed,
-  kNotReceiving,  ///< the queue pair is not ready for it
-  kWrongQp,
-  kWrongQKey,
-  kBadCrc,
-  kRepeated,  ///< or so late that it cannot be told
-  kNoReceive,
-  kTooLong,  ///< for the receive whose turn it was, which stays posted
+  kMalformed,     ///< not of the form of datagram.hpp
+  kNotReceiving,  ///< the queue pair is in a state in which it does not receive
+  kWrongQp,       ///< for another queue pair, or a group that is not attached
+  kWrongQKey,     ///< with another Q_Key
+  kBadCrc,        ///< damaged
+  kRepeated,      ///< a duplicate, or too late to be told from one
+  kNoReceive,     ///< no receive was posted
+  kTooLong,       ///< longer than the oldest receive, which stays posted
 };
-inline constexpr std::size_t kDatagramDrops = 8;
+inline constexpr std::size_t kDatagramDrops = 8;  ///< number of reasons
+/// Returns the reason in snake case, "wrong_qp" for example.
 const char* to_string(DatagramDrop drop);
 
+/// Totals of one datagram queue pair.
 struct DatagramCounters {
-  std::uint64_t sent = 0;
-  std::uint64_t unsent = 0;  ///< the system did not take them
-  std::uint64_t delivered = 0;
-  std::uint64_t lost = 0;      ///< the system had no room for them
-  std::uint64_t unjoined = 0;  ///< interfaces on which a group was not joined
-  std::uint64_t send_calls = 0;
-  std::uint64_t receive_calls = 0;                      ///< those that brought something
+  std::uint64_t sent = 0;           ///< datagrams that the kernel accepted
+  std::uint64_t unsent = 0;         ///< datagrams that the kernel refused
+  std::uint64_t delivered = 0;      ///< datagrams placed in a receive
+  std::uint64_t lost = 0;           ///< datagrams that the kernel dropped on arrival
+  std::uint64_t unjoined = 0;       ///< interfaces on which a group could not be joined
+  std::uint64_t send_calls = 0;     ///< system calls
+  std::uint64_t receive_calls = 0;  ///< system calls that returned a datagram
   std::array<std::uint64_t, kDatagramDrops> dropped{};  ///< by DatagramDrop
+  /// Returns how many datagrams were dropped for that reason.
   std::uint64_t dropped_for(DatagramDrop why) const {
     return dropped[static_cast<std::size_t>(why)];
   }
+  /// Adds each counter of `o`.
   DatagramCounters& operator+=(const DatagramCounters& o);
 };
 
-/// Ready to leave: a copy of all octets, for the CRC stands for them and the program may change its
-/// memory before the kernel reads it. What the request names is held until sent().
+/// A datagram that is ready to be sent. Holds a copy of all its octets, because the CRC covers them
+/// and the application may change its memory before the kernel reads it; and the grants of the
+/// request until DatagramQueuePair::sent() or give_back().
 struct OutgoingDatagram {
+  /// Returns the UDP payload to send.
   bytes::View octets() const { return bytes::View(copy).first(size); }
 
-  bytes::Gather payload;
+  bytes::Gather payload;  ///< the memory that the request names
   std::array<std::byte, kMaxDatagram> copy;
-  std::size_t size = 0;  ///< of the copy
+  std::size_t size = 0;  ///< octets of `copy` in use
   DatagramPath path;
-  std::uint16_t port = 0;  ///< UDP
-  std::uint64_t sequence = 0;
+  std::uint16_t port = 0;      ///< the peer's UDP port
+  std::uint64_t sequence = 0;  ///< number of the request in the send queue
   std::uint64_t wr_id = 0;
   bool is_signaled = false;
-  std::array<Grant, bytes::kMaxSge> grants;
+  std::array<Grant, bytes::kMaxSge> grants;  ///< one for each piece of `payload`
 };
 
-/// What stands in front of each payload that is received.
+/// Octets of the Global Routing Header that precedes the payload in a receive.
 inline constexpr std::size_t kGrhSize = 40;
 
 }  // namespace iwarp::verbs

@@ -10,19 +10,20 @@
 
 namespace iwarp::verbs {
 
-/// Both are static strings: clauses without a full stop.
+/// What an error means and what to do about it. Static strings: clauses without a full stop.
 struct Guidance {
   const char* meaning = "";
   const char* advice = "";
 };
-/// For every fault that rdmap::explain() knows; another one is "an error that no RFC assigns".
+/// Returns the guidance for a fault that rdmap::explain() knows; for any other, the meaning "an
+/// error that no RFC assigns".
 Guidance guidance(const bytes::Fault& fault);
 
-/// vendor_err of a failed completion whose stream ended with a Terminate: 0x1LTCC with the
-/// Terminate's layer L, error type T and error code CC.
+/// Returns the vendor_err of a failed completion whose stream ended with a Terminate: 0x1LTCC with
+/// the Terminate's layer L, error type T and error code CC.
 std::uint32_t vendor_error(const bytes::Fault& fault);
-/// The Terminate that such a number stands for; nullopt: it is none of these. `why` is the text of
-/// rdmap::explain().
+/// Returns the Terminate that a vendor_err stands for, with the text of rdmap::explain() as `why`;
+/// nullopt if `number` is not of the form 0x1LTCC.
 std::optional<bytes::Fault> fault_of_vendor_error(std::uint32_t number);
 /// vendor_err of a completion whose status an injected fault chose.
 inline constexpr std::uint32_t kInjectedVendorError = 0x20000;

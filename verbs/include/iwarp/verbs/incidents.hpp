@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened to a connection that is worth a look, beside the octets that it moved. As Counters:
-// written by whoever drives the connection.
+// Incidents: diagnostic counters of a connection, beside the traffic counted in Counters. Written
+// by the thread that drives the connection; a snapshot is taken under its lock.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace iwarp::verbs {
 
+/// What went wrong, or nearly, on one connection.
 struct Incidents {
   std::uint64_t receive_holds = 0;  ///< messages that had to wait for a receive to be posted
-  /// Memory was taken away (deregistered, invalidated) while the connection was using it.
+  /// How often memory was deregistered or invalidated while the connection was using it.
   std::uint64_t pins_broken = 0;
-  std::optional<bytes::Fault> terminate_sent;  ///< it has left whole
-  std::optional<bytes::Fault> terminate_received;
+  std::optional<bytes::Fault> terminate_sent;      ///< its last octet has been sent
+  std::optional<bytes::Fault> terminate_received;  ///< what the peer's Terminate says
 };
 
 }  // namespace iwarp::verbs

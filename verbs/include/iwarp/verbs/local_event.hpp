@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LocalEvent: what one end of a connection does that no octet shows: work posted and completed,
-// memory used by the peer, states. Values only; what they mean stands where the types come from.
+// LocalEvent: what one end of a connection does beside sending octets: posts and completes work,
+// uses memory, changes states. Values only.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,33 @@
 
 namespace iwarp::verbs {
 
-enum class WorkQueue : std::uint8_t { kSend, kReceive };
+/// One of the two work queues of a queue pair: send queue or receive queue.
+enum class WorkQueue : std::uint8_t {
+  kSend,
+  kReceive,  ///< also if it is shared
+};
 
 /// A request was posted.
 struct WorkPosted {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
-  std::uint64_t length = 0;  ///< octets in its list of buffers
-  bool early = false;        ///< before the connection was there; told when it is
+  std::uint64_t length = 0;  ///< bytes in its list of buffers
+  bool early = false;        ///< posted before the connection existed, reported when it does
   // kSend
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
-  RemoteAddress remote;  ///< of Writes, Reads and atomics
+  RemoteAddress remote;  ///< Writes, Reads and atomics
   bool operator==(const WorkPosted&) const = default;
 };
 
-/// So many posts were not told one by one: the queue had gone on before it was looked at.
+/// `count` posts were not reported one by one: their slots were reused before they were seen.
 struct PostsMissed {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t count = 0;
   bool operator==(const PostsMissed&) const = default;
 };
 
-/// A completion, when it is made; its program may poll it later.
+/// A request completed. The application may poll the completion later.
 struct WorkCompleted {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
@@ -47,24 +51,25 @@ struct WorkCompleted {
   bool operator==(const WorkCompleted&) const = default;
 };
 
+/// How a connection uses registered memory of this end.
 enum class MemoryUse : std::uint8_t {
   kWrite,         ///< a segment of the peer's RDMA Write was placed
-  kReceive,       ///< a Send was placed, as a whole
-  kReadResponse,  ///< the answer to a Read of ours was placed, as a whole
-  kReadSource,    ///< octets were taken to answer a Read of the peer
-  kAtomic,        ///< an atomic operation of the peer was done
+  kReceive,       ///< a whole Send was placed
+  kReadResponse,  ///< the whole response to a Read of this end was placed
+  kReadSource,    ///< memory was read to answer a Read of the peer
+  kAtomic,        ///< an atomic operation of the peer was executed
 };
 
-/// Registered memory of this end was used by the connection.
+/// The connection used registered memory of this end.
 struct MemoryUsed {
   MemoryUse use = MemoryUse::kWrite;
-  Stag stag;             ///< not kReceive
-  std::uint64_t to = 0;  ///< not kReceive
-  std::uint64_t length = 0;
+  Stag stag;                 ///< except kReceive
+  std::uint64_t to = 0;      ///< except kReceive
+  std::uint64_t length = 0;  ///< bytes
   bool operator==(const MemoryUsed&) const = default;
 };
 
-/// The peer asked for memory that it may not have.
+/// The peer was refused access to memory, for the reason `why`.
 struct MemoryRefused {
   MemoryUse use = MemoryUse::kWrite;
   Stag stag;
@@ -74,25 +79,32 @@ struct MemoryRefused {
   bool operator==(const MemoryRefused&) const = default;
 };
 
-enum class Machine : std::uint8_t { kStartup, kStream, kQueuePair };
+/// The state machines of one end.
+enum class Machine : std::uint8_t {
+  kStartup,    ///< mpa::StartupState
+  kStream,     ///< rdmap::StreamState
+  kQueuePair,  ///< QpState
+};
 
-/// One of the state machines of this end is in another state; the first state of the RDMAP stream
-/// follows none. The strings are those of to_string() of the states, and static.
+/// One of the state machines entered another state. The strings are static, from to_string() of the
+/// states.
 struct StateUpdated {
   Machine machine = Machine::kStartup;
-  std::string_view before;  ///< empty: there was none
+  std::string_view before;  ///< empty for the first state of the RDMAP stream
   std::string_view now;
   bool operator==(const StateUpdated&) const = default;
 };
 
+/// Any of the events above.
 using LocalEvent =
     std::variant<WorkPosted, PostsMissed, WorkCompleted, MemoryUsed, MemoryRefused, StateUpdated>;
 
-/// Told of what happens at one end of one connection.
+/// Receives the events of one end of one connection.
 class LocalObserver {
  public:
   virtual ~LocalObserver() = default;
-  /// From any thread, also several at a time, and with locks held: must not call back.
+  /// Reports an event. Called by any thread, possibly by several at once and with locks held: must
+  /// be thread-safe and must not call back into the connection.
   virtual void see(const LocalEvent& event) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An event for a log, and the one line that it becomes. Who writes it where, and when, is the
-// caller's business: nothing here writes, and time is an argument.
+// LogRecord: an event for a log, and its formatting as one line. Writes nothing itself; the time is
+// an argument.
 #pragma once
 
 #include <chrono>
@@ -12,46 +12,53 @@
 
 namespace iwarp::verbs {
 
-/// How much is said: what is of this level or of one before it.
+/// Importance of a record. A log of some level contains the records of that level and of those
+/// before it.
 enum class LogLevel : std::uint8_t {
-  kOff,
-  kError,    ///< something of ours does not work
-  kWarning,  ///< somebody was refused what he asked for, and goes on without
-  kInfo,     ///< what becomes of connections and transfers
-  kDebug,    ///< figures of each, and its steps
+  kOff,      ///< nothing
+  kError,    ///< the stack itself does not work
+  kWarning,  ///< a requested feature was refused; the program continues without it
+  kInfo,     ///< connections and transfers begin and end
+  kDebug,    ///< their steps and figures
 };
+/// Returns "off", "error", "warning", "info" or "debug".
 const char* to_string(LogLevel level);
 
+/// How a record is written.
 enum class LogFormat : std::uint8_t {
   kText,    ///< the message alone
-  kLogfmt,  ///< time=... level=... event=... key=value ... msg="..."
-  kJson,    ///< an object with the same
+  kLogfmt,  ///< time=... level=... pid=... event=... key=value ... msg="..."
+  kJson,    ///< one object with the same members
 };
 
+/// One named value of a record.
 struct LogField {
   const char* key;
   std::string value;
 };
 
+/// One event.
 struct LogRecord {
   LogLevel level = LogLevel::kInfo;
-  const char* event = "";  ///< its name, always the same
-  std::string message;     ///< for people
-  std::vector<LogField> fields;
+  const char* event = "";        ///< constant name of the kind of event, for filters
+  std::string message;           ///< a sentence to be read
+  std::vector<LogField> fields;  ///< the same as data; not in kText
 };
 
-/// Octets that a peer may have chosen and that are about to be shown: what is no printable ASCII
-/// becomes '?'.
+/// Returns `text`, which a peer may have chosen, with every byte outside printable ASCII replaced
+/// by
+/// '?'.
 std::string printable(std::string_view text);
 
-/// Without a line feed. All of it is printable ASCII, whatever the record has.
+/// Formats a record, without a line feed. `process` is a process id. The line is printable ASCII,
+/// whatever the record contains.
 std::string log_line(const LogRecord& record, LogFormat format,
                      std::chrono::system_clock::time_point now, long process);
 
-/// "off", "error", "warning", "info", "debug"; and what these were called before: "refusals" is
-/// warning, "connections" is info.
+/// Parses the name of a level. The former names "refusals" (warning) and "connections" (info) are
+/// accepted too. nullopt: unknown.
 std::optional<LogLevel> log_level(std::string_view name);
-/// "text", "logfmt" or "json".
+/// Parses "text", "logfmt" or "json". nullopt: unknown.
 std::optional<LogFormat> log_format(std::string_view name);
 
 }  // namespace iwarp::verbs

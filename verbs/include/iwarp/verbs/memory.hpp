@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered memory: protection domains, regions, windows, and the one table of STags of an Rnic.
-// Every access, local or remote, goes through StagTable::acquire(): valid, PD or QP, rights, bounds
-// (RFC 5042 section 6, verbs draft section 7). What acquire() gave is pinned until the Grant ends.
+// StagTable: the regions and windows of an Rnic. Every access, local or remote, goes through
+// acquire(), which checks validity, protection domain or queue pair, rights and bounds (RFC 5042
+// section 6, verbs draft section 7), and pins the entry until the Grant is released.
 //
-// Readers take no lock. Writers (register, invalidate, bind ...) hold the table's mutex, which is a
-// leaf but for the Waiters of an entry.
+// acquire() takes no lock. All else holds the table's mutex, under which only the lock of an
+// entry's Waiters is taken.
 #pragma once
 
 #include <atomic>
@@ -26,24 +26,28 @@ namespace iwarp::verbs {
 
 using rdmap::AccessError;
 
-/// Who wants to do what.
+/// Who accesses memory, and how.
 struct AccessRequest {
-  PdId pd = 0;
-  QpNum qp = 0;
-  bool remote = false;
-  Access need = Access::kNone;
+  PdId pd = 0;                  ///< protection domain of the accessing queue pair or SRQ
+  QpNum qp = 0;                 ///< the accessing queue pair
+  bool remote = false;          ///< on behalf of its peer
+  Access need = Access::kNone;  ///< rights that the access needs; kNone: a local read
 };
 
+/// The table of STags. Thread-safe.
 class StagTable {
  public:
-  /// `random` gives unpredictable values. [RDMAP-114] [SEC-10]
+  /// `capacity`: regions and windows at a time. `random` returns unpredictable values; it is called
+  /// under the table's mutex. Throws std::bad_alloc. [RDMAP-114] [SEC-10]
   StagTable(std::size_t capacity, std::function<std::uint32_t()> random);
 
-  /// Checks in the order valid, PD or QP, rights, wrap, bounds; octet granular. `to` is a TO for
-  /// remote requests; for local ones it is the virtual address, or counts from the region's `iova`.
-  /// length > 0. `out` is as it was where the answer is no. [VRB-32]
+  /// Checks an access, in the order validity, domain and queue pair, rights, wrap, bounds (to the
+  /// byte), and sets `out` to the granted memory; on failure leaves `out` unchanged. `to` is a TO
+  /// if the access is remote; otherwise the address as an Sge names it. `length` is at least 1.
+  /// Fails with the AccessError of the first check that does not pass. Takes no lock. [VRB-32]
   std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                            std::uint32_t length, Grant& out);
+  /// As above, but returns the Grant.
   std::expected<Grant, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                             std::uint32_t length) {
     Grant out;
@@ -52,51 +56,67 @@ class StagTable {
     return out;
   }
 
-  /// What an STag stands for, for whom, and with which rights. [RDMAP-110] [RDMAP-111] [DDP-97]
+  /// What a new STag names, for whom, and with which rights. [RDMAP-110] [RDMAP-111] [DDP-97]
   struct NewRegion {
     Region::Kind kind = Region::Kind::kRegion;
     PdId pd = 0;
-    QpNum qp = 0;  ///< not 0: for the peer of this stream alone [SEC-7] [DDP-90]
+    QpNum qp = 0;  ///< not 0: only the peer of this stream may use it [SEC-7] [DDP-90]
     std::byte* address = nullptr;
-    std::uint64_t length = 0;
+    std::uint64_t length = 0;  ///< bytes
     Access access = Access::kNone;
-    /// The first octet's TO, and its address in an Sge, in place of the virtual address.
+    /// Replaces the virtual address as TO of the first byte and as its address in an Sge.
     std::optional<std::uint64_t> iova;
   };
-  /// A fresh unpredictable index, key 0 for windows and fast regions. [VRB-26] [VRB-27]
-  /// Errc::kInvalidArgument: from `iova` on there is not room for `length` octets below 2^64, or
-  /// the region shall be zero based as well.
+  /// Adds an entry with an unpredictable index and key 0. A kRegion is valid at once. The table
+  /// owns the entry; destroy() ends it. Fails with `Errc::kInvalidArgument` if `length` bytes from
+  /// `iova` on exceed 2^64, or `iova` is combined with Access::kZeroBased, and with
+  /// `Errc::kLimitReached` if the table is full. [VRB-26] [VRB-27]
   std::expected<Region*, std::error_code> create(const NewRegion& what);
-  /// Gives a region other rights, or to another domain, under the STag that it has. A request that
-  /// is judged from then on is judged by these; an access that began before is up to the caller.
-  /// Errc::kBusy while windows are bound to it.
+  /// Changes the rights and the domain of a region, under its present STag. Applies to accesses
+  /// that are checked from now on; ending those in progress is up to the caller. Fails with
+  /// `Errc::kBusy` while windows are bound to it.
   std::error_code change(Region* region, PdId pd, Access access);
-  /// Ends the STag. [DDP-88] [DDP-89]
-  /// Errc::kBusy while windows are bound to it. Returns when nobody can touch the memory any more:
-  /// `break_pins` is called (without the table's lock) while pins are left.
+  /// Ends the STag, and returns when the memory cannot be accessed any more. Meanwhile calls
+  /// `break_pins` repeatedly, without the table's lock. Fails with `Errc::kBusy` while windows are
+  /// bound to the region. [DDP-88] [DDP-89]
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
 
-  /// Whose stream is to be resumed when others have released an entry; nullptr: none. Its ownership
-  /// is shared while it waits.
+  /// The driver whose stream is resumed once the pins of an entry are gone; null: none. Held as a
+  /// weak_ptr while it waits.
   using Waiter = QpDriver*;
-  /// For kFastRegister and kBindWindow. Errc::kBusy: others still have the entry pinned, if only to
-  /// find it invalid; `waiter` is told when to try again. [VRB-35] [VRB-36]
+  /// Executes WrOpcode::kFastRegister for a queue pair of `pd`. Fails with `Errc::kInvalidArgument`
+  /// if `what.stag` is not an invalid fast region of `pd`, or the memory is empty, and with
+  /// `Errc::kBusy` if the entry is pinned, if only by an access that is about to find it invalid;
+  /// then call again when `waiter` is resumed.
   std::error_code fast_register(PdId pd, const Registration& what, Waiter waiter = nullptr);
+  /// Executes WrOpcode::kBindWindow for queue pair `qp` of `pd`. Fails with `Errc::kNotBindable` if
+  /// the window is not one or (type 2) valid, the region is invalid, lacks Access::kBindWindow or
+  /// kLocalWrite for rights that need it, is zero-based, or does not contain the memory; with
+  /// `Errc::kWrongPd` if window or region belong to another domain; and with `Errc::kBusy` as
+  /// fast_register(). [VRB-35] [VRB-36]
   std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter = nullptr);
 
-  enum class Invalidated : std::uint8_t { kDone, kPinned, kRefused };
-  /// By STag, for a stream of `pd`/`qp`. kPinned: it is invalid from now on but somebody still
-  /// uses a part; `waiter` is told when to call again, as a local one. Remote: a shared STag is
-  /// refused. [RDMAP-58] [RDMAP-113] [VRB-34]
+  /// Result of an invalidation.
+  enum class Invalidated : std::uint8_t {
+    kDone,     ///< it is invalid and not pinned
+    kPinned,   ///< it is invalid, but accesses are in progress
+    kRefused,  ///< the STag may not be invalidated by this caller; nothing has changed
+  };
+  /// Invalidates an STag on behalf of queue pair `qp` of `pd`, or of its peer (`remote`), which may
+  /// invalidate only memory tied to `qp` or with Access::kRemoteInvalidate. After kPinned, call
+  /// again with `remote` false when `waiter` is resumed. [RDMAP-58] [RDMAP-113] [VRB-34]
   Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, Waiter waiter = nullptr);
 
-  /// Pins the entry of an STag, whatever its key, if it is invalid: it stays so meanwhile, and as
-  /// it is. Else, and while destroy() ends it, a Grant of nothing.
+  /// If the entry is invalid (the key of `stag` is ignored), pins it, so that it can be neither
+  /// made valid nor reused, and returns a Grant for its memory. Otherwise, or if destroy() is
+  /// ending it, returns an empty Grant.
   Grant hold_invalid(Stag stag) const;
 
-  /// Windows bound to this QP become invalid with it. [VRB-4]
+  /// Invalidates the windows bound through queue pair `qp`, which is being destroyed. [VRB-4]
   void invalidate_windows_of(QpNum qp);
+  /// Returns how many regions and windows exist.
   std::size_t size() const;
+  /// Returns how many were created, fast-registered or bound so far.
   std::uint64_t registrations() const { return registrations_.load(std::memory_order_relaxed); }
 
  private:
@@ -116,7 +136,7 @@ class StagTable {
   };
   std::atomic_ref<Region*> slot(std::size_t i) const { return std::atomic_ref(slots_[i]); }
 
-  const std::size_t mask_;                  ///< of an index, to its slot
+  const std::size_t mask_;                  ///< turns an index into its slot
   std::unique_ptr<Region*[], Free> slots_;  ///< open addressing by STag index; use slot()
   std::atomic<std::size_t> longest_probe_{0};
   std::deque<std::unique_ptr<Region>> storage_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Now: the time of a call, for calls that seldom want to know it. A clock is looked at when the
-// time is first asked for, and not again.
+// Now: the time of a call, read from the clock only if the call needs it, and then once.
 #pragma once
 
 #include <utility>
@@ -9,17 +8,21 @@
 
 namespace iwarp::verbs {
 
+/// A time point that may be read lazily. Pass it by reference; lives as long as the call. Not
+/// thread-safe.
 class Now {
  public:
+  /// A function that reads the clock.
   using Look = mpa::TimePoint (*)();
 
-  // NOLINTNEXTLINE(google-explicit-constructor): who knows the time says it
-  Now(mpa::TimePoint at = {}) : at_(at) {}
-  explicit Now(Look look) : look_(look) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a caller that knows the time passes it
+  Now(mpa::TimePoint at = {}) : at_(at) {}  ///< the time is known
+  explicit Now(Look look) : look_(look) {}  ///< `look` is called once, at the first conversion
   Now(const Now&) = delete;
   Now& operator=(const Now&) = delete;
 
-  // NOLINTNEXTLINE(google-explicit-constructor): it is one
+  /// Returns the time: the same value at every conversion.
+  // NOLINTNEXTLINE(google-explicit-constructor): it is a time point
   operator mpa::TimePoint() const {
     if (look_ != nullptr) at_ = std::exchange(look_, nullptr)();
     return at_;

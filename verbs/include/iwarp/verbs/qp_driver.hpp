@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a queue pair tells whoever drives its connection. Called from any thread; never waits,
-// except in depart().
+// QpDriver: what a queue pair and its queues tell the driver of its connection. Called from any
+// thread. No call waits, except depart() and, for the driver's lock, receive_imminent().
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,40 @@
 
 namespace iwarp::verbs {
 
-/// Whether a posted request has to leave at once.
+/// How urgently a posted request has to be sent.
 enum class Doorbell : std::uint8_t {
-  kNow,
-  kMayWait,  ///< behind others: the consumer has not caught up with its completions
+  kNow,      ///< send it at once
+  kMayWait,  ///< may be coalesced: the application has completions left to poll
 };
 
-/// A connected queue pair shares in it until its stream is over.
+/// The driver of one connection, as its queue pair sees it. A connected queue pair holds shared
+/// ownership of it until the stream is over.
 class QpDriver : public std::enable_shared_from_this<QpDriver> {
  public:
   virtual ~QpDriver() = default;
-  /// Send queue: something to send. True: it waits for more, for the consumer to poll an empty
-  /// completion queue, or for a short time to pass.
+  /// Notifies the driver that requests were posted to the send queue. Returns true if it delays
+  /// them to coalesce them with later ones, until the application polls an empty completion queue
+  /// or a short time has passed.
   virtual bool posted(Doorbell doorbell) = 0;
-  virtual void receive_posted() = 0;  ///< a stream held for want of a buffer may go on
-  /// Memory that the stream waits for was let go, or a shared receive may be had: the stream is to
-  /// be resumed, but not in this thread, which may hold the lock of a queue or of the STag table.
+  /// Notifies the driver that a receive was posted, so that a stream held for want of one goes on.
+  virtual void receive_posted() = 0;
+  /// Resumes a stream that waits for pins to go or for a shared receive. Not in the calling thread,
+  /// which may hold the lock of a queue or of the STag table.
   virtual void resume_soon() = 0;
-  /// A receive is about to be posted to a shared queue that is empty. Called by the thread that
-  /// posts it, without the locks of the queue; may wait for the driver.
+  /// Announces that a receive is about to be posted to a shared queue that is empty. Called by the
+  /// posting thread, without the locks of the queue.
   virtual void receive_imminent() {}
-  /// The stream waits until nobody uses what was invalidated, and peers could make that last: in
-  /// the driver's own time they are cut off, see Connection::withdraw().
+  /// Ends, in a thread of the driver, the accesses of peers that keep the invalidated STag pinned,
+  /// which this stream waits for and which a peer could prolong; see Connection::withdraw().
   virtual void break_pins(Stag stag) { (void)stag; }
-  virtual void disconnect() = 0;  ///< orderly close
-  virtual void terminate() = 0;   ///< the consumer ends the stream [VRB-9]
+  /// Closes the connection in order: requests that are posted are sent first.
+  virtual void disconnect() = 0;
+  /// Ends the stream with a Terminate, on behalf of the application. [VRB-9]
+  virtual void terminate() = 0;
   /// Resets the connection. [VRB-11]
   virtual void abort() = 0;
-  /// QueuePair::depart(). Drivers that cannot close in order reset.
+  /// As QueuePair::depart(). The default, for drivers that cannot close in order, resets and
+  /// returns true.
   virtual bool depart() {
     abort();
     return true;

@@ -10,19 +10,22 @@
 
 namespace iwarp::verbs {
 
+/// What moves a queue pair from one state to the next.
 enum class QpEvent : std::uint8_t {
-  kConnected,    ///< MPA is in full operation
-  kStreamError,  ///< we terminate the stream, whatever the reason
-  kTerminateReceived,
-  kCloseRequested,    ///< by our consumer, everything posted was sent
-  kPeerClosed,        ///< FIN, and nothing was under way
-  kPeerClosedEarly,   ///< FIN while work was under way
-  kLowerLayerClosed,  ///< both directions are closed in order, or the close timed out
-  kLowerLayerLost,    ///< reset, timed out, or aborted by our consumer
-  kReset,             ///< the consumer takes it back to Idle
+  kConnected,          ///< MPA is in full operation
+  kStreamError,        ///< this end terminates the stream, for whatever reason
+  kTerminateReceived,  ///< the peer's Terminate arrived
+  kCloseRequested,     ///< the application closes, and every posted request has been sent
+  kPeerClosed,         ///< the peer's FIN arrived, and no work was outstanding
+  kPeerClosedEarly,    ///< the peer's FIN arrived while work was outstanding
+  kLowerLayerClosed,   ///< both directions of TCP are closed in order, or closing timed out
+  kLowerLayerLost,     ///< TCP was reset or timed out, or the application aborted
+  kReset,              ///< the application takes the queue pair back to Idle
 };
+/// Returns the event's name in words; "unknown" for a value that is not one.
 std::string_view to_string(QpEvent event);
 
+/// An edge of the machine; `rfc` names the section of the verbs draft.
 using QpEdge = bytes::Edge<QpState, QpEvent>;
 inline constexpr std::array kQpEdges{
     QpEdge{QpState::kIdle, QpEvent::kConnected, QpState::kRts, "verbs 6.2.1.2"},

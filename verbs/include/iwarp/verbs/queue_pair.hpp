@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pair: the consumer's end of one RDMAP stream (verbs draft sections 6 and 8). All of this is
-// called from any thread and never waits for the network. What the stream needs from it is no
-// program's business: see stream_port.hpp in src.
+// Queue pair: the application's end of one RDMAP stream (verbs draft sections 6 and 8). The
+// stream's side of it is internal: see stream_port.hpp in src.
 #pragma once
 
 #include <chrono>
@@ -21,123 +20,160 @@ struct PostedReceive;
 class StagTable;
 class StreamPort;
 
-/// What is not used takes no memory.
+/// Sizes of the queues. Unused capacity takes no memory.
 struct QpLimits {
-  std::uint32_t max_send_wr = 128;  ///< 0: nothing can be posted
-  std::uint32_t max_recv_wr = 128;  ///< 0: nothing can be posted
-  std::uint32_t max_send_sge = 4;   ///< at most 16 [VRB-40]
-  std::uint32_t max_recv_sge = 4;   ///< at most 16 [VRB-40]
-  std::uint32_t max_inline = 256;   ///< octets, at most 4096
+  std::uint32_t max_send_wr = 128;  ///< outstanding requests; 0: nothing can be posted
+  std::uint32_t max_recv_wr = 128;  ///< outstanding receives; 0: nothing can be posted
+  std::uint32_t max_send_sge = 4;   ///< elements of a request, at most 16 [VRB-40]
+  std::uint32_t max_recv_sge = 4;   ///< elements of a receive, at most 16 [VRB-40]
+  std::uint32_t max_inline = 256;   ///< bytes of inline payload, at most 4096
 };
 
+/// What a queue pair is made with. The queues must outlive it.
 struct QpInit {
-  QpNum num = 0;  ///< 24 bits, free; 0: the Rnic picks one
-  PdId pd = 0;
-  CompletionQueue* send_cq = nullptr;
-  CompletionQueue* recv_cq = nullptr;
-  SharedReceiveQueue* srq = nullptr;  ///< then the QP has no receive queue of its own
-  QpLimits limits;
-  bool signal_all = false;  ///< every send queue request is signalled
-  /// Its completions without success that were not polled leave the queues with it, and with
-  /// reset().
+  QpNum num = 0;                       ///< 24 bits, not in use; 0: the Rnic picks one
+  PdId pd = 0;                         ///< filled in by Rnic::create_qp()
+  CompletionQueue* send_cq = nullptr;  ///< receives the completions of requests; not null
+  CompletionQueue* recv_cq = nullptr;  ///< of receives; not null, may be `send_cq`
+  SharedReceiveQueue* srq = nullptr;   ///< used instead of a receive queue of its own
+  QpLimits limits;                     ///< sizes of its queues
+  bool signal_all = false;             ///< signals every request, as SendFlags::kSignaled does
+  /// The destructor and reset() remove this queue pair's failed completions, if they have not been
+  /// polled, from the completion queues.
   bool drop_failed = false;
   /// What the peer may do. [VRB-30]
   Access inbound = Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 };
 
-/// Time limits for the peer, where completions are acknowledged.
+/// Time limits for the peer. They apply only with Completions::kAcknowledged.
 struct PeerTimeouts {
-  /// When the peer owes an answer and nothing has come from it for so long, the oldest request
-  /// fails with WcStatus::kRetryExceeded, and the connection is reset. 0: TCP decides.
+  /// How long the peer may send nothing while it owes an answer. Then the oldest request fails with
+  /// WcStatus::kRetryExceeded and the connection is reset. 0: TCP's own limits apply.
   std::chrono::nanoseconds answer{0};
-  /// In place of ConnectionOptions::receive_hold; kForEver: without end.
+  /// Replaces ConnectionOptions::receive_hold; kForEver: no limit.
   std::optional<std::chrono::nanoseconds> receive_hold;
   static constexpr auto kForEver = std::chrono::nanoseconds::max();
 };
 
+/// A snapshot of a queue pair; what belongs to a connection remains until the next one.
 struct QpAttributes {
   QpState state = QpState::kIdle;
-  std::uint16_t ird = 0;
-  std::uint16_t ord = 0;
-  bool extensions = false;      ///< RFC 7306 was agreed on for this connection [EXT-1]
-  bool send_immediate = false;  ///< and kSendImmediate
-  std::size_t send_outstanding = 0;
-  std::size_t recv_outstanding = 0;
+  std::uint16_t ird = 0;             ///< inbound Reads and atomics that the peer may have
+  std::uint16_t ord = 0;             ///< outbound Reads and atomics that this end may have
+  bool extensions = false;           ///< the peer agreed to RFC 7306 [EXT-1]
+  bool send_immediate = false;       ///< and to WrOpcode::kSendImmediate
+  std::size_t send_outstanding = 0;  ///< requests posted and not completed
+  std::size_t recv_outstanding = 0;  ///< receives posted and not consumed; 0 with an SRQ
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
-  bool local_error = false;  ///< the last connection ended by an error of this end's own
+  bool local_error = false;  ///< the connection ended because of an error of this end
 };
 
-/// Which completions of a queue pair its queues get.
+/// Which completions of a queue pair may be pushed to its completion queues.
 enum class Announce : std::uint8_t {
-  kNothing,
-  kAnswered,   ///< neither WcStatus::kRetryExceeded nor flushed, up to the first that is
-  kUnflushed,  ///< those of work that was not flushed, up to the first that was
-  kAll,
+  kNothing,    ///< none
+  kAnswered,   ///< those before the first that is flushed or WcStatus::kRetryExceeded
+  kUnflushed,  ///< those before the first that is flushed
+  kAll,        ///< all
 };
 
+/// A reliably connected queue pair. Thread-safe. No call waits for the network. Connect it with the
+/// Rnic's connection manager.
 class QueuePair final {
  public:
+  /// For the Rnic; applications use Rnic::create_qp(). `init` has been checked; `stags` and the
+  /// queues outlive this. `on_event` is called by any thread, possibly under a lock; it must not
+  /// call back.
   QueuePair(QpNum num, const QpInit& init, StagTable& stags,
             std::function<void(const AsyncEvent&)> on_event);
+  /// Invalidates the windows that are bound through this queue pair. It must not be connected.
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
-  /// Queues a request; allowed in Idle (processed once connected), RTS, and in Error, Terminate and
-  /// Closing, where it is flushed. An error changes nothing. [VRB-6] [VRB-53]
+  /// Posts a request to the send queue. In Idle it is executed once the queue pair is connected; in
+  /// Terminate, Closing and Error it completes with WcStatus::kWrFlush. [VRB-6] [VRB-53]
+  /// Local buffers are checked only when the request is executed, see WcStatus::kLocalProtection.
+  /// On failure, nothing is posted. Fails with
+  /// - `Errc::kQueueFull` if max_send_wr requests are outstanding or their completions not polled,
+  /// - `Errc::kTooManySge` if `sgl` has more than max_send_sge elements,
+  /// - `Errc::kMessageTooLong` if its elements have 2^32 bytes or more in total,
+  /// - `Errc::kInlineTooLong` if the inline payload is longer than max_inline,
+  /// - `Errc::kReadNeedsOneSge` if a kReadInvalidate does not have exactly one element,
+  /// - `Errc::kAtomicNeedsOneWord` if an atomic does not have exactly one element, of 8 bytes,
+  /// - `Errc::kNotAgreed` if RTS was reached without the extension that the opcode needs,
+  /// - `Errc::kInvalidArgument` if kInline is set on a request that sends no payload, a kImmediate
+  ///   has elements, a kSendImmediate has `immediate` bits below 2^32, or another Immediate would
+  ///   be taken for that of a kSendImmediate (rdmap::announces_send()),
+  /// - `std::errc::not_enough_memory`.
   std::error_code post_send(const SendWr& wr);
-  /// Queues in order until one is refused; `posted` says how many were. One wake-up. [VRB-41]
+  /// Posts requests in order until one is refused; sets `posted` to the number posted. Rings the
+  /// doorbell once. Fails as post_send() of the request that was refused. [VRB-41]
   std::error_code post_send(std::span<const SendWr> wrs, std::size_t& posted);
-  /// Queues all of them, or none. One wake-up.
+  /// Posts all requests, or none if any of them is refused. Rings the doorbell once. Fails as
+  /// post_send().
   std::error_code post_all(std::span<const SendWr> wrs);
+  /// Posts a receive. Allowed in every state; in Terminate and Error it is flushed. Fails with
+  /// `Errc::kInvalidArgument` if the queue pair uses an SRQ, `Errc::kQueueFull` if max_recv_wr
+  /// receives are posted or their completions not polled, `Errc::kTooManySge`,
+  /// `Errc::kMessageTooLong` (2^32 bytes or more) or `std::errc::not_enough_memory`.
   std::error_code post_recv(const RecvWr& wr);
-  /// The receives that no message has taken, oldest first, as if they had never been posted. None
-  /// where the queue is shared.
+  /// Removes the receives that no message has consumed and returns them, oldest first. They do not
+  /// complete. Returns nothing if the queue pair uses an SRQ. Throws std::bad_alloc.
   std::vector<PostedReceive> withdraw_receives();
 
-  QpNum num() const;
-  PdId pd() const;
-  QpState state() const;
+  QpNum num() const;      ///< its number: 24 bits, never 0
+  PdId pd() const;        ///< its protection domain
+  QpState state() const;  ///< its state at this moment
+  /// Returns a snapshot of its state and connection.
   QpAttributes query() const;
-  /// Returns when the message arrived that waits for a receive. Empty: no message waits, or a
-  /// receive for it is posted already. Thread-safe.
+  /// Returns when the message arrived that waits for a receive; nullopt if no message waits, or a
+  /// receive for it has been posted.
   std::optional<std::chrono::steady_clock::time_point> receive_awaited_since() const;
+  /// Returns what it was made with. `inbound` is not updated by set_inbound().
   const QpInit& init() const;
 
-  /// Orderly close: posted requests are sent, then FIN. Errc::kWrongState unless RTS.
+  /// Closes the connection in order: sends the posted requests and then a FIN. Returns at once; the
+  /// event CmEvent::Type::kDisconnected follows. Fails with `Errc::kWrongState` unless in RTS.
   std::error_code disconnect();
-  /// Terminate with "local catastrophic error", then close. [VRB-9]
+  /// Sends a Terminate "local catastrophic error" and closes the connection. Returns at once. Fails
+  /// with `Errc::kWrongState` unless in RTS. [VRB-9]
   std::error_code terminate();
-  /// To Error at once: the connection is reset and all requests are flushed. [VRB-11] Where
-  /// another thread drives the connection, at the end of a step of that thread's.
+  /// Moves to Error: resets the connection, if there is one, and flushes all requests. If another
+  /// thread is driving the connection, that thread does so when it is done. Never fails. [VRB-11]
   std::error_code abort();
-  /// The same, but what has come is answered, and the connection is closed in order unless a
-  /// message is half sent. Waits until no other thread drives the connection. Returns false, and
-  /// changes nothing, while the peer may still ask about what it sent last: call it again until it
-  /// returns true, after ConnectionOptions::ack_request_wait at the latest.
+  /// As abort(), but answers what has arrived, and closes the connection in order unless a message
+  /// is partly sent. Waits until no other thread drives the connection. Returns false and changes
+  /// nothing while the peer may still ask about its last messages; then call it again until it
+  /// returns true, which takes ConnectionOptions::ack_request_wait at most.
   bool depart();
-  /// No peer came to an Idle one: to Error, and the oldest request fails with
-  /// WcStatus::kRetryExceeded, the rest is flushed. Errc::kWrongState: it is connected.
+  /// Fails an unconnected queue pair: moves it from Idle to Error, completes the oldest request
+  /// with WcStatus::kRetryExceeded and flushes the rest. Fails with `Errc::kWrongState` if it is
+  /// connected or not in Idle.
   std::error_code give_up();
-  /// Error or Idle back to Idle, once everything is flushed. What was over takes no place in the
-  /// send queue any more, whether its completion was polled or not. [VRB-16]
+  /// Moves from Error or Idle to Idle, after everything has been flushed. Frees the slots of
+  /// completed requests, whether or not their completions have been polled. Fails with
+  /// `Errc::kWrongState` while it is connected. [VRB-16]
   std::error_code reset();
-  /// What the peer may do from now on, in place of QpInit::inbound. [VRB-30]
+  /// Replaces QpInit::inbound. Applies to what the peer sends from now on. [VRB-30]
   void set_inbound(Access inbound);
-  /// From now on.
+  /// Sets how long the connection waits for the peer before it gives up. Takes effect immediately,
+  /// including for requests already in flight.
   void set_peer_timeouts(const PeerTimeouts& timeouts);
-  /// Limits ORD: in Idle for connections to come, in RTS at once. Errc::kOrdTooLarge: above what is
-  /// in force. [VRB-25]
+  /// Limits ORD, for the present connection and later ones. Fails with `Errc::kOrdTooLarge` if, in
+  /// RTS, `ord` is above the present ORD, and with `Errc::kWrongState` in states other than Idle
+  /// and RTS. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
-  /// Which completions may be added to the queues; the others wait, in order. For callers that
-  /// report connections in other ways than by queues, so that no completion is seen before the
-  /// event that precedes it. kAll at first, and after reset().
+
+  // For callers that report connections by other means than these queues, so that no completion is
+  // polled before the event that precedes it.
+  /// Sets which completions may be pushed to the queues; holds back the others, in order.
+  /// Initially, and after reset(), kAll. Throws std::bad_alloc, and then nothing has changed.
   void announce(Announce what);
-  /// The same with kAll. The peer was gone for all that waits: the oldest request among it, if it
-  /// was flushed, fails with WcStatus::kRetryExceeded instead.
+  /// As announce(kAll), but reports the oldest request held back, if it was flushed, as
+  /// WcStatus::kRetryExceeded, and requests before receives.
   void announce_unanswered();
-  /// A request, and not only receives, is among those that wait.
+  /// Returns whether completions of requests, and not only of receives, are held back.
   bool holds_requests() const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a consumer has polled the completions of one queue: so many of its slots are free again.
+// ReapCount: how far the application has polled the completions of one work queue. A slot of the
+// queue is free again once its completion has been polled.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +9,19 @@
 
 namespace iwarp::verbs {
 
+/// A counter that only grows, with streams that wait for it. Thread-safe.
 class ReapCount {
  public:
+  /// Returns how many requests of the queue, from the first one ever posted, have been reaped.
   std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
-  /// Less than before counts for nothing: threads may push what they complete in another order.
+  /// Raises the count to `value` and resumes the waiting streams. Does nothing if the count is
+  /// already as high: completions of one queue may be pushed out of order.
   void store(std::uint64_t value) {
     if (value <= value_.load(std::memory_order_relaxed)) return;
     value_.store(value);
     waiters_.tell();
   }
-  /// `driver` is told when the count grows next.
+  /// Resumes the stream of `driver` once, when the count grows next. Throws std::bad_alloc.
   void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive queues: of one queue pair, or shared by several (SRQ; verbs draft section 6.3).
-// Posting and taking are thread safe; the mutex is a leaf.
+// Receive queues: that of one queue pair, and one shared by several (SRQ; verbs draft section 6.3).
+// Thread-safe; the mutex is a leaf.
 #pragma once
 
 #include <atomic>
@@ -18,44 +18,57 @@
 
 namespace iwarp::verbs {
 
+/// The scatter/gather elements of one request.
 using SgeList = bytes::BoundedList<Sge, bytes::kMaxSge>;
 
-/// A posted receive, copied out of the consumer's arrays.
+/// A posted receive, copied from the application's arrays.
 struct PostedReceive {
   std::uint64_t wr_id = 0;
   SgeList sgl;
 };
 
-/// What came of asking for a receive of at least some length.
+/// Result of taking a receive of at least some length.
 enum class ReceiveFound : std::uint8_t {
-  kNone,
-  kTooShort,  ///< the oldest one; it stays posted
-  kTaken,
+  kNone,      ///< no receive is posted
+  kTooShort,  ///< the oldest receive is shorter; it stays posted
+  kTaken,     ///< the oldest receive was taken
 };
 
-/// A bounded first-in-first-out of receives. What is not used takes no memory.
+/// A bounded queue of receives, first in, first out. Unused capacity takes no memory.
 class ReceiveQueue {
  public:
+  /// `max_sge` is at most bytes::kMaxSge.
   ReceiveQueue(std::size_t max_wr, std::size_t max_sge);
   ~ReceiveQueue();
 
+  /// Appends a receive. Fails with `Errc::kTooManySge` (more than `max_sge` elements),
+  /// `Errc::kMessageTooLong` (2^32 bytes or more), `Errc::kQueueFull` (no free slot, see reaped())
+  /// or `std::errc::not_enough_memory`; then nothing is posted.
   std::error_code post(const RecvWr& wr);
-  /// The oldest into `out`. False: there is none.
+  /// Moves the oldest receive to `out`. Returns false, and leaves `out` unchanged, if there is
+  /// none.
   bool take(PostedReceive& out) { return take_for(0, out) == ReceiveFound::kTaken; }
-  /// Takes the oldest receive into `out` if its pieces hold `length` octets.
+  /// Moves the oldest receive to `out` if its elements hold at least `length` bytes.
   ReceiveFound take_for(std::size_t length, PostedReceive& out);
-  /// All that are posted and not taken, as if they had never been posted.
+  /// Removes the receives that have not been taken and returns them, oldest first. Their slots are
+  /// free. Throws std::bad_alloc.
   std::vector<PostedReceive> withdraw();
+  /// Returns how many receives are posted and not taken.
   std::size_t size() const;
-  /// The oldest that waits and of which at least `sequence` were posted before, and how many were.
+  /// Copies to `out` the oldest receive that has not been taken and whose number, counted from the
+  /// first one posted, is at least `sequence`. Returns its number, or nullopt if there is none.
   std::optional<std::uint64_t> next_posted(std::uint64_t sequence, PostedReceive& out) const;
+  /// Return the limits that it was made with.
   std::size_t max_wr() const { return max_wr_; }
   std::size_t max_sge() const { return max_sge_; }
-  /// A slot is free again only when its completion was reaped; see CompletionQueue::Reaped.
+  /// Returns the counter of reaped receives. A slot is free again once the completion of its
+  /// receive has been polled; see CompletionQueue::Reaped.
   ReapCount& reaped() { return reaped_; }
-  /// Receives handed out so far: the value the completion of the last one reaps.
+  /// Returns how many receives have been taken so far: the value that the completion of the last
+  /// one sets in reaped().
   std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-  /// True for an SRQ: slots are free as soon as they are taken.
+  /// Makes slots free as soon as their receives are taken, as an SRQ needs. Call before the first
+  /// post().
   void reuse_at_once() { reuse_at_once_ = true; }
 
  private:
@@ -71,48 +84,62 @@ class ReceiveQueue {
   bool reuse_at_once_ = false;
 };
 
-/// Shared receive queue. Its PD governs the buffers, not that of the queue pairs. [VRB-19]
+/// Shared receive queue. Its protection domain, and not that of the queue pair, governs the
+/// buffers. [VRB-19]
 class SharedReceiveQueue {
  public:
+  /// Bounds of the queue.
   struct Limits {
-    std::size_t max_wr = 1024;
-    std::size_t max_sge = 4;
-    /// Receives one queue pair may hold unreaped at a time, 0: no cap. [SEC-22] [DDP-105]
-    /// [RDMAP-127]
+    std::size_t max_wr = 1024;  ///< receives posted and not consumed
+    std::size_t max_sge = 4;    ///< elements of a receive, at most 16
+    /// Receives that one queue pair may have consumed and not yet polled the completions of; 0: no
+    /// limit. [SEC-22] [DDP-105] [RDMAP-127]
     std::size_t per_qp = 0;
   };
-  /// `limit_reached` is called once per arm_limit(), without locks held.
+  /// For the Rnic; applications use Rnic::create_srq(). `limit_reached` (may be empty) is called
+  /// once per arm_limit(), without locks held, by the thread that took a receive.
   SharedReceiveQueue(PdId pd, const Limits& limits,
                      std::function<void(SharedReceiveQueue&)> limit_reached);
   SharedReceiveQueue(const SharedReceiveQueue&) = delete;
   SharedReceiveQueue& operator=(const SharedReceiveQueue&) = delete;
 
-  /// Errc::kQueueFull, kTooManySge, kMessageTooLong; then nothing was posted.
+  /// Posts a receive for the next message of any queue pair that uses this queue. Fails with
+  /// `Errc::kQueueFull` (max_wr are posted), `Errc::kTooManySge`, `Errc::kMessageTooLong` (2^32
+  /// bytes or more) or `std::errc::not_enough_memory`; then nothing is posted.
   std::error_code post_recv(const RecvWr& wr);
-  /// All that are posted and not taken, oldest first, as if they had never been posted.
+  /// Removes the receives that no message has consumed and returns them, oldest first. They do not
+  /// complete. Throws std::bad_alloc.
   std::vector<PostedReceive> withdraw() { return queue_.withdraw(); }
-  /// One event when fewer than `limit` receives are left; 0 disarms.
+  /// Arms one AsyncEventType::kSrqLimit event, for when a receive is consumed and fewer than
+  /// `limit` remain; 0 disarms it. Fails with `Errc::kInvalidArgument` if `limit` is above max_wr.
   std::error_code arm_limit(std::size_t limit);
-  /// 0: not armed, or the event has come.
+  /// Returns the armed limit; 0 if none is armed or its event has been raised.
   std::size_t armed_limit() const { return armed_limit_.load(); }
 
+  /// Return what it was made with.
   PdId pd() const { return pd_; }
   const Limits& limits() const { return limits_; }
+  /// Returns how many receives are posted and not consumed.
   std::size_t size() const { return queue_.size(); }
 
-  // For queue pairs
+  // For queue pairs -----------------------------------------------------------------------------
+  /// As ReceiveQueue::take().
   bool take(PostedReceive& out) { return take_for(0, out) == ReceiveFound::kTaken; }
-  /// As ReceiveQueue::take_for().
+  /// As ReceiveQueue::take_for(). May raise the event of arm_limit().
   ReceiveFound take_for(std::size_t length, PostedReceive& out);
-  /// The same; `driver` is told of the next that is posted, once.
+  /// As take(), after await().
   bool take_or_await(const std::weak_ptr<QpDriver>& driver, PostedReceive& out);
-  /// `driver` is told of the next that is posted, once; it looks at size() afterwards.
+  /// Resumes the stream of `driver` once, when the next receive is posted. The caller checks size()
+  /// afterwards, as Waiters says. Throws std::bad_alloc.
   void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
-  /// Calls `driver`'s receive_imminent() when a receive is about to be posted while there is none,
-  /// once.
+  /// Calls receive_imminent() of `driver` once, when a receive is about to be posted to the empty
+  /// queue. Throws std::bad_alloc.
   void await_imminent(const std::weak_ptr<QpDriver>& driver) { imminent_.add(driver); }
+  /// Counts a queue pair as a user of this queue.
   void attach() { attached_.fetch_add(1); }
+  /// Reverses attach().
   void detach() { attached_.fetch_sub(1); }
+  /// Returns how many queue pairs use it.
   std::uint32_t attached() const { return attached_.load(); }
 
  private:

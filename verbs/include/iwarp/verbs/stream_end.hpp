@@ -14,7 +14,7 @@
 
 namespace iwarp::verbs {
 
-/// A request or receive of this end.
+/// A request or receive of this end that is connected with the end of the stream.
 struct EndedWork {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
@@ -22,11 +22,12 @@ struct EndedWork {
   std::uint64_t length = 0;              ///< bytes in its list of buffers
   // kSend
   WrOpcode opcode = WrOpcode::kSend;
-  RemoteAddress remote;  ///< of Writes, Reads and atomics
+  RemoteAddress remote;  ///< Writes, Reads and atomics
 };
 
-/// Memory of this end that a request named and could not use.
+/// Memory of this end to which a request was refused access.
 struct RefusedMemory {
+  /// Which request named it.
   enum class User : std::uint8_t {
     kThisEnd,  ///< a request or receive of this end: `stag` is an lkey, `to` an address
     kWrite,    ///< the peer's RDMA Write: `stag` is an rkey
@@ -36,37 +37,41 @@ struct RefusedMemory {
   User user = User::kThisEnd;
   Stag stag;
   std::uint64_t to = 0;
-  std::uint64_t length = 0;  ///< bytes; of the peer's Write: those of the segment
+  std::uint64_t length = 0;  ///< bytes; of the peer's Write: of the segment
   rdmap::AccessError why = rdmap::AccessError::kStagInvalid;
 };
 
+/// Why a stream ended, as far as this end knows.
 struct StreamEnd {
+  /// The first event that made the end inevitable.
   enum class Cause : std::uint8_t {
-    kNone,               ///< it has not ended
+    kNone,               ///< the stream has not ended
     kClosed,             ///< both ends closed it
-    kAborted,            ///< the program at this end ended it at once
+    kAborted,            ///< the application at this end terminated or aborted it
     kLocalError,         ///< a request, receive or completion of this end failed: `work`
     kTerminateSent,      ///< this end refused what the peer sent: `terminate`, `memory`
     kTerminateReceived,  ///< the peer refused what this end sent: `terminate`, `work`
-    kPeerClosed,         ///< the peer closed TCP while work was under way: `outstanding`, `work`
-    kLost,               ///< TCP was reset, or failed
+    kPeerClosed,         ///< the peer closed TCP during unfinished work: `outstanding`, `work`
+    kLost,               ///< TCP was reset or failed
     kNoAnswer,           ///< the peer did not acknowledge `work` in time
     kCloseTimeout,       ///< the peer did not close its half in time
   };
   Cause cause = Cause::kNone;
   std::optional<rdmap::Terminate> terminate;
-  std::optional<EndedWork> work;  ///< the one that failed, or else the oldest outstanding request
+  std::optional<EndedWork> work;  ///< the one that failed, otherwise the oldest outstanding request
   std::optional<RefusedMemory> memory;
   std::uint64_t outstanding = 0;  ///< requests posted and not completed when the stream ended
   bool completion_lost = false;   ///< kLocalError: a completion queue was full
   bool receive_missing = false;   ///< a message of the peer waited for a receive until the end
 };
 
-/// Nothing failed, no request was outstanding and no message waited for a receive: what programs
-/// expect at the end of their work.
+/// Returns whether the stream ended as an application expects at the end of its work: no message
+/// waited for a receive, and the stream has not ended, was closed (in time or not) or aborted by
+/// this end, or TCP was lost without an outstanding request.
 bool is_orderly(const StreamEnd& end);
 
-/// One sentence, lower case and without a full stop: what failed, why, and what to do about it.
+/// Returns one sentence, lower case and without a full stop: what failed, why, and what to do about
+/// it.
 std::string describe(const StreamEnd& end);
 
 }  // namespace iwarp::verbs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams that wait until others release something. Who waits adds itself and then checks once
-// more; who releases first changes the state and then tells: so no release is missed. Thread safe;
-// its lock is a leaf.
+// Waiters: the streams that wait until a resource is released. A waiter adds itself and then checks
+// the resource once more; the releasing thread changes the state first and notifies afterwards, so
+// no release is missed.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,13 @@
 
 namespace iwarp::verbs {
 
+/// A set of drivers to notify once. Thread-safe; its lock is a leaf.
 class Waiters {
  public:
-  /// `driver` is told once; a driver that is gone is skipped.
+  /// Adds `driver` unless it is in the set already or has been destroyed. Throws std::bad_alloc.
   void add(const std::weak_ptr<QpDriver>& driver);
-  /// Resumes, soon and elsewhere, the streams of all that were added.
+  /// Empties the set and calls `what` on each of its drivers that still exists, without a lock
+  /// held. The default resumes their streams from another thread.
   void tell(void (QpDriver::*what)() = &QpDriver::resume_soon) {
     if (any_.load()) tell_all(what);
   }

@@ -10,16 +10,18 @@
 
 namespace iwarp::verbs {
 
+/// Observer of one connection's octet stream. Calls are made under the connection's lock, one at a
+/// time, and must not call back into the connection.
 class WireTap {
  public:
   virtual ~WireTap() = default;
-  /// Octets that were sent (`outbound`) or received. The view is valid during the call. Called
-  /// under the connection's lock; must not call back into it.
+  /// Octets were sent (`outbound`) or received. The view is valid during the call only.
   virtual void octets(bool outbound, bytes::View octets, mpa::TimePoint now) = 0;
-  /// FIN (`reset` false) or reset, seen (`outbound` false) or made.
+  /// One direction was closed (FIN), or the connection was reset (`reset`): by this end
+  /// (`outbound`) or by the peer.
   virtual void closed(bool outbound, bool reset, mpa::TimePoint now) = 0;
-  /// Who is to be told what else this end does; asked once, when the connection is made. Null:
-  /// nobody, and then none of it costs anything.
+  /// Returns the observer of everything that this end does beside sending octets, or null. Called
+  /// once, when the connection is made; with null, observation costs nothing.
   virtual std::shared_ptr<LocalObserver> observer() { return nullptr; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program is told: completions, the states of its queue pairs, asynchronous events.
+// What the application receives: completions, queue pair states and asynchronous events.
 #pragma once
 
 #include <cstdint>
@@ -13,88 +13,97 @@ namespace iwarp::verbs {
 
 using rdmap::Stag;
 
+/// Outcome of a work request.
 enum class WcStatus : std::uint8_t {
-  kSuccess,
-  kLocalLength,  ///< payload longer than the receive buffer, or above what the queue takes
-  kLocalQpOperation,
-  kLocalProtection,  ///< lkey, PD, bounds or rights of a local buffer
-  kWrFlush,          ///< not executed: the queue pair left RTS
-  kMwBind,           ///< a window could not be bound, or an STag not be invalidated locally
-  kBadResponse,
-  kLocalAccess,
-  kRemoteInvalidRequest,
-  kRemoteAccess,     ///< the peer terminated over an STag, bounds or rights
-  kRemoteOperation,  ///< the peer terminated for another reason
-  // Only where completions are acknowledged, see ConnectionOptions::completions.
-  kRnrRetryExceeded,  ///< the peer had no receive for it in time
-  kRetryExceeded,     ///< the peer was gone before it acknowledged this
-  kFatal,
+  kSuccess,           ///< see ConnectionOptions::completions for what it promises
+  kLocalLength,       ///< receive: the Send was longer; datagram: longer than max_payload
+  kLocalQpOperation,  ///< not possible on this connection (ORD 0, no RFC 7306), or Fast-Register
+                      ///< of a region that is valid or of another domain
+  kLocalProtection,   ///< lkey, domain, bounds or rights of a local buffer, or it is unmapped
+  kWrFlush,           ///< not executed: the queue pair left RTS
+  kMwBind,            ///< a window could not be bound, or an STag could not be invalidated
+  kBadResponse,       ///< reserved; never reported
+  kLocalAccess,       ///< reserved; never reported
+  kRemoteInvalidRequest,  ///< misaligned atomic, or a Send longer than the peer's receive
+  kRemoteAccess,          ///< the peer terminated because of an STag, its bounds or its rights
+  kRemoteOperation,       ///< the peer terminated for another reason
+  // Only with Completions::kAcknowledged.
+  kRnrRetryExceeded,  ///< the peer posted no receive for it in time
+  kRetryExceeded,     ///< the peer was gone, or did not answer in time, before it acknowledged this
+  kFatal,             ///< reserved; never reported
 };
+/// Returns the status in words; "unknown" for a value that is not one.
 std::string_view to_string(WcStatus status);
 
+/// The operation that completed.
 enum class WcOpcode : std::uint8_t {
-  kSend,
-  kWrite,
-  kRead,
-  kLocalInvalidate,
-  kFastRegister,
-  kBindWindow,
-  kRecv,
-  kFetchAdd,
-  kCmpSwap,
-  /// A receive that an Immediate used up: `immediate` has the octets, its buffer is as it was.
+  kSend,             ///< Send of any kind, or Immediate
+  kWrite,            ///< RDMA Write, with or without Immediate
+  kRead,             ///< RDMA Read, with or without Invalidate
+  kLocalInvalidate,  ///< Local Invalidate
+  kFastRegister,     ///< Fast-Register
+  kBindWindow,       ///< Bind Memory Window
+  kRecv,             ///< receive, by a Send without Immediate
+  kFetchAdd,         ///< atomic FetchAdd
+  kCmpSwap,          ///< atomic CmpSwap
+  /// Receive, consumed by an Immediate: see `immediate`. Its buffer is unchanged.
   kRecvImmediate,
-  /// A receive with the `byte_len` octets of a Send, and `immediate` (kSendImmediate).
+  /// Receive, by a Send with Immediate: `byte_len` octets in the buffer, and `immediate`.
   kRecvSendImmediate,
-  /// A receive with the 40 octets of a GRH and the payload of a datagram from `source_qp`;
+  /// Receive, by a datagram from `source_qp`: a GRH of kGrhSize octets and then the payload.
   /// `byte_len` counts both.
   kRecvDatagram,
-  /// The same, and 4 octets of `immediate`.
+  /// As kRecvDatagram, with `immediate`.
   kRecvDatagramImmediate,
 };
+/// Returns the operation in words; "unknown" for a value that is not one.
 std::string_view to_string(WcOpcode opcode);
 
-/// Work completion. With another status than kSuccess only wr_id, status and qp_num are valid.
+/// Work completion. If `status` is not kSuccess, only wr_id, status and qp_num are valid.
 struct WorkCompletion {
-  std::uint64_t wr_id = 0;
+  std::uint64_t wr_id = 0;  ///< of the request
   WcStatus status = WcStatus::kSuccess;
   WcOpcode opcode = WcOpcode::kSend;
-  /// Octets put into the buffers of the request. kRecv, kRecvSendImmediate: of the Send; kRead:
-  /// read; atomics: 8; kRecvImmediate: 0, also when a Write came with it.
+  /// Bytes put into the buffers of the request. kRecv and kRecvSendImmediate: length of the Send;
+  /// kRead: bytes read; atomics: 8; kRecvImmediate: 0, even if a Write came with it.
   std::uint32_t byte_len = 0;
-  std::uint32_t qp_num = 0;
-  bool solicited = false;
-  bool invalidated = false;  ///< kRecv: the Send has invalidated `invalidated_stag`
-  Stag invalidated_stag;
-  std::uint32_t source_qp = 0;  ///< datagrams
-  bool over_ipv4 = false;       ///< datagrams: the GRH is an IPv4 header, else one of IPv6
-  /// kRecvImmediate: octets that the peer's Writes right in front of it have put, in one piece.
+  std::uint32_t qp_num = 0;     ///< of the queue pair whose request completed
+  bool solicited = false;       ///< receives: the peer set SendFlags::kSolicited
+  bool invalidated = false;     ///< kRecv: the Send has invalidated `invalidated_stag`
+  Stag invalidated_stag;        ///< if `invalidated`
+  std::uint32_t source_qp = 0;  ///< datagrams: number of the sending queue pair
+  bool over_ipv4 = false;       ///< datagrams: the GRH holds an IPv4 header, otherwise IPv6
+  /// kRecvImmediate: bytes that the peer's RDMA Writes directly before it placed, if contiguous.
   std::uint32_t written = 0;
-  /// kRecvImmediate, kRecvSendImmediate, kRecvDatagramImmediate
+  /// kRecvImmediate: 64 bits; kRecvSendImmediate: in the upper 32; kRecvDatagramImmediate: 32 bits.
   std::uint64_t immediate = 0;
 };
 
-/// RDMA verbs states. [VRB-5]
+/// States of a queue pair, named as in the RDMA verbs draft, section 6.2; see qp_fsm.hpp. [VRB-5]
 enum class QpState : std::uint8_t { kIdle, kRts, kTerminate, kClosing, kError };
+/// Returns the state's name in the draft; "unknown" for a value that is not one.
 std::string_view to_string(QpState state);
 
+/// What an asynchronous event is about.
 enum class AsyncEventType : std::uint8_t {
-  kTerminateReceived,  ///< QP: `terminate` says why
-  kTerminateSent,      ///< QP: `terminate` says why
-  kLlpConnectionLost,  ///< QP: reset, or closed while work was under way
+  kTerminateReceived,  ///< QP: the peer ended the stream, see `terminate`
+  kTerminateSent,      ///< QP: this end ended the stream because of the peer, see `terminate`
+  kLlpConnectionLost,  ///< QP: TCP was reset, or closed while work was outstanding
   kLlpCloseComplete,   ///< QP: an orderly close is complete [VRB-18]
-  kBadClose,           ///< QP: closed while work was posted or data came [VRB-17]
-  kCqOverflow,         ///< CQ: completions were lost; its QPs are in error
-  kSrqLimit,           ///< SRQ: fewer requests than the limit are left
-  kLastReceive,        ///< QP with an SRQ: it is in Error and will take no more receives from it
+  kBadClose,           ///< QP: closed while work was outstanding or data arrived [VRB-17]
+  kCqOverflow,         ///< CQ: completions were lost; its queue pairs go to Error
+  kSrqLimit,           ///< SRQ: fewer receives than SharedReceiveQueue::arm_limit() remain
+  kLastReceive,        ///< QP with an SRQ: it is in Error and consumes no more receives
 };
+/// Returns the type in words; "unknown" for a value that is not one.
 std::string_view to_string(AsyncEventType type);
 
+/// An event that belongs to no request.
 struct AsyncEvent {
   AsyncEventType type = AsyncEventType::kLlpConnectionLost;
-  std::uint32_t qp_num = 0;      ///< 0: none
-  const void* object = nullptr;  ///< the CQ or SRQ
-  std::optional<rdmap::Terminate> terminate;
+  std::uint32_t qp_num = 0;                   ///< 0 if no queue pair is concerned
+  const void* object = nullptr;               ///< kCqOverflow: the CQ; kSrqLimit: the SRQ
+  std::optional<rdmap::Terminate> terminate;  ///< kTerminateReceived, kTerminateSent
 };
 
 }  // namespace iwarp::verbs

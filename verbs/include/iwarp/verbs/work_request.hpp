@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program asks for: access rights and work requests. Names and meaning follow the RDMA verbs
-// literature and rdma-core: who knows ibverbs knows these.
+// Access rights and work requests. Names and meaning follow the RDMA verbs literature and
+// rdma-core.
 #pragma once
 
 #include <cstdint>
@@ -12,133 +12,142 @@ namespace iwarp::verbs {
 
 using rdmap::Stag;
 
-/// Rights of a memory region or window; combine with |. Reading locally is always allowed.
+/// Rights of a memory region or window; combine with |. Local reads are always allowed.
 enum class Access : std::uint32_t {
-  kNone = 0,
-  kLocalWrite = 1 << 0,   ///< may be a Receive buffer or the sink of an RDMA Read
-  kRemoteWrite = 1 << 1,  ///< the peer may RDMA Write into it; implies nothing else
+  kNone = 0,              ///< local reads only
+  kLocalWrite = 1 << 0,   ///< may be a receive buffer, or the sink of a Read or atomic
+  kRemoteWrite = 1 << 1,  ///< the peer may RDMA Write to it; implies no other right
   kRemoteRead = 1 << 2,   ///< the peer may RDMA Read from it
   kBindWindow = 1 << 3,   ///< memory windows may be bound to it
-  kZeroBased = 1 << 4,    ///< TO counts from 0 instead of being the virtual address
-  /// The peer's Send with Invalidate may end it although its PD has several streams. The consumer
-  /// makes sure that only one stream uses it. An STag tied to a single QP needs no such right.
+  kZeroBased = 1 << 4,    ///< TOs count from 0 instead of being virtual addresses
+  /// The peer's Send with Invalidate may invalidate it although other streams of its domain could
+  /// use it too. The application makes sure that only one does. Not needed for memory that is tied
+  /// to one queue pair.
   kRemoteInvalidate = 1 << 5,
-  kRemoteAtomic = 1 << 6,  ///< the peer may FetchAdd and CmpSwap its 8-octet words; nothing else
+  kRemoteAtomic = 1 << 6,  ///< the peer may do atomics on its 8-byte words; implies no other right
 };
+/// Returns the union of two sets of rights.
 constexpr Access operator|(Access a, Access b) {
   return static_cast<Access>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
 }
+/// Returns whether `set` contains every right of `right`.
 constexpr bool has(Access set, Access right) {
   const auto bits = static_cast<std::uint32_t>(right);
   return (static_cast<std::uint32_t>(set) & bits) == bits;
 }
 
-/// A piece of registered memory.
+/// A piece of registered memory: a scatter/gather element.
 struct Sge {
-  /// The virtual address; of a region registered with an `iova`, a number that counts from that.
+  /// Virtual address; for a region registered with an `iova`, a number that counts from that.
   std::byte* address = nullptr;
-  std::uint32_t length = 0;  ///< octets
-  Stag lkey;
+  std::uint32_t length = 0;  ///< bytes; 0 is allowed, and then `lkey` is not checked
+  Stag lkey;                 ///< STag of the region that holds it
 };
 
-/// Where in the peer's memory: what its owner advertised.
+/// A place in the peer's memory, as the peer advertised it.
 struct RemoteAddress {
   Stag rkey;
-  std::uint64_t to = 0;
+  std::uint64_t to = 0;  ///< tagged offset
   bool operator==(const RemoteAddress&) const = default;
 };
 
+/// The operation of a send queue request. The last five are those of RFC 7306: posting them in RTS
+/// fails with Errc::kNotAgreed unless the peer agreed to it (QpAttributes::extensions). [EXT-1]
 enum class WrOpcode : std::uint8_t {
-  kSend,
-  kSendInvalidate,  ///< Send; the peer's STag `invalidate` is dead when it is delivered
-  kWrite,
-  kRead,
-  kReadInvalidate,   ///< RDMA Read; the local sink's STag is invalidated before completion
-  kLocalInvalidate,  ///< of `invalidate`
-  kFastRegister,     ///< `registration` makes the STag of an invalid region valid
-  kBindWindow,       ///< `bind` opens a type 2 memory window
-  // RFC 7306: Errc::kNotAgreed unless the peer agreed to it (QpAttributes::extensions). [EXT-1]
-  kFetchAdd,   ///< adds `atomic` to the remote word; its old value goes to the local word
-  kCmpSwap,    ///< swaps the remote word if it compares equal; its old value goes to the local word
-  kImmediate,  ///< `immediate` arrives in the completion of one of the peer's receives
-  kWriteImmediate,  ///< RDMA Write with an Immediate right behind it; one completion for both
-  /// Send with an Immediate right in front of it; one receive and one completion for both, at
-  /// either end. Only where both ends set StartupOptions::send_immediate
-  /// (QpAttributes::send_immediate).
+  kSend,             ///< Send of `sgl` to the peer's next receive
+  kSendInvalidate,   ///< Send that invalidates the peer's STag `invalidate` when it is delivered
+  kWrite,            ///< RDMA Write of `sgl` to `remote`
+  kRead,             ///< RDMA Read from `remote` to `sgl`
+  kReadInvalidate,   ///< RDMA Read; invalidates the STag of its local buffer before it completes
+  kLocalInvalidate,  ///< invalidates the STag `invalidate` of this end
+  kFastRegister,     ///< makes the STag of an invalid region valid, see `registration`
+  kBindWindow,       ///< binds a memory window, see `bind`
+  kFetchAdd,         ///< adds to the word at `remote`; `sgl` receives its former value
+  kCmpSwap,          ///< swaps the word at `remote` if it compares equal; `sgl` as for kFetchAdd
+  kImmediate,        ///< sends `immediate`, which consumes one of the peer's receives
+  kWriteImmediate,   ///< RDMA Write and then an Immediate; one completion for both
+  /// Immediate and then a Send; one receive and one completion for both. Only if both ends set
+  /// StartupOptions::send_immediate (QpAttributes::send_immediate).
   kSendImmediate,
 };
 
+/// Flags of a send queue request; combine with |.
 enum class SendFlags : std::uint8_t {
-  kNone = 0,
-  kSignaled = 1 << 0,   ///< completes with a WC also when it succeeds
-  kSolicited = 1 << 1,  ///< Sends and Immediates: raise the peer's solicited event
-  kFence = 1 << 2,      ///< read fence: starts only when all earlier Reads and atomics are complete
-  kInline = 1 << 3,     ///< payload is copied while posting; lkeys are not looked at
-  kLocalFence = 1 << 4,  ///< invalidates: starts only when all earlier requests are complete
+  kNone = 0,             ///< no flag
+  kSignaled = 1 << 0,    ///< report success as well; failures are always reported
+  kSolicited = 1 << 1,   ///< Sends and Immediates: count for the peer's Notify::kSolicited
+  kFence = 1 << 2,       ///< read fence: start only when all earlier Reads and atomics are complete
+  kInline = 1 << 3,      ///< copy the payload while posting; lkeys are not checked
+  kLocalFence = 1 << 4,  ///< start only when all earlier requests are complete
 };
+/// Returns the union of two sets of flags.
 constexpr SendFlags operator|(SendFlags a, SendFlags b) {
   return static_cast<SendFlags>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
 }
+/// Returns whether `set` contains any of the flags of `flag`.
 constexpr bool has(SendFlags set, SendFlags flag) {
   return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(flag)) != 0;
 }
 
-/// For kFastRegister: what the STag shall stand for.
+/// For kFastRegister: the memory that the STag is to name.
 struct Registration {
-  Stag stag;             ///< region from allocate_fast_region(); its key octet is replaced
-  std::uint8_t key = 0;  ///< the consumer's key [VRB-26]
-  std::byte* address = nullptr;
-  std::uint64_t length = 0;
-  Access access = Access::kNone;
+  Stag stag;                      ///< region from allocate_fast_region(); its key is replaced
+  std::uint8_t key = 0;           ///< the application's new key [VRB-26]
+  std::byte* address = nullptr;   ///< not null
+  std::uint64_t length = 0;       ///< bytes, at least 1
+  Access access = Access::kNone;  ///< rights of the region
 };
 
-/// For kBindWindow: which part of which region the window shall open.
+/// For kBindWindow: the part of a region that the window is to open to the peer.
 struct WindowBind {
   Stag window;           ///< from allocate_window()
-  std::uint8_t key = 0;  ///< the consumer's new key; the old one is dead [VRB-36]
-  Stag region;
-  std::byte* address = nullptr;  ///< inside the region, named as an Sge names it
-  std::uint64_t length = 0;
+  std::uint8_t key = 0;  ///< the application's new key; the old one becomes invalid [VRB-36]
+  Stag region;           ///< valid, with Access::kBindWindow, not zero-based
+  std::byte* address = nullptr;   ///< inside the region, as an Sge would name it
+  std::uint64_t length = 0;       ///< bytes, at least 1
   Access access = Access::kNone;  ///< kRemoteRead, kRemoteWrite, kRemoteAtomic, kZeroBased
-  /// Type 1: for every stream of the domain, and bound anew without being invalidated before.
+  /// Type 1: usable by every stream of the domain, and bound again without being invalidated first.
   /// Length 0 unbinds it.
   bool type_1 = false;
 };
 
-/// For kFetchAdd and kCmpSwap: the operands, as numbers of both hosts. Left as they are, the masks
-/// make it the plain operation on 64 bits. The word is a multiple of 8 in TO and in memory, or
-/// nothing is changed and the stream ends. One Atomic at a time works on memory of the peer's Rnic,
-/// whatever its connection. Its program's own std::atomic_ref on the word is safe against them too.
-/// RDMA Writes and Reads of the same word are not: do not mix them. [EXT-5] [EXT-7] [EXT-42]
+/// For kFetchAdd and kCmpSwap: the operands, in host byte order. The default masks make the plain
+/// 64-bit operation. The word must be aligned to 8 bytes, as TO and in memory, otherwise it is left
+/// unchanged and the stream ends. Atomics on memory of one Rnic are serialized, whatever their
+/// connection, and are atomic with std::atomic_ref in the peer's program. They are not atomic with
+/// RDMA Writes and Reads of the same word: do not mix them. [EXT-5] [EXT-7] [EXT-42]
 struct Atomic {
-  std::uint64_t add_or_swap = 0;
-  std::uint64_t add_mask = 0;          ///< kFetchAdd: the top bit of each field
+  std::uint64_t add_or_swap = 0;       ///< kFetchAdd: summand; kCmpSwap: new value
+  std::uint64_t add_mask = 0;          ///< kFetchAdd: the top bit of each field; 0: one of 64 bits
   std::uint64_t swap_mask = ~0ULL;     ///< kCmpSwap: the bits to replace
-  std::uint64_t compare = 0;           ///< kCmpSwap
+  std::uint64_t compare = 0;           ///< kCmpSwap: the value to compare with
   std::uint64_t compare_mask = ~0ULL;  ///< kCmpSwap: the bits to compare
 };
 
-/// Send queue work request. Everything it points to must stay until its completion, except the
-/// arrays `sgl` and, with kInline, the payload: those are copied while posting.
+/// Send queue work request. The memory that it names must stay registered and unchanged until its
+/// completion. The array `sgl` and, with kInline, the payload are copied while posting.
 struct SendWr {
-  std::uint64_t wr_id = 0;
+  std::uint64_t wr_id = 0;  ///< chosen by the application; WorkCompletion::wr_id repeats it
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
-  /// Source; for atomics a word; for Reads the sink, a Read Request for each element that is not
-  /// empty. kReadInvalidate has one.
+  /// Source of Sends and Writes; for atomics one word; for Reads the sink, with one Read Request
+  /// for each element that is not empty. kReadInvalidate takes exactly one element.
   std::span<const Sge> sgl;
-  RemoteAddress remote;  ///< Write, Read, atomics
-  Stag invalidate;       ///< kSendInvalidate, kLocalInvalidate
-  Registration registration;
-  WindowBind bind;
-  Atomic atomic;
-  /// kImmediate (no sgl), kWriteImmediate; kSendImmediate: the first 4 octets, the others are 0.
+  RemoteAddress remote;       ///< Writes, Reads, atomics
+  Stag invalidate;            ///< kSendInvalidate, kLocalInvalidate
+  Registration registration;  ///< kFastRegister
+  WindowBind bind;            ///< kBindWindow
+  Atomic atomic;              ///< kFetchAdd, kCmpSwap
+  /// kImmediate (then `sgl` is empty), kWriteImmediate; kSendImmediate: the upper 32 bits, the
+  /// lower ones are 0.
   std::uint64_t immediate = 0;
 };
 
+/// Receive queue work request. As for SendWr, `sgl` is copied while posting and the memory that it
+/// names stays registered until the completion; it needs Access::kLocalWrite.
 struct RecvWr {
-  std::uint64_t wr_id = 0;
-  std::span<const Sge> sgl;
+  std::uint64_t wr_id = 0;   ///< chosen by the application; WorkCompletion::wr_id repeats it
+  std::span<const Sge> sgl;  ///< filled in order by the message that consumes the receive
 };
 
 }  // namespace iwarp::verbs
