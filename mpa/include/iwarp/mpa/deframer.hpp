@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deframer: stream octets in, verified ULPDUs out (RFC 5044 sections 4.1 to 4.4, 5.2 and 6).
-// It says where the next octets go (plan), is told how many came (filled), and gives FPDUs (next).
-// Verified FPDUs are handed out from a staging area. When the owner knows the final place of a
-// large payload before it has arrived it may call place(), and the plan then points straight there.
-// It never interprets a ULPDU, never closes anything [MPA-114], and after a Fault gives nothing
-// more [MPA-113].
+// plan() says where the next octets go, filled() says how many arrived, next() returns FPDUs from a
+// staging area. An owner that knows the destination of a large payload before it has arrived may
+// call place(); the plan then points straight there. The deframer never interprets a ULPDU, never
+// closes anything [MPA-114], and after a Fault returns nothing more [MPA-113].
 #pragma once
 
 #include <cstdint>
@@ -17,44 +16,48 @@
 
 namespace iwarp::mpa {
 
+/// Options of a Deframer.
 struct DeframerOptions {
-  bool markers = false;  ///< we asked for markers (M): strip and check them [MPA-34] [MPA-58]
-  bool crc = true;       ///< negotiated on: check before anything is handed up [MPA-46]
-  /// Staging octets; a smaller value than one largest FPDU with markers is raised to that.
+  bool markers = false;  ///< this end asked for markers (M): strip and check them [MPA-34] [MPA-58]
+  bool crc = true;       ///< negotiated on: check it before anything is handed up [MPA-46]
+  /// Octets of the staging area; raised to the size of one largest FPDU with markers.
   std::size_t stage = 256 * 1024;
-  /// In and after an FPDU of at least this size the plan ends where an FPDU ends, or is expected to
-  /// end: what is read beyond would have to be moved. Smaller FPDUs are read ahead freely.
+  /// In and after an FPDU of at least this many octets the plan ends where an FPDU ends, or is
+  /// expected to end: octets read beyond would have to be moved. Smaller FPDUs are read ahead
+  /// freely.
   std::size_t exact_above = 16 * 1024;
   std::uint64_t position = 0;  ///< stream position to begin at, a multiple of 4 (tests)
 };
 
+/// Totals since the Deframer was made.
 struct DeframerCounters {
   std::uint64_t fpdus = 0;
   std::uint64_t markers = 0;
   std::uint64_t pad_octets = 0;
-  std::uint64_t octets = 0;         ///< stream octets taken in
-  std::uint64_t octets_copied = 0;  ///< moved inside the stage or from it to a placement
-  std::uint64_t octets_crced = 0;
+  std::uint64_t octets = 0;         ///< stream octets received
+  std::uint64_t octets_copied = 0;  ///< moved inside the stage, or from it to a placement
+  std::uint64_t octets_crced = 0;   ///< covered by a CRC that was computed
 };
 
-/// What next() found.
+/// Result of Deframer::next().
 enum class Step : std::uint8_t {
-  kNeedMore,  ///< nothing to do until more octets were filled()
-  kPartial,   ///< an FPDU is under way; prefix() is there and place() is permitted
-  kUlpdu,     ///< a whole verified ULPDU is staged: ulpdu(), then consume()
-  kPlaced,    ///< the FPDU that place() was called for is complete (and verified): consume()
+  kNeedMore,  ///< nothing to do until more octets are filled()
+  kPartial,   ///< part of an FPDU has arrived: prefix() is valid and place() is permitted
+  kUlpdu,     ///< a whole verified ULPDU is staged: use ulpdu(), then consume()
+  kPlaced,    ///< the FPDU for which place() was called is complete and verified: consume()
 };
 
-/// A Step, or the Fault in its place; as std::expected has it, but returned in registers.
+/// A Step, or the Fault instead of one: a std::expected that is returned in registers.
 class [[nodiscard]] StepOrFault {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor)
   StepOrFault(Step step) : step_(step) {}
   explicit StepOrFault(const bytes::Fault* fault) : fault_(fault) {}  ///< not null
 
+  /// Returns whether there is no Fault.
   explicit operator bool() const { return fault_ == nullptr; }
-  Step operator*() const { return step_; }  ///< kNeedMore where there is a Fault
-  /// Lives as long as the Deframer.
+  Step operator*() const { return step_; }  ///< kNeedMore if there is a Fault
+  /// Returns the Fault, which lives as long as the Deframer.
   const bytes::Fault& error() const { return *fault_; }
 
  private:
@@ -62,68 +65,71 @@ class [[nodiscard]] StepOrFault {
   Step step_ = Step::kNeedMore;
 };
 
-/// The longest prefix that next() can be asked for.
+/// The longest prefix, in octets, that next() can be asked for.
 inline constexpr std::size_t kMaxPrefix = 128;
 
+/// The receiving half of MPA in full operation. Not thread-safe.
 class Deframer {
  public:
+  /// Allocates the staging area. Throws std::bad_alloc.
   explicit Deframer(const DeframerOptions& options);
   ~Deframer();
   Deframer(Deframer&&) noexcept;
   Deframer& operator=(Deframer&&) noexcept;
 
-  /// Writable memory for the next octets of the stream, in order; never empty unless a Fault was
-  /// given or the stage is full of FPDUs that wait for consume(). Valid until the next non-const
-  /// call. `read_ahead` false: stop at the end of the present FPDU (or length field); empty when
-  /// that FPDU is there already.
+  /// Returns writable memory for the next octets of the stream, in order, valid until the next call
+  /// that is not const. Empty only after a Fault, or while the stage is full of FPDUs that wait for
+  /// consume(). With `read_ahead` false it ends with the present FPDU (or length field), and is
+  /// empty if that FPDU has arrived.
   std::span<const bytes::Span> plan(bool read_ahead = true);
 
   /// The first `n` octets of the last plan() now hold stream data.
   void filled(std::size_t n);
 
-  /// Copies `octets` in as if they had been read: for what arrived together with a startup frame.
-  /// Returns how many fitted.
+  /// Copies `octets`, which arrived together with a startup frame, as if they had been read.
+  /// Returns how many there was room for.
   std::size_t feed(bytes::View octets);
 
-  /// Looks at the next FPDU of the stream. Faults: kCrcMismatch, kMarkerMismatch; the first one is
-  /// final and is returned for ever. kPartial is given at most once per FPDU, as soon as at least
-  /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged and the FPDU is not complete.
-  /// kUlpdu and kPlaced are repeated until consume(). want_prefix <= kMaxPrefix.
+  /// Examines the next FPDU of the stream. Returns kPartial at most once per FPDU, as soon as
+  /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged and the FPDU is not complete;
+  /// repeats kUlpdu and kPlaced until consume(). want_prefix <= kMaxPrefix. Fails with the faults
+  /// kCrcMismatch or kMarkerMismatch; the first one is final and returned by every later call.
   StepOrFault next(std::size_t want_prefix);
 
-  /// After kUlpdu, kPartial and kPlaced: ULPDU_Length of the FPDU in hand.
+  /// After kUlpdu, kPartial and kPlaced: returns ULPDU_Length of the present FPDU.
   std::size_t ulpdu_length() const { return in_hand_->ulpdu_length; }
-  /// The first min(want_prefix, ulpdu_length) octets of the ULPDU, contiguous. After kPartial:
-  /// unverified, valid until the next non-const call. After kUlpdu: verified, valid until
-  /// consume().
+  /// Returns the first min(want_prefix, ulpdu_length) octets of the ULPDU, contiguous. After
+  /// kPartial: unverified, valid until the next call that is not const. After kUlpdu: verified,
+  /// valid until consume().
   bytes::View prefix() const { return in_hand_->prefix; }
-  /// After kUlpdu: the whole ULPDU in pieces (one unless markers are interleaved), in order.
-  /// Valid until consume().
+  /// After kUlpdu: returns the whole ULPDU in pieces (one unless markers are interleaved), in
+  /// order, valid until consume().
   std::span<const bytes::View> ulpdu() const { return in_hand_->ulpdu; }
 
-  /// Once after kPartial and before kUlpdu: payload behind the first `header_size` octets of the
-  /// ULPDU goes to `target` (total: ulpdu_length() - header_size). What is already staged is copied
-  /// there; the plan leads the rest there. With CRC on this is direct placement, the caller's
-  /// decision. header_size is at most what kPartial was asked for.
+  /// Once after kPartial and before kUlpdu: makes the payload after the first `header_size` octets
+  /// of the ULPDU go to `target`, which has ulpdu_length() - header_size octets. Copies what is
+  /// already staged; the plan leads the rest there. With CRC on this is direct placement, which is
+  /// the caller's decision. header_size is at most the want_prefix of kPartial.
   void place(std::size_t header_size, const bytes::Scatter& target);
 
-  /// The memory given to place() must not be touched any more: the rest of the FPDU is read into
-  /// a scratch area instead. May allocate. Without effect when no place() is under way.
+  /// Stops using the memory given to place(): the rest of the FPDU is read into a scratch area. May
+  /// allocate. Does nothing if no placement is in progress.
   void abandon_placement();
 
-  /// Done with the FPDU of kUlpdu or kPlaced. False: nothing is staged behind it, so the next step
-  /// is kNeedMore.
+  /// Finishes the FPDU of kUlpdu or kPlaced. Returns false if nothing is staged after it, so that
+  /// next() would return kNeedMore.
   bool consume();
 
-  /// True when the stream stands exactly between two FPDUs and nothing is staged: a FIN here is
+  /// Returns whether the stream is exactly between two FPDUs and nothing is staged: a FIN here is
   /// clean.
   bool at_boundary() const;
-  /// Octets staged and not consumed.
+  /// Returns how many octets are staged and not consumed.
   std::size_t staged_octets() const;
+  /// Returns the counters.
   const DeframerCounters& counters() const;
 
  private:
-  /// What is known of the FPDU in hand.
+  /// What is known of the present FPDU.
   struct InHand {
     std::size_t ulpdu_length = 0;
     bytes::View prefix;

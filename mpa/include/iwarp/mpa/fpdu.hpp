@@ -17,38 +17,40 @@ inline constexpr std::size_t kMarkerInterval = 512;
 inline constexpr std::size_t kMinMulpdu = 128;
 inline constexpr std::size_t kMaxMulpdu = 64768;
 
-/// The largest ULPDU that DDP may hand down. A type of its own: it is neither EMSS nor FPDU size.
+/// The largest ULPDU that DDP may hand down. A type of its own, because it is neither the EMSS nor
+/// the size of an FPDU.
 struct Mulpdu {
   std::size_t octets = kMinMulpdu;
   constexpr bool operator==(const Mulpdu&) const = default;
 };
 
-/// PAD octets behind a ULPDU of this length. [MPA-14]
+/// Returns the number of PAD octets after a ULPDU of this length. [MPA-14]
 constexpr std::size_t pad_size(std::size_t ulpdu_length) {
   return (4 - (kLengthFieldSize + ulpdu_length) % 4) % 4;
 }
 
-/// Octets of the FPDU without markers: length field, ULPDU, PAD, CRC.
+/// Returns the octets of an FPDU without markers: length field, ULPDU, PAD, CRC.
 constexpr std::size_t fpdu_size(std::size_t ulpdu_length) {
   return kLengthFieldSize + ulpdu_length + pad_size(ulpdu_length) + kCrcSize;
 }
 
-/// The CRC field holds the least significant octet first. [MPA-35] [MPA-43]
+/// Returns the CRC in the 4 octets at `field`: least significant octet first. [MPA-35] [MPA-43]
 constexpr std::uint32_t load_crc(const std::byte* field) {
   return std::byteswap(bytes::load_be<std::uint32_t>(field));
 }
+/// Returns the CRC field: least significant octet first.
 constexpr std::array<std::byte, kCrcSize> crc_octets(std::uint32_t crc) {
   std::array<std::byte, kCrcSize> field{};
   bytes::store_be(field.data(), std::byteswap(crc));
   return field;
 }
 
-/// Markers at positions 0, 512, 1024 ... that fall into the `octets` (markers not counted) which
-/// are sent from stream position `position` on; a marker at the very end is not counted.
+/// Returns how many markers, at positions 0, 512, 1024 ..., fall into `octets` octets (markers not
+/// counted) sent from stream position `position` on. A marker at the very end is not counted.
 std::size_t markers_within(std::uint64_t position, std::size_t octets);
 
-/// MULPDU for an effective maximum segment size; 0 means EMSS unknown, a guess for an Ethernet MTU
-/// is used. Always inside 128..64768. [MPA-4] [MPA-6] [MPA-47] [MPA-48] [MPA-51] [MPA-53]
+/// Returns the MULPDU for an effective maximum segment size in octets; 0: unknown, an Ethernet MTU
+/// is assumed. Always in 128..64768. [MPA-4] [MPA-6] [MPA-47] [MPA-48] [MPA-51] [MPA-53]
 Mulpdu mulpdu_for(std::size_t emss, bool markers);
 
 }  // namespace iwarp::mpa

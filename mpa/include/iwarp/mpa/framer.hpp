@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Framer: ULPDUs in, a gather list of stream octets out (RFC 5044 sections 4.1 to 4.4).
-// Adds length, PAD, CRC and, when the peer asked for them, markers. Payload stays where it is
-// unless the caller says otherwise; everything else lives in one ring of octets owned here.
+// Adds length, PAD, CRC and, if the peer asked for them, markers. Payload is sent from its place
+// unless the caller decides otherwise; everything else is in one ring of octets owned here.
 // It does not decide what is sent or when, and knows nothing of DDP.
 #pragma once
 
@@ -15,88 +15,96 @@
 
 namespace iwarp::mpa {
 
+/// Options of a Framer. Limits that would not fit one largest FPDU are raised.
 struct FramerOptions {
-  bool markers = false;  ///< the peer set M: insert markers toward it [MPA-24] [MPA-70]
-  bool crc = true;       ///< CRC negotiated on; when off the field is sent as zero [MPA-17]
+  bool markers = false;           ///< the peer set M: insert markers toward it [MPA-24] [MPA-70]
+  bool crc = true;                ///< CRC negotiated on; if off, the field is sent as zero [MPA-17]
   std::size_t ring = 256 * 1024;  ///< octets for headers, trailers, markers and copied payload
   std::size_t max_fpdus = 256;    ///< FPDUs queued at a time
   std::size_t max_pieces = 1024;  ///< gather pieces queued at a time
-  /// Payload up to this size is copied next to its header. kMaxMulpdu: all of it, so that it may
-  /// change as soon as frame() returns and what leaves still has the right CRC.
+  /// Payload up to this many octets is copied next to its header. kMaxMulpdu: all payload is, so
+  /// that it may change as soon as frame() returns without making the CRC wrong.
   std::size_t copy_below = 512;
   std::uint64_t position = 0;  ///< stream position to begin at, a multiple of 4 (tests)
 };
 
-/// What the Framer did since it was made, FPDUs that drop_unsent() took back included.
+/// Totals since the Framer was made, including FPDUs that drop_unsent() dropped.
 struct FramerCounters {
   std::uint64_t fpdus = 0;
   std::uint64_t markers = 0;
   std::uint64_t pad_octets = 0;
   std::uint64_t octets = 0;         ///< stream octets produced, markers included
   std::uint64_t octets_copied = 0;  ///< payload octets copied: to the ring, or by detach()
-  std::uint64_t octets_crced = 0;
+  std::uint64_t octets_crced = 0;   ///< covered by a CRC that was computed
 };
 
+/// What happens to the payload of an FPDU.
 enum class PayloadMode : std::uint8_t {
-  kInPlace,  ///< above copy_below sent from where it is: the CRC is right if it does not change
+  kInPlace,  ///< if larger than copy_below, sent from its place: must not change until it is sent
   kCopy,     ///< copied at once, whatever its size
 };
 
+/// The sending half of MPA in full operation. Not thread-safe.
 class Framer {
  public:
+  /// Allocates the ring. Throws std::bad_alloc.
   explicit Framer(const FramerOptions& options);
   ~Framer();
   Framer(Framer&&) noexcept;
   Framer& operator=(Framer&&) noexcept;
 
-  /// True when an FPDU with this much header and payload can be queued now. After false: send
-  /// something, pop_sent() what has left (it keeps its place until then), then ask again. With
-  /// empty queues any ULPDU up to 64768 octets has room: smaller limits in the options are raised.
+  /// Returns whether an FPDU with this much header and payload can be queued now. If not: send
+  /// something, pop_sent() the FPDUs that have been sent, which occupy their place until then, and
+  /// ask again. With empty queues there is room for any ULPDU up to 64768 octets.
   bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
     return room(need(header_size, payload_size, mode), SIZE_MAX);
   }
-  /// What an FPDU takes: for who asks for the same room again and again.
+  /// Room that an FPDU needs: for callers that ask for the same room again and again.
   struct Need {
     std::size_t octets = 0;  ///< of the ring
-    std::size_t pieces = 0;
+    std::size_t pieces = 0;  ///< of the gather list
   };
+  /// Returns the room that such an FPDU needs.
   Need need(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const;
-  /// And less than `queued_below` octets are queued.
+  /// Returns whether there is that much room, and less than `queued_below` octets are queued.
   bool room(const Need& need, std::size_t queued_below) const;
 
-  /// Queues one FPDU whose ULPDU is `header` (copied) then `payload`. Call only after room() said
-  /// yes. `cookie` comes back from pop_sent() once the last octet of the FPDU has left.
+  /// Queues one FPDU whose ULPDU is `header` (copied) and then `payload`. Call only if there is
+  /// room(). pop_sent() returns `cookie` once the last octet of the FPDU has been sent.
   /// header.size() <= 96; the ULPDU is at most 64768 octets. [MPA-3] [MPA-7]
-  /// A fault in the payload (bytes::guarded()) leaves a part that drop_unsent() removes; nothing
-  /// else may be called before.
+  /// A fault while the payload is read (bytes::guarded()) leaves part of an FPDU; call
+  /// drop_unsent() before anything else.
   void frame(bytes::View header, const bytes::Gather& payload, PayloadMode mode,
              std::uint64_t cookie);
 
-  /// The queued octets in stream order, at most `limit` pieces. Valid until the next non-const
-  /// call. Empty: nothing to send.
+  /// Returns the queued octets in stream order, in at most `limit` pieces, valid until the next
+  /// call that is not const. Empty: nothing to send.
   std::span<const bytes::View> plan(std::size_t limit) const;
 
-  /// The first `n` octets of plan() left. `n` is at most the total of the plan.
+  /// The first `n` octets of plan() have been sent; `n` is at most their total.
   void sent(std::size_t n);
 
-  /// Cookie of the next FPDU that has left completely, in order; nullopt when there is none.
+  /// Returns the cookie of the next FPDU that has been sent completely, in order; nullopt: none.
   std::optional<std::uint64_t> pop_sent();
 
-  /// Copies queued pieces that lie inside `memory` to storage of our own, so that `memory` may go
-  /// away. Rare (a deregister or invalidate under way); may allocate. False: some could not be
-  /// read, at bytes::touching.address.
+  /// Copies queued pieces that lie inside `memory`, so that `memory` may go away: it is about to be
+  /// deregistered or invalidated. May allocate. Returns false if some could not be read, at
+  /// bytes::touching.address.
   bool detach(bytes::View memory);
-  /// The same for all memory that is not ours.
+  /// As detach(), for all payload in place.
   bool detach_all();
 
-  /// Drops every queued FPDU of which no octet has left; keeps the one that is half out, so that
-  /// the stream stays well formed. Their cookies never come back. [VRB-20]
+  /// Drops every queued FPDU of which no octet has been sent, and their cookies; keeps one that is
+  /// partly sent, so that the stream stays well formed. [VRB-20]
   void drop_unsent();
 
+  /// Returns how many octets are queued.
   std::size_t queued_octets() const;
+  /// Returns how many FPDUs are queued.
   std::size_t queued_fpdus() const;
-  /// True when some but not all octets of the first queued FPDU have left.
+  /// Returns whether the first queued FPDU has been sent in part.
   bool mid_fpdu() const;
+  /// Returns the counters.
   const FramerCounters& counters() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of one FPDU stand in the stream, markers included (RFC 5044 sections 4.1 to 4.3).
+// FpduLayout: the offsets of the parts of one FPDU, with markers (RFC 5044 sections 4.1 to 4.3).
 // "Wire offset" counts every octet from the first one that the CRC covers: the leading marker if
 // there is one, else ULPDU_Length. Arithmetic only; framer and deframer move the octets.
 #pragma once
@@ -14,29 +14,30 @@ namespace iwarp::mpa {
 
 /// The largest value of ULPDU_Length that a peer can write; RFC 5044 allows fewer.
 inline constexpr std::size_t kMaxLengthField = 65535;
-/// Markers in an FPDU with a ULPDU of this length, at most.
+/// Returns how many markers an FPDU with a ULPDU of this length can have.
 constexpr std::size_t max_markers(std::size_t ulpdu_length) {
   return fpdu_size(ulpdu_length) / (kMarkerInterval - kMarkerSize) + 1;
 }
-/// In the largest, and its size with them.
+/// Markers of the largest FPDU, and its size with them.
 inline constexpr std::size_t kMaxMarkers = max_markers(kMaxLengthField);
 inline constexpr std::size_t kMaxWireSize = fpdu_size(kMaxLengthField) + kMarkerSize * kMaxMarkers;
 
-/// Octets between `position` and the next marker position; 0 when a marker is due now. [MPA-25]
+/// Returns the octets between `position` and the next marker; 0: a marker is due now. [MPA-25]
 constexpr std::size_t to_next_marker(std::uint64_t position) {
   return static_cast<std::size_t>(-position % kMarkerInterval);
 }
 
-/// Octets of the marker directly before ULPDU_Length of the FPDU that begins at `position`: it
-/// belongs to that FPDU. 0: there is none. [MPA-29]
+/// Returns the octets of the marker directly before ULPDU_Length of the FPDU that begins at
+/// `position`, which belongs to that FPDU; 0: there is none. [MPA-29]
 constexpr std::size_t leading_marker_size(std::uint64_t position, bool markers) {
   return markers && to_next_marker(position) == 0 ? kMarkerSize : 0;
 }
 
+/// The layout of one FPDU. Offsets are wire offsets, sizes are octets with markers.
 class FpduLayout {
  public:
   FpduLayout() = default;
-  /// The FPDU that begins at stream position `start`, a multiple of 4.
+  /// For the FPDU that begins at stream position `start`, a multiple of 4.
   FpduLayout(std::uint64_t start, bool markers, std::size_t ulpdu_length)
       : ulpdu_length_(ulpdu_length), wire_size_(fpdu_size(ulpdu_length)) {
     if (!markers) return;
@@ -45,43 +46,46 @@ class FpduLayout {
     wire_size_ += kMarkerSize * marker_count_;
   }
 
+  /// Return the length of the ULPDU, the size of the FPDU, the offset of its CRC and the number of
+  /// its markers.
   std::size_t ulpdu_length() const { return ulpdu_length_; }
   std::size_t wire_size() const { return wire_size_; }
   std::size_t crc_offset() const { return wire_size_ - kCrcSize; }
   std::size_t marker_count() const { return marker_count_; }
+  /// Returns the offset of a marker; `index` counts from 0.
   std::size_t marker_offset(std::size_t index) const {
     return first_marker_ + kMarkerInterval * index;
   }
-  /// leading_marker_size() of its beginning.
+  /// Returns the offset of ULPDU_Length: the size of a leading marker.
   std::size_t length_offset() const {
     return marker_count_ != 0 && first_marker_ == 0 ? kMarkerSize : 0;
   }
-  /// What the marker must say: the distance from ULPDU_Length, 0 for a leading one; modulo 2^16,
-  /// which only lengths beyond the RFC's limit exceed. [MPA-27] [MPA-28] [MPA-30]
+  /// Returns the FPDUPTR that the marker must hold: its distance from ULPDU_Length, 0 for a leading
+  /// one, modulo 2^16, which only lengths above the RFC's limit exceed. [MPA-27] [MPA-28] [MPA-30]
   std::uint16_t fpduptr(std::size_t index) const {
     const std::size_t offset = marker_offset(index);
     return offset == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(offset - length_offset());
   }
 
-  /// Wire offset of ULPDU octet `index` (0 = the first).
+  /// Returns the offset of ULPDU octet `index`, counted from 0.
   std::size_t offset_of(std::size_t index) const {
     const std::size_t data = kLengthFieldSize + index;
     if (marker_count_ == 0 || data < first_marker_) return data;
     const std::size_t before = 1 + (data - first_marker_) / (kMarkerInterval - kMarkerSize);
     return data + kMarkerSize * std::min(before, marker_count_);
   }
-  /// Wire offset just behind ULPDU octet `count` - 1: no marker that follows it is included.
+  /// Returns the offset just after the first `count` ULPDU octets, before any marker that follows.
   std::size_t end_of(std::size_t count) const {
     return count == 0 ? length_offset() + kLengthFieldSize : offset_of(count - 1) + 1;
   }
-  /// A stretch of the wire that is all marker or all something else.
+  /// Consecutive octets that are either one marker or no marker.
   struct Run {
     std::size_t offset;
     std::size_t size;
     bool marker;
-    std::size_t marker_index;  ///< when marker
+    std::size_t marker_index;  ///< if `marker`
   };
-  /// Calls visit(Run) for the wire range [from, to) in order.
+  /// Calls visit(Run) for each run of the range [from, to), in order.
   template <typename Visit>
   void walk(std::size_t from, std::size_t to, Visit visit) const {
     while (from < to) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Startup: the MPA connection set-up of both roles (RFC 5044 section 7.1, RFC 6581).
-// Owns the startup state machine. Sans-IO: octets and time come in as arguments. Retrying with
-// another revision needs a new TCP connection and is therefore the driver's (see Failure).
-// The stream may have carried something else before: startup begins wherever it is told to
-// [MPA-63]. Deadlines are exact: at or after timeout() only the time-out happens.
+// Runs the startup state machine. Octets and time are arguments. A retry with another revision
+// needs a new TCP connection and is therefore up to the driver (see Failure). The stream may have
+// carried other data before: startup begins at the first octet it is given [MPA-63].
 #pragma once
 
 #include <cstdint>
@@ -17,49 +16,61 @@
 
 namespace iwarp::mpa {
 
+/// The set-up of one connection. Not thread-safe. At or after timeout(), receive() and closed()
+/// only time out.
 class Startup {
  public:
+  /// Options out of range are brought into it.
   Startup(Role role, const StartupOptions& options);
 
-  /// Initiator: queues the Request. private_data is at most 512 octets, 508 with revision 2; more:
-  /// returns false and nothing happens. [MPA-80] [EMPA-10]
+  /// Initiator: queues the Request and starts the timer. Returns false, and does nothing, if the
+  /// private data has more than 512 octets (508 with revision 2), or it is not in kIdle. [MPA-80]
+  /// [EMPA-10]
   bool request(bytes::View private_data, TimePoint now);
   /// Responder: the TCP connection exists; starts the timer. [MPA-99]
   void listen(TimePoint now);
 
-  /// Takes stream octets; returns how many belong to startup. What is left over belongs to full
-  /// operation, or after a rejection to the ULP's TCP stream. Octets behind a Request are left over
-  /// only once the ULP decided; before that they are a protocol error, and after any failure all
-  /// are dropped. Poll state() and transmit() afterwards.
+  /// Processes stream octets; returns how many belong to startup. The others belong to full
+  /// operation, or after a rejection to the ULP's TCP stream. Octets after a Request are a protocol
+  /// error until the ULP has decided. After a failure all octets are dropped. Poll state() and
+  /// transmit() afterwards.
   std::size_t receive(bytes::View octets, TimePoint now);
-  /// The peer closed or reset. Means nothing once startup is over.
+  /// The peer closed or reset TCP. Does nothing once startup is over.
   void closed(TimePoint now);
 
-  /// Responder in kAwaitDecision. `ird`/`ord`: what the ULP wants at this end; ord is cut to the
-  /// peer's IRD and ird raised to 1 for a Read RTR (RFC 6581 section 9.1), see negotiated().
-  /// private_data: at most 512 octets, 508 when the Request was enhanced. False: nothing happened.
+  /// Responder in kAwaitDecision: queues the Reply. `ird` and `ord` are what the ULP wants; ord is
+  /// lowered to the peer's IRD and ird raised to 1 for a Read RTR (RFC 6581 section 9.1), see
+  /// negotiated(). Returns false, and does nothing, if the private data has more than 512 octets
+  /// (508 if the Request was enhanced), or in another state.
   bool accept(bytes::View private_data, std::uint16_t ird, std::uint16_t ord);
+  /// Responder in kAwaitDecision: queues a Reply that rejects the Request. Returns false as
+  /// accept().
   bool reject(bytes::View private_data);
 
-  /// Octets to send, valid until the next non-const call; then transmitted(n).
+  /// Returns the octets to send, valid until the next call that is not const. Report them with
+  /// transmitted().
   bytes::View transmit() const {
     if (state_ == StartupState::kFailed) return {};  // no Reply to a malformed Request [MPA-84]
     return bytes::View(out_).subspan(out_sent_);
   }
+  /// The first `n` octets of transmit() have been sent.
   void transmitted(std::size_t n);
 
+  /// Returns when to call handle_timeout(); nullopt: the timer is not running.
   std::optional<TimePoint> timeout() const;
+  /// Fails if `now` is at or after timeout().
   void handle_timeout(TimePoint now);
 
+  /// Returns the present state.
   StartupState state() const;
-  /// The peer's ULP private data, without the enhanced word and the tag of RFC 7306; valid while
-  /// this object lives.
+  /// Returns the ULP's part of the peer's private data, without the enhanced word and the tag of
+  /// RFC 7306; valid while this object lives.
   bytes::View peer_private_data() const;
-  /// After the peer's frame was understood.
+  /// Returns what the peer's frame offers; nullopt until it has been decoded.
   const std::optional<PeerOffer>& peer_offer() const;
-  /// In kFullOperation.
+  /// Returns the outcome; valid in kFullOperation.
   const Negotiated& negotiated() const;
-  /// In kFailed; also in kFullOperation when send_terminate is set.
+  /// Returns why startup failed: in kFailed, and in kFullOperation if its send_terminate is set.
   const std::optional<Failure>& failure() const;
 
  private:

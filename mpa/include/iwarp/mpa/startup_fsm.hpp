@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of MPA startup, what moves them, and the rule behind every move (RFC 5044 section
-// 7.1.2, RFC 6581 sections 9 and 10). Data only: Startup is the one owner of a machine of this
-// kind.
+// The state machine of MPA startup as a table (RFC 5044 section 7.1.2, RFC 6581 sections 9 and 10).
+// Data only; Startup runs it.
 #pragma once
 
 #include <array>
@@ -11,33 +10,36 @@
 
 namespace iwarp::mpa {
 
+/// States of MPA startup.
 enum class StartupState : std::uint8_t {
-  kIdle,           ///< nothing sent or received
-  kAwaitReply,     ///< initiator: Request out
-  kAwaitRequest,   ///< responder: nothing valid yet
+  kIdle,           ///< nothing has been sent or received
+  kAwaitReply,     ///< initiator: the Request is queued or sent
+  kAwaitRequest,   ///< responder: no whole Request has arrived
   kAwaitDecision,  ///< responder: the ULP has to accept or reject
   kFullOperation,  ///< done: negotiated() is valid
   kRejected,  ///< Reply with R=1 sent or received; the TCP connection stays open [MPA-86] [MPA-91]
   kFailed,    ///< close the TCP connection; failure() says why
 };
 
+/// Returns whether startup is over in this state.
 constexpr bool is_final(StartupState state) {
   return state == StartupState::kFullOperation || state == StartupState::kRejected ||
          state == StartupState::kFailed;
 }
 
+/// What moves MPA startup from one state to the next.
 enum class StartupEvent : std::uint8_t {
   kSendRequest,     ///< initiator: the ULP connects
-  kListen,          ///< responder: the TCP connection is there
-  kGoodRequest,     ///< a Request that the ULP may judge
-  kRefusedRequest,  ///< a Request that we reject without asking the ULP
+  kListen,          ///< responder: the TCP connection exists
+  kGoodRequest,     ///< a Request for the ULP to decide on
+  kRefusedRequest,  ///< a Request that is rejected without asking the ULP
   kAccept,          ///< the ULP accepts
   kReject,          ///< the ULP rejects
-  kGoodReply,       ///< a Reply with R=0 that we can live with
-  kUnusableReply,   ///< a Reply with R=0 that asks for more than we have: one Terminate, then close
-  kRejectReply,     ///< a Reply with R=1
+  kGoodReply,       ///< a Reply with R=0 and acceptable terms
+  kUnusableReply,  ///< a Reply with R=0 that needs too much IRD, or no common RTR: Terminate, close
+  kRejectReply,    ///< a Reply with R=1
   kMalformedFrame,  ///< key, Rev, PD_Length or form is wrong
-  kEarlyOctets,     ///< octets behind a Request and before its Reply
+  kEarlyOctets,     ///< octets after a Request and before its Reply
   kConnectionLost,  ///< closed or reset by the peer
   kTimeout,         ///< the whole exchange took too long
 };
@@ -56,6 +58,7 @@ inline constexpr std::array kStartupEvents{
     StartupEvent::kTimeout,
 };
 
+/// An edge of the machine; `rfc` names the rule.
 using StartupEdge = bytes::Edge<StartupState, StartupEvent>;
 
 // clang-format off
@@ -88,7 +91,7 @@ inline constexpr std::array kStartupEdges{
 static_assert(bytes::deterministic(kStartupEdges));
 static_assert(bytes::all_reachable(kStartupEdges, StartupState::kIdle));
 
-/// The state's and the event's name without its k.
+/// Return the name of the state or event without its k.
 const char* to_string(StartupState state);
 const char* to_string(StartupEvent event);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of at most kCapacity small values, held in place: nothing on the data path allocates, and
-// a copy touches only what is in use. Public headers use it, so it needs no other library
-// (std::inplace_vector is C++26). Only for types that are copied as octets; adding more than
-// kCapacity values is a broken invariant.
+// BoundedList: at most kCapacity small values, held in place, so that nothing on the data path
+// allocates. Public headers use it, so it needs no other library (std::inplace_vector is C++26).
 #pragma once
 
 #include <algorithm>
@@ -16,6 +14,9 @@
 
 namespace iwarp::bytes {
 
+/// A vector without allocation, for trivially copyable values. Members do what those of std::vector
+/// do; a copy touches only the values in use. Adding more than kCapacity values aborts the process.
+/// Not thread-safe.
 template <typename T, std::size_t kCapacity>
 class BoundedList {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -27,6 +28,7 @@ class BoundedList {
 
   BoundedList() {}
   BoundedList(std::initializer_list<T> values) : BoundedList(values.begin(), values.end()) {}
+  /// Copies the range, which has at most kCapacity values.
   template <std::input_iterator Iterator>
   BoundedList(Iterator first, Iterator last) {
     for (; first != last; ++first) push_back(*first);
@@ -37,28 +39,33 @@ class BoundedList {
     return *this;
   }
 
+  /// Iterators, and the values as an array, valid until the list is destroyed.
   T* begin() { return items_; }
   T* end() { return items_ + size_; }
   const T* begin() const { return items_; }
   const T* end() const { return items_ + size_; }
   T* data() { return items_; }
   const T* data() const { return items_; }
+  /// Return the number of values, and how many there may be.
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   static constexpr std::size_t capacity() { return kCapacity; }
 
+  /// Returns the value at `i`, which is below size().
   T& operator[](std::size_t i) { return assert(i < size_), items_[i]; }
   const T& operator[](std::size_t i) const { return assert(i < size_), items_[i]; }
+  /// Return the first and the last value of a list that is not empty.
   T& front() { return (*this)[0]; }
   const T& front() const { return (*this)[0]; }
   T& back() { return (*this)[size_ - 1]; }
   const T& back() const { return (*this)[size_ - 1]; }
 
+  /// Appends a value.
   void push_back(const T& value) {
     if (size_ == kCapacity) std::abort();
     items_[size_++] = value;
   }
-  /// Makes it a list of this one, or of these.
+  /// Replaces the contents by one value, or by these.
   void assign(const T& only) {
     size_ = 1;
     items_[0] = only;
@@ -69,7 +76,9 @@ class BoundedList {
     size_ = values.size();
     std::ranges::copy(values, items_);
   }
+  /// Removes the last value of a list that is not empty.
   void pop_back() { assert(size_ != 0), --size_; }
+  /// Removes all values.
   void clear() { size_ = 0; }
 
  private:

@@ -15,16 +15,17 @@
 
 namespace iwarp::bytes {
 
+/// The integers that wire formats consist of.
 template <typename T>
 concept WireInteger = std::is_unsigned_v<T>;
 
-/// Of the order that integers of this host have to the given one, and back.
+/// Converts an integer from host byte order to the given one, or back.
 template <std::endian kOrder, WireInteger T>
 constexpr T reorder(T value) {
   return std::endian::native == kOrder ? value : std::byteswap(value);
 }
 
-/// Host value of the big-endian integer that starts at `from`. `from` has sizeof(T) octets.
+/// Returns the big-endian integer in the sizeof(T) octets at `from`, which need no alignment.
 template <WireInteger T>
 constexpr T load_be(const std::byte* from) {
   std::array<std::byte, sizeof(T)> octets;
@@ -32,6 +33,7 @@ constexpr T load_be(const std::byte* from) {
   return reorder<std::endian::big>(std::bit_cast<T>(octets));
 }
 
+/// Writes `value` big-endian to the sizeof(T) octets at `to`, which need no alignment.
 template <WireInteger T>
 constexpr void store_be(std::byte* to, T value) {
   const auto octets =
@@ -39,7 +41,7 @@ constexpr void store_be(std::byte* to, T value) {
   std::copy_n(octets.begin(), sizeof(T), to);
 }
 
-/// Copies `from` to `to`; they do not overlap. What is short, as headers are, without a call.
+/// Copies `from` to `to`; they do not overlap. Inline for 8 to 32 octets, the length of headers.
 inline void copy_short(std::byte* to, View from) {
   const auto copy_ends = [to, from]<std::size_t kOctets>() {
     std::memcpy(to, from.data(), kOctets);
@@ -54,27 +56,33 @@ inline void copy_short(std::byte* to, View from) {
   }
 }
 
+/// Reads fields from `in`, which must outlive it. Not thread-safe.
 class Reader {
  public:
   constexpr explicit Reader(View in) : in_(in) {}
 
+  /// Read the next big-endian integer; 0 if it is not all there.
   constexpr std::uint8_t u8() { return integer<std::uint8_t>(); }
   constexpr std::uint16_t u16() { return integer<std::uint16_t>(); }
   constexpr std::uint32_t u32() { return integer<std::uint32_t>(); }
   constexpr std::uint64_t u64() { return integer<std::uint64_t>(); }
 
-  /// The next `n` octets as a view into the input, or an empty view when they are not all there.
+  /// Returns the next `n` octets as a view into the input, or an empty view if they are not all
+  /// there.
   constexpr View take(std::size_t n) {
     if (!advance(n)) return {};
     return in_.subspan(at_ - n, n);
   }
+  /// Skips the next `n` octets.
   constexpr void skip(std::size_t n) { advance(n); }
 
-  /// True while every field asked for was inside the input.
+  /// Returns whether every field so far was inside the input.
   constexpr bool ok() const { return ok_; }
+  /// Returns how many octets have been read and skipped.
   constexpr std::size_t position() const { return at_; }
+  /// Returns how many octets have not been read; 0 if not ok().
   constexpr std::size_t remaining() const { return ok_ ? in_.size() - at_ : 0; }
-  /// All that was not read yet.
+  /// Returns the octets that have not been read; empty if not ok().
   constexpr View rest() const { return ok_ ? in_.subspan(at_) : View{}; }
 
  private:
@@ -94,31 +102,39 @@ class Reader {
   bool ok_ = true;
 };
 
+/// Writes fields to `out`, which must outlive it. Not thread-safe.
 class Writer {
  public:
   constexpr explicit Writer(Span out) : out_(out) {}
 
+  /// Writes an integer big-endian.
   constexpr void u8(std::uint8_t v) { integer(v); }
+  /// Writes an integer big-endian.
   constexpr void u16(std::uint16_t v) { integer(v); }
+  /// Writes an integer big-endian.
   constexpr void u32(std::uint32_t v) { integer(v); }
+  /// Writes an integer big-endian.
   constexpr void u64(std::uint64_t v) { integer(v); }
+  /// Writes `octets`.
   void put(View octets) {
     if (advance(octets.size()) && !octets.empty()) {
       std::memcpy(out_.data() + at_ - octets.size(), octets.data(), octets.size());
     }
   }
-  /// The next `n` octets, to be written by the caller; empty when they are not all there.
+  /// Returns room for the next `n` octets, for the caller to write; empty if it is not all there.
   constexpr Span take(std::size_t n) {
     if (!advance(n)) return {};
     return out_.subspan(at_ - n, n);
   }
+  /// Writes `n` octets of zero.
   constexpr void zeros(std::size_t n) {
     if (!advance(n)) return;
     for (std::size_t i = at_ - n; i < at_; ++i) out_[i] = std::byte{0};
   }
 
+  /// Returns whether every field so far fitted.
   constexpr bool ok() const { return ok_; }
-  /// Octets written so far.
+  /// Return the number of octets written so far, and the octets.
   constexpr std::size_t size() const { return at_; }
   constexpr View written() const { return out_.first(at_); }
 

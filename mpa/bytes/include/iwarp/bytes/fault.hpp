@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fault: what a peer did wrong, in the terms of the Terminate Control field (RFC 5040 section 4.8).
-// Faults are returned as values. Only RDMAP turns the first one into a Terminate message; the layer
-// that found it keeps it and takes nothing more. "Not enough octets yet" is never a Fault, nor is
-// misuse by the caller.
+// Fault: a rule that the peer broke, in the terms of the Terminate Control field (RFC 5040 section
+// 4.8). Faults are returned as values. The layer that finds one latches it and accepts nothing
+// more; RDMAP alone turns the first one into a Terminate. "Not enough octets yet" is never a Fault,
+// nor is misuse by the caller.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +11,44 @@
 
 namespace iwarp::bytes {
 
-/// The Layer nibble of Terminate Control.
+/// The Layer nibble of Terminate Control, named as in RFC 5040 section 4.8.
 enum class Layer : std::uint8_t { kRdma = 0, kDdp = 1, kMpa = 2 };
 
+/// One error of the Terminate Control tables.
 struct [[nodiscard]] Fault {
   Layer layer = Layer::kRdma;
   std::uint8_t type = 0;  ///< Error Type nibble
   std::uint8_t code = 0;  ///< Error Code octet
-  const char* why = "";   ///< a static string for people
+  const char* why = "";   ///< what is wrong, in a few words; a static string
 
-  /// Equal on the wire; the explanation does not count.
+  /// Compares what is on the wire; the explanation does not count.
   constexpr bool operator==(const Fault& o) const {
     return layer == o.layer && type == o.type && code == o.code;
   }
 };
 
-/// "1/1/00 invalid STag": the notation of the requirement tables, then the reason.
+/// Returns layer, type, code and reason: "1/1/00 invalid STag".
 std::string to_string(const Fault& fault);
 
+/// A value, or the fault of the peer for which there is none.
 template <typename T>
 using Result = std::expected<T, Fault>;
 
 /// Shorthand: `return fault(mpa::kCrcMismatch);`
 constexpr std::unexpected<Fault> fault(Fault f) { return std::unexpected<Fault>(f); }
 
-/// What a Result<void> would be, but as two words, which are returned in registers and handed on as
-/// they are: the checks of every segment give one.
+/// A Result<void> in two words, which are returned in registers: every segment is checked several
+/// times.
 class [[nodiscard]] Check {
  public:
-  constexpr Check() = default;  ///< nothing is wrong
+  constexpr Check() = default;  ///< passed
   // NOLINTNEXTLINE(google-explicit-constructor): as std::expected has it
   constexpr Check(const std::unexpected<Fault>& wrong)
       : why_(wrong.error().why), triplet_(pack(wrong.error())) {}
 
+  /// Returns whether the check passed.
   constexpr explicit operator bool() const { return why_ == nullptr; }
+  /// Returns the fault of a check that did not pass.
   constexpr Fault error() const {
     return {.layer = static_cast<Layer>(triplet_ >> 16),
             .type = static_cast<std::uint8_t>(triplet_ >> 8),

@@ -2,7 +2,7 @@
 // State machines as data: a constexpr table of edges, each with the rule that wants it.
 // The compiler proves a table deterministic and fully reachable (static_assert); what is not in a
 // table does not happen: step() gives nullopt and the owner of the machine decides what that means.
-// Holds no state, calls nobody, and knows no protocol.
+// Holds no state and knows no protocol.
 #pragma once
 
 #include <array>
@@ -23,12 +23,14 @@ struct Edge {
   const char* rfc;
 };
 
+/// The state type of a table.
 template <typename Edges>
 using StateOf = typename Edges::value_type::StateType;
+/// The event type of a table.
 template <typename Edges>
 using EventOf = typename Edges::value_type::EventType;
 
-/// Where `event` leads from `state`; nullopt when the table does not have it.
+/// Returns the state to which `event` leads from `state`; nullopt if the table has no such edge.
 template <typename Edges>
 constexpr std::optional<StateOf<Edges>> step(const Edges& edges, StateOf<Edges> state,
                                              EventOf<Edges> event) {
@@ -38,7 +40,7 @@ constexpr std::optional<StateOf<Edges>> step(const Edges& edges, StateOf<Edges> 
   return std::nullopt;
 }
 
-/// No two edges leave the same state on the same event.
+/// Returns whether no two edges leave the same state on the same event.
 template <typename Edges>
 constexpr bool deterministic(const Edges& edges) {
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -49,7 +51,8 @@ constexpr bool deterministic(const Edges& edges) {
   return true;
 }
 
-/// Every edge, and so every state that the table names, can be reached from `start`.
+/// Returns whether every edge, and so every state that the table names, can be reached from
+/// `start`.
 template <typename Edges>
 constexpr bool all_reachable(const Edges& edges, StateOf<Edges> start) {
   std::array<bool, std::tuple_size_v<Edges>> reached{};

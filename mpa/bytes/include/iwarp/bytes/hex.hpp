@@ -11,7 +11,7 @@
 
 namespace iwarp::bytes {
 
-/// Lower-case hex, a space after every `group` octets (0: none).
+/// Returns lower-case hex digits with a space between groups of `group` octets (0: no spaces).
 std::string to_hex(View octets, std::size_t group = 4);
 
 /// Parses hex digits; white space is ignored and '#' starts a comment up to the end of its line.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutex: for the short critical sections of the data path, mostly free when they are entered. Then
-// lock() and unlock() are one atomic instruction each, in line; only who finds it taken, and who
-// lets go while others wait, calls anything. The second mutex of U. Drepper, "Futexes Are Tricky".
+// Mutex: for the short critical sections of the data path, which are mostly free. Then lock() and
+// unlock() are one atomic instruction each, inline; a system call is made only to wait, and to wake
+// up a waiter. The second mutex of U. Drepper, "Futexes Are Tricky".
 #pragma once
 
 #include <atomic>
@@ -9,23 +9,26 @@
 
 namespace iwarp::bytes {
 
+/// A mutex for std::lock_guard. Not recursive.
 class Mutex {
  public:
   Mutex() = default;
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
+  /// Locks the mutex; blocks while another thread holds it.
   void lock() {
     if (!try_lock()) [[unlikely]]
       wait();
   }
+  /// Locks the mutex if it is free. Returns whether it did.
   bool try_lock() {
     auto expected = kFree;
     return state_.compare_exchange_strong(expected, kTaken, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
-  // Whoever waits next may have destroyed this by the time of the call, which needs the address
-  // only.
+  /// Unlocks the mutex and wakes up one waiter. The next holder may destroy the mutex while this
+  /// call returns.
   void unlock() {
     if (state_.exchange(kFree, std::memory_order_release) == kAwaited) [[unlikely]]
       state_.notify_one();
@@ -34,9 +37,9 @@ class Mutex {
  private:
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kTaken = 1;
-  static constexpr std::uint32_t kAwaited = 2;  ///< taken, and others may wait
+  static constexpr std::uint32_t kAwaited = 2;  ///< taken, and other threads may wait
 
-  // Who has waited cannot know whether others still do, so it takes the mutex as awaited.
+  // A thread that has waited cannot know whether others still do, so it takes the mutex as awaited.
   [[gnu::noinline]] void wait() {
     while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) {
       state_.wait(kAwaited, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to memory that is not ours: a program may unmap, protect or truncate what it registered.
-// The processor's fault is then an error of one message and must not end the process. Code that
-// works on messages runs in guarded(); the few places that access such memory mark it; and after a
-// fault there the driver's signal handler continues at the end of guarded(). See
+// Access to memory of the application, which may unmap, protect or truncate what it registered. The
+// processor's fault is then an error of one message and must not end the process. Code that works
+// on messages runs in guarded(); the few places that access such memory mark it; after a fault
+// there the driver's signal handler continues at the end of guarded(). See
 // rfc-notes/decisions/0026.
 #pragma once
 
@@ -11,36 +11,41 @@
 
 namespace iwarp::bytes {
 
-/// Of this thread; for the signal handler.
+/// What a thread is doing, for the signal handler.
 struct Touching {
-  void* back = nullptr;                ///< the end of the innermost guarded(); null: there is none
-  bool now = false;                    ///< memory of the program is being touched
+  void* back = nullptr;                ///< the end of the innermost guarded(); null: none
+  bool now = false;                    ///< between begin_touch() and end_touch()
   const std::byte* address = nullptr;  ///< where the last fault was
 };
-// No call to find it: in a shared library too, and in a signal handler.
+/// The calling thread's. Found without a function call, in shared libraries and signal handlers
+/// too.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Touching touching;
 
-/// Runs `work`. False: a fault while memory of the program was touched ended it, at
-/// touching.address. No object with a destructor may live between here and there.
+/// Runs `work(context)`. Returns false if a fault between begin_touch() and end_touch() ended it,
+/// at touching.address. Destructors of objects in the frames that are left are not run: there must
+/// be none.
 bool guarded(void (*work)(void*), void* context);
+/// As above, for any callable.
 template <typename Work>
 bool guarded(Work work) {
   return guarded([](void* context) { (*static_cast<Work*>(context))(); }, &work);
 }
 
-/// From here to end_touch() a fault is the program's.
+/// Begins an access to memory of the application: until end_touch(), a fault ends guarded().
 inline void begin_touch() {
   touching.now = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
+/// Ends an access that begin_touch() began.
 inline void end_touch() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   touching.now = false;
 }
 
-/// For the signal handler: true where leave_touch() may be called.
+/// For the signal handler: returns whether leave_touch() may be called.
 inline bool is_touching() { return touching.now && touching.back != nullptr; }
-/// Ends the innermost guarded().
+/// For the signal handler: ends the innermost guarded(), which returns false. `address` is that of
+/// the fault.
 [[noreturn]] void leave_touch(const void* address);
 
 }  // namespace iwarp::bytes

@@ -12,18 +12,20 @@
 
 namespace iwarp::bytes {
 
+/// Octets to read. Does not own them.
 using View = std::span<const std::byte>;
+/// Octets to write. Does not own them.
 using Span = std::span<std::byte>;
 
 /// Scatter/gather elements one work request may name (a Send source, a Receive sink).
 inline constexpr std::size_t kMaxSge = 16;
 
-/// Where payload comes from: read-only pieces in order. Lives as long as the memory it names.
+/// Where payload comes from: read-only pieces, in order. Does not own them.
 using Gather = BoundedList<View, kMaxSge>;
-/// Where payload goes: writable pieces in order.
+/// Where payload goes: writable pieces, in order. Does not own them.
 using Scatter = BoundedList<Span, kMaxSge>;
 
-/// Octets in all pieces together.
+/// Returns the number of octets in all pieces.
 template <typename Pieces>
 constexpr std::size_t total_size(const Pieces& pieces) {
   if (pieces.size() == 1) return pieces.front().size();  // nearly always
@@ -32,8 +34,8 @@ constexpr std::size_t total_size(const Pieces& pieces) {
   return sum;
 }
 
-/// Puts the pieces that cover [offset, offset + length) of `pieces` at the end of `out`. The range
-/// must lie inside.
+/// Appends to `out` the pieces that cover [offset, offset + length) of `pieces`. The range must lie
+/// inside.
 template <typename Pieces>
 void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
   if (length != 0 && pieces.size() == 1) {  // nearly always
@@ -52,7 +54,7 @@ void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::si
   }
 }
 
-/// The same in place of what `out` was.
+/// As append_slice(), but replaces the contents of `out`.
 template <typename Pieces>
 void assign_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
   if (length != 0 && pieces.size() == 1) {  // nearly always
@@ -62,7 +64,7 @@ void assign_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::si
   append_slice(out, pieces, offset, length);
 }
 
-/// The same as a list of its own.
+/// As append_slice(), but returns the pieces.
 template <typename Pieces>
 Pieces slice(const Pieces& pieces, std::size_t offset, std::size_t length) {
   Pieces out;

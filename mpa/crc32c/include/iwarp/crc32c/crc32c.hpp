@@ -11,31 +11,33 @@
 
 namespace iwarp::crc32c {
 
-/// CRC32c of `octets` continued from `crc`, the CRC of what came before (0 for nothing).
-/// extend(extend(0, a), b) is the CRC of a followed by b. "123456789" gives 0xE3069283.
+/// Returns the CRC32c of `octets` continued from `crc`, the CRC of the octets before them (0:
+/// none). extend(extend(0, a), b) is the CRC of a followed by b. "123456789" gives 0xE3069283.
+/// Thread-safe.
 std::uint32_t extend(std::uint32_t crc, bytes::View octets);
 
 /// Copies `from` to `to` and extends `crc` over it in one pass. `to` has at least from.size()
-/// octets and does not overlap `from`. The value returned is that of the octets written to `to`,
-/// even if somebody changes `from` meanwhile.
+/// octets and does not overlap `from`. The result is the CRC of the octets written to `to`, even if
+/// another thread changes `from` meanwhile. Thread-safe.
 std::uint32_t copy_extend(std::uint32_t crc, std::byte* to, bytes::View from);
 
+/// Returns the CRC32c of `octets`.
 inline std::uint32_t compute(bytes::View octets) { return extend(0, octets); }
 
-/// One implementation. All give the same results; tests run every supported one.
+/// One implementation. All return the same results; tests run every supported one.
 struct Kernel {
-  const char* name;  ///< "portable", "sse4.2+pclmul", "avx512+vpclmul", "armv8"
-  bool (*supported)();
+  const char* name;     ///< "portable", "sse4.2+pclmul", "avx512+vpclmul", "armv8"
+  bool (*supported)();  ///< returns whether this processor can run it
   std::uint32_t (*extend)(std::uint32_t crc, bytes::View octets);
   std::uint32_t (*copy_extend)(std::uint32_t crc, std::byte* to, bytes::View from);
 };
 
-/// Every kernel compiled in, slowest first; the last supported one is the one in use.
+/// Returns every kernel compiled in, slowest first; the last supported one is used by default.
 std::span<const Kernel> kernels();
-/// The kernel that extend() and copy_extend() use.
+/// Returns the kernel that extend() and copy_extend() use.
 const Kernel& active();
-/// From now on it is this one, a supported one of kernels(), in the whole program: to measure what
-/// the others cost. Results do not change.
+/// Makes the whole program use a supported kernel of kernels(), to measure what it costs. Results
+/// do not change.
 void use(const Kernel& kernel);
 
 }  // namespace iwarp::crc32c
