@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receiver: checks inbound DDP segments, says where their payload goes, delivers whole messages
-// (RFC 5041 sections 5.3, 5.4 and 7). It moves no octets itself: begin() says where the payload
-// belongs, the caller puts it there, end() makes it count. Lower layer: in order, as TCP is.
-// It never tears a stream down [DDP-55] [DDP-65]; after its first Fault it takes nothing more
-// [DDP-81].
+// Receiver: checks inbound DDP segments, determines where their payload goes, and delivers whole
+// messages (RFC 5041 sections 5.3, 5.4 and 7). It copies no octets: begin() says where the payload
+// belongs, the caller places it there, end() makes it count. The lower layer must keep order, as
+// TCP does. The receiver never tears a stream down [DDP-55] [DDP-65]; after its first Fault it
+// accepts nothing more [DDP-81].
 #pragma once
 
 #include <algorithm>
@@ -15,25 +15,27 @@
 
 namespace iwarp::ddp {
 
-/// The Sink is the protocol above, the same at every call. It has
+/// The receiving half of a DDP stream. Not thread-safe. The Sink is the protocol above, the same
+/// object at every call. It has
 ///
 ///   bytes::Check admit(const SegmentHeader& header);
-///     May a segment with this header come now? Judges what is the ULP's: RsvdULP above all. Called
-///     once per segment, before any other call.
+///     Checks whether a segment with this header may arrive now, as far as that is the ULP's to
+///     decide: RsvdULP above all. Called once per segment, before any other call.
 ///   bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
 ///                              bytes::Scatter& target);
-///     Where the `length` > 0 octets of a tagged segment go, into the empty `target`; their total
-///     is `length`. Judges STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75]
-///     [DDP-76] [DDP-77]
+///     Sets the empty `target` to the memory for the `length` > 0 octets of a tagged segment.
+///     Checks STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75] [DDP-76]
+///     [DDP-77]
 ///   bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& buffer);
-///     The buffer for the message that starts with this segment, into the empty `buffer`. [DDP-68]
+///     Sets the empty `buffer` to the one for the message that starts with this segment. [DDP-68]
 ///   bytes::Check deliver(const Delivery& delivery);
-///     A message is complete. In the order sent, each exactly once. [DDP-50] [DDP-51] [DDP-52]
+///     A message is complete. Called in the order sent, once for each. [DDP-50] [DDP-51] [DDP-52]
 class Receiver {
  public:
-  /// A segment of `ulpdu_length` octets, as the lower layer counts it [DDP-7], has begun; `prefix`
-  /// holds at least its DDP header (all of the ULPDU if that is shorter). All checks are made here,
-  /// before an octet is placed. [DDP-78] Without Fault, arrival() says where the payload goes.
+  /// Begins a segment of `ulpdu_length` octets, as the lower layer counts them [DDP-7]. `prefix`
+  /// holds at least its DDP header, or all of the ULPDU if that is shorter. Makes all checks,
+  /// before an octet is placed [DDP-78]. If they pass, arrival() says where the payload goes. Fails
+  /// with kHeaderTooShort, an untagged or tagged fault of types.hpp, or a fault of the sink.
   template <typename Sink>
   bytes::Check begin(Sink& sink, bytes::View prefix, std::size_t ulpdu_length) {
     if (fault_) return bytes::fault(*fault_);  // [DDP-81]
@@ -44,17 +46,19 @@ class Receiver {
     current_.hold = false;
     return header.tagged ? begin_tagged(sink) : begin_untagged(sink);
   }
-  /// The payload of the segment is in its target. Delivers the message when it was the last one.
+  /// Ends the segment: its payload is in its target. Delivers the message if this was its last
+  /// segment. Fails with a fault of the sink.
   template <typename Sink>
   bytes::Check end(Sink& sink);
 
-  /// The segment last begun, until the next begin().
+  /// Returns the segment last begun, valid until the next begin().
   const Arrival& arrival() const { return current_; }
-  /// Its header: what a Terminate echoes. [DDP-80]
+  /// Returns its header, which a Terminate echoes. [DDP-80]
   const SegmentHeader& current() const { return current_.header; }
 
-  /// The MSN that the next message on the queue must have; settable for tests of the wrap.
+  /// Returns the MSN that the next message on the queue must have.
   Msn expected_msn(Qn qn) const { return queues_[qn].expected; }
+  /// Sets it, for tests of the wrap at 2^32.
   void set_expected_msn(Qn qn, Msn msn) { queues_[qn].expected = msn; }
 
  private:

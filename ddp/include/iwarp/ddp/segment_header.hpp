@@ -19,6 +19,7 @@ inline constexpr std::size_t kUntaggedHeaderSize = 18;
 //  |T|L| Rsvd  | DV |  RsvdULP (8)  | STag...    |T|L| Rsvd  | DV |  RsvdULP (40) ...
 //  |              STag (32)         |            |          ... RsvdULP           |
 //  |              TO (64)           |            |  QN (32)  |  MSN (32)  |  MO (32)  |
+/// The header of one segment, in host byte order.
 struct SegmentHeader {
   bool tagged = false;                 ///< T [DDP-12]
   bool last = false;                   ///< L [DDP-13]
@@ -31,27 +32,29 @@ struct SegmentHeader {
   Msn msn;                             ///< untagged
   std::uint32_t mo = 0;                ///< untagged: octet offset of this payload in the message
 
+  /// Returns its size on the wire in octets.
   constexpr std::size_t size() const { return tagged ? kTaggedHeaderSize : kUntaggedHeaderSize; }
 };
 
-/// Octets of the header that begins so: its first octet tells. 0: there is none.
+/// Returns the size of the header whose first octet is at the start of `octets`; 0: empty.
 std::size_t header_size(bytes::View octets);
 
-/// Decodes the header at the start of a ULPDU. False when the ULPDU is too short for it; `out` is
-/// then as it was. The reserved bits are not looked at. [DDP-19]
+/// Decodes the header at the start of a ULPDU. Returns false, and leaves `out` unchanged, if the
+/// ULPDU is too short for it. Ignores the reserved bits. [DDP-19]
 bool decode(bytes::View ulpdu, SegmentHeader& out);
-/// The same; Fault 1/0/00 when it is too short: no RFC names a code for that.
+/// As decode(). Fails with the fault kHeaderTooShort (1/0/00): no RFC assigns a code.
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);
 inline constexpr Fault kHeaderTooShort{Layer::kDdp, 0, 0x00, "ULPDU shorter than its DDP header"};
 
-/// Writes header.size() octets, and says how many; reserved bits are zero. [DDP-18] [DDP-22]
-/// [DDP-27] `at` has room for them.
+/// Writes header.size() octets to `at`, and returns their number. Reserved bits are zero. [DDP-18]
+/// [DDP-22] [DDP-27]
 std::size_t encode(const SegmentHeader& header, std::byte* at);
+/// As above; writes nothing, and makes `out` not ok(), if there is no room.
 void encode(const SegmentHeader& header, bytes::Writer& out);
 
-/// The header in words.
+/// Describes a header on one line.
 std::string describe_header(const SegmentHeader& header);
-/// Header and size of the payload in words; works on truncated octets too.
+/// Describes header and size of the payload on one line; works on truncated octets too.
 std::string describe_segment(bytes::View ulpdu);
 
 // Inline: several calls for each message.

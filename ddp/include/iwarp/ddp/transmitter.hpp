@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transmitter: cuts one DDP message at a time into segments (RFC 5041 section 5.2).
-// Numbers the messages of each queue and fills in the headers. It does not encode them, does not
-// queue messages, does not copy payload, and takes MULPDU as a plain number: DDP does not depend on
-// what lies below it.
+// Numbers the messages of each queue and fills in the headers. It neither encodes them, queues
+// messages nor copies payload. MULPDU is a plain number: DDP does not depend on the layer below.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 
 namespace iwarp::ddp {
 
-/// A message as the ULP submits it.
+/// A message submitted by the ULP.
 struct Message {
   bool tagged = false;
   std::uint8_t rsvd_ulp = 0;        ///< the same in every segment [DDP-23] [DDP-28]
@@ -25,30 +24,32 @@ struct Message {
   std::uint32_t length = 0;         ///< octets; below 2^32 by its type [DDP-38]
 };
 
-/// The next segment: its header, and which octets of the message go behind it.
+/// A segment: its header, and the octets of the message that follow it.
 struct Segment {
   SegmentHeader header;
-  std::uint32_t offset = 0;
-  std::uint32_t length = 0;
+  std::uint32_t offset = 0;  ///< of the payload in the message
+  std::uint32_t length = 0;  ///< octets of payload
 };
 
+/// The sending half of a DDP stream. Not thread-safe.
 class Transmitter {
  public:
   /// Starts a message; only while idle(). An untagged message takes the next MSN of its queue.
   void start(const Message& message);
-  /// True when the last segment of the message was taken (or nothing was started).
+  /// Returns whether no message was started, or next() has returned its last segment.
   bool idle() const { return idle_; }
-  /// The next segment, header and payload together at most `mulpdu` octets (at least 128), filled
-  /// up to it. A change of `mulpdu` only affects segments not yet taken. Not while idle().
-  /// What it gives is valid until the next call. [DDP-2] [DDP-37] [MPA-50]
+  /// Returns the next segment: header and payload have `mulpdu` octets (at least 128), or fewer in
+  /// the last segment. `mulpdu` may change between calls. Not while idle(). Valid until the next
+  /// call. [DDP-2] [DDP-37] [MPA-50]
   const Segment& next(std::size_t mulpdu);
-  /// Octets of the present message not yet given out.
+  /// Returns how many octets of the present message next() has not returned yet.
   std::uint32_t remaining() const { return idle_ ? 0 : length_ - offset_; }
-  /// Gives up what is left of the present message; the stream is about to end.
+  /// Drops the rest of the present message; the stream is about to end.
   void abandon() { idle_ = true; }
 
+  /// Returns the MSN of the next message on the queue.
   Msn next_msn(Qn qn) const { return msn_[qn]; }
-  /// For tests of the wrap at 2^32.
+  /// Sets it, for tests of the wrap at 2^32.
   void set_next_msn(Qn qn, Msn msn) { msn_[qn] = msn; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values DDP deals in, each a type of its own so that two cannot be swapped (RFC 5041 section
-// 4).
+// The values of DDP (RFC 5041 section 4), each a type of its own, so that the compiler notices when
+// two are swapped.
 #pragma once
 
 #include <compare>
@@ -11,15 +11,15 @@
 
 namespace iwarp::ddp {
 
-/// Steering Tag: names a buffer that its owner opened to the peer. Index in the upper 24 bits, the
-/// consumer's key in the lower 8. [VRB-26]
+/// Steering Tag: names a buffer that its owner has opened to the peer. Index in the upper 24 bits,
+/// the application's key in the lower 8. [VRB-26]
 struct Stag {
   std::uint32_t value = 0;
   constexpr auto operator<=>(const Stag&) const = default;
 };
 
-/// Tagged Offset: where in the tagged buffer; a virtual address or counted from zero. Any value may
-/// be the first of a message. [DDP-26]
+/// Tagged Offset: a position in the tagged buffer, as a virtual address or counted from zero. A
+/// message may begin at any value. [DDP-26]
 struct TaggedOffset {
   std::uint64_t value = 0;
   constexpr auto operator<=>(const TaggedOffset&) const = default;
@@ -29,11 +29,11 @@ struct TaggedOffset {
 struct Msn {
   std::uint32_t value = 1;  ///< the first message on a queue has MSN 1 [DDP-32]
   constexpr bool operator==(const Msn&) const = default;
-  /// 0xFFFFFFFF is followed by 0. [DDP-33]
+  /// Returns the MSN of the next message; 0xFFFFFFFF is followed by 0. [DDP-33]
   constexpr Msn next() const { return Msn{value + 1}; }
 };
 
-/// Queue Number. DDP knows queues 0..3 here; what they are for is the ULP's.
+/// Queue Number, 0 to kQueues - 1. What each queue is for is up to the ULP.
 using Qn = std::uint32_t;
 inline constexpr Qn kQueues = 4;
 
