@@ -8,7 +8,8 @@
 
 namespace iwarp::rdmap {
 
-/// The RDMAP line of a ULPDU (DDP header included in `ulpdu`); works on truncated octets too.
+/// Describes the RDMAP message of a ULPDU, which begins with its DDP header, on one line; works on
+/// truncated octets too.
 std::string describe_message(bytes::View ulpdu);
 
 }  // namespace iwarp::rdmap

@@ -24,7 +24,7 @@ inline constexpr Fault kStreamCatastrophic{Layer::kRdma, 2, 0x07,
 inline constexpr Fault kGlobalCatastrophic{Layer::kRdma, 2, 0x08, "catastrophic error, global"};
 inline constexpr Fault kOperationUnspecified{Layer::kRdma, 2, 0xFF, "unspecified error"};
 
-/// A Remote Protection Error, whatever its code.
+/// Returns whether a fault is a Remote Protection Error of RDMAP, whatever its code.
 constexpr bool is_protection_error(const Fault& fault) {
   return fault.layer == Layer::kRdma && fault.type == kInvalidStag.type;
 }

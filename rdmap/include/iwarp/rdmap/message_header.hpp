@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RDMAP opcodes, the control octet, and the Read Request header (RFC 5040 sections 4.1 to 4.4,
 // RFC 7306 section 4).
-// The opcode table is the one place that says what each message looks like; everything else asks
-// it.
+// The opcode table is the one description of the messages; other code looks them up there.
 #pragma once
 
 #include <array>
@@ -20,6 +19,7 @@ using ddp::Qn;
 using ddp::Stag;
 using ddp::TaggedOffset;
 
+/// RDMA Message opcodes, named as in RFC 5040 section 4.2 and RFC 7306 section 4.
 enum class Opcode : std::uint8_t {  // [RDMAP-6]
   kWrite = 0x0,
   kReadRequest = 0x1,
@@ -41,14 +41,14 @@ inline constexpr Qn kReadRequestQueue = 1;  // Atomic Requests share it [RDMAP-3
 inline constexpr Qn kTerminateQueue = 2;
 inline constexpr Qn kAtomicResponseQueue = 3;  // [EXT-19]
 
-/// One row per message: which DDP model and queue carries it and what it contains.
+/// One row per message: the DDP model and queue that carry it, and its properties.
 struct OpcodeInfo {
   Opcode opcode;
-  std::string_view name;  ///< the RFC's words
+  std::string_view name;  ///< the RFC's name
   bool tagged;            ///< [RDMAP-5]
   Qn qn;                  ///< untagged only [RDMAP-7]
-  bool solicited;
-  bool invalidates;
+  bool solicited;         ///< asks for a Solicited Event
+  bool invalidates;       ///< carries an Invalidate STag
 };
 
 inline constexpr std::array<OpcodeInfo, 12> kOpcodes{{
@@ -67,23 +67,26 @@ inline constexpr std::array<OpcodeInfo, 12> kOpcodes{{
     {Opcode::kAtomicResponse, "Atomic Response", false, 3, false, false},  // [EXT-8] [EXT-33]
 }};
 
-/// The row of an opcode nibble; nullptr when no message has it.
+/// Returns the row of an opcode nibble; nullptr if no message has it.
 constexpr const OpcodeInfo* find_opcode(std::uint8_t nibble) {
   return nibble < kOpcodes.size() ? &kOpcodes[nibble] : nullptr;
 }
+/// Returns the row of an opcode.
 constexpr const OpcodeInfo& info(Opcode opcode) {
   return kOpcodes[static_cast<std::size_t>(opcode)];
 }
-/// Of RFC 7306: refused on a stream that did not agree to it.
+/// Returns whether RFC 7306 defines the opcode, which is refused on streams that did not agree to
+/// it.
 constexpr bool is_extension(Opcode opcode) { return opcode > Opcode::kTerminate; }
-/// A set of opcodes: a bit for each.
+/// Returns the bit of an opcode in a set of opcodes.
 constexpr std::uint16_t opcode_bit(Opcode opcode) {
   return static_cast<std::uint16_t>(1U << static_cast<unsigned>(opcode));
 }
-inline constexpr std::uint16_t kUnassignedOpcodes = 0xF000;  ///< no message has them
+inline constexpr std::uint16_t kUnassignedOpcodes = 0xF000;  ///< set of opcodes of no message
 inline constexpr std::uint16_t kExtensionOpcodes =
     opcode_bit(Opcode::kImmediate) | opcode_bit(Opcode::kImmediateSolicited) |
     opcode_bit(Opcode::kAtomicRequest) | opcode_bit(Opcode::kAtomicResponse);
+/// Returns whether it is one of the two Immediate Data messages.
 constexpr bool is_immediate(Opcode opcode) {
   return opcode == Opcode::kImmediate || opcode == Opcode::kImmediateSolicited;
 }
@@ -94,33 +97,35 @@ inline constexpr std::uint8_t kVersionMask = 0xC0;
 inline constexpr std::uint8_t kVersion = 0x40;  // RV = 01b [RDMAP-8]
 inline constexpr std::uint8_t kOpcodeMask = 0x0F;
 
-/// The row of the message that a segment belongs to; nullptr when no message has its opcode.
+/// Returns the row of the message that a segment belongs to; nullptr if no message has its opcode.
 constexpr const OpcodeInfo* find_opcode(const ddp::SegmentHeader& header) {
   return find_opcode(static_cast<std::uint8_t>(header.rsvd_ulp & kOpcodeMask));
 }
 
-/// Reserved bits are zero. [RDMAP-9]
+/// Returns the control octet of a message. Reserved bits are zero. [RDMAP-9]
 constexpr std::uint8_t control_octet(Opcode opcode) {
   return static_cast<std::uint8_t>(kVersion | static_cast<std::uint8_t>(opcode));
 }
 
 inline constexpr std::size_t kReadRequestSize = 28;
-/// Octets of an Immediate: no more, no less. [EXT-52]
+/// Octets of an Immediate, exactly. [EXT-52]
 inline constexpr std::size_t kImmediateSize = 8;
-/// Where both ends agreed to it: the last 4 octets of an Immediate that belongs to the Send behind
-/// it. RFC 7306 leaves all 8 to the ULP. See rfc-notes/decisions/0024-send-with-immediate.md.
+/// If both ends agreed to it: the last 4 octets of an Immediate that belongs to the Send after it.
+/// RFC 7306 leaves all 8 to the ULP. See rfc-notes/decisions/0024-send-with-immediate.md.
 inline constexpr std::uint32_t kOfNextSend = 0xC0000000;
+/// Returns whether an Immediate ends in kOfNextSend.
 constexpr bool announces_send(std::uint64_t immediate) {
   return static_cast<std::uint32_t>(immediate) == kOfNextSend;
 }
 
-/// Where both ends agreed to the same: an RDMA Write of no octets with these acknowledges what came
-/// in front of a message on the Send queue that waits for a receive. That message's MSN is in the
-/// last 4 octets of the TO. See rfc-notes/decisions/0023-acknowledged-completions.md.
+/// If both ends agreed to it: an empty RDMA Write with this STag and TO acknowledges the messages
+/// before one on the Send queue that waits for a receive. The MSN of that message is in the last 4
+/// octets of the TO. See rfc-notes/decisions/0023-acknowledged-completions.md.
 inline constexpr Stag kHeldStag{1};
 inline constexpr std::uint64_t kHeldTo = std::uint64_t{0x68656C64} << 32;  // "held"
+/// Returns the TO of such a Write.
 constexpr TaggedOffset held_to(Msn msn) { return TaggedOffset{kHeldTo | msn.value}; }
-/// Returns the MSN if it is such a Write.
+/// Returns the MSN of such a Write; nullopt: it is another Write.
 constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
   const auto msn = static_cast<std::uint32_t>(to.value);
   if (stag != kHeldStag || to.value != (kHeldTo | msn)) return std::nullopt;
@@ -132,18 +137,20 @@ constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
 // |                     RDMA Read Message Size (32)               |
 // |                     Data Source STag (32)                     |
 // |                     Data Source Tagged Offset (64)            |
-// One source buffer, one sink buffer, any offsets. [RDMAP-12] [RDMAP-14] [RDMAP-36] [RDMAP-47]
+/// The header of an RDMA Read Request: one source buffer, one sink buffer, any offsets. [RDMAP-12]
+/// [RDMAP-14] [RDMAP-36] [RDMAP-47]
 struct ReadRequest {
   Stag sink_stag;
   TaggedOffset sink_to;
-  std::uint32_t size = 0;
+  std::uint32_t size = 0;  ///< octets
   Stag source_stag;
   TaggedOffset source_to;
   constexpr bool operator==(const ReadRequest&) const = default;
 };
 
-/// nullopt: fewer than 28 octets.
+/// Decodes the header at the start of `in`; nullopt: fewer than 28 octets.
 std::optional<ReadRequest> decode_read_request(bytes::View in);
+/// Writes the header.
 void encode(const ReadRequest& request, bytes::Writer& out);
 
 }  // namespace iwarp::rdmap

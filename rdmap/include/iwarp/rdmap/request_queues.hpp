@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two request queues of a stream: Reads and Atomics of the peer that wait for their response
-// (at most IRD), and our own that wait for theirs (at most ORD). RFC 5040 section 6.1, RFC 7306
-// section
-// 7. Each is one queue for both kinds, because requests and responses keep their order. [EXT-56]
+// The two request queues of a stream: the peer's Reads and Atomics that wait for their response (at
+// most IRD), and this end's that wait for theirs (at most ORD). RFC 5040 section 6.1, RFC 7306
+// section 7. Each is one queue for both kinds, because requests and responses keep their order.
+// [EXT-56]
 #pragma once
 
 #include <cassert>
@@ -15,29 +15,35 @@
 
 namespace iwarp::rdmap {
 
-/// First in, first out, with a capacity fixed when it is made; nothing allocates afterwards.
+/// A queue, first in, first out, whose capacity is fixed when it is made; only the constructor
+/// allocates. Not thread-safe.
 template <typename T>
 class BoundedFifo {
  public:
   explicit BoundedFifo(std::size_t capacity) : slots_(capacity) {}
 
+  /// Return how many values there are, and how many there may be.
   bool empty() const { return size_ == 0; }
   bool full() const { return size_ == slots_.size(); }
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return slots_.size(); }
 
+  /// Appends a value; not while full().
   void push(const T& value) {
     assert(!full());
     slots_[(head_ + size_) % slots_.size()] = value;
     ++size_;
   }
+  /// Returns the oldest value; not while empty().
   T& front() { return slots_[head_]; }
   const T& front() const { return slots_[head_]; }
+  /// Removes the oldest value; not while empty().
   void pop() {
     assert(!empty());
     head_ = (head_ + 1) % slots_.size();
     --size_;
   }
+  /// Removes all values.
   void clear() { size_ = 0; }
 
  private:
@@ -49,20 +55,20 @@ class BoundedFifo {
 /// A Read or Atomic Request of the peer.
 struct InboundRequest {
   std::variant<ReadRequest, AtomicRequest> request;
-  Msn msn;
+  Msn msn;  ///< of the request
 };
 
-/// A request of ours whose response has not been delivered.
+/// A request of this end whose response has not been delivered.
 struct OutstandingRequest {
-  Opcode response = Opcode::kReadResponse;  ///< what has to come next
+  Opcode response = Opcode::kReadResponse;  ///< the message that answers it
   std::uint32_t id = 0;                     ///< Atomic: Request Identifier
-  Stag sink_stag;                           ///< this and what follows: Read
-  TaggedOffset sink_to;
-  bytes::Span sink;
-  std::uint32_t length = 0;
-  std::uint32_t received = 0;
-  std::uint64_t cookie = 0;
-  bool internal = false;  ///< an RTR: not reported to the layer above
+  Stag sink_stag;                           ///< Read
+  TaggedOffset sink_to;                     ///< Read
+  bytes::Span sink;                         ///< Read
+  std::uint32_t length = 0;                 ///< Read: octets
+  std::uint32_t received = 0;               ///< Read: octets that have arrived
+  std::uint64_t cookie = 0;                 ///< Request::cookie
+  bool internal = false;                    ///< an RTR: not reported to the layer above
 };
 
 }  // namespace iwarp::rdmap

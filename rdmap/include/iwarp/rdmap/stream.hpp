@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream: one RDMAP stream (RFC 5040, RFC 7306) on top of its DDP stream (RFC 5041). [RDMAP-1]
-// Owns the stream state machine, IRD and ORD, the order of what is sent, and the Terminate: the
-// first Fault of any layer becomes one here and nowhere else. Sans-IO and sans-MPA: segments in
-// with begin()/end(), segments out with next_segment().
+// Owns the stream state machine, IRD and ORD, the order in which messages are sent, and the
+// Terminate: only here does the first Fault of any layer become one. No I/O and no MPA: segments
+// enter by begin() and end(), and leave by next_segment().
 #pragma once
 
 #include <array>
@@ -18,65 +18,75 @@
 
 namespace iwarp::rdmap {
 
+/// An RDMAP stream. Not thread-safe.
 class Stream {
  public:
+  /// `ulp` outlives the stream. Throws std::bad_alloc.
   Stream(Ulp& ulp, const StreamOptions& options);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   // Inbound ------------------------------------------------------------------------------------
-  /// A segment has begun: see ddp::Receiver::begin(). A Fault has already made the stream
-  /// kTerminating; poll next_segment(). Only in state kRdma.
+  /// Begins a segment, see ddp::Receiver::begin(). Only in state kRdma. On a fault the stream is
+  /// kTerminating when this returns; poll next_segment().
   bytes::Check begin(bytes::View prefix, std::size_t ulpdu_length);
-  /// Where the payload of the segment last begun goes, after a begin() without Fault.
+  /// After begin() has passed: returns where the payload of the segment goes.
   const ddp::Arrival& arrival() const { return receiver_.arrival(); }
-  /// Its payload is in place. May call the Ulp and may queue a response. When the stream has ended
-  /// since begin(), the segment counts no more and nothing happens.
+  /// Ends the segment: its payload is in place. May call the Ulp and may queue a response. Does
+  /// nothing if the stream has ended since begin(). Faults as for begin().
   bytes::Check end();
-  /// The message of the segment last begun, after a begin() without Fault.
+  /// After begin() has passed: returns the message that the segment belongs to.
   const OpcodeInfo& arriving() const { return *arriving_; }
-  /// Instead of end(): the payload will not come whole (its CRC was wrong, the connection is gone).
+  /// Instead of end(): drops the segment, whose payload will not arrive whole (wrong CRC, lost
+  /// connection).
   void cancel();
-  /// How many octets of a ULPDU begin() wants to see: the DDP header.
+  /// Octets of a ULPDU that begin() needs: the DDP header.
   static constexpr std::size_t kPrefix = ddp::kUntaggedHeaderSize;
 
   // Outbound -----------------------------------------------------------------------------------
-  /// The next segment to send, at most `mulpdu` octets of ULPDU; false: nothing now. Poll again
-  /// after end(), sent() and whenever the Ulp has new work. Between this call and segment_taken()
-  /// the payload must be read or copied.
+  /// Sets `out` to the next segment to send, with at most `mulpdu` octets of ULPDU. Returns false
+  /// if there is none at present: poll again after end(), sent() and whenever the Ulp has new work.
+  /// The payload of `out` is valid until segment_taken(), which must follow.
   bool next_segment(std::size_t mulpdu, OutSegment& out);
+  /// The segment of next_segment() has been copied, or its memory is held by the Ulp until sent().
   void segment_taken() {
     if (sending_ == Sending::kResponse) ulp_.release_source();
   }
-  /// next_segment() has something that does not come from the Ulp, or the rest of a message.
+  /// Returns whether next_segment() has a segment even if the Ulp has no request.
   bool has_output() const {
     return terminate_pending_ || own_request_ || !inbound_.empty() || !transmitter_.idle();
   }
-  /// A token of OutSegment has left.
+  /// The last octet of a segment with OutSegment::token has been sent.
   void sent(std::uint64_t token);
-  /// Queues the RTR in front of everything else. Once, before the first next_segment(). [EMPA-38]
+  /// Queues the RTR before all other messages. Call once, before the first next_segment().
+  /// [EMPA-38]
   void send_rtr(RtrKind kind);
-  void acknowledge_held();  ///< all in front of the message last begun, which waits
+  /// Queues an acknowledgement of all messages before the one last begun, which waits for a
+  /// receive; nothing if the peer does not understand it. See kHeldStag.
+  void acknowledge_held();
 
   // The end ------------------------------------------------------------------------------------
-  /// Ends the stream with this error. `about_segment`: echo the segment last begun. The first call
-  /// counts, later ones do nothing. [RDMAP-95]
+  /// Ends the stream with a Terminate for `fault`, which echoes the segment last begun if
+  /// `about_segment`. Does nothing if the stream is ending already. [RDMAP-95]
   void terminate(const Fault& fault, bool about_segment);
+  /// The lower layer is closed: the stream is over.
   void lower_layer_closed();
-  /// Drops requests and responses that were not sent; the outstanding Reads as well.
+  /// Drops the requests and responses that have not been sent, and the outstanding Reads.
   void abandon();
 
+  /// Returns the present state.
   StreamState state() const { return state_; }
-  /// The Terminate we sent or shall send. [VRB-15]
+  /// Returns the Terminate that this end has sent or is going to send; nullopt: none. [VRB-15]
   const std::optional<Terminate>& own_terminate() const { return own_; }
+  /// Returns the peer's Terminate; nullopt: none has arrived.
   const std::optional<Terminate>& peer_terminate() const { return peer_; }
-  /// Reads and Atomics of ours that wait for a response.
+  /// Returns how many Reads and Atomics of this end wait for a response.
   std::size_t outstanding_reads() const { return outstanding_.size(); }
-  /// Reads and Atomics of the peer not yet answered in full.
+  /// Returns how many Reads and Atomics of the peer have not been answered in full.
   std::size_t inbound_reads() const { return inbound_.size(); }
-  /// An Immediate of the peer has come, and not the Send that it belongs to.
+  /// Returns whether an Immediate of the peer has arrived without the Send that it belongs to.
   bool awaits_send() const { return announced_ != 0; }
-  /// Nothing is half sent: the next segment would start a message.
+  /// Returns whether no message is partly sent: the next segment would start one.
   bool at_message_boundary() const { return transmitter_.idle(); }
   /// For tests of the MSN wrap.
   ddp::Transmitter& transmitter() { return transmitter_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of an RDMAP stream, what moves them, and the rule behind every move (RFC 5040 sections
-// 5.4, 6.2 and 7). Data only: Stream is the one owner of a machine of this kind.
+// The state machine of an RDMAP stream as a table (RFC 5040 sections 5.4, 6.2 and 7). Data only;
+// Stream runs it.
 #pragma once
 
 #include <array>
@@ -10,19 +10,21 @@
 
 namespace iwarp::rdmap {
 
+/// States of an RDMAP stream.
 enum class StreamState : std::uint8_t {
   kRdma,               ///< RDMA mode: messages flow both ways [RDMAP-80]
-  kTerminating,        ///< a Terminate waits to be sent; nothing inbound counts any more [RDMAP-89]
-  kTerminateSent,      ///< our Terminate has left; the lower layer closes gracefully
-  kTerminateReceived,  ///< the peer's Terminate came; nothing is sent any more
-  kClosed,             ///< the lower layer is gone
+  kTerminating,        ///< a Terminate is queued; inbound segments are dropped [RDMAP-89]
+  kTerminateSent,      ///< this end's Terminate has been sent; the lower layer closes gracefully
+  kTerminateReceived,  ///< the peer's Terminate has arrived; nothing more is sent
+  kClosed,             ///< the lower layer is closed
 };
 
+/// What moves a stream from one state to the next.
 enum class StreamEvent : std::uint8_t {
-  kError,          ///< a Fault of any layer, or the ULP ends the stream
-  kTerminateLeft,  ///< the last octet of our Terminate was sent
-  kTerminateArrived,
-  kLowerLayerClosed,
+  kError,             ///< a Fault of any layer, or the ULP ends the stream
+  kTerminateLeft,     ///< the last octet of this end's Terminate has been sent
+  kTerminateArrived,  ///< the peer's Terminate has arrived
+  kLowerLayerClosed,  ///< TCP is closed or lost
 };
 
 inline constexpr std::array kStreamStates{
@@ -38,6 +40,7 @@ inline constexpr std::array kStreamEvents{
     StreamEvent::kLowerLayerClosed,
 };
 
+/// An edge of the machine; `rfc` names the rule.
 using StreamEdge = bytes::Edge<StreamState, StreamEvent>;
 
 // clang-format off
@@ -54,6 +57,7 @@ inline constexpr std::array kStreamEdges{
 static_assert(bytes::deterministic(kStreamEdges));
 static_assert(bytes::all_reachable(kStreamEdges, StreamState::kRdma));
 
+/// Return the name of the state or event without its k.
 const char* to_string(StreamState state);
 const char* to_string(StreamEvent event);
 

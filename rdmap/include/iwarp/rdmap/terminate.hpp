@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Terminate message (RFC 5040 sections 4.8 and 7.1): why a stream ends, and of which segment.
-// Which headers go back with which error is decided here, from the table; when to send one is the
-// Stream's business.
+// The Terminate message (RFC 5040 sections 4.8 and 7.1): why a stream ends, and because of which
+// segment. Decides which headers are echoed with which error; Stream decides when to send one.
 #pragma once
 
 #include <array>
@@ -32,57 +31,61 @@ struct TerminatedSegment {
 // | Layer | EType |  Error Code   |M|D|R|     Reserved (13)       |
 // |  DDP Segment Length (if M)    |  Terminated DDP header (if D) ...
 // |  Terminated RDMA header (if R) ...
+/// A Terminate message.
 struct Terminate {
-  bytes::Fault fault;  ///< `why` of a decoded one is the table's text for the triplet
+  bytes::Fault fault;  ///< decoded: `why` is explain() of the triplet
   std::optional<TerminatedSegment> segment;
 };
 
-/// What goes back for this fault: drops the parts of `segment` the error mapping of RFC 5040
-/// section 4.8 (figure 10) leaves out. [RDMAP-17] [RDMAP-92] [RDMAP-93] [RDMAP-94]
+/// Returns the Terminate for a fault, with those parts of `segment` that RFC 5040 section 4.8
+/// (figure 10) wants echoed. [RDMAP-17] [RDMAP-92] [RDMAP-93] [RDMAP-94]
 Terminate make_terminate(const bytes::Fault& fault,
                          const std::optional<TerminatedSegment>& segment);
 
+/// Writes the payload of a Terminate, at most kMaxTerminateSize octets.
 void encode(const Terminate& terminate, bytes::Writer& out);
 
-/// Decodes the payload of a Terminate; tolerates cut-off echoes, and reserved bits are ignored.
-/// nullopt: not even the control word is there.
+/// Decodes the payload of a Terminate. Tolerates echoes that are cut off; ignores reserved bits.
+/// nullopt: fewer than the 4 octets of the control word.
 /// Deviation: the kernel's siw, on little-endian hosts, writes layer and type nibbles swapped and
 /// M, D, R in the low bits of its octet. A word that cannot be RFC 5040's but fits that layout is
 /// read that way.
 std::optional<Terminate> decode_terminate(bytes::View payload);
 
-/// The message that a Terminate is about, as its echo tells. [EXT-61]
+/// The message that a Terminate is about, according to the headers that it echoes. [EXT-61]
 struct Subject {
+  /// The kind of message.
   enum class Kind : std::uint8_t {
-    kUnknown,  ///< nothing came back, or what nobody asks about
-    kWrite,
-    kSend,  ///< of any kind
-    kImmediate,
-    kRequest,  ///< of a Read or an atomic, and DDP's error
-    kRead,     ///< its Request: RDMAP sends the RDMA header back
-    kAtomic,   ///< its Request: DDP's header alone, and RDMAP's error
+    kUnknown,    ///< no header was echoed, or that of a response or Terminate
+    kWrite,      ///< RDMA Write
+    kSend,       ///< Send of any kind
+    kImmediate,  ///< Immediate Data
+    kRequest,    ///< Read or Atomic Request, refused by DDP
+    kRead,       ///< Read Request, refused by RDMAP: its RDMA header is echoed
+    kAtomic,     ///< Atomic Request, refused by RDMAP
   };
   Kind kind = Kind::kUnknown;
-  /// Which of them. Without it DDP's error has told the kind: tagged or untagged.
+  /// The segment that was echoed.
   struct Segment {
     bool last = false;
-    std::uint32_t length = 0;  ///< of its payload; peers may not say
+    std::uint32_t length = 0;  ///< octets of its payload; some peers send 0
     ddp::Msn msn;              ///< untagged
     ddp::Stag stag;            ///< tagged
     ddp::TaggedOffset to;      ///< tagged
   };
-  std::optional<Segment> segment;
+  std::optional<Segment> segment;  ///< nullopt: `kind`, if known, follows from DDP's error type
 };
+/// Returns the message that a Terminate is about.
 Subject subject_of(const Terminate& terminate);
 
-/// The explanation the tables give for a triplet; "unknown error" when they have none.
+/// Returns the text of the RFCs' tables for a triplet; "unknown error" if they have none.
 const char* explain(bytes::Layer layer, std::uint8_t type, std::uint8_t code);
 
-/// Every triplet that RFC 5040, 5041, 5044 and 6581 assign. An error type whose codes all mean the
-/// same is there once, with code 0.
+/// Returns every triplet that RFC 5040, 5041, 5044 and 6581 assign. An error type whose codes all
+/// mean the same is listed once, with code 0.
 std::vector<bytes::Fault> known_faults();
 
-/// One line for people; works on truncated octets too.
+/// Describes a Terminate on one line; works on truncated octets too.
 std::string describe_terminate(bytes::View payload);
 
 }  // namespace iwarp::rdmap
