@@ -2,7 +2,7 @@
 // What moving one message costs the processors of both hosts, by component, for four ways of moving
 // it: kernel sockets, software iWARP over them, a TCP offload engine (TOE) under the sockets API,
 // and an RDMA card (RNIC). The equations are explained in rfc-notes/offload-model.md.
-// Costs are processor time, not elapsed time; what a card does on its own is not in them.
+// Costs are processor time, not elapsed time, and do not include the work of a card.
 #pragma once
 
 #include <array>
@@ -14,47 +14,63 @@
 
 namespace iwarp::offload_model {
 
-enum class Mode : std::uint8_t { kSockets, kSoftware, kToe, kRnic };
+/// The ways of moving data.
+enum class Mode : std::uint8_t {
+  kSockets,   ///< (a) kernel sockets
+  kSoftware,  ///< (b) software iWARP over kernel sockets
+  kToe,       ///< (c) a TCP offload engine
+  kRnic,      ///< (d) an RDMA card
+};
 inline constexpr std::array kModes{Mode::kSockets, Mode::kSoftware, Mode::kToe, Mode::kRnic};
+/// Returns "kernel sockets", "software iWARP", "TOE" or "RNIC".
 std::string_view to_string(Mode mode);
-/// "a" to "d", as the tables have it.
+/// Returns "a" to "d", as in the tables of the note.
 std::string_view letter(Mode mode);
 
+/// What processor time is spent on.
 enum class Component : std::uint8_t {
-  kCopy,
-  kChecksum,  ///< Internet checksum and CRC32c
-  kProtocol,  ///< segments, packets, acknowledgements, FPDUs, markers, descriptors
-  kSyscall,
-  kInterrupt,
-  kWakeup,
-  kRegistration,
-  kPost,  ///< work requests, doorbells, completions
+  kCopy,          ///< copying payload
+  kChecksum,      ///< Internet checksum and CRC32c
+  kProtocol,      ///< segments, packets, acknowledgements, FPDUs, markers, descriptors
+  kSyscall,       ///< system calls
+  kInterrupt,     ///< interrupts
+  kWakeup,        ///< waking up threads
+  kRegistration,  ///< registering, pinning and looking up memory
+  kPost,          ///< work requests, doorbells, completions
 };
 inline constexpr std::size_t kComponentCount = 8;
 inline constexpr std::array kComponents{
     Component::kCopy,      Component::kChecksum, Component::kProtocol,     Component::kSyscall,
     Component::kInterrupt, Component::kWakeup,   Component::kRegistration, Component::kPost};
+/// Returns the component in words.
 std::string_view to_string(Component component);
 
 /// Nanoseconds of processor time by component.
 struct Ledger {
   std::array<double, kComponentCount> ns{};
+  /// Returns the nanoseconds of a component.
   double& operator[](Component c) { return ns[static_cast<std::size_t>(c)]; }
   double operator[](Component c) const { return ns[static_cast<std::size_t>(c)]; }
+  /// Returns the sum of all components.
   double total() const;
+  /// Adds each component of `o`.
   Ledger& operator+=(const Ledger& o);
+  /// Multiplies each component.
   Ledger& operator*=(double factor);
 };
 
-/// Of one message: the host it leaves (Read: the host that has the data) and the host it goes to.
+/// Cost at the two hosts: the one that sends the data (Read: that has it) and the one that receives
+/// it.
 struct Cost {
   Ledger tx;
   Ledger rx;
+  /// Returns the sum of both hosts by component.
   Ledger both() const;
+  /// Returns the sum of both hosts in nanoseconds.
   double total() const { return tx.total() + rx.total(); }
 };
 
-/// What the program does, whatever carries it.
+/// What the program does, in any mode.
 struct Workload {
   double size = 65536;         ///< octets of one message, at least 1
   double reuse = 1;            ///< transfers per registration, at least 1
@@ -64,34 +80,35 @@ struct Workload {
   bool events = false;         ///< RNIC: sleep on completions instead of polling
   bool crc = true;             ///< software iWARP
   bool markers = false;        ///< software iWARP
-  double fpdu = 0;             ///< payload of an FPDU; 0: what fits into one TCP segment
-  double software_copies = 1;  ///< software iWARP, receiver: 1 stage and place, 0 straight
+  double fpdu = 0;             ///< octets of payload of an FPDU; 0: what fits one TCP segment
+  double software_copies = 1;  ///< software iWARP, receiver: 1 staged, 0 placed directly
   double toe_copies = 1;       ///< TOE: 1 ordinary receive, 0 posted buffers
-  bool one_sided = false;      ///< RNIC: the target is not told
+  bool one_sided = false;      ///< RNIC: the target is not notified
 };
 
-/// FPDUs, octets on the TCP stream and packets of one message.
+/// What one message becomes on the wire.
 struct Wire {
-  double fpdus = 0;  ///< 0: no iWARP
-  double markers = 0;
-  double octets = 0;  ///< n', TCP payload
-  double packets = 0;
+  double fpdus = 0;       ///< 0 in modes without iWARP
+  double markers = 0;     ///< MPA markers
+  double octets = 0;      ///< n': TCP payload
+  double packets = 0;     ///< TCP segments on the link
   double efficiency = 0;  ///< message octets over octets on the link
 };
+/// Returns what a message of the workload becomes on the wire.
 Wire wire_of(Mode mode, const Parameters& p, const Workload& w);
 
-/// A(n), B(n), C(n), D(n).
+/// Returns the cost of one message: A(n), B(n), C(n) or D(n) of the note.
 Cost message_cost(Mode mode, const Parameters& p, const Workload& w);
-/// Of `octets` in messages of the workload's size; the last one is as long as what remains.
+/// Returns the cost of `octets` octets in messages of the workload's size, and a shorter last one.
 Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double octets);
 
-/// R(n): registering and releasing the buffer of one message.
+/// Returns R(n): nanoseconds to register and deregister a buffer of `size` octets.
 double registration_ns(const Parameters& p, double size);
 
-/// Copying's share of mode (a), both hosts; 0..1.
+/// Returns the share of copying in the cost of both hosts, 0..1.
 double copy_share(const Cost& cost);
 
-/// GHz per Gb/s, which is cycles per bit, of `ns` for a message of `size` octets.
+/// Converts `ns` for a message of `size` octets to GHz per Gb/s, which is cycles per bit.
 double ghz_per_gbps(const Parameters& p, double ns, double size);
 
 }  // namespace iwarp::offload_model

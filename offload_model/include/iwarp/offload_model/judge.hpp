@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges runs: sockets are fitted, iWARP is predicted from micro-benchmarks and the runs' own
-// counters, and compared with what was measured. Runs nothing itself.
+// Compares the model with measured runs: fits sockets, predicts iWARP from micro-benchmarks and the
+// runs' own counters, and compares with the measurements. Runs nothing itself.
 #pragma once
 
 #include <expected>
@@ -10,41 +10,43 @@
 
 namespace iwarp::offload_model {
 
-/// What a judgement needs to know of the machine beside the runs.
+/// The machine on which the runs were made.
 struct Machine {
-  Parameters host{};
-  std::map<std::string, double> crc;  ///< ns per octet by kernel
+  Parameters host{};                  ///< from micro-benchmarks
+  std::map<std::string, double> crc;  ///< ns per octet, by name of the CRC kernel
 };
 
-/// The runs of one kind, and the prediction for the one of median cost.
+/// The run of median cost of one kind, with its prediction.
 struct Point {
   Record run;
-  double spread = 0;  ///< of identical runs, between the quartiles, relative
+  double spread = 0;  ///< of identical runs: distance of the quartiles over the median
   Ledger predicted;   ///< both ends
+  /// Returns the relative error of the prediction; negative: too low.
   double error() const { return predicted.total() / run.cpu_ns() - 1; }
 };
 
-/// A run of sockets, and what the fit says it should have cost.
+/// A run of sockets, and its cost according to the fit.
 struct FittedRun {
   Record run;
   double fitted = 0;  ///< ns
 };
 
-/// What CRC costs in the whole stack, against its micro-benchmark.
+/// The cost of a CRC kernel in the whole stack, compared with its micro-benchmark.
 struct MarginalCrc {
   std::string kernel;
-  double in_place = 0;  ///< ns per octet
-  double bench = 0;
-  int pairs = 0;  ///< runs with and without it that were compared
+  double in_place = 0;  ///< in the stack, ns per octet
+  double bench = 0;     ///< in the micro-benchmark, ns per octet
+  int pairs = 0;        ///< pairs of runs, with and without CRC, that were compared
 };
 
-/// What is promised; relative.
+/// The promised accuracy, relative.
 struct Bounds {
-  double mean = 0.10, p90 = 0.20, max = 0.30;
-  double spread = 0.15;
-  double crc = 0.20;
+  double mean = 0.10, p90 = 0.20, max = 0.30;  ///< of ErrorSummary
+  double spread = 0.15;                        ///< of identical runs
+  double crc = 0.20;                           ///< of MarginalCrc::in_place to its benchmark
 };
 
+/// The result of judge().
 struct Judgement {
   SocketCosts sockets{};
   std::vector<FittedRun> fitted;  ///< mode (a)
@@ -56,13 +58,16 @@ struct Judgement {
   std::vector<MeasuredShare> copies;
   Bounds bounds;
 
+  /// Returns whether identical runs differ too much to judge the model.
   bool noise_limited() const { return spread > bounds.spread; }
+  /// Returns whether the errors of mode (b) are within the bounds.
   bool holds() const {
     return errors.mean <= bounds.mean && errors.p90 <= bounds.p90 && errors.max <= bounds.max;
   }
 };
 
-/// The error says what is missing: there must be both sockets, of several sizes, and iWARP.
+/// Compares the model with runs, which must include sockets of at least two kinds, and iWARP. On
+/// failure returns a sentence that says what is missing.
 std::expected<Judgement, std::string> judge(const std::vector<Record>& runs,
                                             const Machine& machine);
 

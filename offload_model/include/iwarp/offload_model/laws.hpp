@@ -9,31 +9,33 @@
 
 namespace iwarp::offload_model {
 
+/// The four ratios, and the share that is offloaded.
 struct Laws {
   double alpha = 1;      ///< lag: speed of the host over that of the card
   double gamma = 1;      ///< application: its processor time over that of communication
-  double sigma = 1;      ///< wire: what a host without application can saturate, over the link
-  double beta = 1;       ///< structure: communication work left anywhere, over that before
-  double offloaded = 1;  ///< share of the work left that the card does: p
+  double sigma = 1;      ///< wire: throughput of a host without application over that of the link
+  double beta = 1;       ///< structure: communication work after offload over that before
+  double offloaded = 1;  ///< share of the work after offload that the card does: p
 };
 
-/// Throughput before and after, in units of what communication alone would reach on the host.
+/// Returns the throughput before offload, in units of what communication alone reaches on the host.
 inline double before_offload(const Laws& l) { return 1 / std::max(l.sigma, 1 + l.gamma); }
+/// Returns the throughput after offload, in the same unit.
 inline double after_offload(const Laws& l) {
   const double host = l.gamma + (1 - l.offloaded) * l.beta;
   return 1 / std::max({l.sigma, host, l.offloaded * l.alpha * l.beta});
 }
-/// Relative: 0.5 is half as much again, negative is a loss.
+/// Returns the relative gain: 0.5 is 50 % more throughput, negative is a loss.
 inline double gain(const Laws& l) { return after_offload(l) / before_offload(l) - 1; }
-/// The split that gives host and card equally much to do: p*, at most 1.
+/// Returns the split at which host and card are equally busy: p*, at most 1.
 inline double best_split(const Laws& l) {
   return std::min(1.0, (l.gamma + l.beta) / (l.beta * (1 + l.alpha)));
 }
 
-/// The ratios of going from sockets to `mode` (kToe or kRnic), on the side that sockets keep
-/// busier. `application` is the program's own processor time per octet, in nanoseconds. gain() of
-/// them is what throughput() says with one processor, where link, that side or the card is the
-/// limit.
+/// Returns the ratios for a change from sockets to `mode` (kToe or kRnic), on the side that is
+/// busier with sockets. `application` is the program's own processor time per octet, in
+/// nanoseconds. Their gain() equals that of throughput() with one processor, if the link, that side
+/// or the card limits it.
 Laws ratios(Mode mode, const Parameters& p, const Workload& w, double application);
 
 }  // namespace iwarp::offload_model

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of a run that has happened: from what was counted at one end to processor time by
-// component. Takes numbers only; whoever ran it has counted them.
+// The ledger of a measured run: turns the counts of one end into processor time by component.
 #pragma once
 
 #include "iwarp/offload_model/cost.hpp"
@@ -17,10 +16,10 @@ struct Observed {
   double cpu_ns = 0;             ///< user and system time
 };
 
-/// Pieces of at most `limit` octets that `octets` in `calls` make.
+/// Returns into how many pieces, of at most `limit` octets, `calls` calls divide `octets` octets.
 double segments_of(double octets, double calls, double limit);
 
-/// What this end should have cost by these parameters.
+/// Returns the processor time of this end according to the parameters.
 Ledger account(const Parameters& p, const Observed& run);
 
 }  // namespace iwarp::offload_model

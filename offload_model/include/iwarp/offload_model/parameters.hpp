@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the equations are fed with: one value per parameter, each with its unit, its source, how far
-// the source can be trusted, and an uncertainty. Values come from JSON, presets or a measured host;
-// no number that a measurement could contradict stands in the code.
+// The parameters of the model, each with its unit, its source, a mark for the quality of the
+// source, and an uncertainty. Values come from JSON, presets or a measured host; the code contains
+// no number that a measurement could contradict.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace iwarp::offload_model {
 
-/// What the equations compute with. Times in nanoseconds, so 1 Gb/s is one bit, 1 GB/s one octet
-/// and 1 GHz one cycle per unit. `Field` says what each one means.
+/// The values that the equations use, in nanoseconds, bits, octets and cycles: 1 Gb/s is one bit, 1
+/// GB/s one octet and 1 GHz one cycle per nanosecond. fields() explains each.
 struct Parameters {
   double clock, link, mss, gso, gro, frame_overhead, call;
   double copy_tx, copy_rx, copy_l2, copy_llc, copy_dram, checksum, crc, crc_table;
@@ -36,17 +36,19 @@ struct Field {
   std::string_view meaning;
   bool may_be_zero;
 };
+/// Returns one row for each parameter.
 std::span<const Field> fields();
-/// nullptr: there is no such parameter.
+/// Returns the row of a key; nullptr: there is no such parameter.
 const Field* find_field(std::string_view key);
 
-/// How a figure was come by, from best to worst.
+/// A mark for the quality of a source, and what it means.
 struct MarkMeaning {
   std::string_view mark, meaning;
 };
+/// Returns all marks, from the best source to the worst.
 std::span<const MarkMeaning> marks();
 
-/// One parameter as a file gives it, in the file's unit.
+/// The value of one parameter, in the unit of the file.
 struct Value {
   double value = 0;
   /// Relative: the value may be this much larger, or smaller by the same factor (one sigma).
@@ -55,33 +57,37 @@ struct Value {
   std::string source;
 };
 
+/// All parameters of one host or preset.
 struct ParameterSet {
   std::string name;
   std::string title;
   std::string note;
-  /// Complete: one Value per Field.
+  /// One Value per Field.
   std::map<std::string, Value, std::less<>> values;
-  /// Of a measured host: kernel, processor and so on, as text, in the file's order.
+  /// Of a measured host: kernel, processor and so on, as text, in the order of the file.
   std::vector<std::pair<std::string, std::string>> machine;
-  /// What was taken from a preset because the file lacks it; one line each, key and unit.
+  /// Parameters that the file lacks and that were taken from a preset: one line each, key and unit.
   std::vector<std::string> filled;
 
+  /// Returns the values in the units of the equations.
   Parameters resolve() const;
-  /// In the file's unit. The key is one of fields().
+  /// Returns a value in the unit of the file. The key is one of fields().
   double at(std::string_view key) const { return values.find(key)->second.value; }
 };
 
-/// The names of the presets, oldest first.
+/// Returns the names of the presets, oldest first.
 std::vector<std::string> preset_names();
-/// The error names the presets there are.
+/// Returns a preset. On failure returns a sentence that lists the presets.
 std::expected<ParameterSet, std::string> preset(std::string_view name);
 
-/// Reads a complete set (`base` is null) or one whose gaps are filled from `base` with the mark
-/// "preset". The error says what is wrong with which key, and which unit it takes.
+/// Parses a set, which is complete if `base` is null; otherwise missing values are taken from
+/// `base`, with the mark "preset". On failure returns a sentence that names the key, what is wrong
+/// with it and its unit.
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                                           const ParameterSet* base = nullptr);
 
-/// The text of a data file, as compiled in: "2003.json", "published.json" ... Empty: none such.
+/// Returns the text of a compiled-in data file, "2003.json" or "published.json" for example; empty:
+/// there is no such file.
 std::string_view data_file(std::string_view name);
 
 }  // namespace iwarp::offload_model

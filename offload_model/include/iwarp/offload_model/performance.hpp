@@ -11,54 +11,64 @@
 
 namespace iwarp::offload_model {
 
+/// Throughput of one connection.
 struct Throughput {
-  double gbps = 0;  ///< of message octets
+  double gbps = 0;  ///< Gb/s of message octets
   std::string_view
       limit;  ///< "link", "sender's processor", "receiver's processor", "card", "memory bus"
 };
-/// The most that one connection moves with `cores` processors on either side. `application` is the
-/// program's own processor time per octet, at both ends, in nanoseconds.
+/// Returns the maximum throughput of one connection with `cores` processors on either side, and
+/// what limits it. `application` is the program's own processor time per octet at each end, in
+/// nanoseconds.
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application = 0);
-/// The card's own time for a message, whoever waits for it, in nanoseconds.
+/// Returns the time that a card needs for a message of `size` octets, in nanoseconds.
 double card_ns(const Parameters& p, double size);
 
-/// Processors kept busy at `gbps` of message octets; both sides, no upper bound.
+/// Number of processors kept busy on each side; may be above the number there are.
 struct Load {
   double tx = 0;
   double rx = 0;
 };
+/// Returns the load at a throughput of `gbps` Gb/s of message octets.
 Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
 
-/// One way, from the call to the data being seen, in nanoseconds. RNIC: an RDMA Write; an STag
-/// advertisement and `registrations` on the critical path are added.
+/// Returns the one-way latency, from the call until the data is seen, in nanoseconds. RNIC: of an
+/// RDMA Write, plus an STag advertisement (`advertise`) and `registrations` on the critical path.
 double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advertise = false,
                   double registrations = 0);
 
-/// From which message size on something is better. Costs have steps (a page, a segment, a call), so
-/// near the crossover an octet more can undo it; `octets` lies above the last such step.
+/// The message size from which on one alternative is better than another. Costs have steps (a page,
+/// a segment, a call), so that near the crossover one octet more can reverse the result; `octets`
+/// is above the last such step.
 struct Crossover {
-  enum class Kind { kAlways, kFrom, kNever };
+  /// Whether there is a crossover.
+  enum class Kind {
+    kAlways,  ///< better for every size
+    kFrom,    ///< better from some size on
+    kNever,   ///< not better for large sizes
+  };
   Kind kind = Kind::kNever;
-  double first = 0;   ///< with kFrom: the smallest size for which it is better
-  double octets = 0;  ///< with kFrom: it is better for this size and for every larger one
+  double first = 0;   ///< kFrom: the smallest size for which it is better
+  double octets = 0;  ///< kFrom: it is better for this size and for every larger one
 };
-/// Whether something is better for a message of `size` octets at a host with these parameters.
+/// Returns whether an alternative is better for messages of `size` octets at a host.
 using Better = std::function<bool(const Parameters&, double size)>;
-/// Looks at sizes from 1 octet to 1 GiB, and at each side of the host's steps.
+/// Finds the crossover in sizes from 1 octet to 1 GiB, on both sides of each step of the host.
 Crossover crossover_of(const Better& better, const Parameters& p);
 
-/// `mode` costs less processor time than `other`, as the workload has registration and
-/// advertisement.
+/// Returns a comparison: `mode` costs less processor time than `other`, with the registrations and
+/// advertisements of the workload.
 Better cheaper(Mode mode, Mode other, const Workload& w);
-/// (d) is there sooner than `other`.
+/// Returns a comparison: an RDMA card has less latency than `other`, see latency_ns().
 Better sooner(Mode other, const Workload& w, bool advertise, double registrations);
 
-/// Of (d) and (a): the straight lines through both costs, without steps: (F_d - F_a) / (m_a - m_d).
+/// Returns the crossover of RNIC and sockets for straight lines through both costs, without steps:
+/// (F_d - F_a) / (m_a - m_d).
 Crossover linear_crossover(const Parameters& p, const Workload& w);
-/// Sending without copy pays: pinning and a notification against the copy from memory.
+/// Returns the crossover of sending without copy (pinning and a notification) and with one.
 Crossover zerocopy_crossover(const Parameters& p);
-/// u*: transfers after which registering both buffers has paid for itself; nullopt: never.
+/// Returns u*: the transfers after which registering both buffers has paid off; nullopt: never.
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w);
 
 }  // namespace iwarp::offload_model

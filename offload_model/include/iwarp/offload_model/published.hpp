@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others have measured, and what this model gives in the same place. Only a prediction can
-// speak for the model: a preset's values, none of which comes from the figure. Rows that a preset
-// was chosen by, and rows that add up the paper's own numbers, are told apart and counted apart.
+// Figures that others have published, and what this model computes for them. Only a prediction,
+// made from a preset none of whose values comes from the figure, is evidence for the model. Rows by
+// which a preset was chosen, and rows that add up a paper's own numbers, are marked and counted
+// separately.
 #pragma once
 
 #include <cmath>
@@ -13,18 +14,20 @@
 
 namespace iwarp::offload_model {
 
+/// What a row proves.
 enum class Use {
-  kIdentity,    ///< arithmetic that must come out
-  kCalibrated,  ///< a preset's value was chosen so that it does
-  kDerived,     ///< the paper's own numbers, added up
-  kPrediction,
+  kIdentity,    ///< only that the arithmetic is right
+  kCalibrated,  ///< nothing: a value of the preset was chosen to match
+  kDerived,     ///< that the paper's own numbers add up
+  kPrediction,  ///< that the model predicts the figure
 };
+/// Returns "identity", "calibrated", "derived" or "prediction".
 std::string_view to_string(Use use);
 
-/// When a prediction agrees with its figure. The same for all, and fixed before looking.
+/// When a prediction agrees with its figure: the same for all, fixed before the comparison.
 struct Criterion {
-  double miss = 0.25;  ///< relative to the published value, at most
-  double band = 2;     ///< upper over lower end of the 90 % band, at most: wider says nothing
+  double miss = 0.25;  ///< largest error relative to the published value
+  double band = 2;     ///< largest ratio of the ends of the 90 % band: a wider one means nothing
 };
 inline constexpr Criterion kCriterion;
 
@@ -41,40 +44,46 @@ struct Check {
   bool at_most = false;  ///< the source gives a limit, not a value
   Band band{};           ///< by the uncertainties of the preset
 
+  /// Returns the relative error of the model; negative: too low.
   double miss() const { return model / published - 1; }
+  /// Returns whether the model is within the tolerance of the published value.
   bool in_tolerance() const { return model >= low && model <= high; }
+  /// Returns whether the error is within the criterion.
   bool near() const { return std::abs(miss()) <= kCriterion.miss; }
+  /// Returns whether the band is within the criterion.
   bool narrow() const { return band.low > 0 && band.high / band.low <= kCriterion.band; }
-  /// Of a prediction.
+  /// Returns whether a prediction agrees with the published value or limit.
   bool agrees() const { return at_most ? band.high <= published : near() && narrow(); }
 };
 
+/// One published figure with all its numbers.
 struct PublishedRow {
   int number = 0;
   Use use = Use::kIdentity;
   std::string figure;  ///< what was published, in a few words
   std::string source;
-  std::string mark;
-  std::string preset;  ///< empty: the row brings its own inputs
+  std::string mark;    ///< of marks()
+  std::string preset;  ///< empty: the row has its own inputs
   std::vector<Check> checks;
-  std::string reason;  ///< how it is to be read, or why it is missed
+  std::string reason;  ///< how to read it, or why the model misses it
 
+  /// Returns whether one of its checks holds, by the rule for its use.
   bool holds(const Check& check) const {
     return use == Use::kPrediction ? check.agrees() : check.in_tolerance();
   }
 };
 
-/// All rows, computed now. The error says what is wrong with the data file.
+/// Computes all rows. On failure returns what is wrong with the data file.
 std::expected<std::vector<PublishedRow>, std::string> published_rows();
 
-/// Figures, not rows: how many there are of one use, and how many hold.
+/// Number of checks, and of those that hold.
 struct Tally {
   int figures = 0;
   int hold = 0;
 };
-/// Of predictions: those of values, without those of limits.
+/// Counts the checks of the rows of one use; of predictions, those of values and not of limits.
 Tally tally(const std::vector<PublishedRow>& rows, Use use);
-/// Predictions of limits ("below 5 %").
+/// Counts the predictions of limits ("below 5 %").
 Tally tally_limits(const std::vector<PublishedRow>& rows);
 
 }  // namespace iwarp::offload_model

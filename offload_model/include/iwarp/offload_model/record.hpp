@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of one way of moving data, both ends together: what was asked, what was counted, and the
-// processor time it took. Plain data; whoever ran it has filled it in, and files are not read here.
+// Record: one measured run, both ends together: its settings, what was counted, and the processor
+// time it took. Plain data; reads no files.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,43 @@
 
 namespace iwarp::offload_model {
 
+/// One run.
 struct Record {
   std::string mode;  ///< "sockets" or "iwarp"
-  std::string crc;   ///< "off", or the name of the kernel
+  std::string crc;   ///< "off", or the name of the CRC kernel
   bool markers = false;
   std::uint64_t size = 0;      ///< octets of one message
   std::uint64_t messages = 0;  ///< at least 1
-  std::uint64_t fpdu = 0;      ///< iwarp: as asked, 0 what fits a segment
-  std::uint64_t read = 0;      ///< sockets: octets of a receive call at most
+  std::uint64_t fpdu = 0;      ///< iwarp: octets requested; 0: what fits one segment
+  std::uint64_t read = 0;      ///< sockets: largest receive call in octets
   std::string cpus;            ///< "same", "other" or "any"
   double seconds = 0;          ///< elapsed
   Observed tx;
   Observed rx;
 
+  /// Returns the processor time of both ends in nanoseconds.
   double cpu_ns() const { return tx.cpu_ns + rx.cpu_ns; }
 };
 
-/// Runs that are alike in this were asked the same.
+/// The settings of a run; identical runs have the same kind.
 using Kind =
     std::tuple<std::string, std::uint64_t, std::uint64_t, std::uint64_t, std::string, bool>;
+/// Returns the settings of a run.
 Kind kind_of(const Record& record);
 
-/// Of each kind the run of median cost.
+/// Returns the run of median cost of each kind.
 std::vector<Record> medians(const std::vector<Record>& records);
 
-/// What share of a socket's measured processor time is copying: at least what memcpy takes for as
-/// many octets, at most all that grows with them.
+/// The share of copying in the measured processor time of sockets: at least the time of memcpy for
+/// as many octets, at most all time that grows with them.
 struct MeasuredShare {
   double size = 0;  ///< octets of a message
   double low = 0;   ///< 0..1
   double high = 0;
 };
 
-/// Per size of the sockets runs, smallest first, by the costs of `host`; of runs that differ in
-/// their receive calls, those with the largest.
+/// Returns the share for each message size of the sockets runs, smallest first, by the costs of
+/// `host`. Uses only the runs with the largest receive calls.
 std::vector<MeasuredShare> measured_shares(const Parameters& host,
                                            const std::vector<Record>& records);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mode (a) from real runs: what a call, a piece, an octet and a wake-up cost, so that the runs come
-// out. Five unknowns; with how far the fit can be trusted.
+// Fits the costs of kernel sockets to measured runs: what a call, a piece, an octet and a context
+// switch cost.
 #pragma once
 
 #include <array>
@@ -10,20 +10,21 @@
 
 namespace iwarp::offload_model {
 
-/// The unknowns, in this order.
+/// The unknown costs, in nanoseconds: of a send call, of a receive call or wait, of a piece and of
+/// an octet at both ends together, and of a context switch.
 enum class Unknown : std::uint8_t { kSend, kReceive, kPiece, kOctet, kSwitch };
-inline constexpr std::size_t kUnknowns = 5;
-using SocketCosts = std::array<double, kUnknowns>;  ///< nanoseconds
+inline constexpr std::size_t kUnknowns = 5;         ///< number of unknowns
+using SocketCosts = std::array<double, kUnknowns>;  ///< nanoseconds, by Unknown
 
-/// How often each was paid, by both ends.
+/// Returns how often each cost was incurred in a run, by both ends.
 Observation observation_of(const Record& record);
 
-/// Fitted to `runs`; where they say little, near to what `host` says.
+/// Fits the costs to `runs`; costs that the runs hardly determine stay near those of `host`.
 SocketCosts fit_sockets(const std::vector<Record>& runs, const Parameters& host);
-/// The same with each size left out in turn.
+/// Predicts the runs of each message size by a fit to the others, and returns the errors.
 ErrorSummary leave_one_size_out(const std::vector<Record>& runs, const Parameters& host);
 
-/// `host` with its mode (a) replaced. What is only known of both sides together is split evenly.
+/// Returns `host` with the costs of sockets replaced. Costs of both ends together are split evenly.
 Parameters with_sockets(Parameters host, const SocketCosts& costs);
 
 }  // namespace iwarp::offload_model

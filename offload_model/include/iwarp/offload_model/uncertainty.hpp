@@ -13,6 +13,7 @@
 
 namespace iwarp::offload_model {
 
+/// The distribution of a prediction.
 struct Band {
   double low = 0;  ///< 5th percentile
   double median = 0;
@@ -22,32 +23,37 @@ struct Band {
 inline constexpr std::uint64_t kDefaultSeed = 1;
 inline constexpr std::size_t kDefaultSamples = 400;
 
-/// Sets drawn independently around `set`: each value times exp(ln(1 + uncertainty) z), z normal.
+/// Draws parameter sets around `set`: each value times exp(ln(1 + uncertainty) z), z normal,
+/// independent.
 std::vector<Parameters> draw(const ParameterSet& set, std::size_t samples = kDefaultSamples,
                              std::uint64_t seed = kDefaultSeed);
 
+/// Returns the distribution of a prediction over the drawn sets; all 0 if there are none.
 Band band(const std::vector<Parameters>& drawn,
           const std::function<double(const Parameters&)>& predict);
 
-/// A crossover and the sizes between which the uncertainties do not let it be told.
+/// A crossover, and the range of sizes in which the uncertainties leave it undecided.
 struct UncertainCrossover {
-  Crossover estimate;  ///< with the values as they are
-  double low = 0;      ///< of the drawn sets, 5 % have it below; never above `estimate.first`
-  double high = 0;     ///< 5 % have it above, infinity: or never; never below `estimate.octets`
+  Crossover estimate;  ///< with the values of the set
+  double low = 0;      ///< 5 % of the drawn sets have it below; at most `estimate.first`
+  double high = 0;     ///< 5 % have it above; infinity: or never; at least `estimate.octets`
 };
+/// Computes the crossover of a set and of the sets drawn around it.
 UncertainCrossover crossover_band(const ParameterSet& set, const std::vector<Parameters>& drawn,
                                   const Better& better);
 
-/// What a crossover says of a message of one size.
+/// Whether an alternative is better or worse at one size, or undecided.
 enum class Standing { kWorse, kUndecided, kBetter };
+/// Compares a message size in octets with a crossover.
 Standing standing(const UncertainCrossover& crossover, double size);
 
-/// How a prediction moves when one parameter goes down and up by its uncertainty; largest first.
+/// A prediction with one parameter lowered and raised by its uncertainty.
 struct Sensitivity {
   std::string key;
-  double low = 0;
-  double high = 0;
+  double low = 0;   ///< with the parameter lowered
+  double high = 0;  ///< with the parameter raised
 };
+/// Returns the sensitivity to each parameter that is uncertain, largest first.
 std::vector<Sensitivity> sensitivity(const ParameterSet& set,
                                      const std::function<double(const Parameters&)>& predict);
 
