@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLS 1.3 (RFC 8446) below MPA, for ConnectOptions::carrier and ListenOptions::carrier. No octet of
-// MPA, and so none of registered memory, leaves before the peer has proven who it is. What that
+// MPA, and so none of registered memory, is sent before the peer has proven its identity. What that
 // protects against, and what not: rfc-notes/security.md.
 #pragma once
 
@@ -15,36 +15,40 @@
 
 namespace iwarp::tls {
 
-/// Files are PEM, read once. Either certificates or a shared key, never both.
+/// Options of TLS. Strings name PEM files, which are read once, by connecting() and listening().
+/// Set either certificates or a shared key, not both.
 struct TlsOptions {
-  std::string certificate;  ///< ours, followed by those between it and its authority
-  std::string key;          ///< of `certificate`, without a passphrase
-  /// Who may vouch for peers. Who connects: empty, the system's. Who listens: with it a peer has to
-  /// have a certificate, without it none is asked for.
+  std::string certificate;  ///< this end's, followed by the chain up to its authority
+  std::string key;          ///< private key of `certificate`, without a passphrase
+  /// Authorities that may vouch for peers. Client: if empty, the system's. Server: peers must
+  /// present a certificate if this is set, and are not asked for one otherwise.
   std::string authorities;
-  /// The peer's certificate is for one of these, host names or addresses. Empty: who connects wants
-  /// the host that it was told to connect to, who listens takes whom `authorities` vouch for.
+  /// Host names or addresses; the peer's certificate must be valid for one of them. If empty, a
+  /// client requires the host that it was asked to connect to, and a server accepts every peer that
+  /// `authorities` vouch for.
   std::vector<std::string> peer_names;
-  /// Of lines "IDENTITY:KEY", KEY 16 to 64 octets in hex, in the place of certificates: for
-  /// laboratories. Who connects uses the first line.
+  /// File of lines "IDENTITY:KEY", KEY 16 to 64 bytes in hex, to use instead of certificates: for
+  /// laboratories. A client uses the first line.
   std::string shared_keys;
-  /// Octets sent under one key, both ways together with those that the peer asks for. RFC 8446
-  /// section 5.5 wants it below 2^38.
+  /// Octets, at least 1, that this end sends under one key; then both ends replace theirs. RFC 8446
+  /// section 5.5 wants less than 2^38.
   std::uint64_t rekey_after = std::uint64_t{1} << 36;
 };
 
-/// Names with commas between, for TlsOptions::peer_names.
+/// Splits a comma-separated list for TlsOptions::peer_names.
 std::vector<std::string> split_names(std::string_view list);
 
+/// A carrier factory to be shared by any number of connections and listeners. Thread-safe.
 using Factory = std::shared_ptr<const net::CarrierFactory>;
 
-/// For who connects. The text says what is wrong with the options, for people.
+/// Makes a factory for a client. On failure returns a sentence that says which option or file is
+/// wrong.
 std::expected<Factory, std::string> connecting(const TlsOptions& options);
-/// For who listens.
+/// As connecting(), for a server.
 std::expected<Factory, std::string> listening(const TlsOptions& options);
 
-/// For who lets threads run while the process exits: OpenSSL is then not taken apart under them.
-/// Counts when nothing of OpenSSL was used before.
+/// Prevents OpenSSL from cleaning up when the process exits, for programs whose threads still use
+/// connections then. Has no effect if OpenSSL has been used before.
 void stay_usable_at_exit();
 
 }  // namespace iwarp::tls
