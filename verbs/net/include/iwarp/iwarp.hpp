@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a program includes: devices, memory, queues, connections, and the few lines that every
-// program would write again. Errors are values in what it includes (std::expected,
-// std::error_code); must() turns them into exceptions for programs that have nothing better to do.
+// The one header that an application includes: devices, memory, queues and connections, and the few
+// helpers that every application would write again. All functions return errors as values
+// (std::expected, std::error_code); must() turns them into exceptions.
 #pragma once
 
 #include <array>
@@ -17,18 +17,19 @@
 
 namespace iwarp {
 
-/// The value, or std::system_error.
+/// Returns the value, or throws std::system_error with the error.
 template <typename T>
 T must(net::Expected<T> value) {
   if (!value) throw std::system_error(value.error());
   return std::move(*value);
 }
 
+/// Throws std::system_error if `error` is one.
 inline void must(std::error_code error) {
   if (error) throw std::system_error(error);
 }
 
-/// The next completion. Polls until there is one, which also does the work of the connections.
+/// Busy-polls until there is a completion, which also drives the connections, and returns it.
 inline verbs::WorkCompletion next_completion(verbs::CompletionQueue& cq) {
   verbs::WorkCompletion wc;
   while (cq.poll({&wc, 1}) == 0) {
@@ -36,7 +37,8 @@ inline verbs::WorkCompletion next_completion(verbs::CompletionQueue& cq) {
   return wc;
 }
 
-/// The next event, or std::system_error with Errc::kTimedOut.
+/// Returns the next event; blocks for at most `timeout` (negative: no limit) and then throws
+/// std::system_error with Errc::kTimedOut.
 inline net::CmEvent next_event(net::CmChannel& channel, std::chrono::milliseconds timeout) {
   auto event = channel.wait(timeout);
   if (!event) throw std::system_error(make_error_code(verbs::Errc::kTimedOut));
@@ -45,8 +47,8 @@ inline net::CmEvent next_event(net::CmChannel& channel, std::chrono::millisecond
 
 inline constexpr std::size_t kAdvertSize = 12;
 
-/// {TO, STag} of a region in network order: what a peer must know to read or write it. The iWARP
-/// protocols leave how it is told to programs; private data of the set-up is one place.
+/// Returns {TO, STag} of a region in network order: what a peer must know to read or write it. The
+/// iWARP protocols leave it to applications how to send that; one way is as private data.
 inline std::vector<std::byte> advert_of(const net::Memory& region) {
   std::vector<std::byte> octets(kAdvertSize);
   bytes::Writer out(octets);
@@ -55,7 +57,7 @@ inline std::vector<std::byte> advert_of(const net::Memory& region) {
   return octets;
 }
 
-/// What a peer's advert_of() says; nothing when it is too short.
+/// Decodes what a peer's advert_of() returned; nullopt: it is too short.
 inline std::optional<verbs::RemoteAddress> read_advert(bytes::View octets) {
   if (octets.size() < kAdvertSize) return std::nullopt;
   bytes::Reader in(octets);

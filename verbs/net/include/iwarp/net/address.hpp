@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HOST:PORT in text and back. IPv6 addresses stand in brackets when a port follows.
+// Address: HOST:PORT as text and back. An IPv6 address is in brackets if a port follows.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,18 @@
 
 namespace iwarp::net {
 
-/// A TCP endpoint by name or number. RDMA port = TCP port.
+/// A TCP endpoint by name or number. The RDMA port is the TCP port.
 struct Address {
   std::string host;  ///< name, IPv4, or IPv6 without brackets; empty: every local address
   std::uint16_t port = 0;
   bool operator==(const Address&) const = default;
 };
 
-/// "host", "host:port", "[v6]", "[v6]:port", ":port". Errc::kAddressInvalid otherwise.
+/// Parses "host", "host:port", "[v6]", "[v6]:port", "v6" or ":port". Does not resolve names. Fails
+/// with `Errc::kAddressInvalid` if `text` has none of these forms.
 std::expected<Address, std::error_code> parse_address(std::string_view text,
                                                       std::uint16_t default_port);
+/// Returns "host:port" or "[v6]:port".
 std::string to_string(const Address& address);
 
 }  // namespace iwarp::net

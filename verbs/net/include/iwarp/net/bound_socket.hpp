@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundSocket: a TCP port that is ours before it is known what for: to listen on it, or to connect
-// from it. While this lives nobody else can bind the port, whether or not they ask for
-// SO_REUSEADDR; only sockets of the same user that ask for SO_REUSEPORT can, as the sockets do that
-// connect from here (ConnectOptions::local). A port whose former connections are in TIME_WAIT, or
-// still open after their listener has gone, can be had.
+// BoundSocket: a TCP port that is reserved before it is known whether the application will listen
+// on it or connect from it. While it exists no other program can bind the port, with or without
+// SO_REUSEADDR; sockets of the same user with SO_REUSEPORT can, and those that connect from the
+// port do (ConnectOptions::local). A port can be bound although former connections of it are in
+// TIME_WAIT or still open.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,21 @@
 
 namespace iwarp::net {
 
+/// A bound TCP socket that does not listen. Movable. The destructor closes it.
 class BoundSocket {
  public:
-  /// Takes `fd` over.
+  /// Takes ownership of `fd`.
   BoundSocket(int fd, Address local);
   BoundSocket(BoundSocket&& o) noexcept
       : fd_(std::exchange(o.fd_, -1)), local_(std::move(o.local_)) {}
   BoundSocket& operator=(BoundSocket&& o) noexcept;
   ~BoundSocket();
 
-  /// Numeric, with the port that was really bound.
+  /// Returns the numeric address, with the port that was bound.
   const Address& local() const { return local_; }
+  /// Returns the descriptor, which the object owns.
   int fd() const { return fd_; }
-  /// The descriptor; whoever calls this closes it.
+  /// Gives up ownership of the descriptor and returns it; the caller closes it.
   int release();
 
  private:
@@ -35,15 +37,16 @@ class BoundSocket {
   Address local_;
 };
 
-/// Both included; none when 0.
+/// A range of ports, both ends included; {0, 0}: no range.
 struct PortRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
 };
 
-/// Binds to `at`, which resolves to an address of this machine. Port 0: the lowest free one of
-/// `range`, or without a range one that the system chooses. Errc::kAddressInUse, kAddressInvalid
-/// (unknown), or the system's own (EADDRNOTAVAIL for one of another machine, EACCES).
+/// Binds a TCP socket to an address of this machine; an empty host means all. Port 0: the lowest
+/// free port of `range`, or one that the system chooses if there is no range. Blocks while a name
+/// is resolved. Fails with `Errc::kAddressInUse`, `Errc::kAddressInvalid` (unknown host) or the
+/// system's error: EADDRNOTAVAIL if the address belongs to another machine, or EACCES, for example.
 std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range = {});
 
 }  // namespace iwarp::net

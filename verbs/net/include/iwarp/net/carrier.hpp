@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carrier: what lies between MPA and the TCP socket of a connection, in the place of nothing. The
-// driver moves octets in two calls, send and receive; a connection without a carrier has them made
-// on the socket. iwarp::tls makes one. A further one, such as an adaptation to SCTP's streams,
-// would be a factory like that: neither the driver nor the core knows which there are.
+// Carrier: an optional transport between MPA and the TCP socket of a connection, for example TLS;
+// without one, MPA uses the socket directly. iwarp::tls provides one. The driver sends and receives
+// through this interface and does not know which carriers exist.
 #pragma once
 
 #include <sys/types.h>
@@ -16,56 +15,62 @@
 
 namespace iwarp::net {
 
-/// The connected TCP socket below a carrier. Never waits, raises no SIGPIPE.
+/// The connected TCP socket below a carrier. Non-blocking; raises no SIGPIPE.
 class CarrierSocket {
  public:
   /// Does not own `fd`.
   explicit CarrierSocket(int fd) : fd_(fd) {}
-  /// As send(2).
+  /// Sends like send(2): -1 and errno on failure.
   ssize_t send(std::span<const std::byte> octets) const;
-  /// As recv(2).
+  /// Receives like recv(2): -1 and errno on failure.
   ssize_t receive(std::span<std::byte> octets) const;
 
  private:
   int fd_;
 };
 
-/// Why a carrier gave up.
+/// Why a carrier failed.
 struct CarrierFailure {
-  std::string why;  ///< for people; printable
-  /// TCP ended where the carrier's own end was to come: another try may do better.
+  std::string why;  ///< a sentence of printable characters
+  /// TCP was closed without the carrier's own close: a retry may succeed.
   bool cut_short = false;
 };
 
-/// Of one connection, and used under its lock. The failures are errno's, as of the calls named.
+/// The carrier of one connection. Called under the connection's lock. Calls fail as the system
+/// calls that they are compared with: -1 and errno.
 class Carrier {
  public:
   virtual ~Carrier() = default;
-  /// Takes octets of `plan`, in order, of which it needs nothing afterwards; also sends what it
-  /// holds. As sendmsg(2), but 0: nothing to be sent before the peer's next octets.
+  /// Accepts octets of `plan`, in order, and returns their number, like sendmsg(2). Does not use
+  /// the accepted octets afterwards. Also sends pending output. Returns 0 if nothing can be sent
+  /// before the peer's next octets have been received.
   virtual ssize_t send(std::span<const iovec> plan) = 0;
-  /// As recvmsg(2): less than `plan` has room for only if no more is there. 0: the peer has ended
-  /// its half in order; where TCP ends without that, ECONNRESET.
+  /// Receives like recvmsg(2). Returns fewer octets than `plan` has room for only if no more are
+  /// available. Returns 0 if the peer has closed its half of the carrier; fails with ECONNRESET if
+  /// TCP is closed without that.
   virtual ssize_t receive(std::span<const iovec> plan) = 0;
-  /// Has taken what the socket has not: send() again, with an empty plan, when that has room.
+  /// Returns whether accepted octets have not been sent: call send(), with an empty plan if
+  /// necessary, when the socket is writable.
   virtual bool holds_output() const = 0;
-  /// receive() has something to say, whatever the socket has.
+  /// Returns whether receive() has a result even if the socket has no input.
   virtual bool holds_input() const = 0;
-  /// Nothing more will be sent: the end of our half, to go out as all else. More than once: as
-  /// once.
+  /// Half-closes the connection after pending output has been sent; idempotent.
   virtual void close() = 0;
-  /// What holds_output() is about, for who takes over.
+  /// Returns the pending output, so that another object can send it, and forgets it.
   virtual std::vector<std::byte> take_output() = 0;
-  /// Null: none so far.
+  /// Returns why the carrier failed; null: it has not. Valid while the carrier exists.
   virtual const CarrierFailure* failure() const = 0;
-  /// Who the peer has proven to be, and by what, for people; empty before it has.
+  /// Returns the identity that the peer has proven, and how, in words; empty before it has.
   virtual std::string peer_identity() const = 0;
 };
 
+/// Makes the carriers of connections.
 class CarrierFactory {
  public:
   virtual ~CarrierFactory() = default;
-  /// `host`: whom the program asked for, when it connects. Null: no memory. Thread safe.
+  /// Makes the carrier of a connected socket, which it does not own. `host` is the host that the
+  /// application connects to; empty for a responder. Returns null if there is no memory.
+  /// Thread-safe.
   virtual std::unique_ptr<Carrier> make(CarrierSocket socket, const std::string& host) const = 0;
 };
 

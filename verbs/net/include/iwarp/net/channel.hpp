@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels: bounded queues of events behind a descriptor that becomes readable (eventfd), so that
-// a program may sleep in poll(2) on it next to its own descriptors.
+// Channel: a queue of events with a descriptor that is readable while it is not empty, so that an
+// application can sleep in poll(2) on it and its own descriptors.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +14,23 @@
 
 namespace iwarp::net {
 
-/// A queue of T that can be waited on. Thread safe.
+/// A queue of T that can be waited on. Thread-safe.
 template <typename T>
 class Channel {
  public:
   /// One event, with the memory to queue it.
   using Made = std::list<T>;
 
-  /// Readable while events are queued.
+  /// Returns the descriptor, which is readable while events are queued. The channel owns it.
   int fd() const { return event_.fd(); }
 
+  /// Removes the oldest event and returns it; nullopt: there is none. Does not block.
   std::optional<T> poll() {
     const std::lock_guard lock(mutex_);
     return take();
   }
-  /// The next event; nullopt: `timeout` passed. Negative: no limit.
+  /// As poll(), but blocks until there is an event or `timeout` has passed. Negative: no limit.
+  /// Signals do not interrupt it.
   std::optional<T> wait(std::chrono::milliseconds timeout) {
     const auto end = std::chrono::steady_clock::now() + timeout;
     for (;;) {
@@ -40,6 +42,7 @@ class Channel {
       if (!event_.wait(left)) return poll();
     }
   }
+  /// Appends an event. Throws std::bad_alloc, unless a place is reserve()d.
   void push(T value) {
     const std::lock_guard lock(mutex_);
     if (spare_.empty()) {
@@ -50,13 +53,13 @@ class Channel {
     }
     tell();
   }
-  /// As push(), and does not fail.
+  /// Appends the event of `made`, which is then empty.
   void push_made(Made& made) noexcept {
     const std::lock_guard lock(mutex_);
     queue_.splice(queue_.end(), made, made.begin());
     tell();
   }
-  /// All that is queued is queued there.
+  /// Moves all queued events to the end of `other`.
   void move_to(Channel& other) noexcept {
     Made all;
     {
@@ -66,24 +69,26 @@ class Channel {
     }
     while (!all.empty()) other.push_made(all);
   }
-  /// Until unreserve() one event more can be queued without memory, of which nobody could be told.
+  /// Reserves memory for one more event, until unreserve(), for events whose loss could not be
+  /// reported. Throws std::bad_alloc.
   void reserve() {
     const std::lock_guard lock(mutex_);
     spare_.emplace_back();
     ++reserved_;
   }
+  /// Reverses one reserve().
   void unreserve() noexcept {
     const std::lock_guard lock(mutex_);
     --reserved_;
     if (spare_.size() > reserved_) spare_.pop_front();
   }
-  /// Queued events for which `counts` says yes.
+  /// Returns the number of queued events for which `counts` returns true.
   template <typename Predicate>
   std::size_t count(Predicate counts) {
     const std::lock_guard lock(mutex_);
     return static_cast<std::size_t>(std::count_if(queue_.begin(), queue_.end(), counts));
   }
-  /// Removes what `gone` says yes to: the object it is about is going away.
+  /// Removes the queued events for which `gone` returns true: their object is being destroyed.
   template <typename Predicate>
   void remove(Predicate gone) {
     const std::lock_guard lock(mutex_);
@@ -93,13 +98,13 @@ class Channel {
   }
 
  protected:
-  /// The consumer is awake and will leave() before it sleeps: until then the descriptor need not
-  /// say what is queued.
+  /// The application thread is awake and will call leave() before it sleeps: until then the
+  /// descriptor need not become readable.
   void attend() {
     const std::lock_guard lock(mutex_);
     attended_ = true;
   }
-  /// The next event; what is queued behind it the descriptor tells again.
+  /// As poll(), and makes the descriptor readable for the events that remain.
   std::optional<T> leave() {
     const std::lock_guard lock(mutex_);
     attended_ = false;
@@ -144,6 +149,7 @@ class Channel {
   EventFd event_;
 };
 
+/// The channel of asynchronous events.
 using AsyncChannel = Channel<verbs::AsyncEvent>;
 
 }  // namespace iwarp::net

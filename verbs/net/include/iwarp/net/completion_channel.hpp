@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionChannel: where a program sleeps until a completion queue has something (verbs draft
+// CompletionChannel: where an application sleeps until a completion queue notifies it (verbs draft
 // section 8.2).
 #pragma once
 
@@ -16,31 +16,33 @@ namespace iwarp::net {
 
 class CqFeed;
 
-/// Completion channel: which armed completion queue has something. Outlives its queues.
+/// A channel whose events are the armed completion queues that have a completion. Thread-safe. Must
+/// outlive its queues.
 ///
-/// A consumer that takes events again and again, each soon after the one before, is woken by the
-/// sockets of its connections, through fd() or in wait(), and does their work in poll() or wait():
-/// no thread has to be woken first that then wakes the consumer. When the events become rare the
-/// workers take over.
+/// An application that polls events in quick succession is woken by the sockets of its connections,
+/// through fd() or in wait(), and drives them in poll() or wait(): no worker has to be woken first
+/// to wake the application. When events become rare the workers take over.
 class CompletionChannel : public Channel<verbs::CompletionQueue*> {
  public:
-  /// Throws std::system_error when there is no descriptor to be had.
+  /// Throws std::system_error if no descriptor is available.
   CompletionChannel();
   ~CompletionChannel();
 
-  /// Readable while poll() has an event. May be used in poll(2), in epoll(7), and
-  /// be made non-blocking, which changes nothing here.
+  /// Returns a descriptor for poll(2) or epoll(7), which is readable while poll() has an event. The
+  /// channel owns it. Setting O_NONBLOCK on it has no effect.
   int fd() const;
-  /// The next event. After fd() was readable there is one, unless another thread has taken it; its
-  /// queue may be empty.
+  /// Returns the queue of the next event; nullopt: there is none. If fd() was readable there is
+  /// one, unless another thread has taken it; its queue may turn out to be empty.
   std::optional<verbs::CompletionQueue*> poll();
-  /// As Channel::wait().
+  /// As poll(), but blocks until there is an event or `timeout` has passed. Negative: no limit.
   std::optional<verbs::CompletionQueue*> wait(std::chrono::milliseconds timeout);
-  /// Without limit. An error: what poll(2) said, EINTR among others.
+  /// As wait() without limit, but fails with the error of poll(2), in particular EINTR after a
+  /// signal.
   std::expected<verbs::CompletionQueue*, std::error_code> wait_interruptible();
 
-  // For the Rnic: what feeds the queues of this channel.
+  /// For the Rnic: adds the connections that feed a queue of this channel. Throws std::bad_alloc.
   void add(std::shared_ptr<CqFeed> feed);
+  /// For the Rnic: reverses add().
   void remove_feed(const CqFeed* feed);
 
  private:

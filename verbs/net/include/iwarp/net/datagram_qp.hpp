@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramQp: a queue pair of datagrams (UD) with its UDP port, which its number names. Every
-// function is thread safe and waits for nobody.
+// DatagramQp: a datagram queue pair (UD) with its UDP port, which is the lower half of its number.
 #pragma once
 
 #include <memory>
@@ -14,37 +13,49 @@ namespace iwarp::net {
 class DrivenDatagrams;
 class Rnic;
 
+/// Options of a datagram queue pair.
 struct DatagramQpOptions {
-  verbs::DatagramQpInit init;  ///< Rnic::create_datagram_qp() fills in num, pd and instance
-  PortRange ports;
-  std::shared_ptr<verbs::DatagramTap> tap;  ///< null: nobody looks
+  verbs::DatagramQpInit init;  ///< num, pd and instance are filled in by the Rnic
+  PortRange ports;             ///< UDP ports to choose from; {0, 0}: the system chooses
+  std::shared_ptr<verbs::DatagramTap> tap;  ///< null: not observed
 };
 
+/// A datagram queue pair. Thread-safe; no call waits for the network.
 class DatagramQp {
  public:
+  /// For the Rnic; applications use Rnic::create_datagram_qp().
   DatagramQp(Rnic& rnic, std::shared_ptr<DrivenDatagrams> driven);
-  /// Flushes nothing: completions of it that failed leave the queues.
+  /// Drops what is posted without completions, and removes its failed completions from the queues.
   ~DatagramQp();
   DatagramQp(const DatagramQp&) = delete;
   DatagramQp& operator=(const DatagramQp&) = delete;
 
-  verbs::QpNum num() const;
-  verbs::DatagramState state() const;
-  /// A request has failed, and what is posted is flushed until the state is set to kReady.
+  verbs::QpNum num() const;            ///< its number: 24 bits
+  verbs::DatagramState state() const;  ///< its state at this moment
+  /// Returns whether a request has failed; see verbs::DatagramQueuePair::send_failed().
   bool send_failed() const;
-  /// Errc::kWrongState: not from the present one, see verbs::kDatagramEdges.
+  /// Moves to another state, see verbs::DatagramQueuePair::set_state(). Fails with
+  /// `Errc::kWrongState` if verbs::kDatagramEdges has no such edge.
   std::error_code set_state(verbs::DatagramState state);
+  /// Sets the Q_Key that datagrams to this queue pair must carry. Initially 0.
   void set_q_key(std::uint32_t q_key);
-  /// In order until one is refused; `posted` says how many were not. One system call for up to 16.
+  /// Posts requests in order until one is refused; sets `posted` to the number posted. Sends up to
+  /// 16 by one system call. Fails as verbs::DatagramQueuePair::post_send().
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
+  /// Posts all requests, or none if any of them is refused. Fails as post_send().
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
+  /// Posts a receive. Fails as verbs::DatagramQueuePair::post_recv().
   std::error_code post_recv(const verbs::RecvWr& wr);
-  /// What is sent to that group is received, too, on each of `interfaces` (0: as routes have it),
-  /// and on those where it is already. An error when it is on none of these, otherwise those on
-  /// which it is not are counted. Errc::kInvalidArgument: it is no group.
+  /// Receives datagrams sent to a group, too, on each of `interfaces` (indices; 0: as the routing
+  /// table says), in addition to those on which it is attached. If some of them cannot be joined,
+  /// counts them in DatagramCounters::unjoined; fails only if none can: with the system's error, or
+  /// `Errc::kLimitReached` for too many groups. Fails with `Errc::kInvalidArgument` if the address
+  /// is not a group.
   std::error_code attach(const verbs::IpAddress& group, std::span<const unsigned> interfaces);
-  /// Errc::kInvalidArgument: it is no group, or was not attached.
+  /// Stops receiving datagrams sent to a group. Fails with `Errc::kInvalidArgument` if the address
+  /// is not a group or is not attached.
   std::error_code detach(const verbs::IpAddress& group);
+  /// Returns the counters.
   verbs::DatagramCounters counters() const;
 
  private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramSocket: UDP for IPv6 and IPv4 alike, which knows for each datagram to which of our
-// addresses it came, and says from which of them each leaves. Not connected, but for open_to();
-// never waits; several datagrams for each system call.
+// DatagramSocket: a UDP socket for IPv6 and IPv4 that knows the local address of each datagram, in
+// both directions, and sends and receives several datagrams by one system call.
 #pragma once
 
 #include <sys/uio.h>
@@ -21,63 +20,74 @@ using verbs::DatagramPath;
 using verbs::IpAddress;
 using verbs::is_ipv4;
 
+/// A UDP socket. Non-blocking. Movable; the destructor closes it. Not thread-safe.
 class DatagramSocket {
  public:
   DatagramSocket() = default;
-  /// On every address of this host. Port 0: as bind_tcp() has it.
+  /// Binds to every address of this host. Port 0: the lowest free port of `range`, or one that the
+  /// system chooses. Fails with the system's error, std::errc::address_in_use for example.
   static std::expected<DatagramSocket, std::error_code> open(std::uint16_t port, PortRange range);
-  /// On one address of this host, also a multicast group that is joined on `interface` (0: of the
-  /// routing table). Others may be there as well where it is a group, and what comes on interfaces
-  /// where it is not joined is theirs.
+  /// Binds to one address of this host, or to a multicast group that is joined on `interface` (an
+  /// index; 0: as the routing table says). Several sockets can be bound to a group; each receives
+  /// the datagrams of the interfaces on which it has joined. Fails with the system's error.
   static std::expected<DatagramSocket, std::error_code> open_at(const IpAddress& at,
                                                                 unsigned interface,
                                                                 std::uint16_t port);
-  /// Connected: all that it sends takes this path to this port, and what comes from there to
-  /// `own_port` comes to it, for the kernel prefers it. What came before it was connected may be of
-  /// others. Between share_port(true) and share_port(false) of all sockets that have the port.
+  /// Binds to `own_port` and connects to `port` of the peer of `path`: all datagrams that it sends
+  /// go there, and the kernel gives it those that come from there. Datagrams that arrived before it
+  /// was connected may be from other peers. All sockets of the port must have share_port(true)
+  /// meanwhile. Fails with the system's error, or std::errc::invalid_argument if `path` mixes IPv4
+  /// and IPv6.
   static std::expected<DatagramSocket, std::error_code> open_to(const DatagramPath& path,
                                                                 std::uint16_t port,
                                                                 std::uint16_t own_port);
-  /// Whether others of this user may be bound to its port.
+  /// Sets whether other sockets of this user may bind its port (SO_REUSEPORT).
   void share_port(bool may) const;
 
-  /// The group that it is at, on that interface as well. Not one of a link alone, which is its
-  /// interface's.
+  /// Joins the group to which it is bound on another interface. Not for link-local groups, which
+  /// belong to their interface. Fails with the system's error.
   std::error_code join(const IpAddress& group, unsigned interface) const;
 
+  /// Returns the descriptor, which the object owns.
   int fd() const { return fd_.get(); }
+  /// Returns the port to which it is bound.
   std::uint16_t port() const { return port_; }
-  /// So much is asked of the kernel for what is not read yet; it may give less.
+  /// Asks the kernel for a receive buffer of that many octets; it may grant fewer.
   void ask_for_room(int octets) const;
-  /// How many came and were dropped by the kernel, which had no room or found the UDP checksum
-  /// wrong; modulo 2^32. 0: it does not say.
+  /// Returns how many datagrams the kernel dropped, for want of room or because of a wrong UDP
+  /// checksum, modulo 2^32; 0 if it does not say.
   std::uint32_t lost() const;
 
-  static constexpr std::size_t kBatch = 16;
+  static constexpr std::size_t kBatch = 16;  ///< datagrams per system call
+  /// A datagram that was received.
   struct Received {
-    bytes::Span room;  ///< where it goes
-    std::size_t size = 0;
-    bool is_cut = false;  ///< it was longer than the room
+    bytes::Span room;      ///< set by the caller: memory for the datagram
+    std::size_t size = 0;  ///< octets received
+    bool is_cut = false;   ///< the datagram was longer than `room`
     DatagramPath path;
     std::uint16_t port = 0;  ///< the peer's
   };
-  /// At most kBatch; how many came. Errors of earlier sends are passed over.
+  /// Receives at most kBatch datagrams and returns their number. Skips queued ICMP errors of
+  /// earlier sends.
   std::size_t receive(std::span<Received> into) const;
-  /// One has come, and is not received.
+  /// Returns whether a datagram can be received.
   bool has_any() const;
 
+  /// A datagram to send.
   struct Sending {
     DatagramPath path;
-    std::uint16_t port = 0;  ///< the peer's
-    std::span<iovec> pieces;
+    std::uint16_t port = 0;   ///< the peer's
+    std::span<iovec> pieces;  ///< the octets
   };
+  /// Result of send().
   struct Sent {
-    std::size_t count = 0;
-    unsigned calls = 1;  ///< of the system
+    std::size_t count = 0;  ///< datagrams that the kernel accepted
+    unsigned calls = 1;     ///< system calls made
   };
-  /// At most kBatch; how many have left. The errno says why the next one has not: EAGAIN, it may
-  /// later; else it never will. Those in a row of one size and one path, whose pieces are in a row,
-  /// too, pass through the kernel as one (UDP GSO) as far as it takes that.
+  /// Sends at most kBatch datagrams. errno says why the next one was not accepted: EAGAIN, it may
+  /// be later; any other value, it never will. Consecutive datagrams of one size and path, whose
+  /// pieces are consecutive in memory too, pass through the kernel as one (UDP GSO) if it supports
+  /// that.
   Sent send(std::span<const Sending> datagrams) const;
 
  private:
@@ -93,8 +103,9 @@ class DatagramSocket {
   IpAddress own_{};  ///< where it is connected
 };
 
+/// Returns whether the address is that of a multicast group.
 bool is_multicast(const IpAddress& address);
-/// Whether it is another one behind each interface.
+/// Returns whether the address is link-local: it means another host or group on each interface.
 bool is_local_to_link(const IpAddress& address);
 
 }  // namespace iwarp::net

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventFd: an eventfd(2) that counts, as a semaphore.
+// EventFd: an eventfd(2) that counts like a semaphore.
 #pragma once
 
 #include <chrono>
 
 namespace iwarp::net {
 
-/// A counting eventfd. Non-blocking.
+/// A counting eventfd. Non-blocking. Thread-safe.
 class EventFd {
  public:
+  /// Throws std::system_error if no descriptor is available.
   EventFd();
   ~EventFd();
   EventFd(const EventFd&) = delete;
   EventFd& operator=(const EventFd&) = delete;
+  /// Returns the descriptor, which is readable while the count is not 0. The object owns it.
   int fd() const { return fd_; }
+  /// Adds 1 to the count.
   void signal();
-  /// Takes one count; false: there was none.
+  /// Subtracts 1 from the count. Returns false if it is 0.
   bool take();
-  /// Waits until readable. False: `timeout` passed. Negative: no limit. Restarts after signals, and
-  /// where the kernel has no memory for now.
+  /// Blocks until the count is not 0. Returns false if `timeout` has passed; negative: no limit.
+  /// Goes on after signals, and while the kernel is out of memory.
   bool wait(std::chrono::milliseconds timeout) const;
 
  private:

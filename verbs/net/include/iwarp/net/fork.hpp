@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fork copies and must not be shared: the descriptors of this layer.
+// Descriptors of this layer in the child of a fork.
 #pragma once
 
 namespace iwarp::net {
 
-/// In the child of a fork: closes all sockets and event descriptors that this layer had opened in
-/// the parent, without a word to their peers. The parent's connections go on, and end when the
-/// parent ends them. May be called from a handler of pthread_atfork(): takes no lock and no memory.
-/// The parent's objects must not be used in the child; who destroys them all the same closes
-/// nothing. What stays open are the descriptors that wake the parent's workers, three for each;
-/// they hold no connection.
-/// A descriptor that another thread was just opening or accepting at the time of the fork is
-/// missed.
+/// In the child of a fork: closes all sockets and event descriptors that this layer has opened in
+/// the parent, without sending anything to the peers, so that the parent's connections end when the
+/// parent ends them. May be called from a handler of pthread_atfork(): takes no lock and allocates
+/// nothing. The child must not use the parent's objects; destroying them closes nothing. The
+/// descriptors that wake the parent's workers stay open, three for each; they hold no connection. A
+/// descriptor that another thread is just opening or accepting during the fork stays open, too.
 void close_inherited() noexcept;
 
 }  // namespace iwarp::net

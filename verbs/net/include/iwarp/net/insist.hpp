@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// insist(): for what fails only for want of memory, where there is nobody to tell that.
+// insist(): for calls that fail only for want of memory, where the failure cannot be reported.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,8 @@
 
 namespace iwarp::net {
 
-/// Calls `function` again, after a pause, until it does not throw std::bad_alloc.
+/// Returns the result of `function`, called again after a pause of 1 ms while it throws
+/// std::bad_alloc.
 template <typename Function>
 auto insist(Function function) {
   for (;;) {

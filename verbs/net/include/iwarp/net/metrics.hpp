@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a program for whoever watches it: Prometheus' text format (version 0.0.4), by
-// HTTP, to this machine or to this user only. Nobody can change anything through it.
+// MetricsServer: the statistics of a program in Prometheus' text format (version 0.0.4), by HTTP,
+// to this machine or to this user only. Read-only.
 #pragma once
 
 #include <expected>
@@ -15,36 +15,39 @@
 
 namespace iwarp::net {
 
-/// A port on a loopback address, or a Unix socket.
+/// The address of a metrics server: a port on a loopback address, or a Unix socket.
 struct MetricsAddress {
   Address tcp;       ///< numeric
-  std::string path;  ///< of the socket; empty: `tcp` counts
+  std::string path;  ///< of the Unix socket; empty: `tcp` is used
 };
 
-/// "PORT" (on 127.0.0.1), "ADDR:PORT" with a numeric loopback address, or "unix:PATH", in which %p
-/// becomes the process id. Else what is wrong with it, for people.
+/// Parses "PORT" (on 127.0.0.1), "ADDR:PORT" with a numeric loopback address, or "unix:PATH", in
+/// which %p stands for the process id. On failure returns what is wrong with `text`.
 std::expected<MetricsAddress, std::string> parse_metrics_address(std::string_view text);
+/// Returns "http://ADDR:PORT/metrics" or "unix:PATH".
 std::string to_string(const MetricsAddress& address);
 
-/// The text format. What of a label is no printable ASCII becomes '?'.
+/// Returns the statistics in the text format. Characters of labels outside printable ASCII become
+/// '?'.
 std::string metrics_text(const Statistics& statistics);
 
+/// A metrics server with a thread of its own. Thread-safe.
 class MetricsServer {
  public:
-  /// Has a thread of its own. The socket at a path is the user's alone (mode 0600); one that is
-  /// left there and that nobody listens on is replaced, all else there is
-  /// std::errc::address_in_use.
+  /// Starts a server. A Unix socket has mode 0600; a socket of this user that is left at its path,
+  /// without a listener, is replaced. Fails with `std::errc::address_in_use` if the path or the
+  /// port is taken, or as listen_unix() and bind_tcp().
   static Expected<std::unique_ptr<MetricsServer>> open(const MetricsAddress& at);
-  /// Takes the path away.
+  /// Stops the server and removes its Unix socket.
   ~MetricsServer();
 
-  /// With the port that was really bound.
+  /// Returns the address, with the port that was bound.
   const MetricsAddress& address() const;
-  /// Takes the path away, for a process that ends without destroying this.
+  /// Removes the Unix socket, for a process that exits without destroying the server.
   void unlink() const noexcept;
 
-  /// The Rnic is shown from now on, and its sums for as long as the server lives. It outlives the
-  /// Watch, which does not outlive the server.
+  /// While it exists, the server shows its Rnic, which must outlive it; afterwards the server adds
+  /// the Rnic's totals to its own. The server must outlive it. Movable.
   class Watch {
    public:
     Watch() = default;
@@ -57,8 +60,9 @@ class MetricsServer {
     MetricsServer* server_ = nullptr;
     const Rnic* rnic_ = nullptr;
   };
+  /// Makes the server show an Rnic.
   Watch watch(const Rnic& rnic);
-  /// What is shown.
+  /// Returns the statistics that the server shows.
   Statistics statistics() const;
 
  private:

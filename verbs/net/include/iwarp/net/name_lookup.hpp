@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NameLookup: the addresses of a host, found in a thread of its own that nobody waits for.
-// getaddrinfo(3) can take many seconds and cannot be interrupted, so whoever is asked to stop
-// meanwhile leaves it behind.
+// NameLookup: resolves a host name in a detached thread. getaddrinfo(3) can take many seconds and
+// cannot be interrupted, so a caller that has to stop meanwhile leaves the thread behind.
 #pragma once
 
 #include <expected>
@@ -12,19 +11,20 @@
 
 namespace iwarp::net {
 
+/// One lookup. May be destroyed before it is done.
 class NameLookup {
  public:
-  /// Of this machine, if `host` is empty. Throws std::system_error where there is no thread or no
-  /// descriptor to be had.
+  /// Starts to resolve `host`; empty: this machine. Throws std::system_error if no thread or
+  /// descriptor is available.
   explicit NameLookup(std::string host);
   ~NameLookup();
   NameLookup(const NameLookup&) = delete;
   NameLookup& operator=(const NameLookup&) = delete;
 
-  /// Readable once result() may be called.
+  /// Returns a descriptor that becomes readable when result() may be called. The object owns it.
   int fd() const;
-  /// Numeric, at least one, in the order in which they should be tried. An error has the words of
-  /// gai_strerror(3).
+  /// Returns the numeric addresses, at least one, in the order in which to try them. Fails with the
+  /// error of getaddrinfo(3), in its own category, with the text of gai_strerror(3).
   std::expected<std::vector<std::string>, std::error_code> result() const;
 
  private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rnic: the software RDMA device. Makes and owns everything scarce (it is the resource manager of
-// RFC 5042 section 3), runs the worker threads that serve passive targets, and connects.
-// All objects made by an Rnic must be gone before it. Every function is thread safe unless said.
+// Rnic: the software RDMA device. Makes all objects and enforces their limits (it is the resource
+// manager of RFC 5042 section 3), runs the worker threads that serve passive targets, and connects.
 #pragma once
 
 #include <chrono>
@@ -23,119 +22,152 @@
 
 namespace iwarp::net {
 
+/// A value or an error.
 template <typename T>
 using Expected = std::expected<T, std::error_code>;
 
+/// Options of a device. Limits bound what applications and peers can make it allocate.
 struct RnicOptions {
-  unsigned workers = 1;  ///< threads; each connection belongs to one
-  /// For so long a worker polls after its last work before it sleeps. 0: it sleeps at once. Saves
-  /// the time of being woken where processors are to spare; where they are not, it costs.
+  unsigned workers = 1;  ///< worker threads, at least 1; each connection belongs to one
+  /// How long an idle worker busy-polls before it blocks; 0: it blocks at once. Saves wake-up time
+  /// if processors are idle, and costs throughput if they are not.
   std::chrono::microseconds busy_poll{0};
-  std::size_t max_pds = 4096;
+  std::size_t max_pds = 4096;       ///< protection domains
   std::size_t max_regions = 65536;  ///< regions and windows
-  std::size_t max_qps = 16384;
-  std::size_t max_cqs = 16384;
-  std::size_t max_srqs = 4096;
-  std::size_t max_cqe = 1 << 20;  ///< entries of one completion queue
-  std::size_t max_wr = 32768;     ///< entries of one send or receive queue
-  /// Inbound set-ups, from TCP's to the established connection. [SCTP-4] Of those whose peer, on
-  /// another host, has to say something, its Request or its RTR, one address (IPv6: one /64) and
-  /// one port of ours may have so many. Where a newcomer has no room, the oldest that owes
-  /// something is reset, if it has not arrived; where there is none, the newcomer.
+  std::size_t max_qps = 16384;      ///< queue pairs
+  std::size_t max_cqs = 16384;      ///< completion queues
+  std::size_t max_srqs = 4096;      ///< shared receive queues
+  std::size_t max_cqe = 1 << 20;    ///< entries of one completion queue
+  std::size_t max_wr = 32768;       ///< entries of one send or receive queue
+  /// Half-open inbound connections, from TCP's to the established one [SCTP-4]: in all, and those
+  /// that wait for the Request or RTR of a peer on another host, per source address (IPv6: /64) and
+  /// per port. To admit a new one, the oldest whose peer owes octets that have not arrived is
+  /// reset; if there is none, the new one is.
   std::size_t max_pending_connects = 4096;
-  std::size_t max_pending_per_source = 2048;
-  std::size_t max_pending_per_listener = 3072;
-  /// Descriptors that set-ups leave to the program; at most a quarter of RLIMIT_NOFILE.
+  std::size_t max_pending_per_source = 2048;    ///< see max_pending_connects
+  std::size_t max_pending_per_listener = 3072;  ///< see max_pending_connects
+  /// Descriptors that set-ups leave to the application; at most a quarter of RLIMIT_NOFILE.
   std::size_t reserved_descriptors = 128;
-  /// Registered memory that is unmapped, protected or cut short ends the connection that touches
-  /// it, not the process. From the first registration on this process then has a handler for
-  /// SIGSEGV and SIGBUS, which hands on all faults that are not ours.
+  /// Registered memory that is unmapped, protected or truncated ends the connection that accesses
+  /// it and not the process. From the first registration on, the process has a handler for SIGSEGV
+  /// and SIGBUS, which passes on all other faults.
   bool catch_faults = true;
-  /// Told one line about each such end, by any thread; must not call the Rnic. Null: standard
-  /// error.
+  /// Called with one line about each connection that ends so, by any thread; must not call the
+  /// Rnic. Null: the line goes to standard error.
   void (*warn)(const char* line) = nullptr;
 };
 
+/// A software RDMA device. Thread-safe. The objects that it makes must be destroyed before it.
+/// Every function that returns a std::error_code or an Expected may fail with
+/// std::errc::not_enough_memory, too.
 class Rnic {
  public:
+  /// Opens a device and starts its workers. Fails with `Errc::kInvalidArgument` if there are no
+  /// workers, or with the system's error if threads or descriptors are not available.
   static Expected<std::unique_ptr<Rnic>> open(const RnicOptions& options = {});
-  /// Aborts what is still connected and joins the workers.
+  /// Aborts the connections that exist and joins the workers.
   ~Rnic();
 
+  /// Makes a protection domain. Fails with `Errc::kLimitReached`.
   Expected<std::unique_ptr<ProtectionDomain>> alloc_pd();
-  /// `octets` stay where they are until deregistered. Errc::kInvalidArgument: empty, or not
-  /// writable memory for a right that needs it, or an `iova` that does not fit. [RDMAP-123]
+  /// Registers memory, which must stay mapped until it is deregistered. Fails with
+  /// `Errc::kInvalidArgument` if it is empty, not mapped, not writable although `access` needs it,
+  /// or does not fit MemoryOptions::iova; `Errc::kWrongPd` if `only_for` is of another domain; or
+  /// `Errc::kLimitReached`. [RDMAP-123]
   Expected<Memory> register_memory(ProtectionDomain& pd, std::span<std::byte> octets, Access access,
                                    const MemoryOptions& options = {});
-  /// Read-only memory: local and remote read only.
+  /// As above, for memory that is only read. Fails with `Errc::kInvalidArgument` also if `access`
+  /// has a right to write.
   Expected<Memory> register_memory(ProtectionDomain& pd, std::span<const std::byte> octets,
                                    Access access, const MemoryOptions& options = {});
-  /// Invalid until a kFastRegister request gives it meaning.
+  /// Makes a region that is invalid until a kFastRegister request. Fails with
+  /// `Errc::kLimitReached`.
   Expected<Memory> allocate_fast_region(ProtectionDomain& pd);
-  /// Type 2 window: invalid until a kBindWindow request.
+  /// Makes a window that is invalid until a kBindWindow request. Fails with `Errc::kLimitReached`.
   Expected<Memory> allocate_window(ProtectionDomain& pd);
 
-  /// A descriptor to sleep on, shared by any number of completion queues.
+  /// Makes a channel for any number of completion queues. Fails with the system's error if no
+  /// descriptor is available.
   Expected<std::unique_ptr<CompletionChannel>> create_channel();
+  /// Makes a completion queue whose events go to `channel` (may be null). Fails with
+  /// `Errc::kInvalidArgument` if `capacity` is 0 or above max_cqe, or `Errc::kLimitReached`.
   Expected<CqHandle> create_cq(std::size_t capacity, CompletionChannel* channel = nullptr);
-  /// `notify` is called once per arm(), by whoever completed something, without locks held. It must
-  /// not wait.
+  /// As above, but calls `notify` once per arm(), without locks held, in the thread that completed
+  /// a request. It must not wait. Fails as above.
   Expected<CqHandle> create_cq(std::size_t capacity, std::function<void(CompletionQueue&)> notify);
+  /// Makes a shared receive queue. Fails with `Errc::kInvalidArgument` if max_wr is 0 or above the
+  /// device's, or max_sge above 16; or `Errc::kLimitReached`.
   Expected<SrqHandle> create_srq(ProtectionDomain& pd, const SharedReceiveQueue::Limits& limits);
-  /// init.pd is filled in from `pd`. Errc::kWrongPd: `srq` of another PD is fine, of none is not.
-  /// Errc::kInvalidArgument: above a limit, or init.num is in use or has more than 24 bits.
+  /// Makes a queue pair in Idle; sets init.pd. Its SRQ may be of another domain. Fails with
+  /// `Errc::kInvalidArgument` if a limit is above the device's or that of QpLimits, a completion
+  /// queue is null or of another device, or init.num is in use or has more than 24 bits; or
+  /// `Errc::kLimitReached`.
   Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
-  /// The sending end for a connection of `of` with itself: of the same number, domain and queues.
-  /// What is posted to it completes as if it had been posted to `of`; it takes no receives and
-  /// gives the peer no rights. Ends before `of`.
+  /// Makes the sending end for a connection of `of` with itself, with the same number, domain and
+  /// queues. Requests posted to it complete as those of `of`; it has no receives and grants the
+  /// peer no rights. Destroy it before `of`. Fails with `Errc::kLimitReached`.
   Expected<QpHandle> create_other_end(const QueuePair& of);
-
-  /// A queue pair of datagrams; its number names its UDP port. Errc::kInvalidArgument: above a
-  /// limit, or without completion queues of this device; otherwise what binding a port says.
+  /// Makes a datagram queue pair. Fails with `Errc::kInvalidArgument` if a limit is above the
+  /// device's, or a completion queue is null or of another device; `Errc::kLimitReached`; or the
+  /// system's error if no UDP port can be bound.
   Expected<std::unique_ptr<DatagramQp>> create_datagram_qp(ProtectionDomain& pd,
                                                            const DatagramQpOptions& options);
 
   // Connections ---------------------------------------------------------------------------------
-  /// Starts connecting; the outcome comes as an event on `channel`: kEstablished, kRejected or
-  /// kConnectFailed. Errc::kWrongState unless the QP is Idle and unconnected.
+  /// Starts to connect; the outcome is an event on `channel`: kEstablished, kRejected or
+  /// kConnectFailed. Fails with `Errc::kWrongState` unless `qp` is Idle and not being connected;
+  /// `Errc::kPrivateDataTooLong`; `Errc::kOrdTooLarge` if IRD or ORD is above mpa::kMaxReads;
+  /// `Errc::kAddressInvalid` if the port is 0; or `Errc::kInvalidArgument` if `qp` is of another
+  /// device.
   std::error_code connect(QueuePair& qp, const Address& to, const ConnectOptions& options,
                           CmChannel& channel);
-  /// The same, waiting for the outcome. The reply's private data is in the event.
+  /// As connect(), but blocks until the outcome and returns its event; later ones go to `channel`.
+  /// Fails as connect(); a connection that fails or is rejected is an event.
   Expected<CmEvent> connect_wait(QueuePair& qp, const Address& to, const ConnectOptions& options,
                                  CmChannel& channel);
-  /// Requests come as kConnectRequest events on `channel`.
+  /// Listens; requests are kConnectRequest events on `channel`. Fails as bind_tcp(), with
+  /// `Errc::kOrdTooLarge` as connect(), or `Errc::kInvalidArgument` for an unknown congestion
+  /// control.
   Expected<std::unique_ptr<Listener>> listen(const Address& at, const ListenOptions& options,
                                              CmChannel& channel);
-  /// The same on a port that is bound already. `socket` stays as it was unless this succeeds.
+  /// As above, on a port that is already bound. Fails as above; then `socket` keeps the port.
   Expected<std::unique_ptr<Listener>> listen(BoundSocket&& socket, const ListenOptions& options,
                                              CmChannel& channel);
-  /// Starts MPA on a connected TCP socket after ordinary streaming; takes the descriptor over,
-  /// unless the answer is Errc::kInvalidArgument, kPrivateDataTooLong or kWrongState. Its inbound
-  /// direction must be quiet. [MPA-62] [MPA-63] [MPA-104] As responder the request comes as
-  /// kConnectRequest.
+  /// Starts MPA, as initiator, on a connected TCP socket after ordinary streaming, when no octet of
+  /// the peer is under way. Takes over the descriptor, unless it fails with anything but
+  /// std::errc::not_enough_memory. Fails as connect(), with `Errc::kInvalidArgument` also if
+  /// `socket` is not a connected TCP socket, or with `Errc::kSystem`. [MPA-62] [MPA-63] [MPA-104]
   std::error_code adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
                                   CmChannel& channel);
+  /// As above, as responder; the request is an event on `channel`. Fails with
+  /// `Errc::kInvalidArgument`, `Errc::kOrdTooLarge` or `Errc::kSystem` as above, or
+  /// `Errc::kLimitReached`, if there is no room for a set-up: then the connection has been reset.
   std::error_code adopt_responder(int socket, const ListenOptions& options, CmChannel& channel);
-  /// Gives up connecting the queue pair, or what is left of its connection: it can be connected
-  /// again once it is reset(), and nothing more is told, but what somebody holds already.
+  /// Stops connecting `qp`, or ends its connection, and removes its events from the channels. It
+  /// can be connected again after QueuePair::reset().
   void cancel(QueuePair& qp);
-  /// Has to outlive the listeners and the queue pairs that use it.
+  /// Makes a channel for connection events, which must outlive the listeners and queue pairs that
+  /// use it. Fails with the system's error if no descriptor is available.
   Expected<CmChannelHandle> create_cm_channel();
 
-  /// QP, CQ and SRQ events, with a descriptor to wait on.
+  /// Returns the channel of asynchronous events of queue pairs, completion queues and SRQs.
   AsyncChannel& async_events();
 
-  /// All connections so far, ended ones included.
+  /// Returns the counters of all connections so far, or of those of one queue pair.
   verbs::Counters counters() const;
   verbs::Counters counters(const QueuePair& qp) const;
-  /// Why the stream of its connection ended, as the event kDisconnected will say it; nullopt: it
-  /// has not ended, or that event is on its way already.
+  /// Returns the event kDisconnected that will say why the stream of `qp` ended; nullopt if it has
+  /// not ended, or that event is on its way already. Waits for the lock of the connection.
   std::optional<CmEvent> stream_ended(const QueuePair& qp) const;
-  /// The same and more, with at most so many connections one by one. Waits for whoever drives each.
+  /// Returns all statistics, with at most `max_connections` connections one by one. Waits for the
+  /// lock of each connection.
   Statistics statistics(std::size_t max_connections = 256) const;
+  /// Returns the options that it was opened with.
   const RnicOptions& options() const;
 
+  /// For the classes of this layer.
   struct Impl;
+  /// For the classes of this layer.
   Impl& impl() { return *impl_; }
 
  private:

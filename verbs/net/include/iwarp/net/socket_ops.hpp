@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system calls of the driver that a network can make fail, in one table. A test puts its own
-// table there to make the n-th call fail; everybody else uses the kernel's.
+// SocketOps: the system calls of the driver that a network can make fail, in one table, so that
+// tests can replace them and make the n-th call fail.
 #pragma once
 
 #include <sys/socket.h>
@@ -8,7 +8,7 @@
 
 namespace iwarp::net {
 
-/// Same contracts as the calls of those names: -1 and errno on failure.
+/// The calls, with the contracts of the system calls of those names: -1 and errno on failure.
 struct SocketOps {
   int (*socket)(int domain, int type, int protocol);
   int (*connect)(int fd, const sockaddr* address, socklen_t length);
@@ -22,10 +22,11 @@ struct SocketOps {
   bool cuts_messages = true;
 };
 
-/// The kernel's.
+/// Returns the kernel's calls.
 const SocketOps& kernel_socket_ops();
+/// Returns the table in use.
 const SocketOps& socket_ops();
-/// Replaces the table for the whole process; nullptr: back to the kernel's.
+/// Replaces the table for the whole process; null: the kernel's calls. `ops` must outlive its use.
 void replace_socket_ops(const SocketOps* ops);
 
 }  // namespace iwarp::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an Rnic did so far, and what its connections do now, as data: for whoever watches a program.
+// Statistics: the totals of an Rnic and the state of its connections, as data for monitoring.
 #pragma once
 
 #include <array>
@@ -15,31 +15,35 @@
 
 namespace iwarp::net {
 
-/// Why there was no connection.
+/// Why a set-up failed. Active: this end connects; passive: the peer does.
 enum class SetupFailure : std::uint8_t {
-  kUnreachable,  ///< active: TCP was not connected, or the name not known
-  kNoRoom,       ///< passive: max_pending_connects or descriptors, and nobody to give way
-  kGaveWay,      ///< passive: silent while newcomers needed its place
-  kBacklogFull,  ///< passive: the program does not take its requests fast enough
-  kTimedOut,     ///< the peer did not say what was its turn to say
+  kUnreachable,  ///< active: TCP could not be connected, or the name is unknown
+  kNoRoom,       ///< passive: limits of RnicOptions, and no other set-up could be evicted
+  kGaveWay,      ///< passive: evicted, while its peer was silent, to admit a new one
+  kBacklogFull,  ///< passive: the application does not poll its requests fast enough
+  kTimedOut,     ///< the peer missed the startup deadline
   kReset,        ///< the peer closed or reset TCP
-  kProtocol,     ///< no valid MPA Request, Reply or first FPDU, or no terms that both can accept
-  kCarrier,      ///< the carrier's own set-up: a certificate, or a peer that has none
-  kRejected,     ///< passive: by our program; active: by the peer
-  kAbandoned,    ///< by our program, without a word
+  kProtocol,     ///< no valid MPA Request, Reply or first FPDU, or no acceptable terms
+  kCarrier,      ///< the carrier failed: a bad certificate, or a peer without a carrier
+  kRejected,     ///< passive: by this application; active: by the peer
+  kAbandoned,    ///< dropped or cancelled by this application
 };
-inline constexpr std::size_t kSetupFailures = 10;
+inline constexpr std::size_t kSetupFailures = 10;  ///< number of reasons
+/// Returns the reason in snake case, "timed_out" for example.
 const char* to_string(SetupFailure failure);
 
-/// Of one side. Each try of MPA's start-up counts, so two where revision 1 has to be tried as well.
+/// Set-ups of one side. Each attempt counts, so two if revision 1 has to be tried as well.
 struct SetupStatistics {
   std::uint64_t begun = 0;
   std::uint64_t established = 0;
   std::array<std::uint64_t, kSetupFailures> failed{};  ///< by SetupFailure
+  /// Returns how many failed for that reason.
   std::uint64_t failed_by(SetupFailure why) const { return failed[static_cast<std::size_t>(why)]; }
+  /// Adds each count of `o`.
   SetupStatistics& operator+=(const SetupStatistics& o);
 };
 
+/// Number of Terminates with one error.
 struct TerminateCount {
   bytes::Fault fault;
   std::uint64_t sent = 0;
@@ -49,36 +53,38 @@ struct TerminateCount {
 /// An established connection that is not over.
 struct ConnectionStatistics {
   verbs::QpNum qp = 0;
-  bool is_outgoing = false;  ///< we connected
+  bool is_outgoing = false;  ///< this end connected
   Address local;
   Address peer;
   verbs::Counters counters;
   verbs::Incidents incidents;
 };
 
+/// Totals and present state of one or more Rnics.
 struct Statistics {
   verbs::Counters counters;                ///< of all connections so far
-  SetupStatistics active;                  ///< we connect
-  SetupStatistics passive;                 ///< peers do
-  verbs::DatagramCounters datagrams;       ///< of all queue pairs of datagrams so far
+  SetupStatistics active;                  ///< this end connects
+  SetupStatistics passive;                 ///< peers connect
+  verbs::DatagramCounters datagrams;       ///< of all datagram queue pairs so far
   std::uint64_t accept_pauses = 0;         ///< a listener was out of descriptors or memory
   std::uint64_t receive_holds = 0;         ///< see verbs::Incidents
   std::uint64_t pins_broken = 0;           ///< see verbs::Incidents
-  std::vector<TerminateCount> terminates;  ///< by code, at most kMaxTerminates
-  TerminateCount other_terminates;         ///< of codes that had no room there
+  std::vector<TerminateCount> terminates;  ///< by error, at most kMaxTerminates
+  TerminateCount other_terminates;         ///< of all further errors
 
-  std::size_t pending_setups = 0;    ///< passive, under way
+  std::size_t pending_setups = 0;    ///< passive, in progress
   std::size_t open_connections = 0;  ///< established and not over
   std::size_t qps = 0;
   std::size_t cqs = 0;
   std::size_t srqs = 0;
   std::size_t pds = 0;
-  std::vector<ConnectionStatistics> connections;  ///< the first so many by number of queue pair
+  std::vector<ConnectionStatistics> connections;  ///< those with the lowest queue pair numbers
 
-  /// More than the RFCs have codes, and peers can make up 65536.
+  /// More errors than the RFCs define; a peer can send 65536 different ones.
   static constexpr std::size_t kMaxTerminates = 64;
+  /// Adds the diagnostic counters of a connection.
   void add(const verbs::Incidents& incidents);
-  /// Another Rnic's; of its connections none.
+  /// Adds the counts of `o`, but not its `connections`.
   Statistics& operator+=(const Statistics& o);
 
  private:

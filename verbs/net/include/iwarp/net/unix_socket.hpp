@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unix sockets at which a process of the user is asked, and told, something.
+// Listening Unix sockets, for requests of other processes of the same user.
 #pragma once
 
 #include <sys/socket.h>
@@ -14,11 +14,12 @@
 
 namespace iwarp::net {
 
-/// nullopt: no path, or too long for one.
+/// Returns the socket address of a path; nullopt: the path is empty or too long.
 std::optional<sockaddr_un> unix_address(const std::string& path);
 
-/// Listens at `path`, not blocking, with mode 0600 before it has a name. What a process of this
-/// user left there is replaced. Error: filename_too_long, or the system's.
+/// Makes a non-blocking socket that listens at `path`, with mode 0600 from the beginning. A socket
+/// of this user at `path` without a listener is replaced. Fails with `std::errc::filename_too_long`
+/// or the system's error, EADDRINUSE for example.
 std::expected<UniqueFd, std::error_code> listen_unix(const std::string& path, int backlog);
 
 }  // namespace iwarp::net
