@@ -23,8 +23,8 @@ class Tree(unittest.TestCase):
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
         self.root = pathlib.Path(self.directory.name)
-        for script in ("test/architecture/check_sources.py", "test/architecture/check_exports.py",
-                       "rfc-notes/trace.py"):
+        for script in ("test/architecture/check_sources.py", "test/architecture/check_docs.py",
+                       "test/architecture/check_exports.py", "rfc-notes/trace.py"):
             self.write(script, (REPOSITORY / script).read_text())
 
     def write(self, path, text):
@@ -182,6 +182,78 @@ class SourceRules(Tree):
         self.write("mpa/bytes/src/view.cpp", HEAD)
         self.assert_breaks("readmes", "mpa/bytes/src/hex.cpp", HEAD,
                            "mpa/README.md: does not name hex of mpa/bytes")
+
+
+class DocumentedHeaders(Tree):
+    PATH = "mpa/include/iwarp/mpa/a.hpp"
+
+    def check(self, code, path=PATH):
+        self.write(path, HEAD + "#pragma once\nnamespace iwarp::mpa {\n" + code + "}\n")
+        return self.run_script("test/architecture/check_docs.py")
+
+    def assert_documented(self, code):
+        status, output = self.check(code)
+        self.assertEqual(status, 0, output)
+
+    def assert_missed(self, code, message):
+        status, output = self.check(code)
+        self.assertEqual(status, 1, output)
+        self.assertIn(message, output)
+
+    def test_an_empty_tree_is_documented(self):
+        self.assertEqual(self.run_script("test/architecture/check_docs.py")[0], 0)
+
+    def test_functions_types_and_aliases_have_a_comment(self):
+        self.assert_missed("int count();\n", f"{self.PATH}:5: count() has no comment")
+        self.assert_missed("class A {\n};\n", "class A has no comment")
+        self.assert_missed("using A = int;\n", "A has no comment")
+        self.assert_missed("/// A.\nclass A {\n public:\n  int size();\n};\n", "A::size() has no comment")
+        self.assert_missed("/// A.\n\nclass A {\n};\n", "class A has no comment")
+        self.assert_missed("// A.\nclass A {\n};\n", "class A has no comment")
+        self.assert_documented("/// Counts.\nint count();\nint sum();  ///< adds\n/// A.\nusing A = int;\n")
+
+    def test_what_is_not_public_needs_no_comment(self):
+        self.assert_documented("/// A.\nclass A {\n public:\n  A();\n  A(const A&) = delete;\n  ~A();\n"
+                               "  explicit A(int a) : a_{a} {}\n  void run() override;\n"
+                               "  bool operator==(const A&) const = default;\n\n private:\n"
+                               "  int size();\n  int a_{};\n};\nclass B;\nusing bytes::View;\n"
+                               "inline constexpr int kOne = 1;\n")
+        self.assertEqual(self.check("int count();\n", "mpa/src/a.hpp")[0], 0)
+
+    def test_a_constructor_with_work_to_do_has_a_comment(self):
+        self.assert_missed("/// A.\nclass A {\n public:\n  explicit A(int size);\n};\n",
+                           "A::A() has no comment")
+
+    def test_a_comment_covers_overloads_and_accessors_below_it(self):
+        self.assert_documented("/// Encodes.\nvoid encode(int a);\nvoid encode(long a);\n")
+        self.assert_missed("/// Encodes.\nvoid encode(int a);\n\nvoid encode(long a);\n", "encode() has no")
+        self.assert_missed("/// Encodes.\nvoid encode(int a);\nvoid decode(int a);\n", "decode() has no")
+        accessors = "struct A {\n  /// Return both.\n  int one() const;\n  int two() const;\n"
+        self.assert_documented(f"/// A.\n{accessors}}};\n")
+        self.assert_missed(f"/// A.\n{accessors}  int add(int c);\n}};\n", "A::add() has no comment")
+
+    def test_a_definition_further_down_is_covered(self):
+        self.assert_documented("/// A.\nclass A {\n public:\n  /// Counts.\n  int count();\n};\n"
+                               "/// Sums.\nint sum();\ninline int A::count() { return 1; }\n"
+                               "inline int sum() { return 1; }\n")
+
+    def test_enumerators_have_a_comment_or_are_mentioned(self):
+        self.assert_missed("/// A.\nenum class A { kOne, kTwo };\n", "A::kOne has no comment")
+        self.assert_missed("/// A.\nenum class A {\n  kOne,  ///< one\n  kTwo,\n};\n", "A::kTwo has no comment")
+        self.assert_documented("/// One or kTwoLong.\nenum class A { kOne, kTwoLong };\n")
+        self.assert_documented("/// Named as in RFC 1.\nenum class A { kOne };\n".replace("N", "n", 1))
+
+    def test_members_of_options_have_a_comment(self):
+        self.assert_missed("/// A.\nstruct AOptions {\n  int size = 1;\n};\n", "AOptions: no comment on size")
+        self.assert_documented("/// A.\nstruct AOptions {\n  int size{1};  ///< of it\n};\n"
+                               "/// A.\nstruct A {\n  int size = 1;\n};\n")
+
+    def test_a_function_that_fails_lists_its_errors(self):
+        for kind in ("std::error_code", "std::expected<int, std::error_code>", "bytes::Result<int>"):
+            self.assert_missed(f"/// Opens.\n{kind} open();\n", "open() does not list its errors")
+            self.assert_documented(f"/// Opens. Fails with `Errc::kBusy` if open.\n{kind} open();\n")
+            self.assert_documented(f"/// Opens. Fails as bind().\n{kind} open();\n")
+        self.assert_documented("/// Opens.\nvoid open(std::error_code& error);\n")
 
 
 class ExportedNames(Tree):
