@@ -83,7 +83,7 @@ ROOMS = {
         "setup": ("sockets", "driver", "channels"),
         "memory": (),
         "rnic": ("sockets", "statistics", "driver", "channels", "datagrams", "setup", "memory"),
-        "metrics": ("sockets", "statistics", "driver", "setup", "rnic"),
+        "metrics": ("sockets", "statistics", "driver", "rnic"),
     },
     "verbs/rdma_core": {
         "hooks.hpp": (),

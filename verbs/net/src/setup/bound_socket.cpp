@@ -8,7 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <vector>
 
-#include "setup/cm.hpp"
+#include "iwarp/verbs/errors.hpp"
 #include "sockets/descriptors.hpp"
 #include "sockets/sockets.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
+#include "sockets/sockets.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -293,30 +293,6 @@ CmEvent connect_failed(std::string_view what, const std::error_code& error) {
   out.error = to_errc(error);
   out.why = fmt::format("{}: {}{}", what, error.message(), advice(out.error));
   return out;
-}
-
-std::error_code to_errc(const std::error_code& error) {
-  if (error.category() == verbs::verbs_category()) return error;
-  if (error.category() != std::generic_category() && error.category() != std::system_category()) {
-    return make_error_code(Errc::kAddressInvalid);  // the resolver's
-  }
-  switch (error.value()) {
-    case ECONNREFUSED:
-      return make_error_code(Errc::kConnectionRefused);
-    case ECONNRESET:
-    case EPIPE:
-      return make_error_code(Errc::kConnectionReset);
-    case ETIMEDOUT:
-      return make_error_code(Errc::kTimedOut);
-    case EADDRINUSE:
-      return make_error_code(Errc::kAddressInUse);
-    case EADDRNOTAVAIL:
-    case EAFNOSUPPORT:
-    case EINVAL:
-      return make_error_code(Errc::kAddressInvalid);
-    default:
-      return make_error_code(Errc::kSystem);
-  }
 }
 
 }  // namespace iwarp::net

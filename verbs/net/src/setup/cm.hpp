@@ -93,7 +93,5 @@ class ResponderClient final : public ConnectionClient {
 CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure);
 /// The event kConnectFailed for a system error while connecting.
 CmEvent connect_failed(std::string_view what, const std::error_code& error);
-/// The verbs code for an error of the operating system.
-std::error_code to_errc(const std::error_code& error);
 
 }  // namespace iwarp::net

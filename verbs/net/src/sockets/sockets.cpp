@@ -84,7 +84,7 @@ Address peer_address(int fd) {
 bool is_local(const Address& peer, const Address& own) {
   if (peer.host == own.host) return true;
   boost::system::error_code not_numeric;
-  const auto ip = asio::ip::make_address(peer.host, not_numeric);
+  const auto ip = boost::asio::ip::make_address(peer.host, not_numeric);
   if (not_numeric || ip.is_loopback()) return !not_numeric;
   const auto at = to_socket_address({ip, 0});
   const UniqueFd probe(::socket(at.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -92,6 +92,30 @@ bool is_local(const Address& peer, const Address& own) {
 }
 
 std::error_code last_error() { return {errno, std::generic_category()}; }
+
+std::error_code to_errc(const std::error_code& error) {
+  if (error.category() == verbs::verbs_category()) return error;
+  if (error.category() != std::generic_category() && error.category() != std::system_category()) {
+    return make_error_code(verbs::Errc::kAddressInvalid);  // the resolver's
+  }
+  switch (error.value()) {
+    case ECONNREFUSED:
+      return make_error_code(verbs::Errc::kConnectionRefused);
+    case ECONNRESET:
+    case EPIPE:
+      return make_error_code(verbs::Errc::kConnectionReset);
+    case ETIMEDOUT:
+      return make_error_code(verbs::Errc::kTimedOut);
+    case EADDRINUSE:
+      return make_error_code(verbs::Errc::kAddressInUse);
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+    case EINVAL:
+      return make_error_code(verbs::Errc::kAddressInvalid);
+    default:
+      return make_error_code(verbs::Errc::kSystem);
+  }
+}
 
 std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
   UniqueFd fd(socket_ops().socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));

@@ -34,6 +34,8 @@ Address peer_address(int fd);
 bool is_local(const Address& peer, const Address& own);
 
 std::error_code last_error();
+/// Returns the verbs code for an error of the operating system or of the resolver.
+std::error_code to_errc(const std::error_code& error);
 /// Non-blocking and close-on-exec.
 std::expected<UniqueFd, std::error_code> open_tcp_socket(int family);
 /// With whom a port may be shared.
