@@ -7,9 +7,17 @@
 
 #include <ostream>
 #include <thread>
+#include <type_traits>
+
+#include "iwarp/net/completion_channel.hpp"
 
 using namespace std::chrono_literals;
 using iwarp::net::Channel;
+
+// Through a Channel& a program would get another descriptor, which does not tell what the sockets
+// have.
+static_assert(
+    !std::is_base_of_v<Channel<iwarp::verbs::CompletionQueue*>, iwarp::net::CompletionChannel>);
 
 namespace {
 

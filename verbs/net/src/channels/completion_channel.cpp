@@ -5,16 +5,13 @@
 #include "iwarp/net/completion_channel.hpp"
 
 #include <poll.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <thread>
-#include <vector>
 
-#include "channels/cq_feed.hpp"
-#include "sockets/epoll_fd.hpp"
+#include "channels/completion_channel_impl.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -38,73 +35,11 @@ int until(std::optional<Clock::time_point> end) {
 
 }  // namespace
 
-// How a consumer that sleeps on the sockets sleeps, and what it finds when it wakes.
-//
-// A program that sleeps in the channel's blocking calls sleeps on `inside`, which it does not have.
-// A program that sleeps in poll(2) or an epoll of its own sleeps on `outside`, which is readable
-// because of octets that may complete nothing, and that other threads may take first. When a call
-// for an event follows, there has to be one, for a queue that may turn out to be empty.
-struct CompletionChannel::Sleeper {
-  class Descriptor final : public SleepDescriptor {
-   public:
-    explicit Descriptor(std::atomic<bool>* owed) : owed_(owed) {}
-    int fd() const { return epoll_.get(); }
-    bool is_watching() const { return watched_.load() != 0; }
-    bool add(int fd) const { return epoll_.add(fd, EPOLLIN, nullptr); }
-
-    // Under the lock of a feed.
-    std::atomic<bool>* owed() override { return owed_; }
-    bool watch(const SocketSet& set) override {
-      if (!add(set.fd())) return false;
-      ++watched_;
-      return true;
-    }
-    void unwatch(const SocketSet& set) override {
-      epoll_.remove(set.fd());
-      // The program may have been told of what the workers take now.
-      if (owed_ != nullptr) owed_->store(true);
-      --watched_;
-    }
-
-   private:
-    EpollFd epoll_;
-    std::atomic<bool>* const owed_;
-    std::atomic<int> watched_{0};  ///< sets in it
-  };
-
-  explicit Sleeper(CompletionChannel& of) : channel(of) {
-    if (!outside.add(of.Channel::fd())) {
-      throw std::system_error(errno, std::generic_category(), "epoll_ctl");
-    }
-  }
-
-  std::optional<verbs::CompletionQueue*> look();
-  std::optional<verbs::CompletionQueue*> serve(bool is_promised);
-  std::optional<verbs::CompletionQueue*> keep_promise();
-  void found(unsigned worth);
-  void waited();
-  bool is_soon();
-  void begin(SleepDescriptor& on);
-  int waits_on() const;
-
-  CompletionChannel& channel;
-  std::atomic<bool> owed{false};  ///< `outside` was or may have been readable: an event is promised
-  Descriptor outside{&owed};      ///< the program's, with the channel's own event descriptor
-
-  std::mutex mutex;  ///< of what follows; before the locks of a feed
-  std::vector<std::shared_ptr<CqFeed>> feeds;
-  std::unique_ptr<Descriptor> made_inside;
-  std::atomic<Descriptor*> inside{nullptr};  ///< from its first use on; holds `outside`, too
-  Clock::time_point last_event;
-  unsigned found_streak = 0;   ///< events that were there, each soon after the one before
-  unsigned waited_streak = 0;  ///< the same that a blocking call slept for
-};
-
 // What a consumer finds that may have been told by `outside`.
-std::optional<verbs::CompletionQueue*> CompletionChannel::Sleeper::look() {
+std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look() {
   // In this order: a promise that is made meanwhile stays.
   bool is_promised = owed.load() && owed.exchange(false);
-  if (const auto out = channel.Channel::poll()) return out;
+  if (const auto out = events.poll()) return out;
   if (!outside.is_watching()) {
     is_promised |= owed.exchange(false);
     if (!is_promised) return std::nullopt;
@@ -115,11 +50,11 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Sleeper::look() {
 }
 
 // What the sockets have. Under the mutex.
-std::optional<verbs::CompletionQueue*> CompletionChannel::Sleeper::serve(bool is_promised) {
+std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_promised) {
   bool came = false;
-  channel.attend();
+  events.attend();
   for (const auto& feed : feeds) came |= feed->serve();
-  const auto out = channel.leave();
+  const auto out = events.leave();
   if (out) {
     owed.store(false);
   } else if (is_promised || (came && outside.is_watching())) {
@@ -129,13 +64,13 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Sleeper::serve(bool is
 }
 
 // Under the mutex.
-std::optional<verbs::CompletionQueue*> CompletionChannel::Sleeper::keep_promise() {
+std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
   if (!owed.exchange(false)) return std::nullopt;
   for (const auto& feed : feeds) {
     if (!feed->queue().is_armed()) continue;
-    channel.attend();
+    events.attend();
     feed->queue().call_consumer();
-    if (const auto out = channel.leave()) return out;
+    if (const auto out = events.leave()) return out;
   }
   // A program that looks although it has armed nothing gets one event that it did not ask for. That
   // is enough.
@@ -144,13 +79,13 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Sleeper::keep_promise(
   return feeds.empty() ? std::nullopt : std::optional(&feeds.front()->queue());
 }
 
-bool CompletionChannel::Sleeper::is_soon() {
+bool CompletionChannel::Impl::is_soon() {
   const auto now = Clock::now();
   return now - std::exchange(last_event, now) < kSoon;
 }
 
 // An event was taken that was there; so many in a row are worth waiting on the sockets.
-void CompletionChannel::Sleeper::found(unsigned worth) {
+void CompletionChannel::Impl::found(unsigned worth) {
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return;
   const bool soon = is_soon();
@@ -164,7 +99,7 @@ void CompletionChannel::Sleeper::found(unsigned worth) {
 }
 
 // The same of one that a blocking call slept for.
-void CompletionChannel::Sleeper::waited() {
+void CompletionChannel::Impl::waited() {
   owed.store(false);
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return;
@@ -186,35 +121,33 @@ void CompletionChannel::Sleeper::waited() {
   begin(*made_inside);
 }
 
-void CompletionChannel::Sleeper::begin(SleepDescriptor& on) {
+void CompletionChannel::Impl::begin(SleepDescriptor& on) {
   for (const auto& feed : feeds) feed->begin_sleeping(on);
 }
 
-int CompletionChannel::Sleeper::waits_on() const {
+int CompletionChannel::Impl::waits_on() const {
   const Descriptor* const made = inside.load();
   return made != nullptr ? made->fd() : outside.fd();
 }
 
-CompletionChannel::CompletionChannel() : sleeper_(std::make_unique<Sleeper>(*this)) {}
+void CompletionChannel::Impl::add(std::shared_ptr<CqFeed> feed) {
+  const std::lock_guard lock(mutex);
+  feeds.push_back(std::move(feed));
+}
+
+void CompletionChannel::Impl::remove(const CqFeed* feed) {
+  const std::lock_guard lock(mutex);
+  std::erase_if(feeds, [feed](const auto& other) { return other.get() == feed; });
+}
+
+CompletionChannel::CompletionChannel() : impl_(std::make_unique<Impl>()) {}
 CompletionChannel::~CompletionChannel() = default;
 
-int CompletionChannel::fd() const { return sleeper_->outside.fd(); }
-
-void CompletionChannel::add(std::shared_ptr<CqFeed> feed) {
-  const std::lock_guard lock(sleeper_->mutex);
-  sleeper_->feeds.push_back(std::move(feed));
-}
-
-void CompletionChannel::remove_feed(const CqFeed* feed) {
-  const std::lock_guard lock(sleeper_->mutex);
-  std::erase_if(sleeper_->feeds, [feed](const auto& other) { return other.get() == feed; });
-}
-
-std::optional<verbs::CompletionQueue*> CompletionChannel::look() { return sleeper_->look(); }
+int CompletionChannel::fd() const { return impl_->outside.fd(); }
 
 std::optional<verbs::CompletionQueue*> CompletionChannel::poll() {
-  const auto out = look();
-  if (out) sleeper_->found(kLongStreak);
+  const auto out = impl_->look();
+  if (out) impl_->found(kLongStreak);
   return out;
 }
 
@@ -237,21 +170,21 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_
 std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
     std::optional<Clock::time_point> end) {
   // The program may have slept on the descriptor before.
-  if (const auto out = look()) {
-    sleeper_->found(kLongerStreak);
+  if (const auto out = impl_->look()) {
+    impl_->found(kLongerStreak);
     return *out;
   }
   while (true) {
-    pollfd waiting{.fd = sleeper_->waits_on(), .events = POLLIN, .revents = 0};
+    pollfd waiting{.fd = impl_->waits_on(), .events = POLLIN, .revents = 0};
     const int n = ::poll(&waiting, 1, until(end));
     if (n < 0) return std::unexpected(std::error_code(errno, std::generic_category()));
-    auto out = Channel::poll();
+    auto out = impl_->events.poll();
     if (!out) {
-      const std::lock_guard lock(sleeper_->mutex);
-      out = sleeper_->serve(false);
+      const std::lock_guard lock(impl_->mutex);
+      out = impl_->serve(false);
     }
     if (out) {
-      sleeper_->waited();
+      impl_->waited();
       return *out;
     }
     if (end && Clock::now() >= *end) {

@@ -6,6 +6,7 @@
 // [DDP-102] [RDMAP-122]
 #include <cassert>
 
+#include "channels/completion_channel_impl.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "memory/fault_handler.hpp"
 #include "memory/memory_check.hpp"
@@ -162,7 +163,9 @@ Expected<CmChannelHandle> Rnic::create_cm_channel() {
 // Entries are given out here only. [SEC-23] [RDMAP-124]
 Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* channel) {
   std::function<void(CompletionQueue&)> notify;
-  if (channel != nullptr) notify = [channel](CompletionQueue& cq) { channel->push(&cq); };
+  if (channel != nullptr) {
+    notify = [events = &channel->impl().events](CompletionQueue& cq) { events->push(&cq); };
+  }
   auto cq = create_cq(capacity, std::move(notify));
   if (!cq || channel == nullptr) return cq;
   return with_resources([&]() -> Expected<CqHandle> {
@@ -170,11 +173,11 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* chan
     {
       const std::lock_guard lock(impl_->mutex);
       auto& record = impl_->cqs.at(cq->get());
-      channel->reserve();
+      channel->impl().events.reserve();
       record.channel = channel;
       feed = record.feed;
     }
-    channel->add(std::move(feed));
+    channel->impl().add(std::move(feed));
     return std::move(cq);
   });
 }
@@ -214,9 +217,10 @@ void Rnic::Impl::destroy(verbs::CompletionQueue* cq) {
   cq->set_progress(nullptr);
   record.feed->stop();
   if (record.channel != nullptr) {
-    record.channel->remove_feed(record.feed.get());
-    record.channel->remove([cq](const verbs::CompletionQueue* of) { return of == cq; });
-    record.channel->unreserve();
+    auto& channel = record.channel->impl();
+    channel.remove(record.feed.get());
+    channel.events.remove([cq](const verbs::CompletionQueue* of) { return of == cq; });
+    channel.events.unreserve();
   }
   async.remove([cq](const verbs::AsyncEvent& event) { return event.object == cq; });
   async.unreserve();

@@ -9,12 +9,9 @@
 #include <optional>
 #include <system_error>
 
-#include "iwarp/net/channel.hpp"
 #include "iwarp/verbs/completion_queue.hpp"
 
 namespace iwarp::net {
-
-class CqFeed;
 
 /// A channel whose events are the armed completion queues that have a completion. Thread-safe. Must
 /// outlive its queues.
@@ -22,11 +19,13 @@ class CqFeed;
 /// An application that polls events in quick succession is woken by the sockets of its connections,
 /// through fd() or in wait(), and drives them in poll() or wait(): no worker has to be woken first
 /// to wake the application. When events become rare the workers take over.
-class CompletionChannel : public Channel<verbs::CompletionQueue*> {
+class CompletionChannel {
  public:
   /// Throws std::system_error if no descriptor is available.
   CompletionChannel();
   ~CompletionChannel();
+  CompletionChannel(const CompletionChannel&) = delete;
+  CompletionChannel& operator=(const CompletionChannel&) = delete;
 
   /// Returns a descriptor for poll(2) or epoll(7), which is readable while poll() has an event. The
   /// channel owns it. Setting O_NONBLOCK on it has no effect.
@@ -40,19 +39,15 @@ class CompletionChannel : public Channel<verbs::CompletionQueue*> {
   /// signal.
   std::expected<verbs::CompletionQueue*, std::error_code> wait_interruptible();
 
-  /// For the Rnic: adds the connections that feed a queue of this channel. Throws std::bad_alloc.
-  void add(std::shared_ptr<CqFeed> feed);
-  /// For the Rnic: reverses add().
-  void remove_feed(const CqFeed* feed);
+  struct Impl;
+  /// For the Rnic, which adds the connections that feed the queues.
+  Impl& impl() { return *impl_; }
 
  private:
-  struct Sleeper;
-
-  std::optional<verbs::CompletionQueue*> look();
   std::expected<verbs::CompletionQueue*, std::error_code> await(
       std::optional<std::chrono::steady_clock::time_point> end);
 
-  std::unique_ptr<Sleeper> sleeper_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace iwarp::net
