@@ -257,8 +257,8 @@ void dispatch(Core& core, net::CmEvent& event) {
   });
 }
 
-/// Ends of connections that wait to be told; true: some still do. The dispatcher's alone, so nobody
-/// else takes endings out but with their ids.
+/// Tells the ends of connections that wait to be told; returns true while some still wait. Called
+/// by the dispatcher alone, so that no other thread takes endings out but with their ids.
 bool dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> waiting;
   {

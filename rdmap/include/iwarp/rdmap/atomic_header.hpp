@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomic Request and Atomic Response headers (RFC 7306 section 5.2), and the result of an atomic
-// operation on a word of memory (section 5.1). Values are in host byte order; only this codec knows
+// operation on a 64-bit word (section 5.1). Values are in host byte order; only this codec knows
 // that the wire is big endian. [EXT-13] Does not access memory and does not check alignment.
 #pragma once
 
