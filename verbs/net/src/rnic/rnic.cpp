@@ -79,7 +79,7 @@ std::optional<CmEvent> Rnic::stream_ended(const QueuePair& qp) const {
     if (it != impl_->qps.end()) live = it->second.connections;
   }
   for (const auto& connection : live) {
-    if (auto end = connection->stream_end()) return disconnected(*connection, std::move(*end));
+    if (auto end = connection->stream_end()) return disconnected(*connection, *end);
   }
   return std::nullopt;
 }

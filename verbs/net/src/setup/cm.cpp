@@ -143,9 +143,9 @@ CmEvent failed_without_memory(const DrivenConnection& connection) {
 
 }  // namespace
 
-CmEvent disconnected(const DrivenConnection& connection, verbs::StreamEnd end) {
+CmEvent disconnected(const DrivenConnection& connection, const verbs::StreamEnd& end) {
   auto out = about(CmEvent::Type::kDisconnected, connection);
-  out.end = std::move(end);
+  out.end = end;
   out.why = fmt::format("connection with {} ended: {}", to_string(connection.peer()),
                         verbs::describe(*out.end));
   return out;

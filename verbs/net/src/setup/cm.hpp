@@ -30,7 +30,7 @@ class Claims {
 };
 
 /// The event that says why the stream of an established connection ended.
-CmEvent disconnected(const DrivenConnection& connection, verbs::StreamEnd end);
+CmEvent disconnected(const DrivenConnection& connection, const verbs::StreamEnd& end);
 
 /// The active side. `retry`, when set, is asked whether it connects again instead of giving up.
 /// `private_octets`: of the Request, a reason for some peers to close.
