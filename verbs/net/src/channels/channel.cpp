@@ -43,20 +43,20 @@ bool EventFd::take() {
 }
 
 bool EventFd::wait(std::chrono::milliseconds timeout) const {
-  using Clock = std::chrono::steady_clock;
+  using std::chrono::steady_clock;
   const bool forever = timeout.count() < 0;
-  const auto begin = Clock::now();
+  const auto begin = steady_clock::now();
   for (;;) {
     std::chrono::milliseconds left{-1};
     if (!forever) {
-      left = timeout - std::chrono::floor<std::chrono::milliseconds>(Clock::now() - begin);
+      left = timeout - std::chrono::floor<std::chrono::milliseconds>(steady_clock::now() - begin);
       left = std::clamp(left, std::chrono::milliseconds(0),
                         std::chrono::milliseconds(std::numeric_limits<int>::max()));
     }
     pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
     const int n = ::poll(&waiting, 1, static_cast<int>(left.count()));
     if (n > 0) return true;
-    if (!forever && Clock::now() - begin >= timeout) return false;
+    if (!forever && steady_clock::now() - begin >= timeout) return false;
     // There is no memory, for now.
     if (n < 0 && errno != EINTR) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
