@@ -4,7 +4,7 @@
 an error. Reads the units of a configured build, of which each is several sources in one, so headers
 are read once for all of them.
 Usage: check_tidy.py BUILD_DIR [PARTS]
-With PARTS only the units with a source that differs from origin/main, and of the rest one of so many
+With PARTS only the units with a source whose code differs from origin/main, and of the rest one of so many
 parts, another one each day. IWARP_LONG=1 adds the analyzer, many minutes."""
 import concurrent.futures
 import datetime
@@ -16,6 +16,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# A line of a diff that is code.
+CHANGE = re.compile(r"[+-]\s*(?!#\s*include|//)\S")
 CHECKED = re.compile(r"(mpa|ddp|rdmap|verbs|offload_model|apps)/.*\.cpp$")
 
 
@@ -29,11 +31,22 @@ def sources_of(unit):
     return [name for name in names if CHECKED.match(name)]
 
 
-def changed():
-    """What differs from origin/main; None when that is not known here."""
-    done = subprocess.run(["git", "diff", "--name-only", "origin/main...HEAD"], cwd=ROOT,
-                          capture_output=True, text=True, check=False)
-    return set(done.stdout.split()) if done.returncode == 0 else None
+def changed(base="origin/main"):
+    """What differs from `base` in more than its name, includes and comments; None when that is not known
+    here."""
+    done = subprocess.run(["git", "diff", "-M", "--unified=0", "--no-color", f"{base}...HEAD"], cwd=ROOT,
+                          capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        return None
+    names, name = set(), None
+    for line in done.stdout.splitlines():
+        if line.startswith("diff --git "):
+            name = None
+        elif line.startswith("+++ b/"):
+            name = line.removeprefix("+++ b/")
+        elif name and CHANGE.match(line):
+            names.add(name)
+    return names
 
 
 def chosen(units, parts):
