@@ -4,8 +4,8 @@
 an error. Reads the units of a configured build, of which each is several sources in one, so headers
 are read once for all of them.
 Usage: check_tidy.py BUILD_DIR [PARTS]
-With PARTS only the units with a source whose code differs from origin/main, and of the rest one of so many
-parts, another one each day. IWARP_LONG=1 adds the analyzer, many minutes."""
+With PARTS only the units with a source whose code differs from origin/main, and one of PARTS equal
+shares of the rest, another share each day. IWARP_LONG=1 adds the analyzer, many minutes."""
 import concurrent.futures
 import datetime
 import json
