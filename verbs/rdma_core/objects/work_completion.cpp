@@ -6,6 +6,7 @@
 #include "iwarp/verbs/error_guide.hpp"
 #include "objects/immediate.hpp"
 #include "objects/objects.hpp"
+#include "process/errno_table.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -124,7 +125,11 @@ std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
 
 void tell_failure(Core& core, const verbs::WorkCompletion& wc) {
   if (wc.status == WcStatus::kSuccess || wc.status == WcStatus::kWrFlush) return;
-  for (const auto& service : core.services()) service->completion_failed(wc.qp_num);
+  // To poll must not fail for want of memory for a line of the log.
+  (void)guarded([&] {
+    for (const auto& service : core.services()) service->completion_failed(wc.qp_num);
+    return 0;
+  });
 }
 
 void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to) {
