@@ -402,6 +402,40 @@ TEST_CASE("a readable descriptor has an event, level-triggered and edge-triggere
   }
 }
 
+TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
+  Pair pair;
+  pair.connect();
+  const auto receive = [&] {
+    REQUIRE(pair.b.channel->wait(kLimit).has_value());
+    pair.b.cq->arm(verbs::Notify::kNext);
+    verbs::WorkCompletion wc;
+    REQUIRE_EQ(pair.b.cq->poll(std::span(&wc, 1)), 1);
+  };
+  const auto send = [&] {
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
+    pair.a.expect_success();
+  };
+  pair.b.cq->arm(verbs::Notify::kNext);
+  for (int round = 0; round < 3; ++round) {
+    // Events that are there when the program asks, as those of a fast peer are.
+    for (int i = 0; i < 100; ++i) {
+      pair.b.post_recv(0, 64);
+      send();
+      pollfd told{.fd = pair.b.channel->fd(), .events = POLLIN, .revents = 0};
+      REQUIRE_EQ(::poll(&told, 1, static_cast<int>(std::chrono::milliseconds(kLimit).count())), 1);
+      receive();
+    }
+    // The workers serve who stays away; the event that follows is not there yet.
+    std::this_thread::sleep_for(50ms);
+    pair.b.post_recv(0, 64);
+    std::jthread later([&] {
+      std::this_thread::sleep_for(50ms);
+      send();
+    });
+    receive();
+  }
+}
+
 TEST_CASE("a message in pieces never leaves a readable descriptor without an event") {
   constexpr std::uint32_t kSize = 1 << 21;
   Pair pair(kSize);

@@ -21,9 +21,6 @@ using Milliseconds = std::chrono::milliseconds;
 
 // So many events, each soon after the one before, are worth waiting on the sockets.
 constexpr unsigned kLongStreak = 8;
-// A blocking call that found its event at once may belong to a program that slept in poll(2) first,
-// or be the fast one of a pair. Only a program of the first kind goes on like this.
-constexpr unsigned kLongerStreak = 64;
 constexpr auto kSoon = Milliseconds(5);
 
 // What poll(2) takes, rounded up; never is -1.
@@ -84,21 +81,17 @@ bool CompletionChannel::Impl::is_soon() {
   return now - std::exchange(last_event, now) < kSoon;
 }
 
-// An event was taken that was there; so many in a row are worth waiting on the sockets.
-void CompletionChannel::Impl::found(unsigned worth) {
+// poll() found an event, for which the program may have slept on `outside`.
+void CompletionChannel::Impl::found() {
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return;
   const bool soon = is_soon();
   if (!soon) waited_streak = 0;
   found_streak = soon ? found_streak + 1 : 0;
-  if (found_streak == 0 || found_streak % worth != 0) return;
-  // A program that sleeps in the blocking calls may find many, too.
-  const Descriptor* const other = inside.load();
-  if (worth == kLongerStreak && other != nullptr && other->is_watching()) return;
-  begin(outside);
+  if (found_streak != 0 && found_streak % kLongStreak == 0) begin(outside);
 }
 
-// The same of one that a blocking call slept for.
+// A blocking call slept for an event.
 void CompletionChannel::Impl::waited() {
   owed.store(false);
   const std::unique_lock lock(mutex, std::try_to_lock);
@@ -147,7 +140,7 @@ int CompletionChannel::fd() const { return impl_->outside.fd(); }
 
 std::optional<verbs::CompletionQueue*> CompletionChannel::poll() {
   const auto out = impl_->look();
-  if (out) impl_->found(kLongStreak);
+  if (out) impl_->found();
   return out;
 }
 
@@ -169,11 +162,10 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_
 // An error: timed_out, or what poll(2) said.
 std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
     std::optional<Clock::time_point> end) {
-  // The program may have slept on the descriptor before.
-  if (const auto out = impl_->look()) {
-    impl_->found(kLongerStreak);
-    return *out;
-  }
+  // A program that slept in poll(2) before cannot be told from one that sleeps in this call only.
+  // The second kind takes an event of an empty queue for an error, so neither has the sockets in
+  // `outside`, which would promise events that may not come.
+  if (const auto out = impl_->look()) return *out;
   while (true) {
     pollfd waiting{.fd = impl_->waits_on(), .events = POLLIN, .revents = 0};
     const int n = ::poll(&waiting, 1, until(end));

@@ -74,7 +74,7 @@ struct CompletionChannel::Impl {
   std::optional<verbs::CompletionQueue*> look();
   std::optional<verbs::CompletionQueue*> serve(bool is_promised);
   std::optional<verbs::CompletionQueue*> keep_promise();
-  void found(unsigned worth);
+  void found();
   void waited();
   bool is_soon();
   void begin(SleepDescriptor& on);
