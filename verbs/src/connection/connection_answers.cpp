@@ -66,6 +66,10 @@ bool Connection::Full::awaits_ack_request(TimePoint now, Duration limit) {
   return false;
 }
 
+bool Connection::owes_answers() const {
+  return full_ != nullptr && full_->stream.inbound_reads() != 0;
+}
+
 bool Connection::awaits_ack_request(TimePoint now) {
   return full_ != nullptr && !discarding() &&
          full_->awaits_ack_request(now, options_.ack_request_wait);

@@ -108,11 +108,11 @@ class Connection {
   /// Returns whether event(), socket_action() and timeout() have nothing new after received() or
   /// transmitted(), so that the driver need not ask them.
   bool is_steady() const;
-  /// Returns whether only whole messages have been sent, so that a FIN now cuts none. Never during
-  /// set-up.
+  /// Returns whether a FIN would cut no message that is being sent. False during set-up.
   bool at_rest() const;
-  /// Returns whether a close still waits for the peer's question, see
-  /// ConnectionOptions::ack_request_wait.
+  /// Returns whether a Read or atomic operation of the peer is not answered yet.
+  bool owes_answers() const;
+  /// Returns whether a close still waits, see ConnectionOptions::ack_request_wait.
   bool awaits_ack_request(TimePoint now);
   /// Responder: returns whether set-up waits for the peer's Request or RTR.
   bool awaits_peer() const;

@@ -16,6 +16,7 @@ struct DrivenConnection::Active {
   Active(Worker& worker, Setup setup, verbs::QpDriver& driver)
       : socket(std::move(setup.socket)),
         close_timeout(setup.options.close_timeout),
+        may_be_asked(setup.options.completions == verbs::Completions::kAcknowledged),
         tap(std::move(setup.tap)),
         client(std::move(setup.client)),
         carrier(std::move(setup.carrier)),
@@ -25,6 +26,7 @@ struct DrivenConnection::Active {
 
   UniqueFd socket;
   const verbs::Duration close_timeout;
+  const bool may_be_asked;  ///< by the peer, what became of its messages
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null: bare TCP

@@ -7,6 +7,7 @@
 #include <cassert>
 
 #include "channels/completion_channel_impl.hpp"
+#include "driver/held_notices.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "memory/fault_handler.hpp"
 #include "memory/memory_check.hpp"
@@ -189,7 +190,7 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
     auto feed = std::make_shared<CqFeed>(impl_->pick_worker());
     auto self = std::make_shared<CompletionQueue*>(nullptr);
     auto cq = std::make_unique<CompletionQueue>(capacity, [notify = std::move(notify), self] {
-      if (notify) notify(**self);
+      if (notify) HeldNotices::tell(notify, **self);
     });
     *self = cq.get();
     feed->feeds(*cq);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeldNotices: has the worker answer the peer before it wakes the program. A program that is told
+// of its peer's last message may exit at once, and the peer would never hear that it arrived.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "iwarp/verbs/completion_queue.hpp"
+
+namespace iwarp::net {
+
+/// While one lives, the queues that this thread completes requests of notify nobody; its destructor
+/// or release() notifies for them.
+class HeldNotices {
+ public:
+  using Notify = std::function<void(verbs::CompletionQueue&)>;
+
+  HeldNotices() : outer_(std::exchange(current_, this)) {}
+  ~HeldNotices() { release(); }
+  HeldNotices(const HeldNotices&) = delete;
+  HeldNotices& operator=(const HeldNotices&) = delete;
+
+  void release() {
+    if (current_ == this) current_ = outer_;
+    for (const auto& [notify, queue] : std::span(held_).first(std::exchange(count_, 0))) {
+      (*notify)(*queue);
+    }
+  }
+
+  /// Calls `notify` with `queue`, now or when this thread's notices are released. Both must live
+  /// until then.
+  static void tell(const Notify& notify, verbs::CompletionQueue& queue) {
+    HeldNotices* const holder = current_;
+    if (holder == nullptr || holder->count_ == kMost) return notify(queue);
+    holder->held_[holder->count_++] = {&notify, &queue};
+  }
+
+ private:
+  /// A connection has two queues, and each is rarely armed again within one turn.
+  static constexpr std::size_t kMost = 8;
+
+  static inline thread_local constinit HeldNotices* current_ = nullptr;
+
+  HeldNotices* const outer_;
+  std::array<std::pair<const Notify*, verbs::CompletionQueue*>, kMost> held_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace iwarp::net
