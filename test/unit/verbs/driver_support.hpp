@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "iwarp/verbs/qp_driver.hpp"
@@ -19,8 +20,13 @@ struct CountingDriver final : QpDriver {
   void disconnect() override {}
   void terminate() override {}
   void abort() override {}
+  bool depart() override {
+    if (on_depart) on_depart();
+    return true;
+  }
 
   std::atomic<int> resumed{0};
+  std::function<void()> on_depart;
 };
 
 }  // namespace iwarp::verbs

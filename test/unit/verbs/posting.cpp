@@ -111,6 +111,27 @@ TEST_CASE(
   CHECK(f.poll().size() == 1);
 }
 
+TEST_CASE("a connection that is closed before its driver comes to abort() leaves Error [VRB-11]") {
+  for (const bool departs : {false, true}) {
+    Fixture f;
+    const auto busy = std::make_shared<CountingDriver>();
+    CHECK(f.port().open(*busy, {.ird = 4, .ord = 4}, nullptr));
+    f.port().event(QpEvent::kPeerClosed);
+    if (departs) {
+      busy->on_depart = [&] { f.port().event(QpEvent::kLowerLayerClosed); };
+      CHECK(f.qp->depart());
+    } else {
+      CHECK_FALSE(f.qp->abort());
+      f.port().event(QpEvent::kLowerLayerClosed);
+    }
+    CHECK(f.qp->state() == QpState::kError);
+    CHECK_FALSE(f.qp->post_send({.wr_id = 1}));
+    CHECK(f.poll().size() == 1);
+    CHECK_FALSE(f.qp->reset());
+    CHECK(f.qp->state() == QpState::kIdle);
+  }
+}
+
 TEST_CASE(
     "a list stops at the first bad request; those before stay posted and are counted "
     "[VRB-41]") {

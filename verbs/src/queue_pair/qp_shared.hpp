@@ -32,6 +32,8 @@ struct QpShared {
 
   mutable bytes::Mutex post;         ///< posting, and what follows
   std::shared_ptr<QpDriver> driver;  ///< while connected
+  /// By abort(); the connection may be over before its driver comes to that.
+  bool abort_asked = false;
   std::uint16_t ird = 0;
   bool extensions = false;      ///< of the connection, present or last
   bool send_immediate = false;  ///< of the same
@@ -58,6 +60,12 @@ struct QpShared {
   QpDriver* own_driver() const { return driver.get(); }
   std::shared_ptr<QpDriver> current_driver() const {
     const std::lock_guard lock(post);
+    return driver;
+  }
+  /// The same for abort(), which is noted with it.
+  std::shared_ptr<QpDriver> driver_to_abort() {
+    const std::lock_guard lock(post);
+    abort_asked = driver != nullptr;
     return driver;
   }
   void async(AsyncEventType type, const std::optional<rdmap::Terminate>& terminate = {}) const {

@@ -350,15 +350,21 @@ std::error_code QueuePair::terminate() {
 }
 
 std::error_code QueuePair::abort() {
-  if (impl_->port.end_unconnected(false)) return {};
-  if (const auto driver = impl_->qp.current_driver()) driver->abort();
+  while (!impl_->port.end_unconnected(false)) {
+    const auto driver = impl_->qp.driver_to_abort();
+    if (driver == nullptr) continue;  // It is over by now.
+    driver->abort();
+    break;
+  }
   return {};
 }
 
 bool QueuePair::depart() {
   if (impl_->port.end_unconnected(false)) return true;
   const auto driver = impl_->qp.current_driver();
-  return driver == nullptr || driver->depart();
+  if (driver != nullptr && !driver->depart()) return false;
+  (void)impl_->port.end_unconnected(false);  // It may have been over, and the queue pair be Idle.
+  return true;
 }
 
 std::error_code QueuePair::give_up() {

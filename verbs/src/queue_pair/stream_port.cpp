@@ -67,6 +67,7 @@ void StreamPort::event(QpEvent event) {
     std::shared_ptr<QpDriver> gone;  // released without the lock
     const std::lock_guard lock(qp_.post);
     gone.swap(qp_.driver);
+    if (std::exchange(qp_.abort_asked, false)) lose_link();
   }
   if (over) flush_posted();
   if (before == QpState::kRts && event == QpEvent::kLowerLayerLost) {
@@ -85,14 +86,20 @@ bool StreamPort::end_unconnected(bool unanswered) {
     const std::lock_guard lock(qp_.post);
     before = state();
     if (qp_.driver != nullptr || (unanswered && before != QpState::kIdle)) return false;
-    const auto next = bytes::step(kQpEdges, before, QpEvent::kLowerLayerLost);
-    assert(next);
     if (unanswered) send_.peer_gone();  // In Idle nobody flushes.
-    qp_.state.store(next.value_or(before), std::memory_order_release);
+    lose_link();
   }
   flush_posted();
   tell_last_receive(before);
   return true;
+}
+
+// Under the lock, without a driver.
+void StreamPort::lose_link() {
+  const QpState before = state();
+  const auto next = bytes::step(kQpEdges, before, QpEvent::kLowerLayerLost);
+  assert(next);
+  qp_.state.store(next.value_or(before), std::memory_order_release);
 }
 
 // Behind a flush, so also of the receive that was held.

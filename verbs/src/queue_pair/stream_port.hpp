@@ -156,6 +156,7 @@ class StreamPort final : private rdmap::Ulp {
   }
   void terminate_received(const rdmap::Terminate& terminate) override;
 
+  void lose_link();
   void flush();
   void tell_last_receive(QpState before) const;
   bool open(QpDriver& driver, const Terms& terms);
