@@ -241,12 +241,15 @@ class Case(unittest.TestCase):
             self.assertIn(result.status, statuses, both)
         return first, second
 
-    def assert_silent(self, *results, leaves_early=False):
-        """The libraries have said nothing. `leaves_early`: one end of the program may close while requests of the
-        other are under way, and the libraries say that."""
+    def assert_silent(self, *results, leaves_early=False, stops_receiving=False):
+        """The libraries have said nothing, but for what the program does. `leaves_early`: one end may close while
+        requests of the other are under way. `stops_receiving`: and before that, post no receives any more."""
         may_say = [": careful: "] if "CAREFUL_SAID" in os.environ else []
-        if leaves_early:
-            may_say.append(r": connection with \S+ ended: the peer (closed|reset) it")
+        ended = r": connection with \S+ ended: "
+        if leaves_early or stops_receiving:
+            may_say.append(ended + "the peer (closed|reset) it")
+        if stops_receiving:
+            may_say.append(ended + ".*no receive was posted")
         but = f"(?!{'|'.join(may_say)})" if may_say else ""
         for result in results:
             self.assertNotRegex(result.err, rf"(?m)^iwarp{but}", str(result))
