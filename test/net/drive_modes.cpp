@@ -132,35 +132,6 @@ class PatientSends {
   SocketOps ops_ = kernel_socket_ops();
 };
 
-/// Counts what is sent while `told` is readable, and while it is not.
-class SendsBeforeNotice {
- public:
-  explicit SendsBeforeNotice(int told) {
-    told_ = told;
-    before_ = after_ = 0;
-    ops_.send = send;
-    replace_socket_ops(&ops_);
-  }
-  ~SendsBeforeNotice() { replace_socket_ops(nullptr); }
-  SendsBeforeNotice(const SendsBeforeNotice&) = delete;
-  SendsBeforeNotice& operator=(const SendsBeforeNotice&) = delete;
-
-  int before() const { return before_; }
-  int after() const { return after_; }
-
- private:
-  static ssize_t send(int fd, const msghdr* message, int flags) {
-    pollfd told{.fd = told_, .events = POLLIN, .revents = 0};
-    ++(::poll(&told, 1, 0) == 1 ? after_ : before_);
-    return kernel_socket_ops().send(fd, message, flags);
-  }
-
-  inline static std::atomic<int> told_{-1};
-  inline static std::atomic<int> before_{0};
-  inline static std::atomic<int> after_{0};
-  SocketOps ops_ = kernel_socket_ops();
-};
-
 }  // namespace
 
 TEST_CASE("the table of who drives is the one in rfc-notes/fsm") {
@@ -428,61 +399,6 @@ TEST_CASE("a readable descriptor has an event, level-triggered and edge-triggere
         return told_once(&end == &pair.a ? of_a : of_b, end, events != EPOLLIN);
       });
     }
-  }
-}
-
-TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
-  Pair pair;
-  pair.connect();
-  const auto receive = [&] {
-    REQUIRE(pair.b.channel->wait(kLimit).has_value());
-    pair.b.cq->arm(verbs::Notify::kNext);
-    verbs::WorkCompletion wc;
-    REQUIRE_EQ(pair.b.cq->poll(std::span(&wc, 1)), 1);
-  };
-  const auto send = [&] {
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
-    pair.a.expect_success();
-  };
-  pair.b.cq->arm(verbs::Notify::kNext);
-  for (int round = 0; round < 3; ++round) {
-    // Events that are there when the program asks, as those of a fast peer are.
-    for (int i = 0; i < 100; ++i) {
-      pair.b.post_recv(0, 64);
-      send();
-      pollfd told{.fd = pair.b.channel->fd(), .events = POLLIN, .revents = 0};
-      REQUIRE_EQ(::poll(&told, 1, static_cast<int>(std::chrono::milliseconds(kLimit).count())), 1);
-      receive();
-    }
-    // The workers serve who stays away; the event that follows is not there yet.
-    std::this_thread::sleep_for(50ms);
-    pair.b.post_recv(0, 64);
-    std::jthread later([&] {
-      std::this_thread::sleep_for(50ms);
-      send();
-    });
-    receive();
-  }
-}
-
-TEST_CASE("a worker answers the peer before it tells the program, which may exit then") {
-  ConnectOptions connect;
-  connect.connection.completions = verbs::Completions::kAcknowledged;
-  ListenOptions listen;
-  listen.connection.completions = verbs::Completions::kAcknowledged;
-  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
-  pair.connect(connect);
-  for (int i = 0; i < 5; ++i) {
-    pair.b.post_recv(0, 64);
-    pair.b.cq->arm(verbs::Notify::kNext);
-    const SendsBeforeNotice sends(pair.b.channel->fd());
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
-    REQUIRE_EQ(to_string(pair.a.spin().status), to_string(verbs::WcStatus::kSuccess));
-    REQUIRE(pair.b.channel->wait(kLimit).has_value());
-    CHECK_EQ(sends.before(), 2);  // the message with the question, and the answer
-    CHECK_EQ(sends.after(), 0);
-    verbs::WorkCompletion wc;
-    REQUIRE_EQ(pair.b.cq->poll(std::span(&wc, 1)), 1);
   }
 }
 

@@ -26,7 +26,8 @@ struct DrivenConnection::Active {
 
   UniqueFd socket;
   const verbs::Duration close_timeout;
-  const bool may_be_asked;  ///< by the peer, what became of its messages
+  const bool may_be_asked;     ///< by the peer, what became of its messages
+  bool holds_notices = false;  ///< in this turn, until the peer is answered
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null: bare TCP

@@ -11,6 +11,7 @@
 
 #include "driver/driven_active.hpp"
 #include "driver/gather_timer.hpp"
+#include "driver/held_notices.hpp"
 #include "driver/lingering_close.hpp"
 #include "iwarp/net/socket_ops.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -201,7 +202,8 @@ void DrivenConnection::run(bool by_worker, std::uint32_t work) {
     try {
       if (active_ != nullptr) {
         const auto arrived = arrivals_.load(std::memory_order_relaxed);
-        left = drive(now, arrived, take_answer());
+        const bool tells_others = active_->may_be_asked && mode() == DriveMode::kWorker;
+        left = tells_others ? answer_first(now, arrived) : drive(now, arrived, take_answer());
       }
     } catch (const std::bad_alloc&) {
       give_up();
@@ -211,6 +213,16 @@ void DrivenConnection::run(bool by_worker, std::uint32_t work) {
   // The worker goes on then: it lets its other connections have their turn, and a thread of the
   // application is not kept.
   lock_.drive(work, kTurns, turn, [this] { send_worker(); });
+}
+
+// A poller or a sleeper comes back to its program when the turn is over. A worker wakes the program
+// in the middle of it, which may exit then.
+std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t arrived) {
+  const HeldNotices until_answered;
+  active_->holds_notices = true;
+  const auto left = drive(work, arrived, take_answer());
+  if (active_ != nullptr) active_->holds_notices = false;
+  return left;
 }
 
 // There was no memory somewhere in a turn, and nobody knows how far it came: the connection is

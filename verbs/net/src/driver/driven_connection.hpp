@@ -213,6 +213,7 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   bool close_in_order(Active& a);
   void send_worker();
   std::uint32_t drive(std::uint32_t work, std::uint32_t arrived, Look look);
+  std::uint32_t answer_first(std::uint32_t work, std::uint32_t arrived);
   void control(std::uint32_t work, verbs::TimePoint now);
   bool look_and_receive(std::uint32_t work, Look look);
   bool receive();

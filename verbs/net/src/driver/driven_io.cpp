@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <optional>
 
 #include "driver/driven_active.hpp"
 #include "driver/driven_connection.hpp"
@@ -67,11 +66,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
   a.awaited.is_valid = false;
   const bool had_more = a.write_blocked || a.turn_over;
   std::uint32_t left = 0;
-  // A poller or a sleeper comes back to its program when all of this is done.
-  std::optional<HeldNotices> until_answered;
-  if (mode() == DriveMode::kWorker && a.may_be_asked) until_answered.emplace();
   if (work != kTransmit && look_and_receive(work, look)) left |= kReceive;
-  if (until_answered && !a.core.owes_answers()) until_answered.reset();
+  if (a.holds_notices && !a.core.owes_answers()) HeldNotices::release();
   // Most polls find nothing, and then nothing else can have changed.
   const bool came = arrivals_.load(std::memory_order_relaxed) != arrived || a.end_of_stream;
   if (work == kPoll && !came && !had_more && mode() == DriveMode::kPoller && !held_.load() &&
@@ -82,7 +78,7 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
   const verbs::Output output = (work & kTransmit) != 0 ? verbs::Output::kMessages : a.core.output();
   const bool later = output == verbs::Output::kQuestions && work == kPoll && came && asks_later();
   a.turn_over = !later && may_transmit(output) && transmit();
-  until_answered.reset();
+  if (a.holds_notices) HeldNotices::release();
   if (a.turn_over) left |= kTransmit;
   const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0;
   if (may_move_only && has_only_moved_octets()) return left;

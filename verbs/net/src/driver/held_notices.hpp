@@ -13,24 +13,24 @@
 
 namespace iwarp::net {
 
-/// While one lives, the queues that this thread completes requests of notify nobody; its destructor
-/// or release() notifies for them.
+/// While one lives, this thread's completions notify no program; its destructor or release() does
+/// so for them.
 class HeldNotices {
  public:
   using Notify = std::function<void(verbs::CompletionQueue&)>;
 
   HeldNotices() : outer_(std::exchange(current_, this)) {}
-  ~HeldNotices() { release(); }
+  ~HeldNotices() {
+    current_ = outer_;
+    tell_all();
+  }
   HeldNotices(const HeldNotices&) = delete;
   HeldNotices& operator=(const HeldNotices&) = delete;
 
-  void release() {
-    if (current_ == this) current_ = outer_;
-    for (const auto& [notify, queue] : std::span(held_).first(std::exchange(count_, 0))) {
-      (*notify)(*queue);
-    }
+  /// Notifies for what the innermost of this thread has held so far.
+  static void release() {
+    if (current_ != nullptr) current_->tell_all();
   }
-
   /// Calls `notify` with `queue`, now or when this thread's notices are released. Both must live
   /// until then.
   static void tell(const Notify& notify, verbs::CompletionQueue& queue) {
@@ -40,6 +40,12 @@ class HeldNotices {
   }
 
  private:
+  void tell_all() {
+    for (const auto& [notify, queue] : std::span(held_).first(std::exchange(count_, 0))) {
+      (*notify)(*queue);
+    }
+  }
+
   /// A connection has two queues, and each is rarely armed again within one turn.
   static constexpr std::size_t kMost = 8;
 
