@@ -26,6 +26,7 @@
 #include "cm/outcome.hpp"
 #include "cm/ports.hpp"
 #include "device/limits.hpp"
+#include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
@@ -257,9 +258,10 @@ void dispatch(Core& core, net::CmEvent& event) {
   });
 }
 
-/// Tells the ends of connections that wait to be told; returns true while some still wait. Called
-/// by the dispatcher alone, so that no other thread takes endings out but with their ids.
-bool dispatch_endings(Core& core) {
+/// Tells the ends of connections that need not wait any more, and returns when the first of the
+/// others may not. Called by the dispatcher alone, so that no other thread takes endings out but
+/// with their ids.
+Clock::time_point dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> waiting;
   {
     const std::lock_guard lock(cm().mutex);
@@ -267,12 +269,15 @@ bool dispatch_endings(Core& core) {
   }
   const auto unpolled = [&](verbs::QpNum num) {
     bool out = false;
-    core.with_qp(num, [&](Qp& qp) { out = qp.core->init().recv_cq->has_success(num); });
+    core.with_qp(num, [&](Qp& qp) {
+      qp.recv_cq->is_watched.store(true);  // first: a poll that comes between the two is told
+      out = qp.recv_cq->core->has_success(num);
+    });
     return out;
   };
   std::erase_if(waiting, [&](verbs::QpNum num) { return !unpolled(num); });
   std::vector<verbs::QpNum> told;
-  bool any_left = false;
+  auto next = Clock::time_point::max();
   {
     const std::lock_guard lock(cm().mutex);
     std::vector<std::uint16_t> held;  // ports with an end before
@@ -285,16 +290,16 @@ bool dispatch_endings(Core& core) {
                                    Clock::now() < end.at_latest;
       if (waits) {
         held.push_back(end.own_port);
+        if (!end.is_request()) next = std::min(next, end.at_latest);
         return false;
       }
       queue_event(std::move(end.event));
       if (end.qp_num != 0) told.push_back(end.qp_num);
       return true;
     });
-    any_left = !cm().endings.empty();
   }
   for (const auto num : told) net::insist([&] { announce_all(core, num); });
-  return any_left;
+  return next;
 }
 
 /// The program learns of the end by a completion, and may exit at once: the log says why before.
@@ -325,15 +330,26 @@ class CmEvents final : public Service {
     dispatch(core_, event);
     return true;
   }
-  bool finish_turn() override { return dispatch_endings(core_); }
+  int fd() const override { return changed_.fd(); }
+  void check() override {
+    while (changed_.take()) {
+    }
+  }
+  TimePoint finish_turn() override { return dispatch_endings(core_); }
+  void look_again() override { changed_.signal(); }
   void completion_failed(verbs::QpNum num) override {
     core_.with_qp(num, [&](Qp& qp) { tell_end_early(core_, qp); });
   }
-  void qp_reset(verbs::QpNum num) override { settle_ending(num); }
-  void qp_destroyed(verbs::QpNum num) override { forget_qp(num); }
+  void qp_reset(verbs::QpNum num) override {
+    if (settle_ending(num)) look_again();
+  }
+  void qp_destroyed(verbs::QpNum num) override {
+    if (forget_qp(num)) look_again();
+  }
 
  private:
   Core& core_;
+  net::EventFd changed_;  ///< an ending may not have to wait any more
 };
 
 }  // namespace

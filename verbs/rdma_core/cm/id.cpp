@@ -75,7 +75,10 @@ void end(CmId& id, Leftovers& left) {
   left.events.clear();
   // Dropping a request rejects it, and dropping a connection closes it.
   left.request.reset();
-  if (left.ended) announce_all(*id.core, *left.ended);
+  if (left.ended) {
+    announce_all(*id.core, *left.ended);
+    id.core->look_again();
+  }
   if (left.connected) {
     announce_all(*id.core, *left.connected);
     end_connection(*id.core, *left.connected);
@@ -189,25 +192,30 @@ void make_synchronous(CmId& id) {
   id.own_channel = std::move(channel);
 }
 
-void settle_ending(verbs::QpNum num) {
+bool settle_ending(verbs::QpNum num) {
   const std::lock_guard lock(cm().mutex);
+  bool any = false;
   for (CmEnding& end : cm().endings) {
-    if (end.qp_num == num) end.qp_num = 0;
+    if (end.qp_num != num) continue;
+    end.qp_num = 0;
+    any = true;
   }
+  return any;
 }
 
 // Kernel and rdma-core say this as an event as well: who destroys a queue pair ends its connection.
-void forget_qp(verbs::QpNum num) {
-  settle_ending(num);
+bool forget_qp(verbs::QpNum num) {
+  const bool any = settle_ending(num);
   const std::lock_guard lock(cm().mutex);
   const auto it = cm().by_qp.find(num);
-  if (it == cm().by_qp.end()) return;
+  if (it == cm().by_qp.end()) return any;
   CmId* const id = it->second;
   cm().by_qp.erase(it);
-  if (id == nullptr) return;
+  if (id == nullptr) return any;
   const bool connected = id->life.is(IdState::kConnected);
   (void)id->life.step(IdEvent::kOver);
   if (connected) queue_event(make_event(*id, RDMA_CM_EVENT_DISCONNECTED));
+  return any;
 }
 
 void tell_device_removed() {

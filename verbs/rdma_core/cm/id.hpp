@@ -145,12 +145,14 @@ void acknowledge_last(CmId& id);
 void end_connection(Core& core, verbs::QpNum num);
 /// No event of the CM will be told about the queue pair, so no completion waits for one.
 void announce_all(Core& core, verbs::QpNum num);
-/// The queue pair is destroyed or reset: the end of its last connection waits for nothing.
-void settle_ending(verbs::QpNum num);
+/// The queue pair is destroyed or reset: the end of its last connection waits for nothing. True: it
+/// had waited.
+bool settle_ending(verbs::QpNum num);
 /// DEVICE_REMOVAL, for each id that listens on an address of the device or has a queue pair.
 void tell_device_removed();
-/// ibv_destroy_qp() has taken it away: its connection is over for the id that had it.
-void forget_qp(verbs::QpNum num);
+/// ibv_destroy_qp() has taken it away: its connection is over for the id that had it. True as of
+/// settle_ending().
+bool forget_qp(verbs::QpNum num);
 
 /// The result of a function of the C interface from what `function` returns, an errno.
 template <typename Function>

@@ -94,11 +94,16 @@ void yield_after_poll(bool found) {
   mine.yielded(std::chrono::steady_clock::now() - from);
 }
 
+void tell_watcher(Cq& cq) {
+  if (cq.is_watched.exchange(false)) cq.context.core.look_again();
+}
+
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
   Cq& self = Cq::of(cq);
   if (!self.context.core.alive()) return 0;
   const int got = count == 1 ? poll_batches<1>(self, count, wc) : poll_batches<16>(self, count, wc);
   yield_after_poll(got != 0);
+  if (self.is_watched.load(std::memory_order_relaxed)) tell_watcher(self);
   return got;
 }
 

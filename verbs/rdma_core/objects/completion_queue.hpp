@@ -11,5 +11,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
               std::uint32_t comp_vector);
 /// After each poll: who finds nothing time and again yields the processor, see yield_policy.hpp.
 void yield_after_poll(bool found);
+/// Behind a poll, if Cq::is_watched.
+void tell_watcher(Cq& cq);
 
 }  // namespace iwarp::rdma_core

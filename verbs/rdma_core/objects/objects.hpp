@@ -111,6 +111,8 @@ struct Cq {
   /// were acknowledged.
   std::atomic<std::uint32_t> comp_events{0};
   std::atomic<std::uint32_t> async_events{0};
+  /// The dispatcher waits until completions are polled: Service::look_again(), once.
+  std::atomic<bool> is_watched{false};
   verbs::WorkCompletion wc{};  ///< between ibv_start_poll() and ibv_end_poll()
   Turn poller;                 ///< who is between them
 

@@ -4,10 +4,14 @@
 #include <poll.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -50,6 +54,15 @@ void watch_forks() {
                                                   abandon_in_child();
                                                 });
   if (kRegistered != 0) throw std::bad_alloc();
+}
+
+// As poll(2) takes it, rounded up.
+int milliseconds_until(Service::TimePoint end) {
+  if (end == Service::TimePoint::max()) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(end - Service::TimePoint::clock::now());
+  return static_cast<int>(
+      std::clamp<std::int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
 }
 
 }  // namespace
@@ -136,15 +149,15 @@ void Core::dispatch() {
   for (const auto& service : services_) {
     waiting.push_back({.fd = service->fd(), .events = POLLIN, .revents = 0});
   }
-  bool soon = false;
+  auto until = Service::TimePoint::max();
   for (;;) {
-    ::poll(waiting.data(), waiting.size(), soon ? 1 : -1);
+    ::poll(waiting.data(), waiting.size(), milliseconds_until(until));
     const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch(std::move(*event));
     while (const auto event = async.poll()) {
       net::insist([&] { dispatch(*event); });
     }
-    soon = false;
+    until = Service::TimePoint::max();
     for (std::size_t i = 0; i < services_.size(); ++i) {
       Service& service = *services_[i];
       // What fails is looked at again, as long as there is something.
@@ -154,7 +167,7 @@ void Core::dispatch() {
           return 0;
         });
       }
-      if (net::insist([&] { return service.finish_turn(); })) soon = true;
+      until = std::min(until, net::insist([&] { return service.finish_turn(); }));
     }
   }
 }

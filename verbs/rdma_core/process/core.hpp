@@ -59,6 +59,10 @@ class Core {
     std::terminate();
   }
   const std::vector<std::unique_ptr<Service>>& services() const { return services_; }
+  /// Service::look_again() of all.
+  void look_again() const {
+    for (const auto& service : services_) service->look_again();
+  }
 
   UntoldEnds& untold_ends() { return untold_ends_; }
 

@@ -3,6 +3,7 @@
 // interface; assembly.cpp says which there are.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "iwarp/net/connection_manager.hpp"
@@ -14,6 +15,8 @@ struct Qp;
 
 class Service {
  public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
   Service() = default;
   virtual ~Service() = default;
   Service(const Service&) = delete;
@@ -26,10 +29,13 @@ class Service {
   /// Returns true if the event was for this service, which has then dealt with it.
   virtual bool takes(net::CmEvent& /*event*/) { return false; }
   virtual bool takes(const verbs::AsyncEvent& /*event*/) { return false; }
-  /// After all events that there were. Returns true to be called again in a millisecond.
-  virtual bool finish_turn() { return false; }
+  /// After all events that there were. Returns when to be called again at the latest.
+  virtual TimePoint finish_turn() { return TimePoint::max(); }
 
   // Called by threads of the program.
+  /// What finish_turn() waits for may have happened: the program has polled a queue of which that
+  /// has set Cq::is_watched, or destroyed something.
+  virtual void look_again() {}
   /// Memory is about to be deregistered. Returns when what was posted before can do without.
   virtual void await_posted() {}
   /// The queue pair of that number goes to RESET; its last connection is over.

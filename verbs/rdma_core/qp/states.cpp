@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "device/limits.hpp"
 #include "iwarp/mpa/faults.hpp"
@@ -202,10 +201,7 @@ int reset(Qp& qp) {
   }
   bring_up_of(qp).end_wait(qp.core->num());
   qp.context.core.await_dispatcher();
-  while (qp.core->reset()) {
-    if (std::chrono::steady_clock::now() > until) return EBUSY;
-    std::this_thread::sleep_for(100us);
-  }
+  if (qp.core->reset()) return EBUSY;  // abort() has ended the connection, if there was one.
   for (const auto& service : qp.context.core.services()) service->qp_reset(qp.num());
   if (Hooks* const hooks = qp.context.core.hooks()) hooks->reset(qp);
   const std::lock_guard lock(qp.mutex);
