@@ -13,13 +13,15 @@ The comment says how a figure is made. FILE is a capture, or FILE.hex#NAME, a fr
   offsets FILE                    where each frame stands in the stream of its sender
   changes FILE [MACHINE]          the edges of the state machines that its frames take
   machine NAME                    a table of rfc-notes/fsm as a graph and as a list
+  source FILE                     lines of a source of the project
 
-and behind |, separated by ;  what is shown of the output of a command
+and behind |, separated by ;  what is shown of the output of a command, or of a source
 
   frames 3-5,7                    these frames of `iwarp explain`
   lines 1-4,9                     these lines; ... where lines are left out
   find TEXT -> TEXT               from the first line that begins so to the next that begins so;
                                   without the arrow that one line
+  block TEXT                      from the first line that begins so to the end of what it opens
   varies                          numbers differ from run to run: they are not compared
 
 A picture of `iwarp cost report` is drawn by the test apps.cost_page, in Chromium. In front of it stands
@@ -38,6 +40,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import textwrap
 
 import sessions
 from sessions import ROOT
@@ -99,9 +102,34 @@ def find(lines, ends):
     return lines[places[0]:places[-1] + 1]
 
 
+def block(lines, text):
+    """Behind its first line, what is indented deeper, and the bracket that closes it."""
+    begin = end = lines.index(find(lines, text)[0])
+    depth = len(lines[begin]) - len(lines[begin].lstrip())
+    for end in range(begin + 1, len(lines) + 1):
+        if end == len(lines) or (lines[end].strip() and not lines[end][:depth + 1].isspace()):
+            break
+    closes = lines[end:end + 1] if lines[end:] and lines[end].strip()[0] in ")]}" else []
+    while not lines[end - 1].strip():
+        end -= 1
+    return textwrap.dedent("\n".join(lines[begin:end] + closes)).splitlines()
+
+
 def command(arguments, options):
-    """Several `find` and `lines` each give a part."""
     text = sessions.iwarp(*arguments)
+    return fenced(shown(text, options))
+
+
+def source(arguments, options):
+    path = (ROOT / "".join(arguments)).resolve()
+    if len(arguments) != 1 or not path.is_relative_to(ROOT):
+        raise ValueError("`source` takes one file of the project")
+    language = {".py": "python"}.get(path.suffix, "cpp")
+    return fenced(shown(path.read_text(), options), language)
+
+
+def shown(text, options):
+    """Several `find`, `block` and `lines` each give a part."""
     lines, parts = text.splitlines(), []
     for option in options:
         kind, _, what = option.partition(" ")
@@ -111,12 +139,14 @@ def command(arguments, options):
             parts.append(show_lines(lines, numbers(what)))
         elif kind == "find":
             parts.append(find(lines, what))
+        elif kind == "block":
+            parts.append(block(lines, what))
         elif kind != "varies":
             raise ValueError(f"unknown option {option!r}")
-    shown = list(parts[0]) if parts else lines
+    out = list(parts[0]) if parts else lines
     for part in parts[1:]:
-        shown += ["...", *part]
-    return fenced([line.rstrip() for line in shown])
+        out += ["...", *part]
+    return [line.rstrip() for line in out]
 
 
 def bits_of(octets, first, count):
@@ -197,8 +227,8 @@ def made(recipe):
     what, _, options = recipe.partition(" | ")
     kind, *arguments = shlex.split(what)
     options = [option.strip() for option in options.split(";") if option.strip()]
-    if kind == "iwarp":
-        return command(arguments, options)
+    if kind in ("iwarp", "source"):
+        return {"iwarp": command, "source": source}[kind](arguments, options)
     if kind not in KINDS or options:
         raise ValueError(f"no such figure: {recipe}")
     return KINDS[kind](arguments)

@@ -121,6 +121,26 @@ class Figures(Tree):
         self.figure("iwarp x | find four", "four")
         self.assert_says(self.CHECK, "no line there begins with 'four'")
 
+    def test_a_part_of_a_source(self):
+        self.write("test/a.cpp", "int a;\nTEST_CASE(one) {\n  if (a) {\n    b();\n  }\n}\n\nTEST_CASE(two) {\n}\n")
+        self.write("test/a.py", "class A:\n    def f(self):\n        g()\n\n    def h(self):\n        pass\n")
+        for recipe, body in (("source test/a.cpp | block TEST_CASE(one)",
+                              "cpp\nTEST_CASE(one) {\n  if (a) {\n    b();\n  }\n}\n"),
+                             ("source test/a.cpp | find int a; block TEST_CASE(two)",
+                              "cpp\nint a;\n...\nTEST_CASE(two) {\n}\n"),
+                             ("source test/a.py | block def f(", "python\ndef f(self):\n    g()\n")):
+            self.write("README.md", f"<!-- figure: {recipe} -->\n```{body}```\n<!-- end -->\n")
+            self.assert_passes(self.CHECK)
+        self.write("test/a.py", "class A:\n    def f(self):\n        changed()\n")
+        self.assert_says(self.CHECK, "README.md:1: stale: source test/a.py | block def f(")
+
+    def test_a_part_that_a_source_does_not_have(self):
+        self.write("test/a.cpp", "int a;\n")
+        self.figure("source test/a.cpp | block int b", "int b;")
+        self.assert_says(self.CHECK, "no line there begins with 'int b'")
+        self.figure("source ../a.cpp", "int b;")
+        self.assert_says(self.CHECK, "`source` takes one file of the project")
+
     def test_a_figure_without_an_end(self):
         self.write("README.md", "<!-- figure: iwarp x -->\n```\none\n```\n")
         self.assert_says(self.CHECK, "a figure without an end")
