@@ -126,7 +126,28 @@ MAX_PUBLIC_HEADER_LINES = 200  # half of it may be documentation
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(wo" r"rk|ho" r"me|ro" r"ot|tmp/build-|tmp/helpers)(/|\b)")
 SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
+# A call that waits for less than a second. A busy machine keeps any thread from running for as long, so
+# what has not come by then may still come.
+SHORT_WAIT = re.compile(r"\b\w*(?:wait|readable)\w*\([^;{}]*?(?<![-\w])(?:[1-9]\d{0,2}(?:ms|us)|"
+                        r"(?:milliseconds|microseconds)[({][1-9]\d{0,2}[)}])\s*\)|"
+                        r"\b(?:poll|rpoll)\((?:&\w+|[\w.]+\(\)|\w+), [\w.]+(?:\(\))?, [1-9]\d{0,2}\)|"
+                        r"\b(?:epoll_wait|is_readable|readable)\([^;{}()]*, [1-9]\d{0,2}\)")
 MAY_SLEEP = ("test/bench",)  # they measure
+MAY_WAIT_BRIEFLY = {  # what is tested is that a wait ends, or a tool reports at intervals
+    "test/net/channel.cpp": ("wait(1ms)",),
+    # A program that stays away from its queue for a while, and one that arms it again and again.
+    "test/net/drive_modes.cpp": ("wait(2ms)", "wait(10ms)"),
+    "test/rdma_core/rsockets/readiness.cpp": ("rpoll(waiting.data(), waiting.size(), 5)",),
+    "test/load/load.cpp": ("poll(&end, 1, 5)",),
+    "test/load/ends.cpp": ("wait_for(end.cm->fd(), end.channel->fd(), milliseconds(50))",),
+    "test/apps/perf.cpp": ("wait(EPOLLIN, std::chrono::milliseconds(1))",),
+}
+# In a script: where no event can be waited for, a loop looks again and again until a condition holds.
+SCRIPT_SLEEPS = {".py": re.compile(r"^.*\btime\.sleep\(.*$", re.MULTILINE),
+                 ".sh": re.compile(r"^(?!\s*#).*\bsleep [\d.$].*$", re.MULTILINE)}
+SCRIPT_LOOP = re.compile(r"\b(while|until)\b")
+README_COMMANDS = ("test/portability.sh",)  # makes the commands of README.md, which sleep
+BRIEF_TIMEOUT = re.compile(r"\.(?:wait|join|communicate|get|settimeout)\((?:timeout=)?0?\.\d+\)")
 # What hides a race: a test that is tried until it passes, by ctest or by itself.
 RETRIES = re.compile(r"until-pass|--repeat until|\b(tries|attempts?|retries_left)\s*(<|<=|>|!=)\s*\d|"
                      r"\bfor \w+ in range\(\w*(tries|attempts)|\brange\(tries\b")
@@ -297,17 +318,49 @@ def check_sizes():
             yield f"{path}: {length} lines, the bound is {bound}"
 
 
+def in_a_loop(text, match):
+    """A line of a script is in a loop that ends when a condition holds, on this line or around it."""
+    lines = text[:match.end()].splitlines()
+    inner = len(lines[-1]) - len(lines[-1].lstrip())
+    if SCRIPT_LOOP.search(lines[-1]):
+        return True
+    for line in reversed(lines[:-1]):
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent < inner:
+            if SCRIPT_LOOP.match(line.lstrip()):
+                return True
+            inner = indent
+    return False
+
+
+def sleeps(path, text):
+    """Sleeps of a test, and waits that are used as such: (match, what)."""
+    if not is_below(path, ("test",)) or is_below(path, (*MAY_SLEEP, "test/architecture")):
+        return
+    if path.endswith(CODE):
+        yield from ((match, "sleep in a test") for match in SLEEPS.finditer(text))
+        for match in SHORT_WAIT.finditer(text):
+            if match[0] not in MAY_WAIT_BRIEFLY.get(path, ()):
+                yield match, "short wait used as a sleep"
+    suffix = pathlib.PurePath(path).suffix
+    if suffix in SCRIPT_SLEEPS and path not in README_COMMANDS:
+        yield from ((match, "sleep outside a loop that waits for a condition")
+                    for match in SCRIPT_SLEEPS[suffix].finditer(text) if not in_a_loop(text, match))
+        if suffix == ".py":
+            yield from ((match, "short wait used as a sleep") for match in BRIEF_TIMEOUT.finditer(text))
+
+
 def check_leftovers():
     """Nothing unfinished, no path of one machine, no test that sleeps or is tried until it passes."""
     for path, text in files(CODE + SCRIPTS + (".md", ".txt", ".hex", "run"), (*TOP_LEVEL, ".ci")):
         found = [(UNFINISHED, "unfinished"), (MACHINE_PATHS, "path of one machine")]
-        if is_below(path, ("test",)) and path.endswith(CODE) and not is_below(path, MAY_SLEEP):
-            found.append((SLEEPS, "sleep in a test"))
         if is_below(path, ("test", ".ci")) and not path.startswith("test/architecture/"):
             found.append((RETRIES, "tried until it passes"))
         for pattern, what in found:
             for match in pattern.finditer(text):
                 yield f"{path}:{line_of(text, match)}: {what}: {match[0]}"
+        for match, what in sleeps(path, text):
+            yield f"{path}:{line_of(text, match)}: {what}: {match[0].strip()}"
 
 
 def check_heads():

@@ -156,6 +156,43 @@ class SourceRules(Tree):
             path = f"test/{folder}/a.cpp"
             self.assert_breaks("leftovers", path, "sleep_for(x);\n", f"{path}:1: sleep in a test")
 
+    def test_no_short_wait_is_used_as_a_sleep(self):
+        what = "short wait used as a sleep"
+        texts = {"test/sim/a.cpp": "channel->wait(10ms);",
+                 "test/net/a.cpp": "cm->wait_for(std::chrono::milliseconds(999));",
+                 "test/rdma_core/interface/a.cpp": "is_readable(channel->fd, 100);",
+                 "test/failing/a.cpp": "readable(fd, 1us);",
+                 "test/load/a.cpp": "poll(&end, 1, 5);",
+                 "test/tls/a.cpp": "epoll_wait(fd, &event, 1, 20);",
+                 "test/unit/mpa/a.cpp": "done.wait_for(lock,\n  500us);",
+                 "test/apps/test_a.py": "client.wait(0.5)",
+                 "test/net/channel.cpp": "channel.wait(2ms);"}
+        for path, text in texts.items():
+            self.write(path, text + "\n")
+        status, output = self.run_script("test/architecture/check_sources.py", "leftovers")
+        self.assertEqual(status, 1, output)
+        for path in texts:
+            self.assertIn(f"{path}:1: {what}", output)
+
+    def test_longer_waits_and_looks_are_no_sleeps(self):
+        self.write("test/net/a.cpp", "wait(60s); wait(0ms); wait(-1ms); poll(&one, 1, 0); cq->poll(std::span(&wc, 1));\n"
+                   "poll(&one, 1, 60000); poll(&one, 1, kTimeoutMs); options.timeout = 20ms; advance(10ms);\n")
+        self.write("test/net/channel.cpp", "CHECK_FALSE(channel.wait(1ms));\n")
+        self.write("test/bench/a.cpp", "wait(10ms); sleep_for(1ms);\n")
+        status, output = self.run_script("test/architecture/check_sources.py", "leftovers")
+        self.assertEqual(status, 0, output)
+
+    def test_a_script_sleeps_only_until_a_condition_holds(self):
+        what = "sleep outside a loop that waits for a condition"
+        loop = "while not condition():\n    if late():\n        fail()\n    time.sleep(0.01)\n"
+        self.write("test/apps/a.py", loop)
+        self.write("test/a.sh", "until listens; do sleep 0.1; done\nwhile alive; do\n  sleep 0.1\ndone\n")
+        self.assertEqual(self.run_script("test/architecture/check_sources.py", "leftovers")[0], 0)
+        for path, text, line in (("test/apps/a.py", loop + "time.sleep(1)\n", 5),
+                                 ("test/apps/a.py", "def f():\n    for i in x:\n        time.sleep(1)\n", 3),
+                                 ("test/a.sh", "iwarp serve & sleep 1\n", 1)):
+            self.assert_breaks("leftovers", path, text, f"{path}:{line}: {what}")
+
     def test_nothing_is_tried_until_it_passes(self):
         for path, text in ((".ci/run", "ctest --repeat until-pass:2\n"),
                            ("test/run.sh", "ctest --repeat until-fail:2\n"),

@@ -121,7 +121,6 @@ TEST_CASE("posts that nobody polls for leave by themselves, and in time") {
   for (int i = 0; i < 30; ++i) {
     pair.post(3);
     pair.await_arrival(posted += 3);
-    if (i % 10 == 0) CHECK_FALSE(pair.a.cm->wait(5ms).has_value());  // the timer stops meanwhile
   }
   while (pair.poll_once()) {
   }
@@ -254,6 +253,22 @@ TEST_CASE("a connection may hold posts while they wait, and while a thread drive
   alone.connection->end();
   CHECK(alone.registry.held_at_end);
   CHECK_FALSE(alone.connection->may_hold_posts());
+}
+
+TEST_CASE("the timer stops when no posts wait, and the next post starts it again") {
+  Alone alone;
+  alone.connection->sync();
+  const auto without_timer = alone.connection.use_count();
+  CAPTURE(without_timer);
+  const auto until = std::chrono::steady_clock::now() + kLimit;
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(alone.connection->posted(verbs::Doorbell::kMayWait));
+    alone.connection->sync();
+    while (alone.connection.use_count() > without_timer) {
+      REQUIRE(std::chrono::steady_clock::now() < until);
+      std::this_thread::yield();
+    }
+  }
 }
 
 TEST_CASE("the timer forgets a connection that ends while posts wait") {
