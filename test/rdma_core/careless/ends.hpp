@@ -11,6 +11,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "../rc_steps.hpp"
+
 namespace careless {
 
 inline constexpr std::size_t kMemory = 1 << 16;
@@ -88,25 +90,13 @@ struct End {
   }
 
   void bring_up(const ibv_qp* peer) const {
-    ibv_port_attr port{};
-    check(ibv_query_port(device(), 1, &port) == 0, "ibv_query_port");
-    ibv_qp_attr attr{};
+    ibv_qp_attr attr = rdma_core_test::rc_attributes(device(), peer, kRights, 4);
     attr.qp_state = IBV_QPS_INIT;
-    attr.port_num = 1;
-    attr.qp_access_flags = kRights;
-    modify(attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    modify(attr, rdma_core_test::kToInit);
     attr.qp_state = IBV_QPS_RTR;
-    attr.path_mtu = IBV_MTU_1024;
-    attr.dest_qp_num = peer->qp_num;
-    attr.max_dest_rd_atomic = 4;
-    attr.ah_attr.dlid = port.lid;
-    attr.ah_attr.port_num = 1;
-    modify(attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    modify(attr, rdma_core_test::kToRtr);
     attr.qp_state = IBV_QPS_RTS;
-    attr.max_rd_atomic = 4;
-    modify(attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                     IBV_QP_MAX_QP_RD_ATOMIC);
+    modify(attr, rdma_core_test::kToRts);
   }
   void modify(ibv_qp_attr attr, int mask) const {
     check(ibv_modify_qp(qp, &attr, mask | IBV_QP_STATE) == 0, "ibv_modify_qp");

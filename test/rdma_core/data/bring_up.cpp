@@ -20,11 +20,11 @@ TEST_CASE("a queue pair that is ready to receive says so, however long it is con
   End b;
   make_ready_to_receive(a, b.qp);
   make_ready_to_receive(b, a.qp);
-  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTS, kRts), 0);
+  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTS, kToRts), 0);
   read_from(a, b);  // so they are connected
   CHECK_EQ(b.state(), IBV_QPS_RTR);
   CHECK_EQ(b.qp->state, IBV_QPS_RTR);
-  REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kRts), 0);
+  REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kToRts), 0);
   CHECK_EQ(b.state(), IBV_QPS_RTS);
   read_from(b, a);
 }
@@ -49,9 +49,9 @@ void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int
 TEST_CASE("no state without the attributes that ibv_modify_qp(3) lists, and none is half taken") {
   End a;
   End b;
-  check_required(a, b.qp, IBV_QPS_INIT, kInit, IBV_QP_PKEY_INDEX);  // rdma_cm's leave it out
-  check_required(a, b.qp, IBV_QPS_RTR, kRtr);
-  check_required(a, b.qp, IBV_QPS_RTS, kRts);
+  check_required(a, b.qp, IBV_QPS_INIT, kToInit, IBV_QP_PKEY_INDEX);  // rdma_cm's leave it out
+  check_required(a, b.qp, IBV_QPS_RTR, kToRtr);
+  check_required(a, b.qp, IBV_QPS_RTS, kToRts);
   CHECK_EQ(query(a).sq_psn, 77);
 }
 
@@ -61,10 +61,10 @@ TEST_CASE("a refused change leaves rights and attributes as they were") {
   make_ready_to_receive(a, b.qp);
   ibv_qp_attr attr = attributes(a, b.qp, IBV_QPS_INIT);
   attr.qp_access_flags = 0;
-  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kInit), EINVAL);  // not from RTR
+  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kToInit), EINVAL);  // not from RTR
   CHECK_EQ(query(a).qp_access_flags, End::kAllRights);
   make_ready_to_receive(b, a.qp);
-  REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kRts), 0);
+  REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kToRts), 0);
   read_from(b, a);
 }
 
@@ -86,17 +86,17 @@ TEST_CASE("a request posted in RTS at once is sent before its memory is deregist
 TEST_CASE("without descriptors the bring-up says so") {
   End a;
   End b;
-  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_INIT, kInit), 0);
+  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_INIT, kToInit), 0);
   ibv_qp_attr attr = attributes(a, b.qp, IBV_QPS_RTR);
   rlimit before{};
   REQUIRE_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
   REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  const int code = ibv_modify_qp(a.qp, &attr, kRtr);
+  const int code = ibv_modify_qp(a.qp, &attr, kToRtr);
   REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   CHECK_EQ(code, EMFILE);
   CHECK_EQ(a.state(), IBV_QPS_INIT);
-  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTR, kRtr), 0);
+  REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTR, kToRtr), 0);
 }
 
 TEST_CASE("numbers come again as late as possible") {

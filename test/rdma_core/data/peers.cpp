@@ -47,7 +47,7 @@ TEST_CASE("from RTS on the other PSN counts, too") {
     End b;  // gone before anybody connects to it
     make_ready_to_receive(b, a.qp);
   }
-  REQUIRE_EQ(modify(a, &absent, IBV_QPS_RTS, kRts, 6), 0);
+  REQUIRE_EQ(modify(a, &absent, IBV_QPS_RTS, kToRts, 6), 0);
   CHECK_FALSE(Stranger(a.qp->qp_num).say(peer).is_answered());
 }
 

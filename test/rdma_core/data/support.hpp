@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../rc_steps.hpp"
+
 namespace data {
 
 using namespace std::chrono_literals;
@@ -157,33 +159,16 @@ struct End {
   /// RESET to RTS, towards a queue pair of this process.
   void bring_up(const ibv_qp* peer, unsigned rights = kAllRights, std::uint8_t rnr_retry = 0,
                 const Timeouts& timeouts = {}) {
-    ibv_port_attr port{};
-    REQUIRE_EQ(ibv_query_port(context, 1, &port), 0);
-    ibv_qp_attr attr{};
-    attr.qp_state = IBV_QPS_INIT;
-    attr.port_num = 1;
-    attr.qp_access_flags = rights;
-    REQUIRE_EQ(ibv_modify_qp(qp, &attr,
-                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-               0);
-    attr.qp_state = IBV_QPS_RTR;
-    attr.path_mtu = IBV_MTU_1024;
-    attr.dest_qp_num = peer->qp_num;
-    attr.max_dest_rd_atomic = 16;
-    attr.ah_attr = {.dlid = port.lid, .port_num = 1};
-    REQUIRE_EQ(ibv_modify_qp(qp, &attr,
-                             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-               0);
-    attr.qp_state = IBV_QPS_RTS;
-    attr.max_rd_atomic = 16;
+    ibv_qp_attr attr = rdma_core_test::rc_attributes(context, peer, rights, 16);
     attr.rnr_retry = rnr_retry;
     attr.timeout = timeouts.timeout;
     attr.retry_cnt = timeouts.retry_cnt;
-    REQUIRE_EQ(ibv_modify_qp(qp, &attr,
-                             IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-               0);
+    attr.qp_state = IBV_QPS_INIT;
+    REQUIRE_EQ(ibv_modify_qp(qp, &attr, rdma_core_test::kToInit), 0);
+    attr.qp_state = IBV_QPS_RTR;
+    REQUIRE_EQ(ibv_modify_qp(qp, &attr, rdma_core_test::kToRtr), 0);
+    attr.qp_state = IBV_QPS_RTS;
+    REQUIRE_EQ(ibv_modify_qp(qp, &attr, rdma_core_test::kToRts), 0);
   }
 
   ibv_sge sge(std::size_t at, std::size_t length) const {

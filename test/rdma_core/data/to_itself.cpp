@@ -51,9 +51,9 @@ TEST_CASE("a queue pair connected to itself receives what it sends, again after 
     End end(options);
     for (int i = 0; i < 3; ++i) {
       CAPTURE(i);
-      REQUIRE_EQ(modify(end, end.qp, IBV_QPS_INIT, kInit), 0);
+      REQUIRE_EQ(modify(end, end.qp, IBV_QPS_INIT, kToInit), 0);
       REQUIRE_EQ(end.post_recv(2, 300, 100), 0);
-      REQUIRE_EQ(modify(end, end.qp, IBV_QPS_RTR, kRtr), 0);
+      REQUIRE_EQ(modify(end, end.qp, IBV_QPS_RTR, kToRtr), 0);
       make_ready_to_send(end, end.qp);
       check_send(end);
       check_all_operations(end);

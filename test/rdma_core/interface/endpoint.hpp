@@ -18,14 +18,9 @@
 #include <thread>
 #include <vector>
 
-namespace rdma_core_test {
+#include "../rc_steps.hpp"
 
-// What ibv_modify_qp(3) requires of an RC queue pair on its way up.
-inline constexpr int kToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-inline constexpr int kToRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                              IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-inline constexpr int kToRts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+namespace rdma_core_test {
 
 inline constexpr int kTimeoutMs = 60'000;
 

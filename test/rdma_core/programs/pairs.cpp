@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "../rc_steps.hpp"
+
 namespace {
 
 void check(bool ok, const char* what) {
@@ -106,8 +108,7 @@ struct Device {
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
-    int code = ibv_modify_qp(qp, &attr,
-                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    int code = ibv_modify_qp(qp, &attr, rdma_core_test::kToInit);
     if (code != 0) return code;
     attr.qp_state = IBV_QPS_RTR;
     attr.path_mtu = IBV_MTU_1024;
@@ -118,16 +119,12 @@ struct Device {
     attr.ah_attr.port_num = 1;
     attr.ah_attr.grh = {
         .dgid = peer.gid, .sgid_index = static_cast<std::uint8_t>(index), .hop_limit = 64};
-    code = ibv_modify_qp(qp, &attr,
-                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    code = ibv_modify_qp(qp, &attr, rdma_core_test::kToRtr);
     if (code != 0) return code;
     attr.qp_state = IBV_QPS_RTS;
     attr.sq_psn = psn;
     attr.max_rd_atomic = 1;
-    return ibv_modify_qp(qp, &attr,
-                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    return ibv_modify_qp(qp, &attr, rdma_core_test::kToRts);
   }
   void read(ibv_qp* qp, const End& peer) {
     ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(&words[1]), .length = 8, .lkey = mr->lkey};
