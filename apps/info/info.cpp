@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "common/connection/options.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/mpa/startup_frame.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "iwarp/version.hpp"
 #include "transfer/messages.hpp"

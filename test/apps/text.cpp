@@ -8,6 +8,7 @@
 #include "common/base/error.hpp"
 #include "common/base/progress.hpp"
 #include "common/base/units.hpp"
+#include "iwarp/verbs/errors.hpp"
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <ostream>
 
+#include "iwarp/net/bound_socket.hpp"
 #include "raw_peer.hpp"
 #include "support.hpp"
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "iwarp/net/statistics.hpp"
 #include "raw_peer.hpp"
 #include "ready_datagrams.hpp"
 

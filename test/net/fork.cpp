@@ -11,6 +11,7 @@
 #include <array>
 #include <ostream>
 
+#include "iwarp/net/bound_socket.hpp"
 #include "raw_peer.hpp"
 #include "support.hpp"
 

@@ -10,6 +10,7 @@
 #include <ostream>
 #include <thread>
 
+#include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
 #include "sockets/sockets.hpp"
 #include "support.hpp"

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <thread>
 
+#include "iwarp/net/bound_socket.hpp"
 #include "iwarp/net/socket_ops.hpp"
 #include "raw_peer.hpp"
 #include "support.hpp"

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "iwarp/net/rnic.hpp"
+#include "iwarp/verbs/region.hpp"
 
 namespace iwarp::net {
 

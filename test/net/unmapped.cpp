@@ -14,6 +14,7 @@
 #include <ostream>
 #include <string>
 
+#include "iwarp/mpa/fpdu.hpp"
 #include "support.hpp"
 
 using namespace iwarp;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handshakes that succeed: certificates, names, shared keys, tickets; and whom each end then knows.
+#include "iwarp/verbs/errors.hpp"
 #include "support_tls.hpp"
 
 using namespace iwarp;       // NOLINT

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "iwarp/verbs/errors.hpp"
 #include "support_tls.hpp"
 
 using namespace iwarp;       // NOLINT

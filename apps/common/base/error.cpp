@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cerrno>
 
+#include "iwarp/verbs/errors.hpp"
+
 namespace iwarp::apps {
 
 namespace {

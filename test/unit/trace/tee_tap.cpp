@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "iwarp/bytes/cursor.hpp"
+#include "iwarp/verbs/local_event.hpp"
+
 namespace iwarp::test {
 namespace {
 

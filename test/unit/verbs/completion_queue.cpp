@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "iwarp/verbs/errors.hpp"
+#include "iwarp/verbs/reap_count.hpp"
 
 namespace iwarp::verbs {
 namespace {

@@ -3,6 +3,7 @@
 // them to datagrams.cpp. They exist as RoCE only.
 #pragma once
 
+#include "iwarp/net/datagram_qp.hpp"
 #include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {

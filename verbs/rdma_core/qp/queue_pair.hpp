@@ -2,6 +2,7 @@
 // The object behind an ibv_qp, as objects/objects.hpp has the others.
 #pragma once
 
+#include "iwarp/net/datagram_qp.hpp"
 #include "objects/objects.hpp"
 #include "qp/link_fsm.hpp"
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "device/limits.hpp"
+#include "iwarp/rdmap/atomic_header.hpp"
 #include "objects/immediate.hpp"
 #include "objects/memory_access.hpp"
 #include "process/errno_table.hpp"

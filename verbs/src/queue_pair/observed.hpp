@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "iwarp/verbs/local_event.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 #include "queue_pair/stream_port.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "iwarp/verbs/errors.hpp"
 #include "queues/growing_ring.hpp"
+#include "iwarp/verbs/reap_count.hpp"
 
 namespace iwarp::verbs {
 namespace {

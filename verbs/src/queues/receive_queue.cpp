@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "queues/growing_ring.hpp"
+#include "iwarp/verbs/qp_driver.hpp"
 
 namespace iwarp::verbs {
 
@@ -77,7 +78,7 @@ SharedReceiveQueue::SharedReceiveQueue(PdId pd, const Limits& limits,
 }
 
 std::error_code SharedReceiveQueue::post_recv(const RecvWr& wr) {
-  if (queue_.size() == 0) imminent_.tell(&QpDriver::receive_imminent);
+  if (queue_.size() == 0) imminent_.tell_imminent();
   if (const auto error = queue_.post(wr)) return error;
   waiters_.tell();
   return {};

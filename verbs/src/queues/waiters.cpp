@@ -3,6 +3,9 @@
 #include "iwarp/verbs/waiters.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "iwarp/verbs/qp_driver.hpp"
 
 namespace iwarp::verbs {
 
@@ -18,15 +21,21 @@ void Waiters::add(const std::weak_ptr<QpDriver>& driver) {
   any_.store(true);
 }
 
-void Waiters::tell_all(void (QpDriver::*what)()) {
-  std::vector<std::weak_ptr<QpDriver>> told;
-  {
-    const std::lock_guard lock(mutex_);
-    any_.store(false);
-    told.swap(drivers_);
+std::vector<std::weak_ptr<QpDriver>> Waiters::take_all() {
+  const std::lock_guard lock(mutex_);
+  any_.store(false);
+  return std::exchange(drivers_, {});
+}
+
+void Waiters::tell_all() {
+  for (const auto& waiter : take_all()) {
+    if (const auto driver = waiter.lock()) driver->resume_soon();
   }
-  for (const auto& waiter : told) {
-    if (const auto driver = waiter.lock()) (driver.get()->*what)();
+}
+
+void Waiters::tell_all_imminent() {
+  for (const auto& waiter : take_all()) {
+    if (const auto driver = waiter.lock()) driver->receive_imminent();
   }
 }
 

@@ -11,6 +11,8 @@
 #include <new>
 #include <thread>
 
+#include "iwarp/verbs/qp_driver.hpp"
+
 namespace iwarp::verbs {
 namespace {
 

@@ -7,6 +7,7 @@
 #include "conform/script/probe.hpp"
 #include "conform/script/steps.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/mpa/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_crc {

@@ -9,6 +9,7 @@
 #include "conform/script/probe.hpp"
 #include "conform/script/steps.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/mpa/faults.hpp"
 #include "iwarp/mpa/fpdu.hpp"
 
 namespace iwarp::apps::conform {

@@ -4,6 +4,7 @@
 #include "conform/cases/mpa/startup_steps.hpp"
 #include "conform/script/case.hpp"
 #include "conform/script/exchange.hpp"
+#include "iwarp/mpa/faults.hpp"
 
 namespace iwarp::apps::conform {
 namespace mpa_startup {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "conform/script/exchange.hpp"
+#include "iwarp/mpa/faults.hpp"
 
 namespace iwarp::apps::conform {
 

@@ -6,6 +6,7 @@
 
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
+#include "iwarp/mpa/faults.hpp"
 #include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::apps::conform {

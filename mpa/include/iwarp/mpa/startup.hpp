@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "iwarp/bytes/view.hpp"
+#include "iwarp/mpa/faults.hpp"
 #include "iwarp/mpa/startup_frame.hpp"
 #include "iwarp/mpa/startup_fsm.hpp"
 #include "iwarp/mpa/startup_types.hpp"

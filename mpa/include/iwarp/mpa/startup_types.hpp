@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "iwarp/mpa/faults.hpp"
+#include "iwarp/bytes/fault.hpp"
 
 namespace iwarp::mpa {
 
@@ -117,9 +117,9 @@ struct PeerOffer {
 
 /// Why startup failed, and what the driver is to do about it.
 struct Failure {
-  Fault fault;
   bool timed_out = false;  ///< StartupOptions::timeout has passed
   /// Initiator: full operation was reached only to report this: send one Terminate, then close.
+  bytes::Fault fault;
   bool send_terminate = false;
   /// Initiator: a new connection with revision 1 is worth a try. [EMPA-50]
   bool retry_plain = false;

@@ -15,6 +15,16 @@
 
 namespace iwarp::rdmap {
 
+/// Why memory may not be accessed. RDMAP turns it into the error code that fits the message.
+enum class AccessError : std::uint8_t {
+  kStagInvalid,  ///< no such STag, or it has been invalidated
+  kOutOfBounds,  ///< not inside the registered memory
+  kNoRight,      ///< the registration does not allow this kind of access
+  kOtherStream,  ///< belongs to another protection domain or another stream
+  kWraps,        ///< TO + length exceeds 2^64
+  kMisaligned,   ///< the target of an Atomic is not on an 8-octet boundary
+};
+
 /// Largest Terminate payload: control, length, untagged DDP header, Read Request header.
 inline constexpr std::size_t kMaxTerminateSize = 4 + 2 + 18 + 28;
 

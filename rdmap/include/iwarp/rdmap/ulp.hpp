@@ -15,16 +15,6 @@
 
 namespace iwarp::rdmap {
 
-/// Why memory may not be accessed. RDMAP turns it into the error code that fits the message.
-enum class AccessError : std::uint8_t {
-  kStagInvalid,  ///< no such STag, or it has been invalidated
-  kOutOfBounds,  ///< not inside the registered memory
-  kNoRight,      ///< the registration does not allow this kind of access
-  kOtherStream,  ///< belongs to another protection domain or another stream
-  kWraps,        ///< TO + length exceeds 2^64
-  kMisaligned,   ///< the target of an Atomic is not on an 8-octet boundary
-};
-
 /// An operation of the ULP: Write, Read Request, one of the four Sends, and, if RFC 7306 was agreed
 /// on, Atomic Request and the two Immediates. The length may be 0. [RDMAP-28] [RDMAP-38] [RDMAP-56]
 struct Request {

@@ -10,10 +10,11 @@
 #include <system_error>
 
 #include "iwarp/bytes/mutex.hpp"
-#include "iwarp/verbs/reap_count.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::verbs {
+
+class ReapCount;
 
 /// Drives the connections that feed a completion queue when the application polls it empty.
 class Progress {

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/mpa/startup.hpp"
 #include "iwarp/verbs/connection_event.hpp"
 #include "iwarp/verbs/connection_options.hpp"
 #include "iwarp/verbs/counters.hpp"
 #include "iwarp/verbs/incidents.hpp"
+#include "iwarp/verbs/now.hpp"
 #include "iwarp/verbs/qp_driver.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
@@ -96,7 +98,7 @@ class Connection {
   void resume(TimePoint now);
   /// Ends every access to a region that has been invalidated; if a request still needs it, the
   /// stream ends.
-  void revoke(const Region& region, TimePoint now);
+  void revoke(const struct Region& region, TimePoint now);
   /// As revoke(), but only for the peer's accesses; requests of this end continue.
   void withdraw(const Region& region, TimePoint now);
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "iwarp/mpa/startup.hpp"
+#include "iwarp/mpa/startup_types.hpp"
 #include "iwarp/verbs/stream_end.hpp"
 
 namespace iwarp::verbs {

@@ -4,8 +4,7 @@
 
 #include <chrono>
 
-#include "iwarp/mpa/startup.hpp"
-#include "iwarp/verbs/now.hpp"
+#include "iwarp/mpa/startup_types.hpp"
 
 namespace iwarp::verbs {
 

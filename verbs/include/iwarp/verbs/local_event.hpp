@@ -8,16 +8,10 @@
 #include <string_view>
 #include <variant>
 
-#include "iwarp/rdmap/ulp.hpp"
+#include "iwarp/rdmap/terminate.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::verbs {
-
-/// One of the two work queues of a queue pair: send queue or receive queue.
-enum class WorkQueue : std::uint8_t {
-  kSend,
-  kReceive,  ///< also if it is shared
-};
 
 /// A request was posted.
 struct WorkPosted {

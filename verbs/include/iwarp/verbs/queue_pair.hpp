@@ -11,7 +11,7 @@
 
 #include "iwarp/verbs/completion_queue.hpp"
 #include "iwarp/verbs/errors.hpp"
-#include "iwarp/verbs/region.hpp"
+#include "iwarp/verbs/types.hpp"
 
 namespace iwarp::verbs {
 

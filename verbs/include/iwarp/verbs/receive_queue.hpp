@@ -14,7 +14,7 @@
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/verbs/errors.hpp"
 #include "iwarp/verbs/reap_count.hpp"
-#include "iwarp/verbs/region.hpp"
+#include "iwarp/verbs/types.hpp"
 
 namespace iwarp::verbs {
 

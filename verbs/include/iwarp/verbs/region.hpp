@@ -14,11 +14,6 @@
 
 namespace iwarp::verbs {
 
-/// Number of a protection domain within its Rnic.
-using PdId = std::uint32_t;
-/// Number of a queue pair within its Rnic: 24 bits, 0 means none.
-using QpNum = std::uint32_t;
-
 /// Returns the address as the number that Sges and TOs carry.
 inline std::uint64_t virtual_address(const std::byte* address) {
   return reinterpret_cast<std::uintptr_t>(address);

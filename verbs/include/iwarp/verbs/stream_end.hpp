@@ -8,8 +8,6 @@
 #include <string>
 
 #include "iwarp/rdmap/terminate.hpp"
-#include "iwarp/rdmap/ulp.hpp"
-#include "iwarp/verbs/local_event.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::verbs {

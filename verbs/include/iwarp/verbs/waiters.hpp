@@ -9,23 +9,29 @@
 #include <mutex>
 #include <vector>
 
-#include "iwarp/verbs/qp_driver.hpp"
-
 namespace iwarp::verbs {
+
+class QpDriver;
 
 /// A set of drivers to notify once. Thread-safe; its lock is a leaf.
 class Waiters {
  public:
   /// Adds `driver` unless it is in the set already or has been destroyed. Throws std::bad_alloc.
   void add(const std::weak_ptr<QpDriver>& driver);
-  /// Empties the set and calls `what` on each of its drivers that still exists, without a lock
-  /// held. The default resumes their streams from another thread.
-  void tell(void (QpDriver::*what)() = &QpDriver::resume_soon) {
-    if (any_.load()) tell_all(what);
+  /// Empties the set and resumes the stream of each of its drivers that still exists, in another
+  /// thread.
+  void tell() {
+    if (any_.load()) tell_all();
+  }
+  /// As tell(), but calls QpDriver::receive_imminent(), without a lock held.
+  void tell_imminent() {
+    if (any_.load()) tell_all_imminent();
   }
 
  private:
-  void tell_all(void (QpDriver::*what)());
+  void tell_all();
+  void tell_all_imminent();
+  std::vector<std::weak_ptr<QpDriver>> take_all();
 
   std::atomic<bool> any_{false};
   std::mutex mutex_;

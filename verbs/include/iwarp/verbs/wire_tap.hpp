@@ -5,10 +5,11 @@
 #include <memory>
 
 #include "iwarp/bytes/view.hpp"
-#include "iwarp/mpa/startup.hpp"
-#include "iwarp/verbs/local_event.hpp"
+#include "iwarp/mpa/startup_types.hpp"
 
 namespace iwarp::verbs {
+
+class LocalObserver;  // see local_event.hpp
 
 /// Observer of one connection's octet stream. Calls are made under the connection's lock, one at a
 /// time, and must not call back into the connection.

@@ -6,12 +6,18 @@
 #include <optional>
 #include <string_view>
 
-#include "iwarp/rdmap/message_header.hpp"
+#include "iwarp/ddp/types.hpp"
 #include "iwarp/rdmap/terminate.hpp"
 
 namespace iwarp::verbs {
 
-using rdmap::Stag;
+using ddp::Stag;
+
+/// One of the two work queues of a queue pair: send queue or receive queue.
+enum class WorkQueue : std::uint8_t {
+  kSend,
+  kReceive,  ///< also if it is shared
+};
 
 /// Outcome of a work request.
 enum class WcStatus : std::uint8_t {

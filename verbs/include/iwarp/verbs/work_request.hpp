@@ -6,11 +6,17 @@
 #include <cstdint>
 #include <span>
 
-#include "iwarp/rdmap/message_header.hpp"
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/ddp/types.hpp"
 
 namespace iwarp::verbs {
 
-using rdmap::Stag;
+using ddp::Stag;
+
+/// Number of a protection domain within its Rnic.
+using PdId = std::uint32_t;
+/// Number of a queue pair within its Rnic: 24 bits, 0 means none.
+using QpNum = std::uint32_t;
 
 /// Rights of a memory region or window; combine with |. Local reads are always allowed.
 enum class Access : std::uint32_t {

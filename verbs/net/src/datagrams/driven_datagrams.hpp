@@ -14,6 +14,7 @@
 #include "driver/driven.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 #include "iwarp/verbs/datagram_tap.hpp"
+#include "iwarp/verbs/qp_driver.hpp"
 
 namespace iwarp::net {
 

@@ -27,6 +27,7 @@
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/net/unique_fd.hpp"
 #include "iwarp/verbs/connection.hpp"
+#include "iwarp/verbs/region.hpp"
 #include "statistics/setup_tally.hpp"
 
 namespace iwarp::net {

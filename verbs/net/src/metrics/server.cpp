@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "driver/worker.hpp"
+#include "iwarp/net/bound_socket.hpp"
 #include "iwarp/net/metrics.hpp"
 #include "iwarp/net/unix_socket.hpp"
 #include "metrics/scrape.hpp"

@@ -118,6 +118,16 @@ Memory& Memory::operator=(Memory&& o) noexcept {
 
 Memory::~Memory() { (void)deregister(); }
 
+verbs::Stag Memory::stag() const { return verbs::Stag{region_->stag.load()}; }
+std::byte* Memory::address() const { return region_->address; }
+std::uint64_t Memory::length() const { return region_->length; }
+
+std::uint64_t Memory::to(const std::byte* at) const {
+  return region_->to_base + static_cast<std::uint64_t>(at - region_->address);
+}
+
+bool Memory::valid() const { return region_ != nullptr && region_->valid.load(); }
+
 std::error_code Memory::change(const ProtectionDomain& pd, Access access) {
   const std::span<const std::byte> octets(address(), length());
   if (!is_mapped(octets, needs_writing(access))) return make_error_code(Errc::kInvalidArgument);

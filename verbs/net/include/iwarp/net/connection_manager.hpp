@@ -13,12 +13,19 @@
 #include <vector>
 
 #include "iwarp/net/address.hpp"
-#include "iwarp/net/carrier.hpp"
 #include "iwarp/net/channel.hpp"
 #include "iwarp/net/unique_fd.hpp"
-#include "iwarp/verbs/connection.hpp"
+#include "iwarp/verbs/connection_options.hpp"
+#include "iwarp/verbs/stream_end.hpp"
+
+namespace iwarp::verbs {
+class QueuePair;
+class WireTap;
+}  // namespace iwarp::verbs
 
 namespace iwarp::net {
+
+class CarrierFactory;  // see carrier.hpp
 
 /// Returns the tap of a connection, or null. `outgoing`: this end connects. The addresses are
 /// numeric. Called by any thread; must not call the Rnic.

@@ -10,9 +10,12 @@
 #include <system_error>
 
 #include "iwarp/verbs/completion_queue.hpp"
-#include "iwarp/verbs/memory.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
+
+namespace iwarp::verbs {
+struct Region;
+}  // namespace iwarp::verbs
 
 namespace iwarp::net {
 
@@ -60,16 +63,14 @@ class Memory {
   ~Memory();
 
   /// Returns the STag, which is both lkey and rkey.
-  verbs::Stag stag() const { return verbs::Stag{region_->stag.load()}; }
+  verbs::Stag stag() const;
   /// Return where the memory is, and how many bytes it has.
-  std::byte* address() const { return region_->address; }
-  std::uint64_t length() const { return region_->length; }
+  std::byte* address() const;
+  std::uint64_t length() const;
   /// Returns the TO of `at`, an address inside the region: what to advertise to a peer.
-  std::uint64_t to(const std::byte* at) const {
-    return region_->to_base + static_cast<std::uint64_t>(at - region_->address);
-  }
+  std::uint64_t to(const std::byte* at) const;
   /// Returns whether it is registered and its STag can be used.
-  bool valid() const { return region_ != nullptr && region_->valid.load(); }
+  bool valid() const;
   /// Changes the rights and the domain of a region, under its present STag. Returns when the memory
   /// cannot be accessed any more by rights or from a domain that it has lost: a peer that is just
   /// doing so loses its connection, and so does a request of the former domain.

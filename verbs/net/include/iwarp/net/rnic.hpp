@@ -11,16 +11,18 @@
 #include <string>
 
 #include "iwarp/net/address.hpp"
-#include "iwarp/net/bound_socket.hpp"
 #include "iwarp/net/channel.hpp"
 #include "iwarp/net/completion_channel.hpp"
 #include "iwarp/net/connection_manager.hpp"
-#include "iwarp/net/datagram_qp.hpp"
 #include "iwarp/net/handles.hpp"
-#include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/counters.hpp"
 
 namespace iwarp::net {
+
+class BoundSocket;
+class DatagramQp;
+struct DatagramQpOptions;
+struct Statistics;
 
 /// A value or an error.
 template <typename T>

@@ -9,6 +9,7 @@
 #include "iwarp/trace/capture_tap.hpp"
 #include "iwarp/trace/qlog_file.hpp"
 #include "iwarp/trace/stream_decoder.hpp"
+#include "iwarp/verbs/local_event.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 
 namespace iwarp::trace {
