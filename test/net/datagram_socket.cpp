@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "iwarp/net/socket_ops.hpp"
+#include "iwarp/verbs/datagram.hpp"
 #include "support.hpp"
 
 using namespace iwarp;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "iwarp/net/datagram_qp.hpp"
+#include "iwarp/verbs/datagram.hpp"
 #include "support.hpp"
 
 namespace iwarp::net {

@@ -5,23 +5,14 @@
 // first datagram.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <bitset>
 #include <compare>
 #include <cstdint>
 #include <memory>
-#include <span>
+
+#include "iwarp/verbs/datagram_types.hpp"
 
 namespace iwarp::verbs {
-
-/// An IPv6 address in network order; IPv4 addresses are mapped (::ffff:a.b.c.d).
-using IpAddress = std::array<std::uint8_t, 16>;
-/// Returns whether `address` is a mapped IPv4 address.
-constexpr bool is_ipv4(const IpAddress& address) {
-  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-  return std::ranges::equal(kMapped, std::span(address).first<kMapped.size()>());
-}
 
 /// The source of a numbered series of datagrams.
 struct DatagramSender {

@@ -11,7 +11,7 @@
 
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/bytes/view.hpp"
-#include "iwarp/verbs/region.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 
 namespace iwarp::verbs {
 
@@ -45,10 +45,7 @@ inline constexpr std::size_t kDatagramHeaderSize = 38;
 inline constexpr std::size_t kDatagramCrcSize = 4;
 /// Octets around the payload.
 inline constexpr std::size_t kDatagramOverhead = kDatagramHeaderSize + kDatagramCrcSize;
-inline constexpr std::size_t kMaxDatagramPayload = 4096;
 inline constexpr std::size_t kMaxDatagram = kMaxDatagramPayload + kDatagramOverhead;
-/// Destination QPN of datagrams to a multicast group.
-inline constexpr QpNum kMulticastQp = 0xFFFFFF;
 
 /// Returns the UDP port of the queue pair with that number: its lower 16 bits.
 constexpr std::uint16_t datagram_port(QpNum qp) { return static_cast<std::uint16_t>(qp & 0xFFFF); }

@@ -8,19 +8,9 @@
 #include <string_view>
 
 #include "iwarp/bytes/fsm.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 
 namespace iwarp::verbs {
-
-/// States of a datagram queue pair, with InfiniBand's names.
-enum class DatagramState : std::uint8_t {
-  kReset,      ///< Reset: nothing can be posted
-  kInit,       ///< Init: receives can be posted
-  kReceiving,  ///< RTR: and datagrams are received
-  kReady,      ///< RTS: and requests can be posted
-  kError,      ///< Error: everything that is posted is flushed
-};
-/// Returns the state's name.
-std::string_view to_string(DatagramState state);
 
 /// What moves a datagram queue pair. All but kOverflow are set_state() by the application.
 enum class DatagramCause : std::uint8_t {

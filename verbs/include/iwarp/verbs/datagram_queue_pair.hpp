@@ -17,29 +17,31 @@
 #include <system_error>
 #include <vector>
 
+#include "iwarp/verbs/arrivals.hpp"
+#include "iwarp/verbs/datagram.hpp"
+#include "iwarp/verbs/datagram_fsm.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/memory.hpp"
-#include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
 
-/// What a datagram queue pair is made with. The queues must outlive it.
-struct DatagramQpInit {
-  QpNum num = 0;                       ///< 24 bits
-  PdId pd = 0;                         ///< protection domain
-  CompletionQueue* send_cq = nullptr;  ///< receives the completions of requests; not null
-  CompletionQueue* recv_cq = nullptr;  ///< of receives; not null, may be `send_cq`
-  SharedReceiveQueue* srq = nullptr;   ///< used instead of a receive queue of its own
-  QpLimits limits;                     ///< sizes of its queues
-  bool signal_all = false;             ///< signals every request
-  std::uint32_t instance = 0;          ///< DatagramHeader::instance: unpredictable
-  /// Bytes; requests with more payload complete with WcStatus::kLocalLength. At most
-  /// kMaxDatagramPayload.
-  std::size_t max_payload = kMaxDatagramPayload;
-  /// How long the driver keeps datagrams that arrive while no receive is posted, if the application
-  /// still has completions of receives to poll: a busy system may have kept it from posting.
-  std::chrono::nanoseconds lateness = std::chrono::milliseconds(100);
+/// A datagram that is ready to be sent. Holds a copy of all its octets, because the CRC covers them
+/// and the application may change its memory before the kernel reads it; and the grants of the
+/// request until DatagramQueuePair::sent() or give_back().
+struct OutgoingDatagram {
+  /// Returns the UDP payload to send.
+  bytes::View octets() const { return bytes::View(copy).first(size); }
+
+  bytes::Gather payload;  ///< the memory that the request names
+  std::array<std::byte, kMaxDatagram> copy;
+  std::size_t size = 0;  ///< octets of `copy` in use
+  DatagramPath path;
+  std::uint16_t port = 0;      ///< the peer's UDP port
+  std::uint64_t sequence = 0;  ///< number of the request in the send queue
+  std::uint64_t wr_id = 0;
+  bool is_signaled = false;
+  std::array<Grant, bytes::kMaxSge> grants;  ///< one for each piece of `payload`
 };
 
 /// A datagram queue pair without its sockets.

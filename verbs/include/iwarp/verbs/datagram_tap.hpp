@@ -6,7 +6,7 @@
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/mpa/startup_types.hpp"
-#include "iwarp/verbs/arrivals.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 
 namespace iwarp::verbs {
 

@@ -1,18 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of a datagram queue pair, the reasons for which it drops datagrams, and its counters.
+// A datagram queue pair: its addresses, states and options, its requests, the reasons for which it
+// drops datagrams, and its counters.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
-#include "iwarp/verbs/arrivals.hpp"
-#include "iwarp/verbs/datagram.hpp"
-#include "iwarp/verbs/datagram_fsm.hpp"
-#include "iwarp/verbs/region.hpp"
+#include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::verbs {
+
+/// An IPv6 address in network order; IPv4 addresses are mapped (::ffff:a.b.c.d).
+using IpAddress = std::array<std::uint8_t, 16>;
+/// Returns whether `address` is a mapped IPv4 address.
+constexpr bool is_ipv4(const IpAddress& address) {
+  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+  return std::ranges::equal(kMapped, std::span(address).first<kMapped.size()>());
+}
+
+/// Payload of a datagram at most, in octets.
+inline constexpr std::size_t kMaxDatagramPayload = 4096;
+/// Destination QPN of datagrams to a multicast group.
+inline constexpr QpNum kMulticastQp = 0xFFFFFF;
+
+/// States of a datagram queue pair, with InfiniBand's names.
+enum class DatagramState : std::uint8_t {
+  kReset,      ///< Reset: nothing can be posted
+  kInit,       ///< Init: receives can be posted
+  kReceiving,  ///< RTR: and datagrams are received
+  kReady,      ///< RTS: and requests can be posted
+  kError,      ///< Error: everything that is posted is flushed
+};
+/// Returns the state's name.
+std::string_view to_string(DatagramState state);
 
 /// A path between two addresses.
 struct DatagramPath {
@@ -74,22 +100,22 @@ struct DatagramCounters {
   DatagramCounters& operator+=(const DatagramCounters& o);
 };
 
-/// A datagram that is ready to be sent. Holds a copy of all its octets, because the CRC covers them
-/// and the application may change its memory before the kernel reads it; and the grants of the
-/// request until DatagramQueuePair::sent() or give_back().
-struct OutgoingDatagram {
-  /// Returns the UDP payload to send.
-  bytes::View octets() const { return bytes::View(copy).first(size); }
-
-  bytes::Gather payload;  ///< the memory that the request names
-  std::array<std::byte, kMaxDatagram> copy;
-  std::size_t size = 0;  ///< octets of `copy` in use
-  DatagramPath path;
-  std::uint16_t port = 0;      ///< the peer's UDP port
-  std::uint64_t sequence = 0;  ///< number of the request in the send queue
-  std::uint64_t wr_id = 0;
-  bool is_signaled = false;
-  std::array<Grant, bytes::kMaxSge> grants;  ///< one for each piece of `payload`
+/// What a datagram queue pair is made with. The queues must outlive it.
+struct DatagramQpInit {
+  QpNum num = 0;                       ///< 24 bits
+  PdId pd = 0;                         ///< protection domain
+  CompletionQueue* send_cq = nullptr;  ///< receives the completions of requests; not null
+  CompletionQueue* recv_cq = nullptr;  ///< of receives; not null, may be `send_cq`
+  SharedReceiveQueue* srq = nullptr;   ///< used instead of a receive queue of its own
+  QpLimits limits;                     ///< sizes of its queues
+  bool signal_all = false;             ///< signals every request
+  std::uint32_t instance = 0;          ///< DatagramHeader::instance: unpredictable
+  /// Bytes; requests with more payload complete with WcStatus::kLocalLength. At most
+  /// kMaxDatagramPayload.
+  std::size_t max_payload = kMaxDatagramPayload;
+  /// How long the driver keeps datagrams that arrive while no receive is posted, if the application
+  /// still has completions of receives to poll: a busy system may have kept it from posting.
+  std::chrono::nanoseconds lateness = std::chrono::milliseconds(100);
 };
 
 /// Octets of the Global Routing Header that precedes the payload in a receive.

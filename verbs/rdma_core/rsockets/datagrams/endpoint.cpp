@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "device/limits.hpp"
+#include "iwarp/verbs/datagram.hpp"
 #include "objects/address_handle.hpp"
 #include "rsockets/common/work_ids.hpp"
 

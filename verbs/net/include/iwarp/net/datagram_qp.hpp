@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "iwarp/net/bound_socket.hpp"
-#include "iwarp/verbs/datagram_queue_pair.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/datagram_tap.hpp"
 
 namespace iwarp::net {
