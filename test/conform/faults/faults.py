@@ -20,7 +20,7 @@ class Fault:
 
 DEFRAMER, FRAMER = "mpa/src/deframer.cpp", "mpa/src/framer.cpp"
 STARTUP, STARTUP_FRAME = "mpa/src/startup.cpp", "mpa/src/startup_frame.cpp"
-RECEIVER = "ddp/include/iwarp/ddp/receiver.hpp"
+RECEIVER = "ddp/internal/iwarp/ddp/receiver.hpp"
 INBOUND, STREAM = "rdmap/src/inbound.cpp", "rdmap/src/stream.cpp"
 TERMINATE = "rdmap/src/terminate.cpp"
 MEMORY, CONNECTION = "verbs/src/regions/memory.cpp", "verbs/src/connection/connection.cpp"
