@@ -124,6 +124,11 @@ MAX_LINES = 500
 # Headers of a layer for others: "include" is installed, "internal" is for the layers above in this build.
 SHARED_HEADER = re.compile(r"/(include|internal)/(iwarp/.*\.hpp)$")
 MAX_SHARED_HEADER_LINES = 200  # half of it may be documentation
+# How many headers are installed, with version.hpp, which CMake makes; and how many of them a program gets that
+# includes the first one.
+UMBRELLA = "iwarp/iwarp.hpp"
+MAX_INSTALLED = 60
+MAX_INCLUDED = 30
 
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(wo" r"rk|ho" r"me|ro" r"ot|tmp/build-|tmp/helpers)(/|\b)")
@@ -352,6 +357,31 @@ def sleeps(path, text):
             yield from ((match, "short wait used as a sleep") for match in BRIEF_TIMEOUT.finditer(text))
 
 
+def check_public():
+    """Few headers are installed, they include no other of ours, and the umbrella header not many of them."""
+    includes, internal = {"iwarp/version.hpp": []}, set()
+    for path, text in files((".hpp",), LAYERS):
+        shared = SHARED_HEADER.search(path)
+        if shared and shared[1] == "internal":
+            internal.add(shared[2])
+        elif shared:
+            includes[shared[2]] = [(path, line_of(text, match), match[1]) for match in INCLUDE.finditer(text)]
+    for found in includes.values():
+        for path, line, name in found:
+            if name in internal:
+                yield f"{path}:{line}: an installed header must not include {name}, which is not installed"
+    if len(includes) > MAX_INSTALLED:
+        yield f"{len(includes)} headers are installed, the bound is {MAX_INSTALLED}"
+    reached, left = set(), [UMBRELLA]
+    while left:
+        name = left.pop()
+        if name in includes and name not in reached:
+            reached.add(name)
+            left.extend(other for _, _, other in includes[name])
+    if len(reached) > MAX_INCLUDED:
+        yield f"{UMBRELLA} includes {len(reached)} headers, itself among them; the bound is {MAX_INCLUDED}"
+
+
 def check_leftovers():
     """Nothing unfinished, no path of one machine, no test that sleeps or is tried until it passes."""
     for path, text in files(CODE + SCRIPTS + (".md", ".txt", ".hex", "run"), (*TOP_LEVEL, ".ci")):
@@ -406,7 +436,7 @@ def check_readmes():
 
 
 def main():
-    rules = {"includes": check_includes, "rooms": check_rooms, "apps": check_apps, "sizes": check_sizes,
+    rules = {"includes": check_includes, "rooms": check_rooms, "apps": check_apps, "sizes": check_sizes, "public": check_public,
              "leftovers": check_leftovers, "heads": check_heads, "readmes": check_readmes}
     if len(sys.argv) != 2 or sys.argv[1] not in rules:
         print(f"usage: check_sources.py {'|'.join(rules)}", file=sys.stderr)

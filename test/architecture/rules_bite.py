@@ -45,7 +45,7 @@ class SourceRules(Tree):
         self.assertIn(message, output)
 
     def test_an_empty_tree_keeps_every_rule(self):
-        for rule in ("includes", "rooms", "apps", "sizes", "leftovers", "heads", "readmes"):
+        for rule in ("includes", "rooms", "apps", "sizes", "public", "leftovers", "heads", "readmes"):
             status, output = self.run_script("test/architecture/check_sources.py", rule)
             self.assertEqual(status, 0, output)
 
@@ -147,6 +147,28 @@ class SourceRules(Tree):
             self.assert_breaks("sizes", path, "//\n" * 201, "201 lines, the bound is 200")
             self.write(path, "//\n" * 200)
         self.assertEqual(self.run_script("test/architecture/check_sources.py", "sizes")[0], 0)
+
+    def test_few_headers_are_installed(self):
+        for i in range(59):  # version.hpp is one as well
+            self.write(f"verbs/include/iwarp/verbs/a{i}.hpp", HEAD)
+        self.write("verbs/internal/iwarp/verbs/b.hpp", HEAD)
+        self.assertEqual(self.run_script("test/architecture/check_sources.py", "public")[0], 0)
+        self.assert_breaks("public", "verbs/net/include/iwarp/net/a.hpp", HEAD,
+                           "61 headers are installed, the bound is 60")
+
+    def test_the_umbrella_header_includes_few(self):
+        for i in range(29):
+            self.write(f"verbs/include/iwarp/verbs/a{i}.hpp", HEAD + f'#include "iwarp/verbs/a{i + 1}.hpp"\n')
+        self.write("verbs/net/include/iwarp/iwarp.hpp", HEAD + '#include "iwarp/verbs/a0.hpp"\n')
+        self.assertEqual(self.run_script("test/architecture/check_sources.py", "public")[0], 0)
+        self.assert_breaks("public", "verbs/include/iwarp/verbs/a29.hpp", HEAD,
+                           "iwarp/iwarp.hpp includes 31 headers, itself among them; the bound is 30")
+
+    def test_an_installed_header_includes_no_other_of_ours(self):
+        self.write("ddp/internal/iwarp/ddp/b.hpp", HEAD)
+        path = "ddp/include/iwarp/ddp/a.hpp"
+        self.assert_breaks("public", path, HEAD + '#include "iwarp/ddp/b.hpp"\n',
+                           f"{path}:3: an installed header must not include iwarp/ddp/b.hpp")
 
     def test_nothing_is_left_over(self):
         self.assert_breaks("leftovers", "mpa/src/a.cpp", HEAD + "// TO" + "DO(now)\n", "unfinished")
