@@ -10,6 +10,7 @@
 #include <optional>
 #include <ostream>
 
+#include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
 #include "support.hpp"
 

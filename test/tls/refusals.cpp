@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/errors.hpp"
 #include "support_tls.hpp"
 

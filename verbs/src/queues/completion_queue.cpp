@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "iwarp/verbs/errors.hpp"
-#include "queues/growing_ring.hpp"
 #include "iwarp/verbs/reap_count.hpp"
+#include "queues/growing_ring.hpp"
 
 namespace iwarp::verbs {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "queues/growing_ring.hpp"
 #include "iwarp/verbs/qp_driver.hpp"
+#include "queues/growing_ring.hpp"
 
 namespace iwarp::verbs {
 

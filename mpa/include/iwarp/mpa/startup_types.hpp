@@ -117,9 +117,9 @@ struct PeerOffer {
 
 /// Why startup failed, and what the driver is to do about it.
 struct Failure {
+  bytes::Fault fault;
   bool timed_out = false;  ///< StartupOptions::timeout has passed
   /// Initiator: full operation was reached only to report this: send one Terminate, then close.
-  bytes::Fault fault;
   bool send_terminate = false;
   /// Initiator: a new connection with revision 1 is worth a try. [EMPA-50]
   bool retry_plain = false;

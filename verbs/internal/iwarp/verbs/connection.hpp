@@ -53,8 +53,7 @@ class Connection {
   /// Responder, after the event kRequest: queues a Reply that rejects it. Returns false as
   /// accept().
   bool reject(bytes::View private_data, TimePoint now);
-  /// Sets the socket's effective maximum segment size; 0: unknown. Call whenever it changes.
-  /// [MPA-49] [DDP-1]
+  /// Sets the socket's EMSS; 0: unknown. Call whenever it changes. [MPA-49] [DDP-1]
   void set_emss(std::size_t octets);
 
   // Octets --------------------------------------------------------------------------------------
@@ -107,8 +106,7 @@ class Connection {
   std::optional<ConnectionEvent> event();
   /// Returns what to do with the socket once transmit_plan() is empty.
   SocketAction socket_action();
-  /// Returns whether event(), socket_action() and timeout() have nothing new after received() or
-  /// transmitted(), so that the driver need not ask them.
+  /// Returns whether event(), socket_action() and timeout() have nothing new since the last time.
   bool is_steady() const;
   /// Returns whether a FIN would cut no message that is being sent. False during set-up.
   bool at_rest() const;

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "iwarp/net/bound_socket.hpp"
-#include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/datagram_tap.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 
 namespace iwarp::net {
 

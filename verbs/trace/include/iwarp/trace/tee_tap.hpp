@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "iwarp/verbs/local_event.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 
 namespace iwarp::trace {
