@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "faults/clock.hpp"
 
-#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -17,7 +16,9 @@
 #include <thread>
 
 #include "faults/injector.hpp"
+#include "iwarp/net/insist.hpp"
 #include "iwarp/net/unix_socket.hpp"
+#include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
 
@@ -80,27 +81,44 @@ void Clock::open_socket() {
   unlink_at_exit();
 }
 
+// The thread could not report a lack of memory: it tries again, and a client that needs memory is
+// dropped.
 void Clock::run() {
   for (;;) {
-    auto next = injector_.run();
+    auto next = net::insist([this] { return injector_.run(); });
     const bool accepts = injector_.now() >= accepts_from_;
     if (!accepts) next = std::min(next.value_or(accepts_from_), accepts_from_);
     const auto wait =
         next ? to_timespec(std::max(*next - injector_.now(), Book::Time(0))) : timespec{};
-    std::vector<pollfd> waiting{
-        {.fd = wake_.get(), .events = POLLIN, .revents = 0},
-        {.fd = accepts ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
-    for (const Client& client : clients_) {
-      waiting.push_back({.fd = client.socket.get(), .events = POLLIN, .revents = 0});
-    }
+    auto waiting = net::insist([&] { return descriptors(accepts); });
     if (::ppoll(waiting.data(), waiting.size(), next ? &wait : nullptr, nullptr) <= 0) continue;
     std::uint64_t count = 0;
     [[maybe_unused]] const auto n = ::read(wake_.get(), &count, sizeof count);
     auto entry = waiting.begin() + 2;
-    std::erase_if(clients_,
-                  [&](Client& client) { return (entry++)->revents != 0 && !serve(client); });
-    if (waiting[1].revents != 0) accept();
+    std::erase_if(clients_, [&](Client& client) {
+      if ((entry++)->revents == 0) return false;
+      bool stays = false;
+      (void)guarded([&] {
+        stays = serve(client);
+        return 0;
+      });
+      return !stays;
+    });
+    if (waiting[1].revents == 0) continue;
+    (void)guarded([&] {
+      accept();
+      return 0;
+    });
   }
+}
+
+std::vector<pollfd> Clock::descriptors(bool accepts) const {
+  std::vector<pollfd> out{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
+                          {.fd = accepts ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
+  for (const Client& client : clients_) {
+    out.push_back({.fd = client.socket.get(), .events = POLLIN, .revents = 0});
+  }
+  return out;
 }
 
 void Clock::accept() {

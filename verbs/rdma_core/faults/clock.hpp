@@ -5,6 +5,8 @@
 // is at the other end; four of his connections at a time, lines of 512 octets.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -31,6 +33,7 @@ class Clock {
     std::string read;  ///< of a line that is not complete
   };
   void run();
+  std::vector<pollfd> descriptors(bool accepts) const;
   void open_socket();
   void accept();
   /// False: it is over.

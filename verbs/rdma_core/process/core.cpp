@@ -109,13 +109,19 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   start_metrics();
   services_ = parts.services(*this);
   hooks_ = parts.hooks(*this);
+  std::vector<pollfd> watched{{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
+                              {.fd = rnic_->async_events().fd(), .events = POLLIN, .revents = 0}};
+  for (const auto& service : services_) {
+    watched.push_back({.fd = service->fd(), .events = POLLIN, .revents = 0});
+  }
   // Signals are the program's: it may wait for one to interrupt its own threads.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread([this] { dispatch(); }).detach();
+    // The thread could not report a lack of memory, so it is given what it needs.
+    std::thread([this, all_of = std::move(watched)]() mutable { dispatch(all_of); }).detach();
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
@@ -141,17 +147,13 @@ void Core::start_metrics() {
   log_connection("metrics", "metrics at " + to_string(metrics_->address()));
 }
 
-void Core::dispatch() {
+// `watched`: the two channels, then the services.
+void Core::dispatch(std::span<pollfd> watched) {
   auto& async = rnic_->async_events();
-  std::vector<pollfd> waiting{{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
-                              {.fd = async.fd(), .events = POLLIN, .revents = 0}};
-  const std::size_t first_service = waiting.size();
-  for (const auto& service : services_) {
-    waiting.push_back({.fd = service->fd(), .events = POLLIN, .revents = 0});
-  }
+  const auto of_services = watched.last(services_.size());
   auto until = Service::TimePoint::max();
   for (;;) {
-    ::poll(waiting.data(), waiting.size(), milliseconds_until(until));
+    ::poll(watched.data(), watched.size(), milliseconds_until(until));
     const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch(std::move(*event));
     while (const auto event = async.poll()) {
@@ -161,7 +163,7 @@ void Core::dispatch() {
     for (std::size_t i = 0; i < services_.size(); ++i) {
       Service& service = *services_[i];
       // What fails is looked at again, as long as there is something.
-      if (waiting[first_service + i].revents != 0) {
+      if (of_services[i].revents != 0) {
         (void)guarded([&] {
           service.check();
           return 0;

@@ -8,10 +8,13 @@
 // parent are dead in the child: see alive().
 #pragma once
 
+#include <poll.h>
+
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -129,7 +132,7 @@ class Core {
   /// Logs why not, and throws std::system_error, when there can be none.
   static Core* make(TlsCarriers carriers, const Parts& parts);
   void start_metrics();
-  void dispatch();
+  void dispatch(std::span<pollfd> watched);
   void dispatch(net::CmEvent event);
   void dispatch(const verbs::AsyncEvent& event);
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "iwarp/net/insist.hpp"
 #include "iwarp/verbs/completion_queue.hpp"
 
 namespace iwarp::net {
@@ -42,7 +43,7 @@ class HeldNotices {
  private:
   void tell_all() {
     for (const auto& [notify, queue] : std::span(held_).first(std::exchange(count_, 0))) {
-      (*notify)(*queue);
+      insist([&] { (*notify)(*queue); });
     }
   }
 

@@ -106,7 +106,11 @@ void Service::run(rdma_event_channel* channel, Waiter* waiter) {
       timeout = keep_alive();
       return 0;
     });
-    if (code != 0) log_refusal("an event of an rsocket was lost: error " + std::to_string(code));
+    if (code == 0) continue;
+    (void)guarded([code] {
+      log_refusal("an event of an rsocket was lost: error " + std::to_string(code));
+      return 0;
+    });
   }
 }
 
