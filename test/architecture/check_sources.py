@@ -358,7 +358,8 @@ def sleeps(path, text):
 
 
 def check_public():
-    """Few headers are installed, they include no other of ours, and the umbrella header not many of them."""
+    """An installed header includes installed ones only. How many are installed and how many the umbrella header
+    reaches is bounded."""
     includes, internal = {"iwarp/version.hpp": []}, set()
     for path, text in files((".hpp",), LAYERS):
         shared = SHARED_HEADER.search(path)
