@@ -110,9 +110,11 @@ static void write_without_right(void) {
   struct ibv_mr* to = rdma_reg_msgs(server, sink, kLength);
   struct ibv_wc wc;
   check(rdma_post_recv(client, NULL, source, kLength, from) == 0, "rdma_post_recv");
+  check(rdma_post_recv(server, NULL, sink, kLength, to) == 0, "rdma_post_recv");
   check(rdma_post_write(client, NULL, source, kLength, from, 0, (uintptr_t)sink, to->rkey) == 0,
         "rdma_post_write");
-  // The receive is flushed when the connection ends.
+  // The receives are flushed when the end of the connection has been told, at each end.
+  check(rdma_get_recv_comp(server, &wc) == 1 && wc.status != IBV_WC_SUCCESS, "the server's end");
   check(rdma_get_recv_comp(client, &wc) == 1 && wc.status != IBV_WC_SUCCESS, "the end");
   check(rdma_get_send_comp(client, &wc) == 1, "the Write");
   check(strcmp(sink, "sink") == 0, "the sink was written");
