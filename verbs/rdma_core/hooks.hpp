@@ -26,6 +26,8 @@ struct Context;
 struct Cq;
 struct Mr;
 struct Qp;
+struct RcQp;
+struct UdQp;
 struct Srq;
 
 class Hooks {
@@ -56,10 +58,10 @@ class Hooks {
   virtual int next_poll(ibv_cq_ex* cq) { return behind_->next_poll(cq); }
   virtual std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return behind_->read_vendor_err(cq); }
   /// Requests that were built call by call, posted by ibv_wr_complete(): all or none; an errno.
-  virtual int post_built(Qp& qp, std::span<const verbs::SendWr> wrs) {
+  virtual int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
     return behind_->post_built(qp, wrs);
   }
-  virtual int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
+  virtual int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) {
     return behind_->post_built(qp, wrs);
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ranges>
 
 #include "device/limits.hpp"
 #include "device/port.hpp"
@@ -13,7 +14,7 @@
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -31,7 +32,7 @@ constexpr auto kShortest = std::chrono::seconds(1);
 // A deregistration waits for the connection of posted requests until this time after RTS.
 constexpr auto kComesUpIn = std::chrono::seconds(1);
 
-std::uint32_t number_of(const Qp& qp) { return qp.abi.qp_base.qp_num; }
+std::uint32_t number_of(const RcQp& qp) { return qp.abi.qp_base.qp_num; }
 
 bool is_psn(std::uint32_t said, std::uint32_t awaited) {
   return awaited == kAnyPsn || said == awaited;
@@ -57,16 +58,16 @@ std::string numbers_of(const OobRequest& says) {
 
 /// The connection of an RC queue pair with its peer ended, established or only accepted, and
 /// neither end had found fault with the other.
-bool has_only_left(Qp& qp) {
+bool has_only_left(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
-    if (!is_rc || !qp.is_by_hand() || qp.to_itself != nullptr) return false;
+    if (!is_rc || !qp.is_by_hand() || qp.is_to_itself()) return false;
   }
   return !is_in_error(qp.core->query()) && qp.state.load() != IBV_QPS_ERR;
 }
 
-void log_not_found(const Qp& qp, const std::string& why) {
+void log_not_found(const RcQp& qp, const std::string& why) {
   log_refusal(fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), why));
 }
 
@@ -100,7 +101,7 @@ void OutOfBand::release_number(std::uint32_t number) {
 
 // States of the queue pair ------------------------------------------------------------------------
 
-int OutOfBand::ready_to_receive(Qp& qp, const ibv_qp_attr& attr) {
+int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
   Wanting wanting;
   const std::uint32_t number = number_of(qp);
   if (const int code = find_peer(attr, number, wanting)) return code;
@@ -155,7 +156,7 @@ int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
   }));
 }
 
-int OutOfBand::ready_to_send(Qp& qp, std::uint32_t sq_psn) {
+int OutOfBand::ready_to_send(RcQp& qp, std::uint32_t sq_psn) {
   const std::lock_guard lock(mutex_);
   Wanting* const wanting = find(number_of(qp));
   if (wanting == nullptr) return 0;  // It has been connected, and that is over.
@@ -168,7 +169,8 @@ int OutOfBand::ready_to_send(Qp& qp, std::uint32_t sq_psn) {
 void OutOfBand::await_posted() {
   for (const auto& [number, since] : coming_up()) {
     bool has_posted = false;
-    core_.with_qp(number, [&](Qp& qp) { has_posted = qp.sender().query().send_outstanding != 0; });
+    core_.with_qp(number,
+                  [&](RcQp& qp) { has_posted = qp.sender().query().send_outstanding != 0; });
     if (!has_posted) continue;
     std::unique_lock lock(mutex_);
     settled_.wait_until(lock, since + kComesUpIn, [&] {
@@ -196,19 +198,18 @@ void OutOfBand::forget(std::uint32_t number) {
   settled_.notify_all();
 }
 
-void OutOfBand::give_up(Qp& qp) {
+void OutOfBand::give_up(RcQp& qp) {
   forget(number_of(qp));
   unanswered_.forget(number_of(qp));
   // It may hold a request for the queue pair, and then an event of the connection that is over.
   core_.await_dispatcher();
-  if (qp.to_itself != nullptr) core_.rnic().cancel(*qp.to_itself);
-  core_.rnic().cancel(*qp.core);
+  for (verbs::QueuePair* const end : qp.ends() | std::views::reverse) core_.rnic().cancel(*end);
   core_.await_dispatcher();
 }
 
 // Connecting --------------------------------------------------------------------------------------
 
-int OutOfBand::connect(Qp& qp, Wanting& wanting) {
+int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
   const OobRequest& peer = wanting.of_peer;
   auto options = connect_options();
   options.private_data =
@@ -223,7 +224,7 @@ int OutOfBand::connect(Qp& qp, Wanting& wanting) {
 }
 
 // A peer that is not ready is waited for as long as there is nothing to send to it.
-bool OutOfBand::connect_again(Qp& qp, Wanting& wanting, const net::CmEvent& event) {
+bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event) {
   wanting.connecting = false;
   const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&
                     Clock::now() - wanting.since > kShortest &&
@@ -232,7 +233,7 @@ bool OutOfBand::connect_again(Qp& qp, Wanting& wanting, const net::CmEvent& even
 }
 
 // What waits may be what is wanted.
-void OutOfBand::take_waiting(Qp& qp, Wanting& wanting) {
+void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
   for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.accepted;) {
     if (!says(it->says, wanting.of_peer) || !goes(*it->request, wanting.route)) {
       ++it;
@@ -244,8 +245,8 @@ void OutOfBand::take_waiting(Qp& qp, Wanting& wanting) {
 }
 
 // False: it is dropped, and the queue pair is as it was.
-bool OutOfBand::take(Qp& qp, Wanting& wanting, net::ConnectRequest& request) {
-  const bool crosses = wanting.connecting && qp.to_itself == nullptr;
+bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
+  const bool crosses = wanting.connecting && !qp.is_to_itself();
   const auto& [peer, own, sq_psn, rq_psn] = wanting.of_peer;
   const bool ours_counts =
       own != peer ? own < peer : precedes(wanting.route.own.ip, wanting.route.peer.ip);
@@ -266,7 +267,7 @@ bool OutOfBand::take(Qp& qp, Wanting& wanting, net::ConnectRequest& request) {
 }
 
 // False: whoever sent it has gone.
-bool OutOfBand::accept(Qp& qp, net::ConnectRequest& request) {
+bool OutOfBand::accept(RcQp& qp, net::ConnectRequest& request) {
   request.set_recognized();
   const auto error = request.accept(*qp.core, kMaxReads, kMaxReads);
   if (!error) return true;
@@ -290,7 +291,7 @@ bool OutOfBand::takes_request(net::CmEvent& event) {
     if (!numbers_.is_ours(port)) return false;
     taken = QpNumbers::port_of(request->to) == port && numbers_.is_taken(request->to);
   }
-  taken = taken && core_.with_qp(request->to, [&](Qp& qp) {
+  taken = taken && core_.with_qp(request->to, [&](RcQp& qp) {
     const std::lock_guard lock(mutex_);
     offer(qp, {*request, std::move(event.request)});
   });
@@ -298,7 +299,7 @@ bool OutOfBand::takes_request(net::CmEvent& event) {
   return true;
 }
 
-void OutOfBand::offer(Qp& qp, Waiting&& waiting) {
+void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
   Wanting* const wanting = find(number_of(qp));
   // Its queue pair is not ready. The startup's time limit ends it if it never is.
   if (wanting == nullptr || wanting->accepted) return keep(std::move(waiting));
@@ -335,7 +336,7 @@ OutOfBand::Wanting* OutOfBand::find(std::uint32_t number) {
   return it != wanting_.end() ? &it->second : nullptr;
 }
 
-verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
+verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
   bool unconnected = false;
   {
     const std::lock_guard lock(mutex_);
@@ -376,13 +377,13 @@ verbs::Announce OutOfBand::happened(Qp& qp, const net::CmEvent& event) {
   return verbs::Announce::kAll;
 }
 
-void OutOfBand::log_end(const Qp& qp, const net::CmEvent& event) const {
+void OutOfBand::log_end(const RcQp& qp, const net::CmEvent& event) const {
   if (qp.end_told) return;
   log_stream_end(*event.end, event.why,
                  {{"peer", to_string(event.peer)}, {"qp", std::to_string(number_of(qp))}});
 }
 
-void OutOfBand::peer_never_came(Qp& qp, const std::string& why) {
+void OutOfBand::peer_never_came(RcQp& qp, const std::string& why) {
   if (!why.empty()) log_not_found(qp, why);
   log_connection("peer_never_came",
                  fmt::format("the peer of queue pair {:#08x} never came", number_of(qp)));

@@ -33,7 +33,7 @@
 namespace iwarp::rdma_core {
 
 class Core;
-struct Qp;
+struct RcQp;
 
 class OutOfBand final : public BringUp {
  public:
@@ -41,9 +41,9 @@ class OutOfBand final : public BringUp {
 
   std::uint32_t take_number() override;
   void release_number(std::uint32_t number) override;
-  int ready_to_receive(Qp& qp, const ibv_qp_attr& attr) override;
-  int ready_to_send(Qp& qp, std::uint32_t sq_psn) override;
-  void give_up(Qp& qp) override;
+  int ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) override;
+  int ready_to_send(RcQp& qp, std::uint32_t sq_psn) override;
+  void give_up(RcQp& qp) override;
   void limit_wait(verbs::QpNum num, std::chrono::nanoseconds limit) override {
     unanswered_.await(num, limit);
   }
@@ -60,12 +60,12 @@ class OutOfBand final : public BringUp {
   /// dropped.
   bool takes_request(net::CmEvent& event);
   /// About a queue pair that no id of the CM has. What its queues may get from now on.
-  verbs::Announce happened(Qp& qp, const net::CmEvent& event);
+  verbs::Announce happened(RcQp& qp, const net::CmEvent& event);
   /// Logs why the connection of such a queue pair ended, once.
-  void log_end(const Qp& qp, const net::CmEvent& event) const;
+  void log_end(const RcQp& qp, const net::CmEvent& event) const;
   /// Its requests have waited for long enough: gives it up, and the program is told.
   /// `why`: the first attempt failed, if one has.
-  void peer_never_came(Qp& qp, const std::string& why);
+  void peer_never_came(RcQp& qp, const std::string& why);
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;
@@ -88,12 +88,12 @@ class OutOfBand final : public BringUp {
 
   int find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting& out) const;
   int listen(std::uint32_t number, const OobAddress& at);
-  int connect(Qp& qp, Wanting& wanting);
-  bool connect_again(Qp& qp, Wanting& wanting, const net::CmEvent& event);
-  void offer(Qp& qp, Waiting&& waiting);
-  void take_waiting(Qp& qp, Wanting& wanting);
-  bool take(Qp& qp, Wanting& wanting, net::ConnectRequest& request);
-  bool accept(Qp& qp, net::ConnectRequest& request);
+  int connect(RcQp& qp, Wanting& wanting);
+  bool connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event);
+  void offer(RcQp& qp, Waiting&& waiting);
+  void take_waiting(RcQp& qp, Wanting& wanting);
+  bool take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request);
+  bool accept(RcQp& qp, net::ConnectRequest& request);
   void forget(std::uint32_t number);
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);

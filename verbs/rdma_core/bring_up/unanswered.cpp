@@ -14,6 +14,7 @@
 #include "process/core.hpp"
 #include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -72,7 +73,7 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
   return true;
 }
 
-bool Unanswered::peer_left(Qp& qp) {
+bool Unanswered::peer_left(RcQp& qp) {
   std::chrono::nanoseconds limit = kMost;  // not said before RTS
   {
     const std::lock_guard lock(qp.mutex);
@@ -120,7 +121,7 @@ void Unanswered::look_at_due(Clock::time_point now) {
   for (auto& [num, wait] : due) {
     const auto was_due = wait.due;
     bool goes_on = false;
-    core_.with_qp(num, [&](Qp& qp) { goes_on = look_at(qp, wait, now); });
+    core_.with_qp(num, [&](RcQp& qp) { goes_on = look_at(qp, wait, now); });
     const std::lock_guard lock(mutex_);
     const auto it = waits_.find(num);
     if (it == waits_.end() || it->second.due != was_due) continue;  // It began anew meanwhile.
@@ -132,7 +133,7 @@ void Unanswered::look_at_due(Clock::time_point now) {
   }
 }
 
-bool Unanswered::look_at(Qp& qp, Wait& wait, Clock::time_point now) {
+bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
   {
     const std::lock_guard lock(qp.mutex);
     const bool begins = qp.link == LinkState::kAwaited && qp.state.load() == IBV_QPS_RTS;

@@ -17,7 +17,7 @@ namespace iwarp::rdma_core {
 
 class Core;
 class OutOfBand;
-struct Qp;
+struct RcQp;
 
 class Unanswered {
  public:
@@ -33,7 +33,7 @@ class Unanswered {
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
   /// Its connection is over, and the program is not told: requests fail when they have waited, for
   /// two seconds at most. False: nothing waits here, or the program waits for its peer without end.
-  bool peer_left(Qp& qp);
+  bool peer_left(RcQp& qp);
   /// It is reset, or gone.
   void forget(verbs::QpNum num);
 
@@ -53,7 +53,7 @@ class Unanswered {
   };
 
   /// False: nothing is waited for any more.
-  bool look_at(Qp& qp, Wait& wait, Clock::time_point now);
+  bool look_at(RcQp& qp, Wait& wait, Clock::time_point now);
   void look_at_due(Clock::time_point now);
   /// Under the lock.
   void arm();

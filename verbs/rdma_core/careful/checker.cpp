@@ -19,7 +19,8 @@
 #include "process/core.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
-#include "qp/datagrams.hpp"
+#include "qp/rc.hpp"
+#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
@@ -149,7 +150,7 @@ std::vector<SendRequest> requests_of(const Qp& qp, std::span<const Wr> wrs) {
 bool is_ready(Core& core, std::uint32_t num) {
   bool out = false;
   core.with_any_qp(num, [&out](const Qp& qp) {
-    const auto state = qp.datagrams != nullptr ? state_of_datagrams(qp) : qp.state.load();
+    const auto state = qp.state_now();
     out = state == IBV_QPS_RTS || state == IBV_QPS_RTR;
   });
   return out;

@@ -6,7 +6,8 @@
 
 #include "careful/checker.hpp"
 #include "objects/work_completion.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
+#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
@@ -27,10 +28,10 @@ class CarefulHooks final : public Hooks {
     return checker_.post_srq_recv(srq, wr, bad_wr,
                                   [&] { return behind().post_srq_recv(srq, wr, bad_wr); });
   }
-  int post_built(Qp& qp, std::span<const verbs::SendWr> wrs) override {
+  int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) override {
     return checker_.post_all(qp, wrs, [&] { return behind().post_built(qp, wrs); });
   }
-  int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) override {
+  int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) override {
     return checker_.post_all(qp, wrs, [&] { return behind().post_built(qp, wrs); });
   }
 

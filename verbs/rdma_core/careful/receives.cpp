@@ -12,7 +12,7 @@
 #include "process/core.hpp"
 #include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
@@ -27,7 +27,7 @@ struct Patience {
 
 // An iWARP adapter has no queue pairs but those of rdma_cm, so the others are those of a program
 // for RoCE, whatever the persona is.
-Patience patience_of(Qp& qp) {
+Patience patience_of(RcQp& qp) {
   constexpr int kBoth = IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
   const std::lock_guard lock(qp.mutex);
   if (qp.cm_rnr_retry && settings().persona == Persona::kIwarp) return {};
@@ -57,7 +57,7 @@ std::string verdict_of(const Patience& patience) {
 void Checker::tell_late(std::uint32_t num, const ibv_recv_wr& wr) {
   std::optional<mpa::TimePoint> since;
   Patience patience;
-  core_.with_qp(num, [&](Qp& qp) {
+  core_.with_qp(num, [&](RcQp& qp) {
     since = qp.core->receive_awaited_since();
     if (since) patience = patience_of(qp);
   });

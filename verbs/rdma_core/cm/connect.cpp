@@ -14,7 +14,7 @@
 #include "process/connection_options.hpp"
 #include "process/refusal.hpp"
 #include "qp/peer_timeouts.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -73,7 +73,7 @@ void undo(CmId& id, IdEvent how) {
 /// How long the connection waits for its peer. Seven retries of the peer's Sends are without end,
 /// and as many are meant where there are no parameters; fewer are no less than IWARP_RECEIVE_HOLD.
 /// Whoever accepts does not say how often it retries.
-void set_timeouts(Qp& qp, const CmId& id, const rdma_conn_param* param) {
+void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   const auto retries = param == nullptr ? kRnrForEver : param->rnr_retry_count;
   const bool holds = retries >= kRnrForEver;
   const std::lock_guard lock(qp.mutex);
@@ -97,7 +97,7 @@ void set_timeouts(Qp& qp, const CmId& id, const rdma_conn_param* param) {
 template <typename Connect>
 int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
   int code = EINVAL;
-  id.core->with_qp(num, [&](Qp& qp) {
+  id.core->with_qp(num, [&](RcQp& qp) {
     set_timeouts(qp, id, param);
     qp.core->announce(verbs::Announce::kNothing);
     code = connect(*qp.core);
@@ -209,7 +209,7 @@ int establish(CmId& id) {
 // some here.
 void end_connection(Core& core, verbs::QpNum num) {
   const auto until = std::chrono::steady_clock::now() + kGrace;
-  const auto end = [&](Qp& qp) {
+  const auto end = [&](RcQp& qp) {
     const bool under_way = qp.core->query().send_outstanding != 0;
     if (under_way && std::chrono::steady_clock::now() < until) return false;
     if (!close_connection(qp, under_way)) return false;
@@ -219,7 +219,7 @@ void end_connection(Core& core, verbs::QpNum num) {
   };
   for (;;) {
     bool is_over = true;
-    core.with_qp(num, [&](Qp& qp) { is_over = end(qp); });
+    core.with_qp(num, [&](RcQp& qp) { is_over = end(qp); });
     if (is_over) return;
     std::this_thread::sleep_for(kPause);
   }

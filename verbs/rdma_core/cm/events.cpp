@@ -31,7 +31,7 @@
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -131,7 +131,7 @@ void requested(net::CmEvent& event) {
 /// Devices tell of the end milliseconds after the last message, and programs count on that: those
 /// on libfabric destroy the queue pair, completions included, when they hear of it.
 /// False: not yet.
-bool tell_end(const CmId& id, const Qp& qp, std::list<CmEnding>& made) noexcept {
+bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcept {
   CmEnding& end = made.front();
   const auto num = qp.core->num();
   if (qp.core->init().recv_cq->has_success(num)) {
@@ -157,7 +157,8 @@ std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
 }
 
 /// What `record`, an ESTABLISHED, says of the connection.
-void describe_connection(CmId& id, const Qp& qp, const net::CmEvent& event, CmEventRecord& record) {
+void describe_connection(CmId& id, const RcQp& qp, const net::CmEvent& event,
+                         CmEventRecord& record) {
   const auto now = qp.core->query();
   record.abi.param.conn.responder_resources = reads_of(now.ird);
   record.abi.param.conn.initiator_depth = reads_of(now.ord);
@@ -168,7 +169,7 @@ void describe_connection(CmId& id, const Qp& qp, const net::CmEvent& event, CmEv
 }
 
 /// False: the program cannot read the event yet.
-bool tell(CmId& id, const Qp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
+bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
   if (made.size() > 1) {
@@ -190,7 +191,7 @@ verbs::Announce announced_after(bool established) {
 }
 
 /// With Core's queue pairs locked, so neither that nor its id goes away.
-void happened(Core& core, Qp& qp, net::CmEvent& event) {
+void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   const bool established = event.type == Type::kEstablished;
   std::unique_lock lock(cm().mutex);
   const auto it = cm().by_qp.find(event.qp_num);
@@ -241,7 +242,8 @@ void retire(EventChannel& channel) {
 void dispatch(Core& core, net::CmEvent& event) {
   const int code = guarded([&] {
     if (event.type != Type::kConnectRequest) {
-      net::insist([&] { core.with_qp(event.qp_num, [&](Qp& qp) { happened(core, qp, event); }); });
+      net::insist(
+          [&] { core.with_qp(event.qp_num, [&](RcQp& qp) { happened(core, qp, event); }); });
     } else if (!core.service<OutOfBand>().takes_request(event)) {
       requested(event);
     }
@@ -269,7 +271,7 @@ Clock::time_point dispatch_endings(Core& core) {
   }
   const auto unpolled = [&](verbs::QpNum num) {
     bool out = false;
-    core.with_qp(num, [&](Qp& qp) {
+    core.with_qp(num, [&](RcQp& qp) {
       qp.recv_cq->is_watched.store(true);  // first: a poll that comes between the two is told
       out = qp.recv_cq->core->has_success(num);
     });
@@ -304,7 +306,7 @@ Clock::time_point dispatch_endings(Core& core) {
 
 /// The program learns of the end by a completion, and may exit at once: the log says why before.
 /// With Core's queue pairs locked.
-void tell_end_early(Core& core, Qp& qp) {
+void tell_end_early(Core& core, RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     if (qp.end_told || !qp.is_connected()) return;
@@ -338,7 +340,7 @@ class CmEvents final : public Service {
   TimePoint finish_turn() override { return dispatch_endings(core_); }
   void look_again() override { changed_.signal(); }
   void completion_failed(verbs::QpNum num) override {
-    core_.with_qp(num, [&](Qp& qp) { tell_end_early(core_, qp); });
+    core_.with_qp(num, [&](RcQp& qp) { tell_end_early(core_, qp); });
   }
   void qp_reset(verbs::QpNum num) override {
     if (settle_ending(num)) look_again();
@@ -357,7 +359,7 @@ class CmEvents final : public Service {
 std::unique_ptr<Service> make_cm_events(Core& core) { return std::make_unique<CmEvents>(core); }
 
 void announce_all(Core& core, verbs::QpNum num) {
-  core.with_qp(num, [](Qp& qp) { qp.core->announce(verbs::Announce::kAll); });
+  core.with_qp(num, [](RcQp& qp) { qp.core->announce(verbs::Announce::kAll); });
 }
 
 CmEventRecord::CmEventRecord(CmId& its_owner) : owner(&its_owner) {}

@@ -8,7 +8,7 @@
 #include "cm/datagrams.hpp"
 #include "objects/address_handle.hpp"
 #include "process/refusal.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -25,12 +25,9 @@ int join_group(CmId& id, const sockaddr* address, void* context) {
   const ibv_gid group = gid_of(*address);
   if (!net::is_multicast(to_ip(group))) return EINVAL;
   if (id.abi.qp != nullptr) {
-    auto& qp = Qp::of(id.abi.qp);
-    if (qp.datagrams == nullptr) return EINVAL;
     const unsigned interface = interface_of(id);
-    if (const auto error = qp.datagrams->attach(to_ip(group), {&interface, 1})) {
-      return to_errno(error);
-    }
+    const int code = Qp::of(id.abi.qp).attach(to_ip(group), {&interface, 1});
+    if (code != 0) return code;
   }
   {
     const std::lock_guard lock(cm().mutex);
@@ -52,9 +49,7 @@ int leave_group(CmId& id, const sockaddr* address) {
   const auto group = to_ip(gid_of(*address));
   if (!net::is_multicast(group)) return EINVAL;
   if (id.abi.qp == nullptr || !id.alive()) return 0;
-  auto& qp = Qp::of(id.abi.qp);
-  if (qp.datagrams == nullptr) return EINVAL;
-  return to_errno(qp.datagrams->detach(group));
+  return Qp::of(id.abi.qp).detach(group);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ const char* name_of(Type type) {
   }
 }
 
-void log_figures(CmId& id, const Qp& qp, const std::string& peer) {
+void log_figures(CmId& id, const RcQp& qp, const std::string& peer) {
   if (settings().log < verbs::LogLevel::kDebug) return;
   const verbs::Counters c = id.core->rnic().counters(*qp.core);
   log_event(
@@ -76,7 +76,7 @@ Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
   return {RDMA_CM_EVENT_CONNECT_ERROR, status};
 }
 
-void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event) {
+void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
   const std::string peer = describe(to_tcp(id.destination()));
   std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
   if (event.type != Type::kEstablished) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cm/id.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -22,7 +22,7 @@ struct Outcome {
 /// of its own to make that ready, and say so by rdma_establish().
 Outcome outcome_of(const net::CmEvent& event, const CmId& id);
 
-/// Not for requests. Of an end only what the log has not said yet (Qp::end_told).
-void log_outcome(CmId& id, const Qp& qp, const net::CmEvent& event);
+/// Not for requests. Of an end only what the log has not said yet (RcQp::end_told).
+void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event);
 
 }  // namespace iwarp::rdma_core

@@ -8,7 +8,8 @@
 #include "objects/calls.hpp"
 #include "objects/work_completion.hpp"
 #include "process/errno_table.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
+#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core::fault {
 namespace {
@@ -111,11 +112,11 @@ class FaultHooks final : public Hooks {
     return is_injected ? verbs::kInjectedVendorError : behind().read_vendor_err(cq);
   }
 
-  int post_built(Qp& qp, std::span<const verbs::SendWr> wrs) override {
+  int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) override {
     const int code = count_sends(qp, wrs.size());
     return code != 0 ? code : behind().post_built(qp, wrs);
   }
-  int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) override {
+  int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) override {
     const int code = count_sends(qp, wrs.size());
     return code != 0 ? code : behind().post_built(qp, wrs);
   }

@@ -14,7 +14,8 @@
 #include "objects/objects.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
+#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core::fault {
 namespace {
@@ -278,20 +279,20 @@ void Injector::carry_out(const Hit& hit) {
   switch (rule.act) {
     case Act::kStatus:
       for (const auto num : queue_pairs(hit)) {
-        core_.with_any_qp_undispatched(num, [](Qp& qp) { to_error(qp); });
+        core_.with_any_qp_undispatched(num, [](Qp& qp) { (void)qp.to_error(); });
       }
       return;
     case Act::kError:
       for (const auto num : queue_pairs(hit)) {
         core_.with_any_qp_undispatched(num, [](Qp& qp) {
-          to_error(qp);
+          (void)qp.to_error();
           push_event(qp, IBV_EVENT_QP_FATAL);
         });
       }
       return;
     case Act::kRnr:
       for (const auto num : queue_pairs(hit)) {
-        core_.with_qp(num, [&](Qp& qp) { receives_.hold(qp, now() + rule.duration); });
+        core_.with_qp(num, [&](RcQp& qp) { receives_.hold(qp, now() + rule.duration); });
       }
       return clock_.wake();
     case Act::kReset:
@@ -334,7 +335,7 @@ void Injector::tell(int event) {
 void Injector::remove_device() {
   if (removed_.exchange(true)) return;
   for (const auto num : queue_pairs({std::make_shared<const Rule>(), 0, 0})) {
-    core_.with_any_qp_undispatched(num, [](Qp& qp) { to_error(qp); });
+    core_.with_any_qp_undispatched(num, [](Qp& qp) { (void)qp.to_error(); });
   }
   tell(IBV_EVENT_DEVICE_FATAL);
   tell_device_removed();

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "device/limits.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 #include "qp/send_request.hpp"
 
 namespace iwarp::rdma_core::fault {
@@ -15,9 +15,9 @@ HeldReceives::Held* HeldReceives::find(const void* queue) {
   return it != held_.end() ? &*it : nullptr;
 }
 
-void HeldReceives::hold(Qp& qp, Time until) {
+void HeldReceives::hold(RcQp& qp, Time until) {
   Srq* const srq = qp.srq;
-  const void* const queue = srq != nullptr ? static_cast<const void*>(srq) : &qp;
+  const void* const queue = srq != nullptr ? static_cast<const void*>(srq) : static_cast<Qp*>(&qp);
   const std::lock_guard lock(mutex_);
   if (Held* const held = find(queue)) {
     held->until = std::max(held->until, until);

@@ -14,6 +14,7 @@
 
 namespace iwarp::rdma_core {
 struct Qp;
+struct RcQp;
 struct Srq;
 }  // namespace iwarp::rdma_core
 
@@ -24,7 +25,7 @@ class HeldReceives {
   using Time = std::chrono::nanoseconds;
 
   /// From now on the queue pair, or its shared receive queue, has none.
-  void hold(Qp& qp, Time until);
+  void hold(RcQp& qp, Time until);
   /// A request to a queue, if that is held; nullopt: it is not. Else 0 or an errno.
   std::optional<int> keep(const void* queue, const ibv_recv_wr& wr);
   /// The queue is being destroyed: returns when nobody posts to it any more.
@@ -35,7 +36,7 @@ class HeldReceives {
  private:
   struct Held {
     const void* queue;  ///< a Qp or an Srq
-    Qp* qp;             ///< null: it is shared
+    RcQp* qp;           ///< null: it is shared
     Srq* srq;
     Time until;
     std::vector<verbs::PostedReceive> receives;

@@ -189,14 +189,24 @@ void Core::dispatch(const verbs::AsyncEvent& event) {
   }
 }
 
-void Core::add(verbs::QpNum num, Qp& qp, QpKind kind) {
+void Core::add(verbs::QpNum num, RcQp& qp) {
   const std::lock_guard lock(qps_mutex_);
-  (kind == QpKind::kDatagrams ? datagrams_ : connections_)[num] = &qp;
+  connections_[num] = &qp;
 }
 
-void Core::remove(verbs::QpNum num, QpKind kind) {
+void Core::add(verbs::QpNum num, UdQp& qp) {
   const std::lock_guard lock(qps_mutex_);
-  (kind == QpKind::kDatagrams ? datagrams_ : connections_).erase(num);
+  datagrams_[num] = &qp;
+}
+
+void Core::remove_connection(verbs::QpNum num) {
+  const std::lock_guard lock(qps_mutex_);
+  connections_.erase(num);
+}
+
+void Core::remove_datagrams(verbs::QpNum num) {
+  const std::lock_guard lock(qps_mutex_);
+  datagrams_.erase(num);
 }
 
 void Core::add(const void* core_object, void* object) {

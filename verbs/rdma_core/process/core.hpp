@@ -27,7 +27,8 @@
 
 namespace iwarp::rdma_core {
 
-struct Qp;
+struct RcQp;
+struct UdQp;
 
 class Core {
  public:
@@ -70,17 +71,17 @@ class Core {
   UntoldEnds& untold_ends() { return untold_ends_; }
 
   // Queue pairs by number, for events and for rdma_conn_param::qp_num.
-  enum class QpKind : std::uint8_t { kConnection, kDatagrams };
-  void add(verbs::QpNum num, Qp& qp, QpKind kind);
-  void remove(verbs::QpNum num, QpKind kind);
-  /// Calls `use` with the queue pair, which cannot be destroyed meanwhile. False: there is none, or
-  /// it is one of datagrams.
+  void add(verbs::QpNum num, RcQp& qp);
+  void add(verbs::QpNum num, UdQp& qp);
+  void remove_connection(verbs::QpNum num);
+  void remove_datagrams(verbs::QpNum num);
+  /// Calls `use` with the RcQp, which cannot be destroyed meanwhile. False: there is none.
   template <typename Function>
   bool with_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
     return use_of(connections_, num, use);
   }
-  /// The same, of datagrams as well.
+  /// The same, or with the UdQp of that number.
   template <typename Function>
   bool with_any_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
@@ -115,10 +116,11 @@ class Core {
   Core& operator=(const Core&) = delete;
 
  private:
-  using Qps = std::unordered_map<verbs::QpNum, Qp*>;
+  template <typename Queue>
+  using ByNumber = std::unordered_map<verbs::QpNum, Queue*>;
 
-  template <typename Function>
-  static bool use_of(const Qps& qps, verbs::QpNum num, Function& use) {
+  template <typename Queue, typename Function>
+  static bool use_of(const ByNumber<Queue>& qps, verbs::QpNum num, Function& use) {
     const auto it = qps.find(num);
     if (it == qps.end()) return false;
     use(*it->second);
@@ -143,9 +145,9 @@ class Core {
   net::CmChannel cm_channel_;
   /// Before all others. Who holds it may await the dispatcher.
   std::recursive_mutex dispatching_;
-  std::mutex qps_mutex_;      ///< before the locks of the CM and of event queues
-  Qps connections_;           ///< of the types RC and UC
-  Qps datagrams_;             ///< of type UD
+  std::mutex qps_mutex_;  ///< before the locks of the CM and of event queues
+  ByNumber<RcQp> connections_;
+  ByNumber<UdQp> datagrams_;
   std::mutex objects_mutex_;  ///< before those of event queues
   std::unordered_map<const void*, void*> objects_;
   UntoldEnds untold_ends_;

@@ -11,7 +11,7 @@
 
 namespace iwarp::rdma_core {
 
-struct Qp;
+struct RcQp;
 
 class Service {
  public:

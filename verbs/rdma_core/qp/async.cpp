@@ -11,7 +11,7 @@
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -77,7 +77,7 @@ class AsyncEvents final : public Service {
 
   std::uint32_t vendor_error(verbs::QpNum num) override {
     std::uint32_t out = 0;
-    core_.with_qp(num, [&out](Qp& qp) {
+    core_.with_qp(num, [&out](RcQp& qp) {
       const auto attributes = qp.sender().query();
       const auto& terminate =
           attributes.terminate_sent ? attributes.terminate_sent : attributes.terminate_received;

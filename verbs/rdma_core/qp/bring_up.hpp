@@ -22,11 +22,11 @@ class BringUp : public Service {
   /// RTR: `attr` names the peer, which is awaited from now on. EOPNOTSUPP and a line where this is
   /// off or the peer is out of reach; another errno when this host cannot listen there, or does not
   /// say what addresses it has.
-  virtual int ready_to_receive(Qp& qp, const ibv_qp_attr& attr) = 0;
+  virtual int ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) = 0;
   /// RTS: connects. Does not wait: if it fails, the queue pair is told with qp_disconnected().
-  virtual int ready_to_send(Qp& qp, std::uint32_t sq_psn) = 0;
+  virtual int ready_to_send(RcQp& qp, std::uint32_t sq_psn) = 0;
   /// The queue pair is reset or in error: it does not connect any more, and awaits no peer.
-  virtual void give_up(Qp& qp) = 0;
+  virtual void give_up(RcQp& qp) = 0;
   /// The queue pair is ready to send and not connected: how long its requests may wait for the
   /// peer. 0: without end.
   virtual void limit_wait(verbs::QpNum num, std::chrono::nanoseconds limit) = 0;

@@ -8,9 +8,9 @@
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "qp/calls.hpp"
-#include "qp/datagrams.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 #include "qp/send_request.hpp"
+#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -129,7 +129,7 @@ void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) {
 
 void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
   build(qp, [&](Qp::Staged& s) {
-    if (s.requests.empty() || Qp::of(qp).datagrams == nullptr) return EINVAL;
+    if (s.requests.empty() || qp->qp_base.qp_type != IBV_QPT_UD) return EINVAL;
     auto& ud = s.requests.back().wr.wr.ud;
     ud.ah = ah;
     ud.remote_qpn = qpn;
@@ -210,8 +210,8 @@ std::span<verbs::Sge> buffers_of(Qp::Staged& s, const Request& request) {
 }
 
 /// Posts all or none.
-template <typename Wr, typename Make>
-int post(Qp& qp, std::vector<Wr>& ready, Make make) {
+template <typename Queue, typename Wr, typename Make>
+int post_requests(Queue& qp, std::vector<Wr>& ready, Make make) {
   Qp::Staged& s = *qp.staged;
   ready.clear();
   for (const Request& request : s.requests) {
@@ -231,16 +231,22 @@ int commit(Qp& qp) {
   Qp::Staged& s = *qp.staged;
   if (s.error != 0) return s.error;
   if (!qp.context.core.alive()) return EIO;
-  if (qp.datagrams != nullptr) {
-    return post(qp, s.ready_datagrams,
-                [](auto& out, const auto& from, auto) { return make_request(out, from); });
-  }
-  return post(qp, s.ready, [type = qp.abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
-    return make_request(type, out, from, sges);
-  });
+  return qp.post_staged();
 }
 
 }  // namespace
+
+int RcQp::post_staged() {
+  return post_requests(*this, staged->ready,
+                       [type = abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
+                         return make_request(type, out, from, sges);
+                       });
+}
+
+int UdQp::post_staged() {
+  return post_requests(*this, staged->ready_datagrams,
+                       [](auto& out, const auto& from, auto) { return make_request(out, from); });
+}
 
 int wr_complete(ibv_qp_ex* handle) {
   Qp& qp = Qp::of(handle);

@@ -5,8 +5,8 @@
 #include "objects/objects.hpp"
 #include "process/call_site.hpp"
 #include "qp/calls.hpp"
-#include "qp/datagrams.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
+#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -86,10 +86,10 @@ class LibraryHooks final : public Hooks {
   }
   int next_poll(ibv_cq_ex* cq) override { return rdma_core::next_poll(cq); }
   std::uint32_t read_vendor_err(ibv_cq_ex* cq) override { return rdma_core::read_vendor_err(cq); }
-  int post_built(Qp& qp, std::span<const verbs::SendWr> wrs) override {
+  int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) override {
     return rdma_core::post_built(qp, wrs);
   }
-  int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) override {
+  int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) override {
     return rdma_core::post_built(qp, wrs);
   }
 

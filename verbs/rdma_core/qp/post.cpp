@@ -10,14 +10,12 @@
 #include "process/refusal.hpp"
 #include "qp/batch.hpp"
 #include "qp/calls.hpp"
-#include "qp/datagrams.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
+#include "qp/receives.hpp"
 #include "qp/send_request.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
-
-using SgeArray = boost::container::static_vector<verbs::Sge, bytes::kMaxSge>;
 
 /// `requests`: of which one was not taken.
 int why_not(const std::error_code& error, std::span<const verbs::SendWr> requests) {
@@ -35,20 +33,8 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
   return to_errno(error);
 }
 
-int post_requests(Qp& qp, ibv_send_wr*& wr) {
-  return post_in_batches<verbs::SendWr>(
-      wr,
-      [type = qp.abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
-        return make_request(type, out, from, sges);
-      },
-      [&qp](std::span<const verbs::SendWr> requests, std::size_t& posted) {
-        const auto error = qp.sender().post_send(requests, posted);
-        return error ? why_not(error, requests.subspan(posted, 1)) : 0;
-      });
-}
-
 // A window of type 1 is bound anew as it is, or, with length 0, not any more.
-int post_bind(Qp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
+int post_bind(RcQp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
   const std::uint32_t rkey = ibv_inc_rkey(mw.rkey);
   verbs::SendWr wr{.wr_id = bind.wr_id, .flags = to_flags(bind.send_flags)};
   if (const int code = make_bind(wr, mw, rkey, bind.bind_info)) return code;
@@ -58,22 +44,25 @@ int post_bind(Qp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
   return 0;
 }
 
-template <typename Queue>
-int post_receives(Queue& queue, ibv_recv_wr*& wr) {
-  for (; wr != nullptr; wr = wr->next) {
-    if (wr->num_sge < 0 || wr->num_sge > kMaxSge) return EINVAL;
-    SgeArray sges;
-    for (int i = 0; i < wr->num_sge; ++i) sges.push_back(to_sge(wr->sg_list[i]));
-    if (const auto error = queue.post_recv({.wr_id = wr->wr_id, .sgl = sges})) {
-      return to_errno(error);
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
-int post_built(Qp& qp, std::span<const verbs::SendWr> wrs) {
+int RcQp::post(ibv_send_wr*& wr) {
+  return post_in_batches<verbs::SendWr>(
+      wr,
+      [type = abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
+        return make_request(type, out, from, sges);
+      },
+      [this](std::span<const verbs::SendWr> requests, std::size_t& posted) {
+        const auto error = sender().post_send(requests, posted);
+        return error ? why_not(error, requests.subspan(posted, 1)) : 0;
+      });
+}
+
+int RcQp::receive(ibv_recv_wr*& wr) { return post_receives(*core, wr); }
+
+int RcQp::bind(ibv_mw& mw, const ibv_mw_bind& bind) { return post_bind(*this, mw, bind); }
+
+int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
   const auto error = qp.sender().post_all(wrs);
   return error ? why_not(error, wrs) : 0;
 }
@@ -82,9 +71,7 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
   if (self.context.core.alive()) {
-    code = guarded([&] {
-      return self.datagrams != nullptr ? post_datagrams(self, wr) : post_requests(self, wr);
-    });
+    code = guarded([&] { return self.post(wr); });
   }
   if (code != 0) *bad_wr = wr;
   return code;
@@ -94,10 +81,7 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
   if (self.context.core.alive()) {
-    code = guarded([&] {
-      return self.datagrams != nullptr ? post_receives(*self.datagrams, wr)
-                                       : post_receives(*self.core, wr);
-    });
+    code = guarded([&] { return self.receive(wr); });
   }
   if (code != 0) *bad_wr = wr;
   return code;
@@ -116,8 +100,7 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
   Qp& self = Qp::of(qp);
   if (!self.context.core.alive()) return EIO;
-  if (self.datagrams != nullptr) return EINVAL;
-  return guarded_call([&] { return post_bind(self, *mw, *bind); });
+  return guarded_call([&] { return self.bind(*mw, *bind); });
 }
 
 }  // namespace iwarp::rdma_core

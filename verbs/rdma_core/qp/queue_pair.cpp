@@ -10,13 +10,14 @@
 #include "device/persona.hpp"
 #include "objects/calls.hpp"
 #include "process/acks.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
-#include "qp/bring_up.hpp"
 #include "qp/calls.hpp"
-#include "qp/datagrams.hpp"
+#include "qp/rc.hpp"
+#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -62,44 +63,7 @@ ibv_qp_cap granted(const ibv_qp_cap& asked, bool shared_receives) {
   return out;
 }
 
-/// A number for a queue pair, given back unless it is kept.
-class Number {
- public:
-  explicit Number(BringUp& from) : from_(&from), value_(from.take_number()) {}
-  ~Number() {
-    if (from_ != nullptr) from_->release_number(value_);
-  }
-  Number(const Number&) = delete;
-  Number& operator=(const Number&) = delete;
-  std::uint32_t value() const { return value_; }
-  void keep() { from_ = nullptr; }
-
- private:
-  BringUp* from_;
-  std::uint32_t value_;
-};
-
-net::QpHandle make_core(Pd& pd, const Qp& qp) {
-  const ibv_qp_cap& cap = qp.cap;
-  Number number(pd.context.core.service<BringUp>());
-  verbs::QpInit init{.num = number.value(),
-                     .send_cq = qp.send_cq->core.get(),
-                     .recv_cq = qp.recv_cq->core.get(),
-                     .srq = qp.srq != nullptr ? qp.srq->core.get() : nullptr,
-                     .limits = {.max_send_wr = cap.max_send_wr,
-                                .max_recv_wr = cap.max_recv_wr,
-                                .max_send_sge = cap.max_send_sge,
-                                .max_recv_sge = cap.max_recv_sge,
-                                .max_inline = cap.max_inline_data},
-                     .signal_all = qp.signal_all,
-                     .drop_failed = true};
-  auto core = pd.context.core.rnic().create_qp(*pd.core, init);
-  if (!core) throw std::system_error(core.error());
-  number.keep();
-  return std::move(*core);
-}
-
-void fill_handle(Qp& qp, const ibv_qp_init_attr& attr) {
+void fill_handle(Qp& qp, const ibv_qp_init_attr& attr, verbs::QpNum num) {
   ibv_qp& abi = qp.abi.qp_base;
   abi.context = qp.context.handle();
   abi.qp_context = attr.qp_context;
@@ -107,8 +71,8 @@ void fill_handle(Qp& qp, const ibv_qp_init_attr& attr) {
   abi.send_cq = attr.send_cq;
   abi.recv_cq = attr.recv_cq;
   abi.srq = attr.srq;
-  abi.qp_num = qp.datagrams != nullptr ? qp.datagrams->num() : qp.core->num();
-  abi.handle = add_handle(&qp, abi.context);
+  abi.qp_num = num;
+  abi.handle = add_handle(&abi, abi.context);
   abi.state = IBV_QPS_RESET;
   abi.qp_type = attr.qp_type;
   init_acks(abi.mutex, abi.cond);
@@ -121,27 +85,27 @@ void count_users(const Qp& qp, int by) {
   if (qp.srq != nullptr) qp.srq->users.fetch_add(by);
 }
 
+std::unique_ptr<Qp> make_qp(ibv_qp_type type, Context& context) {
+  if (type == IBV_QPT_UD) return std::make_unique<UdQp>(context);
+  return std::make_unique<RcQp>(context);
+}
+
 Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type);
   const bool complete = attr.send_cq != nullptr && attr.recv_cq != nullptr;
   if (!complete || !within_limits(attr.cap) || !pd.context.core.alive()) fail(EINVAL);
   Hooks* const hooks = context.core.hooks();
   if (hooks != nullptr) hooks->creating();
-  auto qp = std::make_unique<Qp>(context);
+  auto qp = make_qp(attr.qp_type, context);
   qp->pd = &pd;
   qp->send_cq = &Cq::of(known(attr.send_cq));
   qp->recv_cq = &Cq::of(known(attr.recv_cq));
   qp->srq = attr.srq != nullptr ? &Srq::of(known(attr.srq)) : nullptr;
   qp->signal_all = attr.sq_sig_all != 0;
   qp->cap = granted(attr.cap, attr.srq != nullptr);
-  if (attr.qp_type == IBV_QPT_UD) {
-    qp->datagrams = make_datagram_core(pd, *qp);
-  } else {
-    qp->core = make_core(pd, *qp);
-  }
-  fill_handle(*qp, attr);
+  fill_handle(*qp, attr, qp->make_core());
   if (builders) enable_builders(*qp);
-  pd.context.core.add(qp->num(), *qp, qp->kind());
+  qp->enter();
   count_users(*qp, 1);
   if (hooks != nullptr) hooks->made(*qp);
   attr.cap = qp->cap;
@@ -188,35 +152,6 @@ bool is_about(const ibv_async_event& event, const Qp& qp) {
   }
 }
 
-// False: somebody may still acknowledge one.
-bool settle_events(Qp& qp) {
-  const auto untold =
-      qp.context.async.remove([&qp](const ibv_async_event& event) { return is_about(event, qp); });
-  const auto expected = qp.async_events.load() - static_cast<std::uint32_t>(untold);
-  ibv_qp& abi = qp.abi.qp_base;
-  return wait_for_acks(abi.mutex, abi.cond, abi.events_completed, expected);
-}
-
-// What is not known by its number any more; both as settle_events().
-bool destroy_connection(Qp& qp) {
-  const auto num = qp.num();
-  if (Hooks* const hooks = qp.context.core.hooks()) hooks->silenced(qp);
-  for (const auto& service : qp.context.core.services()) service->qp_destroyed(num);
-  const bool settled = settle_events(qp);
-  qp.to_itself.reset();
-  qp.core.reset();
-  qp.context.core.await_dispatcher();
-  qp.context.core.service<BringUp>().release_number(num);
-  return settled;
-}
-
-bool destroy_datagrams(Qp& qp) {
-  const bool settled = settle_events(qp);
-  qp.datagrams.reset();
-  if (Hooks* const hooks = qp.context.core.hooks()) hooks->silenced(qp);
-  return settled;
-}
-
 }  // namespace
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
@@ -233,6 +168,14 @@ void push_event(Qp& qp, ibv_event_type type) {
   EventQueue<ibv_async_event>::Made made{{.element = {.qp = qp.handle()}, .event_type = type}};
   qp.async_events.fetch_add(1);
   qp.context.async.push_made(made);
+}
+
+bool settle_events(Qp& qp) {
+  const auto untold =
+      qp.context.async.remove([&qp](const ibv_async_event& event) { return is_about(event, qp); });
+  const auto expected = qp.async_events.load() - static_cast<std::uint32_t>(untold);
+  ibv_qp& abi = qp.abi.qp_base;
+  return wait_for_acks(abi.mutex, abi.cond, abi.events_completed, expected);
 }
 
 void tell_last_wqe(Qp& qp) {
@@ -259,18 +202,13 @@ int ibv_destroy_qp(ibv_qp* qp) {
   const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
-    remove_handle(&self);
+    remove_handle(qp);
     bool settled = true;
     if (self.context.core.alive()) {
-      Core& core = self.context.core;
-      if (Hooks* const hooks = core.hooks()) hooks->destroying(self);
-      core.untold_ends().await(self.num());
-      core.remove(self.num(), self.kind());
-      settled = self.datagrams != nullptr ? destroy_datagrams(self) : destroy_connection(self);
+      if (Hooks* const hooks = self.context.core.hooks()) hooks->destroying(self);
+      settled = self.end();
     } else {
-      (void)self.to_itself.release();  // The parent's, all of them.
-      (void)self.core.release();
-      (void)self.datagrams.release();
+      self.abandon();
     }
     count_users(self, -1);
     if (settled) delete &self;

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The object behind an ibv_qp, as objects/objects.hpp has the others.
+// The object behind an ibv_qp, as objects/objects.hpp has the others: what all types have, and what
+// each does in a way of its own (RcQp in qp/rc.hpp, UdQp in qp/ud.hpp).
 #pragma once
 
-#include "iwarp/net/datagram_qp.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 #include "objects/objects.hpp"
-#include "qp/link_fsm.hpp"
 
 namespace iwarp::rdma_core {
 
-/// What rdma_init_qp_attr() gives for the peer's queue pair, whose number no iWARP peer tells: a
-/// connection of the CM is meant. No queue pair has it.
-inline constexpr verbs::QpNum kQpOfTheCm = 0;
-
-struct Qp {
-  explicit Qp(Context& its_context) : context(its_context) {}
-
+/// What the program has a pointer to. Apart from Qp, as an object with virtual functions does not
+/// begin with its first member.
+struct QpFields {
   ibv_qp_ex abi{};  ///< first; ibv_qp is its beginning
   LaterFields later{};
+};
+
+struct Qp : QpFields {
+  explicit Qp(Context& its_context) : context(its_context) {}
+  virtual ~Qp() = default;
+  Qp(const Qp&) = delete;
+  Qp& operator=(const Qp&) = delete;
+
   Context& context;
   ContextUse use{context};
   Pd* pd = nullptr;
@@ -28,75 +32,61 @@ struct Qp {
   std::mutex mutex;  ///< of state and attributes
   /// As the program knows it. The core has no INIT and RTR: it is Idle until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
-  LinkState link = LinkState::kNone;  ///< under the mutex; link_step() changes it
-  bool end_told = false;  ///< the log has said why the connection ended; under Core's lock
-  std::condition_variable unlinked;  ///< `link` is kNone again
-  bool last_wqe_told = false;        ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
-  verbs::Access inbound = verbs::QpInit().inbound;  ///< what the peer may do
-  ibv_qp_attr attributes{};  ///< what ibv_modify_qp() was told, for ibv_query_qp()
-  int said = 0;              ///< which of them: IBV_QP_* bits
-  /// rdma_connect()'s or rdma_accept()'s rnr_retry_count: how often the peer repeats a Send that
-  /// finds no receive here. Empty: it is not connected by rdma_cm.
-  std::optional<std::uint8_t> cm_rnr_retry;
+  bool last_wqe_told = false;  ///< IBV_EVENT_QP_LAST_WQE_REACHED, once in each error state
+  ibv_qp_attr attributes{};    ///< what ibv_modify_qp() was told, for ibv_query_qp()
   std::atomic<std::uint32_t> async_events{0};
   /// Requests between ibv_wr_start() and ibv_wr_complete(), see qp/builders.cpp.
   struct Staged;
   std::unique_ptr<Staged, void (*)(Staged*)> staged{nullptr, nullptr};
-  Turn builder;        ///< who is between ibv_wr_start() and ibv_wr_complete()
-  net::QpHandle core;  ///< ends before the rest; null of UD
-  std::unique_ptr<net::DatagramQp> datagrams;  ///< of UD alone
-  /// Of one that is connected to itself: the end that sends; `core` is the one that receives.
-  net::QpHandle to_itself;
+  Turn builder;  ///< who is between ibv_wr_start() and ibv_wr_complete()
 
-  verbs::QueuePair& sender() { return to_itself != nullptr ? *to_itself : *core; }
-  // With the mutex locked.
-  bool is_connected() const { return link == LinkState::kByHand || link == LinkState::kByCm; }
-  bool is_by_hand() const { return link == LinkState::kAwaited || link == LinkState::kByHand; }
-  void link_step(LinkEvent event) {
-    link = bytes::step(kLinkEdges, link, event).value_or(link);
-    if (link == LinkState::kNone) unlinked.notify_all();
+  // What the types do in ways of their own. Each int is 0 or an errno.
+  /// Makes the core's queue pair, with the fields above, and returns its number. Throws
+  /// std::system_error.
+  virtual verbs::QpNum make_core() = 0;
+  /// From now on it is found by its number.
+  virtual void enter() = 0;
+  /// ibv_modify_qp(), but for what no type can do.
+  virtual int modify(const ibv_qp_attr& attr, int mask) = 0;
+  /// To the error state, as by modify().
+  virtual int to_error() = 0;
+  /// The state that counts for posting.
+  virtual ibv_qp_state state_now() const { return state.load(); }
+  /// Fills what ibv_query_qp() asks of the core, and returns the state as ibv_qp has it. With the
+  /// mutex locked.
+  virtual ibv_qp_state describe(ibv_qp_attr& attr) const = 0;
+  /// As post_send() and post_recv() in qp/calls.hpp: `wr` becomes the first that was not posted.
+  virtual int post(ibv_send_wr*& wr) = 0;
+  virtual int receive(ibv_recv_wr*& wr) = 0;
+  /// Posts what is staged, all or none.
+  virtual int post_staged() = 0;
+  virtual int bind(ibv_mw& /*mw*/, const ibv_mw_bind& /*bind*/) { return EINVAL; }
+  /// Joins a multicast group on these interfaces, and leaves it.
+  virtual int attach(const verbs::IpAddress& /*group*/, std::span<const unsigned> /*on*/) {
+    return EINVAL;
   }
-  static Qp& of(ibv_qp* qp) { return *reinterpret_cast<Qp*>(qp); }
-  static Qp& of(ibv_qp_ex* qp) { return *reinterpret_cast<Qp*>(qp); }
+  virtual int detach(const verbs::IpAddress& /*group*/) { return EINVAL; }
+  /// Ends it; nothing finds it by its number any more. False: an event of it may still be
+  /// acknowledged, so it has to stay.
+  virtual bool end() = 0;
+  /// In the child of a fork: the core's queue pair is the parent's, and left alone.
+  virtual void abandon() noexcept = 0;
+
+  static Qp& of(ibv_qp* qp) { return static_cast<Qp&>(*reinterpret_cast<QpFields*>(qp)); }
+  static Qp& of(ibv_qp_ex* qp) { return static_cast<Qp&>(*reinterpret_cast<QpFields*>(qp)); }
   ibv_qp* handle() { return &abi.qp_base; }
   verbs::QpNum num() const { return abi.qp_base.qp_num; }
-  Core::QpKind kind() const {
-    return datagrams != nullptr ? Core::QpKind::kDatagrams : Core::QpKind::kConnection;
-  }
 };
-
-// What the CM and the bring-up without it need of a queue pair; queue_pair.cpp.
-/// It is connected: the program sees RTS, but in ibv_qp only what it does itself.
-void qp_connected(Qp& qp);
-/// In the program's thread: it reads of the connection, and sees RTS there as well.
-void show_connected(Qp& qp);
-/// Its connection is over, or did not come about: the program sees ERR, and all that is posted is
-/// flushed.
-void qp_disconnected(Qp& qp);
-/// Its connection is over, and no CM tells: state and receives stay as they are for the program.
-void qp_peer_left(Qp& qp);
-/// Behind that: a request has waited for long enough. ERR, and its completion says so.
-void qp_retry_exceeded(Qp& qp);
-/// Its core's connection ended by an error of either end, and not because the peer left.
-bool is_in_error(const verbs::QpAttributes& core);
-/// The connection is to end. As RoCE the queue pair is in ERR and all that was posted is flushed;
-/// of an RNIC it drains first (SQD) unless `flush`. False: the peer may still ask about what it
-/// sent last, call it again.
-bool close_connection(Qp& qp, bool flush);
-/// What its queues may get from now on: all once the program has given it up.
-void qp_announce(Qp& qp, verbs::Announce which);
 
 // What the files about queue pairs share.
 /// What the builders of qp/builders.cpp need; called once, while the queue pair is made.
 void enable_builders(Qp& qp);
-/// Posts requests that were built call by call, all or none; an errno; post.cpp and datagrams.cpp.
-int post_built(Qp& qp, std::span<const verbs::SendWr> wrs);
-int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs);
 /// IBV_EVENT_QP_LAST_WQE_REACHED, once, if the queue pair is in error and has a shared receive
 /// queue: it takes no receive from there any more.
 void tell_last_wqe(Qp& qp);
 void push_event(Qp& qp, ibv_event_type type);
-/// To the error state, as by ibv_modify_qp(); qp/states.cpp.
-int to_error(Qp& qp);
+/// Takes back its events that no thread has taken. False: of the others, some may still be
+/// acknowledged.
+bool settle_events(Qp& qp);
 
 }  // namespace iwarp::rdma_core

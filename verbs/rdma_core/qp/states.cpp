@@ -14,9 +14,8 @@
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
 #include "qp/bring_up.hpp"
-#include "qp/datagrams.hpp"
 #include "qp/peer_timeouts.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 #include "qp/steps.hpp"
 
 namespace iwarp::rdma_core {
@@ -26,15 +25,15 @@ using namespace std::chrono_literals;
 
 constexpr int kPort = 1;
 
-BringUp& bring_up_of(const Qp& qp) { return qp.context.core.service<BringUp>(); }
+BringUp& bring_up_of(const RcQp& qp) { return qp.context.core.service<BringUp>(); }
 
-void set_state(Qp& qp, ibv_qp_state state) {
+void set_state(RcQp& qp, ibv_qp_state state) {
   qp.state.store(state);
   if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
 }
 
 /// By the program, which may look at what ibv_qp says at any time: in its own thread alone.
-void set_shown_state(Qp& qp, ibv_qp_state state) {
+void set_shown_state(RcQp& qp, ibv_qp_state state) {
   set_state(qp, state);
   qp.abi.qp_base.state = state;
 }
@@ -55,7 +54,7 @@ bool is_drain(const ibv_qp_attr& attr, int mask) {
 
 /// Returns the program's last step, or ERR as soon as a completion may imply that: the dispatcher
 /// stores it later. Call with the queue pair's mutex locked.
-ibv_qp_state state_of(const Qp& qp) {
+ibv_qp_state state_of(const RcQp& qp) {
   const ibv_qp_state stored = qp.state.load();
   if (stored == IBV_QPS_ERR) return stored;
   const bool by_cm = qp.link == LinkState::kByCm;
@@ -71,8 +70,8 @@ ibv_qp_state state_of(const Qp& qp) {
     }
   };
   const auto core = qp.core->query();
-  if (ended(core)) return IBV_QPS_ERR;
-  if (qp.to_itself != nullptr && ended(qp.to_itself->query())) return IBV_QPS_ERR;
+  const auto has_ended = [&](const verbs::QueuePair* end) { return ended(end->query()); };
+  if (std::ranges::any_of(qp.ends(), has_ended)) return IBV_QPS_ERR;
   const bool closes = by_cm && core.state == verbs::QpState::kClosing;
   return closes && settings().persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
 }
@@ -89,7 +88,7 @@ bool names_peer(const ibv_qp_attr& attr, int mask) {
   return (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0 && !is_of_cm;
 }
 
-QpRules rules_of(const Qp& qp, const ibv_qp_attr& attr, int mask) {
+QpRules rules_of(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_uc = qp.abi.qp_base.qp_type == IBV_QPT_UC;
   if (settings().persona == Persona::kRoce) return is_uc ? QpRules::kUc : QpRules::kRc;
   const bool to_rtr = (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RTR;
@@ -111,7 +110,7 @@ ibv_qp_state before(ibv_qp_state state) {
   }
 }
 
-int check_step(Qp& qp, const ibv_qp_attr& attr, int mask) {
+int check_step(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const std::lock_guard lock(qp.mutex);
   const QpRules rules = rules_of(qp, attr, mask);
   const auto allows = [&](ibv_qp_state from) {
@@ -130,7 +129,7 @@ void take_over(int mask, int bit, T& to, const T& from) {
   if ((mask & bit) != 0) to = from;
 }
 
-void remember(Qp& qp, const ibv_qp_attr& attr, int mask) {
+void remember(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) return;
   const std::lock_guard lock(qp.mutex);
   if ((mask & IBV_QP_ACCESS_FLAGS) != 0) qp.inbound = remote_access(attr.qp_access_flags);
@@ -155,40 +154,39 @@ void remember(Qp& qp, const ibv_qp_attr& attr, int mask) {
 }
 
 // Until the program says otherwise it is up to each region what the peer may do with it.
-void forget_limits(Qp& qp) {
+void forget_limits(RcQp& qp) {
   qp.inbound = verbs::QpInit().inbound;
   qp.core->set_inbound(qp.inbound);
   qp.core->set_peer_timeouts({});
   (void)qp.core->set_ord(UINT16_MAX);
 }
 
-bool is_connected(Qp& qp) {
+bool is_connected(RcQp& qp) {
   const std::lock_guard lock(qp.mutex);
   return qp.is_connected();
 }
 
-bool is_brought_up(Qp& qp) {
+bool is_brought_up(RcQp& qp) {
   const std::lock_guard lock(qp.mutex);
   return qp.is_by_hand();
 }
 
-void give_up(Qp& qp) {
-  if (!is_brought_up(qp) && qp.to_itself == nullptr) return;
+void give_up(RcQp& qp) {
+  if (!is_brought_up(qp) && !qp.is_to_itself()) return;
   bring_up_of(qp).give_up(qp);
   const std::lock_guard lock(qp.mutex);
   qp.link_step(LinkEvent::kOver);
 }
 
 // Returns when no other thread drives it, so nothing that is posted afterwards is sent.
-void abort(Qp& qp) {
-  for (verbs::QueuePair* const end : {qp.core.get(), qp.to_itself.get()}) {
-    if (end == nullptr) continue;
+void abort(RcQp& qp) {
+  for (verbs::QueuePair* const end : qp.ends()) {
     (void)end->abort();
     (void)end->depart();
   }
 }
 
-int reset(Qp& qp) {
+int reset(RcQp& qp) {
   const auto until = std::chrono::steady_clock::now() + 1s;
   abort(qp);
   give_up(qp);
@@ -214,16 +212,16 @@ int reset(Qp& qp) {
 }
 
 // For the present connection, or for the next one. More than was agreed on with the peer cannot be.
-void limit_reads(Qp& qp, const ibv_qp_attr& attr, int mask) {
+void limit_reads(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.sender().set_ord(attr.max_rd_atomic);
 }
 
-int change_state(Qp& qp, const ibv_qp_attr& attr, int mask) {
+int change_state(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const ibv_qp_state to = attr.qp_state;
   if (to == IBV_QPS_RESET) return reset(qp);
   if (to == IBV_QPS_ERR) {
     qp.abi.qp_base.state = to;
-    return to_error(qp);
+    return qp.to_error();
   }
   BringUp& bring_up = bring_up_of(qp);
   const bool awaits = to == IBV_QPS_RTR && names_peer(attr, mask);
@@ -249,26 +247,51 @@ bool is_in_error(const verbs::QpAttributes& core) {
   return blames || core.terminate_received || core.local_error;
 }
 
-int to_error(Qp& qp) {
-  if (qp.datagrams != nullptr) {
-    fail_datagrams(qp);
-    return 0;
-  }
+int RcQp::to_error() {
   {
-    const std::lock_guard lock(qp.mutex);
-    set_state(qp, IBV_QPS_ERR);
+    const std::lock_guard lock(mutex);
+    set_state(*this, IBV_QPS_ERR);
   }
   // Whoever gives it up may have no interest in events.
-  qp.core->announce(verbs::Announce::kAll);
-  bring_up_of(qp).end_wait(qp.core->num());
-  abort(qp);
-  if (!is_connected(qp)) give_up(qp);
+  core->announce(verbs::Announce::kAll);
+  bring_up_of(*this).end_wait(core->num());
+  abort(*this);
+  if (!rdma_core::is_connected(*this)) give_up(*this);
   // A connected one tells when the end of the connection is told.
-  if (!is_connected(qp)) tell_last_wqe(qp);
+  if (!rdma_core::is_connected(*this)) tell_last_wqe(*this);
   return 0;
 }
 
-bool close_connection(Qp& qp, bool flush) {
+int RcQp::modify(const ibv_qp_attr& attr, int mask) {
+  if (const int code = check(attr, mask)) return code;
+  if (const int code = check_step(*this, attr, mask)) return code;
+  // In force before a peer is there.
+  const bool access = (mask & IBV_QP_ACCESS_FLAGS) != 0;
+  if (access) core->set_inbound(remote_access(attr.qp_access_flags));
+  if ((mask & IBV_QP_STATE) == 0) {
+    limit_reads(*this, attr, mask);
+  } else if (const int code = change_state(*this, attr, mask)) {
+    if (access) core->set_inbound(inbound);
+    return code;
+  }
+  remember(*this, attr, mask);
+  return 0;
+}
+
+ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
+  const ibv_qp_state known = state_of(*this);
+  attr.qp_state = reported(known);
+  const auto now = core->query();
+  if (now.state == verbs::QpState::kRts) {
+    const auto ord = sender().query().ord;
+    attr.max_rd_atomic = static_cast<std::uint8_t>(std::min<std::uint16_t>(ord, UINT8_MAX));
+    attr.max_dest_rd_atomic =
+        static_cast<std::uint8_t>(std::min<std::uint16_t>(now.ird, kMaxReads));
+  }
+  return known;
+}
+
+bool close_connection(RcQp& qp, bool flush) {
   const bool is_rnic = settings().persona == Persona::kIwarp;
   {
     const std::lock_guard lock(qp.mutex);
@@ -288,7 +311,7 @@ bool close_connection(Qp& qp, bool flush) {
   return true;
 }
 
-void qp_connected(Qp& qp) {
+void qp_connected(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     qp.link_step(LinkEvent::kEstablished);
@@ -302,7 +325,7 @@ void qp_connected(Qp& qp) {
   abort(qp);  // The program has given it up meanwhile.
 }
 
-void show_connected(Qp& qp) {
+void show_connected(RcQp& qp) {
   const std::lock_guard lock(qp.mutex);
   const auto state = qp.state.load();
   ibv_qp_state& shown = qp.abi.qp_base.state;
@@ -313,7 +336,7 @@ void show_connected(Qp& qp) {
 
 // What programs see in ibv_qp stays as they left it, as with adapters: UCX posts to no other queue
 // pair than one that is in RTS by that.
-void qp_disconnected(Qp& qp) {
+void qp_disconnected(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     qp.state.store(IBV_QPS_ERR);
@@ -322,19 +345,19 @@ void qp_disconnected(Qp& qp) {
   tell_last_wqe(qp);
 }
 
-void qp_peer_left(Qp& qp) {
+void qp_peer_left(RcQp& qp) {
   abort(qp);
   const std::lock_guard lock(qp.mutex);
   qp.link_step(LinkEvent::kOver);  // Now a reset may go on.
 }
 
-void qp_retry_exceeded(Qp& qp) {
+void qp_retry_exceeded(RcQp& qp) {
   qp_disconnected(qp);
   qp.core->announce_unanswered();
 }
 
 // Whoever gives it up stores ERR first, and then announces all.
-void qp_announce(Qp& qp, verbs::Announce which) {
+void qp_announce(RcQp& qp, verbs::Announce which) {
   qp.core->announce(which);
   if (qp.state.load() != IBV_QPS_ERR) return;
   qp.core->announce(verbs::Announce::kAll);
@@ -360,20 +383,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
       refuse("IBV_QPS_SQD", "a send queue does not stop and go on; completions say what is done");
       return EINVAL;
     }
-    if (self.datagrams != nullptr) return modify_datagrams(self, *attr, mask);
-    if (const int code = check(*attr, mask)) return code;
-    if (const int code = check_step(self, *attr, mask)) return code;
-    // In force before a peer is there.
-    const bool access = (mask & IBV_QP_ACCESS_FLAGS) != 0;
-    if (access) self.core->set_inbound(remote_access(attr->qp_access_flags));
-    if ((mask & IBV_QP_STATE) == 0) {
-      limit_reads(self, *attr, mask);
-    } else if (const int code = change_state(self, *attr, mask)) {
-      if (access) self.core->set_inbound(self.inbound);
-      return code;
-    }
-    remember(self, *attr, mask);
-    return 0;
+    return self.modify(*attr, mask);
   });
 }
 
@@ -381,23 +391,14 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     if (!self.context.core.alive()) return EIO;
-    const bool is_ud = self.datagrams != nullptr;
-    const auto core = is_ud ? iwarp::verbs::QpAttributes{} : self.core->query();
     const std::lock_guard lock(self.mutex);
     *attr = self.attributes;
-    const ibv_qp_state state = is_ud ? state_of_datagrams(self) : state_of(self);
-    attr->qp_state = is_ud ? state : reported(state);
+    const ibv_qp_state state = self.describe(*attr);
     attr->cur_qp_state = attr->qp_state;
     if ((mask & IBV_QP_STATE) != 0) qp->state = state;
     attr->cap = self.cap;
     attr->port_num = kPort;
     if (attr->path_mtu == 0) attr->path_mtu = IBV_MTU_1024;
-    if (core.state == iwarp::verbs::QpState::kRts) {
-      const auto ord = self.sender().query().ord;
-      attr->max_rd_atomic = static_cast<std::uint8_t>(std::min<std::uint16_t>(ord, UINT8_MAX));
-      attr->max_dest_rd_atomic =
-          static_cast<std::uint8_t>(std::min<std::uint16_t>(core.ird, kMaxReads));
-    }
     *init_attr = {.qp_context = qp->qp_context,
                   .send_cq = qp->send_cq,
                   .recv_cq = qp->recv_cq,

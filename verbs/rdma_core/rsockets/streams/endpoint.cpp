@@ -13,7 +13,7 @@
 
 #include "cm/id.hpp"
 #include "device/limits.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/rc.hpp"
 #include "rsockets/common/work_ids.hpp"
 
 namespace iwarp::rdma_core::rsockets {
@@ -28,7 +28,7 @@ constexpr std::uint32_t kMinRing = 4096;
 /// there are no Writes with immediate data. The connection has to be established.
 bool has_immediates(const rdma_cm_id& id) {
   return id.verbs->device->transport_type != IBV_TRANSPORT_IWARP &&
-         Qp::of(id.qp).core->query().extensions;
+         static_cast<RcQp&>(Qp::of(id.qp)).core->query().extensions;
 }
 
 Sizes& bounded(Sizes& sizes) {

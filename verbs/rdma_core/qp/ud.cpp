@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "qp/datagrams.hpp"
+#include "qp/ud.hpp"
 
 #include <arpa/inet.h>
 
@@ -17,7 +17,7 @@
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
 #include "qp/batch.hpp"
-#include "qp/queue_pair.hpp"
+#include "qp/receives.hpp"
 #include "qp/steps.hpp"
 
 namespace iwarp::rdma_core {
@@ -35,13 +35,13 @@ constexpr std::array kStates{DatagramStep{IBV_QPS_RESET, DatagramState::kReset},
                              DatagramStep{IBV_QPS_RTS, DatagramState::kReady},
                              DatagramStep{IBV_QPS_ERR, DatagramState::kError}};
 
-std::error_code put_in_state(Qp& qp, DatagramState in_core, ibv_qp_state state) {
-  if (const auto error = qp.datagrams->set_state(in_core)) return error;
+std::error_code put_in_state(UdQp& qp, DatagramState in_core, ibv_qp_state state) {
+  if (const auto error = qp.core->set_state(in_core)) return error;
   qp.state = state;
   return {};
 }
 
-int change_datagram_state(Qp& qp, const ibv_qp_attr& attr) {
+int change_datagram_state(UdQp& qp, const ibv_qp_attr& attr) {
   const auto row = std::ranges::find(kStates, attr.qp_state, &DatagramStep::to);
   if (row == kStates.end() || put_in_state(qp, row->state, attr.qp_state)) return EINVAL;
   qp.abi.qp_base.state = attr.qp_state;  // In the program's thread, which may look at it.
@@ -50,21 +50,21 @@ int change_datagram_state(Qp& qp, const ibv_qp_attr& attr) {
 }
 
 // Not under its mutex: who looks at it may wait for that, and have theirs.
-void tell_begun_anew(Qp& qp, ibv_qp_state from, ibv_qp_state to) {
+void tell_begun_anew(UdQp& qp, ibv_qp_state from, ibv_qp_state to) {
   Hooks* const hooks = qp.context.core.hooks();
   if (hooks == nullptr) return;
   if (to == IBV_QPS_RESET) hooks->reset(qp);
   if (from == IBV_QPS_SQE && to == IBV_QPS_RTS) hooks->recovered(qp);
 }
 
-int modify(Qp& qp, const ibv_qp_attr& attr, int mask) {
+int change(UdQp& qp, const ibv_qp_attr& attr, int mask) {
   const std::lock_guard lock(qp.mutex);
-  const ibv_qp_state from = state_of_datagrams(qp);
+  const ibv_qp_state from = qp.state_now();
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
   const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == from;
   if (!is_there || !is_step(from, to, QpRules::kUd, mask)) return EINVAL;
   const bool has_key = (mask & IBV_QP_QKEY) != 0;
-  if (has_key) qp.datagrams->set_q_key(attr.qkey);  // In force before a datagram may come.
+  if (has_key) qp.core->set_q_key(attr.qkey);  // In force before a datagram may come.
   if ((mask & IBV_QP_STATE) != 0) {
     if (const int code = change_datagram_state(qp, attr)) return code;
   }
@@ -81,43 +81,47 @@ std::size_t max_datagram() {
   return std::size_t{128} << attr.active_mtu;
 }
 
-std::unique_ptr<net::DatagramQp> make_datagram_core(Pd& pd, const Qp& qp) {
-  const ibv_qp_cap& cap = qp.cap;
-  const net::DatagramQpOptions options{
-      .init = {.send_cq = qp.send_cq->core.get(),
-               .recv_cq = qp.recv_cq->core.get(),
-               .srq = qp.srq != nullptr ? qp.srq->core.get() : nullptr,
-               .limits = {.max_send_wr = cap.max_send_wr,
-                          .max_recv_wr = cap.max_recv_wr,
-                          .max_send_sge = cap.max_send_sge,
-                          .max_recv_sge = cap.max_recv_sge,
-                          .max_inline = cap.max_inline_data},
-               .signal_all = qp.signal_all,
-               .max_payload = max_datagram()},
-      .ports = port_range(),
-      .tap = datagram_tap()};
-  auto core = pd.context.core.rnic().create_datagram_qp(*pd.core, options);
-  if (!core) throw std::system_error(core.error());
-  return std::move(*core);
+verbs::QpNum UdQp::make_core() {
+  const net::DatagramQpOptions options{.init = {.send_cq = send_cq->core.get(),
+                                                .recv_cq = recv_cq->core.get(),
+                                                .srq = srq != nullptr ? srq->core.get() : nullptr,
+                                                .limits = {.max_send_wr = cap.max_send_wr,
+                                                           .max_recv_wr = cap.max_recv_wr,
+                                                           .max_send_sge = cap.max_send_sge,
+                                                           .max_recv_sge = cap.max_recv_sge,
+                                                           .max_inline = cap.max_inline_data},
+                                                .signal_all = signal_all,
+                                                .max_payload = max_datagram()},
+                                       .ports = port_range(),
+                                       .tap = datagram_tap()};
+  auto made = pd->context.core.rnic().create_datagram_qp(*pd->core, options);
+  if (!made) throw std::system_error(made.error());
+  core = std::move(*made);
+  return core->num();
 }
 
-int modify_datagrams(Qp& qp, const ibv_qp_attr& attr, int mask) {
+void UdQp::enter() { context.core.add(num(), *this); }
+
+int UdQp::modify(const ibv_qp_attr& attr, int mask) {
   if (!is_in_range(attr, mask)) return EINVAL;
-  const ibv_qp_state from = state_of_datagrams(qp);
-  if (const int code = modify(qp, attr, mask)) return code;
-  if ((mask & IBV_QP_STATE) != 0) tell_begun_anew(qp, from, attr.qp_state);
+  const ibv_qp_state from = state_now();
+  if (const int code = change(*this, attr, mask)) return code;
+  if ((mask & IBV_QP_STATE) != 0) tell_begun_anew(*this, from, attr.qp_state);
   return 0;
 }
 
-void fail_datagrams(Qp& qp) {
-  const std::lock_guard lock(qp.mutex);
-  (void)put_in_state(qp, DatagramState::kError, IBV_QPS_ERR);  // from every state
+int UdQp::to_error() {
+  const std::lock_guard lock(mutex);
+  (void)put_in_state(*this, DatagramState::kError, IBV_QPS_ERR);  // from every state
+  return 0;
 }
 
-ibv_qp_state state_of_datagrams(const Qp& qp) {
-  if (qp.datagrams->state() == DatagramState::kError) return IBV_QPS_ERR;
-  return qp.datagrams->send_failed() ? IBV_QPS_SQE : qp.state.load();
+ibv_qp_state UdQp::state_now() const {
+  if (core->state() == DatagramState::kError) return IBV_QPS_ERR;
+  return core->send_failed() ? IBV_QPS_SQE : state.load();
 }
+
+ibv_qp_state UdQp::describe(ibv_qp_attr& attr) const { return attr.qp_state = state_now(); }
 
 int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr) {
   const bool has_immediate = wr.opcode == IBV_WR_SEND_WITH_IMM;
@@ -128,17 +132,35 @@ int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr) {
   return 0;
 }
 
-int post_datagrams(Qp& qp, ibv_send_wr*& wr) {
+int UdQp::post(ibv_send_wr*& wr) {
   return post_in_batches<verbs::DatagramWr>(
       wr, [](auto& out, const auto& from, auto) { return make_request(out, from); },
-      [&qp](std::span<const verbs::DatagramWr> requests, std::size_t& posted) {
-        return to_errno(qp.datagrams->post_send(requests, posted));
+      [this](std::span<const verbs::DatagramWr> requests, std::size_t& posted) {
+        return to_errno(core->post_send(requests, posted));
       });
 }
 
-int post_built(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
-  return to_errno(qp.datagrams->post_all(wrs));
+int UdQp::receive(ibv_recv_wr*& wr) { return post_receives(*core, wr); }
+
+int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) {
+  return to_errno(qp.core->post_all(wrs));
 }
+
+int UdQp::attach(const verbs::IpAddress& group, std::span<const unsigned> on) {
+  return to_errno(core->attach(group, on));
+}
+
+int UdQp::detach(const verbs::IpAddress& group) { return to_errno(core->detach(group)); }
+
+bool UdQp::end() {
+  context.core.remove_datagrams(num());
+  const bool settled = settle_events(*this);
+  core.reset();
+  if (Hooks* const hooks = context.core.hooks()) hooks->silenced(*this);
+  return settled;
+}
+
+void UdQp::abandon() noexcept { (void)core.release(); }
 
 }  // namespace iwarp::rdma_core
 
@@ -151,9 +173,8 @@ int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
     Qp& self = Qp::of(known(qp));
     if (!self.context.core.alive()) return EIO;
     const auto group = to_ip(*gid);
-    if (self.datagrams == nullptr || !iwarp::net::is_multicast(group)) return EINVAL;
-    const auto interfaces = interfaces_of_groups(look_at_port(), iwarp::net::is_ipv4(group));
-    return to_errno(self.datagrams->attach(group, interfaces));
+    if (!iwarp::net::is_multicast(group)) return EINVAL;
+    return self.attach(group, interfaces_of_groups(look_at_port(), iwarp::net::is_ipv4(group)));
   });
 }
 
@@ -161,8 +182,7 @@ int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     if (!self.context.core.alive()) return EIO;
-    if (self.datagrams == nullptr) return EINVAL;
-    return to_errno(self.datagrams->detach(to_ip(*gid)));
+    return self.detach(to_ip(*gid));
   });
 }
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making and ending queue pairs that have a connection. Their states: qp/states.cpp.
+#include "qp/rc.hpp"
+
+#include "qp/bring_up.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+/// A number for a queue pair, given back unless it is kept.
+class Number {
+ public:
+  explicit Number(BringUp& from) : from_(&from), value_(from.take_number()) {}
+  ~Number() {
+    if (from_ != nullptr) from_->release_number(value_);
+  }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+  std::uint32_t value() const { return value_; }
+  void keep() { from_ = nullptr; }
+
+ private:
+  BringUp* from_;
+  std::uint32_t value_;
+};
+
+}  // namespace
+
+verbs::QpNum RcQp::make_core() {
+  Number number(context.core.service<BringUp>());
+  const verbs::QpInit init{.num = number.value(),
+                           .send_cq = send_cq->core.get(),
+                           .recv_cq = recv_cq->core.get(),
+                           .srq = srq != nullptr ? srq->core.get() : nullptr,
+                           .limits = {.max_send_wr = cap.max_send_wr,
+                                      .max_recv_wr = cap.max_recv_wr,
+                                      .max_send_sge = cap.max_send_sge,
+                                      .max_recv_sge = cap.max_recv_sge,
+                                      .max_inline = cap.max_inline_data},
+                           .signal_all = signal_all,
+                           .drop_failed = true};
+  auto made = context.core.rnic().create_qp(*pd->core, init);
+  if (!made) throw std::system_error(made.error());
+  number.keep();
+  core = std::move(*made);
+  return core->num();
+}
+
+void RcQp::enter() { context.core.add(num(), *this); }
+
+bool RcQp::end() {
+  const auto number = num();
+  Core& device = context.core;
+  device.untold_ends().await(number);
+  device.remove_connection(number);
+  if (Hooks* const hooks = device.hooks()) hooks->silenced(*this);
+  for (const auto& service : device.services()) service->qp_destroyed(number);
+  const bool settled = settle_events(*this);
+  to_itself.reset();
+  core.reset();
+  device.await_dispatcher();
+  device.service<BringUp>().release_number(number);
+  return settled;
+}
+
+void RcQp::abandon() noexcept {
+  (void)to_itself.release();
+  (void)core.release();
+}
+
+}  // namespace iwarp::rdma_core

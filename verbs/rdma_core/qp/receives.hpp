@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Posting a list of receives, to whatever takes them one by one.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <boost/container/static_vector.hpp>
+#include <cerrno>
+
+#include "device/limits.hpp"
+#include "process/errno_table.hpp"
+#include "qp/send_request.hpp"
+
+namespace iwarp::rdma_core {
+
+/// Returns 0 or an errno; `wr` becomes the first that was not posted.
+template <typename Queue>
+int post_receives(Queue& queue, ibv_recv_wr*& wr) {
+  for (; wr != nullptr; wr = wr->next) {
+    if (wr->num_sge < 0 || wr->num_sge > kMaxSge) return EINVAL;
+    boost::container::static_vector<verbs::Sge, bytes::kMaxSge> sges;
+    for (int i = 0; i < wr->num_sge; ++i) sges.push_back(to_sge(wr->sg_list[i]));
+    if (const auto error = queue.post_recv({.wr_id = wr->wr_id, .sgl = sges})) {
+      return to_errno(error);
+    }
+  }
+  return 0;
+}
+
+}  // namespace iwarp::rdma_core

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs of type UD, which exist as RoCE only.
+#pragma once
+
+#include "iwarp/net/datagram_qp.hpp"
+#include "qp/queue_pair.hpp"
+
+namespace iwarp::rdma_core {
+
+struct UdQp final : Qp {
+  using Qp::Qp;
+
+  std::unique_ptr<net::DatagramQp> core;
+
+  verbs::QpNum make_core() override;
+  void enter() override;
+  int modify(const ibv_qp_attr& attr, int mask) override;
+  int to_error() override;
+  ibv_qp_state state_now() const override;
+  ibv_qp_state describe(ibv_qp_attr& attr) const override;
+  int post(ibv_send_wr*& wr) override;
+  int receive(ibv_recv_wr*& wr) override;
+  int post_staged() override;
+  int attach(const verbs::IpAddress& group, std::span<const unsigned> on) override;
+  int detach(const verbs::IpAddress& group) override;
+  bool end() override;
+  void abandon() noexcept override;
+};
+
+/// Fills what a datagram needs beyond what begin_request() did; an errno.
+int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr);
+/// Posts requests that were built call by call, all or none; an errno.
+int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs);
+
+/// The payload of a datagram is at most so long.
+std::size_t max_datagram();
+
+}  // namespace iwarp::rdma_core
