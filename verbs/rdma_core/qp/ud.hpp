@@ -32,7 +32,7 @@ int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr);
 /// Posts requests that were built call by call, all or none; an errno.
 int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs);
 
-/// The payload of a datagram is at most so long.
+/// Returns the most payload of a datagram, in octets.
 std::size_t max_datagram();
 
 }  // namespace iwarp::rdma_core
