@@ -14,8 +14,8 @@
 #include <ostream>
 #include <vector>
 
-#include "iwarp/net/socket_ops.hpp"
 #include "iwarp/verbs/datagram.hpp"
+#include "replaced_socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -87,22 +87,17 @@ std::vector<Datagram> octets_of(const std::vector<Arrival>& arrivals) {
 /// How often the system was asked to send datagrams meanwhile.
 class CountedSends {
  public:
-  CountedSends() {
-    count_ = 0;
-    table_.send_datagrams = [](int fd, mmsghdr* messages, unsigned count, int flags) {
-      ++count_;
-      return kernel_socket_ops().send_datagrams(fd, messages, count, flags);
-    };
-    replace_socket_ops(&table_);
-  }
-  ~CountedSends() { replace_socket_ops(nullptr); }
-  CountedSends(const CountedSends&) = delete;
-  CountedSends& operator=(const CountedSends&) = delete;
+  CountedSends() { count_ = 0; }
   int calls() const { return count_; }
 
  private:
   static inline std::atomic<int> count_;
-  SocketOps table_ = kernel_socket_ops();
+  const test::ReplacedSocketOps replaced_{[](SocketOps& ops) {
+    ops.send_datagrams = [](int fd, mmsghdr* messages, unsigned count, int flags) {
+      ++count_;
+      return kernel_socket_ops().send_datagrams(fd, messages, count, flags);
+    };
+  }};
 };
 
 }  // namespace

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "driver/drive_mode.hpp"
-#include "iwarp/net/socket_ops.hpp"
+#include "replaced_socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -92,15 +92,8 @@ constexpr int kManyChanges = 100'000;
 /// Makes sendmsg() of this thread wait until everything has left, and calls `sent` after each call.
 class PatientSends {
  public:
-  explicit PatientSends(std::function<void()> sent) : sent_(std::move(sent)) {
-    mine_ = this;
-    ops_.send = send;
-    replace_socket_ops(&ops_);
-  }
-  ~PatientSends() {
-    replace_socket_ops(nullptr);
-    mine_ = nullptr;
-  }
+  explicit PatientSends(std::function<void()> sent) : sent_(std::move(sent)) { mine_ = this; }
+  ~PatientSends() { mine_ = nullptr; }
   PatientSends(const PatientSends&) = delete;
   PatientSends& operator=(const PatientSends&) = delete;
 
@@ -129,7 +122,7 @@ class PatientSends {
 
   inline static thread_local PatientSends* mine_ = nullptr;
   std::function<void()> sent_;
-  SocketOps ops_ = kernel_socket_ops();
+  const test::ReplacedSocketOps replaced_{[](SocketOps& ops) { ops.send = send; }};
 };
 
 }  // namespace

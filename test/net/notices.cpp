@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "iwarp/net/socket_ops.hpp"
+#include "replaced_socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -21,12 +21,7 @@ class SendsBeforeNotice {
   explicit SendsBeforeNotice(int told) {
     told_ = told;
     before_ = after_ = 0;
-    ops_.send = send;
-    replace_socket_ops(&ops_);
   }
-  ~SendsBeforeNotice() { replace_socket_ops(nullptr); }
-  SendsBeforeNotice(const SendsBeforeNotice&) = delete;
-  SendsBeforeNotice& operator=(const SendsBeforeNotice&) = delete;
 
   int before() const { return before_; }
   int after() const { return after_; }
@@ -41,7 +36,7 @@ class SendsBeforeNotice {
   inline static std::atomic<int> told_{-1};
   inline static std::atomic<int> before_{0};
   inline static std::atomic<int> after_{0};
-  SocketOps ops_ = kernel_socket_ops();
+  const test::ReplacedSocketOps replaced_{[](SocketOps& ops) { ops.send = send; }};
 };
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "iwarp/net/socket_ops.hpp"
 #include "raw_peer.hpp"
+#include "replaced_socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;       // NOLINT
@@ -45,23 +45,15 @@ std::string receive(const UniqueFd& socket, std::size_t size) {
   return out;
 }
 
-/// While it lives, no socket takes anything.
-class FullSocket {
- public:
-  FullSocket() {
-    ops_.send = [](int, const msghdr*, int) -> ssize_t {
+/// While the result lives, no socket takes anything.
+test::ReplacedSocketOps full_sockets() {
+  return test::ReplacedSocketOps([](SocketOps& ops) {
+    ops.send = [](int, const msghdr*, int) -> ssize_t {
       errno = EAGAIN;
       return -1;
     };
-    replace_socket_ops(&ops_);
-  }
-  ~FullSocket() { replace_socket_ops(nullptr); }
-  FullSocket(const FullSocket&) = delete;
-  FullSocket& operator=(const FullSocket&) = delete;
-
- private:
-  SocketOps ops_ = kernel_socket_ops();
-};
+  });
+}
 
 struct Ends {
   UniqueFd active, passive;
@@ -185,7 +177,7 @@ TEST_CASE(
   const auto event = expect(*pair.b.cm, Type::kConnectRequest);
   UniqueFd socket;
   {
-    const FullSocket full;
+    const auto full = full_sockets();
     CHECK_EQ(event.request->reject_and_keep(socket), make_error_code(Errc::kBusy));
     CHECK_FALSE(socket);
     CHECK_EQ(event.request->reject(), make_error_code(Errc::kWrongState));
@@ -204,7 +196,7 @@ TEST_CASE("a rejection that TCP does not take at all is over in the end") {
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup({.kind = mpa::FrameKind::kRequest});
   const auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  const FullSocket full;
+  const auto full = full_sockets();
   UniqueFd socket;
   CHECK_EQ(event.request->reject_and_keep(socket), make_error_code(Errc::kBusy));
   CHECK(peer.wait_for_end());

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "iwarp/net/bound_socket.hpp"
-#include "iwarp/net/socket_ops.hpp"
 #include "raw_peer.hpp"
+#include "replaced_socket_ops.hpp"
 #include "support.hpp"
 
 using namespace iwarp;
@@ -24,25 +24,19 @@ std::atomic<int> refused{0};
 std::atomic<int> refusals{0};  // that are still to come
 
 /// Refuses the next connects.
-class Refusing {
- public:
-  explicit Refusing(int times) {
-    refused = 0;
-    refusals = times;
-    ops_.connect = [](int fd, const sockaddr* address, socklen_t length) {
+test::ReplacedSocketOps refusing_connects(int times) {
+  refused = 0;
+  refusals = times;
+  return test::ReplacedSocketOps([](SocketOps& ops) {
+    ops.connect = [](int fd, const sockaddr* address, socklen_t length) {
       if (refusals <= 0) return ::connect(fd, address, length);
       --refusals;
       ++refused;
       errno = ECONNREFUSED;
       return -1;
     };
-    replace_socket_ops(&ops_);
-  }
-  ~Refusing() { replace_socket_ops(nullptr); }
-
- private:
-  SocketOps ops_ = kernel_socket_ops();
-};
+  });
+}
 
 ConnectOptions with_time(std::chrono::milliseconds time = kLimit) {
   ConnectOptions options;
@@ -59,20 +53,20 @@ std::uint8_t revision(RawPeer& peer) {
 TEST_CASE("a peer that refuses is asked again for as long as the program says") {
   Pair pair;
   {
-    const Refusing refusing(5);
+    const auto refusing = refusing_connects(5);
     pair.connect(with_time());
   }
   CHECK_EQ(refused, 5);
   pair.a.qp = pair.a.make_qp();
   pair.b.qp = pair.b.make_qp();
-  const Refusing refusing(INT_MAX);
+  const auto refusing = refusing_connects(INT_MAX);
   pair.start(with_time(30ms));
   CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error,
            make_error_code(Errc::kConnectionRefused));
 }
 
 TEST_CASE("unless the program says so, a refusal is the answer") {
-  const Refusing refusing(1);
+  const auto refusing = refusing_connects(1);
   Pair pair;
   pair.start();
   CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error,
@@ -142,7 +136,7 @@ TEST_CASE("each try comes from the port that the program wants") {
 }
 
 TEST_CASE("a queue pair can go while its connection waits for the next try") {
-  const Refusing refusing(INT_MAX);
+  const auto refusing = refusing_connects(INT_MAX);
   Pair pair;
   pair.start(with_time());
   while (refused < 3) std::this_thread::yield();

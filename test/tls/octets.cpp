@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "iwarp/net/socket_ops.hpp"
+#include "replaced_socket_ops.hpp"
 #include "support_tls.hpp"
 
 using namespace iwarp;       // NOLINT
@@ -35,23 +35,17 @@ struct Connected {
   Pair pair;
 };
 
-/// While it lives, the system calls for octets take and give one at a time.
-class OneOctet {
- public:
-  OneOctet() {
-    static SocketOps ops = kernel_socket_ops();
+/// While the result lives, the system calls for octets take and give one at a time.
+test::ReplacedSocketOps one_octet_calls() {
+  return test::ReplacedSocketOps([](SocketOps& ops) {
     ops.send = [](int fd, const msghdr* message, int flags) {
       return ::send(fd, message->msg_iov->iov_base, 1, flags);
     };
     ops.receive = [](int fd, msghdr* message, int flags) {
       return ::recv(fd, message->msg_iov->iov_base, 1, flags);
     };
-    replace_socket_ops(&ops);
-  }
-  ~OneOctet() { replace_socket_ops(nullptr); }
-  OneOctet(const OneOctet&) = delete;
-  OneOctet& operator=(const OneOctet&) = delete;
-};
+  });
+}
 
 void write_and_read(Pair& pair, std::size_t size) {
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, size, pair.b.remote(0)));
@@ -67,7 +61,7 @@ int state_of(const End& end) { return static_cast<int>(end.qp->state()); }
 }  // namespace
 
 TEST_CASE("sockets that take and give one octet at a time") {
-  const OneOctet slow;
+  const auto slow = one_octet_calls();
   Connected connected;
   write_and_read(connected.pair, 3000);
 }
