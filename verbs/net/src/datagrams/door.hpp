@@ -3,11 +3,11 @@
 // pair's own, one for each group, and one for each of the peers that it has connected sockets to.
 #pragma once
 
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <memory>
 #include <optional>
 
 #include "driver/socket_set.hpp"
-#include "driver/worker.hpp"
+#include "driver/socket_waits.hpp"
 #include "iwarp/net/datagram_socket.hpp"
 
 namespace iwarp::net {
@@ -19,27 +19,23 @@ struct DatagramDoor {
     bool operator==(const Peer&) const = default;
   };
 
-  DatagramDoor(std::uint64_t its_id, Worker& worker, DatagramSocket its_socket, Driven& driven)
-      : id(its_id),
-        socket(std::move(its_socket)),
-        readiness(worker.context()),
+  DatagramDoor(Worker& worker, DatagramSocket its_socket, Driven& driven)
+      : socket(std::move(its_socket)),
+        waits(std::make_shared<SocketWaits>(worker)),
         watched(socket.fd(), driven) {}
   ~DatagramDoor() {
-    if (readiness.is_open()) readiness.release();
+    waits->release();
     watched.close();
   }
   DatagramDoor(const DatagramDoor&) = delete;
   DatagramDoor& operator=(const DatagramDoor&) = delete;
 
-  const std::uint64_t id;  ///< never another's, as an address may be
   DatagramSocket socket;
-  IpAddress group{};         ///< zeros: none
-  unsigned interface = 0;    ///< where the group was joined first
-  std::optional<Peer> peer;  ///< it is connected to
-  asio::posix::stream_descriptor readiness;
+  IpAddress group{};                         ///< zeros: none
+  unsigned interface = 0;                    ///< where the group was joined first
+  std::optional<Peer> peer;                  ///< it is connected to
+  const std::shared_ptr<SocketWaits> waits;  ///< their handlers may outlive the door
   WatchedSocket watched;
-  bool reading = false;  ///< a wait is pending; only its handler clears this
-  bool writing = false;
   std::size_t expected = 1;     ///< so many are asked for at the next look
   std::uint32_t lost = 0;       ///< of DatagramSocket::lost(), what is counted
   std::uint64_t last_sent = 0;  ///< so many the queue pair had sent when it was last sent to

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cerrno>
 #include <new>
 
@@ -55,9 +54,9 @@ DatagramSocket::Sending sending(const OutgoingDatagram& from, iovec& piece) {
 DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
                                  verbs::StagTable& stags, DatagramSocket socket,
                                  std::shared_ptr<verbs::DatagramTap> tap)
-    : worker_(worker), core_(init, stags), tap_(std::move(tap)) {
+    : DriveTurn(worker), core_(init, stags), tap_(std::move(tap)) {
   socket.ask_for_room(kReceiveRoom);
-  doors_.push_back(std::make_unique<Door>(next_door_++, worker, std::move(socket), *this));
+  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), *this));
 }
 
 DrivenDatagrams::~DrivenDatagrams() = default;
@@ -93,44 +92,40 @@ std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
   return error;
 }
 
-void DrivenDatagrams::sync() {
-  lock_.lock();
-  run(lock_.take() | kTransmit);
-}
-
 // Posted with the lock held: nothing that comes afterwards is dropped.
 std::error_code DrivenDatagrams::post_first_recv(const verbs::RecvWr& wr) {
-  lock_.lock();
-  drop_unreceived();
-  const auto error = core_.post_recv(wr);
-  std::uint32_t work = lock_.take();
-  if (!error) work |= kResume;
-  run(work);
+  std::error_code error;
+  locked(
+      [&] {
+        drop_unreceived();
+        error = core_.post_recv(wr);
+      },
+      kResume);
   return error;
 }
 
 void DrivenDatagrams::receive_imminent() {
-  lock_.lock();
-  drop_unreceived();
-  run(lock_.take() | kResume);
+  locked([this] { drop_unreceived(); }, kResume);
 }
 
 std::error_code DrivenDatagrams::set_state(verbs::DatagramState state) {
   sync();
-  lock_.lock();
-  if (!core_.takes_datagrams()) drain();
-  const auto error = core_.set_state(state);
-  run(lock_.take() | kArm);
+  std::error_code error;
+  locked(
+      [&] {
+        if (!core_.takes_datagrams()) drain();
+        error = core_.set_state(state);
+      },
+      kArm);
   return error;
 }
 
 std::error_code DrivenDatagrams::attach(const IpAddress& group,
                                         std::span<const unsigned> interfaces) {
   if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
-  lock_.lock();
   std::error_code first;
   std::size_t joined = 0;
-  for (const unsigned interface : interfaces) {
+  const auto join_at = [&](unsigned interface) {
     std::error_code error;
     try {
       error = join(group, interface);
@@ -139,8 +134,8 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group,
     }
     if (error && !first) first = error;
     ++(error ? core_.counters().unjoined : joined);
-  }
-  run(lock_.take() | kArm | kReceive);
+  };
+  locked([&] { std::ranges::for_each(interfaces, join_at); }, kArm | kReceive);
   return joined != 0 ? std::error_code{} : first;
 }
 
@@ -168,8 +163,7 @@ std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface
 
 DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
   socket.ask_for_room(kReceiveRoom);
-  Door& door =
-      *doors_.emplace_back(std::make_unique<Door>(next_door_++, worker_, std::move(socket), *this));
+  Door& door = *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(socket), *this));
   for (const auto& set : sets_) watch(door, set);
   return door;
 }
@@ -186,121 +180,97 @@ void DrivenDatagrams::watch(Door& door, const std::shared_ptr<SocketSet>& set) n
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {
   if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
-  lock_.lock();
-  core_.leave(group);
-  const auto gone = std::erase_if(doors_, [&](const auto& door) {
+  std::size_t gone = 0;
+  const auto is_its = [&](const auto& door) {
     if (door->group != group) return false;
     count_lost(*door);
     return true;
-  });
-  run(lock_.take() | kArm);
+  };
+  locked(
+      [&] {
+        core_.leave(group);
+        gone = std::erase_if(doors_, is_its);
+      },
+      kArm);
   return gone != 0 ? std::error_code{} : make_error_code(verbs::Errc::kInvalidArgument);
 }
 
 verbs::DatagramCounters DrivenDatagrams::counters() {
-  lock_.lock();
-  for (const auto& door : doors_) count_lost(*door);
-  const auto out = core_.counters();
-  run(lock_.take());
+  verbs::DatagramCounters out;
+  locked(
+      [&] {
+        for (const auto& door : doors_) count_lost(*door);
+        out = core_.counters();
+      },
+      0);
   return out;
 }
 
 void DrivenDatagrams::end() {
   sync();
-  lock_.lock();
-  for (const auto& door : doors_) count_lost(*door);
-  doors_.clear();
-  sets_.clear();
-  ended_.store(true, std::memory_order_release);
-  run(lock_.take());
+  locked([this] {
+    for (const auto& door : doors_) count_lost(*door);
+    doors_.clear();
+    sets_.clear();
+    ended_.store(true, std::memory_order_release);
+  });
 }
 
 // Driving -----------------------------------------------------------------------------------------
 
-void DrivenDatagrams::poll(bool frequent) { kick(frequent ? kReceive | kPolled : kReceive); }
-
-bool DrivenDatagrams::polled(bool readable, bool /*room*/) {
-  const auto before = arrivals_.load(std::memory_order_relaxed);
-  if (readable) kick(kReceive);
-  return arrivals_.load(std::memory_order_relaxed) != before;
-}
-
-bool DrivenDatagrams::ready(bool readable, bool /*room*/) {
-  const auto before = arrivals_.load(std::memory_order_relaxed);
-  const auto all = lock_.enter(readable ? kReceive : 0U);
-  if (!all) return true;
-  run(*all);
-  return arrivals_.load(std::memory_order_relaxed) != before;
-}
+void DrivenDatagrams::poll(bool frequent) { kick(frequent ? kPoll | kPolled : kPoll); }
 
 void DrivenDatagrams::note_taken() {
   for (const auto& set : sets_) set->note_taken();
 }
 
-void DrivenDatagrams::sleep_on() { kick(kSleptOn); }
-
-void DrivenDatagrams::let_go() { kick(kReceive | kLetGo); }
-
 void DrivenDatagrams::join(std::shared_ptr<SocketSet> set) {
-  lock_.lock();
-  try {
-    sets_.push_back(set);
-    for (const auto& door : doors_) watch(*door, set);
-  } catch (const std::bad_alloc&) {
-    unwatched_.store(true, std::memory_order_relaxed);
-  }
-  run(lock_.take());
+  locked([&] {
+    try {
+      sets_.push_back(set);
+      for (const auto& door : doors_) watch(*door, set);
+    } catch (const std::bad_alloc&) {
+      unwatched_.store(true, std::memory_order_relaxed);
+    }
+  });
 }
 
 void DrivenDatagrams::leave(const SocketSet* set) {
-  lock_.lock();
-  for (const auto& door : doors_) door->watched.leave(set);
-  std::erase_if(sets_, [set](const auto& own) { return own.get() == set; });
-  run(lock_.take());
+  locked([&] {
+    for (const auto& door : doors_) door->watched.leave(set);
+    std::erase_if(sets_, [set](const auto& own) { return own.get() == set; });
+  });
 }
 
 void DrivenDatagrams::resume_soon() {
   worker_.post([self = shared_from_this(), this] { kick(kResume); });
 }
 
-void DrivenDatagrams::kick(std::uint32_t work) {
-  if (const auto all = lock_.enter(work)) run(*all);
-}
-
-// Holds the lock on entry, not on return. `work`: all that is to be done so far.
-void DrivenDatagrams::run(std::uint32_t work) {
-  for (;; work = lock_.take()) {
+void DrivenDatagrams::run(std::uint32_t work, bool by_worker) {
+  take_turns(work, by_worker, [this](std::uint32_t now) -> std::uint32_t {
     try {
-      if (!doors_.empty()) drive(work);
+      if (!doors_.empty()) drive(now);
     } catch (const std::bad_alloc&) {
       // A datagram that came is lost, as datagrams may be; the wait for the next one is not.
-      insist([this] {
-        if (!doors_.empty()) arm();
-      });
+      insist([this] { arm(); });
     }
-    if (lock_.leave()) return;
-  }
+    return 0;
+  });
 }
 
 void DrivenDatagrams::drive(std::uint32_t work) {
-  if ((work & (kPolled | kSleptOn | kLetGo)) != 0 && change_mode(work)) work |= kArm;
+  if (change_mode(work)) work |= kArm;
+  if ((work & kRoom) != 0) {
+    blocked_ = nullptr;
+    work |= kTransmit | kArm;
+  }
   if ((work & kTransmit) != 0) {
     transmit();
     if (connect_often()) work |= kArm;
   }
-  if ((work & kReceive) != 0 && !receive()) work |= kArm;
+  if ((work & (kReceive | kPoll)) != 0 && !receive()) work |= kArm;
   if ((work & kResume) != 0) held_.store(false);
   if ((work & (kArm | kResume)) != 0 || blocked_ != nullptr) arm();
-}
-
-// True: others drive it now.
-bool DrivenDatagrams::change_mode(std::uint32_t work) {
-  const auto cause = (work & kLetGo) != 0     ? DriveCause::kLetGo
-                     : (work & kSleptOn) != 0 ? DriveCause::kSleptOn
-                                              : DriveCause::kPolled;
-  const auto next = bytes::step(kDriveEdges, mode(), cause);
-  assert(next && "not in the table of who drives");
-  return next && mode_.exchange(*next, std::memory_order_relaxed) != *next;
 }
 
 void DrivenDatagrams::transmit() {
@@ -413,10 +383,7 @@ bool DrivenDatagrams::receive(Door& door) {
     any |= n != 0;
     if (n < room) break;
   }
-  if (any) {
-    octets_came();
-    arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  if (any) note_arrival();
   return any;
 }
 
@@ -459,42 +426,21 @@ void DrivenDatagrams::arm() {
     if (!door->watched.watch(reads, false)) unwatched_.store(true, std::memory_order_relaxed);
     if (mode() != DriveMode::kWorker && blocked_ == nullptr) {
       // The reactor would wake the worker for every datagram, whether one waits for it or not.
-      if (door->readiness.is_open()) door->readiness.release();
-    } else if (mode() == DriveMode::kWorker && reads && !door->reading) {
-      wait_for(*door, false);
+      door->waits->release();
+    } else if (mode() == DriveMode::kWorker && reads) {
+      await(*door, SocketWaits::kRead, kReceive);
     }
   }
-  if (blocked_ != nullptr && !blocked_->writing) wait_for(*blocked_, true);
+  if (blocked_ != nullptr) await(*blocked_, SocketWaits::kWrite, kRoom);
 }
 
-void DrivenDatagrams::wait_for(Door& door, bool write) {
-  using Readiness = asio::posix::stream_descriptor;
-  if (!door.readiness.is_open()) {
-    boost::system::error_code failed;
-    door.readiness.assign(door.socket.fd(), failed);
-    if (failed) return;
-  }
-  (write ? door.writing : door.reading) = true;
+// A wait that was ended still says that it is over.
+void DrivenDatagrams::await(Door& door, SocketWaits::Kind kind, std::uint32_t work) {
+  if (door.waits->is_pending(kind) || !door.waits->watch(door.socket.fd())) return;
   insist([&] {
-    door.readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
-                              [self = shared_from_this(), this, id = door.id,
-                               write](const boost::system::error_code& cancelled) {
-                                lock_.lock();
-                                run(lock_.take() | waited(id, write, cancelled.failed()));
-                              });
+    door.waits->await(
+        kind, [self = shared_from_this(), this, waits = door.waits, work] { kick(work, true); });
   });
-}
-
-// What is to be done then. A wait that was cancelled still says that it is over.
-std::uint32_t DrivenDatagrams::waited(std::uint64_t door, bool write, bool cancelled) {
-  const auto at = std::ranges::find(doors_, door, [](const auto& one) { return one->id; });
-  if (at == doors_.end()) return 0;  // The door is gone.
-  (write ? (*at)->writing : (*at)->reading) = false;
-  if (write) {
-    blocked_ = nullptr;
-    return kTransmit | kArm;
-  }
-  return cancelled || mode() != DriveMode::kWorker ? kArm : kReceive;
 }
 
 }  // namespace iwarp::net

@@ -9,16 +9,15 @@
 #include <memory>
 
 #include "datagrams/door.hpp"
-#include "driver/drive_lock.hpp"
-#include "driver/drive_mode.hpp"
-#include "driver/driven.hpp"
+#include "driver/drive_turn.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 #include "iwarp/verbs/datagram_tap.hpp"
 #include "iwarp/verbs/qp_driver.hpp"
 
 namespace iwarp::net {
 
-class DrivenDatagrams final : public verbs::QpDriver, public Driven {
+class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDatagrams> {
+  friend DriveTurn;
   struct Private {};
 
  public:
@@ -46,10 +45,6 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
 
   // Driven
   void poll(bool frequent) override;
-  bool polled(bool readable, bool room) override;
-  void sleep_on() override;
-  bool ready(bool readable, bool room) override;
-  void let_go() override;
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override;
   bool is_plain() const override {
@@ -59,7 +54,6 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   bool is_blocked() const override { return is_exposed(); }
   void flush_posts() override {}
   bool may_hold_posts() const override { return !lock_.is_idle(); }
-  void sync() override;
 
   // QpDriver, for a shared receive queue that has a receive again
   void resume_soon() override;
@@ -71,24 +65,14 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   void abort() override {}
 
  private:
-  enum Work : std::uint32_t {
-    kTransmit = 1 << 0,
-    kReceive = 1 << 1,
-    kArm = 1 << 2,
-    kResume = 1 << 3,  ///< there may be a receive again
-    kPolled = 1 << 4,  ///< these three as DriveCause has them
-    kSleptOn = 1 << 5,
-    kLetGo = 1 << 6,
-  };
+  static constexpr std::uint32_t kArm = kFirstOwn;  ///< wait for what is wanted now
   using Door = DatagramDoor;
   static constexpr std::size_t kDrained = 16 * 1024;  ///< datagrams: more than the buffer holds
 
   void note_taken() override;
   std::error_code join(const IpAddress& group, unsigned interface);
-  void kick(std::uint32_t work);
-  void run(std::uint32_t work);
+  void run(std::uint32_t work, bool by_worker);
   void drive(std::uint32_t work);
-  bool change_mode(std::uint32_t work);
   Door& add_door(DatagramSocket socket);
   void transmit();
   Door* door_to(const DatagramSocket::Sending& one) const;
@@ -107,18 +91,10 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   bool receive(Door& door);
   std::size_t take(Door& door, std::size_t room);
   void arm();
-  void wait_for(Door& door, bool write);
-  std::uint32_t waited(std::uint64_t door, bool write, bool cancelled);
-  DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
+  void await(Door& door, SocketWaits::Kind kind, std::uint32_t work);
 
-  Worker& worker_;
   verbs::DatagramQueuePair core_;
   const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null: nobody looks
-  DriveLock lock_;
-  std::atomic<DriveMode> mode_{DriveMode::kWorker};
-  std::atomic<bool> held_{false};       ///< no receive is posted, so nothing is read
-  std::atomic<bool> unwatched_{false};  ///< a set could not take a socket
-  std::atomic<std::uint32_t> arrivals_{0};
   // Of the holder of lock_.
   std::deque<std::unique_ptr<Door>> doors_;  ///< the first is the queue pair's own
   std::vector<std::shared_ptr<SocketSet>> sets_;
@@ -130,7 +106,6 @@ class DrivenDatagrams final : public verbs::QpDriver, public Driven {
   /// So many datagrams at most of the own socket came before what the peers' have.
   std::size_t older_ = 0;
   mpa::TimePoint empty_since_{};  ///< when held_ became true
-  std::uint64_t next_door_ = 0;
   unsigned looks_ = 0;
 };
 

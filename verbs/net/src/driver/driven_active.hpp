@@ -21,7 +21,6 @@ struct DrivenConnection::Active {
         client(std::move(setup.client)),
         carrier(std::move(setup.carrier)),
         core(setup.role, setup.qp, driver, setup.options, tap.get()),
-        readiness(worker.context()),
         timer(worker.context()) {}
 
   UniqueFd socket;
@@ -33,8 +32,6 @@ struct DrivenConnection::Active {
   const std::unique_ptr<Carrier> carrier;  ///< null: bare TCP
   verbs::Connection core;
 
-  /// Registered with the worker's reactor when that drives. Does not own the descriptor.
-  asio::posix::stream_descriptor readiness;
   asio::steady_timer timer;
   std::optional<verbs::TimePoint> timer_at;
   /// What the last poll asked the socket for in vain; used again until a turn may have changed it.
@@ -46,12 +43,9 @@ struct DrivenConnection::Active {
     std::optional<ssize_t> answer;  ///< of the call, and errno with it
   };
   Awaited awaited;
-  bool reading = false;  ///< a wait is pending; only its handler clears this
-  bool writing = false;
-  bool watching = false;       ///< the same, for a reset while the stream is held
-  bool write_blocked = false;  ///< the socket buffer is full
-  bool turn_over = false;      ///< the turn ended with more to send
-  bool is_settled = false;     ///< not driven by the worker, and only octets are waited for
+  bool write_blocked = false;       ///< the socket buffer is full
+  bool turn_over = false;           ///< the turn ended with more to send
+  bool awaits_octets_only = false;  ///< not driven by the worker, and only octets are waited for
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
@@ -64,22 +58,21 @@ struct DrivenConnection::Active {
   std::uint64_t wait_calls = 0;  ///< asked by a poller; the worker's waits are its wake-ups
 };
 
-// Under the lock, unless it is at its end already; then drives. False: there was no memory, and the
-// connection is lost.
+// Calls `function` under the lock, unless the connection is at its end already; then drives.
+// Returns false if there was no memory, and the connection is lost.
 template <typename Function>
-bool DrivenConnection::locked(Function function) {
-  lock_.lock();
+bool DrivenConnection::use(Function function) {
   bool whole = true;
-  try {
-    if (active_ != nullptr) {
-      active_->is_settled = false;
+  locked([&] {
+    try {
+      if (active_ == nullptr) return;
+      active_->awaits_octets_only = false;
       function(*active_);
+    } catch (const std::bad_alloc&) {
+      whole = false;
+      give_up();
     }
-  } catch (const std::bad_alloc&) {
-    whole = false;
-    give_up();
-  }
-  run(false, lock_.take() | kTransmit);
+  });
   return whole;
 }
 

@@ -20,8 +20,6 @@
 namespace iwarp::net {
 namespace {
 
-// No thread drives for others longer than this; then the worker does, as often.
-constexpr int kTurns = 9;
 // Who ends a connection sleeps no longer than this before it looks whether it has waited enough.
 constexpr std::chrono::milliseconds kQuestionLook(5);
 
@@ -34,11 +32,12 @@ void change(std::atomic<bool>& flag, bool value) {
 }  // namespace
 
 DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup)
-    : registry_(registry),
-      worker_(worker),
+    : DriveTurn(worker),
+      registry_(registry),
       local_(local_address(setup.socket.get())),
       peer_(peer_address(setup.socket.get())),
       watched_(setup.socket.get(), *this),
+      waits_(worker),
       gathered_(setup.options.gather_delay),
       qp_(setup.qp),
       is_outgoing_(setup.role == mpa::Role::kInitiator),
@@ -89,15 +88,15 @@ void DrivenConnection::break_pins(verbs::Stag stag) {
 }
 
 void DrivenConnection::withdraw(const verbs::Region& region) {
-  locked([&](Active& a) { a.core.withdraw(region, mpa::Clock::now()); });
+  use([&](Active& a) { a.core.withdraw(region, mpa::Clock::now()); });
 }
 
 void DrivenConnection::revoke(const verbs::Region& region) {
-  locked([&](Active& a) { a.core.revoke(region, mpa::Clock::now()); });
+  use([&](Active& a) { a.core.revoke(region, mpa::Clock::now()); });
 }
 
 void DrivenConnection::end() {
-  locked([this](Active& a) {
+  use([this](Active& a) {
     a.client.reset();
     setup_.blame(SetupFailure::kAbandoned);
     while (!close_in_order(a)) await_octets(a.socket.get(), kQuestionLook);
@@ -108,7 +107,7 @@ void DrivenConnection::abort() { kick(kAbort); }
 
 bool DrivenConnection::depart() {
   bool is_over = true;
-  locked([&](Active& a) { is_over = close_in_order(a); });
+  use([&](Active& a) { is_over = close_in_order(a); });
   return is_over;
 }
 
@@ -126,7 +125,7 @@ bool DrivenConnection::close_in_order(Active& a) {
 }
 
 void DrivenConnection::end_if_unasked() {
-  locked([this](Active& a) {
+  use([this](Active& a) {
     const auto state = a.core.startup().state();
     if (state != mpa::StartupState::kIdle && state != mpa::StartupState::kAwaitRequest) return;
     a.client.reset();
@@ -137,7 +136,7 @@ void DrivenConnection::end_if_unasked() {
 }
 
 void DrivenConnection::end_if_unproven() {
-  locked([this](Active& a) {
+  use([this](Active& a) {
     // The peer may have sent it, and this end not have read it yet.
     const bool has_begun = a.core.startup().state() != mpa::StartupState::kIdle;
     if (has_begun && a.core.awaits_peer()) receive();
@@ -148,22 +147,13 @@ void DrivenConnection::end_if_unproven() {
   });
 }
 
-void DrivenConnection::sync() {
-  lock_.lock();
-  run(false, lock_.take() | kTransmit);
-}
-
 void DrivenConnection::send_events_to(CmChannel& channel) {
-  lock_.lock();
-  if (active_ != nullptr && active_->client != nullptr) active_->client->send_to(channel);
-  run(false, lock_.take() | kTransmit);
+  locked([&] {
+    if (active_ != nullptr && active_->client != nullptr) active_->client->send_to(channel);
+  });
 }
 
 // Driving -----------------------------------------------------------------------------------------
-
-void DrivenConnection::kick(std::uint32_t work, bool by_worker) {
-  if (const auto all = lock_.enter(work)) run(by_worker, *all);
-}
 
 // Most polls find what the poll before has found, nothing: that is a call of the system and no
 // turn.
@@ -174,7 +164,7 @@ void DrivenConnection::poll(bool frequent) {
     if (lock_.leave()) return;
     work = lock_.take();
   }
-  run(false, *work);
+  run(*work, false);
 }
 
 // Asks the socket for what the last poll asked for in vain. False: it is in vain again.
@@ -195,24 +185,18 @@ inline DrivenConnection::Look DrivenConnection::take_answer() {
   return take(n, awaited.octets) ? Look::kMayHaveMore : Look::kEmptied;
 }
 
-// Holds the lock on entry, not on return. `work`: all that is to be done so far.
-void DrivenConnection::run(bool by_worker, std::uint32_t work) {
-  const auto turn = [&](std::uint32_t now) -> DriveLock::Rest {
-    std::uint32_t left = 0;
+void DrivenConnection::run(std::uint32_t work, bool by_worker) {
+  take_turns(work, by_worker, [this](std::uint32_t now) -> std::uint32_t {
     try {
-      if (active_ != nullptr) {
-        const auto arrived = arrivals_.load(std::memory_order_relaxed);
-        const bool tells_others = active_->may_be_asked && mode() == DriveMode::kWorker;
-        left = tells_others ? answer_first(now, arrived) : drive(now, arrived, take_answer());
-      }
+      if (active_ == nullptr) return 0;
+      const auto arrived = arrivals_.load(std::memory_order_relaxed);
+      const bool tells_others = active_->may_be_asked && mode() == DriveMode::kWorker;
+      return tells_others ? answer_first(now, arrived) : drive(now, arrived, take_answer());
     } catch (const std::bad_alloc&) {
       give_up();
+      return 0;
     }
-    return {.work = left, .is_followed = !by_worker && is_followed(mode())};
-  };
-  // The worker goes on then: it lets its other connections have their turn, and a thread of the
-  // application is not kept.
-  lock_.drive(work, kTurns, turn, [this] { send_worker(); });
+  });
 }
 
 // A poller or a sleeper comes back to its program when the turn is over. A worker wakes the program
@@ -240,16 +224,6 @@ void DrivenConnection::give_up() noexcept {
   insist([this] { finish(Close::kReset); });
 }
 
-bool DrivenConnection::serve(bool readable, bool room, std::uint32_t slept) {
-  const auto before = arrivals_.load(std::memory_order_relaxed);
-  // A let_go() of another queue, or one that was overtaken, leaves the worker in charge.
-  if (slept != 0 && mode() == DriveMode::kWorker) slept |= kSleptOn;
-  const auto all = lock_.enter((readable ? kReceive : 0U) | (room ? kRoom : 0U) | slept);
-  if (!all) return true;
-  run(false, *all);
-  return arrivals_.load(std::memory_order_relaxed) != before;
-}
-
 void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
   bool joined = false;
   try {
@@ -258,12 +232,6 @@ void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
     joined = false;
   }
   if (!joined) unwatched_.store(true, std::memory_order_relaxed);
-}
-
-void DrivenConnection::send_worker() {
-  worker_.post([self = shared()] {
-    if (const auto all = self->lock_.succeed()) self->run(true, *all);
-  });
 }
 
 void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
@@ -375,7 +343,7 @@ void DrivenConnection::finish(Close how) {
   if (a.tap != nullptr && a.socket && (reset || !a.fin_sent)) {
     a.tap->closed(true, reset, mpa::Clock::now());
   }
-  if (a.readiness.is_open()) a.readiness.release();  // ends the waits; the descriptor is ours
+  waits_.release();
   watched_.close();
   a.timer.cancel();
   try {
@@ -401,21 +369,25 @@ bool DrivenConnection::arm() {
   Active& a = *active_;
   const bool untimed = !arm_timer();
   const bool plain = update_watched();
-  a.is_settled = mode() != DriveMode::kWorker && untimed && plain && !a.shutdown_wanted &&
-                 !a.write_blocked && !a.turn_over && a.carrier == nullptr;
+  a.awaits_octets_only = mode() != DriveMode::kWorker && untimed && plain && !a.shutdown_wanted &&
+                         !a.write_blocked && !a.turn_over && a.carrier == nullptr;
   if (mode() != DriveMode::kWorker) return true;
-  if (!a.readiness.is_open()) {
-    boost::system::error_code failed;
-    a.readiness.assign(a.socket.get(), failed);
-    if (failed) {
-      socket_failed();
-      return false;
-    }
+  if (!waits_.watch(a.socket.get())) {
+    socket_failed();
+    return false;
   }
-  if (!a.reading && !a.end_of_stream && !held_.load()) wait_for(false);
-  if (!a.watching && !a.end_of_stream && held_.load()) watch_held();
-  if (!a.writing && a.write_blocked) wait_for(true);
+  if (!a.end_of_stream && !held_.load()) await(SocketWaits::kRead, kReceive | kSlept);
+  // A held stream is not read, and would not notice a reset. Once both ends have sent FIN the wait
+  // would be over each time, and there is an end in sight.
+  if (!a.end_of_stream && held_.load() && !a.fin_sent) await(SocketWaits::kError, kSlept);
+  if (a.write_blocked) await(SocketWaits::kWrite, kRoom | kSlept);
   return true;
+}
+
+// A wait that was ended still says that it is over.
+void DrivenConnection::await(SocketWaits::Kind kind, std::uint32_t work) {
+  if (waits_.is_pending(kind)) return;
+  waits_.await(kind, [self = shared(), work] { self->kick(work, true); });
 }
 
 // What sets that have the socket wait for; what it cannot tell is left to the worker. True: for
@@ -427,28 +399,14 @@ inline bool DrivenConnection::update_watched() {
   const bool more = a.write_blocked || a.turn_over;
   change(is_plain_, plain);
   change(is_blocked_, more);
-  if (mode() == DriveMode::kSleeper && !plain) change_mode(DriveCause::kNotReadable);
+  const auto leave_sleeper = [this] {
+    if (mode() == DriveMode::kSleeper && change_mode(DriveCause::kNotReadable)) mode_changed();
+  };
+  if (!plain) leave_sleeper();
   if (watched_.watch(plain, more && mode() != DriveMode::kWorker)) return plain;
   unwatched_.store(true, std::memory_order_relaxed);
-  if (mode() == DriveMode::kSleeper) change_mode(DriveCause::kNotReadable);
+  leave_sleeper();
   return false;
-}
-
-void DrivenConnection::wait_for(bool write) {
-  using Readiness = asio::posix::stream_descriptor;
-  (write ? active_->writing : active_->reading) = true;
-  active_->readiness.async_wait(write ? Readiness::wait_write : Readiness::wait_read,
-                                [self = shared(), write](const boost::system::error_code&) {
-                                  // A wait that was cancelled still says that it is over.
-                                  self->kick(write ? kWritable : kReadable, true);
-                                });
-}
-
-void DrivenConnection::watch_held() {
-  active_->watching = true;
-  active_->readiness.async_wait(
-      asio::posix::stream_descriptor::wait_error,
-      [self = shared()](const boost::system::error_code&) { self->kick(kBroken, true); });
 }
 
 // A timer that will be early is left alone, and set anew when it is over: a deadline is moved, or
@@ -467,23 +425,9 @@ inline bool DrivenConnection::arm_timer() {
   return true;
 }
 
-void DrivenConnection::change_mode(std::uint32_t work) {
-  if ((work & kLetGo) != 0) {
-    change_mode(DriveCause::kLetGo);
-  } else if ((work & kSleptOn) != 0) {
-    change_mode(DriveCause::kSleptOn);
-  } else if ((work & kPolled) != 0) {
-    change_mode(DriveCause::kPolled);
-  }
-}
-
-void DrivenConnection::change_mode(DriveCause cause) {
-  const auto next = bytes::step(kDriveEdges, mode(), cause);
-  assert(next && "not in the table of who drives");
-  if (!next || *next == mode()) return;
-  mode_.store(*next, std::memory_order_relaxed);
-  active_->is_settled = false;
-  if (*next != DriveMode::kWorker && active_->readiness.is_open()) active_->readiness.release();
+void DrivenConnection::mode_changed() {
+  active_->awaits_octets_only = false;
+  if (mode() != DriveMode::kWorker) waits_.release();
 }
 
 }  // namespace iwarp::net

@@ -10,19 +10,16 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "driver/drive_lock.hpp"
-#include "driver/drive_mode.hpp"
-#include "driver/driven.hpp"
+#include "driver/drive_turn.hpp"
 #include "driver/gathered_posts.hpp"
 #include "driver/socket_set.hpp"
-#include "driver/worker.hpp"
+#include "driver/socket_waits.hpp"
 #include "iwarp/net/carrier.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/net/unique_fd.hpp"
@@ -68,7 +65,8 @@ class ConnectionClient {
   virtual void awaits_rtr() {}
 };
 
-class DrivenConnection final : public verbs::QpDriver, public Driven {
+class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenConnection> {
+  friend DriveTurn;
   struct Private {};
 
  public:
@@ -112,10 +110,6 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
 
   // Driven: for the feeds of its completion queues.
   void poll(bool frequent) override;
-  bool polled(bool readable, bool room) override { return serve(readable, room, 0); }
-  void sleep_on() override { kick(kSleptOn); }
-  bool ready(bool readable, bool room) override { return serve(readable, room, kSlept); }
-  void let_go() override { kick(kLetGo | kPoll); }
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override { watched_.leave(set); }
   bool is_plain() const override {
@@ -127,8 +121,6 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   }
   // A thread that found the lock taken has left its request to the holder.
   bool may_hold_posts() const override { return gathered_.any() || !lock_.is_idle(); }
-  void sync() override;
-
   void note_taken() override { watched_.note_taken(); }
 
   const GatheredPosts& gathered() const { return gathered_; }
@@ -175,24 +167,11 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   const CarrierFailure* carrier_failure() const;
 
  private:
-  enum Work : std::uint32_t {
-    kTransmit = 1 << 0,
-    kReceive = 1 << 1,
-    kPoll = 1 << 2,      ///< receive, and try to send again
-    kReadable = 1 << 3,  ///< the wait for reading is over
-    kWritable = 1 << 4,
-    kTimer = 1 << 5,
-    kResume = 1 << 6,
-    kDisconnect = 1 << 7,
-    kTerminate = 1 << 8,
-    kAbort = 1 << 9,
-    kPolled = 1 << 10,   ///< DriveCause
-    kSleptOn = 1 << 11,  ///< DriveCause
-    kLetGo = 1 << 12,    ///< DriveCause; after the others, if several were left
-    kBroken = 1 << 13,   ///< the wait for a reset is over
-    kRoom = 1 << 14,     ///< the socket takes more
-    kSlept = 1 << 15,    ///< whoever comes has slept on the socket
-  };
+  // Besides DriveTurn::Work:
+  static constexpr std::uint32_t kTimer = kFirstOwn;
+  static constexpr std::uint32_t kDisconnect = kFirstOwn << 1;
+  static constexpr std::uint32_t kTerminate = kFirstOwn << 2;
+  static constexpr std::uint32_t kAbort = kFirstOwn << 3;
   struct Active;  ///< what exists while the socket is open
   enum class Close : std::uint8_t {
     kPlain,
@@ -206,13 +185,11 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
     kMayHaveMore,
   };
 
-  void kick(std::uint32_t work, bool by_worker = false);
-  void run(bool by_worker, std::uint32_t work);
+  void run(std::uint32_t work, bool by_worker);
   template <typename Function>
-  bool locked(Function function);
+  bool use(Function function);
   void give_up() noexcept;
   bool close_in_order(Active& a);
-  void send_worker();
   std::uint32_t drive(std::uint32_t work, std::uint32_t arrived, Look look);
   std::uint32_t answer_first(std::uint32_t work, std::uint32_t arrived);
   void control(std::uint32_t work, verbs::TimePoint now);
@@ -237,30 +214,21 @@ class DrivenConnection final : public verbs::QpDriver, public Driven {
   bool has_only_moved_octets() const;
   bool may_transmit(verbs::Output output) const;
   bool asks_later();
-  bool serve(bool readable, bool room, std::uint32_t slept);
-  DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
-  void change_mode(std::uint32_t work);
-  void change_mode(DriveCause cause);
+  void mode_changed();
   bool update_watched();
-  void wait_for(bool write);
-  void watch_held();
+  void await(SocketWaits::Kind kind, std::uint32_t work);
   void finish(Close how);
   verbs::Counters count() const;
   void tell(const verbs::ConnectionEvent& event);
 
   Registry& registry_;
-  Worker& worker_;
   const Address local_;
   const Address peer_;
-  DriveLock lock_;
   // Written by the holder of lock_ alone.
-  std::atomic<DriveMode> mode_{DriveMode::kWorker};
   std::atomic<bool> is_plain_{false};
   std::atomic<bool> is_blocked_{false};
-  std::atomic<bool> held_{false};           ///< the stream waits for a receive to be posted
-  std::atomic<std::uint32_t> arrivals_{0};  ///< calls that found the socket ready
-  std::atomic<bool> unwatched_{false};      ///< a set could not take the socket
   WatchedSocket watched_;
+  SocketWaits waits_;
   GatheredPosts gathered_;
   std::atomic<bool> in_gather_timer_{false};
   verbs::QueuePair* qp_;

@@ -16,27 +16,26 @@ SetupFailure reason_of(const mpa::Failure& failure, bool by_carrier) {
 }  // namespace
 
 verbs::Counters DrivenConnection::counters() {
-  lock_.lock();
-  const auto out = active_ != nullptr ? count() : final_;
-  run(false, lock_.take() | kTransmit);
+  verbs::Counters out;
+  locked([&] { out = active_ != nullptr ? count() : final_; });
   return out;
 }
 
 // The thread that failed a request may not have come to the end of the stream yet.
 std::optional<verbs::StreamEnd> DrivenConnection::stream_end() {
   sync();
-  lock_.lock();
   std::optional<verbs::StreamEnd> out;
-  if (active_ != nullptr) out = active_->core.end();
+  locked([&] {
+    if (active_ != nullptr) out = active_->core.end();
+  });
   if (out && out->cause == verbs::StreamEnd::Cause::kNone) out.reset();
-  run(false, lock_.take() | kTransmit);
   return out;
 }
 
 std::optional<ConnectionStatistics> DrivenConnection::statistics() {
-  lock_.lock();
   std::optional<ConnectionStatistics> out;
-  if (setup_.is_established()) {
+  locked([&] {
+    if (!setup_.is_established()) return;
     const bool open = active_ != nullptr;  // else the queue pair may be gone
     out = {.qp = open ? qp_->num() : 0,
            .is_outgoing = is_outgoing_,
@@ -44,8 +43,7 @@ std::optional<ConnectionStatistics> DrivenConnection::statistics() {
            .peer = peer_,
            .counters = open ? count() : final_,
            .incidents = open ? active_->core.incidents() : final_incidents_};
-  }
-  run(false, lock_.take() | kTransmit);
+  });
   return out;
 }
 

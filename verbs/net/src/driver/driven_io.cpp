@@ -91,26 +91,22 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
 // All of a turn that is before sending. True: there may be more to read.
 bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   Active& a = *active_;
-  if ((work & kReadable) != 0) a.reading = false;
-  if ((work & kWritable) != 0) a.writing = false;
-  // Once both ends have sent FIN the wait would be over each time, and there is an end in sight.
-  if ((work & kBroken) != 0) a.watching = a.fin_sent;
-  if ((work & (kReadable | kWritable | kSlept)) != 0) ++a.wakeups;
-  if ((work & (kWritable | kRoom)) != 0) a.write_blocked = false;
+  if ((work & kSlept) != 0) ++a.wakeups;
+  if ((work & kRoom) != 0) a.write_blocked = false;
   // A poller asks whether there is room worth having before it tries: the kernel says so only when
   // a good part of the socket buffer is free, and a try would send whatever little there is.
   if ((work & kPoll) != 0 && a.write_blocked) {
     ++a.wait_calls;
     a.write_blocked = !writable(a.socket.get());
   }
-  change_mode(work);
+  if (change_mode(work)) mode_changed();
   constexpr std::uint32_t kControl = kTimer | kResume | kDisconnect | kTerminate | kAbort;
   // What has come is in front of our FIN, and answered there.
   if ((work & kDisconnect) != 0) receive();
   if ((work & kControl) != 0) control(work, mpa::Clock::now());
   // A held stream is not read, and so would not notice.
-  if (held_.load() && (work & (kBroken | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
-  const bool asked = (work & (kReadable | kReceive | kPoll)) != 0;
+  if (held_.load() && (work & (kSlept | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
+  const bool asked = (work & (kReceive | kPoll)) != 0;
   return asked && look == Look::kMayHaveMore && receive();
 }
 
@@ -133,7 +129,8 @@ bool DrivenConnection::asks_later() {
 // True: finish_turn() would find everything as it left it.
 inline bool DrivenConnection::has_only_moved_octets() const {
   const Active& a = *active_;
-  return a.is_settled && !a.turn_over && !a.write_blocked && !a.end_of_stream && a.core.is_steady();
+  return a.awaits_octets_only && !a.turn_over && !a.write_blocked && !a.end_of_stream &&
+         a.core.is_steady();
 }
 
 // The next poll may ask for the same again.
@@ -174,8 +171,7 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   Active& a = *active_;
   if (n < 0 && errno == EINTR) return true;
   if (n < 0 && would_block(errno)) return false;
-  arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  octets_came();
+  note_arrival();
   if (n < 0) {
     if (errno == EFAULT) {
       a.core.receive_faulted(mpa::Clock::now());

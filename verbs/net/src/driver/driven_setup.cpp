@@ -13,7 +13,7 @@ std::error_code error(verbs::Errc code) { return make_error_code(code); }
 
 bool DrivenConnection::start(bytes::View private_data) {
   bool ok = false;
-  locked([&](Active& a) {
+  use([&](Active& a) {
     a.core.set_emss(effective_mss(a.socket.get()));
     ok = a.core.connect(private_data, mpa::Clock::now());
   });
@@ -21,7 +21,7 @@ bool DrivenConnection::start(bytes::View private_data) {
 }
 
 void DrivenConnection::listen() {
-  locked([](Active& a) {
+  use([](Active& a) {
     a.core.set_emss(effective_mss(a.socket.get()));
     a.core.listen(mpa::Clock::now());
   });
@@ -31,7 +31,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
                                          std::uint16_t ird, std::uint16_t ord,
                                          PeerStanding standing) {
   std::error_code out = error(verbs::Errc::kConnectionReset);
-  const bool whole = locked([&](Active& a) {
+  const bool whole = use([&](Active& a) {
     if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
     out.clear();
     qp_ = &qp;  // before its events come
@@ -47,17 +47,18 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
 }
 
 bool DrivenConnection::peer_waits() {
-  lock_.lock();
-  const bool out = active_ != nullptr && !active_->end_of_stream &&
-                   active_->core.startup().state() == mpa::StartupState::kAwaitDecision &&
-                   !is_closed(active_->socket.get());
-  run(false, lock_.take() | kTransmit);
+  bool out = false;
+  locked([&] {
+    out = active_ != nullptr && !active_->end_of_stream &&
+          active_->core.startup().state() == mpa::StartupState::kAwaitDecision &&
+          !is_closed(active_->socket.get());
+  });
   return out;
 }
 
 std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* keep) {
   std::error_code out = error(verbs::Errc::kConnectionReset);
-  const bool whole = locked([&](Active& a) {
+  const bool whole = use([&](Active& a) {
     if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
     if (keep != nullptr && a.carrier != nullptr) {
       out = error(verbs::Errc::kInvalidArgument);
@@ -81,7 +82,7 @@ UniqueFd DrivenConnection::leave() {
   Active& a = *active_;
   if (a.carrier != nullptr) return {};
   if (a.end_of_stream || !a.core.transmit_plan(1, mpa::Clock::now()).empty()) return {};
-  if (a.readiness.is_open()) a.readiness.release();
+  waits_.release();
   watched_.close();
   return std::move(a.socket);
 }

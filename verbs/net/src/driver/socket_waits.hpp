@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SocketWaits: what the worker's reactor waits for on one socket, at most once of each kind.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstdint>
+
+#include "driver/worker.hpp"
+
+namespace iwarp::net {
+
+/// Under the lock of the socket's driver, but for what `done` of await() does.
+class SocketWaits {
+  using Readiness = asio::posix::stream_descriptor;
+
+ public:
+  enum Kind : std::uint8_t { kRead = 1, kWrite = 2, kError = 4 };
+
+  explicit SocketWaits(Worker& worker) : readiness_(worker.context()) {}
+  ~SocketWaits() { release(); }
+  SocketWaits(const SocketWaits&) = delete;
+  SocketWaits& operator=(const SocketWaits&) = delete;
+
+  /// Before the first await(), and again behind release(). Returns false if the reactor does not
+  /// take the socket, which it does not own.
+  bool watch(int socket) {
+    boost::system::error_code failed;
+    if (!readiness_.is_open()) readiness_.assign(socket, failed);
+    return !failed;
+  }
+  /// Ends all waits. Before the socket is closed.
+  void release() {
+    if (readiness_.is_open()) readiness_.release();
+  }
+  bool is_pending(Kind kind) const {
+    return (pending_.load(std::memory_order_relaxed) & kind) != 0;
+  }
+  /// Calls `done` in the worker when the wait is over; release() ends it, too. `done` keeps this
+  /// object alive. Throws std::bad_alloc, and nothing is awaited then.
+  template <typename Done>
+  void await(Kind kind, Done done) {
+    pending_.fetch_or(kind);
+    try {
+      readiness_.async_wait(type(kind), [this, kind, done](const boost::system::error_code&) {
+        pending_.fetch_and(static_cast<std::uint8_t>(~kind));
+        done();
+      });
+    } catch (...) {
+      pending_.fetch_and(static_cast<std::uint8_t>(~kind));
+      throw;
+    }
+  }
+
+ private:
+  static Readiness::wait_type type(Kind kind) {
+    if (kind == kRead) return Readiness::wait_read;
+    return kind == kWrite ? Readiness::wait_write : Readiness::wait_error;
+  }
+
+  Readiness readiness_;
+  std::atomic<std::uint8_t> pending_{0};  ///< kinds; cleared by the handlers alone
+};
+
+}  // namespace iwarp::net
