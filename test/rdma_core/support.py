@@ -243,11 +243,14 @@ class Case(unittest.TestCase):
 
     def assert_silent(self, *results, leaves_early=False, stops_receiving=False):
         """The libraries have said nothing, but for what the program does. `leaves_early`: one end may close while
-        requests of the other are under way. `stops_receiving`: and before that, post no receives any more."""
+        requests of the other are under way, or queue pairs that the program did not need for them are still to
+        find their peers. `stops_receiving`: and before that, post no receives any more."""
         may_say = [": careful: "] if "CAREFUL_SAID" in os.environ else []
         ended = r": connection with \S+ ended: "
         if leaves_early or stops_receiving:
             may_say.append(ended + "the peer (closed|reset) it")
+            may_say.append(r": queue pair \w+ does not find its peer: MPA startup with \S+ failed: TCP connection "
+                           r"closed or lost")
         if stops_receiving:
             may_say.append(ended + ".*no receive was posted")
         but = f"(?!{'|'.join(may_say)})" if may_say else ""
