@@ -81,7 +81,10 @@ void Program::top_up() {
 
 bool Program::is_quiet(Link& link) {
   if (link.session == nullptr || !link.cause.empty()) return true;
-  const auto is_done = [](const Side& s) { return s.is_idle() && s.has_received_all(); };
+  // A close may first wait a while for the question how far its end has come.
+  const auto is_done = [&link](const Side& s) {
+    return s.is_idle() && s.has_received_all() && (!link.closes || is_still_idle(s));
+  };
   return std::ranges::all_of(link.sides, is_done) && link.wires[0].is_empty() &&
          link.wires[1].is_empty();
 }
