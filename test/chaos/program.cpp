@@ -93,6 +93,9 @@ void Program::note_end(Link& link, Side& side) {
   if (!side.is_established || !peer.is_established) link.blame("closed during set-up");
   if (!peer.is_idle() || (is_mute && !side.is_idle()))
     link.blame("closed while work was under way");
+  if (world_.lacking_receives(link, side) != 0) {
+    link.blame("closed while a message waited for a receive");
+  }
   link.closes = true;
 }
 
