@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of programs in README.md, made of what the tests in test/rdma_core found.
+"""The table of programs in programs.md, made of what the tests in test/rdma_core found.
 
   programs.py                   check; exit 1 when the table is not what the tests try
   programs.py --update FOLDER   rewrite it from their results, build/release/programs for example
@@ -136,11 +136,11 @@ def main():
     parser.add_argument("--update", metavar="FOLDER", type=pathlib.Path)
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent
-    readme = root / "README.md"
-    head, begin, rest = readme.read_text().partition(BEGIN)
+    page = root / "rfc-notes/programs.md"
+    head, begin, rest = page.read_text().partition(BEGIN)
     body, end, tail = rest.partition(END)
     if not begin or not end:
-        sys.exit(f"README.md: no table of programs between {BEGIN} and {END}")
+        sys.exit(f"{page.name}: no table of programs between {BEGIN} and {END}")
     rows = rows_of(root / "test/rdma_core")
     if options.update is not None:
         take_results(rows, read_results(options.update))
@@ -148,10 +148,10 @@ def main():
         for row in rows:
             row.update(before.get(row.fixed_cells(), {}))
         body = "\n" + "\n".join([HEAD, *map(str, rows)]) + "\n"
-        readme.write_text(f"{head}{begin}{body}{end}{tail}")
+        page.write_text(f"{head}{begin}{body}{end}{tail}")
     problems = sorted(problems_of(rows, read_table(body)))
     for problem in problems:
-        print(f"README.md, table of programs: {problem}", file=sys.stderr)
+        print(f"{page.name}, table of programs: {problem}", file=sys.stderr)
     if problems:
         print("rfc-notes/programs.py --update FOLDER writes it", file=sys.stderr)
     print(f"{len(rows)} rows, {len(problems)} problems")

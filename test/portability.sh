@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Tries the committed tree where nothing of this machine is: in a chroot of a Debian release, as a
-# new user would, apps/demo.sh, the commands of README.md that need nobody else, and test/run.sh
+# new user would, apps/demo.sh, the commands of README.md and of its guides that need no other machine, and test/run.sh
 # without the guest. Needs root, mmdebstrap and the packages' mirror; an hour without ccache, which is
 # shared with this machine's. The chroot itself is kept, see .ci/chroot.sh.
 # usage: test/portability.sh RELEASE [COMPILER] [OPTION_OF_TEST_RUN...]
@@ -39,7 +39,7 @@ started=$SECONDS
 apps/demo.sh
 echo "== the demo after $((SECONDS - started)) s"
 iwarp=build/release/apps/iwarp
-sleep() { command sleep 5; }  # README.md's second is too short for a machine that does other things
+sleep() { command sleep 5; }  # the second of the guides is too short for a machine that does other things
 $iwarp run ibv_devinfo
 $iwarp run ib_write_bw -R & sleep 1
 $iwarp run ib_write_bw -R 127.0.0.1
@@ -59,7 +59,7 @@ $iwarp cost report --preset 2007 --html report.html
 $iwarp perf --self write-bw
 $iwarp perf --self tcp-stream
 $iwarp perf --self send-lat --poll
-echo "== README.md's commands after $((SECONDS - started)) s"
+echo "== the commands of the guides after $((SECONDS - started)) s"
 test/run.sh "$@"
 TEXT
 in_chroot "$root" "$cache" -- /usr/bin/env HOME=/src PATH=/usr/sbin:/usr/bin:/sbin:/bin \

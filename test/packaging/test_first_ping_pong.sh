@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# README.md's three lines from a bare Debian 12 to a first ping-pong, as they stand there, in a
+# The three lines of rfc-notes/programs.md from a bare Debian 12 to a first ping-pong, as they stand there, in a
 # container without privileges: bubblewrap, started by nobody, with one user and no capability, and
-# after the installation no network but lo. What is not as in README.md: `sleep` waits until the
+# after the installation no network but lo. What is not as on that page: `sleep` waits until the
 # server listens, because a busy machine may take longer than a second.
 # Usage: test_first_ping_pong.sh SOURCE_DIR
 set -euo pipefail
@@ -10,8 +10,8 @@ source=$1
 source "$source/test/packaging/support.sh"
 command -v bwrap >/dev/null || skip "bubblewrap is not installed"
 
-step "the lines of README.md"
-block=$(awk 'BEGIN { RS = "```" } /^sh\n/ && /iwarp_[0-9]/' "$source/README.md")
+step "the lines of rfc-notes/programs.md"
+block=$(awk 'BEGIN { RS = "```" } /^sh\n/ && /iwarp_[0-9]/' "$source/rfc-notes/programs.md")
 mapfile -t lines < <(tail -n +2 <<<"$block")
 printf '%s\n' "${lines[@]}"
 [ ${#lines[@]} = 3 ]
@@ -21,7 +21,7 @@ step "build the package"
 packages=$("$source/.ci/package" bookworm package)
 file=$(grep "/iwarp_.*\.deb$" <<<"$packages")
 if [ "$(basename "$file")" != "$package" ]; then
-  echo "README.md says $package, but it is $(basename "$file")" >&2
+  echo "rfc-notes/programs.md says $package, but it is $(basename "$file")" >&2
   exit 1
 fi
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs of another Debian release on the release archive: the tests of test/rdma_core, in a chroot
 # of that release with its packages, which is kept. Results go to BUILD_DIR/programs/SUITE, where
-# rfc-notes/programs.py finds what the release's column in README.md says. What is not offered there
+# rfc-notes/programs.py finds what the release's column in rfc-notes/programs.md says. What is not offered there
 # or lacks RDMA is listed as skipped, with the reason.
 # Usage: test_programs.sh SOURCE_DIR BUILD_DIR SUITE [TEST...]
 set -euo pipefail

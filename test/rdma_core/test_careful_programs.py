@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of README.md's table under `iwarp run --careful`: the tests that try them pass as they do
+"""The programs of rfc-notes/programs.md under `iwarp run --careful`: the tests that try them pass as they do
 without, and what is said of a program is on the list below, with the reason. Other tests than the quick
 ones with IWARP_LONG=1 only, for careful mode reads all that is sent twice more."""
 import json

@@ -40,7 +40,7 @@ class Fio(Case):
 @tried("fio", "fio", "no `ioengine=librpma_*` in this package, which is built without librpma")
 class WithoutLibrpma(Case):
     def test_the_engine_is_missing(self):
-        """When it comes, README.md's table is wrong, and it wants a test."""
+        """When it comes, the table of rfc-notes/programs.md is wrong, and it wants a test."""
         self.assertNotIn("rpma", self.run_program("fio", "--enghelp").out)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md's table of programs is made of. A class of tests says which program of which package
+"""What the table of rfc-notes/programs.md is made of. A class of tests says which program of which package
 it tries, what of it, and shown as which device; each of its tests leaves a line of JSON with the
 verdict in the folder IWARP_RESULTS. rfc-notes/programs.py makes the table."""
 import functools
