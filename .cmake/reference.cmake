@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# The reference of the C++ interface as web pages, made by doxygen from the installed headers:
+#   cmake --build build/release --target reference    # then open build/release/reference/index.html
+# Optional: without doxygen there is no such target. A warning of doxygen is an error.
+find_package(Doxygen QUIET)
+if(NOT DOXYGEN_FOUND)
+  return()
+endif()
+file(GLOB headers LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}
+  ${PROJECT_SOURCE_DIR}/*/include ${PROJECT_SOURCE_DIR}/*/*/include)
+list(FILTER headers INCLUDE REGEX "^(mpa|ddp|rdmap|verbs)/")
+set(DOXYGEN_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+set(DOXYGEN_HTML_OUTPUT reference)
+set(DOXYGEN_STRIP_FROM_INC_PATH ${headers})
+# It does not know the scope of a qualified specialization.
+set(DOXYGEN_INPUT_FILTER "sed /is_error_code_enum/d")
+set(DOXYGEN_HAVE_DOT NO)
+set(DOXYGEN_JAVADOC_AUTOBRIEF YES)
+set(DOXYGEN_QUIET YES)
+set(DOXYGEN_WARN_AS_ERROR FAIL_ON_WARNINGS)
+set(DOXYGEN_WARN_IF_UNDOCUMENTED NO)  # test/architecture/check_docs.py says what needs a comment
+set(DOXYGEN_PROJECT_BRIEF "iWARP in user space: RDMA over ordinary TCP")
+doxygen_add_docs(reference ${headers} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+  COMMENT "Making the reference of the C++ interface")
