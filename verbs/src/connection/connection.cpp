@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Set-up, control and the end of a connection. The octets themselves: connection_data.cpp.
+// Set-up, control and the end of a connection. connection_data.cpp moves the octets.
 #include "iwarp/verbs/connection.hpp"
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 namespace iwarp::verbs {
 namespace {
 
-// Every connection has these, busy or not.
+// Every connection has these buffers, busy or not.
 constexpr std::size_t kScratch = 4 * 1024;
 constexpr std::size_t kMaxPieces = 512;
 constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
-// Without a CRC, payload up to this size is copied next to its header: cheaper than two more pieces
-// for the kernel to gather.
+// Without a CRC, payload up to this size is copied next to its header: a copy is cheaper than two
+// more pieces for the kernel to gather.
 constexpr std::size_t kCopyBelow = 2048;
 
 rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
@@ -94,7 +94,7 @@ void Connection::tell_states() {
                         qp_ != nullptr ? to_string(qp_->state()) : "");
 }
 
-// False: the table does not have it, which is a fault of ours, and nothing has changed.
+// Returns false, and changes nothing, if the table has no such edge: a defect of this stack.
 bool Connection::step(ConnectionCause cause) {
   const auto next = bytes::step(kConnectionEdges, state_, cause);
   assert(next);
@@ -135,7 +135,7 @@ bool Connection::reject(bytes::View private_data, TimePoint now) {
 
 void Connection::startup_progress(TimePoint now) {
   if (state_ != ConnectionState::kStartup) return;
-  if (startup_told_ == startup_.state()) return;  // each state is told once
+  if (startup_told_ == startup_.state()) return;
   startup_told_ = startup_.state();
   tell_states();
   switch (startup_told_) {
@@ -146,7 +146,7 @@ void Connection::startup_progress(TimePoint now) {
       enter_full_operation(now);
       return;
     case mpa::StartupState::kRejected:
-      // TCP stays open; closing it is up to whoever owns the socket. [MPA-86] [MPA-91]
+      // TCP stays open; the owner of the socket closes it. [MPA-86] [MPA-91]
       if (role_ == mpa::Role::kInitiator) {
         events_.push_back({.type = ConnectionEvent::Type::kRejected, .failure = {}});
       }
@@ -172,9 +172,9 @@ void Connection::enter_full_operation(TimePoint now) {
       .extensions = n.extensions,
       .send_immediate = n.send_immediate,
       .peer_acknowledged = n.peer_acknowledged};
-  // What a CRC stands for has to be what leaves, whatever the program does to its memory meanwhile.
-  // With markers the payload would be sent in pieces of 512 octets; and a trace reads what was sent
-  // after the program may have changed it.
+  // A CRC has to match the octets that are sent, even if the program changes its memory after the
+  // post. With markers the payload would be sent in pieces of 512 octets; and a trace may read what
+  // was sent after the program has changed it.
   const bool copies = n.crc || n.tx_markers || tap_ != nullptr;
   const mpa::FramerOptions framer{.markers = n.tx_markers,
                                   .crc = n.crc,
@@ -202,12 +202,12 @@ void Connection::enter_full_operation(TimePoint now) {
   tell_states();
   // The RTR goes first and nothing overtakes it. [EMPA-1] [EMPA-38]
   if (n.rtr != mpa::Rtr::kNone) full_->stream.send_rtr(rtr_kind(n.rtr));
-  // With RTR agreed on, the responder is not established before it came. [MPA-102]
+  // If an RTR was agreed on, the responder is established only when the RTR has arrived. [MPA-102]
   if (role_ == mpa::Role::kInitiator || !n.peer_to_peer) return establish();
   full_->deadlines.set(Deadline::kRtr, now + options_.startup.timeout);
 }
 
-// The peer is told by a Terminate.
+// Tells the peer by a Terminate.
 void Connection::refuse_full_operation(const mpa::Failure& failure, TimePoint now) {
   events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = failure});
   full_->stream.terminate(failure.fault, false);
@@ -315,7 +315,7 @@ void Connection::lost(TimePoint now) {
   over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
 
-// A request or receive of ours has failed, and the peer has done nothing wrong.
+// Ends the stream because a request or receive of this end failed. The peer has done nothing wrong.
 void Connection::local_error() {
   Full& f = *full_;
   note_end(StreamEnd::Cause::kLocalError);
@@ -325,7 +325,7 @@ void Connection::local_error() {
   over(ConnectionCause::kLost, at_rest() ? SocketAction::kDepart : SocketAction::kReset);
 }
 
-// Once, before a Terminate is framed.
+// Called once, before a Terminate is framed.
 void Connection::stream_ended(TimePoint now) {
   if (has_ended(state_)) return;
   Full& f = *full_;
@@ -346,11 +346,11 @@ void Connection::stream_ended(TimePoint now) {
   }
   tell_states();
   if (mute) return over(ConnectionCause::kClosed, SocketAction::kClose);
-  // An FPDU whose octets are gone cannot be completed, so no Terminate can follow it.
+  // An FPDU whose remaining octets are gone cannot be completed, so no Terminate can follow it.
   if (!can_go_on) over(ConnectionCause::kLost, SocketAction::kReset);
 }
 
-// Graceful closing: half close when everything has left, close when both halves are.
+// Closes gracefully: half-closes when all output is sent, closes when both halves are closed.
 void Connection::close_progress(TimePoint now) {
   // Deviation: an initiator may have to wait with its first FPDU, see first_fpdu_delay.
   if (full_->deadlines.is_set(Deadline::kFirstFpdu)) return;
@@ -360,7 +360,7 @@ void Connection::close_progress(TimePoint now) {
       return close_when_drained(now);
     case ConnectionState::kHalfClosed:
       if (full_->stream.inbound_reads() != 0) {
-        // It can no longer be answered. [VRB-17]
+        // The peer's Read or Atomic Request can no longer be answered. [VRB-17]
         over(ConnectionCause::kLost, SocketAction::kReset);
       } else if (full_->fin_received) {
         over(ConnectionCause::kClosed, SocketAction::kClose);
@@ -377,7 +377,7 @@ void Connection::close_progress(TimePoint now) {
 void Connection::close_when_drained(TimePoint now) {
   Full& f = *full_;
   if (f.port->state() == QpState::kRts) {
-    // What was posted first leaves in order. [DDP-56] [RDMAP-88]
+    // What was posted before the close is sent first, in order. [DDP-56] [RDMAP-88]
     if (!f.port->is_idle() || f.stream.has_output() || f.framer.queued_octets() != 0 ||
         f.awaits_ack_request(now, options_.ack_request_wait)) {
       return;
@@ -391,8 +391,8 @@ void Connection::close_when_drained(TimePoint now) {
   close_progress(now);
 }
 
-// A Terminate of ours has to leave whole; then FIN rather than RST, so that it arrives. After the
-// peer's nothing is sent. [RDMAP-88] [RDMAP-90]
+// Our Terminate has to be sent whole, then a FIN rather than an RST, so that it arrives. After the
+// peer's Terminate nothing is sent. [RDMAP-88] [RDMAP-90]
 void Connection::close_terminated() {
   const bool unsaid = full_->stream.state() == rdmap::StreamState::kTerminating ||
                       full_->framer.queued_octets() != 0;
@@ -401,7 +401,7 @@ void Connection::close_terminated() {
     step(ConnectionCause::kTerminateLeft);
     socket_action_ = SocketAction::kShutdownSend;
   } else if (unsaid) {
-    // No Terminate fits behind a FIN. [VRB-17]
+    // A Terminate cannot follow a FIN. [VRB-17]
     return over(ConnectionCause::kLost, SocketAction::kReset);
   }
   if (full_->fin_received) over(ConnectionCause::kClosed, SocketAction::kClose);

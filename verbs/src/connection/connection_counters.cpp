@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a connection counts, of all its layers, and why it ended.
+// Collects what each layer of a connection counts, and why the connection ended.
 #include "connection/connection_impl.hpp"
 
 namespace iwarp::verbs {
@@ -39,7 +39,8 @@ Incidents Connection::incidents() const {
   return out;
 }
 
-// The first cause counts: what follows it is how the connection ends. Before requests are flushed.
+// Only the first cause counts: later ones are how the connection ends. Call before requests are
+// flushed.
 void Connection::note_end(StreamEnd::Cause cause) {
   if (full_ == nullptr || full_->end_cause != StreamEnd::Cause::kNone) return;
   Full& f = *full_;

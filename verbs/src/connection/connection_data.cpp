@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octets of a connection: where the next ones go, which leave next, and what is done with an
-// FPDU in between. Joins MPA below with DDP and RDMAP above.
+// The octets of a connection: where the next received octets go, which octets are sent next, and
+// what happens to an FPDU in between. Joins MPA below with DDP and RDMAP above.
 #include <algorithm>
 
 #include "connection/connection_impl.hpp"
@@ -10,7 +10,7 @@
 namespace iwarp::verbs {
 namespace {
 
-// Placing early pays only when much is still to come.
+// Placing early pays only when much of the FPDU is still to arrive.
 constexpr std::size_t kPlaceAbove = 4096;
 
 [[gnu::noinline]] void scatter_pieces(std::span<const bytes::View> pieces, std::size_t skip,
@@ -34,7 +34,7 @@ constexpr std::size_t kPlaceAbove = 4096;
   }
 }
 
-// Copies the octets of `pieces` behind the first `skip` to `target`, in order.
+// Copies the octets of `pieces` after the first `skip` to `target`, in order.
 inline void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
                          const bytes::Scatter& target) {
   if (pieces.size() == 1 && target.size() == 1) {  // nearly always
@@ -44,7 +44,7 @@ inline void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
   }
 }
 
-// The first `n` octets of a plan.
+// Shows the tap the first `n` octets of a plan.
 template <typename Pieces>
 [[gnu::noinline]] void show(WireTap& tap, bool sent, const Pieces& plan, std::size_t n,
                             TimePoint now) {
@@ -60,7 +60,8 @@ constexpr unsigned kQuestions = rdmap::opcode_bit(rdmap::Opcode::kReadRequest) |
 constexpr unsigned kAnswers = rdmap::opcode_bit(rdmap::Opcode::kReadResponse) |
                               rdmap::opcode_bit(rdmap::Opcode::kAtomicResponse);
 
-/// Behind a message: the peer has not asked yet what became of it, or of one before.
+/// Returns whether, after `message`, the peer has not yet asked for an acknowledgement of it or of
+/// a message before it.
 constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
   return (rdmap::opcode_bit(message) & (kQuestions | (before ? 0U : kAnswers))) == 0;
 }
@@ -71,7 +72,8 @@ constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
 
 bool Connection::discarding() const { return full_ != nullptr && full_->discards(); }
 
-// Once MPA is left, what comes on TCP is not for it. [MPA-86] [MPA-91]
+// Once MPA is no longer in use on the connection, octets that arrive on TCP are not MPA's. [MPA-86]
+// [MPA-91]
 bool Connection::is_rejected() const {
   return full_ == nullptr && startup_.state() == mpa::StartupState::kRejected;
 }
@@ -111,7 +113,7 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
   const auto used = startup_.receive(octets, now);
   startup_progress(now);
   if (is_rejected()) read_ahead_ = octets.subspan(used);
-  // What came behind the startup frame belongs to full operation. [MPA-64] [MPA-88]
+  // Octets behind the startup frame belong to full operation. [MPA-64] [MPA-88]
   if (used == octets.size() || full_ == nullptr || discarding()) return;
   full_->deframer.feed(octets.subspan(used));
   run_inbound(now);
@@ -126,7 +128,8 @@ void Connection::run_inbound(const Now& now, std::size_t filled) {
   settle(now);
 }
 
-// In stream order, so a Send or a Read finds every Write before it in place. [VRB-44] [VRB-45]
+// Handles FPDUs in stream order, so a Send or a Read finds every earlier Write in place. [VRB-44]
+// [VRB-45]
 inline void Connection::take_fpdus(const Now& now) {
   Full& f = *full_;
   while (!f.discards() && f.hold == Full::Hold::kNone) {
@@ -147,22 +150,22 @@ inline void Connection::take_fpdus(const Now& now) {
   }
 }
 
-// The FPDU was not valid: nothing of it counts, and nothing after it. [MPA-46] [MPA-113]
+// The FPDU was not valid: it is discarded, and so is everything after it. [MPA-46] [MPA-113]
 void Connection::inbound_fault(const bytes::Fault& fault) {
   if (full_->early) full_->stream.cancel();
   full_->early.reset();
   full_->stream.terminate(fault, fault.layer != bytes::Layer::kMpa);  // [VRB-22]
 }
 
-// A large FPDU has begun to arrive. Without CRC its payload may go straight to its place; with CRC
-// only when direct placement was asked for.
+// A large FPDU has begun to arrive. Without CRC its payload may be placed directly; with CRC only
+// if the program asked for direct placement.
 void Connection::begin_early() {
   Full& f = *full_;
   const auto length = f.deframer.ulpdu_length();
   const bool permitted = !startup_.negotiated().crc ||
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
-  // Not before the first FPDU: were it refused, nothing could be said about it yet. [MPA-93] A
-  // trace reads what came, and shall find it in memory of ours.
+  // Not before the first FPDU: if that one were refused, no Terminate could be sent yet. [MPA-93] A
+  // trace needs the received octets in a buffer of the connection.
   if (!permitted || is_gated(state_) || tap_ != nullptr || length < kPlaceAbove) return;
   if (!f.stream.begin(f.deframer.prefix(), length)) return;
   const auto& [header, payload, target, hold] = f.stream.arrival();
@@ -172,11 +175,12 @@ void Connection::begin_early() {
                         .target = target};
 }
 
-// A whole ULPDU, verified, in the stage. False: the stream is held, or nothing is staged behind it.
+// Handles a whole ULPDU, verified, in the stage. Returns false if the stream is held, or if nothing
+// is staged behind the ULPDU.
 inline bool Connection::take_ulpdu(const Now& now) {
   Full& f = *full_;
-  // The responder has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays its
-  // first FPDU need not wait any more: a peer that sends one also receives.
+  // The responder now has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays
+  // its first FPDU need not wait any longer: a peer that sends one also receives.
   if (!f.is_set_up) open_gate();
   if (!f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length())) return true;
   const ddp::Arrival& arrival = f.stream.arrival();
@@ -194,11 +198,12 @@ inline bool Connection::take_ulpdu(const Now& now) {
   return !f.stream.end() || segment_done();
 }
 
-// False: nothing is staged behind it.
+// Returns false if nothing is staged behind the segment.
 inline bool Connection::segment_done() {
   Full& f = *full_;
   const bool more = f.deframer.consume();
-  // The peer never asks what became of its RTR, which is what establishes the connection.
+  // The peer never asks for an acknowledgement of its RTR, which is what establishes the
+  // connection.
   if (f.established) {
     f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
   }
@@ -217,14 +222,14 @@ std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, const 
   fill_framer(now);
   settle(now);
   if (!full_->is_set_up) {
-    if (discarding()) fill_framer(now);  // the Terminate that settle() may have called for
+    if (discarding()) fill_framer(now);  // the Terminate that settle() may have requested
     if (state_ == ConnectionState::kOver) return last_transmit_plan_;
   }
   last_transmit_plan_ = full_->framer.plan(limit);
   return last_transmit_plan_;
 }
 
-// False: segments may not leave yet, or not any more; what is left of the start-up is planned.
+// Returns false if segments may not be sent yet, or no longer; then plans the rest of the start-up.
 bool Connection::startup_is_over() {
   if (state_ == ConnectionState::kOver) return false;
   startup_out_ = startup_.transmit();
@@ -238,7 +243,7 @@ bool Connection::startup_is_over() {
   return true;
 }
 
-// In state kOpen no deadline begins but with a hold, or with a request that is to be answered.
+// In kOpen, only a hold or a request that is to be answered starts a deadline.
 bool Connection::is_steady() const {
   if (state_ != ConnectionState::kOpen || !events_.empty()) return false;
   if (socket_action_ != SocketAction::kNone) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of a connection's states and of what moves them, for the checked table in rfc-notes/fsm.
+// Names of a connection's states and causes, for the checked table in rfc-notes/fsm.
 #include "connection/connection_fsm.hpp"
 
 namespace iwarp::verbs {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a connection, from set-up to the end of TCP, as a table. Data only: Connection is the
-// one owner of a machine of this kind. Stream and queue pair have states of their own
-// (stream_fsm.hpp, qp_fsm.hpp); these say what may be sent, and when TCP is closed.
+// The life of a connection, from set-up to the end of TCP, as a table. Data only: each Connection
+// owns one such machine. Stream and queue pair have states of their own (stream_fsm.hpp,
+// qp_fsm.hpp); these states say what may be sent, and when TCP is closed.
 #pragma once
 
 #include <array>
@@ -14,20 +14,20 @@ namespace iwarp::verbs {
 
 enum class ConnectionState : std::uint8_t {
   kStartup,       ///< MPA Request and Reply
-  kGated,         ///< full operation, but nothing may leave yet [MPA-93]
-  kGatedClosing,  ///< the same, and a close was asked for
-  kOpen,          ///< octets both ways
-  kDraining,      ///< a close was asked for; what was posted leaves first [DDP-56] [RDMAP-88]
-  kHalfClosed,    ///< our FIN is due or sent; what still comes is taken [DDP-61]
-  kTerminating,   ///< the stream has ended; a Terminate of ours leaves whole, and nothing else
-  kTerminated,    ///< the same, and our FIN is due or sent [RDMAP-88] [RDMAP-90]
+  kGated,         ///< full operation, but nothing may be sent yet [MPA-93]
+  kGatedClosing,  ///< kGated, and a close was requested
+  kOpen,          ///< octets flow both ways
+  kDraining,      ///< a close was requested; posted work is sent first [DDP-56] [RDMAP-88]
+  kHalfClosed,    ///< our FIN is due or sent; octets that still arrive are accepted [DDP-61]
+  kTerminating,   ///< the stream has ended; only our Terminate is still sent, whole
+  kTerminated,    ///< the Terminate is sent, and our FIN is due or sent [RDMAP-88] [RDMAP-90]
   kOver,          ///< TCP is to be closed, or reset
 };
 std::string_view to_string(ConnectionState state);
 constexpr bool is_gated(ConnectionState state) {
   return state == ConnectionState::kGated || state == ConnectionState::kGatedClosing;
 }
-/// The stream is over, whatever of it is still to leave.
+/// Returns whether the stream has ended, even if part of its output is still to be sent.
 constexpr bool has_ended(ConnectionState state) {
   return state == ConnectionState::kTerminating || state == ConnectionState::kTerminated ||
          state == ConnectionState::kOver;
@@ -36,12 +36,12 @@ constexpr bool has_ended(ConnectionState state) {
 enum class ConnectionCause : std::uint8_t {
   kFullOperation,   ///< MPA is in full operation
   kGateOpened,      ///< responder: a valid FPDU came; initiator: its delay is over
-  kCloseRequested,  ///< by the consumer, or by the peer's FIN while nothing was under way
-  kDrained,         ///< all that was posted is finished and has left
-  kStreamEnded,     ///< by a Terminate, of ours or of the peer
-  kTerminateLeft,   ///< nothing of ours is left to be sent
-  kClosed,          ///< in order: both FINs, or nothing more can be said
-  kLost,            ///< failed set-up, reset, abort, time-out, or no way to say why
+  kCloseRequested,  ///< by the consumer, or by the peer's FIN while no work was in flight
+  kDrained,         ///< all posted work is finished and sent
+  kStreamEnded,     ///< by a Terminate, ours or the peer's
+  kTerminateLeft,   ///< our Terminate was sent; no output remains
+  kClosed,          ///< in order: both FINs, or no more can be sent
+  kLost,            ///< failed set-up, reset, abort, time-out, or no way to send the reason
 };
 std::string_view to_string(ConnectionCause cause);
 

@@ -13,15 +13,15 @@
 
 namespace iwarp::verbs {
 
-// connection_answers.cpp
+// Defined in connection_answers.cpp.
 struct Reads {
   std::uint16_t ird = 0;
   std::uint16_t ord = 0;
 };
-/// What is said to the peer: with the Reads that acknowledge on top, each way.
+/// Returns the Reads to name to the peer: `wanted` plus the Reads that acknowledge, each way.
 Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options);
 mpa::StartupOptions startup_options(const ConnectionOptions& options);
-/// `asked`: the program's ORD.
+/// `asked` is the program's ORD.
 std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
                          std::uint16_t asked);
 StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& options,
@@ -35,36 +35,36 @@ struct Connection::Full {
         framer(framer_options),
         deframer(deframer_options) {}
 
-  StreamPort* port;  ///< null: set-up failed, only a Terminate is sent
+  StreamPort* port;  ///< null if set-up failed and only a Terminate is sent
   rdmap::Stream stream;
   mpa::Framer framer;
   mpa::Deframer deframer;
   rdmap::OutSegment out;
-  /// Of the framer, for any segment: follows the MULPDU.
+  /// The framer's need for any segment; follows the MULPDU.
   mpa::Framer::Need segment_need;
 
   Deadlines deadlines;
-  bool established = false;  ///< and told
-  /// Open, established, and all of the start-up has left. Found out by transmit_plan(), until the
+  bool established = false;  ///< and the event was queued
+  /// Open and established, and all of the start-up is sent. Set by transmit_plan(), cleared by the
   /// next change of the connection's state.
   bool is_set_up = false;
   bool fin_received = false;
 
-  /// stream.begin() was called for an FPDU still arriving.
+  /// An FPDU that is still arriving and for which stream.begin() was called.
   struct Early {
     bool is_write = false;  ///< an RDMA Write
-    bytes::Scatter target;  ///< where its payload goes meanwhile
+    bytes::Scatter target;  ///< where its payload is placed as it arrives
   };
   std::optional<Early> early;
 
-  /// Nothing is read while something is waited for.
+  /// While a hold is set, nothing is read.
   enum class Hold : std::uint8_t {
     kNone,
-    kForReceive,  ///< that one is posted, until Deadline::kReceive
-    kForMemory,   ///< that nobody uses an invalidated STag any more
+    kForReceive,  ///< until a receive is posted or Deadline::kReceive passes
+    kForMemory,   ///< until the last user of an invalidated STag has unpinned it
   };
   Hold hold = Hold::kNone;
-  /// The message that waits for a receive gets none. [DDP-68] [DDP-69]
+  /// Refuses the message that waits for a receive. [DDP-68] [DDP-69]
   void refuse_held() {
     deadlines.clear(Deadline::kReceive);
     stream.terminate(ddp::kUntaggedNoBuffer, true);
@@ -74,19 +74,21 @@ struct Connection::Full {
   }
   bool discards() const { return stream.state() != rdmap::StreamState::kRdma; }
   bool is_acknowledged() const { return port != nullptr && port->is_acknowledged(); }
-  /// A Send or Write of the peer came behind its last Read or atomic.
+  /// The peer has sent a Send or Write after its last Read or atomic.
   bool is_unacknowledged = false;
-  /// Before requests are flushed: then their memory is the consumer's again, and no octet of it may
-  /// still be read. What is half sent goes on from a copy. False: it cannot. [VRB-14]
+  /// Call before requests are flushed: after that their memory is the consumer's again, and no
+  /// octet of it may be read. A segment that is half sent continues from a copy. Returns false if
+  /// it cannot. [VRB-14]
   bool release_sources() {
     framer.drop_unsent();  // The Terminate follows the segment that is half sent. [VRB-20]
     return framer.detach_all();
   }
-  /// The peer may still ask what became of it: see ConnectionOptions::ack_request_wait.
+  /// Returns whether the peer may still ask for an acknowledgement: see
+  /// ConnectionOptions::ack_request_wait.
   bool awaits_ack_request(TimePoint now, Duration limit);
   TimePoint peer_seen;  ///< when the peer last sent, or acknowledged, an octet
   void note_peer_seen(const Now& now) {
-    if (is_acknowledged()) peer_seen = now;  // Only then is an answer waited for.
+    if (is_acknowledged()) peer_seen = now;  // Only then does this end wait for an answer.
   }
   std::uint64_t octets_copied = 0;
 
@@ -98,22 +100,22 @@ struct Connection::Full {
 
   // For incidents().
   static constexpr std::uint64_t kNoFpdu = ~std::uint64_t{0};
-  std::uint64_t held_at = kNoFpdu;  ///< the FPDU that waited last, by how many came before it
+  std::uint64_t held_at = kNoFpdu;  ///< number of FPDUs before the one that waited last
   std::uint64_t receive_holds = 0;
   std::uint64_t pins_broken = 0;
   bool terminate_left = false;
 };
 
-/// A close waits for what was posted before it as long as octets move.
+/// A close waits for work posted before it for as long as octets move.
 inline void Connection::extend_close(const Now& now) {
   if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
     full_->deadlines.set(Deadline::kClose, TimePoint(now) + options_.close_timeout);
   }
 }
 
-/// Behind each call that may have changed the stream or the queue pair, so several times in a turn
-/// of the driver: they learn what became of each other, and a close proceeds. Inline: mostly
-/// nothing has become of anything.
+/// Called after each call that may have changed the stream or the queue pair, so several times in a
+/// turn of the driver. Passes changes between the two, and advances a close. Inline, since mostly
+/// nothing has changed.
 inline void Connection::settle(const Now& now) {
   if (full_ == nullptr || state_ == ConnectionState::kOver) return;
   Full& f = *full_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is taken from a connection: by deregistration from both ends, by invalidation from
-// the peer (RFC 5042 section 6.2.2, verbs draft sections 7.10.3 and 7.10.4), and by the program
+// Memory that is taken from a connection: by deregistration, from both ends; by invalidation, from
+// the peer (RFC 5042 section 6.2.2, verbs draft sections 7.10.3 and 7.10.4); and by the program
 // that unmaps what is registered (rfc-notes/decisions/0026).
 #include <algorithm>
 
@@ -47,8 +47,9 @@ void Connection::withdraw(const Region& region, TimePoint now) {
   settle(now);
 }
 
-// The present message cannot be completed, whichever end sent it, nor any behind it. A request or
-// receive of ours that names the memory fails; the peer has done nothing wrong. [RDMAP-92] [VRB-54]
+// The present message, whichever end sent it, cannot be completed, nor can any after it. A request
+// or receive of this end that names the memory fails; the peer has done nothing wrong. [RDMAP-92]
+// [VRB-54]
 void Connection::memory_gone(const std::byte* address) {
   Full& f = *full_;
   events_.push_back(
@@ -59,7 +60,8 @@ void Connection::memory_gone(const std::byte* address) {
   local_error();
 }
 
-// All that is queued is copied to memory of ours, as far as it can be read, and sent from there.
+// Copies all queued output to memory of the connection, as far as it can be read, and sends it from
+// there.
 void Connection::send_faulted(TimePoint now) {
   if (full_ == nullptr) return lost(now);
   if (full_->framer.detach_all()) return;
@@ -73,7 +75,7 @@ void Connection::receive_faulted(TimePoint now) {
   settle(now);
 }
 
-// What is still to come of an FPDU that is being placed there is dropped.
+// Drops the rest of an FPDU that is being placed into this memory.
 void Connection::break_early(bytes::View memory) {
   Full& f = *full_;
   if (!f.early || !overlaps(f.early->target, memory)) return;
@@ -81,7 +83,7 @@ void Connection::break_early(bytes::View memory) {
   if (f.early->is_write) {
     inbound_fault(ddp::kTaggedInvalidStag);  // [VRB-37]
   } else {
-    // Not the peer's fault, but the end of the stream: see StreamPort::revoke().
+    // Not the peer's fault, but it ends the stream: see StreamPort::revoke().
     f.stream.cancel();
     f.early.reset();
   }

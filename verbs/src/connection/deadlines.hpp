@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a connection in full operation waits for no longer than until a time. Set-up has its own
-// (mpa::Startup::timeout()), and how long an answer may take follows from when the peer was last
-// seen (Connection::answer_due()).
+// The times until which a connection in full operation waits for each event. Set-up has its own
+// deadline (mpa::Startup::timeout()); how long an answer may take follows from when the peer was
+// last seen (Connection::answer_due()).
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace iwarp::verbs {
 
-/// In the order in which those that have passed at the same time are handled.
+/// In the order in which deadlines that passed at the same time are handled.
 enum class Deadline : std::uint8_t {
-  kReceive,     ///< that one is posted for a Send that waits; then Terminate [DDP-68]
-  kFirstFpdu,   ///< initiator: ConnectionOptions::first_fpdu_delay; until then nothing leaves
-  kAckRequest,  ///< closing: ConnectionOptions::ack_request_wait; then the close goes on
-  kRtr,         ///< responder: an RTR was agreed on, and has not come
+  kReceive,     ///< a receive for a Send that waits; then Terminate [DDP-68]
+  kFirstFpdu,   ///< initiator: ConnectionOptions::first_fpdu_delay; until then nothing is sent
+  kAckRequest,  ///< closing: ConnectionOptions::ack_request_wait; then the close proceeds
+  kRtr,         ///< responder: the RTR that was agreed on
   kClose,       ///< ConnectionOptions::close_timeout; then reset [VRB-12]
 };
 

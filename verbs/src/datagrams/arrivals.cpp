@@ -7,12 +7,12 @@
 
 namespace iwarp::verbs {
 
-/// What is known of one sender.
+/// The MSNs seen from one sender.
 struct Arrivals::SenderWindow {
   DatagramSender sender;
-  std::uint32_t newest = 0;    ///< the largest number taken
-  std::uint64_t used = 0;      ///< when
-  std::bitset<kWindow> taken;  ///< by number modulo kWindow
+  std::uint32_t newest = 0;    ///< the largest MSN taken
+  std::uint64_t used = 0;      ///< clock_ when last used
+  std::bitset<kWindow> taken;  ///< by MSN modulo kWindow
 };
 
 struct Arrivals::Table {
@@ -28,7 +28,7 @@ struct Arrivals::Table {
   std::span<Index> ordered() { return std::span(by_sender).first(count); }
 
   std::array<SenderWindow, kSenders> windows;
-  std::array<Index, kSenders> by_sender;  ///< the first `count`: of windows, by their senders
+  std::array<Index, kSenders> by_sender;  ///< the first `count`: window indexes, sorted by sender
   std::size_t count = 0;
 };
 
@@ -38,7 +38,8 @@ Arrivals::SenderWindow* Arrivals::Table::find(const DatagramSender& sender) {
   return &windows[*at];
 }
 
-// Of one that is not there: in a free window, or in that of who was silent longest.
+// Enters a sender that has no window: in a free one, or in place of the least recently heard
+// sender.
 Arrivals::SenderWindow& Arrivals::Table::enter(const DatagramSender& sender) {
   auto index = static_cast<Index>(count);
   if (count == kSenders) {
@@ -71,7 +72,7 @@ Arrivals::SenderWindow& Arrivals::find(const DatagramSender& sender, std::uint32
   if (table_ == nullptr) table_ = std::make_unique<Table>();
   if (SenderWindow* const known = table_->find(sender)) return *known;
   SenderWindow& entered = table_->enter(sender);
-  // Nothing in front of the first one is known to have been taken.
+  // No MSN below the first one is known to have been taken.
   entered.newest = msn - 1;
   return entered;
 }

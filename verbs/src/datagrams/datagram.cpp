@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of datagrams. Everything that is always the same has to be so: a stranger's packet is
-// most likely not of this form, and costs no more than the look.
+// The codec of datagrams. Every constant field has to have its value: a stranger's packet most
+// likely fails that check, and costs no more than the check.
 #include "iwarp/verbs/datagram.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the states of a queue pair of datagrams and of what moves them, for the checked table in
-// rfc-notes/fsm.
+// Names of the states and causes of a datagram queue pair, for the checked table in rfc-notes/fsm.
 #include "iwarp/verbs/datagram_fsm.hpp"
 
 namespace iwarp::verbs {

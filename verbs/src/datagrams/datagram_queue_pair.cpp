@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending datagrams, and the states. What came: datagram_arrivals.cpp.
+// Sending datagrams, and the states. datagram_arrivals.cpp handles received datagrams.
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ std::size_t length_of(const SgeList& sgl) {
   return total;
 }
 
-// What the program does to its memory from here on is not seen. False: it is not there.
+// Copies the payload: what the program does to its memory after this has no effect. Returns false
+// if the memory is not mapped.
 bool seal(OutgoingDatagram& out, const DatagramHeader& header, std::size_t payload) {
   std::byte* at = std::ranges::copy(encode(header), out.copy.data()).out;
   const bool is_there = bytes::guarded([&] {
@@ -55,14 +56,14 @@ DatagramCause cause_of(DatagramState asked) {
 
 }  // namespace
 
-/// A request that has not left.
+/// A request that has not been sent.
 struct DatagramQueuePair::Slot {
   std::uint64_t wr_id = 0;
   SendFlags flags = SendFlags::kNone;
   std::optional<std::uint32_t> immediate;
   DatagramTarget to;
   SgeList sgl;
-  std::vector<std::byte> inline_data;  ///< keeps its room
+  std::vector<std::byte> inline_data;  ///< keeps its capacity
 
   bool is_inline() const { return has(flags, SendFlags::kInline); }
   void copy_inline(std::span<const Sge> from) {
@@ -231,7 +232,7 @@ WcStatus DatagramQueuePair::fill(Slot& slot, OutgoingDatagram& out) {
       out.payload.push_back(grant.memory());
     }
   }
-  // A datagram with a controlled Q_Key has that of its queue pair.
+  // A request with a controlled Q_Key is sent with the Q_Key of its queue pair.
   constexpr std::uint32_t kControlled = 1U << 31;
   const bool own_key = (slot.to.q_key & kControlled) != 0;
   const DatagramHeader header{.destination = slot.to.qp,
@@ -250,7 +251,7 @@ void DatagramQueuePair::sent(OutgoingDatagram& datagram, bool taken) {
   for (std::size_t i = 0; i < datagram.payload.size(); ++i) datagram.grants[i].release();
   left_.store(datagram.sequence + 1, std::memory_order_release);
   ++(taken ? counters_.sent : counters_.unsent);
-  // As lost as one that the network loses.
+  // As lost as a datagram that the network drops.
   if (!datagram.is_signaled) return;
   complete_send(datagram, WcStatus::kSuccess,
                 static_cast<std::uint32_t>(bytes::total_size(datagram.payload)));
@@ -278,7 +279,8 @@ void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus
 
 // States ------------------------------------------------------------------------------------------
 
-// False: the table does not have it. Several threads may flush, and find a queue full.
+// Returns false if the table has no edge for `cause`. Several threads may flush, or find a queue
+// full.
 bool DatagramQueuePair::step(DatagramCause cause) {
   auto before = state_.load(std::memory_order_acquire);
   for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A send queue whose requests complete when the peer has placed them: when to ask the peer, what
-// its answer completes, and whose fault it is when there is none (RFC 5040 sections 4.8 and 5.5).
+// its answer completes, and which request fails when there is none (RFC 5040 sections 4.8 and 5.5).
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace iwarp::verbs {
 namespace {
 
-// What a Terminate makes of the request that it names, protection errors of RDMAP apart.
+// The status that a Terminate gives to the request that it names, protection errors of RDMAP apart.
 struct Verdict {
   bytes::Fault fault;
   WcStatus status;
@@ -49,7 +49,7 @@ void SendQueue::open(std::size_t reads, mpa::Rtr rtr) {
 
 // Asking ------------------------------------------------------------------------------------------
 
-// A Read or atomic of the program's that may go now serves as well.
+// A Read or atomic of the program that may start now acknowledges as well.
 bool SendQueue::may_acknowledge(bool read_credit) {
   if (!acks_.is_due() || !read_credit || more_due_) return false;
   if (qp_.state != QpState::kRts || qp_.local_failure) return false;
@@ -74,14 +74,14 @@ bool SendQueue::next_acknowledged(bool read_credit, rdmap::Request& out) {
   return true;
 }
 
-// MSNs count one by one in each queue; those of Reads and atomics in start_other(). [DDP-31]
-// [DDP-32]
+// Each queue has MSNs of its own, which count up by one; start_other() counts those of Reads and
+// atomics. [DDP-31] [DDP-32]
 void SendQueue::note_message(const rdmap::OpcodeInfo& message) {
   if (!message.tagged && message.qn == rdmap::kSendQueue) ++acks_.last_msn;
 }
 
 void SendQueue::note_started() {
-  // What is retired is the consumer's again.
+  // A retired slot is the consumer's again.
   acks_.noted = std::max(acks_.noted, ring_.retired.load());
   for (; acks_.noted < started_; ++acks_.noted) {
     const SendSlot& slot = ring_.slot(acks_.noted);
@@ -97,13 +97,13 @@ void SendQueue::note_started() {
   }
 }
 
-// A request that waits for all before it waits for their acknowledgement. [VRB-50]
+// A request that waits for all requests before it waits for their acknowledgement. [VRB-50]
 void SendQueue::note_fence() {
   if (started_ == ring_.posted.load(std::memory_order_acquire)) return;
   if (has(ring_.slot(started_).flags, SendFlags::kLocalFence)) acks_.wanted = started_;
 }
 
-// Unsignalled requests with nothing signalled behind them are waited for by nobody.
+// Unsignaled requests with no signaled request after them need no acknowledgement.
 void SendQueue::note_rest() {
   const bool rests = acks_.left >= acks_.messages && acks_.acknowledged >= acks_.wanted &&
                      acks_.under_way == 0 && reads_under_way_ == 0 && !waits_for_memory_;
@@ -119,7 +119,7 @@ void SendQueue::left(std::uint64_t cookie) {
     return;
   }
   SendSlot& slot = ring_.slot(cookie);
-  if (--slot.unsent != 0) return;  // A Write whose Immediate is still to leave.
+  if (--slot.unsent != 0) return;  // A Write whose Immediate is still to be sent.
   acks_.left = cookie + 1;
   if (!slot.is_answered()) {
     slot.stage = SendSlot::Stage::kLeft;
@@ -157,7 +157,7 @@ void SendQueue::delivered_before(rdmap::Msn msn) {
 
 // No answer ---------------------------------------------------------------------------------------
 
-// The peer took everything in order, so what is in front of the request it refused is placed.
+// The peer took everything in order, so what precedes the request that it refused is placed.
 // [RDMAP-17] [RDMAP-20] [VRB-54]
 void SendQueue::judge(const rdmap::Terminate& terminate) {
   if (const auto* const own = own_read(terminate)) return acknowledge(own->covers);
@@ -193,7 +193,8 @@ const Acknowledgements::Own* SendQueue::own_read(const rdmap::Terminate& termina
   return found != end ? found : nullptr;
 }
 
-// By the echo; without one, the oldest of the kind that the error is about.
+// Finds the request by the echoed header; without one, takes the oldest request of the kind that
+// the error is about.
 std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& terminate) {
   using Kind = rdmap::Subject::Kind;
   const auto subject = rdmap::subject_of(terminate);
@@ -215,7 +216,7 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
   return std::nullopt;
 }
 
-// Peers may echo no MSN, or one that fits nothing.
+// Peers may echo no MSN, or one that fits no request.
 std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subject) {
   using Kind = rdmap::Subject::Kind;
   const auto is_kind = [&subject](const SendSlot& slot) {
@@ -232,10 +233,11 @@ std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subj
 }
 
 // Several Writes may go to one place: the segment has to fit as well, and the last one has to end
-// where the Write does. Peers that do not say how long it was name the oldest Write of that place.
+// where the Write does. If the peer does not echo the segment's length, this finds the oldest Write
+// to that place.
 std::optional<std::uint64_t> SendQueue::oldest_write(const rdmap::Subject::Segment& segment) {
   const auto offset = [&segment](const SendSlot& slot) {
-    return segment.to.value - slot.remote.to;  // huge: in front of it
+    return segment.to.value - slot.remote.to;  // huge if the segment is below the Write
   };
   const auto begins_inside = [&](const SendSlot& slot) {
     return slot.is_write() && slot.remote.rkey == segment.stag && offset(slot) < slot.length;
@@ -254,7 +256,7 @@ std::optional<std::uint64_t> SendQueue::send_with(ddp::Msn msn) {
   for (auto s = started_; s-- > ring_.retired.load();) {
     const SendSlot& slot = ring_.slot(s);
     const auto messages = slot.sends() - (more_due_ == s && slot.is_send() ? 1U : 0U);
-    // The newest of them has `at`; modulo 2^32. [DDP-33]
+    // The newest of the slot's MSNs is `at`; modulo 2^32. [DDP-33]
     const auto before = at - msn.value;
     at -= messages;
     if (before >= messages) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionGate: keeps completions of a queue pair back, in order, until its consumer could know
-// what happened before them; see QueuePair::announce(). Open unless somebody closes it. Who watches
-// completions closes its fast way.
+// CompletionGate: holds completions of a queue pair back, in order, until its consumer could know
+// what happened before them; see QueuePair::announce(). Open by default. A CompletionWatcher closes
+// the fast path, so that it sees each completion.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace iwarp::verbs {
 
-/// Told of each completion when it is made. Under a lock: must not call back.
+/// Notified of each completion when it is made. Called under a lock: must not call back.
 class CompletionWatcher {
  public:
   virtual void completed(const WorkCompletion& wc) = 0;
@@ -34,12 +34,13 @@ class CompletionGate {
     CompletionQueue::Reaped reaped;
   };
 
-  /// Without the mutex, as it is asked for every completion.
+  /// Without the mutex, since it is called for every completion.
   bool lets_pass(WcStatus status) const {
     return passes(open_.load(std::memory_order_acquire), status);
   }
 
-  /// False: it may go after all, or there is no memory to keep it.
+  /// Returns false if the completion may be delivered after all, or if there is no memory to hold
+  /// it.
   bool hold(const Held& held) {
     const std::lock_guard lock(mutex_);
     if (watcher_ != nullptr) watcher_->completed(held.wc);
@@ -53,14 +54,15 @@ class CompletionGate {
     return true;
   }
 
-  /// Gives `deliver` what may go from now on, oldest first, before anything newer.
+  /// From now on `what` passes. First passes to `deliver` the held completions that may now be
+  /// delivered, oldest first, before any newer one.
   template <typename Deliver>
   void set(Announce what, Deliver deliver) {
     const std::lock_guard lock(mutex_);
     const auto stays = std::find_if(held_.begin(), held_.end(), [what](const Held& held) {
       return !passes(what, held.wc.status);
     });
-    std::vector<Held> rest(stays, held_.end());  // If there is no memory, nothing has happened.
+    std::vector<Held> rest(stays, held_.end());  // If this throws, nothing has changed.
     std::for_each(held_.begin(), stays, deliver);
     held_.swap(rest);
     open(held_.empty() ? what : Announce::kNothing);
@@ -70,9 +72,9 @@ class CompletionGate {
     const std::lock_guard lock(mutex_);
     return std::ranges::any_of(held_, is_request);
   }
-  /// The oldest request that waits was not answered: if it was flushed, it fails with
-  /// kRetryExceeded. Requests go before receives; each of the two keeps its order. Throws
-  /// std::bad_alloc, and nothing has happened.
+  /// The oldest held request was not answered: if it was flushed, it fails with kRetryExceeded.
+  /// Requests now precede receives; each of the two kinds keeps its order. Throws std::bad_alloc,
+  /// and then nothing has changed.
   void fail_oldest_request() {
     const std::lock_guard lock(mutex_);
     std::vector<Held> sorted;
@@ -85,7 +87,7 @@ class CompletionGate {
     held_.swap(sorted);
   }
 
-  /// From now on; null: nobody.
+  /// Notifies `watcher` of each completion from now on; null removes it.
   void watch(CompletionWatcher* watcher) {
     const std::lock_guard lock(mutex_);
     watcher_ = watcher;
@@ -97,7 +99,7 @@ class CompletionGate {
     what_ = what;
     open_.store(watcher_ == nullptr ? what : Announce::kNothing, std::memory_order_release);
   }
-  // A receive that failed is no other than kRecv.
+  // The opcode of a failed receive is always kRecv.
   static bool is_request(const Held& held) { return held.wc.opcode != WcOpcode::kRecv; }
   static bool passes(Announce what, WcStatus status) {
     if (what == Announce::kAll) return true;
@@ -105,8 +107,8 @@ class CompletionGate {
     return what == Announce::kUnflushed || status != WcStatus::kRetryExceeded;
   }
 
-  std::atomic<Announce> open_{Announce::kAll};  ///< what_, or kNothing while somebody watches
-  mutable std::mutex mutex_;                    ///< before that of a completion queue
+  std::atomic<Announce> open_{Announce::kAll};  ///< what_, or kNothing while there is a watcher
+  mutable std::mutex mutex_;                    ///< taken before that of a completion queue
   Announce what_ = Announce::kAll;
   CompletionWatcher* watcher_ = nullptr;
   std::vector<Held> held_;

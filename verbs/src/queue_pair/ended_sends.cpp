@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which request the end of a stream is about: the one that failed here, the one that the peer's
+// Which request the end of a stream is about: the one that failed locally, the one that the peer's
 // Terminate names, or the oldest that is outstanding.
 #include <algorithm>
 
@@ -8,7 +8,8 @@
 
 namespace iwarp::verbs {
 
-// As a fault of the stream. [EXT-10] [EXT-17]
+// Returns whether the peer reports a misaligned atomic, which it does as a fault of the stream.
+// [EXT-10] [EXT-17]
 bool is_misaligned(const rdmap::Terminate& terminate) {
   return terminate.fault == rdmap::kStreamCatastrophic &&
          rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kAtomic;
@@ -40,16 +41,16 @@ void SendQueue::blame(SendSlot& slot, WcStatus status) {
   qp_.note(described(slot));
 }
 
-// An error about a Read is that Read's, one about an atomic that atomic's. What is in front of it
-// and not answered is only flushed: the peer may have dropped the answer. [VRB-54] [EXT-61]
+// An error about a Read fails that Read, one about an atomic that atomic. Earlier requests that are
+// not answered are only flushed: the peer may have dropped the answer. [VRB-54] [EXT-61]
 void SendQueue::blame(const rdmap::Terminate& terminate) {
   const auto named = request_named(rdmap::subject_of(terminate));
   if (named) return blame(ring_.slot(*named), status_after(terminate));
   if (const auto done = sent_work(terminate)) qp_.note(*done);
 }
 
-// A Send or Write completes when it has left, and its slot is as it was until another request needs
-// it. Under `post` no slot is filled anew.
+// A Send or Write completes when it is sent, and its slot keeps its contents until another request
+// needs it. Under `post` no slot is refilled.
 std::optional<EndedWork> SendQueue::sent_work(const rdmap::Terminate& terminate) {
   using Kind = rdmap::Subject::Kind;
   const auto subject = rdmap::subject_of(terminate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the peer may reach, judged anew for every segment.
+// What the peer may access, checked anew for every segment.
 #include "queue_pair/inbound_side.hpp"
 
 #include <algorithm>
@@ -60,13 +60,13 @@ std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdma
   return bytes::View(source_.memory());
 }
 
-// The compare-exchange makes read and write one step for the Atomics of all connections and for the
+// The compare-exchange makes read and write one atomic step for all connections and for the
 // program's own threads. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
 std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
   const auto refused_for = [&](AccessError why) {
     return refused(RefusedMemory::User::kAtomic, request.stag, request.to, rdmap::kAtomicWord, why);
   };
-  // In a member, which is still there after a fault.
+  // A member, because it still exists after a memory fault.
   const auto judged = acquire(to_change_, request.stag, request.to, rdmap::kAtomicWord, source_);
   if (!judged) return refused_for(judged.error());
   std::byte* const memory = source_.memory().data();
@@ -90,7 +90,7 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
 // Sends and Immediates ----------------------------------------------------------------------------
 
 Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
-  if (has_receive_) {  // Its Immediate has taken it.
+  if (has_receive_) {  // Its Immediate has consumed the receive.
     for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
     return {};
   }
@@ -116,7 +116,7 @@ inline bool InboundSide::take_receive() {
 
 bool InboundSide::take_shared() {
   SharedReceiveQueue& srq = *qp_.init.srq;
-  // A peer that uses up the shared receives is stopped at its queue pair's cap. [SEC-22]
+  // A peer that uses up the shared receives is stopped at the cap of its queue pair. [SEC-22]
   const auto cap = srq.limits().per_qp;
   const auto above_cap = [&] { return cap != 0 && shared_taken_ - shared_reaped_.value() >= cap; };
   if (above_cap()) {
@@ -133,7 +133,7 @@ bool InboundSide::take_shared() {
 }
 
 inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
-  assert(receive_grants_.empty());  // since the receive before was completed
+  assert(receive_grants_.empty());  // since the previous receive completed
   for (const Sge& sge : receive_.sgl) {
     if (sge.length == 0) continue;
     Grant& grant = receive_grants_.emplace_back();
@@ -162,13 +162,13 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
                     .immediate = send.immediate};
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
-    receive_grants_.clear();  // It may be what was received into.
+    receive_grants_.clear();  // They may name the memory that was received into.
     // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
     const auto done =
         qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.own_driver());
     if (done == StagTable::Invalidated::kRefused) return fault(rdmap::kCannotInvalidate);
     if (done == StagTable::Invalidated::kPinned) {
-      invalidating_ = wc;  // Others still use it: see finish_invalidate().
+      invalidating_ = wc;  // Other users still pin it: see finish_invalidate().
       qp_.own_driver()->break_pins(send.invalidated);
       return {};
     }
@@ -179,7 +179,8 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
 
 bool InboundSide::try_invalidate() {
   WorkCompletion wc = *invalidating_;
-  // The STag is invalid since the Send came; its memory may still be pinned by others. [SEC-14]
+  // The STag has been invalid since the Send arrived; other users may still pin its memory.
+  // [SEC-14]
   const auto done =
       qp_.stags.invalidate(qp_.init.pd, qp_.num, wc.invalidated_stag, false, qp_.own_driver());
   if (done == StagTable::Invalidated::kPinned) return false;
@@ -212,7 +213,7 @@ void InboundSide::flush() {
   source_.release();
   invalidating_.reset();
   if (has_receive_) flush_receive(WcStatus::kWrFlush);
-  // Receives of an SRQ belong to the other queue pairs as well. [VRB-19]
+  // Receives of an SRQ belong to other queue pairs as well. [VRB-19]
   if (qp_.init.srq != nullptr) return;
   while (take_receive()) flush_receive(WcStatus::kWrFlush);
 }

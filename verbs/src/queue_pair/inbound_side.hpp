@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stream's half of a queue pair, inbound: which memory the peer's Writes, Reads and Atomics may
-// use, and which receive its Sends take (verbs draft section 8). Under the connection's lock;
-// flush() without one, when there is no connection.
+// use, and which receive its Sends consume (verbs draft section 8). Call with the connection lock
+// held; flush() also without a connection.
 #pragma once
 
 #include <boost/container/static_vector.hpp>
@@ -25,10 +25,10 @@ class InboundSide {
         to_change_(remote(qp, Access::kRemoteAtomic)) {}
 
   ReceiveQueue& receive_queue() { return rq_; }
-  /// Of shared receives.
+  /// How many shared receives of this queue pair have been reaped.
   ReapCount& shared_reaped() { return shared_reaped_; }
 
-  // As rdmap::Ulp has them.
+  // See rdmap::Ulp.
   std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
                                                 std::uint32_t length, bytes::Span& out);
   void release_target() { target_.release(); }
@@ -39,25 +39,26 @@ class InboundSide {
   bytes::Check receive_buffer(ddp::UntaggedBuffer& out);
   bytes::Check send_received(const rdmap::ReceivedSend& send);
 
-  /// Wait for a receive instead of failing when none is posted.
+  /// Sets whether a Send waits for a receive, instead of failing, when none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
-  /// A Send with Invalidate whose memory somebody else still had in use: completes its receive if
-  /// that is over. False: not yet; nothing more may be received meanwhile.
+  /// Completes the receive of a Send with Invalidate whose memory was still pinned. Returns false
+  /// if it still is; then nothing more may be received.
   bool finish_invalidate() { return !invalidating_ || try_invalidate(); }
-  /// A Send has begun to arrive whose last segment has not.
+  /// Returns whether a Send has begun to arrive and its last segment has not arrived.
   bool is_mid_message() const { return has_receive_; }
-  /// The receive under way, if there is one, completes with `status` when the queue pair has left
-  /// RTS: a consumer that polls the error finds the state that it implies.
+  /// The receive being filled, if any, completes with `status` after the queue pair has moved out
+  /// of RTS: a consumer that polls the error finds the state that it implies.
   void blame_receive(WcStatus status);
-  /// Completes the receive that was blamed. Goes before all that is flushed.
+  /// Completes the receive that was blamed. Call before anything is flushed.
   void flush_blamed();
-  /// Completes the receive under way and those posted, and lets go of the peer's targets.
+  /// Completes the receive being filled and those posted, and unpins the memory that the peer uses.
   void flush();
-  /// A segment under way, or the receive of a message under way, goes there.
+  /// Returns whether the segment that arrives, or the receive being filled, uses `region`.
   bool holds(const Region& region) const;
-  /// Lets go of the region. True: the receive under way needs it, and the stream has to end.
+  /// Unpins the region. Returns whether the receive being filled needs it, so that the stream has
+  /// to end.
   bool revoke(const Region& region);
-  /// The receive that is being filled fails if it names this octet.
+  /// Fails the receive being filled if it names this octet.
   void memory_gone(const std::byte* address);
   std::uint64_t octets_placed() const { return octets_placed_; }
 
@@ -68,7 +69,7 @@ class InboundSide {
   std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag,
                                            rdmap::TaggedOffset to, std::uint32_t length,
                                            Grant& out) const;
-  /// Notes what the stream is about to end for.
+  /// Notes the refusal that is about to end the stream.
   [[gnu::cold, gnu::noinline]] std::unexpected<AccessError> refused(RefusedMemory::User user,
                                                                     Stag stag,
                                                                     rdmap::TaggedOffset to,
@@ -85,22 +86,22 @@ class InboundSide {
   ReceiveQueue rq_;
   const AccessRequest to_receive_;
   const AccessRequest to_write_;   ///< for the peer
-  const AccessRequest to_read_;    ///< the same
-  const AccessRequest to_change_;  ///< the same, by an Atomic
-  PostedReceive receive_;          ///< taken for the Send that arrives now, if there is one
+  const AccessRequest to_read_;    ///< for the peer
+  const AccessRequest to_change_;  ///< for an Atomic of the peer
+  PostedReceive receive_;          ///< taken for the Send that is arriving, if any
   bool has_receive_ = false;
-  std::optional<WcStatus> blame_;  ///< of the receive under way
+  std::optional<WcStatus> blame_;  ///< status of the receive being filled
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
-  /// The receive of a Send with Invalidate whose memory others still let go of.
+  /// The receive of a Send with Invalidate whose memory other users still pin.
   std::optional<WorkCompletion> invalidating_;
   std::uint64_t shared_taken_ = 0;
   ReapCount shared_reaped_;
   bool hold_on_empty_ = false;
 
-  Grant target_;  ///< of the inbound Write segment under way
-  Grant source_;  ///< of the Read Response segment under way
+  Grant target_;  ///< of the inbound Write segment in progress
+  Grant source_;  ///< of the Read Response segment in progress
   std::uint64_t octets_placed_ = 0;
-  /// The octets that the last Writes have put in one piece, since a message was received.
+  /// The contiguous octets that the last Writes have placed since a message was received.
   struct {
     Stag stag;
     std::uint64_t end = 0;  ///< TO

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes between a queue pair and its connection, told to whoever observes.
+// Reports what passes between a queue pair and its connection to the observer.
 #include "queue_pair/observed.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void ObservedUlp::tell(const MemoryUsed& use, const Result& result) {
 
 bool ObservedUlp::next_request(bool read_credit, rdmap::Request& out) {
   if (!ulp_.next_request(read_credit, out)) return false;
-  // Those of no octets ask for acknowledgements, or place nothing.
+  // Empty Reads ask for acknowledgements, or place nothing.
   if (out.opcode == rdmap::Opcode::kReadRequest && out.length != 0) {
     reads_.push_back({.cookie = out.cookie,
                       .sink = {.use = MemoryUse::kReadResponse,
@@ -66,7 +66,7 @@ std::expected<void, AccessError> ObservedUlp::write_target(Stag stag, rdmap::Tag
   const MemoryUsed use{.use = MemoryUse::kWrite, .stag = stag, .to = to.value, .length = length};
   const auto judged = ulp_.write_target(stag, to, length, out);
   if (judged) {
-    target_ = use;  // placed when it is released
+    target_ = use;  // reported when it is released
   } else {
     tell(use, judged);
   }
@@ -97,7 +97,7 @@ std::expected<std::uint64_t, AccessError> ObservedUlp::atomic(const rdmap::Atomi
 }
 
 bytes::Check ObservedUlp::send_received(const rdmap::ReceivedSend& send) {
-  // Before the completion that it leads to.
+  // Reported before the completion that it leads to.
   if (send.length != 0)
     observer_->see(MemoryUsed{.use = MemoryUse::kReceive, .length = send.length});
   return ulp_.send_received(send);
@@ -137,7 +137,7 @@ void ObservedDriver::receive_posted() {
   behind_->receive_posted();
 }
 
-// Under `post` no slot is filled anew, and what is read here the stream never writes.
+// Under `post` no slot is refilled, and the stream never writes the fields that are read here.
 void ObservedDriver::tell_sends(bool early) {
   const std::lock_guard lock(qp_.post);
   const auto posted = ring_.posted.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between a queue pair and its connection where somebody observes, and only there: between
-// the stream and its Ulp, and between the queue pair and its driver. Passes all on unchanged.
+// Stands, only where a tap observes, between the stream and its Ulp, and between the queue pair and
+// its driver. Passes every call on unchanged.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace iwarp::verbs {
 
 using Observer = std::shared_ptr<LocalObserver>;
 
-/// Memory that the stream uses. Under the connection's lock.
+/// Reports the memory that the stream uses. Call with the connection lock held.
 class ObservedUlp final : public rdmap::Ulp {
  public:
   ObservedUlp(rdmap::Ulp& ulp, Observer observer) : ulp_(ulp), observer_(std::move(observer)) {}
@@ -48,25 +48,25 @@ class ObservedUlp final : public rdmap::Ulp {
     std::uint64_t cookie;
     MemoryUsed sink;
   };
-  /// Tells that it was used, or why it was refused.
+  /// Reports that memory was used, or why it was refused.
   template <typename Result>
   void tell(const MemoryUsed& use, const Result& result);
 
   rdmap::Ulp& ulp_;
   Observer observer_;
   std::optional<MemoryUsed> target_;
-  std::deque<Read> reads_;  ///< under way: at most ORD
+  std::deque<Read> reads_;  ///< in flight: at most ORD
 };
 
-/// Work that the program posts; its completions while this is there. What it is told of is a
-/// queue pair's, from the thread that posts.
+/// Reports work that the program posts, and completions while this object exists. The queue pair
+/// notifies it, on the thread that posts.
 class ObservedDriver final : public QpDriver, private CompletionWatcher {
  public:
-  /// `ring` and `qp` outlive each call of a queue pair's; `behind` is the driver.
+  /// `ring` and `qp` outlive each call from the queue pair; `behind` is the driver.
   ObservedDriver(QpShared& qp, SendRing& ring, ReceiveQueue& receives,
                  std::shared_ptr<QpDriver> behind, Observer observer);
 
-  /// Tells of what was posted before. Called once, when the queue pair is connected.
+  /// Reports what was posted before. Called once, when the queue pair is connected.
   void tell_early();
   CompletionWatcher& watcher() { return *this; }
 
@@ -89,22 +89,22 @@ class ObservedDriver final : public QpDriver, private CompletionWatcher {
   ReceiveQueue& receives_;
   std::shared_ptr<QpDriver> behind_;
   Observer observer_;
-  std::mutex mutex_;  ///< over the two; before qp_.post
+  std::mutex mutex_;  ///< guards the two counts; taken before qp_.post
   std::uint64_t sends_told_;
   std::uint64_t receives_told_;
 };
 
-/// Of one connection: who observes, and the states told last.
+/// Of one connection: the observer, and the states reported last.
 class Observed {
  public:
   explicit Observed(Observer observer) : observer_(std::move(observer)) {}
-  /// Null: nobody observes.
+  /// Returns null if `tap` has no observer.
   static std::unique_ptr<Observed> by(WireTap* tap);
 
   const Observer& observer() const { return observer_; }
-  /// What the stream is to ask in place of `ulp`.
+  /// Returns the Ulp that the stream is to call in place of `ulp`.
   rdmap::Ulp& between(rdmap::Ulp& ulp) { return ulp_.emplace(ulp, observer_); }
-  /// Empty: none yet.
+  /// Reports each state that has changed. An empty name means that there is no state yet.
   void states_are(std::string_view startup, std::string_view stream, std::string_view queue_pair);
 
  private:

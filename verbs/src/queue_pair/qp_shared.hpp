@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both halves of a queue pair see: who it is, its state, and what its connection agreed on.
+// What both halves of a queue pair share: its identity, its state, and what its connection
+// negotiated.
 #pragma once
 
 #include <atomic>
@@ -25,44 +26,45 @@ struct QpShared {
   std::atomic<Access> inbound = init.inbound;
   std::atomic<QpState> state{QpState::kIdle};
   std::atomic<std::uint64_t> completions{0};
-  /// A request or a completion failed for a reason of ours, so the stream has to end.
+  /// A request or a completion failed for a reason of this end, so the stream has to end.
   std::atomic<bool> local_failure{false};
-  std::atomic<bool> local_error{false};  ///< the same, for query(), until it is connected anew
+  std::atomic<bool> local_error{false};  ///< for query(); kept until the next connection
   CompletionGate gate;
 
-  mutable bytes::Mutex post;         ///< posting, and what follows
+  mutable bytes::Mutex post;         ///< guards posting and the members below it
   std::shared_ptr<QpDriver> driver;  ///< while connected
-  /// By abort(); the connection may be over before its driver comes to that.
+  /// Set by abort(); the connection may be over before its driver handles it.
   bool abort_asked = false;
   std::uint16_t ird = 0;
-  bool extensions = false;      ///< of the connection, present or last
-  bool send_immediate = false;  ///< of the same
-  /// The consumer's ORD limit, for this connection and later ones.
+  bool extensions = false;      ///< of the present or last connection
+  bool send_immediate = false;  ///< of the present or last connection
+  /// The consumer's ORD limit, for this and later connections.
   std::uint16_t ord_limit = UINT16_MAX;
   std::atomic<std::uint16_t> ord = 0;  ///< lowered by the consumer at any time
-  /// The consumer's PeerTimeouts; a negative hold: not given.
+  /// The consumer's PeerTimeouts; a negative hold means that none is set.
   std::atomic<mpa::Duration::rep> answer_limit{0};
   std::atomic<mpa::Duration::rep> receive_hold{-1};
-  /// When the message arrived that waits for a receive, on mpa::Clock; 0: none does.
+  /// When the message that waits for a receive arrived, on mpa::Clock; 0 if none waits.
   std::atomic<mpa::Duration::rep> receive_awaited_since{0};
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
-  /// The first of this connection that failed, for Connection::end(). Under the connection's lock.
+  /// The first request of this connection that failed, for Connection::end(). Guarded by the
+  /// connection lock.
   std::optional<EndedWork> failed_work;
   std::optional<RefusedMemory> refused_memory;
   std::atomic<bool> completion_lost{false};  ///< a completion queue was full
 
-  /// Why the peer cannot be sent this request of RFC 7306: it does not know it, or would take its
-  /// Immediate for one that announces a Send.
+  /// Returns why this request of RFC 7306 cannot be sent to the peer: the peer does not support it,
+  /// or would take its Immediate for one that announces a Send.
   std::error_code refuses(WrOpcode opcode, std::uint64_t immediate) const;
 
-  /// For the stream's half, which alone changes it; while connected.
+  /// For the stream's half, which alone changes the driver, and only while connected.
   QpDriver* own_driver() const { return driver.get(); }
   std::shared_ptr<QpDriver> current_driver() const {
     const std::lock_guard lock(post);
     return driver;
   }
-  /// The same for abort(), which is noted with it.
+  /// As current_driver(), and notes the abort under the same lock.
   std::shared_ptr<QpDriver> driver_to_abort() {
     const std::lock_guard lock(post);
     abort_asked = driver != nullptr;
@@ -74,7 +76,7 @@ struct QpShared {
   }
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped) {
-    // By one at a time: who holds the connection's lock, or flushes.
+    // Called by one thread at a time: the one that holds the connection lock, or that flushes.
     completions.store(completions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!gate.lets_pass(wc.status)) [[unlikely]]
       return push_gated({&cq, wc, notify, reaped});
@@ -94,7 +96,7 @@ struct QpShared {
       deliver(*held.cq, held.wc, held.notify, held.reaped);
     });
   }
-  /// From now on everything passes. Of what waits, requests that failed count as reaped.
+  /// From now on every completion passes. Held requests that failed count as reaped.
   void announce_successes() {
     gate.set(Announce::kAll, [this](const CompletionGate::Held& held) {
       if (held.wc.status == WcStatus::kSuccess) {
@@ -114,7 +116,7 @@ struct QpShared {
       on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
     }
     completion_lost = true;
-    local_failure = true;  // This queue pair is lost, others are not. [RDMAP-117] [SEC-29]
+    local_failure = true;  // This queue pair is lost; others are not affected. [RDMAP-117] [SEC-29]
   }
 };
 

@@ -17,12 +17,12 @@ bool carries_payload(WrOpcode opcode) {
          opcode == WrOpcode::kSendImmediate;
 }
 
-/// One message of payload, and nothing else.
+/// Returns whether the request is a single message of payload.
 constexpr bool is_plain(WrOpcode opcode) {
   return opcode == WrOpcode::kSend || opcode == WrOpcode::kWrite;
 }
 
-// What a request of RFC 7306 has to look like.
+// Checks the form of a request of RFC 7306.
 std::error_code check_extension(const SendWr& wr) {
   if (is_atomic(wr.opcode) && (wr.sgl.size() != 1 || wr.sgl[0].length != rdmap::kAtomicWord)) {
     return make_error_code(Errc::kAtomicNeedsOneWord);
@@ -37,14 +37,14 @@ std::error_code check_extension(const SendWr& wr) {
 }
 
 std::error_code check_read(const SendWr& wr) {
-  // One sink buffer, whose STag ends with the Read. [RDMAP-47] [VRB-48]
+  // One sink buffer, whose STag is invalidated with the Read. [RDMAP-47] [VRB-48]
   if (wr.opcode == WrOpcode::kReadInvalidate && wr.sgl.size() != 1) {
     return make_error_code(Errc::kReadNeedsOneSge);
   }
   return {};
 }
 
-// The most payload that waits for others, in octets.
+// The maximum of octets that wait to be sent with later posts.
 constexpr std::uint64_t kMostGathered = 128 << 10;
 
 std::uint64_t length_of(const SendWr& wr) {
@@ -73,23 +73,23 @@ struct QueuePair::Impl {
   QpShared qp;
   SendRing ring;
   StreamPort port;
-  std::uint32_t seen_emptied = UINT32_MAX;  ///< of both completion queues, at the last post
-  std::uint64_t gathered = 0;               ///< octets that may be waiting
+  std::uint32_t seen_emptied = UINT32_MAX;  ///< times_emptied() of both CQs at the last post
+  std::uint64_t gathered = 0;               ///< octets that may be waiting for a doorbell
 
-  // Under qp.post. `length`: of its payload.
+  // Call under qp.post. `length` is that of the payload.
   std::error_code check(const SendWr& wr, std::uint64_t length) const;
   std::error_code make_room(std::size_t count, bool with_inline);
-  /// In the slot of that sequence, which is not posted by it.
+  /// Fills the slot of `sequence`; does not post it.
   void fill(std::uint64_t sequence, const SendWr& wr, std::uint64_t length);
   static void fill_other(const SendWr& wr, SendSlot& slot);
   std::error_code post(const SendWr& wr);
-  /// Of the last `count` requests.
+  /// Returns the doorbell for the last `count` requests.
   Doorbell doorbell(std::size_t count);
 
-  /// `work` posts under qp.post, and returns how many requests. Tells the driver of them.
+  /// `work` posts under qp.post and returns the number of requests; then the driver is notified.
   template <typename Work>
   void ring_after(Work work);
-  /// Without a driver, does what the state wants.
+  /// Without a driver, flushes if the state requires it.
   void work_posted(QpDriver* driver, Doorbell doorbell);
   void empty_ring();
   void drop_failed() const;
@@ -195,7 +195,8 @@ inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
   return {};
 }
 
-// A list has been gathered by the program. Much payload is worth a system call.
+// A list is a batch that the program made, so it is sent now; so is much payload, which is worth a
+// system call.
 inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
   const auto emptied = qp.init.send_cq->times_emptied() + qp.init.recv_cq->times_emptied();
   const bool is_behind = std::exchange(seen_emptied, emptied) == emptied;
@@ -224,7 +225,7 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr, std::uint64_t le
   if (is_plain(wr.opcode) && !is_inline) return {};
   if (const auto error = check_read(wr)) return error;
   if (is_extension(wr.opcode)) {
-    // In Idle nobody knows yet what the peer will agree to. [EXT-1]
+    // In Idle it is not known what the peer will agree to. [EXT-1]
     if (qp.state == QpState::kRts) {
       if (const auto error = qp.refuses(wr.opcode, wr.immediate)) return error;
     }
@@ -243,7 +244,7 @@ inline std::error_code QueuePair::Impl::make_room(std::size_t count, bool with_i
   return std::make_error_code(std::errc::not_enough_memory);
 }
 
-// Behind make_room().
+// Call after make_room().
 inline void QueuePair::Impl::fill(std::uint64_t sequence, const SendWr& wr, std::uint64_t length) {
   SendSlot& slot = ring.slot(sequence);
   slot.wr_id = wr.wr_id;
@@ -263,7 +264,7 @@ inline void QueuePair::Impl::fill(std::uint64_t sequence, const SendWr& wr, std:
   }
 }
 
-// What a plain Send or Write has not.
+// Fills the fields that a plain Send or Write does not have.
 void QueuePair::Impl::fill_other(const SendWr& wr, SendSlot& slot) {
   slot.invalidate = wr.invalidate;
   slot.immediate = wr.immediate;
@@ -352,7 +353,7 @@ std::error_code QueuePair::terminate() {
 std::error_code QueuePair::abort() {
   while (!impl_->port.end_unconnected(false)) {
     const auto driver = impl_->qp.driver_to_abort();
-    if (driver == nullptr) continue;  // It is over by now.
+    if (driver == nullptr) continue;  // The connection is over by now.
     driver->abort();
     break;
   }
@@ -363,7 +364,7 @@ bool QueuePair::depart() {
   if (impl_->port.end_unconnected(false)) return true;
   const auto driver = impl_->qp.current_driver();
   if (driver != nullptr && !driver->depart()) return false;
-  (void)impl_->port.end_unconnected(false);  // It may have been over, and the queue pair be Idle.
+  (void)impl_->port.end_unconnected(false);  // The connection may be over and the queue pair Idle.
   return true;
 }
 
@@ -386,7 +387,7 @@ std::error_code QueuePair::reset() {
   return {};
 }
 
-// What is over gives its place back, also without a completion that could be reaped.
+// Frees the slots of all finished requests, including those that have no completion to reap.
 void QueuePair::Impl::empty_ring() {
   qp.init.send_cq->forget(&ring.reaped);
   const std::lock_guard lock(qp.post);
@@ -406,7 +407,7 @@ std::error_code QueuePair::set_ord(std::uint16_t ord) {
     return make_error_code(Errc::kWrongState);  // [VRB-2] [VRB-13]
   }
   if (state() == QpState::kRts && ord > qp.ord) return make_error_code(Errc::kOrdTooLarge);
-  // [VRB-25]
+  // Takes effect on the connection in progress, too. [VRB-25]
   qp.ord_limit = ord;
   qp.ord = std::min(qp.ord.load(), ord);
   return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests in the order posted, completions in the same, whatever finishes first.
+// Starts requests in the order posted, and completes them in that order, whichever finishes first.
 #include "queue_pair/send_queue.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace iwarp::verbs {
 
 namespace {
 
-// What becomes of a request: the message that it is on the wire, without and with a solicited
-// event, and its completion. A local one is no message.
+// The form of a request: the message that it is on the wire, without and with a solicited event,
+// and its completion. A local request is no message.
 struct Kind {
   WrOpcode opcode;
   rdmap::Opcode message;
@@ -39,7 +39,7 @@ constexpr std::array kKinds{
     Kind{WrOpcode::kFetchAdd, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kFetchAdd},
     Kind{WrOpcode::kCmpSwap, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kCmpSwap},
     Kind{WrOpcode::kImmediate, Opcode::kImmediate, Opcode::kImmediateSolicited, WcOpcode::kSend},
-    // Of its Write or Send; the Immediate behind or in front of it is a message of its own.
+    // The message of its Write or Send; the Immediate after or before it is a message of its own.
     Kind{WrOpcode::kWriteImmediate, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
     Kind{WrOpcode::kSendImmediate, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
 };
@@ -54,7 +54,7 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
-/// Of a request that is no message: what it changes.
+/// Returns the STag that a local request changes.
 Stag local_stag(const SendSlot& slot) {
   switch (slot.opcode) {
     case WrOpcode::kFastRegister:
@@ -74,17 +74,17 @@ Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
 }  // namespace
 
 bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
-  if (qp_.state != QpState::kRts) return false;  // In Idle nothing is processed. [VRB-6]
-  if (qp_.local_failure) return false;           // Nothing follows a request that failed. [VRB-54]
+  if (qp_.state != QpState::kRts) return false;  // In Idle no request is processed. [VRB-6]
+  if (qp_.local_failure) return false;           // No request follows a failed one. [VRB-54]
   if (waits_for_memory_) retire();
   if (more_due_) return take_next(read_credit, out);
-  // Started in order, one at a time. [VRB-43]
+  // Requests start in order, one at a time. [VRB-43]
   if (started_ == ring_.posted.load(std::memory_order_acquire)) return false;
   SendSlot& slot = ring_.slot(started_);
   return slot.is_plain ? start_plain(slot, out) : next_other(read_credit, out);
 }
 
-// There is one, and it is not plain.
+// Starts the next request, which exists and is not plain.
 bool SendQueue::next_other(bool read_credit, rdmap::Request& out) {
   while (started_ < ring_.posted.load(std::memory_order_acquire)) {
     SendSlot& slot = ring_.slot(started_);
@@ -134,7 +134,7 @@ bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
   return !slot.is_answered() || may_read(read_credit);
 }
 
-// ORD stalls the queue rather than being exceeded; ORD 0 fails in permitted(). [VRB-23]
+// At its ORD the queue stalls; with ORD 0 the request fails in permitted(). [VRB-23]
 bool SendQueue::may_read(bool read_credit) const {
   return qp_.ord == 0 || (read_credit && reads_under_way_ < qp_.ord);
 }
@@ -159,7 +159,7 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
       if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kMwBind;
     }
   }
-  // Busy because a peer is using the STag just now: wait, do not fail.
+  // Busy because a peer is using the STag: wait, do not fail.
   busy |= error == Errc::kBusy;
   if (busy) {
     wait_for_memory(local_stag(slot));
@@ -171,8 +171,9 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
   return Local::kFailed;
 }
 
-// What this connection cannot do at all fails here, and is not sent: Reads and atomics without ORD,
-// and what was posted in Idle for a peer that turned out not to know RFC 7306. [VRB-46] [EXT-1]
+// Returns whether this connection supports the request; if not, fails it without sending: Reads and
+// atomics without ORD, and requests posted in Idle for a peer that does not support RFC 7306.
+// [VRB-46] [EXT-1]
 inline bool SendQueue::permitted(SendSlot& slot) {
   const bool refused = (slot.is_answered() && qp_.ord == 0) ||
                        (is_extension(slot.opcode) && qp_.refuses(slot.opcode, slot.immediate));
@@ -180,7 +181,7 @@ inline bool SendQueue::permitted(SendSlot& slot) {
   return !refused;
 }
 
-// Until the request is finished. `out`: where they are.
+// Pins the buffers until the request is finished, and returns them in `out`.
 inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out) {
   if (has(slot.flags, SendFlags::kInline)) {
     out.assign({slot.inline_data, slot.length});
@@ -192,7 +193,7 @@ inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, byt
     Grant& grant = slot.grants.emplace_back();
     const auto at = virtual_address(sge.address);
     if (const auto judged = qp_.stags.acquire(who, sge.lkey, at, sge.length, grant); !judged) {
-      // The target is judged first, as if it had been asked.
+      // The target is judged first, as if the peer had been asked.
       const bool misaligned = slot.is_atomic() && slot.remote.to % rdmap::kAtomicWord != 0;
       if (!misaligned) {
         qp_.note(
@@ -226,7 +227,7 @@ inline void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
   }
 }
 
-// Of buffers that are pinned.
+// Call when the buffers are pinned.
 void SendQueue::fill_payload(const SendSlot& slot, rdmap::Request& out) {
   if (has(slot.flags, SendFlags::kInline))
     return out.payload.assign({slot.inline_data, slot.length});
@@ -234,7 +235,7 @@ void SendQueue::fill_payload(const SendSlot& slot, rdmap::Request& out) {
   for (const Grant& grant : slot.grants) out.payload.push_back(grant.memory());
 }
 
-// Of several messages. A Send comes behind its Immediate, a Write in front of it.
+// Makes the first of several messages. A Send follows its Immediate, a Write precedes it.
 void SendQueue::make_first(const SendSlot& slot, rdmap::Request& out) {
   more_due_ = out.cookie;
   if (slot.opcode == WrOpcode::kSendImmediate) {
@@ -243,7 +244,8 @@ void SendQueue::make_first(const SendSlot& slot, rdmap::Request& out) {
   }
 }
 
-// Nothing of ours comes between an Immediate and its Write or Send.
+// Makes the next message of a request. No message of another request comes between an Immediate and
+// its Write or Send.
 bool SendQueue::take_next(bool read_credit, rdmap::Request& out) {
   out.cookie = *more_due_;
   SendSlot& slot = ring_.slot(out.cookie);
@@ -260,7 +262,8 @@ bool SendQueue::take_next(bool read_credit, rdmap::Request& out) {
   return true;
 }
 
-// For the next buffer of the sink. The consumer may have lowered ORD since the one before.
+// Makes the Read Request for the next buffer of the sink. The consumer may have lowered ORD since
+// the previous one.
 bool SendQueue::take_next_read(SendSlot& slot, rdmap::Request& out) {
   if (!permitted(slot)) return false;
   ++reads_under_way_;
@@ -274,8 +277,8 @@ bool SendQueue::take_next_read(SendSlot& slot, rdmap::Request& out) {
   return true;
 }
 
-// A buffer of the sink as the peer shall name it; `part` counts those that are not empty. An empty
-// Read may have none.
+// Names a buffer of the sink to the peer; `part` counts the buffers that are not empty. An empty
+// Read may have no buffer.
 void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out) {
   out.sink_stag = slot.sgl.empty() ? Stag{1} : slot.sgl[0].lkey;
   out.sink_to = {};
@@ -302,8 +305,8 @@ void SendQueue::fail(SendSlot& slot, WcStatus status) {
 void SendQueue::sent(std::uint64_t cookie) {
   if (cookie < ring_.retired.load() || qp_.state != QpState::kRts) return;
   SendSlot& slot = ring_.slot(cookie);
-  if (--slot.unsent != 0) return;  // An Immediate, or what it belongs to, is still to leave.
-  // A Read or atomic is complete when its answer is there. [RDMAP-77] [EXT-41]
+  if (--slot.unsent != 0) return;  // An Immediate, or its Write or Send, is still to be sent.
+  // A Read or atomic is complete when its answer has arrived. [RDMAP-77] [EXT-41]
   if (slot.is_answered()) return;
   slot.stage = SendSlot::Stage::kDone;
   slot.grants.clear();
@@ -314,7 +317,7 @@ void SendQueue::read_done(std::uint64_t cookie) { response_done(ring_.slot(cooki
 
 void SendQueue::atomic_done(std::uint64_t cookie, std::uint64_t original) {
   SendSlot& slot = ring_.slot(cookie);
-  // A number of this host, wherever the sink begins. [EXT-13]
+  // A number in host byte order, whatever the alignment of the sink. [EXT-13]
   const auto octets = std::bit_cast<std::array<std::byte, sizeof original>>(original);
   bytes::begin_touch();
   bytes::place_copy(slot.grants[0].memory(), octets);
@@ -335,7 +338,7 @@ inline void SendQueue::finish(SendSlot& slot) {
   retire();
 }
 
-// Completions in the order posted, whatever finished first. [RDMAP-73] [VRB-43]
+// Completes requests in the order posted, whichever finished first. [RDMAP-73] [VRB-43]
 void SendQueue::retire() {
   auto sequence = ring_.retired.load(std::memory_order_relaxed);
   while (sequence < started_) {
@@ -359,8 +362,8 @@ bool SendQueue::invalidate_sink(SendSlot& slot) {
   return false;
 }
 
-// Requests of ours that use it end by themselves. A peer may stop in the middle of an FPDU or of a
-// message and keep its pins for ever, so those are broken, once.
+// This end's own requests that use the STag finish by themselves. A peer may stop in the middle of
+// an FPDU or of a message and keep its pins for ever, so those are broken, once.
 void SendQueue::wait_for_memory(Stag stag) {
   if (!std::exchange(waits_for_memory_, true)) qp_.own_driver()->break_pins(stag);
 }
@@ -368,7 +371,7 @@ void SendQueue::wait_for_memory(Stag stag) {
 inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
   ring_.retired.store(sequence + 1, std::memory_order_release);
   const bool failed = slot.status != WcStatus::kSuccess;
-  // None for a successful unsignalled request, always one for an error. [VRB-39] [VRB-51]
+  // A successful unsignaled request has no completion; a failed one always has. [VRB-39] [VRB-51]
   if (!failed && !qp_.init.signal_all && !has(slot.flags, SendFlags::kSignaled)) return;
   push_completion(slot, sequence);
 }
@@ -384,14 +387,14 @@ void SendQueue::push_completion(const SendSlot& slot, std::uint64_t sequence) {
 }
 
 void SendQueue::flush() {
-  const bool rests = is_idle();  // then what has left counts as done
+  const bool rests = is_idle();  // then sent requests count as done
   any_sent_ = false;
   waits_for_memory_ = false;
   reads_under_way_ = 0;
   more_due_.reset();
   acks_.wanted = acks_.covered;
-  // One may carry an error. What was sent behind something unfinished is flushed with it: a success
-  // stands for all before it. [VRB-14] [VRB-43]
+  // One slot may carry an error. A request that was sent after an unfinished one is flushed with
+  // it: a success would imply the success of all before it. [VRB-14] [VRB-43]
   bool unfinished = false;
   for (auto s = ring_.retired.load(); s < ring_.posted.load(std::memory_order_acquire); ++s) {
     SendSlot& slot = ring_.slot(s);

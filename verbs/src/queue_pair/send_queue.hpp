@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream's half of a queue pair, outbound: which request is next, whose memory it may use, and
-// what completes, in which order (verbs draft section 8, RFC 7306 sections 5 and 6). Under the
-// connection's lock; flush() without one, when there is no connection.
+// The stream's half of a queue pair, outbound: which request is next, which memory it may use, and
+// which requests complete in which order (verbs draft section 8, RFC 7306 sections 5 and 6). Call
+// with the connection lock held; flush() also without a connection.
 #pragma once
 
 #include <utility>
@@ -13,16 +13,16 @@
 
 namespace iwarp::verbs {
 
-/// An atomic was refused because its target is not aligned.
+/// Returns whether the peer refused an atomic because its target is misaligned.
 bool is_misaligned(const rdmap::Terminate& terminate);
 
 class SendQueue {
  public:
   SendQueue(QpShared& qp, SendRing& ring) : qp_(qp), ring_(ring) {}
 
-  // As rdmap::Ulp has them.
+  // See rdmap::Ulp.
   bool next_request(bool read_credit, rdmap::Request& out);
-  /// What is done by it completes with settle(), since mostly several have left together.
+  /// The requests that this finishes complete with settle(), since often several are sent together.
   void sent(std::uint64_t cookie);
   void settle() {
     if (std::exchange(any_sent_, false)) retire();
@@ -30,57 +30,59 @@ class SendQueue {
   void read_done(std::uint64_t cookie);
   void atomic_done(std::uint64_t cookie, std::uint64_t original);
 
-  // The same where the peer acknowledges: see acknowledged_sends.cpp.
-  /// For a new stream. `reads`: that may ask for acknowledgements at a time; 0: none is asked for.
-  /// `rtr`: ours, which may have taken the first MSN.
+  // The same where the peer acknowledges, in acknowledged_sends.cpp.
+  /// Starts a new stream. `reads` is how many Reads may ask for acknowledgements at a time; with 0
+  /// the peer is not asked. `rtr` is the RTR of this end, which may have used the first MSN.
   void open(std::size_t reads, mpa::Rtr rtr);
   bool is_acknowledged() const { return acks_.is_on; }
   bool next_acknowledged(bool read_credit, rdmap::Request& out);
   void left(std::uint64_t cookie);
   void read_answered(std::uint64_t cookie);
   void atomic_answered(std::uint64_t cookie, std::uint64_t original);
-  /// The peer holds the message of ours with this MSN, and has delivered all in front of it.
+  /// The peer holds our message with this MSN, and has delivered every message before it.
   void delivered_before(rdmap::Msn msn);
-  /// Completes what was placed before the peer's Terminate; the request that it names fails.
+  /// Completes what was placed before the peer's Terminate, and fails the request that it names.
   void judge(const rdmap::Terminate& terminate);
-  /// No answer will come: the oldest request fails.
+  /// Fails the oldest request: no answer will come.
   void peer_gone();
-  /// The peer owes an answer.
+  /// Returns whether the peer owes an answer.
   bool awaits_answer() const { return acks_.under_way != 0 || reads_under_way_ != 0; }
 
-  /// The answer to a Read or atomic of ours that is to be placed there has not come yet.
+  /// Returns whether the answer to a Read or atomic is still to be placed in the memory of `stag`.
   bool awaits_answer_into(Stag stag) const;
 
-  /// Everything posted is finished, or left and waited for by nobody.
+  /// Returns whether every posted request is finished, or sent and needs no acknowledgement.
   bool is_idle() const {
     const auto posted = ring_.posted.load(std::memory_order_acquire);
     return ring_.retired.load() == posted || ring_.rests_at.load() == posted;
   }
-  /// next_request() has something to start, or at least to look at.
+  /// Returns whether next_request() may have a request to start.
   bool has_request() const {
     return started_ != ring_.posted.load(std::memory_order_acquire) || waits_for_memory_ ||
            more_due_.has_value() || acks_.is_due();
   }
-  /// All that it has to start is a Read that asks for an acknowledgement.
+  /// Returns whether a Read that asks for an acknowledgement is all that next_request() would
+  /// start.
   bool only_asks() const {
     return acks_.is_due() && started_ == ring_.posted.load(std::memory_order_acquire) &&
            !waits_for_memory_ && !more_due_;
   }
-  /// Completes all that is posted: what had failed with its error, the rest as flushed.
+  /// Completes every posted request: the failed one with its error, later ones as flushed.
   void flush();
-  /// The peer's Terminate is about one of them: that one fails with it.
+  /// Fails the request that the peer's Terminate is about.
   void blame(const rdmap::Terminate& terminate);
-  /// The oldest request that is not complete.
+  /// Returns the oldest request that is not complete.
   std::optional<EndedWork> oldest_outstanding();
   std::uint64_t outstanding() const {
     return is_idle() ? 0 : ring_.posted.load(std::memory_order_acquire) - ring_.retired.load();
   }
-  /// One more message of the send queue was started.
+  /// Counts a started message of the send queue.
   void note_message(const rdmap::OpcodeInfo& message);
-  /// Lets go of the region where its octets are not needed any more. True: they are, and the stream
-  /// has to end. `mid_message`: the last request started is not all framed.
+  /// Unpins the region where its octets are no longer needed. Returns whether some still are, so
+  /// that the stream has to end. `mid_message` says that the request started last is not all
+  /// framed.
   bool revoke(const Region& region, bool mid_message);
-  /// The oldest request under way that names this octet fails.
+  /// Fails the oldest request in flight that names this octet.
   void memory_gone(const std::byte* address);
   std::uint64_t octets_placed() const { return octets_placed_; }
 
@@ -137,11 +139,11 @@ class SendQueue {
   const AccessRequest writer_{.pd = qp_.init.pd, .qp = qp_.num, .need = Access::kLocalWrite};
   Acknowledgements acks_;
   std::uint64_t started_ = 0;        ///< posted >= started >= retired
-  std::size_t reads_under_way_ = 0;  ///< and atomics
-  /// A request of several messages, not all of which were given out: the next of them is next.
+  std::size_t reads_under_way_ = 0;  ///< Reads and atomics
+  /// A request of several messages that are not all taken yet: its next message goes first.
   std::optional<std::uint64_t> more_due_;
-  bool any_sent_ = false;          ///< since settle()
-  bool waits_for_memory_ = false;  ///< an invalidate, until other streams let go of it
+  bool any_sent_ = false;          ///< since the last settle()
+  bool waits_for_memory_ = false;  ///< an invalidate waits for other streams to unpin the STag
   std::uint64_t octets_placed_ = 0;
 };
 

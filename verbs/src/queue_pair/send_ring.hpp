@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests of a send queue, in a ring of slots. The consumer's half fills them, the stream's
-// half executes them, and three counters that only grow say how far each is: posted >= retired >=
-// what the consumer has reaped. A slot belongs to the consumer until it is posted, then to the
-// stream.
+// half executes them, and three counters that only grow say how far each has come: posted >=
+// retired >= what the consumer has reaped. A slot belongs to the consumer until it is posted, then
+// to the stream until it is reaped.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 
 namespace iwarp::verbs {
 
-/// Only for peers that agreed to RFC 7306.
+/// Returns whether the request needs a peer that agreed to RFC 7306.
 constexpr bool is_extension(WrOpcode opcode) {
   return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap ||
          opcode == WrOpcode::kImmediate || opcode == WrOpcode::kWriteImmediate ||
          opcode == WrOpcode::kSendImmediate;
 }
-/// Two messages: its Immediate is one of its own.
+/// Returns whether the request is two messages, one of them its Immediate.
 constexpr bool is_pair(WrOpcode opcode) {
   return opcode == WrOpcode::kWriteImmediate || opcode == WrOpcode::kSendImmediate;
 }
@@ -37,8 +37,8 @@ constexpr bool is_atomic(WrOpcode opcode) {
 constexpr bool is_read(WrOpcode opcode) {
   return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate;
 }
-/// Read Requests of a Read: one for each buffer of its sink, as a Read Request names one.
-/// [RDMAP-47]
+/// Returns the number of Read Requests of a Read: one for each buffer of its sink, since a Read
+/// Request names one. [RDMAP-47]
 template <typename Sges>
 int read_requests(const Sges& sink) {
   const auto count = std::ranges::count_if(sink, [](const Sge& sge) { return sge.length != 0; });
@@ -49,7 +49,7 @@ struct SendSlot {
   enum class Stage : std::uint8_t {
     kPosted,
     kStarted,
-    kLeft,  ///< and waits for the peer's acknowledgement
+    kLeft,  ///< sent, and waits for the peer's acknowledgement
     kDone,
   };
 
@@ -67,10 +67,10 @@ struct SendSlot {
   WindowBind bind;
   Atomic atomic;
   std::uint64_t immediate = 0;
-  int unsent = 1;         ///< messages that have not left
-  int unanswered = 1;     ///< of those of a Read or atomic
-  std::uint32_t msn = 0;  ///< of the first of those, once started; the others follow
-  /// kInline: `length` octets of payload.
+  int unsent = 1;         ///< messages that are not sent yet
+  int unanswered = 1;     ///< messages of a Read or atomic that are not answered yet
+  std::uint32_t msn = 0;  ///< of its first message, once started; the others follow
+  /// With kInline, `length` octets of payload.
   std::byte* inline_data = nullptr;
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;
 
@@ -79,22 +79,22 @@ struct SendSlot {
   bool is_write() const {
     return opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate;
   }
-  /// A message on the peer's Send queue is, or is a part of it.
+  /// Returns whether it is, or contains, a message on the peer's Send queue.
   bool is_send() const {
     return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendInvalidate ||
            opcode == WrOpcode::kImmediate || is_pair(opcode);
   }
-  /// Of the messages of the queue of Sends that it is, or comes to be.
+  /// Returns how many messages of the send queue it becomes.
   unsigned sends() const {
     if (opcode == WrOpcode::kSendImmediate) return 2;
     return is_send() ? 1 : 0;
   }
-  /// No message.
+  /// Returns whether it is no message.
   bool is_local() const {
     return opcode == WrOpcode::kLocalInvalidate || opcode == WrOpcode::kFastRegister ||
            opcode == WrOpcode::kBindWindow;
   }
-  /// Complete when the peer has answered, not when the request has left.
+  /// Returns whether it completes with the peer's answer rather than when it is sent.
   bool is_answered() const { return is_read() || is_atomic(); }
 };
 
@@ -109,35 +109,37 @@ class SendRing {
   std::atomic<std::uint64_t> posted{0};
   std::atomic<std::uint64_t> retired{0};
   ReapCount reaped;
-  /// What was posted when the rest had left and nobody waited for it. kNever: somebody does.
+  /// The value of `posted` when all requests up to there were sent and none needed an
+  /// acknowledgement; kNever if one does.
   std::atomic<std::uint64_t> rests_at{kNever};
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
-  /// How many more may be posted. [VRB-42]
+  /// Returns how many more requests may be posted. [VRB-42]
   std::size_t room() const {
     return max_wr_ - (posted.load(std::memory_order_relaxed) - reaped.value());
   }
-  /// Of a sequence that was posted or prepared.
+  /// Returns the slot of a sequence that was posted or prepared.
   SendSlot& slot(std::uint64_t sequence) {
     const auto index = sequence & mask_;
     return (*parts_[index / kSlots].slots)[index % kSlots];
   }
-  /// So many of the newest are still there.
+  /// Returns how many of the newest requests still have their slots.
   std::uint64_t capacity() const { return mask_ + 1; }
-  /// Makes what the `count` that are posted next need, and room for inline payload if asked. False:
-  /// no memory.
+  /// Allocates what the next `count` requests need, with room for inline payload if asked. Returns
+  /// false if there is no memory.
   bool prepare(std::size_t count, bool with_inline) {
     const auto end = posted.load(std::memory_order_relaxed) + count;
     return end <= prepared_[with_inline] || prepare_parts(end, with_inline);
   }
-  /// Where the inline payload of that one goes.
+  /// Returns where the inline payload of `sequence` goes.
   std::byte* inline_data(std::uint64_t sequence) {
     const auto index = sequence & mask_;
     return parts_[index / kSlots].inline_data.get() + index % kSlots * max_inline_;
   }
 
  private:
-  /// A part of the ring, made when it is first used: many programs ask for far more than they use.
+  /// A part of the ring, allocated when it is first used: many programs ask for far more than they
+  /// use.
   static constexpr std::size_t kSlots = 16;
   struct Part {
     std::unique_ptr<std::array<SendSlot, kSlots>> slots;
@@ -170,9 +172,9 @@ class SendRing {
 
   const std::size_t max_wr_;
   const std::size_t max_inline_;
-  const std::size_t mask_;  ///< of a sequence, to where it is in the ring: dividing takes longer
+  const std::size_t mask_;  ///< maps a sequence to its place in the ring faster than a division
   std::vector<Part> parts_;
-  /// What is posted below these has all that prepare() makes: without inline payload, and with.
+  /// Up to these sequences prepare() has allocated: without inline payload, and with.
   std::array<std::uint64_t, 2> prepared_{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The moves of a queue pair's state, and what each flushes (verbs draft sections 6.2 and 8).
+// The transitions of a queue pair's state, and what each flushes (verbs draft sections 6.2 and 8).
 #include "queue_pair/stream_port.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
 void StreamPort::event(QpEvent event) {
   const QpState before = state();
   const auto step = bytes::step(kQpEdges, before, event);
-  assert(step);  // What is not an edge is a fault of ours. [VRB-5]
+  assert(step);  // A missing edge is a defect of this stack. [VRB-5]
   const QpState next = step.value_or(before);
   const bool over = ends_connection(event);
   // A clean close flushes the receives, and Sends posted too late, before the queue pair is Idle
@@ -86,7 +86,7 @@ bool StreamPort::end_unconnected(bool unanswered) {
     const std::lock_guard lock(qp_.post);
     before = state();
     if (qp_.driver != nullptr || (unanswered && before != QpState::kIdle)) return false;
-    if (unanswered) send_.peer_gone();  // In Idle nobody flushes.
+    if (unanswered) send_.peer_gone();  // In Idle no other thread flushes.
     lose_link();
   }
   flush_posted();
@@ -94,7 +94,7 @@ bool StreamPort::end_unconnected(bool unanswered) {
   return true;
 }
 
-// Under the lock, without a driver.
+// Call under the lock, without a driver.
 void StreamPort::lose_link() {
   const QpState before = state();
   const auto next = bytes::step(kQpEdges, before, QpEvent::kLowerLayerLost);
@@ -102,7 +102,7 @@ void StreamPort::lose_link() {
   qp_.state.store(next.value_or(before), std::memory_order_release);
 }
 
-// Behind a flush, so also of the receive that was held.
+// Call after a flush, so that the event also follows the receive that was held.
 void StreamPort::tell_last_receive(QpState before) const {
   if (qp_.init.srq == nullptr || state() != QpState::kError || before == QpState::kError) return;
   qp_.async(AsyncEventType::kLastReceive);
@@ -113,7 +113,7 @@ void StreamPort::peer_fault(const rdmap::Terminate& terminate, bool departs) {
     const std::lock_guard lock(qp_.post);
     qp_.terminate_sent = terminate;
   }
-  // A Send that was too long for its buffer is that receive's error. [VRB-38]
+  // A Send that was too long for its buffer is the error of that receive. [VRB-38]
   const bool too_long = terminate.fault == ddp::kUntaggedTooLong &&
                         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kSend;
   if (too_long) inbound_.blame_receive(WcStatus::kLocalLength);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamPort: all that a Connection and its RDMAP stream see of a queue pair. The stream asks it
-// for requests, receives and memory (rdmap::Ulp); the connection opens it, tells it what becomes of
-// the stream, and settles with it. Owns the moves of the queue pair's state. Under the connection's
-// lock, or without a connection.
+// for requests, receives and memory (rdmap::Ulp); the connection opens it, tells it what happens to
+// the stream, and settles with it. Owns the transitions of the queue pair's state. Call with the
+// connection lock held, or without a connection.
 #pragma once
 
 #include "iwarp/rdmap/faults.hpp"
@@ -18,80 +18,82 @@ class StreamPort final : private rdmap::Ulp {
  public:
   StreamPort(QpShared& qp, SendRing& ring) : qp_(qp), ring_(ring), send_(qp, ring), inbound_(qp) {}
 
-  /// What the two ends agreed on, and what ours wants.
+  /// What the two ends negotiated, and what this end wants.
   struct Terms {
     std::uint16_t ird = 0;
     std::uint16_t ord = 0;
     bool extensions = false;      ///< RFC 7306
-    bool send_immediate = false;  ///< of the same, where both ends are of this stack
-    bool hold_on_empty = false;   ///< wait for a receive instead of failing when none is posted
-    /// Reads that ask for acknowledgements: requests complete when the peer has placed them. 0:
-    /// when they have left.
+    bool send_immediate = false;  ///< Send with Immediate, where both ends are this stack
+    bool hold_on_empty = false;   ///< a Send waits if no receive is posted, instead of failing
+    /// Reads that ask for acknowledgements: requests complete when the peer has placed them. With 0
+    /// they complete when they are sent.
     std::size_t acknowledging_reads = 0;
-    mpa::Rtr rtr = mpa::Rtr::kNone;  ///< ours
+    mpa::Rtr rtr = mpa::Rtr::kNone;  ///< the RTR of this end
   };
-  /// Idle to RTS; false: it is not Idle, or connected. `driver` is kept until the stream is over.
-  /// `observed`: who is told of work posted and completed until then, or null.
-  /// The counts of the stream start anew with it. [VRB-7]
+  /// Moves the queue pair from Idle to RTS. Returns false if it is not Idle, or already connected.
+  /// Keeps `driver` until the stream is over. `observed`, unless null, is told until then of work
+  /// posted and completed. The counts of the stream restart. [VRB-7]
   bool open(QpDriver& driver, const Terms& terms, const Observed* observed);
-  /// A state event; completes and flushes as the new state wants.
+  /// Steps the state by `event`, then completes and flushes as the new state requires.
   void event(QpEvent event);
-  /// The stream ends by a fault of the peer, and `terminate` is about it. `departs`: the peer is
-  /// sent it, which query() remembers; otherwise the connection ends without, and only an event has
-  /// it.
+  /// The stream ends by a fault of the peer, which `terminate` describes. With `departs` it is sent
+  /// to the peer, and query() reports it; otherwise the connection ends without a Terminate, and
+  /// only an event carries it.
   void peer_fault(const rdmap::Terminate& terminate, bool departs);
-  /// A request or receive failed for a reason of ours: remembered for query().
+  /// A request or receive failed for a reason of this end; query() reports it.
   void local_error() { qp_.local_error.store(true, std::memory_order_release); }
-  /// The connection went away, or the peer no longer answers: told before the event that follows.
+  /// The connection was lost, or the peer no longer answers. Call before the event that follows.
   void peer_gone() {
     if (send_.is_acknowledged() && state() == QpState::kRts) send_.peer_gone();
   }
-  /// Without a connection: kLowerLayerLost. Whoever connects it at the same time either was first,
-  /// and this returns false, or finds it in Error. `unanswered`: it is Idle, and nobody came.
+  /// Moves a queue pair without a connection to Error, by kLowerLayerLost. A thread that connects
+  /// it at the same time either came first, and this returns false, or finds it in Error.
+  /// `unanswered` means that it is Idle and no peer connected.
   bool end_unconnected(bool unanswered);
-  /// The peer owes an answer, and for so long without a sign of it the queue pair waits.
+  /// Returns how long the queue pair waits without a sign of the peer, if the peer owes an answer.
   std::optional<mpa::Duration> answer_limit() const;
-  /// How long a Send waits for a receive, where the consumer has said so; see PeerTimeouts.
+  /// Returns how long a Send waits for a receive, if the consumer has set it; see PeerTimeouts.
   std::optional<mpa::Duration> receive_hold() const;
-  /// A message that has arrived waits for a receive from now on.
+  /// Notes since when an arrived message waits for a receive.
   void await_receive(mpa::TimePoint now) {
     qp_.receive_awaited_since.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
-  /// Of Connection::settle(): completes what has left, and flushes what was posted since the queue
-  /// pair left RTS. True: a request failed for a reason of ours, so the stream has to end; said
-  /// once.
+  /// For Connection::settle(): completes what was sent, and flushes what was posted since the queue
+  /// pair left RTS. Returns true, once, if a request failed for a reason of this end, so that the
+  /// stream has to end.
   bool settle() {
     if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
     send_.settle();
     return qp_.local_failure.load(std::memory_order_relaxed) && qp_.local_failure.exchange(false);
   }
-  /// What is to leave may leave with the consumer's next poll.
+  /// Lets pending output wait for the consumer's next poll.
   void let_posts_wait() {
     qp_.init.send_cq->let_posts_wait();
     qp_.init.recv_cq->let_posts_wait();
   }
   /// Flushes what was posted, if the queue pair is in a state that flushes.
   void flush_posted();
-  /// The region became invalid. Lets go of it where its octets are not needed any more; true: they
-  /// are, and the stream has to end. `mid_message`: the last request started is not all framed.
+  /// The region became invalid. Unpins it where its octets are no longer needed. Returns whether
+  /// some still are, so that the stream has to end. `mid_message` says that the request started
+  /// last is not all framed.
   bool revoke(const Region& region, bool mid_message);
 
-  /// A segment or message of the peer's that is under way goes there.
+  /// Returns whether a segment or message that is arriving uses `region`.
   bool holds(const Region& region) const { return inbound_.holds(region); }
-  /// Lets go of the region for the peer alone. True: the receive under way needs it, and the stream
-  /// has to end.
+  /// Takes the region from the peer alone. Returns whether the receive being filled needs it, so
+  /// that the stream has to end.
   bool withdraw(const Region& region) { return inbound_.revoke(region); }
 
-  /// Registered memory is not there: what is under way with it fails.
+  /// Registered memory is not mapped: fails the work in flight that names it.
   void memory_gone(const std::byte* address) {
     inbound_.memory_gone(address);
     send_.memory_gone(address);
   }
 
-  /// What the queue pair knows of the end: of `cause`, which the connection knows.
+  /// Returns what the queue pair knows of the end, whose `cause` the connection knows.
   StreamEnd end(StreamEnd::Cause cause) const;
 
-  // As SendQueue and InboundSide have them.
+  // See SendQueue and InboundSide.
   std::optional<EndedWork> oldest_outstanding() { return send_.oldest_outstanding(); }
   std::uint64_t outstanding() const { return send_.outstanding(); }
   bool is_idle() const { return send_.is_idle(); }
@@ -148,7 +150,7 @@ class StreamPort final : private rdmap::Ulp {
     return inbound_.receive_buffer(out);
   }
   bytes::Check send_received(const rdmap::ReceivedSend& send) override {
-    // Nothing is received until the memory is in nobody's hands, so the answer would never come.
+    // Nothing is received until the memory is unpinned, so the answer would never come.
     if (send.invalidate && send_.awaits_answer_into(send.invalidated)) {
       return bytes::fault(rdmap::kCannotInvalidate);
     }
@@ -165,10 +167,11 @@ class StreamPort final : private rdmap::Ulp {
   SendRing& ring_;
   SendQueue send_;
   InboundSide inbound_;
-  std::mutex flushing_;  ///< several threads may post to a queue pair that flushes; before `post`
+  std::mutex
+      flushing_;  ///< serializes threads that post to a queue pair that flushes; before `post`
 };
 
-/// The stream's half of a queue pair.
+/// Returns the stream's half of a queue pair.
 StreamPort& stream_port(QueuePair& qp);
 
 }  // namespace iwarp::verbs

@@ -23,7 +23,7 @@ struct CompletionQueue::Entry {
   WorkCompletion wc;
   Reaped reaped;
 
-  // The slot of the request is free again only now. [VRB-42]
+  // Only now is the slot of the request free again. [VRB-42]
   void reap() const {
     if (reaped.counter != nullptr) reaped.counter->store(reaped.value);
   }
@@ -36,7 +36,7 @@ CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> not
 
 CompletionQueue::~CompletionQueue() = default;
 
-// Two threads that count at the same time may add only 1: all that matters is that it changes.
+// Two threads that count at the same time may add only 1; it matters only that the value changes.
 inline void CompletionQueue::count_emptied() {
   emptied_.store(emptied_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -67,7 +67,8 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
     ring.pop_front(n);
     size_.store(ring.size(), std::memory_order_release);
     if (ring.empty()) count_emptied();
-    // Who gets less than it asked for may take the queue for empty, and sleep.
+    // A caller that gets fewer completions than it asked for may take the queue for empty, and
+    // block.
     fire = n < room && armed_ != Armed::kNo;
     if (fire) armed_ = Armed::kNo;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring behind a queue: first in, first out. Its memory is allocated when it is needed, and
-// kept: programs often ask for a thousand times what they ever use, and a small ring stays in the
-// cache.
+// kept: programs often ask for a thousand times what they use, and a small ring stays in the cache.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +16,13 @@ class GrowingRing {
   bool empty() const { return head_ == tail_; }
   std::size_t size() const { return tail_ - head_; }
   T& front() { return slots_[head_ & mask_]; }
-  /// The oldest is 0.
+  /// Index 0 is the oldest.
   T& operator[](std::size_t i) { return slots_[(head_ + i) & mask_]; }
   const T& operator[](std::size_t i) const { return slots_[(head_ + i) & mask_]; }
 
-  /// There is room for another. False: there is no memory; nothing was changed.
+  /// Makes room for one more. Returns false, with nothing changed, if there is no memory.
   bool make_room() { return size() != slot_count_ || grow(); }
-  /// The newest, for which there is room; its value is whatever the slot held.
+  /// Adds a newest element, for which there has to be room; it holds what the slot held before.
   T& push_back() { return slots_[tail_++ & mask_]; }
   void pop_front(std::size_t count = 1) { head_ += count; }
   void clear() { head_ = tail_; }
@@ -40,7 +39,7 @@ class GrowingRing {
 
  private:
   [[gnu::noinline]] bool grow() {
-    constexpr std::size_t kFirst = 8;  // a power of two, as all after it
+    constexpr std::size_t kFirst = 8;  // a power of two, like every later size
     const auto more = slot_count_ == 0 ? kFirst : 2 * slot_count_;
     std::unique_ptr<T[]> slots(new (std::nothrow) T[more]);
     if (slots == nullptr) return false;
@@ -55,9 +54,9 @@ class GrowingRing {
 
   std::unique_ptr<T[]> slots_;
   std::size_t slot_count_ = 0;
-  std::size_t mask_ = 0;  ///< of a place among them
-  std::size_t head_ = 0;  ///< counts what was taken
-  std::size_t tail_ = 0;  ///< and what was added
+  std::size_t mask_ = 0;  ///< maps a count to a slot
+  std::size_t head_ = 0;  ///< number of elements removed
+  std::size_t tail_ = 0;  ///< number of elements added
 };
 
 }  // namespace iwarp::verbs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each stream is kept once, however often it has looked.
+// Registers each stream once, however often it has looked.
 #include "iwarp/verbs/waiters.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void Waiters::add(const std::weak_ptr<QpDriver>& driver) {
   const auto is_same = [&driver](const std::weak_ptr<QpDriver>& other) {
     return !other.owner_before(driver) && !driver.owner_before(other);
   };
-  // Streams may come, wait and end any number of times before somebody is told.
+  // Streams may come, wait and end any number of times before one is notified.
   std::erase_if(drivers_, [](const auto& other) { return other.expired(); });
   if (std::none_of(drivers_.begin(), drivers_.end(), is_same)) drivers_.push_back(driver);
   any_.store(true);

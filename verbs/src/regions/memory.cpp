@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The STag table: who may touch which octets (RFC 5042 section 6, verbs draft sections 7.2
-// to 7.10).
+// The STag table: which stream may access which octets (RFC 5042 section 6, verbs draft sections
+// 7.2 to 7.10).
 //
-// Readers pin first and look afterwards; a writer makes the entry invalid first and then waits for
+// Readers pin first and check afterwards; a writer first makes the entry invalid and then waits for
 // the pins. Both orders are sequentially consistent, so one of the two always sees the other.
 #include "iwarp/verbs/memory.hpp"
 
@@ -16,7 +16,7 @@
 namespace iwarp::verbs {
 namespace {
 
-// How many of the STags that were freed last are not given out again.
+// How many of the most recently freed STags are not assigned again.
 constexpr std::size_t kRetired = 1024;
 
 constexpr std::uint32_t index_of(std::uint32_t stag) { return stag >> 8; }
@@ -30,7 +30,7 @@ std::size_t table_size(std::size_t capacity) {
   return size;
 }
 
-// Where TOs and local addresses begin, when nothing else was asked for. [VRB-29]
+// Sets where TOs and local addresses begin, unless the caller asked for another base. [VRB-29]
 void number_octets(Region& region) {
   region.local_base = virtual_address(region.address);
   region.to_base = has(region.access, Access::kZeroBased) ? 0 : region.local_base;
@@ -42,36 +42,37 @@ bool numbers_fit(const StagTable::NewRegion& what) {
   return !has(what.access, Access::kZeroBased) && (what.length == 0 || last >= *what.iova);
 }
 
-// It is pinned, and not what was asked for.
+// Refuses a region that is pinned and not what was asked for.
 [[gnu::noinline]] std::expected<void, AccessError> let_go(Region& region, AccessError why) {
   region.unpin();
   return std::unexpected(why);
 }
 
-// It is pinned and valid. Local requests name octets in their own way whatever the TO base is.
+// The region is pinned and valid. A local request names octets by local address, whatever the TO
+// base.
 inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& who, std::uint64_t to,
                                               std::uint32_t length, Grant& out) {
-  // A PD never reaches into another, a stream never into what is tied to another. The queue pair
-  // ties remote use only. [SEC-8] [SEC-9] [DDP-93] [DDP-94] [RDMAP-107] [RDMAP-108]
+  // A PD never reaches into another, nor a stream into what is tied to another stream. The queue
+  // pair ties remote use only. [SEC-8] [SEC-9] [DDP-93] [DDP-94] [RDMAP-107] [RDMAP-108]
   if (r.pd != who.pd) return let_go(r, AccessError::kOtherStream);
   if (who.remote && r.qp != 0 && r.qp != who.qp) return let_go(r, AccessError::kOtherStream);
-  // A window is for the peer only. [VRB-30]
+  // Only the peer may use a window. [VRB-30]
   if (!who.remote && r.kind == Region::Kind::kWindow) return let_go(r, AccessError::kNoRight);
   if (!has(r.access, who.need)) return let_go(r, AccessError::kNoRight);  // [SEC-18]
   if (to + length - 1 < to) return let_go(r, AccessError::kWraps);
   const auto base = who.remote ? r.to_base : r.local_base;
   const auto offset = to - base;
-  // To the octet. [SEC-12] [DDP-95] [RDMAP-109]
+  // Bounds hold to the octet. [SEC-12] [DDP-95] [RDMAP-109]
   if (to < base || offset > r.length || length > r.length - offset) {
     return let_go(r, AccessError::kOutOfBounds);
   }
-  const Grant before = std::move(out);  // let go of last
+  const Grant before = std::move(out);  // unpinned last
   out = Grant(&r, {r.address + offset, length});
   return {};
 }
 
-// The window lies inside the region, and gives the peer no right that the region's owner does not
-// have.
+// Returns whether the window lies inside the region and gives the peer no right that the region's
+// owner lacks.
 bool can_open(const Region& region, const WindowBind& what) {
   const bool writes =
       has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
@@ -100,7 +101,7 @@ std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, St
   Region* region = find(stag);
   if (region == nullptr) return std::unexpected(AccessError::kStagInvalid);
   region->pins.fetch_add(1);
-  // Only now is it certain that the entry does not change under us.
+  // Only now is it certain that the entry cannot change.
   if (!region->valid.load() || region->stag.load() != stag.value) {
     return let_go(*region, AccessError::kStagInvalid);
   }
@@ -112,8 +113,8 @@ inline Region* StagTable::find(Stag stag) const {
   return find_index(index_of(stag.value));
 }
 
-// An entry lies at most longest_probe_ slots behind the one its index points at. The table is never
-// more than half full, so that is a few dozen, however long it has been in use.
+// An entry lies at most longest_probe_ slots after the one its index points at. The table is never
+// more than half full, so that is a few dozen slots, however long it has been in use.
 inline Region* StagTable::find_index(std::uint32_t index) const {
   std::size_t i = index & mask_;
   std::size_t n = 0;
@@ -197,9 +198,9 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
     if (region->pins.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   }
   const std::lock_guard lock(mutex_);
-  free_.push_back(region);  // If there is no memory, it can be called again.
+  free_.push_back(region);  // If this throws, the caller can try again.
   unbind(region);
-  // It stays in the table, so that its index is not drawn again soon. [SEC-11]
+  // The entry stays in the table, so that its index is not drawn again soon. [SEC-11]
   region->kind = Region::Kind::kFree;
   --used_;
   return {};
@@ -258,12 +259,12 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waite
   unbind(window);
   window->parent = region;
   ++region->bound_windows;
-  window->qp = what.type_1 ? 0 : qp;  // Type 2: of this stream only. [DDP-87]
+  window->qp = what.type_1 ? 0 : qp;  // Type 2: tied to this stream. [DDP-87]
   const auto offset = virtual_address(what.address) - region->local_base;
   window->address = region->address + offset;
   window->length = what.length;
   window->access = what.access;
-  // The window's octets keep the TOs that they have in the region.
+  // The window's octets keep their TOs of the region.
   number_octets(*window);
   if (!has(what.access, Access::kZeroBased)) {
     window->to_base = region->to_base + offset;
@@ -295,7 +296,7 @@ StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool 
   if (valid && region->qp != 0 && region->qp != qp) return Invalidated::kRefused;
   if (remote) {
     if (!valid) return Invalidated::kRefused;
-    // The peer may end only what is its stream's alone. [RDMAP-113] [SEC-28]
+    // The peer may invalidate only what is tied to its stream. [RDMAP-113] [SEC-28]
     if (region->qp == 0 && !has(region->access, Access::kRemoteInvalidate)) {
       return Invalidated::kRefused;
     }

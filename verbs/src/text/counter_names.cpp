@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table, which has to have all of them.
+// The table, which must have every counter.
 #include "iwarp/verbs/counter_names.hpp"
 
 #include <array>

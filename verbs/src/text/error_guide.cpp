@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of every Terminate, as the programs at both ends see it.
+// Says what every Terminate means to the programs at both ends.
 #include "iwarp/verbs/error_guide.hpp"
 
 #include <array>

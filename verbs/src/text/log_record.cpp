@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines, and the words of options.
+// The lines of a log, and the names of its options.
 #include "iwarp/verbs/log_record.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<const char*, 5> kLevels{"off", "error", "warning", "info", "debug"};
 
-/// RFC 3339, UTC, milliseconds.
+/// RFC 3339, UTC, with milliseconds.
 std::string time_text(std::chrono::system_clock::time_point now) {
   using namespace std::chrono;
   const auto day = floor<days>(now);
@@ -28,7 +28,7 @@ std::string time_text(std::chrono::system_clock::time_point now) {
   return out.data();
 }
 
-/// Alike in both formats: of printable ASCII only these two need it.
+/// For both formats: of printable ASCII only these two characters need a backslash.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : printable(text)) {

@@ -16,7 +16,7 @@ using Cause = StreamEnd::Cause;
 using User = RefusedMemory::User;
 
 std::string number(std::uint64_t value) {
-  constexpr std::uint64_t kLargestIndex = 1U << 20;  // A larger wr_id is mostly an address.
+  constexpr std::uint64_t kLargestIndex = 1U << 20;  // A larger wr_id is usually an address.
   return value < kLargestIndex ? fmt::format("{}", value) : fmt::format("{:#x}", value);
 }
 
@@ -69,7 +69,7 @@ std::string describe(const EndedWork& work) {
                      work.remote.to);
 }
 
-// A message of the other end, or one of this end whose request is not known any more.
+// Describes a message of the peer, or one of this end whose request is no longer known.
 std::string describe(const rdmap::Subject& subject) {
   using Kind = rdmap::Subject::Kind;
   const auto& segment = subject.segment;
@@ -144,7 +144,7 @@ Guidance guidance_of(rdmap::AccessError why) {
   return {};
 }
 
-// What is wrong with the memory, and what to do.
+// Says what is wrong with the memory, and what to do.
 std::string verdict(const RefusedMemory& memory) {
   const bool is_local = memory.user == User::kThisEnd;
   if (memory.why == rdmap::AccessError::kNoRight) {
@@ -174,7 +174,7 @@ std::string code_of(const rdmap::Terminate& terminate) {
                      vendor_error(fault));
 }
 
-// What was under way at this end.
+// Lists the work of this end that was in flight.
 std::string unfinished(const StreamEnd& end) {
   std::string waits;
   if (end.receive_missing) {
