@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundarySearch: finds where a frame begins in octets whose beginning is no frame: a capture that
-// started late, or lacks a part (RFC 5044 section 6 wants more certainty of who acts on an FPDU
-// than of who looks at it). A right CRC and what follows it decide; where CRCs are off, a run of
-// headers. Does bounded work for each octet, whatever the octets are.
+// BoundarySearch: finds where a frame begins in octets whose first is not the first of a frame, as
+// in a capture that started late or lacks a part (RFC 5044 section 6 requires more certainty of a
+// receiver that acts on an FPDU than an observer needs). A right CRC and what follows it decide;
+// where CRCs are off, a run of headers does. Does bounded work for each octet, whatever the octets
+// are.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace iwarp::trace {
 struct Boundary {
   enum class Kind : std::uint8_t {
     kNone,     ///< no frame begins in the first `at` octets
-    kMore,     ///< nor in these, but `at` may be one: more octets are needed
+    kMore,     ///< nor in these, but one may begin at `at`: more octets are needed
     kStartup,  ///< an MPA Request or Reply begins at `at`
     kFpdu,     ///< an FPDU begins at `at`
   };
@@ -25,35 +26,35 @@ struct Boundary {
   // kFpdu
   bool marked = false;
   bool crc = false;            ///< its CRC is right
-  std::uint64_t position = 0;  ///< of `at`, modulo the interval of markers; kFpdu and marked
+  std::uint64_t position = 0;  ///< of `at`, modulo the marker interval; if kFpdu and marked
 };
 
-/// True when an FPDU may begin here, as far as two control octets tell. Needs the octets up to
-/// them; `lead` are those of a leading marker.
+/// Returns whether an FPDU may begin here, judging by the two control octets. Needs the octets up
+/// to them; `lead` is the size of a leading marker.
 bool starts_like_fpdu(bytes::View in, std::size_t lead);
-/// The same of a whole header, which no marker interrupts.
+/// Returns the same for a whole header, which no marker interrupts.
 bool plausible_header(bytes::View ulpdu);
-/// How many octets starts_like_fpdu() needs behind the leading marker.
+/// The number of octets that starts_like_fpdu() needs after the leading marker.
 inline constexpr std::size_t kFpduStartSize = mpa::kLengthFieldSize + 2;
 
 class BoundarySearch {
  public:
-  /// What is known beforehand.
+  /// What the caller knows beforehand.
   struct Hints {
     std::optional<bool> marked;
-    std::optional<bool> crc;                ///< CRCs are in use
-    std::optional<std::uint64_t> position;  ///< in full operation, of the first octet
-    bool startup = true;                    ///< startup frames may come
+    std::optional<bool> crc;                ///< whether CRCs are in use
+    std::optional<std::uint64_t> position;  ///< of the first octet, in full operation
+    bool startup = true;                    ///< startup frames are possible
     std::size_t from = 0;                   ///< no frame begins before this octet
   };
 
-  /// `last`: no octets follow these.
+  /// `last` says that no octets follow.
   Boundary find(bytes::View in, const Hints& hints, bool last);
 
  private:
   enum class Trial : std::uint8_t { kNo, kMore, kYes };
   struct Place {
-    std::optional<std::uint64_t> position;  ///< none: without markers
+    std::optional<std::uint64_t> position;  ///< empty without markers
     std::optional<bool> crc_used;
   };
 
@@ -64,7 +65,7 @@ class BoundarySearch {
   bool can_afford(std::size_t octets);
 
   std::uint64_t searched_ = 0;  ///< octets in which no frame began
-  std::uint64_t work_ = 0;      ///< octets that CRCs were computed of
+  std::uint64_t work_ = 0;      ///< octets over which CRCs were computed
 };
 
 }  // namespace iwarp::trace

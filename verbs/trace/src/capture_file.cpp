@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pcap file, through libpcap. Each record goes to the system in one write: a stream buffer that
-// is larger than any record, and a flush behind each.
+// The pcap file, through libpcap. Each record goes to the system in one write: the stream buffer is
+// larger than any record, and is flushed after each.
 #include "iwarp/trace/capture_file.hpp"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ std::expected<std::shared_ptr<CaptureFile>, std::string> CaptureFile::create(
   std::FILE* const file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) return std::unexpected(failure(path, last_error()));
   std::setvbuf(file, state->buffer.get(), _IOFBF, kFileBuffer);
-  // From here on libpcap closes the file, also when it fails.
+  // From here on libpcap closes the file, even if it fails.
   // NOLINTNEXTLINE(clang-analyzer-unix.Stream): the analyser does not know that.
   state->dumper.reset(pcap.dump_fopen(state->dead.get(), file));
   if (!state->dumper) return std::unexpected(failure(path, pcap.error(state->dead.get())));
@@ -83,7 +83,7 @@ void CaptureFile::write(bytes::View packet, mpa::TimePoint now) {
   const auto whole = std::chrono::floor<seconds>(since_epoch);
   pcap_pkthdr header{};
   header.ts.tv_sec = static_cast<decltype(header.ts.tv_sec)>(whole.count());
-  // Nanoseconds, although the member is named otherwise: the file was opened for them.
+  // Nanoseconds, despite the name of the member: the file was opened for them.
   header.ts.tv_usec = static_cast<decltype(header.ts.tv_usec)>((since_epoch - whole).count());
   header.caplen = static_cast<bpf_u_int32>(packet.size());
   header.len = header.caplen;

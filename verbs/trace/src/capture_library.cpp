@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpcap by its SONAME.
+// Loads libpcap by its SONAME.
 #include "capture_library.hpp"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@ namespace {
 using Loaded = std::expected<PcapLibrary, std::string>;
 
 void* open_library() {
-  // Debian and its family have kept the older number.
+  // Debian and its derivatives have kept the older number.
   for (const char* name : {"libpcap.so.0.8", "libpcap.so.1"}) {
     if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
   }

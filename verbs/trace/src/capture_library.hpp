@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpcap, loaded when the first capture is opened. Linked as usual it would bring libdbus,
+// libpcap, loaded when the first capture is opened. Linked in the usual way it would bring libdbus,
 // libsystemd and libgcrypt into every program that runs on the drop-in libraries, traced or not.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace iwarp::trace {
 
-/// Its functions that write a capture.
+/// The functions of libpcap that write a capture.
 struct PcapLibrary {
   decltype(&::pcap_open_dead_with_tstamp_precision) open_dead = nullptr;
   decltype(&::pcap_close) close = nullptr;
@@ -20,7 +20,7 @@ struct PcapLibrary {
   decltype(&::pcap_dump_flush) dump_flush = nullptr;
   decltype(&::pcap_dump_close) dump_close = nullptr;
 
-  /// Stays loaded. Error: why the loader does not find it.
+  /// Loads libpcap, which then stays loaded. On failure returns the loader's reason.
   static std::expected<const PcapLibrary*, std::string> load();
 };
 

@@ -25,7 +25,7 @@ constexpr std::uint8_t kAck = 0x10;
 
 constexpr std::size_t kTcpSize = 20;
 constexpr std::size_t kSynOptionsSize = 8;
-/// Scaled by 2^14, so that no reader believes the window was ever full.
+/// Scaled by 2^14, so that no reader concludes that the window was ever full.
 constexpr std::uint16_t kWindow = 0xFFFF;
 constexpr std::uint8_t kWindowScale = 14;
 constexpr std::uint32_t kNearStart = 0x10000000;
@@ -65,7 +65,7 @@ void CaptureTap::closed(bool outbound, bool reset, mpa::TimePoint now) {
   end(from).finished = true;
   reset_ = reset;
   if (reset) return;
-  ++end(from).next;  // FIN counts as an octet.
+  ++end(from).next;  // A FIN counts as an octet.
   if (end(other(from)).finished) segment(other(from), kAck, {});
 }
 
@@ -73,7 +73,7 @@ void CaptureTap::open() {
   open_ = true;
   const Side acceptor = other(opener_);
   segment(opener_, kSyn, {});
-  ++end(opener_).next;  // So does SYN.
+  ++end(opener_).next;  // So does a SYN.
   segment(acceptor, kSyn | kAck, {});
   ++end(acceptor).next;
   segment(opener_, kAck, {});
@@ -89,7 +89,7 @@ void CaptureTap::data(const Frame& frame) {
   }
 }
 
-/// One packet, numbered from where its sender stands.
+/// Writes one packet with the present sequence number of its sender.
 void CaptureTap::segment(Side side, std::uint8_t flags, View payload) {
   const End& from = end(side);
   const End& to = end(other(side));
@@ -114,7 +114,7 @@ void CaptureTap::put_tcp_header(Writer& out, const End& from, const End& to, std
   out.u8(static_cast<std::uint8_t>((kTcpSize + (syn ? kSynOptionsSize : 0)) / 4 << 4));
   out.u8(flags);
   out.u16(kWindow);
-  out.u32(0);  // checksum, put in when all else is there; no urgent data
+  out.u32(0);  // checksum, filled in last; no urgent data
   if (!syn) return;
   out.u16(0x0204);  // maximum segment size
   out.u16(kMaxSegment);

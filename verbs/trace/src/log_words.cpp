@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables in the order of the enumerators.
+// The tables of words, in the order of the enumerators.
 #include "iwarp/trace/log_words.hpp"
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 
 using verbs::Machine;
 
-/// Empty behind the last.
+/// Returns an empty word past the last one.
 template <typename Enum, std::size_t N>
 std::string_view at(const std::array<std::string_view, N>& words, Enum value) {
   const auto index = static_cast<std::size_t>(value);

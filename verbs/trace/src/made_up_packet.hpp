@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers that a capture needs around octets which were never seen in a packet: Ethernet II,
-// and IP (RFC 791, RFC 8200).
+// The headers that a capture needs around octets that were never seen in a packet: Ethernet II, and
+// IP (RFC 791, RFC 8200).
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,17 @@ namespace iwarp::trace::made_up {
 inline constexpr std::uint8_t kTcp = 6, kUdp = 17;
 
 struct Addresses {
-  IpAddress from;  ///< of one family
+  IpAddress from;  ///< both of one family
   IpAddress to;
-  bool from_near = true;  ///< who is tapped sends it
+  bool from_near = true;  ///< the tapped end sends it
 };
 
-/// Makes room for `size` octets behind the IP header, which are to be put into what is returned.
+/// Begins a packet with room for `size` octets after the IP header; the caller writes them to the
+/// returned Writer.
 bytes::Writer begin_packet(std::vector<std::byte>& packet, const Addresses& addresses,
                            std::uint8_t protocol, std::size_t size, std::uint16_t id);
-/// Of TCP or UDP, with the pseudo header; the field itself is still 0.
+/// Returns the checksum of a TCP or UDP segment, with the pseudo header; the field itself must
+/// still be 0.
 std::uint16_t checksum(const Addresses& addresses, std::uint8_t protocol, bytes::View segment);
 
 }  // namespace iwarp::trace::made_up

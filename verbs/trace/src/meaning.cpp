@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames in verbs words (RFC 5040 section 5, RFC 7306 for the additions, RFC 6581 for the start).
+// Describes frames in verbs terms (RFC 5040 section 5, RFC 7306 for the additions, RFC 6581 for the
+// start).
 #include "meaning.hpp"
 
 #include <fmt/format.h>
@@ -100,7 +101,7 @@ std::string immediate_meaning(const rdmap::OpcodeInfo& row, bytes::View payload,
       row.solicited ? "; wakes a program that waits for solicited events" : "");
 }
 
-// The masks are left to the line of RDMAP.
+// The line of RDMAP shows the masks.
 std::string atomic_request_meaning(bytes::View payload, const Names& n) {
   const auto r = rdmap::decode_atomic_request(payload);
   if (!r) return fmt::format("an atomic operation that {} cannot do", n.receiver);
@@ -132,7 +133,7 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
   if (!header) return "nothing: too short for any message";
   const auto payload = frame.ulpdu.subspan(header->size());
-  // A capture may lack octets of it.
+  // A capture may lack some of the octets.
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());
   const auto* row = rdmap::find_opcode(*header);
   if (row == nullptr) {

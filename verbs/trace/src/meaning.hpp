@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame means to somebody who programs with verbs. Words only; the layers below print their
-// fields themselves.
+// What a frame means to a verbs programmer. Text only; the layers below print their own fields.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace iwarp::trace {
 
-/// One sentence. `sender` and `receiver` are the names of the two ends.
+/// Returns one sentence. `sender` and `receiver` are the names of the two ends.
 std::string meaning(const Frame& frame, std::string_view sender, std::string_view receiver);
 
 }  // namespace iwarp::trace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole records: one write(2) each, and none is left in part.
+// Writes whole records, with one write(2) each; removes one that was written only in part.
 #include "iwarp/trace/qlog_file.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ std::string log_failure(const std::string& path, int error) {
   return fmt::format("cannot write the log {}: {}", path, std::generic_category().message(error));
 }
 
-/// As RFC 3339 has it, to the microsecond.
+/// Formats a time as RFC 3339 does, to the microsecond.
 std::string date_time(std::chrono::system_clock::time_point at) {
   using std::chrono::microseconds;
   const auto micros =
@@ -30,7 +30,7 @@ std::string date_time(std::chrono::system_clock::time_point at) {
                      micros);
 }
 
-/// The clock of the events is that of connections, which nobody sets back.
+/// Events use the steady clock of connections, which is never set back.
 std::string preamble(const CaptureClock& clock) {
   return fmt::format(
       R"({{"file_schema":"urn:ietf:params:qlog:file:sequential",)"
@@ -56,14 +56,14 @@ struct QlogFile::State {
   CaptureClock clock;
   int fd = -1;
   mutable std::mutex mutex;
-  std::string record;  ///< keeps its room
-  off_t size = 0;      ///< of whole records
-  int error = 0;       ///< of the first that failed
+  std::string record;  ///< keeps its capacity
+  off_t size = 0;      ///< octets of whole records
+  int error = 0;       ///< errno of the first failure
 
   void write();
 };
 
-/// All of the record, or nothing.
+/// Writes the whole record, or none of it.
 void QlogFile::State::write() {
   std::string_view text = record;
   while (!text.empty() && error == 0) {
@@ -77,7 +77,7 @@ void QlogFile::State::write() {
   if (error == 0) {
     size += static_cast<off_t>(record.size());
   } else {
-    // Of what is no regular file nothing can be taken back; a reader notices the cut.
+    // A file that is not regular cannot be truncated; a reader notices the cut.
     [[maybe_unused]] const int done = ::ftruncate(fd, size);
   }
 }

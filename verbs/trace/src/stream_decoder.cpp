@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the frames in both streams of a connection (RFC 5044 sections 4 and 7.1).
-// Frame boundaries come from the length chain. They are given up where an FPDU contradicts itself
-// so badly that its ULPDU_Length cannot be believed; see boundary_lost(). An FPDU of which a part
-// is missing does not break the chain as long as its length is there.
+// Finds the frames in both streams of a connection (RFC 5044 sections 4 and 7.1). Frame boundaries
+// come from the chain of lengths. The decoder abandons them where an FPDU contradicts itself so
+// badly that its ULPDU_Length cannot be believed; see boundary_lost(). An FPDU of which a part is
+// missing does not break the chain as long as its length was seen.
 #include "iwarp/trace/stream_decoder.hpp"
 
 #include <algorithm>
@@ -27,27 +27,27 @@ constexpr const char* kBoundariesLost = "no FPDU begins here: frame boundaries a
 constexpr const char* kNotSeen = "the octets that say how long it is were not seen";
 constexpr std::array<std::byte, 4096> kZeros{};
 
-/// True when these octets may well be a DDP segment with an RDMAP message.
+/// Returns whether these octets are likely a DDP segment with an RDMAP message.
 bool looks_like_segment(View ulpdu) {
   const auto header = ddp::decode_segment_header(ulpdu);
   return header && header->version == ddp::kDdpVersion &&
          (header->rsvd_ulp & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
-/// The same, told from the two control octets alone. No marker ever comes between them and
+/// Returns the same, judging by the two control octets alone. No marker ever comes between them and
 /// ULPDU_Length.
 bool looks_like_control(View octets) {
   return (std::to_integer<unsigned>(octets[0]) & 0x03) == ddp::kDdpVersion &&
          (std::to_integer<unsigned>(octets[1]) & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
-/// Where the FPDU behind this one begins, as the sender counts.
+/// Returns where the next FPDU begins, by the sender's count.
 std::uint64_t position_behind(const Frame& frame) {
   const std::size_t uncounted = frame.markers_late != 0 ? mpa::kCrcSize : 0;
   return frame.position + frame.octets.size() - uncounted;
 }
 
-/// Returns whether the FPDU, and the octets received behind it, begin with headers of FPDUs.
+/// Returns whether the FPDU, and the octets received after it, begin with headers of FPDUs.
 bool starts_right(const Frame& frame, View behind) {
   const std::size_t lead = mpa::leading_marker_size(frame.position, frame.marked);
   if (!starts_like_fpdu(frame.octets, lead)) return false;
@@ -55,16 +55,16 @@ bool starts_right(const Frame& frame, View behind) {
   return behind.size() < next + kFpduStartSize || starts_like_fpdu(behind, next);
 }
 
-/// Nothing but a frame has its CRC, or a marker that says how far away its beginning is.
+/// Only a frame has the right CRC, or a marker that gives the distance to its beginning.
 bool is_proven(const Frame& frame) {
   return frame.crc == CrcVerdict::kGood ||
          (frame.markers_agree &&
           std::ranges::any_of(frame.fpduptrs, [](auto p) { return p != 0; }));
 }
 
-/// A wrong CRC alone is most likely a flipped payload bit. With nothing else right either the
-/// length is not one. Where no CRC tells, markers that point elsewhere are a fault of the sender as
-/// long as the lengths lead from header to header.
+/// A wrong CRC alone is most likely a flipped payload bit. If nothing else is right either, the
+/// length is not a length. Where CRCs are off, markers that point elsewhere are a fault of the
+/// sender as long as the lengths lead from header to header.
 bool boundary_lost(const Frame& frame, View behind) {
   switch (frame.crc) {
     case CrcVerdict::kGood:
@@ -78,10 +78,10 @@ bool boundary_lost(const Frame& frame, View behind) {
   return true;
 }
 
-/// Less than an interval of markers without a marker does not show that there are none.
+/// Fewer octets than one marker interval, without a marker, do not show that there are none.
 constexpr std::uint64_t kProof = mpa::kMarkerInterval;
 
-/// How many of the `size` octets from `offset` on were seen before the first that was not.
+/// Returns how many of the `size` octets from `offset` on were seen before the first that was not.
 template <typename Holes>
 std::size_t seen_of(const Holes& holes, std::uint64_t offset, std::size_t size) {
   for (const auto& hole : holes) {
@@ -92,7 +92,7 @@ std::size_t seen_of(const Holes& holes, std::uint64_t offset, std::size_t size) 
   return size;
 }
 
-/// How many of them were not seen.
+/// Returns how many of the `size` octets from `offset` on were not seen.
 template <typename Holes>
 std::uint64_t missing_of(const Holes& holes, std::uint64_t offset, std::size_t size) {
   std::uint64_t sum = 0;
@@ -115,7 +115,7 @@ void StreamDecoder::octets(Side from, View octets) {
   const bool knew = d.said.has_value() || d.phase == Phase::kLost;
   advance(from, octets);
   const bool knows = d.said.has_value() || d.phase == Phase::kLost;
-  if (knows && !knew) advance(other(from), {});  // It may have waited for just that.
+  if (knows && !knew) advance(other(from), {});  // It may have waited for that startup frame.
 }
 
 void StreamDecoder::missing(Side from, std::uint64_t count) {
@@ -143,11 +143,11 @@ void StreamDecoder::ended(Side from) {
   Direction& d = direction(from);
   if (d.ended) return;
   d.ended = true;
-  advance(from, {});  // What only waited for the FPDU behind it may be whole.
+  advance(from, {});  // An FPDU that only waited for the next one may be whole.
   constexpr const char* kEnded = "the stream ended inside a frame";
   do {
-    // Without a format FPDUs have waited for what the peer says of it, and may be whole. Behind an
-    // FPDU that is not whole others may be.
+    // Without a format, FPDUs have waited for the peer's startup frame, and may be whole. After an
+    // FPDU that is not whole there may be others.
     if (d.phase == Phase::kFpdus && d.format) {
       refuse(from, kEnded);
     } else {
@@ -180,9 +180,9 @@ void StreamDecoder::advance(Side side, View fresh) {
   }
 }
 
-/// Takes one frame off the octets at hand, or turns to another phase; false: more octets are
-/// needed, of either side. No endless turning: a search that follows a refused FPDU begins behind
-/// its first octet, and an FPDU that a search found is taken or refused.
+/// Takes one frame from the input, or enters another phase. Returns false if it needs more octets,
+/// of either side. Does not loop for ever: a search after a refused FPDU begins behind its first
+/// octet, and an FPDU that a search found is taken or refused.
 bool StreamDecoder::step(Side side) {
   Direction& d = direction(side);
   const View in = d.input.subspan(d.begin);
@@ -199,7 +199,7 @@ bool StreamDecoder::step(Side side) {
   return false;
 }
 
-/// The octets are in no frame: what was seen of them and what was not are given apart.
+/// The octets are in no frame: reports those that were seen and those that were not separately.
 bool StreamDecoder::give_up(Side side, View octets) {
   Direction& d = direction(side);
   Frame frame{.from = side, .why = d.why};
@@ -282,7 +282,7 @@ void StreamDecoder::learn(Side side, const mpa::StartupFrame& frame) {
     lose(side, "both ends sent the same kind of MPA frame", true);
     lose(other(side), "both ends sent the same kind of MPA frame", true);
   } else if (frame.kind == mpa::FrameKind::kReply && frame.rejected) {
-    // Back to whatever the ULP does with a plain TCP stream.
+    // The ULP may now use the plain TCP stream.
     lose(side, "the connection was rejected", true);
     lose(other(side), "the connection was rejected", true);
   }
@@ -293,7 +293,7 @@ bool StreamDecoder::step_fpdus(Side side, View in) {
   if (d.format) return step_fpdu(side, in);
   const Direction& peer = direction(other(side));
   if (peer.said) {
-    // M is a wish of the receiver, for each direction by itself; C binds both. [MPA-70] [MPA-72]
+    // M is the receiver's request, for each direction by itself; C binds both. [MPA-70] [MPA-72]
     d.format = Format{
         .marked = peer.said->markers, .crc = peer.said->crc || d.said->crc, .guessed = false};
     return step_fpdu(side, in);
@@ -316,7 +316,7 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
   if (seen < std::min(in.size(), lead + mpa::kLengthFieldSize + 2)) return refuse(side, kNotSeen);
   // The length of a damaged FPDU may have been wrong. Then the next length is payload, and waiting
-  // for as much would hide what follows.
+  // for that many octets would hide what follows.
   const View control = in.subspan(lead + mpa::kLengthFieldSize);
   if (d.doubtful && control.size() >= 2 && !looks_like_control(control)) {
     return refuse(side, kBoundariesLost);
@@ -334,7 +334,7 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   if (frame.crc == CrcVerdict::kGood) d.format->proof += frame.octets.size();
   const bool misguessed =
       frame.guessed && frame.crc == CrcVerdict::kBad && d.format->proof < kProof;
-  if (misguessed) {  // Found with markers, it may be one.
+  if (misguessed) {  // It may be an FPDU if markers are removed.
     d.format.reset();
     return lose(side, kBoundariesLost);
   }
@@ -344,14 +344,15 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
     frame.unsure = true;
     const bool header = frame.missing != 0 || plausible_header(frame.ulpdu);
     if (!header || !starts_right(frame, behind)) return refuse(side, kBoundariesLost);
-    // With markers that were not noticed the next FPDU does not begin behind this one.
+    // If there are markers that were not noticed, the next FPDU does not begin directly after this
+    // one.
     const bool next_is_seen = behind.size() >= mpa::kMarkerSize + kFpduStartSize;
     if (d.format->proof < kProof && !next_is_seen && !d.ended) return false;
     d.format->proof += frame.octets.size();
   } else {
     d.unsure = false;
   }
-  // What a capture has behind a damaged FPDU tells more than what the FPDU says of itself.
+  // What follows a damaged FPDU in a capture is better evidence than the FPDU itself.
   const bool next_is_seen = options_.search && behind.size() >= mpa::kLengthFieldSize + 2 &&
                             !frame.marked && seen == in.size();
   if (frame.crc == CrcVerdict::kBad && next_is_seen &&
@@ -364,12 +365,12 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
 }
 
 /// Deviation: where CRCs are off, the software behind Wireshark's sample captures does not count
-/// their fields, which are there all the same: each FPDU moves its markers 4 octets more behind
-/// their places. The next markers prove it that point at ULPDU_Length from there, in either byte
+/// the CRC fields, although they are sent: each FPDU moves its markers 4 octets further from their
+/// places. The next markers prove it if they point at ULPDU_Length from there, in either byte
 /// order. [MPA-25]
 StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
   if (d.crcs_uncounted || d.format->guessed || d.format->crc) return Late::kNo;
-  if (mpa::kCrcSize * d.fpdus % mpa::kMarkerInterval == 0) return Late::kNo;  // They are due there.
+  if (mpa::kCrcSize * d.fpdus % mpa::kMarkerInterval == 0) return Late::kNo;  // They are in place.
   const std::uint64_t begin = d.position - mpa::kCrcSize * d.fpdus;
   auto position = begin;
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
@@ -396,7 +397,7 @@ StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
   return Late::kYes;
 }
 
-/// Takes the markers out and compares the CRC, as far as the octets were seen.
+/// Removes the markers and compares the CRC, as far as the octets were seen.
 void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout& layout) {
   const std::size_t size = frame.octets.size();
   const std::size_t seen = seen_of(d.holes, d.offset, size);
@@ -416,8 +417,8 @@ void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout&
       if (!run.marker) {
         unmarked_.insert(unmarked_.end(), piece.begin(), piece.end());
       } else if (run.size == mpa::kMarkerSize) {
-        // Every marker points at ULPDU_Length; the low two bits are no part of it. [MPA-23]
-        // [MPA-27]
+        // Every marker points at ULPDU_Length; the low two bits are not part of the pointer.
+        // [MPA-23] [MPA-27]
         const auto fpduptr = bytes::load_be<std::uint16_t>(piece.data() + 2);
         frame.fpduptrs.push_back(fpduptr);
         const auto due = layout.fpduptr(run.marker_index);
@@ -434,13 +435,13 @@ void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout&
   frame.ulpdu = unmarked.first(std::min(unmarked.size(), frame.ulpdu_length));
 }
 
-/// No FPDU begins with the octets at hand, and no search shall find one there.
+/// No FPDU begins with the present octets, and no search may find one there.
 bool StreamDecoder::refuse(Side side, const char* why) {
   direction(side).refused = direction(side).offset + 1;
   return lose(side, why);
 }
 
-/// No frame begins with the octets at hand. The first reason stays. A capture is searched for the
+/// No frame begins with the present octets. Keeps the first reason. In a capture, searches for the
 /// next frame, unless it is `for_good`.
 bool StreamDecoder::lose(Side side, const char* why, bool for_good) {
   Direction& d = direction(side);
@@ -458,7 +459,7 @@ void StreamDecoder::emit(Side side, Frame& frame) {
   const bool is_frame = frame.kind != FrameKind::kUndecodable;
   found_ = found_ || is_frame;
   listener_(frame);
-  // Of undecodable octets that were not seen there may be more than there are at hand.
+  // More undecodable octets may be unseen than the input holds.
   const std::uint64_t size = frame.octets.empty() ? frame.missing : frame.octets.size();
   d.begin += frame.octets.size();
   d.offset += size;

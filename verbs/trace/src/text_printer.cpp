@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lays out one frame as indented layers. What a layer says comes from that layer's describe().
+// Lays out one frame as indented layers. The text of a layer comes from its describe().
 #include "iwarp/trace/text_printer.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ constexpr std::string_view kFaint = "\033[2m";
 constexpr std::string_view kRed = "\033[31m";
 constexpr std::string_view kPlain = "\033[0m";
 
-/// The lines of one frame, each layer indented two columns deeper than the one that carries it.
+/// The lines of one frame, each layer indented two columns deeper than the layer that carries it.
 class Lines {
  public:
   Lines(std::string heading, bool colour) : text_(std::move(heading)), colour_(colour) {}
@@ -38,7 +38,7 @@ class Lines {
     text_ += fmt::format("{:{}}{} {}\n", "", indent(), paint(kBold, fmt::format("{:<5}", name)),
                          fault ? paint(kRed, says) : std::string(says));
   }
-  /// A line that belongs to the layer above it.
+  /// Adds a line to the layer above it.
   void detail(std::string_view says) {
     text_ += fmt::format("{:{}}{}\n", "", indent() + 6, paint(kFaint, says));
   }
@@ -56,7 +56,7 @@ class Lines {
   std::size_t depth_ = 0;
 };
 
-/// describe() texts begin with the name of their layer, which has its own column here.
+/// A describe() text begins with the name of its layer, which has a column of its own here.
 std::string_view without_name(std::string_view text, std::string_view name) {
   if (!text.starts_with(name)) return text;
   text.remove_prefix(name.size());
@@ -107,7 +107,7 @@ void show_payload(Lines& lines, View payload, std::size_t limit) {
   lines.detail(out);
 }
 
-/// How many octets of the ULPDU are the message's own RDMAP header, behind DDP's.
+/// Returns how many octets of the ULPDU are the message's own RDMAP header, after DDP's.
 std::size_t rdmap_header_size(const ddp::SegmentHeader& header, std::size_t rest) {
   switch (header.rsvd_ulp & rdmap::kOpcodeMask) {
     case static_cast<int>(rdmap::Opcode::kReadRequest):
@@ -148,7 +148,7 @@ void show_startup(Lines& lines, const Frame& frame, const PrinterOptions& option
   }
 }
 
-/// Layers of an FPDU up to RDMAP; returns the payload for whoever shows it.
+/// Shows the layers of an FPDU up to RDMAP. Returns the payload.
 View show_fpdu(Lines& lines, const Frame& frame, const PrinterOptions& options) {
   const bool bad = frame.crc == CrcVerdict::kBad || !frame.markers_agree;
   lines.layer("MPA", fpdu_line(frame), bad);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One format or the other.
+// Chooses the format.
 #include "iwarp/trace/trace_file.hpp"
 
 #include <utility>

@@ -45,9 +45,7 @@ struct LogRecord {
   std::vector<LogField> fields;  ///< the same as data; not in kText
 };
 
-/// Returns `text`, which a peer may have chosen, with every byte outside printable ASCII replaced
-/// by
-/// '?'.
+/// Returns `text`, which a peer may have chosen, with '?' for every byte outside printable ASCII.
 std::string printable(std::string_view text);
 
 /// Formats a record, without a line feed. `process` is a process id. The line is printable ASCII,

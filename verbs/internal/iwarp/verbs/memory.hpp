@@ -26,7 +26,7 @@ namespace iwarp::verbs {
 
 using rdmap::AccessError;
 
-/// Who accesses memory, and how.
+/// The accessor of memory, and the rights that it needs.
 struct AccessRequest {
   PdId pd = 0;                  ///< protection domain of the accessing queue pair or SRQ
   QpNum qp = 0;                 ///< the accessing queue pair

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CaptureFile: a pcap file that Wireshark and tshark open, shared by the taps of any number of
-// connections. Needs no privilege: the packets in it are made up around the octets that were sent.
-// Each packet is handed to the system as soon as it is written, so that the file is whole whenever
-// the process dies. Thread safe.
+// connections. Needs no privilege: its packets are made up around the octets that were sent. Each
+// packet is handed to the system as soon as it is written, so that the file is whole whenever the
+// process dies. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace iwarp::trace {
 
-/// Two readings of the same moment: taps live in steady time, captures show the time of day.
+/// Two readings of the same moment: taps use steady time, captures show the time of day.
 struct CaptureClock {
   std::chrono::system_clock::time_point wall;
   mpa::TimePoint steady;
@@ -22,17 +22,19 @@ struct CaptureClock {
 
 class CaptureFile final : public PacketSink {
  public:
-  /// Creates or empties the file at `path`. Error: one line that says what went wrong and where.
+  /// Creates or empties the file at `path`. On failure returns one line that says what went wrong
+  /// and where.
   static std::expected<std::shared_ptr<CaptureFile>, std::string> create(const std::string& path,
                                                                          const CaptureClock& clock);
   ~CaptureFile() override;
   CaptureFile(const CaptureFile&) = delete;
   CaptureFile& operator=(const CaptureFile&) = delete;
 
-  /// After the first failure nothing is written any more.
+  /// Writes nothing more after the first failure.
   void write(bytes::View packet, mpa::TimePoint now) override;
 
-  /// Empty while all went well, else one line: the capture ends where it happened.
+  /// Returns an empty string while all writes succeed, afterwards one line: the capture ends at the
+  /// failure.
   std::string error() const;
 
  private:

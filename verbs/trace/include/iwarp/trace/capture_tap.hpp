@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CaptureTap: writes one connection into a PacketSink, as a TCP connection with made-up Ethernet,
 // IP and TCP headers: handshake, true sequence and acknowledgement numbers, checksums, FIN or RST.
-// A TCP segment holds exactly one MPA frame wherever it fits, however TCP really cut the stream:
-// tshark reads marked streams only so. Frames are written when they are complete.
+// A TCP segment holds exactly one MPA frame wherever it fits, however TCP really cut the stream,
+// because only so does tshark read marked streams. Frames are written when they are complete.
 #pragma once
 
 #include <array>
@@ -19,8 +19,9 @@
 
 namespace iwarp::trace {
 
-/// Where the connection runs. Addresses that are not numeric are shown as 192.0.2.1 and 192.0.2.2;
-/// an IPv4 address that meets an IPv6 one is shown as IPv4-mapped.
+/// The addresses of the connection. Addresses that are not numeric are shown as 192.0.2.1 and
+/// 192.0.2.2; if one end has an IPv4 and the other an IPv6 address, the former is shown as
+/// IPv4-mapped.
 struct CaptureEnds {
   Endpoint near;  ///< the end that is tapped
   Endpoint far;
@@ -31,7 +32,7 @@ class CaptureTap final : public verbs::WireTap {
  public:
   /// Connections in one file need distinct ports.
   CaptureTap(std::shared_ptr<PacketSink> file, const CaptureEnds& ends);
-  /// What was tapped of a frame that never became complete is written too.
+  /// Writes the octets of a frame that never became complete, too.
   ~CaptureTap() override;
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;
@@ -45,7 +46,7 @@ class CaptureTap final : public verbs::WireTap {
     IpAddress address;
     std::uint16_t port = 0;
     std::uint32_t next = 0;  ///< sequence number of its next octet
-    bool finished = false;   ///< sent FIN or RST
+    bool finished = false;   ///< it sent FIN or RST
   };
 
   static IpAddress parse(const std::string& host, std::byte stand_in);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TCP address of one end of a traced connection. Plain text and number: nothing is looked up.
+// The TCP address of one end of a traced connection. Text and number only: no name is looked up.
 #pragma once
 
 #include <cstdint>

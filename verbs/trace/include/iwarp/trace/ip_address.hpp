@@ -16,7 +16,7 @@ struct IpAddress {
   auto operator<=>(const IpAddress&) const = default;
 };
 
-/// Returns the address as text, of IPv6 in the form of RFC 5952: "192.0.2.1", "2001:db8::1".
+/// Returns the address as text, IPv6 in the form of RFC 5952: "192.0.2.1", "2001:db8::1".
 std::string to_string(const IpAddress& address);
 
 }  // namespace iwarp::trace

@@ -10,7 +10,7 @@ namespace iwarp::trace {
 class PacketSink {
  public:
   virtual ~PacketSink() = default;
-  /// One more Ethernet packet of at most kMaxPacket octets.
+  /// Takes one more Ethernet packet, of at most kMaxPacket octets.
   virtual void write(bytes::View packet, mpa::TimePoint now) = 0;
 
   static constexpr std::size_t kMaxPacket = 65536 + 256;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamDecoder: a passive observer of one connection. Takes the stream octets of both ends, in any
-// segmentation, and tells a listener of every frame in them: the MPA startup frames (RFC 5044
-// section 7.1), from which it learns CRC and markers, then FPDUs (section 4).
-// Unlike mpa::Deframer it goes on behind a bad CRC, keeps the octets as they were on the wire, and
-// has no opinion on what a peer should have done. Of a capture it can be told which octets are
-// missing, and then looks for the next frame. It never speaks, stores no frame, reads no clock.
+// segmentation, and reports every frame in them to a listener: the MPA startup frames (RFC 5044
+// section 7.1), from which it learns CRC and markers, then FPDUs (section 4). Unlike mpa::Deframer
+// it continues after a bad CRC, keeps the octets as they were on the wire, and does not judge what
+// a peer should have done. For a capture it can be told which octets are missing, and then searches
+// for the next frame. It sends nothing, stores no frame and reads no clock.
 #pragma once
 
 #include <array>
@@ -23,48 +23,48 @@ namespace iwarp::trace {
 class BoundarySearch;
 
 struct DecoderOptions {
-  /// For captures: where no frame can be found, look for the next one instead of giving up. Frames
-  /// are then found in streams whose startup was not seen, too.
+  /// For captures: where no frame can be found, search for the next one instead of giving up. This
+  /// also finds frames in streams whose startup was not seen.
   bool search = false;
 };
 
 class StreamDecoder {
  public:
-  /// Called once for each frame. Views in it are valid during the call; it must not call the
+  /// Called once for each frame. Its views are valid during the call, which must not call the
   /// decoder.
   using Listener = std::function<void(const Frame&)>;
 
   explicit StreamDecoder(Listener listener, const DecoderOptions& options = {});
   ~StreamDecoder();
 
-  /// The next octets that `from` sent.
+  /// Takes the next octets that `from` sent.
   void octets(Side from, bytes::View octets);
-  /// That side closed or reset: a frame that is not complete is given as kUndecodable.
+  /// That side closed or reset. A frame that is not complete is reported as kUndecodable.
   void ended(Side from);
-  /// `from` sent `count` octets here that were not captured.
+  /// `from` sent `count` octets at this place that were not captured.
   void missing(Side from, std::uint64_t count);
 
-  /// A frame was found, of either side.
+  /// Returns whether a frame of either side was found.
   bool is_mpa() const { return found_; }
-  /// Nothing will be found any more.
+  /// Returns whether no further frame of `side` can be found.
   bool is_lost(Side side) const { return direction(side).phase == Phase::kLost; }
 
-  /// Octets held back because their frame is not complete; bounded by kMaxHeld.
+  /// Returns how many octets are held because their frame is not complete; bounded by kMaxHeld.
   std::size_t held(Side side) const { return direction(side).held.size(); }
 
-  /// FPDUs whose sender's peer has sent no startup frame yet cannot be read (it says whether there
-  /// are markers). No stack sends more than one such flight.
+  /// FPDUs cannot be read before the peer of their sender has sent its startup frame, which says
+  /// whether there are markers. No stack sends more than one such flight.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
-  /// Octets of a side in which frames are looked for as long as none was found.
+  /// How many octets of a side are searched before the first frame is found.
   static constexpr std::uint64_t kMaxSearched = 64 * 1024;
 
  private:
-  /// Steps in a row that consume no octet. One more is a loop without end.
+  /// Consecutive steps that consume no octet. One more would be an endless loop.
   static constexpr unsigned kMaxTurns = 4;
 
   enum class Phase : std::uint8_t { kStartup, kFpdus, kSearch, kLost };
   enum class Late : std::uint8_t { kNo, kPerhaps, kYes };
-  struct Said {  ///< what its startup frame said
+  struct Said {  ///< the contents of a side's startup frame
     mpa::FrameKind kind;
     bool markers;
     bool crc;
@@ -73,7 +73,7 @@ class StreamDecoder {
     bool marked;
     bool crc;
     bool guessed;
-    std::uint64_t proof = 0;  ///< octets of FPDUs that bore the guess out, or followed each other
+    std::uint64_t proof = 0;  ///< octets of FPDUs that confirmed the guess, or followed each other
   };
   struct Hole {  ///< offsets in the TCP stream
     std::uint64_t begin, end;
@@ -81,15 +81,15 @@ class StreamDecoder {
   struct Direction {
     Phase phase = Phase::kStartup;
     std::vector<std::byte> held;
-    bytes::View input;            ///< what is looked at now: `held`, or what was just given
+    bytes::View input;            ///< the octets being decoded: `held`, or those just passed in
     std::size_t begin = 0;        ///< first octet of `input` that is in no frame yet
     std::uint64_t offset = 0;     ///< of that octet in the TCP stream
-    std::uint64_t position = 0;   ///< of that octet in full operation
+    std::uint64_t position = 0;   ///< position of that octet in full operation
     std::uint64_t refused = 0;    ///< no FPDU begins before this offset
     std::uint64_t fpdus = 0;      ///< since the startup frame
     bool crcs_uncounted = false;  ///< `position` is without the CRC fields, see Frame::markers_late
-    bool unsure = false;          ///< only headers in a row tell where FPDUs begin
-    bool doubtful = false;        ///< the FPDU before had a bad CRC, or was not all seen
+    bool unsure = false;          ///< FPDUs are found by headers in a row only
+    bool doubtful = false;        ///< the previous FPDU had a bad CRC, or was not all seen
     bool position_known = false;
     bool ended = false;
     std::vector<Hole> holes;

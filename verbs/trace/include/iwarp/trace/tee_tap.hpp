@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeeTap: several taps on one connection, called in the order in which they were given.
+// TeeTap: several taps on one connection, called in the order given.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace iwarp::trace {
 
 class TeeTap final : public verbs::WireTap {
  public:
-  /// Null pointers are left out.
+  /// Null pointers are ignored.
   explicit TeeTap(std::vector<std::unique_ptr<verbs::WireTap>> taps) : taps_(std::move(taps)) {
     std::erase(taps_, nullptr);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TextPrinter: a tap that shows each frame of a connection as four indented layers, MPA, DDP, RDMAP
-// and verbs, the last in the words of a verbs programmer. For people who learn or search for a
-// fault; it is far too slow for anything else. It never interprets what it cannot see: whether a
-// peer accepted a frame shows in what that peer sends next.
+// and verbs, the last in the words of a verbs programmer. For learning and for finding faults; too
+// slow for anything else. It does not interpret what it cannot see: whether a peer accepted a frame
+// shows in what that peer sends next.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,20 @@ struct PrinterOptions {
   bool colour = false;                  ///< ANSI colours: one for each direction, faults in red
   std::size_t max_payload = 16;         ///< payload octets shown of a frame; 0: none
   bool header_octets = false;           ///< also show each layer's own octets
-  std::optional<mpa::TimePoint> start;  ///< time zero; none: when the first octets pass
+  std::optional<mpa::TimePoint> start;  ///< time zero; if empty, when the first octets pass
 };
 
-/// The layers of a frame below a heading that ends its line.
+/// Returns the layers of a frame under a heading.
 std::string frame_text(const Frame& frame, std::string heading, const PrinterOptions& options);
 
 class TextPrinter final : public verbs::WireTap {
  public:
-  /// Takes whole frames: a few lines, each with its line end. Called under the connection's lock.
+  /// Receives whole frames: a few lines, each with its line end. Called under the connection's
+  /// lock.
   using Sink = std::function<void(std::string_view)>;
 
   TextPrinter(PrinterOptions options, Sink sink);
-  /// `out` outlives this and is flushed behind each frame.
+  /// `out` must outlive this; it is flushed after each frame.
   TextPrinter(PrinterOptions options, std::ostream& out);
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taps for queue pairs of datagrams: CaptureDatagrams writes each datagram into a PacketSink, as
-// UDP with made-up Ethernet and IP headers; QlogDatagrams into a QlogFile, as an event.
+// Taps for datagram queue pairs: CaptureDatagrams writes each datagram into a PacketSink, as UDP
+// with made-up Ethernet and IP headers; QlogDatagrams writes it into a QlogFile, as an event.
 #pragma once
 
 #include <memory>

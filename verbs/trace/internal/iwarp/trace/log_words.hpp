@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the qlog events (rfc-notes/qlog.md) for enumerators, both ways, so that whoever
-// writes a log and whoever reads one mean the same, and no other word of a file is ever shown.
+// The words of the qlog events (rfc-notes/qlog.md) for enumerators, both ways, so that the writer
+// and the reader of a log agree, and no other word of a file is ever shown.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ std::string_view word(verbs::MemoryUse value);
 std::string_view word(rdmap::AccessError value);
 std::string_view word(verbs::Machine value);
 
-/// nullopt: no enumerator has that word.
+/// Returns nullopt if no enumerator has that word.
 template <typename Enum>
 std::optional<Enum> of_word(std::string_view text) {
   for (unsigned i = 0;; ++i) {
@@ -28,7 +28,7 @@ std::optional<Enum> of_word(std::string_view text) {
   }
 }
 
-/// The state of that machine with this name, as a static string; empty: it has none.
+/// Returns the state of `machine` with this name, as a static string; empty if it has none.
 std::string_view state_of_word(verbs::Machine machine, std::string_view text);
 
 }  // namespace iwarp::trace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // QlogFile: a log in the main schema of qlog, as JSON text sequences (RFC 7464), shared by the taps
 // of any number of connections. Each record goes to the system in one call, so that the file has
-// whole records whenever the process dies (a kill within that call cuts the last); what the disk
-// has no room for is taken back. The events are described in rfc-notes/qlog.md. Thread safe.
+// whole records whenever the process dies (a kill within that call cuts the last); a record that
+// the disk has no room for is removed. rfc-notes/qlog.md describes the events. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ class QlogFile {
  public:
   using Now = std::function<mpa::TimePoint()>;
 
-  /// Creates or empties the file at `path` and writes what stands in front of the events. `now`:
-  /// the clock of events that nobody gives a time to; from any thread. Error: one line that says
+  /// Creates or empties the file at `path` and writes the preamble. `now` is the clock of events
+  /// that have no time of their own; any thread calls it. On failure returns one line that says
   /// what went wrong and where.
   static std::expected<std::shared_ptr<QlogFile>, std::string> create(const std::string& path,
                                                                       const CaptureClock& clock,
@@ -31,14 +31,15 @@ class QlogFile {
   QlogFile(const QlogFile&) = delete;
   QlogFile& operator=(const QlogFile&) = delete;
 
-  /// Appends an event of that group (a connection). `data` is a JSON object. After the first
-  /// failure nothing is written any more.
+  /// Appends an event of that group (a connection). `data` is a JSON object. Writes nothing more
+  /// after the first failure.
   void event(std::uint64_t group, std::string_view name, std::string_view data, mpa::TimePoint at);
   mpa::TimePoint now() const { return now_(); }
-  /// A number for the next connection, from 1.
+  /// Returns a number for the next connection, from 1.
   std::uint64_t next_group() { return groups_.fetch_add(1) + 1; }
 
-  /// Empty while all went well, else one line: the log ends where it happened.
+  /// Returns an empty string while all writes succeed, afterwards one line: the log ends at the
+  /// failure.
   std::string error() const;
 
  private:

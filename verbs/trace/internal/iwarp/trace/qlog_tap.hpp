@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QlogTap: writes one connection into a QlogFile: its frames with their octets, as CaptureTap has
-// them, and what its end does besides (verbs/local_event.hpp), in the order in which it is told.
+// QlogTap: writes one connection into a QlogFile: its frames with their octets, as CaptureTap does,
+// and the local events of its end (verbs/local_event.hpp), in the order in which they are reported.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@
 
 namespace iwarp::trace {
 
-/// A local event as a log has it: its name, without the name space, and its data, a JSON object.
+/// A local event in the form of a log: its name, without the name space, and its data, a JSON
+/// object.
 struct QlogRecord {
   const char* name;
   std::string data;
@@ -24,7 +25,7 @@ QlogRecord qlog_record(const verbs::LocalEvent& event);
 class QlogTap final : public verbs::WireTap {
  public:
   QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends);
-  /// What was tapped of a frame that never became complete is written too.
+  /// Writes the octets of a frame that never became complete, too.
   ~QlogTap() override;
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;
@@ -36,9 +37,9 @@ class QlogTap final : public verbs::WireTap {
 
   std::shared_ptr<QlogFile> file_;
   std::uint64_t group_;
-  bool over_ = false;  ///< reset
+  bool over_ = false;  ///< the connection was reset
   mpa::TimePoint now_;
-  std::string data_;  ///< keeps its room
+  std::string data_;  ///< keeps its capacity
   StreamDecoder decoder_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // IRD and ORD in the private data of SMB Direct ([MS-SMBD] 6.1): adapters without the enhanced
-// setup of RFC 6581 agree on them so. Nothing marks such private data but its form, so what is
-// found here is a form, not a fact.
+// setup of RFC 6581 negotiate them in this way. Only its form marks such private data, so a match
+// here is no proof.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,17 @@ namespace iwarp::trace {
 struct SmbDirectDepths {
   std::uint32_t ird = 0;  ///< RDMA Reads at a time that its sender answers
   std::uint32_t ord = 0;  ///< RDMA Reads at a time that its sender requests
-  /// Some peers write the fields so. Deviation: [MS-SMBD] has them in network byte order.
+  /// Deviation: some peers write the fields in little-endian order; [MS-SMBD] has them in network
+  /// byte order.
   bool little_endian = false;
 };
 inline constexpr std::size_t kSmbDirectDepthsSize = 8;
 
 /// Returns IRD and ORD if the private data has that form: 8 octets, without the enhanced word, and
-/// numbers that RFC 6581 could say, not both 0.
+/// numbers that RFC 6581 can express, not both 0.
 std::optional<SmbDirectDepths> smb_direct_depths(const mpa::StartupFrame& frame);
 
-/// In words: "IRD 16, ORD 0 in the form of SMB Direct".
+/// Returns text such as "IRD 16, ORD 0 in the form of SMB Direct".
 std::string describe(const SmbDirectDepths& depths);
 
 }  // namespace iwarp::trace

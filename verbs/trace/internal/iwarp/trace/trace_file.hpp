@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TraceFile: what --trace FILE writes, in the format that the file's name asks for: .qlog and
-// .sqlog a log (QlogFile), anything else a capture (CaptureFile). Thread safe.
+// TraceFile: what --trace FILE writes. The file's name selects the format: a log (QlogFile) for
+// .qlog and .sqlog, otherwise a capture (CaptureFile). Thread-safe.
 #pragma once
 
 #include <expected>
@@ -15,21 +15,22 @@ namespace iwarp::trace {
 
 class TraceFile {
  public:
-  /// Error: one line that says what went wrong and where.
+  /// On failure returns one line that says what went wrong and where.
   static std::expected<TraceFile, std::string> create(const std::string& path,
                                                       const CaptureClock& clock, QlogFile::Now now);
 
-  /// For one connection; keeps the file open.
+  /// Makes a tap for one connection, which keeps the file open.
   std::unique_ptr<verbs::WireTap> tap(const CaptureEnds& ends) const;
-  /// For one queue pair of datagrams; the same.
+  /// Makes a tap for one datagram queue pair, which keeps the file open.
   std::shared_ptr<verbs::DatagramTap> datagram_tap() const;
-  /// Empty while all went well, else one line: the trace ends where it happened.
+  /// Returns an empty string while all writes succeed, afterwards one line: the trace ends at the
+  /// failure.
   std::string error() const;
 
   static bool names_log(std::string_view path);
 
  private:
-  std::shared_ptr<CaptureFile> capture_;  ///< one of the two
+  std::shared_ptr<CaptureFile> capture_;  ///< null for a log
   std::shared_ptr<QlogFile> log_;
 };
 
