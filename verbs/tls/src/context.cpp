@@ -14,19 +14,20 @@
 namespace iwarp::tls {
 namespace {
 
-// With a shared key the suite's hash has to be the key's. RFC 8446 section 4.2.11: SHA-256.
+// With a shared key, the suite's hash has to be that of the key. RFC 8446 section 4.2.11: SHA-256.
 constexpr auto kSha256Suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
-// The fastest where the processor has AES, and of the strength that matches the key exchange.
+// The fastest suite where the processor has AES instructions, and of the strength that matches the
+// key exchange.
 constexpr auto kSuites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
-// Several records are read in one system call.
+// Large enough to read several records in one system call.
 constexpr std::size_t kReadAhead = 64 * 1024;
 constexpr std::size_t kMostSessions = 256;
 
-// A key with a passphrase is refused instead of asked for on a terminal.
+// Refuses a key with a passphrase, which OpenSSL would otherwise ask for on a terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
-/// A file that cannot be opened is the first thing that OpenSSL says, and not the last.
+/// If a file cannot be opened, OpenSSL reports it in its first error, not the last.
 std::string fault_of(const std::string& file) {
   const auto first = ERR_peek_error();
   const bool is_system = ERR_SYSTEM_ERROR(first);
@@ -73,7 +74,8 @@ std::string Context::set_up() {
   const bool shared = !options_.shared_keys.empty();
   SSL_CTX_set_ciphersuites(ssl, shared ? kSha256Suites : kSuites);
   SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-  // A peer that sends nothing but new keys is left after each, for others to have their turn.
+  // Without AUTO_RETRY a read returns after each key update, so a peer that sends nothing else
+  // cannot starve other connections.
   SSL_CTX_clear_mode(ssl, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(ssl, 1);
   SSL_CTX_set_default_read_buffer_len(ssl, kReadAhead);
@@ -111,7 +113,7 @@ std::string Context::use_authorities() {
   if (any && listens) {
     SSL_CTX_set_client_CA_list(ssl, SSL_load_client_CA_file(options_.authorities.c_str()));
   }
-  // With a shared key there is nobody to believe, and whoever shows a certificate is refused.
+  // With a shared key no authority is loaded, so a certificate that the peer presents is refused.
   if (!any && !listens && options_.shared_keys.empty() &&
       SSL_CTX_set_default_verify_paths(ssl) != 1) {
     return "no authorities of the system: " + openssl_reason();

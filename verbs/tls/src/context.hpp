@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: what all connections of one side share: credentials, whom to believe, and for who
-// connects the sessions to be resumed.
+// Context: what all connections of one side share: the credentials, the authorities that it trusts,
+// and for a client the sessions to be resumed.
 #pragma once
 
 #include <expected>
@@ -20,7 +20,7 @@ enum class Side : std::uint8_t { kConnects, kListens };
 class Context final : public net::CarrierFactory, public std::enable_shared_from_this<Context> {
  public:
   Context(Side side, const TlsOptions& options) : side_(side), options_(options) {}
-  /// Before it is used. What is wrong with the options; empty: nothing.
+  /// Call before use. Returns what is wrong with the options, or an empty string.
   std::string set_up();
 
   std::unique_ptr<net::Carrier> make(net::CarrierSocket socket,
@@ -30,9 +30,9 @@ class Context final : public net::CarrierFactory, public std::enable_shared_from
   Side side() const { return side_; }
   const TlsOptions& options() const { return options_; }
   const SharedKeys& shared_keys() const { return keys_; }
-  /// Null: no memory.
+  /// Returns null if there is no memory.
   SslPtr make_ssl() const { return SslPtr(SSL_new(ssl_.get())); }
-  /// A session with `host` to be resumed; each is used once (RFC 8446 appendix C.4).
+  /// Returns a session with `host` to resume; each is used once (RFC 8446 appendix C.4).
   SessionPtr take_session(const std::string& host) const;
   void keep_session(const std::string& host, SessionPtr session) const;
 
@@ -49,7 +49,7 @@ class Context final : public net::CarrierFactory, public std::enable_shared_from
   mutable std::map<std::string, SessionPtr> sessions_;
 };
 
-/// What OpenSSL says about this thread's last failure.
+/// Returns OpenSSL's text for this thread's last failure.
 std::string openssl_reason();
 
 }  // namespace iwarp::tls

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather and Scatter: between the pieces of a plan and a record. A piece may be registered memory
-// that the program has taken away meanwhile.
+// Gather and Scatter: copy between the pieces of a plan and a record. A piece may be registered
+// memory that the program has unmapped.
 #pragma once
 
 #include <sys/uio.h>
@@ -14,7 +14,7 @@
 
 namespace iwarp::tls {
 
-/// memcpy(3). False: one of them is not there.
+/// memcpy(3). Returns false if one of the two is not mapped.
 inline bool copy(std::byte* to, const std::byte* from, std::size_t size) {
   return bytes::guarded([=] {
     bytes::begin_touch();
@@ -23,14 +23,14 @@ inline bool copy(std::byte* to, const std::byte* from, std::size_t size) {
   });
 }
 
-/// Where a plan goes on.
+/// A position in a plan.
 class Place {
  public:
   explicit Place(std::span<const iovec> plan) : plan_(plan) {
     for (const iovec& piece : plan) left_ += piece.iov_len;
   }
   std::size_t left() const { return left_; }
-  /// What is left of the piece at hand, if anything is left.
+  /// Returns the rest of the current piece. Call only if the plan has octets left.
   std::span<std::byte> piece() {
     while (at_ == plan_.front().iov_len) {
       plan_ = plan_.subspan(1);
@@ -54,7 +54,7 @@ class Gather {
  public:
   explicit Gather(std::span<const iovec> plan) : place_(plan) {}
   bool at_end() const { return place_.left() == 0; }
-  /// As much as fits; less: what comes next is not there.
+  /// Copies as much as fits. Returns less if the next octets are not mapped.
   std::size_t copy(std::span<std::byte> to) {
     std::size_t done = 0;
     while (!at_end() && done < to.size()) {
@@ -75,7 +75,7 @@ class Scatter {
  public:
   explicit Scatter(std::span<const iovec> plan) : place_(plan) {}
   std::size_t room() const { return place_.left(); }
-  /// `from` is not larger than there is room. False: the room is not there.
+  /// Copies `from`, which has to fit. Returns false if the room is not mapped.
   bool copy(std::span<const std::byte> from) {
     while (!from.empty()) {
       const auto to = place_.piece();

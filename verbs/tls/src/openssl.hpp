@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL's objects with owners.
+// Owning pointers for OpenSSL's objects.
 #pragma once
 
 #include <openssl/bio.h>

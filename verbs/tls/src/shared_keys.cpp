@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of pre-shared keys.
+// Reads pre-shared keys.
 #include "shared_keys.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct Closer {
 };
 
 std::expected<SharedKeys::Entry, std::string> parse_line(std::string_view line) {
-  // The identity may have colons, the key has none.
+  // The identity may contain colons, the key does not.
   const auto colon = line.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon > kMaxIdentity) {
     return std::unexpected(

@@ -17,12 +17,12 @@ class SharedKeys {
     std::vector<std::byte> key;
   };
   static std::expected<SharedKeys, std::string> read(const std::string& file);
-  /// The same of what a file has.
+  /// As read(), from the text of a file.
   static std::expected<SharedKeys, std::string> parse(std::string_view text);
 
   bool is_empty() const { return entries_.empty(); }
   const Entry& first() const { return entries_.front(); }
-  /// Null: nobody has it.
+  /// Returns null if no entry has this identity.
   const Entry* find(std::string_view identity) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace iwarp::tls {
 namespace {
 
-// More is collected only of what a peer makes OpenSSL say; then the peer has to read first.
+// Only what a peer makes OpenSSL answer grows beyond this; then the peer has to read first.
 constexpr std::size_t kMostCollected = 256 * 1024;
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketBio: where OpenSSL reads and writes. It reads from the socket, into OpenSSL's own buffer;
-// what it writes is collected, so that writing never has to be tried again and several records
-// leave in one system call.
+// SocketBio: OpenSSL's transport. Reads go from the socket into OpenSSL's own buffer. Writes are
+// collected, so that a write never has to be repeated and several records are sent in one system
+// call.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,21 @@ class SocketBio {
   SocketBio(const SocketBio&) = delete;
   SocketBio& operator=(const SocketBio&) = delete;
 
-  /// For SSL_set_bio(); this has to outlive it. Null: no memory.
+  /// Makes a BIO for SSL_set_bio(); this object has to outlive it. Returns null if there is no
+  /// memory.
   BioPtr make();
 
-  /// As if OpenSSL had written it. False: no memory.
+  /// Collects octets as if OpenSSL had written them. Returns false if there is no memory.
   bool collect(std::span<const std::byte> octets);
-  /// Sends what was collected. False: not all of it.
+  /// Sends what was collected. Returns false if some of it remains.
   bool flush();
   std::size_t collected() const { return out_.size() - sent_; }
   std::vector<std::byte> take();
-  /// The last read found nothing.
+  /// Returns whether the last read found the socket empty.
   bool is_dry() const { return is_dry_; }
-  /// TCP's FIN was read.
+  /// Returns whether TCP's FIN was read.
   bool has_ended() const { return ended_; }
-  /// errno of the socket when it failed; 0: it did not.
+  /// Returns the socket's errno, or 0 if it has not failed.
   int error() const { return error_; }
 
  private:
@@ -43,7 +44,7 @@ class SocketBio {
 
   net::CarrierSocket socket_;
   std::vector<std::byte> out_;
-  std::size_t sent_ = 0;  ///< of out_
+  std::size_t sent_ = 0;  ///< octets of out_ that are sent
   bool is_dry_ = true;
   bool ended_ = false;
   int error_ = 0;

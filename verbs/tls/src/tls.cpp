@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two factories, and what goes with them.
+// The two factories, and their helpers.
 #include "iwarp/tls/tls.hpp"
 
 #include <openssl/ssl.h>

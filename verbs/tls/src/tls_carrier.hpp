@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TlsCarrier: one connection's TLS. The handshake runs inside send() and receive(), so that it is
-// driven, limited in time, and given up as MPA's start-up is.
+// driven, limited in time, and given up together with MPA's start-up.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class TlsCarrier final : public net::Carrier {
   using ContextPtr = std::shared_ptr<const Context>;
   TlsCarrier(Private, ContextPtr context, net::CarrierSocket socket, std::string host)
       : context_(std::move(context)), host_(std::move(host)), socket_(socket) {}
-  /// Null: no memory.
+  /// Returns null if there is no memory.
   static std::unique_ptr<TlsCarrier> make(ContextPtr context, net::CarrierSocket socket,
                                           const std::string& host);
   static void set_callbacks(SSL_CTX* ssl, Side side, bool shared_keys);
@@ -54,9 +54,9 @@ class TlsCarrier final : public net::Carrier {
   const ContextPtr context_;
   const std::string host_;
   SocketBio socket_;
-  SslPtr ssl_;  ///< after what it writes to
+  SslPtr ssl_;  ///< after the BIO that it writes to
   bool is_established_ = false;
-  bool is_drained_ = true;  ///< what has come was read
+  bool is_drained_ = true;  ///< all received octets were read
   bool is_closed_ = false;
   std::uint64_t sent_under_key_ = 0;
   std::string shared_identity_;
