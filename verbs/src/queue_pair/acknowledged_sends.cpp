@@ -103,7 +103,7 @@ void SendQueue::note_fence() {
   if (has(ring_.slot(started_).flags, SendFlags::kLocalFence)) acks_.wanted = started_;
 }
 
-// Unsignaled requests with no signaled request after them need no acknowledgement.
+// Unsignalled requests with no signalled request after them need no acknowledgement.
 void SendQueue::note_rest() {
   const bool rests = acks_.left >= acks_.messages && acks_.acknowledged >= acks_.wanted &&
                      acks_.under_way == 0 && reads_under_way_ == 0 && !waits_for_memory_;
