@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deframer: a linear staging area in front of the FPDU parser (RFC 5044 sections 4.1 to 4.4, 6).
-// An FPDU is always contiguous in the stage, so one CRC pass covers it. Octets move only when an
-// FPDU would not fit behind what is there, and plans are cut so that this stays rare.
-// Boundaries come from the length chain alone; markers are a cross-check. [MPA-57] [MPA-60]
+// Deframer: a linear staging area in front of the FPDU parser (RFC 5044 sections 4.1 to 4.4, 6). An
+// FPDU is always contiguous in the stage, so one CRC pass covers it. Octets move only when an FPDU
+// would not fit behind the staged ones, and plans are cut so that this is rare. The chain of
+// lengths alone gives the boundaries; markers are a cross-check. [MPA-57] [MPA-60]
 #include "iwarp/mpa/deframer.hpp"
 
 #include <algorithm>
@@ -24,17 +24,17 @@ namespace {
 using bytes::Span;
 using bytes::View;
 
-/// Pieces of one plan: every target piece, a marker and a cut for each marker, the stage.
+/// Pieces of one plan: every target piece, a marker and a cut for each marker, and the stage.
 constexpr std::size_t max_plan(std::size_t markers) { return bytes::kMaxSge + 2 * markers + 1; }
 
-/// What is known about the FPDU at the front.
+/// The progress of the FPDU at the front.
 enum class Phase : std::uint8_t {
-  kFront,    ///< its ULPDU_Length was not seen yet
-  kStaging,  ///< length known, octets gather in the stage
+  kFront,    ///< its ULPDU_Length has not arrived
+  kStaging,  ///< its length is known, and its octets gather in the stage
   kUlpdu,    ///< verified and handed out from the stage
-  kPlacing,  ///< place() was called
+  kPlacing,  ///< place() was called, and octets are still missing
   kPlaced,   ///< verified after place()
-  kFaulty,   ///< it was refused, and so is all behind it
+  kFaulty,   ///< it was refused, and so is everything after it
 };
 
 }  // namespace
@@ -77,10 +77,10 @@ struct Deframer::State {
   std::size_t capacity;
   std::unique_ptr<std::byte[]> stage;
   std::size_t begin = 0;  ///< first octet of the FPDU at the front; while placing, its trailer
-  std::size_t end = 0;    ///< behind the last octet received
+  std::size_t end = 0;    ///< one past the last octet received
 
   std::vector<Span> plan;     ///< never resized after construction
-  std::size_t plan_size = 0;  ///< 0: to be made anew
+  std::size_t plan_size = 0;  ///< 0 if the plan has to be rebuilt
   bool planned_ahead = false;
   std::vector<View> pieces;  ///< of the ULPDU; never resized after construction
 
@@ -93,10 +93,10 @@ struct Deframer::State {
   std::array<std::byte, kMaxPrefix> prefix_copy;
   Placement placement;
 
-  std::size_t last_wire_size = 0;    ///< of the FPDU before; what the next is expected to be
+  std::size_t last_wire_size = 0;    ///< of the previous FPDU; the next is expected to be as large
   std::size_t wire_size_before = 0;  ///< of the one before that: a large message may end in a
                                      ///< small FPDU
-  bool places = false;               ///< the owner has called place(): leave it the payloads
+  bool places = false;               ///< the owner has called place(): stage no payload ahead
   const Fault* fault = nullptr;      ///< kFaulty: why
   DeframerCounters counters;
 };
@@ -124,7 +124,7 @@ std::span<const Span> Deframer::plan(bool read_ahead) {
   return {s.plan.data(), s.plan_size};
 }
 
-// Any number of octets: where TCP cut the stream means nothing here. [MPA-56] [MPA-117]
+// Any number of octets: where TCP cut the stream does not matter. [MPA-56] [MPA-117]
 void Deframer::filled(std::size_t n) {
   State& s = *state_;
   s.counters.octets += n;
@@ -132,7 +132,7 @@ void Deframer::filled(std::size_t n) {
     s.fill_placement(n);
   } else {
     assert(n == 0 || (s.plan_size == 1 && n <= s.plan[0].size()));
-    s.end += n;  // All of the plan is in the stage.
+    s.end += n;  // The whole plan is in the stage.
   }
   s.plan_size = 0;
 }
@@ -207,7 +207,7 @@ void Deframer::place(std::size_t header_size, const bytes::Scatter& target) {
   s.counters.octets_copied += copied;
   const std::size_t trailer = s.placement.trailer_offset();
   if (s.options.crc) s.counters.octets_crced += std::min(trailer, staged.size());
-  // What is left in the stage is the trailer, as far as it is there.
+  // The rest of the stage is the trailer, or the part of it that has arrived.
   if (staged.size() > trailer) {
     s.begin += trailer;
   } else {
@@ -225,7 +225,7 @@ void Deframer::abandon_placement() {
   s.plan_size = 0;
 }
 
-// Each FPDU is given once. [DDP-11]
+// Hands out each FPDU once. [DDP-11]
 bool Deframer::consume() {
   State& s = *state_;
   assert(s.phase == Phase::kUlpdu || s.phase == Phase::kPlaced);
@@ -247,7 +247,7 @@ bool Deframer::at_boundary() const {
 std::size_t Deframer::staged_octets() const { return state_->end - state_->begin; }
 const DeframerCounters& Deframer::counters() const { return state_->counters; }
 
-/// Octets up to and with ULPDU_Length.
+/// Returns the octets up to and including ULPDU_Length.
 inline std::size_t Deframer::State::front_size() const {
   return leading_marker_size(position, options.markers) + kLengthFieldSize;
 }
@@ -284,8 +284,8 @@ inline void Deframer::State::plan_stage(bool read_ahead) {
 
 void Deframer::State::plan_placement(bool read_ahead) {
   placement.plan([this](Span piece) { add(piece); });
-  // Behind the trailer only the front of the next FPDU, so that it can be placed as well; with a
-  // small FPDU between, where there was one before.
+  // Read only the front of the next FPDU after the trailer, so that its payload can be placed as
+  // well; if the previous FPDU was small, allow for another small one in between.
   std::size_t wanted = trailer_size();
   if (read_ahead) wanted += read_ahead_limit(last_is_small() ? last_wire_size : 0);
   make_room(wanted);
@@ -297,20 +297,20 @@ void Deframer::State::plan_placement(bool read_ahead) {
   }
 }
 
-/// How many octets, counted from `begin`, to ask TCP for while an FPDU of `small` octets or none is
-/// at the front.
+/// Returns how many octets, counted from `begin`, to ask TCP for while an FPDU of `small` octets,
+/// or none, is at the front.
 inline std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
-  // When the next payload is likely to be placed: only the front of its FPDU.
+  // If the next payload will probably be placed, only the front of its FPDU.
   const bool placing = phase == Phase::kPlacing;
   if (placing || (places && !(last_is_small() && wire_size_before < options.exact_above))) {
     return small + 2 * kMarkerSize + kLengthFieldSize + want_prefix;
   }
   if (last_is_small()) return capacity;
-  // After a large FPDU as many of the same size as there is room for.
+  // After a large FPDU, as many of the same size as fit.
   return std::max<std::size_t>(1, (capacity - begin) / last_wire_size) * last_wire_size;
 }
 
-/// Makes sure that `wanted` octets, of which some are there, fit from `begin` on.
+/// Makes `wanted` octets, some of which have arrived, fit from `begin` on.
 inline void Deframer::State::make_room(std::size_t wanted) {
   if (begin + wanted <= capacity) return;
   const std::size_t have = end - begin;
@@ -320,7 +320,7 @@ inline void Deframer::State::make_room(std::size_t wanted) {
   end = have;
 }
 
-/// Nothing is given before it was verified. [MPA-59]
+/// No octet is handed out before it was verified. [MPA-59]
 inline StepOrFault Deframer::State::finish(const Fault* wrong, Phase then, Step step) {
   if (wrong != nullptr) {
     fault = wrong;
@@ -335,7 +335,7 @@ inline StepOrFault Deframer::State::finish(const Fault* wrong, Phase then, Step 
   return step;
 }
 
-/// CRC before anything else; PAD counts only there. [MPA-16] [MPA-46]
+/// Checks the CRC before anything else; PAD counts only there. [MPA-16] [MPA-46]
 inline const Fault* Deframer::State::verify_staged() {
   const std::byte* first = stage.get() + begin;
   if (options.crc) {  // [MPA-35] [DDP-6] Off means unchecked. [MPA-18] [MPA-41]
@@ -363,7 +363,7 @@ const Fault* Deframer::State::verify_placed() {
   return markers_agree(marker_at) ? nullptr : &kMarkerMismatch;
 }
 
-/// Each marker against the length chain. The reserved half is ignored, so are the two low bits.
+/// Checks each marker against the chain of lengths. Ignores the reserved half and the two low bits.
 /// [MPA-21] [MPA-23] [MPA-58] [MPA-110]
 template <typename MarkerAt>
 bool Deframer::State::markers_agree(MarkerAt marker_at) const {
@@ -374,8 +374,8 @@ bool Deframer::State::markers_agree(MarkerAt marker_at) const {
   return true;
 }
 
-/// The ULPDU without length field, markers, PAD and CRC: one for each that was sent. [MPA-9]
-/// [MPA-33] [MPA-34] [DDP-4]
+/// Hands out the ULPDU without length field, markers, PAD and CRC: one for each that was sent.
+/// [MPA-9] [MPA-33] [MPA-34] [DDP-4]
 inline void Deframer::State::hand_out() {
   if (fpdu.marker_count() != 0) return gather_ulpdu();
   const View whole(stage.get() + begin + kLengthFieldSize, in_hand.ulpdu_length);
@@ -403,7 +403,7 @@ void Deframer::State::set_prefix() {
     in_hand.prefix = {first + from, size};
     return;
   }
-  // A marker stands inside: make it contiguous.
+  // A marker is inside the prefix: make it contiguous.
   std::size_t filled = 0;
   fpdu.walk(from, to, [&](const FpduLayout::Run& run) {
     if (run.marker) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MULPDU formula and the count of markers (RFC 5044 sections 4.3 and 4.5). Sizes only: no
+// The MULPDU formula and the number of markers (RFC 5044 sections 4.3 and 4.5). Sizes only: no
 // octet is read or written here.
 #include "iwarp/mpa/fpdu.hpp"
 
@@ -10,7 +10,7 @@
 namespace iwarp::mpa {
 namespace {
 
-/// EMSS of TCP with time stamps over an Ethernet MTU of 1500, the guess when it is unknown.
+/// The EMSS of TCP with time stamps over an Ethernet MTU of 1500, assumed when it is unknown.
 constexpr std::size_t kGuessedEmss = 1448;
 /// Length field and CRC.
 constexpr std::size_t kFixedOverhead = kLengthFieldSize + kCrcSize;

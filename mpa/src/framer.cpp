@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer: one ring of octets and one list of pieces (RFC 5044 sections 4.1 to 4.4).
-// Everything that is not payload in place is written to the ring in stream order, so that what is
-// adjacent in the stream is adjacent in memory and becomes one piece. There is a ring only while
-// something is queued. It never waits and never sends.
+// Framer: one ring of octets and one list of pieces (RFC 5044 sections 4.1 to 4.4). Everything
+// except payload in place is written to the ring in stream order, so that octets adjacent in the
+// stream are adjacent in memory and become one piece. The ring exists only while something is
+// queued. The Framer never waits and never sends.
 #include "iwarp/mpa/framer.hpp"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ constexpr std::size_t overhead(std::size_t ulpdu, bool markers) {
   const auto marks = markers ? max_markers(ulpdu) : 0;
   return fpdu_size(ulpdu) - ulpdu + kMarkerSize * marks;
 }
-/// Pieces that one FPDU adds at most: each source piece, a cut and a marker for each marker, head
-/// and trailer, and the cut where the ring wraps.
+/// The maximum of pieces that one FPDU adds: each source piece, a cut and a marker for each marker,
+/// head and trailer, and the cut where the ring wraps.
 constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
   const auto marks = markers ? max_markers(ulpdu) : 0;
   return bytes::kMaxSge + 2 * marks + 3;
@@ -44,17 +44,17 @@ constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
 
 constexpr std::size_t kMinRing = kMaxMulpdu + overhead(kMaxMulpdu, true);
 constexpr std::size_t kMinPieces = piece_bound(kMaxMulpdu, true);
-/// A ULPDU up to this size is put together first and then has its CRC computed in one go: that is
-/// faster than to do either a few octets at a time.
+/// A ULPDU up to this size is assembled first and then has its CRC computed in one pass: faster
+/// than to do both a few octets at a time.
 constexpr std::size_t kSmall = 512;
 
-/// An FPDU in the queue. It begins, with its leading marker, where the one in front of it ends.
+/// An FPDU in the queue. It begins, with its leading marker, where the previous one ends.
 struct Record {
   std::uint64_t cookie = 0;
   std::uint64_t end = 0;  ///< stream position
 };
 
-/// Memory that took the place of memory which went away; lives until the stream passed `end`.
+/// Memory that replaces memory which the caller takes away; freed when the stream has passed `end`.
 struct Detached {
   std::uint64_t end = 0;
   std::unique_ptr<std::byte[]> octets;
@@ -72,7 +72,7 @@ struct Framer::State {
         position(o.position),
         sent_position(o.position) {}
 
-  // Building the stream.
+  // Build the stream.
   bool fits_in_one(std::size_t ulpdu_length) const;
   void append_in_one(View header, const bytes::Gather& payload, std::size_t ulpdu_length);
   void append_in_parts(View header, const bytes::Gather& payload, std::size_t ulpdu_length,
@@ -87,14 +87,14 @@ struct Framer::State {
   void push_piece(View piece, bool is_in_ring);
   bool in_ring(View piece) const;
 
-  // Taking it back.
+  // Free what was built.
   void begin_ring();
   void end_ring();
   void release(View left);
   void cut_pieces(std::uint64_t keep);
   template <typename Predicate>
   bool detach_if(const Predicate& wanted);
-  /// Where the last FPDU of records begins.
+  /// Returns where the last FPDU of records begins.
   std::uint64_t back_begin() const {
     return records.size() > 1 ? std::prev(records.end(), 2)->end : records_begin;
   }
@@ -102,7 +102,7 @@ struct Framer::State {
 
   FramerOptions options;
   std::size_t ring_size;
-  Ring ring;                  ///< null while nothing is queued, for each FPDU has octets there
+  Ring ring;                  ///< null while nothing is queued, since each FPDU has octets there
   std::size_t ring_next = 0;  ///< where the next octet is written
   std::size_t ring_used = 0;
 
@@ -110,8 +110,8 @@ struct Framer::State {
   MovingQueue<View> pieces;
 
   std::size_t max_fpdus;
-  MovingQueue<Record> records;  ///< not popped yet
-  std::uint64_t records_begin;  ///< where the first of them begins, or would
+  MovingQueue<Record> records;  ///< FPDUs that are not popped yet
+  std::uint64_t records_begin;  ///< where the first of them begins, or will begin
 
   std::uint64_t position;        ///< stream position of the next octet to queue [MPA-32]
   std::uint64_t sent_position;   ///< stream position of the next octet to send
@@ -238,7 +238,7 @@ void Framer::drop_unsent() {
   State& s = *state_;
   while (!s.records.empty() && s.back_begin() >= s.sent_position) s.records.pop_back();
   const bool half_out = !s.records.empty() && s.records.back().end > s.sent_position;
-  // The next FPDU takes the place of the dropped ones: markers count on from there. [MPA-25]
+  // The next FPDU replaces the dropped ones, so markers count from here. [MPA-25]
   s.position = half_out ? s.records.back().end : s.sent_position;
   s.cut_pieces(s.position - s.sent_position);
 }
@@ -260,13 +260,13 @@ bool Framer::mid_fpdu() const {
 
 const FramerCounters& Framer::counters() const { return state_->counters; }
 
-/// Small, without markers, and the ring has room for it without a cut.
+/// Returns whether the FPDU is small, has no markers, and fits into the ring without a cut.
 inline bool Framer::State::fits_in_one(std::size_t ulpdu_length) const {
   if (options.markers || ulpdu_length > kSmall) return false;
   return fpdu_size(ulpdu_length) <= ring_size - ring_next;
 }
 
-/// The same octets as all of the following, with the same rules.
+/// Writes the same octets, by the same rules, as append_in_parts().
 inline void Framer::State::append_in_one(View header, const bytes::Gather& payload,
                                          std::size_t ulpdu_length) {
   const Span whole(ring.get() + ring_next, fpdu_size(ulpdu_length));
@@ -278,7 +278,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   bytes::begin_touch();
   for (const View piece : payload) at = std::copy(piece.begin(), piece.end(), at);
   bytes::end_touch();
-  // PAD, and what it leaves of these the CRC overwrites. [MPA-14] [MPA-15]
+  // PAD; the CRC overwrites the zeros beyond it. [MPA-14] [MPA-15]
   std::memcpy(at, kZeros.data(), kZeros.size());
   const auto covered = whole.size() - kCrcSize;
   std::uint32_t value = 0;  // Zero with CRC off. [MPA-17]
@@ -295,7 +295,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   if (ring_next == ring_size) ring_next = 0;
 }
 
-/// Of any size, with markers, or across the end of the ring.
+/// For any size, with markers, or across the end of the ring.
 [[gnu::noinline]] void Framer::State::append_in_parts(View header, const bytes::Gather& payload,
                                                       std::size_t ulpdu_length, bool copied) {
   crc = 0;
@@ -309,7 +309,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   append_crc();
 }
 
-/// ULPDU_Length, which counts the ULPDU only, and the ULP's header behind it. [MPA-12] [MPA-13]
+/// Appends ULPDU_Length, which counts the ULPDU only, and the ULP's header. [MPA-12] [MPA-13]
 void Framer::State::append_front(View header, std::size_t ulpdu_length) {
   std::array<std::byte, kLengthFieldSize + kMaxHeader> octets;
   bytes::Writer front(octets);
@@ -340,12 +340,12 @@ void Framer::State::append_in_place(View octets) {
 }
 
 void Framer::State::append_crc() {
-  until_marker();                      // One between PAD and CRC belongs to this FPDU. [MPA-45]
+  until_marker();  // A marker between PAD and CRC belongs to this FPDU. [MPA-45]
   write_ring(crc_octets(crc), false);  // Zero with CRC off. [MPA-17]
 }
 
-/// Octets that may follow before the next marker; puts one first when it is due. Full operation
-/// starts at position 0, so with a marker. [MPA-25] [MPA-26] [MPA-69] [MPA-97]
+/// Returns how many octets may follow before the next marker; appends a marker first if it is due.
+/// Full operation starts at position 0, and so with a marker. [MPA-25] [MPA-26] [MPA-69] [MPA-97]
 std::size_t Framer::State::until_marker() {
   if (!options.markers) return static_cast<std::size_t>(-1);
   if (to_next_marker(position) == 0) append_marker();
@@ -357,8 +357,8 @@ std::size_t Framer::State::until_marker() {
 }
 
 void Framer::State::append_marker() {
-  // A marker before ULPDU_Length points at nothing, others count back to that of the FPDU they
-  // stand in. Both are at multiples of 4. [MPA-22] [MPA-27] [MPA-28] [MPA-31]
+  // A marker before ULPDU_Length points at nothing; others point back to that of their FPDU. Both
+  // are at multiples of 4. [MPA-22] [MPA-27] [MPA-28] [MPA-31]
   const auto fpduptr = static_cast<std::uint16_t>(fpdu_begun ? position - fpdu_start : 0);
   std::array<std::byte, kMarkerSize> octets;
   bytes::Writer marker(octets);  // [MPA-19]
@@ -368,8 +368,8 @@ void Framer::State::append_marker() {
   ++counters.markers;
 }
 
-/// Copies to the ring; `covered` by the CRC or not. [MPA-44] Where the octets cannot be read
-/// nothing is counted, so that drop_unsent() takes back all that is there.
+/// Copies to the ring, with or without adding to the CRC (`covered`). [MPA-44] If the octets cannot
+/// be read, nothing is counted, so that drop_unsent() removes everything that was written.
 void Framer::State::write_ring(View octets, bool covered) {
   while (!octets.empty()) {
     const std::size_t take = std::min(octets.size(), ring_size - ring_next);
@@ -388,8 +388,8 @@ void Framer::State::write_ring(View octets, bool covered) {
   }
 }
 
-/// Appends to the list; what continues the last piece in the same memory becomes part of it, so
-/// that many small FPDUs leave as one. [MPA-55]
+/// Appends to the list. A piece that continues the last one in memory is merged into it, so that
+/// many small FPDUs are sent as one piece. [MPA-55]
 inline void Framer::State::push_piece(View piece, bool is_in_ring) {
   if (!pieces.empty()) {
     View& last = pieces.back();
@@ -415,7 +415,7 @@ inline void Framer::State::end_ring() {
   if (ring != nullptr) give_ring(std::move(ring), ring_size);
 }
 
-/// Octets left; the ring empties in the order it was filled.
+/// Frees octets that were sent or dropped; the ring empties in the order it was filled.
 inline void Framer::State::release(View left) {
   if (in_ring(left)) ring_used -= left.size();
 }

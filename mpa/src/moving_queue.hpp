@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MovingQueue: first in, first out, in one piece of memory, so that what is queued is a range. It
-// starts over at the beginning whenever it runs empty, and so stays in the cache. It grows, and
-// what is in it moves, in make_room() alone.
+// MovingQueue: first in, first out, in one piece of memory, so that its elements are a range. It
+// starts over at the beginning whenever it runs empty, and so stays in the cache. Only make_room()
+// grows it and moves its elements.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class MovingQueue {
   const T& front() const { return *first_; }
   T& back() { return *(last_ - 1); }
 
-  /// For so many push_back().
+  /// Makes room for `more` calls of push_back().
   void make_room(std::size_t more) {
     if (static_cast<std::size_t>(limit_ - last_) < more) [[unlikely]]
       move(more);
@@ -36,7 +36,7 @@ class MovingQueue {
   }
 
  private:
-  // At least half of the memory is free behind it, so that it seldom happens.
+  // Leaves at least half of the memory free at the end, so that it is seldom called.
   [[gnu::noinline]] void move(std::size_t more) {
     const auto count = size();
     const auto needed = 2 * (count + more);
@@ -55,7 +55,7 @@ class MovingQueue {
   std::unique_ptr<T[]> items_;
   T* first_ = nullptr;
   T* last_ = nullptr;
-  T* limit_ = nullptr;  ///< of the memory
+  T* limit_ = nullptr;  ///< end of the memory
 };
 
 }  // namespace iwarp::mpa

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement: copying what was staged before the destination was known, and bookkeeping for what
-// arrives after it. See placement.hpp.
+// Placement: copies octets that were staged before the destination was known, and accounts for
+// those that arrive later. See placement.hpp.
 #include "placement.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ void Placement::abandon() {
 }
 
 void Placement::arrived(View memory) {
-  // Markers are covered like everything around them. [MPA-44]
+  // The CRC covers markers as well. [MPA-44]
   if (check_crc_) {
     bytes::begin_touch();
     crc_ = crc32c::extend(crc_, memory);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One FPDU whose payload goes straight to its destination: which memory the next wire octets belong
-// to, the CRC over what came so far, and its markers. PAD, CRC and a marker between them ("the
-// trailer") stay with the Deframer, which owns the staging area. No octet is judged here.
+// One FPDU whose payload goes straight to its destination: the memory that the next wire octets
+// belong to, the CRC over the octets received, and the markers. PAD, CRC and a marker between them
+// ("the trailer") stay with the Deframer, which owns the staging area. Nothing is checked here.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@ namespace iwarp::mpa {
 
 class Placement {
  public:
-  /// Begins: `staged` holds the first wire octets of the FPDU, as far as they are there. Copies the
-  /// payload among them to `target`. Returns how many octets were copied.
+  /// Begins: `staged` holds those of the first wire octets of the FPDU that have arrived. Copies
+  /// the payload among them to `target`. Returns how many octets were copied.
   std::size_t begin(const FpduLayout& layout, bool crc, std::size_t header_size,
                     const bytes::Scatter& target, bytes::View staged);
-  /// Leads the rest of the payload into memory of our own.
+  /// Directs the rest of the payload into memory of this object.
   void abandon();
 
-  /// Wire offset where the trailer begins; everything before it passes through here.
+  /// Returns the wire offset where the trailer begins; every octet before it passes through here.
   std::size_t trailer_offset() const { return layout_.end_of(layout_.ulpdu_length()); }
-  /// Octets still missing before the trailer.
+  /// Returns how many octets before the trailer are still missing.
   std::size_t missing() const { return trailer_offset() - arrived_; }
 
   /// Calls piece(Span) for the memory of the missing octets, in stream order.
@@ -33,9 +33,9 @@ class Placement {
   /// The next octets have arrived in `memory`, which is (the first part of) a piece of the plan.
   void arrived(bytes::View memory);
 
-  /// CRC over all wire octets before the trailer.
+  /// Returns the CRC over all wire octets before the trailer.
   std::uint32_t crc() const { return crc_; }
-  /// The marker before the trailer with that index.
+  /// Returns the marker with that index; it is before the trailer.
   bytes::View marker(std::size_t index) const { return markers_[index]; }
 
  private:
@@ -43,7 +43,7 @@ class Placement {
 
   FpduLayout layout_;
   bool check_crc_ = true;
-  std::size_t arrived_ = 0;  ///< wire octets, never more than trailer_offset()
+  std::size_t arrived_ = 0;  ///< wire octets; at most trailer_offset()
   std::uint32_t crc_ = 0;
   bytes::Scatter target_;
   std::size_t target_done_ = 0;  ///< octets of target_ that hold payload

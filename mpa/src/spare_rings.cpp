@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a thread's spare rings. Framers may outlive it, at the end of the thread or of the
-// process: from then on the thread holds none.
+// The end of a thread's spare rings. Framers may outlive it, when the thread or the process ends;
+// from then on the thread holds none.
 #include "spare_rings.hpp"
 
 namespace iwarp::mpa {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings of framers that have nothing queued. The thread that emptied one holds it for the next
-// framer that it fills: the ring stays in the cache of one processor however many connections take
-// turns, and a connection at rest has none.
+// Rings of framers that have nothing queued. A thread keeps each ring that it has emptied for the
+// next framer that it fills: the ring stays in the cache of one processor however many connections
+// take turns, and an idle connection has no ring.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@ namespace iwarp::mpa {
 
 using Ring = std::unique_ptr<std::byte[]>;
 
-/// Of this thread. Without a destructor, so that an access need not look whether it was made.
+/// The rings of one thread. Without a destructor, so that an access need not check for
+/// construction.
 struct SpareRings {
   struct Spare {
     std::byte* octets;
@@ -24,10 +25,10 @@ struct SpareRings {
   std::uint8_t limit;  ///< 0 before the first ring, and once the thread ends
   bool is_over;
 };
-// No call to find it: in a shared library too.
+// Found without a function call, in a shared library too.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareRings spare_rings;
 
-/// For the first ring of a thread. False: the thread holds no more.
+/// Prepares for the first ring of a thread. Returns false if the thread may not hold any more.
 bool begin_to_hold();
 
 /// Returns a ring of `size` octets: the last one that this thread gave back, if it has that size,
@@ -39,8 +40,8 @@ inline Ring take_ring(std::size_t size) {
   return std::make_unique_for_overwrite<std::byte[]>(size);
 }
 
-/// Holds the ring for take_ring() on this thread, up to four of them until the thread ends. Frees
-/// what is beyond that.
+/// Keeps the ring for take_ring() on this thread, up to four rings until the thread ends. Frees any
+/// ring beyond that.
 inline void give_ring(Ring ring, std::size_t size) {
   SpareRings& spares = spare_rings;
   if (spares.count == spares.limit && !begin_to_hold()) [[unlikely]]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPA startup of both roles: judges what the two frames mean (RFC 5044 section 7.1, RFC 6581).
-// Each peer octet is bounded before it is stored: at most one frame of 532 octets is held.
+// MPA startup of both roles: interprets the two frames (RFC 5044 section 7.1, RFC 6581). Each peer
+// octet is bounded before it is stored: at most one frame of 532 octets is held.
 #include "iwarp/mpa/startup.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr Fault kWrongRevision{Layer::kMpa, 0, 0x04, "MPA revision not supported
 constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04, "S=1 without the enhanced word"};
 constexpr Fault kPlainAnswer{Layer::kMpa, 0, 0x04, "plain Reply to an enhanced Request"};
 
-/// Options as the wire can carry them. [EMPA-51]
+/// Returns the options as the wire can carry them. [EMPA-51]
 StartupOptions sane(Role role, StartupOptions options) {
   options.revision = std::clamp(options.revision, kPlain, kEnhanced);
   options.ird = std::min(options.ird, kMaxReads);
@@ -43,7 +43,7 @@ std::size_t private_data_limit(bool enhanced) {
   return enhanced ? kMaxPrivateData - kEnhancedWordSize : kMaxPrivateData;  // [MPA-80] [EMPA-10]
 }
 
-/// What to say of the extensions, if there is room for it.
+/// Returns what to offer of the extensions, if there is room for the tag.
 Extensions to_say(const StartupOptions& options, bool enhanced, bytes::View private_data) {
   const auto word = enhanced ? kEnhancedWordSize : 0;
   const bool fits = word + private_data.size() + kExtensionsTagSize <= kMaxTaggedPrivateData;
@@ -59,9 +59,9 @@ void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
   word.rtr_read = kinds.read;
 }
 
-/// The word of a Reply but for IRD and ORD: A echoed, and the RTR kinds of both ends, or ours when
-/// there are none; never a kind when A=0.
-/// [EMPA-33] [EMPA-34] [EMPA-35] [EMPA-37] [EMPA-41] [EMPA-42]
+/// Returns the word of a Reply without IRD and ORD: A echoed, and the RTR kinds that both ends
+/// support, or this end's kinds if there is none in common; no kind when A=0. [EMPA-33] [EMPA-34]
+/// [EMPA-35] [EMPA-37] [EMPA-41] [EMPA-42]
 EnhancedWord rtr_answer(const PeerOffer& offer, const RtrSet& supported) {
   EnhancedWord word;
   if (!offer.peer_to_peer) return word;
@@ -70,7 +70,8 @@ EnhancedWord rtr_answer(const PeerOffer& offer, const RtrSet& supported) {
   return word;
 }
 
-/// The kind to send: the preferred one when both can, else the cheapest that both can.
+/// Returns the kind to send: the preferred one if both ends support it, else the cheapest that both
+/// support.
 Rtr choose_rtr(Rtr preferred, const RtrSet& both) {
   for (const Rtr kind : {preferred, Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
     if (both.has(kind)) return kind;
@@ -129,9 +130,9 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
       return taken + receive(octets.subspan(taken), now);
     }
     case StartupState::kAwaitDecision:
-      // An initiator sends nothing between its Request and our Reply. [MPA-89] Once the ULP has
-      // decided this is not checked any more: our Reply and the peer's octets may cross on the way,
-      // so nobody knows whether it had our Reply.
+      // An initiator sends nothing between its Request and our Reply. [MPA-89] After the ULP's
+      // decision this is not checked: our Reply and the peer's octets may cross, so this end cannot
+      // know whether the peer had our Reply.
       if (!octets.empty()) fail(StartupEvent::kEarlyOctets, kOctetsBehindRequest);
       return octets.size();
     case StartupState::kFailed:
@@ -147,7 +148,7 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
 void Startup::closed(TimePoint now) {
   handle_timeout(now);
   if (is_final(state_)) return;
-  // A responder without RFC 6581 closes on an enhanced Request and says nothing. [EMPA-50]
+  // A responder without RFC 6581 closes on an enhanced Request without an answer. [EMPA-50]
   const bool unanswered = state_ == StartupState::kAwaitReply && in_.empty();
   const bool asked = options_.revision == kEnhanced && out_sent_ == out_.size();
   fail(StartupEvent::kConnectionLost, kTcpLost, unanswered && asked);
@@ -164,7 +165,7 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
   negotiated_.ord = std::min(ord, kMaxReads);
   if (options_.round_ird) negotiated_.ird = std::bit_floor(negotiated_.ird);
   if (offer_->enhanced) {
-    // [EMPA-17] [EMPA-18]; 0x3FFF is above every number, so that our own ORD stays. [EMPA-28]
+    // [EMPA-17] [EMPA-18]; 0x3FFF is above every number, so our own ORD remains. [EMPA-28]
     negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
     if (word.rtr_read) negotiated_.ird = std::max<std::uint16_t>(negotiated_.ird, 1);  // [EMPA-19]
     const bool say_ird = options_.negotiate_ird && offer_->ord != kNoNegotiation;      // [EMPA-26]
@@ -198,19 +199,20 @@ bool Startup::reject(bytes::View private_data) {
   return true;
 }
 
-// A responder has nothing to say before the ULP accepts or rejects a valid Request. [MPA-83]
+// A responder sends nothing before the ULP accepts or rejects a valid Request. [MPA-83]
 void Startup::transmitted(std::size_t n) { out_sent_ += std::min(n, out_.size() - out_sent_); }
 
 std::optional<TimePoint> Startup::timeout() const { return deadline_; }
 
 void Startup::handle_timeout(TimePoint now) {
-  // One deadline for everything: octets that come one by one do not extend it. [MPA-99] [MPA-102]
+  // One deadline for the whole exchange: octets that trickle in do not extend it. [MPA-99]
+  // [MPA-102]
   if (deadline_ && now >= *deadline_) fail(StartupEvent::kTimeout, kStartupTimeout);
 }
 
 StartupState Startup::state() const { return state_; }
 
-// For the ULP, which may close over what it reads here. [MPA-95]
+// For the ULP, which may close because of what it reads. [MPA-95]
 bytes::View Startup::peer_private_data() const {
   return bytes::View(in_).subspan(offer_ ? private_offset_ : 0, private_size_);
 }
@@ -221,7 +223,7 @@ const std::optional<Failure>& Startup::failure() const { return failure_; }
 
 void Startup::enter(StartupEvent event) {
   const auto next = bytes::step(kStartupEdges, state_, event);
-  assert(next);  // What is not an edge is a fault of ours.
+  assert(next);  // A missing edge is a defect of this stack.
   state_ = next.value_or(state_);
   if (is_final(state_)) deadline_.reset();
 }
@@ -232,7 +234,7 @@ void Startup::fail(StartupEvent event, const Fault& fault, bool retry_plain) {
       .fault = fault, .timed_out = event == StartupEvent::kTimeout, .retry_plain = retry_plain};
 }
 
-/// Stores octets of the one frame until it is whole, never one more. [MPA-100]
+/// Stores octets of one frame until it is whole, never one more. [MPA-100]
 std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
   std::size_t taken = 0;
   for (;;) {
@@ -245,7 +247,7 @@ std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
       return octets.size();
     }
     if (const auto* frame = std::get_if<StartupFrame>(&*decoded)) {
-      // What follows this octet is full operation's, in either direction. [MPA-62] [MPA-64]
+      // The octets after this one belong to full operation, in either direction. [MPA-62] [MPA-64]
       kind == FrameKind::kRequest ? on_request(*frame) : on_reply(*frame);
       return state_ == StartupState::kFailed ? octets.size() : taken;
     }
@@ -257,15 +259,15 @@ std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
   }
 }
 
-// M of the peer and C in either frame decide; R means nothing here. [MPA-73]
+// M of the peer and C in either frame decide; R has no meaning here. [MPA-73]
 void Startup::on_request(const StartupFrame& frame) {
-  // Rev 0 is the RDMA Consortium's protocol and not spoken. [MPA-76] [MPA-77] [MPA-118]
+  // Rev 0 is the RDMA Consortium's protocol, which is refused. [MPA-76] [MPA-77] [MPA-118]
   if (frame.revision == 0 || frame.revision > options_.revision) {
     return fail(StartupEvent::kMalformedFrame, kWrongRevision);
   }
-  // Told to be plain, we close on S whatever Rev says. [EMPA-49] Otherwise S in a Rev 1 frame is
-  // the reserved bit that it was in RFC 5044, and Rev 2 without S is a plain Request.
-  // [EMPA-3] [EMPA-6] [EMPA-48]
+  // With the option `revision = 1`, close on S whatever Rev is. [EMPA-49] Otherwise S in a Rev 1
+  // frame is the reserved bit of RFC 5044, and Rev 2 without S is a plain Request. [EMPA-3]
+  // [EMPA-6] [EMPA-48]
   if (options_.revision == kPlain && frame.enhanced) {
     return fail(StartupEvent::kMalformedFrame, kWrongRevision);
   }
@@ -278,7 +280,7 @@ void Startup::on_request(const StartupFrame& frame) {
     reject_with(options_.ord, {});
     enter(StartupEvent::kRefusedRequest);
   } else if (enhanced && offer_->ird < options_.min_ord) {
-    // Names the ORD that we need. No Terminate: there is no full operation to send it in.
+    // Names the ORD that this end needs. No Terminate: it needs full operation.
     reject_with(options_.min_ord, {});  // [EMPA-13] [EMPA-20] [EMPA-21]
     enter(StartupEvent::kRefusedRequest);
   } else {
@@ -294,8 +296,8 @@ void Startup::on_reply(const StartupFrame& frame) {
   if (enhanced && frame.private_data.size() < kEnhancedWordSize) {
     return fail(StartupEvent::kMalformedFrame, kNoEnhancedWord);  // [EMPA-7]
   }
-  // Who accepts our enhanced Request with a plain Reply took the word for the ULP's private data:
-  // the ULPs would misunderstand each other, so start over without it. [EMPA-45] [EMPA-50]
+  // A peer that accepts our enhanced Request with a plain Reply took the word for private data of
+  // the ULP: the ULPs would misunderstand each other, so start over without it. [EMPA-45] [EMPA-50]
   if (options_.revision == kEnhanced && !enhanced && !frame.rejected) {
     return fail(StartupEvent::kMalformedFrame, kPlainAnswer, true);
   }
@@ -309,7 +311,7 @@ void Startup::on_reply(const StartupFrame& frame) {
   if (refusal) failure_ = Failure{.fault = *refusal, .send_terminate = true};
 }
 
-/// Takes in what both roles read from the peer's frame.
+/// Stores what both roles read from the peer's frame.
 void Startup::learn(const StartupFrame& frame, bool enhanced) {
   auto& offer = offer_.emplace();
   offer.revision = frame.revision;
@@ -337,8 +339,8 @@ void Startup::learn(const StartupFrame& frame, bool enhanced) {
   negotiated_.ord = options_.ord;
 }
 
-/// The tag of RFC 7306 is between the two ends and not for the ULP. A Reply has one only in answer
-/// to ours; a rejection has none, so there these octets are the ULP's. [EXT-1]
+/// The tag of RFC 7306 is between the two ends and not for the ULP. A Reply has a tag only in
+/// answer to ours; a rejection has none, so its last octets are the ULP's. [EXT-1]
 void Startup::learn_extensions(const StartupFrame& frame) {
   const auto data = frame.private_data.subspan(private_offset_ - kStartupHeaderSize);
   const bool request = frame.kind == FrameKind::kRequest;
@@ -358,19 +360,20 @@ void Startup::agree_on(Extensions agreed) {
       negotiated_.send_immediate && peer_extensions_ == Extensions::kAcknowledged;
 }
 
-/// Initiator: fits our values to an accepting Reply. A Fault is what the Terminate will say.
+/// Initiator: fits this end's values to an accepting Reply. Returns the Fault for a Terminate, if
+/// any.
 std::optional<Fault> Startup::agree_on_reply() {
   if (!offer_->enhanced) return std::nullopt;
-  // 0x3FFF is above every number and leaves our own ORD. [EMPA-23] [EMPA-27]
+  // 0x3FFF is above every number, so our own ORD remains. [EMPA-23] [EMPA-27]
   negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
   if (offer_->ord != kNoNegotiation) {  // else our own IRD stays [EMPA-29]
-    // The peer gets no more of our queue than the program allows. [EMPA-24] [SEC-31]
+    // The peer gets no more Reads than the program allows. [EMPA-24] [SEC-31]
     if (offer_->ord > options_.max_ird) return kInsufficientIrd;
     negotiated_.ird = std::max(negotiated_.ird, offer_->ord);  // [EMPA-22]
   }
-  // Without an A in both frames there is no RTR. Some old responders forget to echo it.
+  // Without A in both frames there is no RTR. Some old responders forget to echo it.
   if (options_.rtr == Rtr::kNone || !offer_->peer_to_peer) return std::nullopt;
-  // Kinds that we did not offer do no harm. [EMPA-36]
+  // Kinds that this end did not offer do no harm. [EMPA-36]
   negotiated_.rtr = choose_rtr(options_.rtr, options_.rtr_supported.common(offer_->rtr));
   if (negotiated_.rtr == Rtr::kNone) return kNoMatchingRtr;  // [EMPA-39]
   negotiated_.peer_to_peer = true;                           // [EMPA-38]
@@ -394,9 +397,9 @@ void Startup::reject_with(std::uint16_t ord, bytes::View private_data) {
         word, private_data);
 }
 
-/// A Reply has the form of its Request: same Rev, and the word when that had one. [EMPA-45]
-/// [EMPA-46] Its C bit says what holds for the connection, not what we wish: kernel siw with CRC
-/// required drops a connection whose Reply does not repeat C=1.
+/// A Reply has the form of its Request: the same Rev, and the word if the Request had one.
+/// [EMPA-45] [EMPA-46] Its C bit states the outcome for the connection, not this end's wish: kernel
+/// siw with CRC required drops a connection whose Reply does not repeat C=1.
 void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
                     Extensions said) {
   std::array<std::byte, kMaxPrivateData> payload;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Request and Reply frames octet by octet (RFC 5044 section 7.1.1) and the RFC 6581 word (section
-// 9). Judges key and lengths, nothing else.
+// 9). Checks only key and lengths.
 #include "iwarp/mpa/startup_frame.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ constexpr std::string_view key_of(FrameKind kind) {
   return kind == FrameKind::kRequest ? kRequestKey : kReplyKey;
 }
 
-/// How many octets at the start of `in` agree with the key of `kind`.
+/// Returns how many octets at the start of `in` match the key of `kind`.
 std::size_t matching_key_octets(FrameKind kind, bytes::View in) {
   const auto key = key_of(kind);
   std::size_t n = 0;
@@ -60,7 +60,7 @@ std::string_view describe_extensions(Extensions said) {
   return kTexts[static_cast<std::size_t>(said)];
 }
 
-/// Everything behind the key, as far as it is there.
+/// Describes the fields after the key that `in` contains.
 std::string describe_fields(FrameKind kind, bytes::View in) {
   bytes::Reader reader(in);
   reader.skip(kKeySize);
@@ -117,7 +117,7 @@ EnhancedWord decode_enhanced_word(std::uint32_t word) {
           .ord = static_cast<std::uint16_t>(word & kWordNumber)};
 }
 
-// Big endian as every other field; IRD and ORD are 14 bits. [EMPA-15]
+// Big-endian like every other field; IRD and ORD have 14 bits. [EMPA-15]
 std::uint32_t encode(const EnhancedWord& word) {
   const std::uint32_t ird = word.ird & kWordNumber;
   const std::uint32_t ord = word.ord & kWordNumber;
@@ -125,7 +125,8 @@ std::uint32_t encode(const EnhancedWord& word) {
          (word.rtr_write ? kWordC : 0) | (word.rtr_read ? kWordD : 0) | ord;
 }
 
-// An alert or the first message of a handshake (RFC 8446 section 5.1).
+// Returns whether `in` begins with an alert or the first message of a handshake (RFC 8446 section
+// 5.1).
 bool begins_with_tls(bytes::View in) {
   constexpr std::byte kAlert{21};
   constexpr std::byte kHandshake{22};
@@ -135,8 +136,8 @@ bool begins_with_tls(bytes::View in) {
 
 bytes::Result<std::variant<StartupFrame, NeedOctets>> decode_startup_frame(FrameKind expected,
                                                                            bytes::View in) {
-  // Told from the first octet that differs: a peer that speaks something else, or that plays our
-  // own part, is found out at once. [MPA-66] [MPA-68] [MPA-94] [MPA-98]
+  // Fails at the first octet that differs: a peer that speaks another protocol, or that has our own
+  // role, is detected at once. [MPA-66] [MPA-68] [MPA-94] [MPA-98]
   if (matching_key_octets(expected, in) < std::min(in.size(), kKeySize)) {
     return bytes::fault(kBadStartupFrame);
   }

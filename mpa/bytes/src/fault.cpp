@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a Fault the way the requirement tables write one.
+// Formats a Fault as the requirement tables write one.
 #include "iwarp/bytes/fault.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place where a fault in memory of the program ends. The signal mask is not part of it: the
+// The jump target for a fault in memory of the program. It does not include the signal mask: the
 // handler is entered with the mask of the code that it interrupts.
 #include "iwarp/bytes/touch.hpp"
 
@@ -11,8 +11,8 @@ constinit thread_local Touching touching;
 
 namespace {
 
-// The compiler's own jump saves what it must and no more, a third of the instructions of the C
-// library's. Sanitizers know only the latter.
+// The compiler's own jump saves only what it must, with a third of the instructions of the C
+// library's. Sanitizers support only the latter.
 #if defined(__has_feature)
 #define IWARP_SANITIZER(name) __has_feature(name)
 #else
@@ -33,7 +33,7 @@ struct Place {
 [[noreturn]] void jump(Place& place) { __builtin_longjmp(place.buffer, 1); }
 #endif
 
-// Work that ends by an exception has left the place as well.
+// Work that ends by an exception has left the guarded section as well.
 void run(void (*work)(void*), void* context, void* outer) {
   try {
     work(context);

@@ -41,7 +41,7 @@ IWARP_CRC32C_AVX512 inline __m512i in_every_lane(const Fold& f) {
   return _mm512_set4_epi64(low, high, low, high);
 }
 
-/// `next` plus `lanes` moved forward by the distance that `by` stands for.
+/// Returns `next` plus `lanes` moved forward by the distance of the multipliers `by`.
 IWARP_CRC32C_AVX512 inline __m512i fold(__m512i lanes, __m512i by, __m512i next) {
   const __m512i high = _mm512_clmulepi64_epi128(lanes, by, 0x00);
   const __m512i low = _mm512_clmulepi64_epi128(lanes, by, 0x11);
@@ -55,10 +55,10 @@ IWARP_CRC32C_AVX512 inline __m512i take(std::byte* to, const std::byte* at, std:
   return octets;
 }
 
-/// The CRC register after the 64 octets that `lanes` stand for, from an all-zero register.
+/// Returns the CRC register after the 64 octets that `lanes` represent, from an all-zero register.
 IWARP_CRC32C_AVX512 inline std::uint64_t reduce(__m512i lanes) {
   const auto s = [](std::uint64_t v) { return static_cast<long long>(v); };
-  // Lanes 0, 1 and 2 move to the place of lane 3, which stays: its multipliers are zero.
+  // Lanes 0, 1 and 2 move to the place of lane 3, whose multipliers are zero, so that it stays.
   const __m512i by = _mm512_set_epi64(0, 0, s(kBy128.low), s(kBy128.high), s(kBy256.low),
                                       s(kBy256.high), s(kBy384.low), s(kBy384.high));
   const __m512i moved = fold(lanes, by, _mm512_maskz_mov_epi64(0xC0, lanes));
@@ -72,7 +72,8 @@ IWARP_CRC32C_AVX512 inline std::uint64_t reduce(__m512i lanes) {
   return _mm_crc32_u64(_mm_crc32_u64(0, first), second);
 }
 
-/// Folds a multiple of 64 octets, at least 64. `done` gets how many of `left` were taken.
+/// Folds a multiple of 64 octets, at least 64. Returns in `done` how many of the `left` octets it
+/// used.
 template <bool kCopy>
 IWARP_CRC32C_AVX512 inline std::uint64_t fold_all(std::uint64_t state, std::byte* to,
                                                   const std::byte* at, std::size_t left,

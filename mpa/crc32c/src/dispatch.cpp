@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the kernel once, at the first use, and forwards to it. No kernel code lives here.
+// Chooses the kernel once, at the first use, and forwards to it. Contains no kernel code.
 #include <array>
 #include <atomic>
 
@@ -36,7 +36,7 @@ std::span<const Kernel> kernels() {
 const Kernel& active() {
   const auto* kernel = g_chosen.load(std::memory_order_acquire);
   if (kernel == nullptr) {
-    // Several threads may do so at a time: all choose the same.
+    // Several threads may choose at a time; all choose the same kernel.
     kernel = &choose();
     g_chosen.store(kernel, std::memory_order_release);  // with the table it is in
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic modulo the CRC32c polynomial, at compile time: every constant and table of the kernels
-// is computed from kPolynomial here, none is written down.
-// Representation ("reflected"): bit 31 of a residue is the coefficient of x^0, bit 0 that of x^31.
+// is computed from kPolynomial, none is written by hand. Representation ("reflected"): bit 31 of a
+// residue is the coefficient of x^0, bit 0 that of x^31.
 #pragma once
 
 #include <array>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr SlicingTables kTables = make_slicing_tables();
 
-/// The 32-bit integer whose least significant octet comes first.
+/// Returns the 32-bit integer whose least significant octet comes first.
 std::uint32_t load_le32(const std::byte* from) {
   return std::to_integer<std::uint32_t>(from[0]) | std::to_integer<std::uint32_t>(from[1]) << 8 |
          std::to_integer<std::uint32_t>(from[2]) << 16 |
@@ -40,7 +40,7 @@ std::uint32_t extend_portable(std::uint32_t crc, bytes::View octets) {
 }
 
 std::uint32_t copy_extend_portable(std::uint32_t crc, std::byte* to, bytes::View from) {
-  // In slices that stay in the first-level cache; the CRC reads what was written.
+  // In slices that stay in the first-level cache; the CRC is computed over the copy.
   constexpr std::size_t kSlice = 4096;
   while (!from.empty()) {
     const std::size_t n = from.size() < kSlice ? from.size() : kSlice;

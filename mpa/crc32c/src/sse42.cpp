@@ -38,7 +38,7 @@ IWARP_CRC32C_SSE std::uint64_t product(std::uint64_t residue, std::uint32_t shif
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_clmulepi64_si128(a, b, 0)));
 }
 
-/// One round: 3 * words * 8 octets at `at`.
+/// Processes one round: 3 * words * 8 octets at `at`.
 template <bool kCopy>
 IWARP_CRC32C_SSE std::uint64_t three_lanes(std::uint64_t state, std::byte* to, const std::byte* at,
                                            std::size_t words) {
@@ -77,7 +77,7 @@ __attribute__((target("sse4.2,pclmul"), noinline)) std::uint32_t in_lanes(std::u
   return tail<kCopy>(state, to, at, left);
 }
 
-// What is short needs none of the registers that the lanes do, and so does not save them.
+// Short ranges need none of the registers of the lanes, so this function does not save them.
 template <bool kCopy>
 IWARP_CRC32C_SSE std::uint32_t run(std::uint32_t crc, std::byte* to, bytes::View from) {
   const std::uint32_t state = ~crc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the x86-64 kernels share: loads that may also store (the fused copy), and the plain chain of
-// CRC32 instructions for what is too short for anything wider. `state` is the CRC register, that is
-// the complement of a CRC value. Include only where __x86_64__ is defined.
+// Shared by the x86-64 kernels: loads that may also store (the fused copy), and the plain chain of
+// CRC32 instructions for ranges too short for the wider kernels. `state` is the CRC register, that
+// is the complement of a CRC value. Include only where __x86_64__ is defined.
 #pragma once
 
 #include <nmmintrin.h>
@@ -15,7 +15,7 @@
 
 namespace iwarp::crc32c {
 
-/// The word at from[offset]; when copying it is also stored at to[offset].
+/// Returns the word at from[offset]; when copying, also stores it at to[offset].
 template <bool kCopy, typename Word = std::uint64_t>
 inline Word take_word([[maybe_unused]] std::byte* to, const std::byte* from, std::size_t offset) {
   Word word;
@@ -24,7 +24,7 @@ inline Word take_word([[maybe_unused]] std::byte* to, const std::byte* from, std
   return word;
 }
 
-/// Continues `state` over kOctets from `i` on, which it moves behind them.
+/// Continues `state` over kOctets from `i` on, and advances `i`.
 template <bool kCopy, std::size_t kOctets>
 IWARP_CRC32C_SSE std::uint64_t words(std::uint64_t state, std::byte* to, const std::byte* at,
                                      std::size_t& i) {
@@ -38,7 +38,7 @@ IWARP_CRC32C_SSE std::uint64_t words(std::uint64_t state, std::byte* to, const s
   return state;
 }
 
-/// Continues `state` over `left` octets, one chain.
+/// Continues `state` over `left` octets, in one chain.
 template <bool kCopy>
 IWARP_CRC32C_SSE std::uint32_t tail(std::uint64_t state, std::byte* to, const std::byte* at,
                                     std::size_t left) {

@@ -12,7 +12,7 @@
 
 namespace iwarp::mpa {
 
-/// The largest value of ULPDU_Length that a peer can write; RFC 5044 allows fewer.
+/// The largest value of ULPDU_Length that a peer can write; RFC 5044 allows less.
 inline constexpr std::size_t kMaxLengthField = 65535;
 /// Returns how many markers an FPDU with a ULPDU of this length can have.
 constexpr std::size_t max_markers(std::size_t ulpdu_length) {

@@ -36,7 +36,8 @@ enum class Extensions : std::uint8_t {
   kSendImmediate,  ///< an Immediate may belong to the Send after it
   kAcknowledged,   ///< this end's requests complete when the peer has acknowledged them
 };
-/// Returns what both ends have to support for `said`: kAcknowledged concerns only one of them.
+/// Returns the part of `said` that both ends have to support: kAcknowledged concerns only one of
+/// them.
 constexpr Extensions spoken(Extensions said) { return std::min(said, Extensions::kSendImmediate); }
 
 /// Returns the tag at the end of the private data of an end that supports `said` (not kNone): an
@@ -86,8 +87,8 @@ EnhancedWord decode_enhanced_word(std::uint32_t word);
 /// Returns the word in host byte order. IRD and ORD are cut to 14 bits.
 std::uint32_t encode(const EnhancedWord& word);
 
-/// Returns what the tag at the end of the ULP's private data (without the word) says; kNone: there
-/// is no tag.
+/// Returns what the tag at the end of the ULP's private data (without the word) says; kNone if
+/// there is no tag.
 Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data);
 /// Returns whether there is a tag.
 bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data);

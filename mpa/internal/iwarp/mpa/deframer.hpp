@@ -20,7 +20,7 @@ namespace iwarp::mpa {
 struct DeframerOptions {
   bool markers = false;  ///< this end asked for markers (M): strip and check them [MPA-34] [MPA-58]
   bool crc = true;       ///< negotiated on: check it before anything is handed up [MPA-46]
-  /// Octets of the staging area; raised to the size of one largest FPDU with markers.
+  /// Octets of the staging area; raised to the size of the largest FPDU with markers.
   std::size_t stage = 256 * 1024;
   /// In and after an FPDU of at least this many octets the plan ends where an FPDU ends, or is
   /// expected to end: octets read beyond would have to be moved. Smaller FPDUs are read ahead
@@ -129,7 +129,7 @@ class Deframer {
   const DeframerCounters& counters() const;
 
  private:
-  /// What is known of the present FPDU.
+  /// The FPDU at the front.
   struct InHand {
     std::size_t ulpdu_length = 0;
     bytes::View prefix;

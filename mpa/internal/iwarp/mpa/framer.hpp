@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer: ULPDUs in, a gather list of stream octets out (RFC 5044 sections 4.1 to 4.4).
-// Adds length, PAD, CRC and, if the peer asked for them, markers. Payload is sent from its place
-// unless the caller decides otherwise; everything else is in one ring of octets owned here.
-// It does not decide what is sent or when, and knows nothing of DDP.
+// Framer: ULPDUs in, a gather list of stream octets out (RFC 5044 sections 4.1 to 4.4). Adds
+// length, PAD, CRC and, if the peer asked for them, markers. Payload is sent from its place unless
+// the caller decides otherwise; everything else is in one ring of octets owned here. The caller
+// decides what is sent and when; the Framer knows nothing of DDP.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class Framer {
   bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
     return room(need(header_size, payload_size, mode), SIZE_MAX);
   }
-  /// Room that an FPDU needs: for callers that ask for the same room again and again.
+  /// Room that an FPDU needs: for callers that check for the same room repeatedly.
   struct Need {
     std::size_t octets = 0;  ///< of the ring
     std::size_t pieces = 0;  ///< of the gather list

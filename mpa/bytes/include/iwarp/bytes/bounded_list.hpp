@@ -92,7 +92,7 @@ class BoundedList {
   }
 
   std::size_t size_ = 0;
-  union {  // what is not in use has no value
+  union {  // an unused slot has no value
     T items_[kCapacity];
   };
 };

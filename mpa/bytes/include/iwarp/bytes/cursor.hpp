@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reader and Writer: sticky cursors for big-endian wire fields.
-// A codec lists its fields in RFC order and asks ok() once, at the end. After the first field that
-// does not fit, every later read gives 0 and every later write does nothing; no octet outside the
-// given range is ever touched.
+// Reader and Writer: sticky cursors for big-endian wire fields. A codec lists its fields in RFC
+// order and calls ok() once, at the end. After the first field that does not fit, every later read
+// returns 0 and every later write does nothing; no octet outside the given range is ever accessed.
 #pragma once
 
 #include <algorithm>

@@ -37,8 +37,8 @@ using Result = std::expected<T, Fault>;
 /// Shorthand: `return fault(mpa::kCrcMismatch);`
 constexpr std::unexpected<Fault> fault(Fault f) { return std::unexpected<Fault>(f); }
 
-/// A Result<void> in two words, which are returned in registers: every segment is checked several
-/// times.
+/// A Result<void> in two words, which are returned in registers, because every segment is checked
+/// several times.
 class [[nodiscard]] Check {
  public:
   constexpr Check() = default;  ///< passed

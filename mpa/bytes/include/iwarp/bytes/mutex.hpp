@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutex: for the short critical sections of the data path, which are mostly free. Then lock() and
-// unlock() are one atomic instruction each, inline; a system call is made only to wait, and to wake
-// up a waiter. The second mutex of U. Drepper, "Futexes Are Tricky".
+// Mutex: for the short critical sections of the data path, which are mostly uncontended. Then
+// lock() and unlock() are one atomic instruction each, inline; a system call is made only to block,
+// and to wake up a waiter. The second mutex of U. Drepper, "Futexes Are Tricky".
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,8 @@ class Mutex {
   static constexpr std::uint32_t kTaken = 1;
   static constexpr std::uint32_t kAwaited = 2;  ///< taken, and other threads may wait
 
-  // A thread that has waited cannot know whether others still do, so it takes the mutex as awaited.
+  // A thread that has waited cannot know whether others still wait, so it takes the mutex as
+  // awaited.
   [[gnu::noinline]] void wait() {
     while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) {
       state_.wait(kAwaited, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// State machines as data: a constexpr table of edges, each with the rule that wants it.
-// The compiler proves a table deterministic and fully reachable (static_assert); what is not in a
-// table does not happen: step() gives nullopt and the owner of the machine decides what that means.
-// Holds no state and knows no protocol.
+// State machines as data: a constexpr table of edges, each with the rule that requires it. The
+// compiler proves a table deterministic and fully reachable (static_assert). A transition that is
+// not in the table does not happen: step() returns nullopt, and the owner of the machine decides
+// what that means. Holds no state and knows no protocol.
 #pragma once
 
 #include <array>
@@ -61,7 +61,7 @@ constexpr bool all_reachable(const Edges& edges, StateOf<Edges> start) {
     for (std::size_t i = 0; i < edges.size(); ++i) found |= reached[i] && edges[i].to == state;
     return found;
   };
-  // One round finds at least one new edge as long as there is one: as many rounds as edges do.
+  // Each round finds a new edge as long as there is one, so as many rounds as edges suffice.
   for (std::size_t round = 0; round < edges.size(); ++round) {
     for (std::size_t i = 0; i < edges.size(); ++i) reached[i] = state_reached(edges[i].from);
   }

@@ -11,14 +11,14 @@
 
 namespace iwarp::bytes {
 
-/// What a thread is doing, for the signal handler.
+/// The guarded access of a thread, for the signal handler.
 struct Touching {
   void* back = nullptr;                ///< the end of the innermost guarded(); null: none
   bool now = false;                    ///< between begin_touch() and end_touch()
   const std::byte* address = nullptr;  ///< where the last fault was
 };
-/// The calling thread's. Found without a function call, in shared libraries and signal handlers
-/// too.
+/// The state of the calling thread. Found without a function call, in shared libraries and signal
+/// handlers too.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Touching touching;
 
 /// Runs `work(context)`. Returns false if a fault between begin_touch() and end_touch() ended it,

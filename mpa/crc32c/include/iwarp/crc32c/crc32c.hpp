@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC32c (RFC 5044 section 4.4, the iSCSI digest): reflected polynomial 0x82F63B78, initial value
 // and final exclusive-or all ones. The best kernel for this processor is chosen once, at run time.
-// This library computes; where the value goes and in which octet order is MPA's business.
+// This library only computes; MPA places the value, in its octet order.
 #pragma once
 
 #include <cstdint>
