@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of DDP (RFC 5041 section 4), each a type of its own, so that the compiler notices when
-// two are swapped.
+// The values of DDP (RFC 5041 section 4), each a type of its own, so that the compiler rejects
+// swapped arguments.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DDP and the protocol above it tell each other about inbound segments and messages.
+// What DDP and the protocol above it exchange about inbound segments and messages.
 #pragma once
 
 #include "iwarp/bytes/view.hpp"
@@ -10,7 +10,7 @@ namespace iwarp::ddp {
 /// A buffer that the ULP has posted to an untagged queue.
 struct UntaggedBuffer {
   bytes::Scatter pieces;
-  /// False: none is posted, and the ULP wants to wait for one instead of ending the stream.
+  /// Set to false if none is posted and the ULP waits for one instead of ending the stream.
   bool ready = true;
 };
 

@@ -64,7 +64,7 @@ class Receiver {
  private:
   struct Queue {
     Msn expected;
-    bool open = false;  ///< a message is under way in `buffer`
+    bool open = false;  ///< a message is arriving in `buffer`
     std::uint32_t next_mo = 0;
     std::size_t size = 0;  ///< octets of the buffer
     UntaggedBuffer buffer;
@@ -75,7 +75,7 @@ class Receiver {
     const SegmentHeader& h = current_.header;
     if (h.version != kDdpVersion) return latch(kTaggedVersion);
     if (const auto ok = sink.admit(h); !ok) return latch(ok.error());
-    // STag and TO of a segment without payload are not looked at. [DDP-45] [DDP-46]
+    // STag and TO of a segment without payload are not checked. [DDP-45] [DDP-46]
     if (current_.length == 0) return {};
     const auto ok = sink.tagged_target(h, current_.length, current_.target);
     if (!ok) return latch(ok.error());
@@ -102,8 +102,8 @@ inline bytes::Check Receiver::begin_untagged(Sink& sink) {
   if (h.qn >= kQueues) return latch(kUntaggedQn);  // [DDP-67]
   if (const auto ok = sink.admit(h); !ok) return latch(ok.error());
   Queue& queue = queues_[h.qn];
-  // The lower layer keeps order, so the only MSN that is not a duplicate or a gap is the next one,
-  // and the only MO the one behind the octets placed so far. [DDP-70] [DDP-72]
+  // The lower layer keeps order, so the only MSN that is neither a duplicate nor a gap is the next
+  // one, and the only MO is the one after the octets placed so far. [DDP-70] [DDP-72]
   if (h.msn != queue.expected) return latch(kUntaggedMsnRange);
   if (h.mo != queue.next_mo) return latch(kUntaggedMo);
   if (!queue.open) {
@@ -122,7 +122,7 @@ inline bytes::Check Receiver::open(Sink& sink, Queue& queue) {
   queue.buffer.ready = true;
   if (const auto asked = sink.untagged_buffer(current_.header, queue.buffer); !asked) return asked;
   queue.open = queue.buffer.ready;
-  // A message is shorter than 2^32 octets, so a larger buffer is not all usable. [DDP-38]
+  // A message is shorter than 2^32 octets, so a larger buffer is not used up. [DDP-38]
   queue.size = std::min<std::size_t>(bytes::total_size(queue.buffer.pieces),
                                      std::numeric_limits<std::uint32_t>::max());
   return {};

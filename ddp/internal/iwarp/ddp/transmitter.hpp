@@ -54,7 +54,7 @@ class Transmitter {
 
  private:
   std::array<Msn, kQueues> msn_{};
-  Segment segment_;  ///< what the segments of a message share is written once
+  Segment segment_;  ///< start() writes the fields that all segments of a message share
   TaggedOffset to_;  ///< tagged: of the first octet
   std::uint32_t length_ = 0;
   std::uint32_t offset_ = 0;
@@ -65,7 +65,7 @@ class Transmitter {
 
 inline void Transmitter::start(const Message& message) {
   assert(idle_);                       // One message after the other, as submitted. [DDP-47]
-  SegmentHeader& h = segment_.header;  // What next() sets is left alone, and the version.
+  SegmentHeader& h = segment_.header;  // Keeps the version and the fields that next() sets.
   h.tagged = message.tagged;
   h.rsvd_ulp = message.rsvd_ulp;
   if (message.tagged) {
@@ -73,7 +73,7 @@ inline void Transmitter::start(const Message& message) {
   } else {
     h.rsvd_ulp_rest = message.rsvd_ulp_rest;
     h.qn = message.qn;  // [DDP-30]
-    // One step per message, per queue, per direction, modulo 2^32. [DDP-31] [DDP-33] [DDP-34]
+    // One MSN per message, per queue, per direction, modulo 2^32. [DDP-31] [DDP-33] [DDP-34]
     h.msn = msn_[message.qn];
     msn_[message.qn] = msn_[message.qn].next();
   }
@@ -95,9 +95,9 @@ inline const Segment& Transmitter::next(std::size_t mulpdu) {
     h.mo = offset_;  // The first octet has MO 0. [DDP-35] [DDP-41]
   }
   offset_ += segment_.length;
-  // Only the segment that ends the message has L, and it goes last and highest: a message is cut
-  // front to back. A message without payload is one segment. [DDP-13] [DDP-14] [DDP-15] [DDP-16]
-  // [DDP-44] [DDP-48]
+  // Only the segment that ends the message has L, and it is sent last with the highest offset: a
+  // message is cut front to back. A message without payload is one segment. [DDP-13] [DDP-14]
+  // [DDP-15] [DDP-16] [DDP-44] [DDP-48]
   h.last = offset_ == length_;
   idle_ = h.last;
   return segment_;
