@@ -7,7 +7,7 @@
 namespace iwarp::rdmap {
 namespace {
 
-constexpr std::uint32_t kAtomicOpcodeMask = 0x0F;  // 28 reserved bits in front of it
+constexpr std::uint32_t kAtomicOpcodeMask = 0x0F;  // after 28 reserved bits
 
 bool is_known(std::uint32_t opcode) {
   return opcode == static_cast<std::uint32_t>(AtomicOpcode::kFetchAdd) ||
@@ -30,7 +30,7 @@ bytes::Result<AtomicRequest> decode_atomic_request(bytes::View octets) {
   if (!in.ok()) {
     return bytes::fault({Layer::kRdma, 2, 0xFF, "Atomic Request shorter than its header"});
   }
-  // The text of the RFC speaks of a Swap, 1, that its table does not have. [EXT-27]
+  // The text of the RFC mentions a Swap, 1, that its table does not have. [EXT-27]
   if (!is_known(opcode)) {
     return bytes::fault({Layer::kRdma, 2, 0x06, "unsupported atomic operation"});
   }

@@ -5,9 +5,10 @@
 namespace iwarp::rdmap {
 namespace {
 
-// The RFC adds bit by bit and drops each carry out of a bit that the mask names. At once: with the
-// top bit of every field set aside, no carry can leave its field, and each top bit is then the sum
-// of both operands' and of the carry that came up to it. Mask 0 is one field of 64 bits. [EXT-12]
+// The RFC adds bit by bit and drops each carry out of a bit that the mask names. This does it in
+// one step: with the top bit of every field set aside, no carry can leave its field, and each top
+// bit is then the sum of both operands' bits and the carry into it. Mask 0 is one field of 64 bits.
+// [EXT-12]
 constexpr std::uint64_t fetch_add(std::uint64_t a, std::uint64_t b, std::uint64_t tops) {
   return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
 }
@@ -21,7 +22,7 @@ constexpr std::uint64_t cmp_swap(std::uint64_t original, const AtomicRequest& r)
 }  // namespace
 
 std::uint64_t apply(const AtomicRequest& request, std::uint64_t original) {
-  // A FetchAdd has Compare Data and Mask too, but they are not looked at. [EXT-23]
+  // A FetchAdd has Compare Data and Mask too, but they are ignored. [EXT-23]
   return request.opcode == AtomicOpcode::kCmpSwap
              ? cmp_swap(original, request)
              : fetch_add(original, request.add_or_swap, request.mask);

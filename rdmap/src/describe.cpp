@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMAP in words: one line per message, for traces (RFC 5040 section 4, RFC 7306 sections 5 and 6).
+// Describes RDMAP messages, one line each, for traces (RFC 5040 section 4, RFC 7306 sections 5 and
+// 6).
 #include "iwarp/rdmap/describe.hpp"
 
 #include <fmt/format.h>

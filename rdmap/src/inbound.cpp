@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inbound half of an RDMAP stream: what DDP asks (Sink of ddp::Receiver), and what becomes of
-// whole messages (RFC 5040 sections 5 and 7.2, RFC 7306 sections 5, 6 and 8.2).
+// The inbound half of an RDMAP stream: it answers DDP's questions (Sink of ddp::Receiver) and
+// handles whole messages (RFC 5040 sections 5 and 7.2, RFC 7306 sections 5, 6 and 8.2).
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +28,7 @@ Fault write_fault(AccessError error) {
     case AccessError::kWraps:
       return ddp::kTaggedWrap;  // [DDP-77]
     case AccessError::kMisaligned:
-      break;  // Writes may go anywhere.
+      break;  // Writes need no alignment.
   }
   return ddp::kDdpCatastrophic;
 }
@@ -36,8 +36,8 @@ Fault write_fault(AccessError error) {
 constexpr unsigned kResponses =
     opcode_bit(Opcode::kReadResponse) | opcode_bit(Opcode::kAtomicResponse);
 
-// Nothing of the peer's own comes between an Immediate and the Send that it belongs to, but answers
-// to us and its Terminate.
+// Between an Immediate and the Send that it belongs to, the peer may send only responses and its
+// Terminate.
 constexpr auto kUnexpectedBeforeItsSend =
     static_cast<std::uint16_t>(~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
                                  kResponses | opcode_bit(Opcode::kTerminate)));
@@ -61,7 +61,7 @@ Check Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
 
 Check Stream::end() {
   if (state_ != StreamState::kRdma) {
-    // It ended while the payload was on its way; the segment is dropped. [DDP-8] [RDMAP-89]
+    // The stream ended while the payload arrived; the segment is dropped. [DDP-8] [RDMAP-89]
     cancel();
     return {};
   }
@@ -78,7 +78,7 @@ inline void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_lengt
   segment.segment_length = static_cast<std::uint16_t>(ulpdu_length);
   segment.ddp_header_size = std::min(prefix.size(), kPrefix);
   segment.rdma_header_size = 0;
-  if (segment.ddp_header_size == kPrefix) {  // nearly always; of a known size it is a few moves
+  if (segment.ddp_header_size == kPrefix) {  // nearly always; a constant size needs no call
     std::memcpy(segment.ddp_header.data(), prefix.data(), kPrefix);
   } else {
     std::ranges::copy(prefix, segment.ddp_header.begin());
@@ -89,18 +89,18 @@ inline Check Stream::admit(const ddp::SegmentHeader& h) {
   // [RDMAP-98] [EXT-64]
   if ((h.rsvd_ulp & kVersionMask) != kVersion) [[unlikely]]
     return fault(kVersionInvalid);
-  // Opcodes above B are nobody's, those above 7 only for who agreed to them. [RDMAP-97] [REG-4]
-  // [EXT-2] [EXT-63]
+  // Opcodes above B are unassigned, and those above 7 need agreement. [RDMAP-97] [REG-4] [EXT-2]
+  // [EXT-63]
   const auto opcode = static_cast<Opcode>(h.rsvd_ulp & kOpcodeMask);
   const auto bit = opcode_bit(opcode);
   if ((unexpected_ & bit) != 0) [[unlikely]]
     return fault(kUnexpectedOpcode);
-  // The model and the queue, 0 of a tagged segment, are part of what the opcode means. [RDMAP-5]
+  // The opcode determines the model and the queue, which is 0 for a tagged segment. [RDMAP-5]
   // [RDMAP-7]
   const OpcodeInfo& row = info(opcode);
   if (row.tagged != h.tagged || row.qn != h.qn) [[unlikely]]
     return fault(kUnexpectedOpcode);
-  // A response that answers nothing, or comes before its turn. [RDMAP-46] [EXT-38]
+  // A response to no request, or one out of turn. [RDMAP-46] [EXT-38]
   if ((bit & kResponses) != 0) {
     const bool due = !outstanding_.empty() && outstanding_.front().response == opcode;
     if (!due) return fault(kUnexpectedOpcode);
@@ -124,8 +124,8 @@ inline Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t le
   return {};
 }
 
-// Deviation from the verbs draft: a response goes where our own request said, whatever rights its
-// STag has for the peer, and nowhere else. Programs for siw and rdma-core expect that. [VRB-31]
+// Deviation from the verbs draft: a response goes where this end's request said and nowhere else,
+// whatever rights its STag gives the peer. Programs for siw and rdma-core expect that. [VRB-31]
 Check Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
                               bytes::Scatter& target) {
   OutstandingRequest& read = outstanding_.front();
@@ -142,18 +142,17 @@ inline Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
   const bytes::Span request(request_octets_);
   switch (h.qn) {
     case kReadRequestQueue:
-      // IRD buffers, one per request not yet answered. [RDMAP-31] [RDMAP-43] [RDMAP-84] [EXT-25]
-      // [EXT-34]
+      // IRD buffers, one per unanswered request. [RDMAP-31] [RDMAP-43] [RDMAP-84] [EXT-25] [EXT-34]
       if (inbound_.full()) return fault(ddp::kUntaggedNoBuffer);
       buffer.pieces.push_back(
           arriving_->opcode == Opcode::kAtomicRequest ? request : request.first(kReadRequestSize));
       return {};
     case kAtomicResponseQueue:
-      // The request that waits for it has it ready. [EXT-32] [EXT-35]
+      // The request that waits for the response provides it. [EXT-32] [EXT-35]
       buffer.pieces.push_back(response_octets_);
       return {};
     case kTerminateQueue:
-      // One Terminate can always be placed. [RDMAP-60] [RDMAP-61]
+      // There is always room for one Terminate. [RDMAP-60] [RDMAP-61]
       buffer.pieces.push_back(terminate_octets_);
       return {};
     default:
@@ -162,11 +161,11 @@ inline Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
 }
 
 inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
-  if (rtr_send_expected_) return {};               // It is empty, and nobody's. [EMPA-38]
-  const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses what does not fit. [RDMAP-51]
+  if (rtr_send_expected_) return {};               // An empty RTR consumes no receive. [EMPA-38]
+  const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses a longer message. [RDMAP-51]
   if (!asked || !buffer.ready) return asked;
   immediate_open_ = is_immediate(arriving_->opcode);
-  // The completion carries it, the consumer's memory stays as it is. [EXT-50]
+  // The completion carries the value; the consumer's memory is unchanged. [EXT-50]
   if (immediate_open_) {
     buffer.pieces.clear();
     buffer.pieces.push_back(immediate_octets_);
@@ -177,10 +176,10 @@ inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
 inline Check Stream::deliver(const ddp::Delivery& delivery) {
   const OpcodeInfo& row = *arriving_;
   if (row.tagged) {
-    // A valid Write is never shown to the ULP of the sink. [RDMAP-24]
+    // A valid Write is never reported to the ULP of the sink. [RDMAP-24]
     if (row.opcode != Opcode::kWrite) return deliver_read_response();
     if (const auto held = acknowledges(delivery, options_)) {
-      // An answer to us, so the peer does not ask in its turn what became of it.
+      // It is an answer to this end, so the peer does not ask for an acknowledgement of it.
       arriving_ = &info(Opcode::kReadResponse);
       ulp_.delivered_before(*held);
     }
@@ -204,13 +203,13 @@ inline Check Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInf
     rtr_send_expected_ = false;
     return {};
   }
-  // The octets of a Send and of an Immediate go to different places: it may not become the other
-  // on the way.
+  // The octets of a Send and of an Immediate go to different places, so the segments of a message
+  // must not change from one to the other.
   if (immediate_open_ != is_immediate(row.opcode)) return fault(kUnexpectedOpcode);
   if (immediate_open_) return deliver_immediate(delivery.length, row);
   const auto announced = announced_;
   if (announced != 0) forget_announced();
-  // Whole, and in order, as DDP delivers. [RDMAP-52] [RDMAP-74] [EXT-51] [EXT-55]
+  // The message is whole and in order, as DDP delivers it. [RDMAP-52] [RDMAP-74] [EXT-51] [EXT-55]
   // InvSTag counts for the Invalidate kinds only; the ULP may refuse it. [RDMAP-4] [RDMAP-10]
   // [RDMAP-99] [RDMAP-100] [EXT-3]
   return ulp_.send_received({.opcode = row.opcode,
@@ -221,14 +220,14 @@ inline Check Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInf
                              .immediate = announced});
 }
 
-// Exactly eight octets: DDP has refused more, that is its buffer. [EXT-54]
+// Exactly eight octets: DDP has refused a longer one, since its buffer has eight. [EXT-54]
 Check Stream::deliver_immediate(std::uint32_t length, const OpcodeInfo& row) {
   if (length != kImmediateSize) {
     return fault({Layer::kRdma, 2, 0xFF, "Immediate Data shorter than 8 octets"});
   }
   const auto immediate = bytes::load_be<std::uint64_t>(immediate_octets_.data());
   if (options_.send_immediate && announces_send(immediate)) {
-    announced_ = immediate;  // The receive that it took waits for its Send.
+    announced_ = immediate;  // The receive that it consumed waits for its Send.
     unexpected_ = kUnexpectedBeforeItsSend;
     return {};
   }
@@ -249,8 +248,8 @@ Check Stream::deliver_read_request(const ddp::Delivery& delivery) {
   const auto request = decode_read_request(octets);
   std::ranges::copy(octets, current_segment_.rdma_header.begin());
   current_segment_.rdma_header_size = kReadRequestSize;
-  // Answered by start_response(), in order and not before now; the ULP never sees it. [RDMAP-32]
-  // [RDMAP-35] [RDMAP-69] [RDMAP-75]
+  // start_response() answers it, in order and not before its turn; the ULP never sees it.
+  // [RDMAP-32] [RDMAP-35] [RDMAP-69] [RDMAP-75]
   inbound_.push({.request = *request, .msn = delivery.header.msn});
   return {};
 }
@@ -265,9 +264,9 @@ Check Stream::deliver_read_response() {
   return {};
 }
 
-// Only the request's own octets are checked here. Its target is checked when its turn comes: all
-// that was sent before it has been delivered then, and what was sent after it may have been.
-// [EXT-26] [EXT-30] [EXT-43] [EXT-44] [EXT-45] [EXT-46] [EXT-58] [EXT-59]
+// Checks only the request's own octets. Its target is checked when its turn comes: everything sent
+// before it has been delivered by then, and what was sent after it may have been. [EXT-26] [EXT-30]
+// [EXT-43] [EXT-44] [EXT-45] [EXT-46] [EXT-58] [EXT-59]
 Check Stream::deliver_atomic_request(const ddp::Delivery& delivery) {
   const auto request = decode_atomic_request(bytes::View(request_octets_).first(delivery.length));
   if (!request) return fault(request.error());
@@ -295,7 +294,7 @@ Check Stream::deliver_terminate(const ddp::Delivery& delivery) {
   }
   peer_ = *terminate;
   step(StreamEvent::kTerminateArrived);
-  abandon();  // Nothing is sent any more, least of all a Terminate. [RDMAP-64] [VRB-10]
+  abandon();  // Nothing more is sent, least of all a Terminate. [RDMAP-64] [VRB-10]
   ulp_.terminate_received(*peer_);  // [RDMAP-62]
   return {};
 }

@@ -8,13 +8,13 @@
 namespace iwarp::rdmap {
 namespace {
 
-// Tokens: 0 is none, 1 the Terminate, the rest a ULP cookie moved up.
+// Tokens: 0 is none, 1 the Terminate, any other a cookie of the ULP plus 2.
 constexpr std::uint64_t kNoToken = 0;
 constexpr std::uint64_t kTerminateToken = 1;
 constexpr std::uint64_t ulp_token(std::uint64_t cookie) { return cookie + 2; }
 constexpr std::uint64_t ulp_cookie(std::uint64_t token) { return token - 2; }
 
-// The code of an access error found while a Read or Atomic is answered. [RDMAP-39] [EXT-67]
+// The code of an access error found while a Read or Atomic is being answered. [RDMAP-39] [EXT-67]
 Fault response_fault(AccessError error) {
   switch (error) {
     case AccessError::kStagInvalid:
@@ -34,7 +34,7 @@ Fault response_fault(AccessError error) {
 }
 
 Request rtr_request(RtrKind kind) {
-  // Zero-length; STag 1 because some hardware refuses a tagged STag 0 even then. [EMPA-38]
+  // Zero-length; STag 1, because some hardware refuses a tagged STag 0 even then. [EMPA-38]
   Request r;
   r.stag = r.sink_stag = Stag{1};
   switch (kind) {
@@ -56,12 +56,12 @@ Request held_request(Msn msn) {
   return {.opcode = Opcode::kWrite, .stag = kHeldStag, .to = held_to(msn)};
 }
 
-// Nothing comes between an Immediate and its Send.
+// Returns whether the next request must be the Send of this Immediate.
 bool awaits_its_send(const Request& last, const StreamOptions& options) {
   return options.send_immediate && is_immediate(last.opcode) && announces_send(last.immediate);
 }
 
-// Octets of the requests that are all header and no payload of the ULP; 0 for the others.
+// Returns the octets of a request that is a header without payload of the ULP; 0 for any other.
 // [RDMAP-11]
 constexpr std::uint8_t own_size(Opcode opcode) {
   if (opcode == Opcode::kReadRequest) return kReadRequestSize;
@@ -69,7 +69,7 @@ constexpr std::uint8_t own_size(Opcode opcode) {
   return is_immediate(opcode) ? kImmediateSize : 0;
 }
 
-// Of kOpcodes, what a request needs, in one place and one word.
+// The columns of kOpcodes that a request needs, in one word.
 struct alignas(8) Shape {
   bool tagged = false;
   bool invalidates = false;
@@ -91,7 +91,7 @@ constexpr auto kShapes = [] {
 constexpr const Shape& shape(Opcode opcode) { return kShapes[static_cast<std::size_t>(opcode)]; }
 constexpr std::uint32_t header_only_size(Opcode opcode) { return shape(opcode).header_only; }
 
-// What goes to DDP for an operation: which model, queue, control octet and length.
+// Returns the DDP message of an operation: model, queue, control octet and length.
 inline ddp::Message message_for(const Request& r) {
   const Shape& row = shape(r.opcode);
   return {.tagged = row.tagged,
@@ -103,7 +103,7 @@ inline ddp::Message message_for(const Request& r) {
           .length = row.header_only != 0 ? row.header_only : r.length};
 }
 
-// Behind the DDP header.
+// Appends the RDMAP header after the DDP header.
 void append_header(const Request& r, OutSegment& out) {
   bytes::Writer header(std::span(out.header).subspan(out.header_size));
   if (is_immediate(r.opcode)) {
@@ -121,7 +121,7 @@ void append_header(const Request& r, OutSegment& out) {
   out.header_size += header.size();
 }
 
-// A Read or an Atomic waits for its answer from now on.
+// From now on a Read or an Atomic waits for its answer.
 [[gnu::noinline]] void push_outstanding(const Request& r, bool internal,
                                         BoundedFifo<OutstandingRequest>& out) {
   if (r.opcode == Opcode::kAtomicRequest) {
@@ -137,7 +137,8 @@ void append_header(const Request& r, OutSegment& out) {
   }
 }
 
-// Of the prefix that was remembered, the header if that is all there.
+// Returns the segment with its header, or with none if the stored prefix does not contain all of
+// it.
 TerminatedSegment with_whole_header(TerminatedSegment segment) {
   const auto prefix = bytes::View(segment.ddp_header).first(segment.ddp_header_size);
   const auto wanted = ddp::header_size(prefix);
@@ -151,20 +152,20 @@ Stream::Stream(Ulp& ulp, const StreamOptions& options)
     : ulp_(ulp),
       options_(options),
       inbound_(options.ird),
-      outstanding_(options.ord + 1),  // an RTR of the Read kind may come on top
+      outstanding_(options.ord + 1),  // plus one for an RTR of the Read kind
       unexpected_(kUnassignedOpcodes | (options.extensions ? 0 : kExtensionOpcodes)),
       rtr_send_expected_(options.rtr_send_expected) {}
 
 void Stream::step(StreamEvent event) {
   const auto next = bytes::step(kStreamEdges, state_, event);
-  assert(next);  // What is not an edge is a fault of ours.
+  assert(next);  // A missing edge is a defect of this stack.
   state_ = next.value_or(state_);
 }
 
 void Stream::send_rtr(RtrKind kind) { own_request_ = rtr_request(kind); }
 
-// If the peer understands it. A newer one says more than one that has not left. An RTR has to
-// leave.
+// Does nothing if the peer does not understand it. A newer acknowledgement replaces one that is not
+// sent yet. An RTR must not be replaced.
 void Stream::acknowledge_held() {
   if (!options_.peer_acknowledged) return;
   if (own_request_ && !held_message(own_request_->stag, own_request_->to)) return;
@@ -173,11 +174,11 @@ void Stream::acknowledge_held() {
 
 void Stream::terminate(const Fault& f, bool about_segment) {
   if (state_ != StreamState::kRdma) return;  // The first error is the one reported. [RDMAP-95]
-  // Whatever layer found it. [DDP-66] [MPA-109] [RDMAP-85]
+  // The fault may come from any layer. [DDP-66] [MPA-109] [RDMAP-85]
   own_ = make_terminate(
       f, about_segment ? std::optional(with_whole_header(current_segment_)) : std::nullopt);
   step(StreamEvent::kError);
-  // It takes the place of whatever was going on, at a segment boundary. [VRB-20]
+  // It replaces all other output, at a segment boundary. [VRB-20]
   abandon();
   terminate_pending_ = true;
 }
@@ -202,7 +203,7 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
     terminate_segment(out);
     return true;
   }
-  // Only RDMA Messages leave, and after a Terminate, sent or received, nothing. [RDMAP-63]
+  // Only RDMA Messages are sent, and none after a Terminate in either direction. [RDMAP-63]
   // [RDMAP-80]
   if (state_ != StreamState::kRdma) return false;
   if (transmitter_.idle() && !start_something()) {
@@ -215,22 +216,23 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
     return true;
   }
   if (response_segment(mulpdu, out)) return true;
-  terminate_segment(out);  // The memory to answer from is gone.
+  terminate_segment(out);  // The source memory is no longer accessible.
   return true;
 }
 
-// Requests in submit order, responses in request order, the two in turns. [RDMAP-26] [RDMAP-34]
-// [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
+// Sends requests in the order submitted and responses in the order of their requests, in turns.
+// [RDMAP-26] [RDMAP-34] [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
 inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
   const bool response_first = !own_request_ && (response_turn_ || owes_empty_answer());
   if (response_first && start_response()) return true;
-  if (state_ != StreamState::kRdma) return false;  // The memory to answer from is gone.
+  if (state_ != StreamState::kRdma) return false;  // The source memory is no longer accessible.
   return start_request() || (!response_first && start_response());
 }
 
-// By an empty Read a peer asks whether all before it has arrived. Its answer leaves before anything
-// that our ULP sends because of the same messages: an adapter acknowledges by itself, too.
+// With an empty Read a peer asks whether everything before it has arrived. Its answer is sent
+// before anything that our ULP sends because of the same messages: an adapter acknowledges without
+// its program, too.
 inline bool Stream::owes_empty_answer() const {
   if (inbound_.empty()) return false;
   const auto* read = std::get_if<ReadRequest>(&inbound_.front().request);
@@ -260,12 +262,12 @@ inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   } else {
     bytes::assign_slice(out.payload, request_.payload, segment.offset, segment.length);
   }
-  // Complete at the source only when DDP is done with all of it. [RDMAP-72]
+  // Complete at the source only when DDP has sent all of it. [RDMAP-72]
   if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
 }
 
-// One at a time, so that a Read or an Atomic finds what all Atomics before it have left.
-// [EXT-30] [EXT-48] [EXT-57]
+// Answers one request at a time, so that a Read or an Atomic sees the effects of all Atomics before
+// it. [EXT-30] [EXT-48] [EXT-57]
 bool Stream::start_response() {
   if (inbound_.empty()) return false;
   const auto& request = inbound_.front().request;
@@ -274,7 +276,7 @@ bool Stream::start_response() {
 }
 
 bool Stream::start_read_response(const ReadRequest& r) {
-  if (r.size != 0) {  // A Read of nothing is answered unseen. [RDMAP-40] [RDMAP-41] [SEC-19]
+  if (r.size != 0) {  // An empty Read is answered without a check. [RDMAP-40] [RDMAP-41] [SEC-19]
     const auto source = ulp_.read_source(r.source_stag, r.source_to, r.size);
     ulp_.release_source();
     if (!source) {
@@ -283,7 +285,7 @@ bool Stream::start_read_response(const ReadRequest& r) {
     }
   }
   sending_ = Sending::kResponse;  // One response for one request. [RDMAP-29] [RDMAP-37]
-  // The sink's STag and TO go back as they came. [RDMAP-13]
+  // The response repeats the sink's STag and TO. [RDMAP-13]
   transmitter_.start({.tagged = true,
                       .rsvd_ulp = control_octet(Opcode::kReadResponse),
                       .rsvd_ulp_rest = 0,
@@ -295,8 +297,8 @@ bool Stream::start_read_response(const ReadRequest& r) {
 }
 
 bool Stream::start_atomic_response(const AtomicRequest& atomic) {
-  // Alignment is RDMAP's to check: of the TO here, of the memory behind it where that is known.
-  // Nothing was touched. [EXT-9] [EXT-11] [EXT-15] [EXT-16] [EXT-21] [EXT-65]
+  // RDMAP checks the alignment: of the TO here, of the memory behind it where its address is known.
+  // No memory was accessed. [EXT-9] [EXT-11] [EXT-15] [EXT-16] [EXT-21] [EXT-65]
   const auto original = atomic.to.value % kAtomicWord != 0
                             ? std::unexpected(AccessError::kMisaligned)
                             : ulp_.atomic(atomic);
@@ -327,7 +329,7 @@ bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
   return true;
 }
 
-// Asked for anew with every segment, so a right taken back counts at once. [VRB-37]
+// Asks for the memory with every segment, so a revoked right is refused at once. [VRB-37]
 bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, OutSegment& out) {
   const TaggedOffset from{read.source_to.value + segment.offset};
   const auto source = ulp_.read_source(read.source_stag, from, segment.length);
@@ -337,13 +339,13 @@ bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, 
     return false;
   }
   out.payload = {*source};
-  // A third party may write there while we send; the CRC has to match what leaves.
+  // A third party may write to the memory meanwhile; the CRC has to match the octets that are sent.
   out.copy_payload = true;
   return true;
 }
 
-// The echo names the request; a Read advanced by what was already answered, and an Atomic without
-// its RDMA header. [RDMAP-22] [RDMAP-94] [EXT-61]
+// The echo names the request; a Read is advanced by the octets already answered, and an Atomic has
+// no RDMA header. [RDMAP-22] [RDMAP-94] [EXT-61]
 void Stream::fail_response(AccessError error, std::uint32_t offset) {
   const InboundRequest inbound = inbound_.front();
   const auto* read = std::get_if<ReadRequest>(&inbound.request);

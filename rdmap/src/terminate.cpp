@@ -78,7 +78,7 @@ Control read_control(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags
   return {.fault = {layer, type, code, explain(layer, type, code)}, .flags = flags};
 }
 
-// siw's layout with its nibbles and flag bits turned back into RFC 5040's.
+// Converts siw's layout, its nibbles and flag bits, back into RFC 5040's.
 Control read_swapped_control(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags) {
   const auto swapped = static_cast<std::uint8_t>((triplet << 4) | (triplet >> 4));
   const auto turned = static_cast<std::uint8_t>(((flags & 1) != 0 ? kLengthValid : 0) |
@@ -88,7 +88,7 @@ Control read_swapped_control(std::uint8_t triplet, std::uint8_t code, std::uint8
 }
 
 // RFC 5040 sends the low 5 bits of the flag octet as zero and siw never sets the upper ones, so the
-// flags tell the layouts apart; without flags only a triplet that RFC 5040 does not know does.
+// flags tell the layouts apart; without flags, only a triplet that is not in RFC 5040 does.
 bool is_swapped(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags) {
   if ((flags & 0xE0) != 0) return false;
   if ((flags & 0x07) != 0) return true;
@@ -116,7 +116,7 @@ TerminatedSegment read_segment(bytes::Reader& in, std::uint8_t flags) {
   return s;
 }
 
-// The DDP header that came back.
+// Returns the DDP header that the peer echoed.
 std::optional<ddp::SegmentHeader> echo(const Terminate& t) {
   if (!t.segment) return std::nullopt;
   const auto octets = bytes::View(t.segment->ddp_header).first(t.segment->ddp_header_size);
@@ -175,8 +175,8 @@ std::vector<Fault> known_faults() {
 
 Terminate make_terminate(const Fault& fault, const std::optional<TerminatedSegment>& segment) {
   Terminate t{.fault = fault, .segment = segment};
-  // Figure 10: nothing goes back for RDMA local catastrophic errors and for MPA errors; the RDMA
-  // header only for protection errors, and then only a Read Request has one. [RDMAP-17]
+  // Figure 10: RDMA local catastrophic errors and MPA errors echo nothing; only protection errors
+  // echo the RDMA header, and of those only a Read Request has one. [RDMAP-17]
   const bool local = fault.layer == Layer::kRdma && fault.type == 0;
   if (local || fault.layer == Layer::kMpa) t.segment.reset();
   if (t.segment && !is_protection_error(fault)) t.segment->rdma_header_size = 0;

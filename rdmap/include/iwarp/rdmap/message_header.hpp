@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMAP opcodes, the control octet, and the Read Request header (RFC 5040 sections 4.1 to 4.4,
-// RFC 7306 section 4).
-// The opcode table is the one description of the messages; other code looks them up there.
+// RDMAP opcodes, the control octet, and the Read Request header (RFC 5040 sections 4.1 to 4.4, RFC
+// 7306 section 4). The opcode table is the only description of the messages; other code looks them
+// up there.
 #pragma once
 
 #include <array>
