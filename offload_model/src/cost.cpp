@@ -12,7 +12,7 @@ namespace {
 
 using enum Component;
 
-// Of RFC 5044 and 5041, in octets.
+// Sizes from RFC 5044 and 5041, in octets.
 constexpr double kLengthField = 2;
 constexpr double kTaggedHeader = 14;
 constexpr double kCrcField = 4;
@@ -28,7 +28,7 @@ double fpdu_octets(double payload) {
   return padded + kCrcField;
 }
 
-/// P: the payload of one FPDU, as it was asked for or as it fits into a segment.
+/// P: the payload of one FPDU, as requested or as it fits into a segment.
 double fpdu_payload(const Parameters& p, const Workload& w) {
   if (w.fpdu > 0) return w.fpdu;
   const auto usable = p.mss - kLengthField - kTaggedHeader - kCrcField -
@@ -75,7 +75,7 @@ Cost software(const Parameters& p, const Workload& w) {
   }
   if (w.markers) out.tx[kCopy] += w.size * p.copy_l2;
   out.rx[kCopy] += w.software_copies * w.size * p.copy_llc;
-  // The queues are in memory; nobody rings a doorbell.
+  // The queues are in memory, so there is no doorbell.
   out.tx[kPost] += p.post + p.completion;
   return out;
 }
@@ -108,7 +108,8 @@ Cost rnic(const Parameters& p, const Workload& w) {
       (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
   Cost out;
   out.tx[kPost] = request;
-  // The target tells its STag, and is told by a Send or an Immediate unless it need not know.
+  // The target advertises its STag, and is notified by a Send or an Immediate unless it need not
+  // know.
   out.rx[kPost] = request / w.advertise + (w.one_sided ? 0 : request);
   out.tx[kRegistration] = memory;
   out.rx[kRegistration] = memory;

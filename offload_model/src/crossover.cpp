@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes from which one way of moving data beats another. "Never" and "always" are answers.
+// The sizes from which one way of moving data beats another. "Never" and "always" are possible
+// results.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr double kLargest = 1 << 30;
 
-/// In steps of 5 %, which see a crossover but not each step of a cost.
+/// Sizes in steps of 5 %, fine enough to see a crossover but not each step of a cost.
 std::vector<double> coarse_sizes() {
   constexpr double kRatio = 1.05;
   std::vector<double> out;
@@ -24,7 +25,8 @@ std::vector<double> coarse_sizes() {
   return out;
 }
 
-/// `low`, `high`, and between them the last size before each step of a cost and the first after it.
+/// `low`, `high`, and between them the last size before each step of a cost and the first one after
+/// it.
 std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
   std::vector<double> out{low, high};
   for (const auto step : {p.page, p.call, p.mss, p.gso, p.gro, p.toe_call}) {
@@ -37,7 +39,7 @@ std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
   return out;
 }
 
-/// The size above `low` at which `holds` changes, once, up to `high`.
+/// Returns the size above `low` and up to `high` at which `holds` changes, which it does once.
 double change_between(double low, double high, const std::function<bool(double)>& holds) {
   const auto at_low = holds(low);
   while (high - low > 1) {
@@ -57,7 +59,7 @@ Crossover crossover_of(const Better& better, const Parameters& p) {
   const auto last = std::find_if(coarse.rbegin(), coarse.rend(), fails);
   if (last == coarse.rbegin()) return {};
   const auto first = *std::ranges::find_if(coarse, holds);
-  // Within a factor of two of these, a step may still undo what the coarse sizes say.
+  // Within a factor of two of these sizes, a step may still reverse the result of the coarse sizes.
   const auto beyond = 2 * std::max({first, last == coarse.rend() ? 0 : *last, kNear});
   const auto high = beyond < kLargest ? *std::ranges::lower_bound(coarse, beyond) : kLargest;
   const auto fine = fine_sizes(p, std::max(1.0, std::floor(first / 2)), high);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Non-negative least squares by coordinate descent: each cost in turn takes its best value, never
-// below zero, until nothing moves. The problem is convex and has a handful of unknowns.
+// below zero, until no cost changes. The problem is convex and has a handful of unknowns.
 #include "iwarp/offload_model/fit.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::vector<double> fit_costs(std::span<const Observation> observations) {
   for (int round = 0; round < kRounds; ++round) {
     double moved = 0;
     for (std::size_t i = 0; i < unknowns; ++i) {
-      if (normal.g[i][i] == 0) continue;  // Never paid: stays zero.
+      if (normal.g[i][i] == 0) continue;  // Never incurred: stays zero.
       const auto gradient =
           normal.h[i] - std::inner_product(costs.begin(), costs.end(), normal.g[i].begin(), 0.0);
       const auto next = std::max(0.0, costs[i] + gradient / normal.g[i][i]);

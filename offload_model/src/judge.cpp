@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judgement over recorded runs.
+// Judges the model by recorded runs.
 #include "iwarp/offload_model/judge.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// Between the quartiles of identical runs, over their median; by kind.
+/// Returns, by kind, the distance between the quartiles of identical runs over their median.
 std::map<Kind, double> spreads(const std::vector<Record>& runs) {
   std::map<Kind, std::vector<double>> costs;
   for (const auto& r : runs)
@@ -37,8 +37,8 @@ double copied(const Record& r) {
   return static_cast<double>(r.tx.counters.octets_copied + r.rx.counters.octets_copied);
 }
 
-/// Same run but for the CRC, in large messages: what it adds per octet that was summed. Without CRC
-/// large frames go straight to their place, which changes more than the CRC: no pair.
+/// Compares runs of large messages that differ only in the CRC: what it adds per octet. Without
+/// CRC, large frames are placed directly, which changes more than the CRC: they make no pair.
 std::vector<MarginalCrc> marginal_crc(const std::vector<Record>& kinds, const Machine& machine) {
   constexpr std::uint64_t kLargeEnough = 16384;
   constexpr double kAlike = 0.1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-way latency. The first packet goes through everything; the rest follow at the pace of the
+// One-way latency. The first packet goes through every stage; the others follow at the pace of the
 // slowest stage, so the processor times of both ends are never simply added up.
 #include <algorithm>
 
@@ -32,13 +32,13 @@ double wire_ns(const Parameters& p, double octets) {
   return (octets + p.frame_overhead) * kBitsPerOctet / p.link;
 }
 
-/// An interrupt is not shared: this message is the only one under way.
+/// An interrupt is not shared: only this message is in flight.
 double receiver_wakes(const Parameters& p, const Workload& w) {
   return p.coalesce + p.interrupt + w.sleeps * p.wakeup;
 }
 
-/// What the hosts do before the first packet can leave and after the last has come. `first`: what
-/// the sender hands down at once; `last`: what the receiver is handed up at last.
+/// The hosts' work before the first packet can be sent and after the last one has arrived. `first`
+/// is what the sender hands down at once, `last` what the receiver is handed up last.
 double host_path(Mode mode, const Parameters& p, const Workload& w, double first, double last) {
   const auto calls = p.syscall_tx + p.syscall_rx;
   const auto copies = first * p.copy_tx + last * p.copy_rx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the equations to the ratios of LAWS.
+// Derives the ratios of LAWS from the equations.
 #include "iwarp/offload_model/laws.hpp"
 
 #include "limits.hpp"
@@ -12,8 +12,8 @@ Laws ratios(Mode mode, const Parameters& p, const Workload& w, double applicatio
   const bool receiver = before.rx.total() >= before.tx.total();
   const auto& a = receiver ? before.rx : before.tx;
   const auto& c = receiver ? after.rx : after.tx;
-  // The card takes over the protocol and the checksum. How long it has them, over how long the host
-  // had, is its lag: the same card as in throughput().
+  // The card takes over the protocol and the checksum. The time that it needs for them, over the
+  // time that the host needed, is its lag: the same card as in throughput().
   const auto moved = a[Component::kProtocol] + a[Component::kChecksum];
   const auto per_octet = a.total() / w.size;
   Laws out;

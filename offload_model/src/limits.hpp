@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside the library: straight lines through the costs, and the limit of the memory bus.
+// Internal: straight lines through the costs, and the limit of the memory bus.
 #pragma once
 
 #include "iwarp/offload_model/cost.hpp"
@@ -8,11 +8,11 @@ namespace iwarp::offload_model {
 
 inline constexpr double kBitsPerOctet = 8;
 
-/// Gb/s of data that a bus of `bus` GB/s carries when each octet is copied `copies` times on its
-/// way in.
+/// Returns the Gb/s of data that a bus of `bus` GB/s carries if each octet is copied `copies` times
+/// on its way in.
 double memory_limit(double bus, double copies);
 
-/// Cost as fixed + slope n, without the steps.
+/// A cost as fixed + slope n, without the steps.
 struct Line {
   double fixed = 0;  ///< ns
   double slope = 0;  ///< ns per octet

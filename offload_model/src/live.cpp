@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters times costs. The equations of cost.cpp count what a message should need; here the counts
-// are those of the run.
+// Counters times costs. The equations of cost.cpp count what a message should need; this uses the
+// counts of the run.
 #include "iwarp/offload_model/live.hpp"
 
 #include <algorithm>

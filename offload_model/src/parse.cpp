@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads parameter sets. Every complaint names the key and the unit it takes, so that a person can
-// mend the file; what may be missing is filled from a preset, never with zero.
+// Reads parameter sets. Every error names the key and its unit, so that the user can correct the
+// file; a missing optional value is taken from a preset and is never zero.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -66,7 +66,7 @@ std::expected<Value, std::string> value_of(const Field& field, const Json& entry
   return Value{*value, *uncertainty, *mark, *source};
 }
 
-// In files that an earlier iwarp cost calibrate wrote; the model does without it.
+// Occurs in files that an earlier iwarp cost calibrate wrote; the model does not use it.
 constexpr std::string_view kRetired = "nic_lag";
 
 Value filled(const Value& from, const std::string& base) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the published rows and puts the model's numbers beside them.
+// Reads the published rows and adds the model's numbers.
 #include "iwarp/offload_model/published.hpp"
 
 #include <array>
@@ -37,7 +37,7 @@ Check check_of(const Json& json, Use use) {
   return out;
 }
 
-/// The model's number for each check, and the bands of predictions.
+/// Computes the model's number for each check, and the bands of predictions.
 void compute(PublishedRow& row, RowFunction function, const Inputs& inputs) {
   const auto set = row.preset.empty() ? ParameterSet{} : preset(row.preset).value();
   const auto results = function(row.preset.empty() ? Parameters{} : set.resolve(), inputs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each published row comes out of the equations. No constants of hosts here: the rows' inputs
-// are in published.json, the hosts in the presets.
+// Computes each published row from the equations. This file has no constants of hosts: the inputs
+// of the rows are in published.json, the hosts in the presets.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -63,7 +63,7 @@ RowResults flextoe(const Parameters&, const Inputs& in) {
 
 // By a preset
 // -----------
-/// Of each side at the link's rate.
+/// Returns the load of each side at the rate of the link.
 Load at_line_rate(Mode mode, const Parameters& p, const Workload& w) {
   return load_at(mode, p, w, wire_of(Mode::kSockets, p, w).efficiency * p.link);
 }
@@ -83,7 +83,7 @@ RowResults cai(const Parameters& p, const Inputs& in) {
           gbps_of(in("size"), cost.tx)};
 }
 
-/// The registration is cached and off the critical path: no term for it.
+/// The registration is cached and off the critical path, so it has no term.
 RowResults card_latency(const Parameters& p, const Inputs& in) {
   const Workload small{.size = in("small"), .hit_rate = 1};
   return {latency_ns(Mode::kRnic, p, small) / kNsPerUs};
@@ -102,7 +102,8 @@ RowResults dalessandro(const Parameters& p, const Inputs& in) {
 }
 
 RowResults t110(const Parameters& p, const Inputs& in) {
-  // The work is counted in cycles, and theirs is another clock than the preset's nominal one.
+  // The work is counted in cycles, and the clock of their machine differs from the preset's nominal
+  // one.
   const auto slower = p.clock / in("clock");
   return {kPercent * slower * load_at(Mode::kToe, p, {.size = in("size")}, in("rate")).rx};
 }
@@ -136,7 +137,7 @@ RowResults zerocopy_saving(const Parameters& p, const Inputs& in) {
   const auto tx = cost_at(Mode::kSockets, p, in("size")).tx;
   const auto saved =
       tx[kCopy] - std::ceil(in("size") / p.page) * p.pin_page - p.zerocopy_notify - p.syscall_tx;
-  // Acknowledgements come in interrupts, which are not the process's.
+  // Acknowledgements arrive in interrupts, which do not count as time of the process.
   const auto acks = std::ceil(std::ceil(in("size") / p.gro) / 2) * p.ack;
   const auto process = tx.total() - tx[kInterrupt] - acks;
   return {kPercent * saved / process, kPercent * saved / tx.total()};
@@ -149,7 +150,7 @@ RowResults reader(const Parameters& p, const Inputs& in) {
   return {(rx[kCopy] + rx[kSyscall] + rx[kWakeup]) / kNsPerUs};
 }
 
-/// A server under load: it receives and sends a small message, and does not sleep between.
+/// A server under load: it receives and sends a small message, and does not sleep in between.
 RowResults request(const Parameters& p, const Inputs& in) {
   const auto kilocycles = [&](Mode mode) {
     const auto cost = message_cost(mode, p, {.size = in("size"), .sleeps = 0});

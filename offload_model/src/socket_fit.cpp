@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Five unknowns from a sweep over sizes. Calls and pieces go together while messages are small, so
-// the micro-benchmarks take part as weak observations.
+// Five unknowns from a sweep over sizes. Calls and pieces correlate while messages are small, so
+// the micro-benchmarks count as weak observations.
 #include "iwarp/offload_model/socket_fit.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// Of a micro-benchmark against one run: it speaks where the runs do not.
+/// The weight of a micro-benchmark against one run: it decides only where the runs do not.
 constexpr double kPriorWeight = 0.1;
 
 double number(std::uint64_t n) { return static_cast<double>(n); }
@@ -45,8 +45,8 @@ Observation observation_of(const Record& r) {
 }
 
 SocketCosts fit_sockets(const std::vector<Record>& runs, const Parameters& host) {
-  // Relative to the measurement alone, too low would count less than too high. Weighted anew with
-  // what the last fit says, both count the same: (p - m)^2 / (p m).
+  // Relative to the measurement alone, a fit that is too low would count less than one that is too
+  // high. Reweighted by the previous fit, both count the same: (p - m)^2 / (p m).
   constexpr int kRounds = 5;
   auto observations = with_priors(runs, host);
   auto costs = fit_costs(observations);

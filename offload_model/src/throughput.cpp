@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bounds a stream: the link, a processor, the card, or the memory bus.
+// The bounds of a stream: the link, a processor, the card, or the memory bus.
 #include <algorithm>
 #include <array>
 
@@ -9,7 +9,7 @@
 namespace iwarp::offload_model {
 
 double memory_limit(double bus, double copies) {
-  // In by DMA, and for each copy out and in again.
+  // Each octet goes in by DMA, and for each copy out and in again.
   return bus * kBitsPerOctet / (1 + 2 * copies);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws parameter sets and turns predictions into bands. The generator and the transform are spelt
-// out by the standard, so every machine draws the same.
+// Draws parameter sets and turns predictions into bands. The standard specifies the generator and
+// this file the transform, so every machine draws the same sets.
 #include "iwarp/offload_model/uncertainty.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// Box and Muller; std::normal_distribution differs between libraries.
+/// The Box-Muller transform; std::normal_distribution differs between libraries.
 double normal(std::mt19937_64& bits) {
   constexpr double kScale = 0x1p-53;
   const auto uniform = [&bits] { return (static_cast<double>(bits() >> 11) + 0.5) * kScale; };
@@ -32,7 +32,8 @@ Parameters moved(const ParameterSet& set, const std::string& key, double sigmas)
   return copy.resolve();
 }
 
-/// One of the sizes at which a step makes it better, if there are several; infinity: none.
+/// Returns a size at which a step makes it better, one of several if there are more; infinity if
+/// there is none.
 double a_crossover(const Better& better, const Parameters& p) {
   constexpr double kLargest = 1 << 30;
   if (better(p, 1)) return 1;

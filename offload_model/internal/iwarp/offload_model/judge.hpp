@@ -21,7 +21,7 @@ struct Point {
   Record run;
   double spread = 0;  ///< of identical runs: distance of the quartiles over the median
   Ledger predicted;   ///< both ends
-  /// Returns the relative error of the prediction; negative: too low.
+  /// Returns the relative error of the prediction; negative if it is too low.
   double error() const { return predicted.total() / run.cpu_ns() - 1; }
 };
 

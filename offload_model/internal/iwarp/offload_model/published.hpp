@@ -24,7 +24,8 @@ enum class Use {
 /// Returns "identity", "calibrated", "derived" or "prediction".
 std::string_view to_string(Use use);
 
-/// When a prediction agrees with its figure: the same for all, fixed before the comparison.
+/// When a prediction agrees with its figure: the same for every figure, fixed before the
+/// comparison.
 struct Criterion {
   double miss = 0.25;  ///< largest error relative to the published value
   double band = 2;     ///< largest ratio of the ends of the 90 % band: a wider one means nothing
@@ -44,7 +45,7 @@ struct Check {
   bool at_most = false;  ///< the source gives a limit, not a value
   Band band{};           ///< by the uncertainties of the preset
 
-  /// Returns the relative error of the model; negative: too low.
+  /// Returns the relative error of the model; negative if it is too low.
   double miss() const { return model / published - 1; }
   /// Returns whether the model is within the tolerance of the published value.
   bool in_tolerance() const { return model >= low && model <= high; }
