@@ -28,7 +28,7 @@ struct SpareRings {
 // Found without a function call, in a shared library too.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareRings spare_rings;
 
-/// Prepares for the first ring of a thread. Returns false if the thread may not hold any more.
+/// Lets this thread hold rings, once. Returns false if it may not hold any more.
 bool begin_to_hold();
 
 /// Returns a ring of `size` octets: the last one that this thread gave back, if it has that size,

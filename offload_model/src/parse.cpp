@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads parameter sets. Every error names the key and its unit, so that the user can correct the
-// file; a missing optional value is taken from a preset and is never zero.
+// file; a missing value is filled from a preset, never with zero.
 #include <fmt/format.h>
 
 #include <cmath>

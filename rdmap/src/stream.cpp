@@ -339,7 +339,8 @@ bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, 
     return false;
   }
   out.payload = {*source};
-  // A third party may write to the memory meanwhile; the CRC has to match the octets that are sent.
+  // A third party may write to the memory while it is sent; the CRC has to match the octets that
+  // are sent.
   out.copy_payload = true;
   return true;
 }

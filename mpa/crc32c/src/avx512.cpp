@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // x86-64 with AVX-512 and VPCLMULQDQ: 256 octets a step are folded into four registers of four
 // 128-bit lanes. Folding replaces a lane by a shorter polynomial with the same residue: for a lane
-// that stands D bits before its partner, high * x^(64+D) + low * x^D.
+// that is D bits before its partner, high * x^(64+D) + low * x^D.
 // Short ranges go to the CRC32 instruction chain.
 #if defined(__x86_64__)
 #include <immintrin.h>

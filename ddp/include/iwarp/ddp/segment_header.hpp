@@ -36,7 +36,8 @@ struct SegmentHeader {
   constexpr std::size_t size() const { return tagged ? kTaggedHeaderSize : kUntaggedHeaderSize; }
 };
 
-/// Returns the size of the header whose first octet is at the start of `octets`; 0: empty.
+/// Returns the size of the header whose first octet is at the start of `octets`; 0 if `octets` is
+/// empty.
 std::size_t header_size(bytes::View octets);
 
 /// Decodes the header at the start of a ULPDU. Returns false, and leaves `out` unchanged, if the

@@ -22,13 +22,13 @@ constexpr std::size_t max_markers(std::size_t ulpdu_length) {
 inline constexpr std::size_t kMaxMarkers = max_markers(kMaxLengthField);
 inline constexpr std::size_t kMaxWireSize = fpdu_size(kMaxLengthField) + kMarkerSize * kMaxMarkers;
 
-/// Returns the octets between `position` and the next marker; 0: a marker is due now. [MPA-25]
+/// Returns the octets between `position` and the next marker; 0 if a marker is due now. [MPA-25]
 constexpr std::size_t to_next_marker(std::uint64_t position) {
   return static_cast<std::size_t>(-position % kMarkerInterval);
 }
 
 /// Returns the octets of the marker directly before ULPDU_Length of the FPDU that begins at
-/// `position`, which belongs to that FPDU; 0: there is none. [MPA-29]
+/// `position`, which belongs to that FPDU; 0 if there is none. [MPA-29]
 constexpr std::size_t leading_marker_size(std::uint64_t position, bool markers) {
   return markers && to_next_marker(position) == 0 ? kMarkerSize : 0;
 }

@@ -21,7 +21,7 @@ inline constexpr std::size_t kEnhancedWordSize = 4;
 /// Octets of private data, the word included, that every known peer accepts; kernel siw and cxgb4
 /// refuse more.
 inline constexpr std::size_t kPortablePrivateData = 256;
-/// The tag is left out if the private data, word and tag included, would be longer than this.
+/// The tag is omitted if the private data, word and tag included, would be longer than this.
 inline constexpr std::size_t kMaxTaggedPrivateData = 248;
 /// IRD or ORD that means "no automatic negotiation" (RFC 6581 section 9.1).
 inline constexpr std::uint16_t kNoNegotiation = 0x3FFF;
@@ -90,7 +90,7 @@ std::uint32_t encode(const EnhancedWord& word);
 /// Returns what the tag at the end of the ULP's private data (without the word) says; kNone if
 /// there is no tag.
 Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data);
-/// Returns whether there is a tag.
+/// Returns whether the private data ends with a tag.
 bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data);
 
 /// The frame is incomplete: it has at least `total` octets.

@@ -88,8 +88,7 @@ struct Negotiated {
   bool crc = true;            ///< for framer and deframer; the layers above do not see it [MPA-39]
   bool tx_markers = false;    ///< the peer's M
   bool rx_markers = false;    ///< this end's M
-  /// An RTR was agreed on. False, although asked for, if the peer did not echo it; then none is
-  /// sent.
+  /// Whether an RTR was agreed on: not if the peer did not echo the request for one.
   bool peer_to_peer = false;
   /// Initiator: the RTR to send first. Responder: kNone (any first FPDU counts).
   Rtr rtr = Rtr::kNone;

@@ -78,13 +78,13 @@ class Framer {
              std::uint64_t cookie);
 
   /// Returns the queued octets in stream order, in at most `limit` pieces, valid until the next
-  /// call that is not const. Empty: nothing to send.
+  /// call that is not const; empty if there is nothing to send.
   std::span<const bytes::View> plan(std::size_t limit) const;
 
   /// The first `n` octets of plan() have been sent; `n` is at most their total.
   void sent(std::size_t n);
 
-  /// Returns the cookie of the next FPDU that has been sent completely, in order; nullopt: none.
+  /// Returns the cookie of the next FPDU that has been sent completely, in order, or nullopt.
   std::optional<std::uint64_t> pop_sent();
 
   /// Copies queued pieces that lie inside `memory`, so that `memory` may go away: it is about to be

@@ -57,7 +57,7 @@ class Startup {
   /// The first `n` octets of transmit() have been sent.
   void transmitted(std::size_t n);
 
-  /// Returns when to call handle_timeout(); nullopt: the timer is not running.
+  /// Returns when to call handle_timeout(), or nullopt if the timer is not running.
   std::optional<TimePoint> timeout() const;
   /// Fails if `now` is at or after timeout().
   void handle_timeout(TimePoint now);

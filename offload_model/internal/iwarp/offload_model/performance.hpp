@@ -68,7 +68,8 @@ Better sooner(Mode other, const Workload& w, bool advertise, double registration
 Crossover linear_crossover(const Parameters& p, const Workload& w);
 /// Returns the crossover of sending without copy (pinning and a notification) and with one.
 Crossover zerocopy_crossover(const Parameters& p);
-/// Returns u*: the transfers after which registering both buffers has paid off; nullopt: never.
+/// Returns u*: the transfers after which registering both buffers has paid off, or nullopt if it
+/// never does.
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w);
 
 }  // namespace iwarp::offload_model

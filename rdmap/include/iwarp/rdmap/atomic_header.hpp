@@ -63,7 +63,7 @@ bytes::Result<AtomicRequest> decode_atomic_request(bytes::View in);
 /// `request` holds. [EXT-23]
 void encode(const AtomicRequest& request, bytes::Writer& out);
 
-/// Decodes the header at the start of `in`; nullopt: fewer than 12 octets.
+/// Decodes the header at the start of `in`. Returns nullopt if there are fewer than 12 octets.
 std::optional<AtomicResponse> decode_atomic_response(bytes::View in);
 /// Writes the header.
 void encode(const AtomicResponse& response, bytes::Writer& out);

@@ -125,7 +125,7 @@ inline constexpr Stag kHeldStag{1};
 inline constexpr std::uint64_t kHeldTo = std::uint64_t{0x68656C64} << 32;  // "held"
 /// Returns the TO of such a Write.
 constexpr TaggedOffset held_to(Msn msn) { return TaggedOffset{kHeldTo | msn.value}; }
-/// Returns the MSN of such a Write; nullopt: it is another Write.
+/// Returns the MSN of such a Write, or nullopt for any other Write.
 constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
   const auto msn = static_cast<std::uint32_t>(to.value);
   if (stag != kHeldStag || to.value != (kHeldTo | msn)) return std::nullopt;
@@ -148,7 +148,7 @@ struct ReadRequest {
   constexpr bool operator==(const ReadRequest&) const = default;
 };
 
-/// Decodes the header at the start of `in`; nullopt: fewer than 28 octets.
+/// Decodes the header at the start of `in`. Returns nullopt if there are fewer than 28 octets.
 std::optional<ReadRequest> decode_read_request(bytes::View in);
 /// Writes the header.
 void encode(const ReadRequest& request, bytes::Writer& out);

@@ -48,7 +48,7 @@ struct Terminate {
 };
 
 /// Returns the Terminate for a fault, with those parts of `segment` that RFC 5040 section 4.8
-/// (figure 10) wants echoed. [RDMAP-17] [RDMAP-92] [RDMAP-93] [RDMAP-94]
+/// (figure 10) requires to be echoed. [RDMAP-17] [RDMAP-92] [RDMAP-93] [RDMAP-94]
 Terminate make_terminate(const bytes::Fault& fault,
                          const std::optional<TerminatedSegment>& segment);
 
@@ -56,7 +56,7 @@ Terminate make_terminate(const bytes::Fault& fault,
 void encode(const Terminate& terminate, bytes::Writer& out);
 
 /// Decodes the payload of a Terminate. Tolerates echoes that are cut off; ignores reserved bits.
-/// nullopt: fewer than the 4 octets of the control word.
+/// Returns nullopt if there are fewer than the 4 octets of the control word.
 /// Deviation: the kernel's siw, on little-endian hosts, writes layer and type nibbles swapped and
 /// M, D, R in the low bits of its octet. A word that cannot be RFC 5040's but fits that layout is
 /// read that way.

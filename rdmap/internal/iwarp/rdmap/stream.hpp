@@ -2,7 +2,7 @@
 // Stream: one RDMAP stream (RFC 5040, RFC 7306) on top of its DDP stream (RFC 5041). [RDMAP-1]
 // Owns the stream state machine, IRD and ORD, the order in which messages are sent, and the
 // Terminate: only here does the first Fault of any layer become one. No I/O and no MPA: segments
-// enter by begin() and end(), and leave by next_segment().
+// enter by begin() and end(), and come out of next_segment().
 #pragma once
 
 #include <array>
@@ -76,9 +76,9 @@ class Stream {
 
   /// Returns the present state.
   StreamState state() const { return state_; }
-  /// Returns the Terminate that this end has sent or is going to send; nullopt: none. [VRB-15]
+  /// Returns the Terminate that this end has sent or is going to send, if any. [VRB-15]
   const std::optional<Terminate>& own_terminate() const { return own_; }
-  /// Returns the peer's Terminate; nullopt: none has arrived.
+  /// Returns the peer's Terminate, if it has arrived.
   const std::optional<Terminate>& peer_terminate() const { return peer_; }
   /// Returns how many Reads and Atomics of this end wait for a response.
   std::size_t outstanding_reads() const { return outstanding_.size(); }

@@ -30,7 +30,7 @@ struct OutSegment {
   std::array<std::byte, ddp::kUntaggedHeaderSize + kMaxTerminateSize> header;
   std::size_t header_size = 0;  ///< DDP header and, if there is one, RDMAP header
   bytes::Gather payload;        ///< valid until segment_taken()
-  bool copy_payload = false;    ///< the peer may change it meanwhile: copy it
+  bool copy_payload = false;    ///< the peer may change it before it is sent: copy it
   std::uint64_t token = 0;      ///< not 0: call sent(token) when its last octet has been sent
 };
 

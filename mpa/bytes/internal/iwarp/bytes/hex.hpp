@@ -15,7 +15,7 @@ namespace iwarp::bytes {
 std::string to_hex(View octets, std::size_t group = 4);
 
 /// Parses hex digits; white space is ignored and '#' starts a comment up to the end of its line.
-/// nullopt: an odd number of digits or a character that is neither.
+/// Returns nullopt if the number of digits is odd or another character occurs.
 std::optional<std::vector<std::byte>> from_hex(std::string_view text);
 
 }  // namespace iwarp::bytes

@@ -13,7 +13,7 @@ namespace iwarp::bytes {
 
 /// The guarded access of a thread, for the signal handler.
 struct Touching {
-  void* back = nullptr;                ///< the end of the innermost guarded(); null: none
+  void* back = nullptr;                ///< the end of the innermost guarded(), or null
   bool now = false;                    ///< between begin_touch() and end_touch()
   const std::byte* address = nullptr;  ///< where the last fault was
 };
@@ -22,7 +22,7 @@ struct Touching {
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Touching touching;
 
 /// Runs `work(context)`. Returns false if a fault between begin_touch() and end_touch() ended it,
-/// at touching.address. Destructors of objects in the frames that are left are not run: there must
+/// at touching.address. Skips the destructors of objects in the abandoned stack frames: there must
 /// be none.
 bool guarded(void (*work)(void*), void* context);
 /// As above, for any callable.
