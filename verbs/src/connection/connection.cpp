@@ -387,7 +387,7 @@ void Connection::close_when_drained(TimePoint now) {
     f.deadlines.set(Deadline::kClose, now + options_.close_timeout);
   }
   step(ConnectionCause::kDrained);
-  socket_action_ = SocketAction::kShutdownSend;  // What still comes is taken. [DDP-61]
+  socket_action_ = SocketAction::kShutdownSend;  // Octets that still arrive are accepted. [DDP-61]
   close_progress(now);
 }
 
@@ -471,7 +471,7 @@ void Connection::handle_timeout(TimePoint now) {
                c.settle(at);
              }},
       Passed{Deadline::kAckRequest, [](Connection& c, TimePoint at) { c.settle(at); }},
-      Passed{Deadline::kRtr,  // Nothing may be said. [MPA-93]
+      Passed{Deadline::kRtr,  // No Terminate may be sent. [MPA-93]
              [](Connection& c, TimePoint) {
                c.over(ConnectionCause::kLost, SocketAction::kReset,
                       {.fault = mpa::kStartupTimeout, .timed_out = true});

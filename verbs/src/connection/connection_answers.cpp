@@ -110,7 +110,7 @@ void Connection::hold_for_receive(TimePoint now) {
   f.held_at = f.deframer.counters().fpdus;
   f.port->await_receive(now);
   ++f.receive_holds;
-  // The peer's next Read for an acknowledgement is behind the message that waits, so acknowledge
+  // The peer's next Read for an acknowledgement comes after the message that waits, so acknowledge
   // without it. After our FIN nothing is sent.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
   if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();

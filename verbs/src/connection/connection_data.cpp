@@ -85,7 +85,7 @@ std::span<const bytes::Span> Connection::receive_plan() {
     scratch_plan_ = scratch_;
     last_receive_plan_ = {&scratch_plan_, 1};
   } else if (full_->hold != Full::Hold::kNone) {
-    last_receive_plan_ = {};  // TCP holds the peer back.
+    last_receive_plan_ = {};  // TCP's window stops the peer.
   } else {
     last_receive_plan_ = full_->deframer.plan();
   }
@@ -113,7 +113,7 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
   const auto used = startup_.receive(octets, now);
   startup_progress(now);
   if (is_rejected()) read_ahead_ = octets.subspan(used);
-  // Octets behind the startup frame belong to full operation. [MPA-64] [MPA-88]
+  // Octets after the startup frame belong to full operation. [MPA-64] [MPA-88]
   if (used == octets.size() || full_ == nullptr || discarding()) return;
   full_->deframer.feed(octets.subspan(used));
   run_inbound(now);
@@ -176,7 +176,7 @@ void Connection::begin_early() {
 }
 
 // Handles a whole ULPDU, verified, in the stage. Returns false if the stream is held, or if nothing
-// is staged behind the ULPDU.
+// is staged after the ULPDU.
 inline bool Connection::take_ulpdu(const Now& now) {
   Full& f = *full_;
   // The responder now has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays
@@ -198,7 +198,7 @@ inline bool Connection::take_ulpdu(const Now& now) {
   return !f.stream.end() || segment_done();
 }
 
-// Returns false if nothing is staged behind the segment.
+// Returns false if nothing is staged after the segment.
 inline bool Connection::segment_done() {
   Full& f = *full_;
   const bool more = f.deframer.consume();

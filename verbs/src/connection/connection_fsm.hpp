@@ -35,7 +35,7 @@ constexpr bool has_ended(ConnectionState state) {
 
 enum class ConnectionCause : std::uint8_t {
   kFullOperation,   ///< MPA is in full operation
-  kGateOpened,      ///< responder: a valid FPDU came; initiator: its delay is over
+  kGateOpened,      ///< responder: a valid FPDU arrived; initiator: its delay is over
   kCloseRequested,  ///< by the consumer, or by the peer's FIN while no work was in flight
   kDrained,         ///< all posted work is finished and sent
   kStreamEnded,     ///< by a Terminate, ours or the peer's

@@ -54,7 +54,7 @@ class CompletionGate {
     return true;
   }
 
-  /// From now on `what` passes. First passes to `deliver` the held completions that may now be
+  /// From now on `what` passes. First gives `deliver` the held completions that may now be
   /// delivered, oldest first, before any newer one.
   template <typename Deliver>
   void set(Announce what, Deliver deliver) {

@@ -70,7 +70,7 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
   const auto judged = acquire(to_change_, request.stag, request.to, rdmap::kAtomicWord, source_);
   if (!judged) return refused_for(judged.error());
   std::byte* const memory = source_.memory().data();
-  // An aligned TO says nothing about the memory of a region whose base is odd. [EXT-9] [EXT-15]
+  // An aligned TO does not imply aligned memory if the base of the region is odd. [EXT-9] [EXT-15]
   if (virtual_address(memory) % rdmap::kAtomicWord != 0) {
     source_.release();
     return refused_for(AccessError::kMisaligned);

@@ -55,7 +55,7 @@ struct QpShared {
   std::atomic<bool> completion_lost{false};  ///< a completion queue was full
 
   /// Returns why this request of RFC 7306 cannot be sent to the peer: the peer does not support it,
-  /// or would take its Immediate for one that announces a Send.
+  /// or would mistake its Immediate for one that announces a Send.
   std::error_code refuses(WrOpcode opcode, std::uint64_t immediate) const;
 
   /// For the stream's half, which alone changes the driver, and only while connected.

@@ -67,7 +67,7 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
     ring.pop_front(n);
     size_.store(ring.size(), std::memory_order_release);
     if (ring.empty()) count_emptied();
-    // A caller that gets fewer completions than it asked for may take the queue for empty, and
+    // A caller that gets fewer completions than it asked for may consider the queue empty, and
     // block.
     fire = n < room && armed_ != Armed::kNo;
     if (fire) armed_ = Armed::kNo;

@@ -56,7 +56,7 @@ std::vector<PostedReceive> ReceiveQueue::withdraw() {
 std::optional<std::uint64_t> ReceiveQueue::next_posted(std::uint64_t sequence,
                                                        PostedReceive& out) const {
   const std::lock_guard lock(mutex_);
-  // Sequences that were assigned and taken back are assigned again.
+  // The sequences of withdrawn receives are assigned again.
   const auto at = sequence > posted_ ? taken() : std::max(sequence, taken());
   if (at >= posted_) return std::nullopt;
   out = (*ring_)[static_cast<std::size_t>(at - taken())];

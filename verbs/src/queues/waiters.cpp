@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers each stream once, however often it has looked.
+// Registers each stream once, however often it is added.
 #include "iwarp/verbs/waiters.hpp"
 
 #include <algorithm>

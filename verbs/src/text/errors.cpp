@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts behind verbs::Errc.
+// The texts of verbs::Errc.
 #include "iwarp/verbs/errors.hpp"
 
 #include <array>

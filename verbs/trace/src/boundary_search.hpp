@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundarySearch: finds where a frame begins in octets whose first is not the first of a frame, as
-// in a capture that started late or lacks a part (RFC 5044 section 6 requires more certainty of a
-// receiver that acts on an FPDU than an observer needs). A right CRC and what follows it decide;
-// where CRCs are off, a run of headers does. Does bounded work for each octet, whatever the octets
-// are.
+// BoundarySearch: finds where a frame begins in octets that start anywhere, as in a capture that
+// started late or lacks a part (RFC 5044 section 6 requires more certainty of a receiver that acts
+// on an FPDU than an observer needs). A right CRC and what follows it decide; where CRCs are off, a
+// run of headers does. Does bounded work for each octet, whatever the octets are.
 #pragma once
 
 #include <cstdint>

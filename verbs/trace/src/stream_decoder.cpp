@@ -181,7 +181,7 @@ void StreamDecoder::advance(Side side, View fresh) {
 }
 
 /// Takes one frame from the input, or enters another phase. Returns false if it needs more octets,
-/// of either side. Does not loop for ever: a search after a refused FPDU begins behind its first
+/// of either side. Does not loop for ever: a search after a refused FPDU begins after its first
 /// octet, and an FPDU that a search found is taken or refused.
 bool StreamDecoder::step(Side side) {
   Direction& d = direction(side);

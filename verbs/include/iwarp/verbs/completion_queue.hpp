@@ -78,7 +78,7 @@ class alignas(64) CompletionQueue {
   std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
 
   // For queue pairs -----------------------------------------------------------------------------
-  /// The counter to raise to `value` when the completion is polled; null: none. [VRB-42]
+  /// The counter to raise to `value` when the completion is polled, or null. [VRB-42]
   struct Reaped {
     ReapCount* counter = nullptr;
     std::uint64_t value = 0;
@@ -113,7 +113,7 @@ class alignas(64) CompletionQueue {
   bool take_waiting_posts() {
     return posts_wait_.load(std::memory_order_relaxed) && posts_wait_.exchange(false);
   }
-  /// Sets what poll() and arm() call; null: nothing. It must outlive the queue or be unset.
+  /// Sets what poll() and arm() call; null unsets it. It must outlive the queue or be unset.
   void set_progress(Progress* progress) { progress_.store(progress); }
 
  private:

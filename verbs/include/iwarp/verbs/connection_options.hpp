@@ -60,7 +60,7 @@ struct ConnectionOptions {
   /// Initiator: how long it delays its first FPDU after the Reply; less than close_timeout. A
   /// work-around for responders that send the Reply before they watch the socket again (kernel siw
   /// before a fix) and miss an FPDU that arrives in between until more octets arrive. Nothing that
-  /// they send gives such responders away. 100 ms was enough in every trial.
+  /// they send identifies such responders. 100 ms was enough in every trial.
   Duration first_fpdu_delay = std::chrono::seconds(0);
   /// How long after the last transmission the driver may delay a small request to coalesce it with
   /// others, while the application has not polled its completion queues empty since the previous

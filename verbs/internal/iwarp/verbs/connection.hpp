@@ -57,15 +57,15 @@ class Connection {
   void set_emss(std::size_t octets);
 
   // Octets --------------------------------------------------------------------------------------
-  /// Returns the memory for the next octets, valid until the next call that is not const. Empty: do
-  /// not read at present.
+  /// Returns the memory for the next octets, valid until the next call that is not const. If it is
+  /// empty, do not read at present.
   std::span<const bytes::Span> receive_plan();
   /// Returns whether receive_plan() would not be empty.
   bool takes_octets() const;
   /// The first `n` octets of the last receive_plan() have been filled: processes them.
   void received(std::size_t n, const Now& now);
   /// Returns the next octets to send, in at most `limit` pieces, valid until the next call that is
-  /// not const. Empty: nothing to send at present.
+  /// not const; empty if there is nothing to send at present.
   std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now);
   /// Returns what there is to send, at less cost than transmit_plan().
   Output output() const;
@@ -102,7 +102,7 @@ class Connection {
   void withdraw(const Region& region, TimePoint now);
 
   // Poll ----------------------------------------------------------------------------------------
-  /// Returns the next event; nullopt: none.
+  /// Returns the next event, or nullopt if there is none.
   std::optional<ConnectionEvent> event();
   /// Returns what to do with the socket once transmit_plan() is empty.
   SocketAction socket_action();
@@ -116,7 +116,7 @@ class Connection {
   bool awaits_ack_request(TimePoint now);
   /// Responder: returns whether set-up waits for the peer's Request or RTR.
   bool awaits_peer() const;
-  /// Returns when to call handle_timeout(); nullopt: not necessary.
+  /// Returns when to call handle_timeout(), or nullopt if no deadline is set.
   std::optional<TimePoint> timeout() const;
   /// Returns when the peer's answer is overdue, see PeerTimeouts::answer; included in timeout().
   std::optional<TimePoint> answer_due() const;
@@ -180,7 +180,7 @@ class Connection {
   const ConnectionOptions options_;
   std::uint16_t asked_ord_;  ///< the application's
   WireTap* tap_;
-  std::unique_ptr<class Observed> observed_;  ///< null: not observed; outlives full_
+  std::unique_ptr<class Observed> observed_;  ///< null if not observed; outlives full_
   mpa::Startup startup_;
   mpa::StartupState startup_told_ = mpa::StartupState::kIdle;
   mpa::Mulpdu mulpdu_;

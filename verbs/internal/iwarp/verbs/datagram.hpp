@@ -61,8 +61,8 @@ using DatagramHeaderOctets = std::array<std::byte, kDatagramHeaderSize>;
 
 /// Encodes a header. QPNs are cut to 24 bits.
 DatagramHeaderOctets encode(const DatagramHeader& header);
-/// Decodes a UDP payload; the result refers to it. nullopt: it is not of this form, shorter than
-/// kDatagramOverhead or longer than kMaxDatagram. Does not check the CRC.
+/// Decodes a UDP payload; the result refers to it. Returns nullopt if it is not of this form,
+/// shorter than kDatagramOverhead or longer than kMaxDatagram. Does not check the CRC.
 std::optional<Datagram> decode_datagram(bytes::View octets);
 /// Returns whether the last kDatagramCrcSize octets, which must exist, are the CRC of all before
 /// them.

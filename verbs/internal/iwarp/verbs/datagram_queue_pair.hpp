@@ -149,7 +149,7 @@ class DatagramQueuePair {
   std::vector<Slot> ring_;    ///< grows up to max_send_wr; its size is a power of two
   std::uint64_t posted_ = 0;
   std::uint64_t prepared_ = 0;
-  std::atomic<std::uint64_t> left_{0};  ///< requests that have left their slots, from the first
+  std::atomic<std::uint64_t> left_{0};  ///< requests removed from the ring so far
   ReapCount reaped_;
   ReceiveQueue receives_;
   std::uint64_t shared_taken_ = 0;  ///< as receives_.taken(), of the shared queue

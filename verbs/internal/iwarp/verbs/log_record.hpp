@@ -54,9 +54,9 @@ std::string log_line(const LogRecord& record, LogFormat format,
                      std::chrono::system_clock::time_point now, long process);
 
 /// Parses the name of a level. The former names "refusals" (warning) and "connections" (info) are
-/// accepted too. nullopt: unknown.
+/// accepted too. Returns nullopt for any other name.
 std::optional<LogLevel> log_level(std::string_view name);
-/// Parses "text", "logfmt" or "json". nullopt: unknown.
+/// Parses "text", "logfmt" or "json". Returns nullopt for any other name.
 std::optional<LogFormat> log_format(std::string_view name);
 
 }  // namespace iwarp::verbs

@@ -56,7 +56,7 @@ class StagTable {
     return out;
   }
 
-  /// What a new STag names, for whom, and with which rights. [RDMAP-110] [RDMAP-111] [DDP-97]
+  /// The memory that a new STag names, its users and their rights. [RDMAP-110] [RDMAP-111] [DDP-97]
   struct NewRegion {
     Region::Kind kind = Region::Kind::kRegion;
     PdId pd = 0;
@@ -81,7 +81,7 @@ class StagTable {
   /// bound to the region. [DDP-88] [DDP-89]
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
 
-  /// The driver whose stream is resumed once the pins of an entry are gone; null: none. Held as a
+  /// The driver whose stream is resumed once the pins of an entry are gone, or null. Held as a
   /// weak_ptr while it waits.
   using Waiter = QpDriver*;
   /// Executes WrOpcode::kFastRegister for a queue pair of `pd`. Fails with `Errc::kInvalidArgument`

@@ -25,7 +25,8 @@ class QpDriver : public std::enable_shared_from_this<QpDriver> {
   /// them to coalesce them with later ones, until the application polls an empty completion queue
   /// or a short time has passed.
   virtual bool posted(Doorbell doorbell) = 0;
-  /// Notifies the driver that a receive was posted, so that a stream held for want of one goes on.
+  /// Notifies the driver that a receive was posted, so that it resumes a stream held for lack of
+  /// one.
   virtual void receive_posted() = 0;
   /// Resumes a stream that waits for pins to go or for a shared receive. Not in the calling thread,
   /// which may hold the lock of a queue or of the STag table.

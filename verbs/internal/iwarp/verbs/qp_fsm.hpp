@@ -20,7 +20,7 @@ enum class QpEvent : std::uint8_t {
   kPeerClosedEarly,    ///< the peer's FIN arrived while work was outstanding
   kLowerLayerClosed,   ///< both directions of TCP are closed in order, or closing timed out
   kLowerLayerLost,     ///< TCP was reset or timed out, or the application aborted
-  kReset,              ///< the application takes the queue pair back to Idle
+  kReset,              ///< the application returns the queue pair to Idle
 };
 /// Returns the event's name in words; "unknown" for a value that is not one.
 std::string_view to_string(QpEvent event);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Region: an entry of the STag table. Grant: the right to access a part of one. The table decides
-// who is granted what, see memory.hpp.
+// about Grants, see memory.hpp.
 #pragma once
 
 #include <atomic>

@@ -31,7 +31,7 @@ struct TlsOptions {
   /// laboratories. A client uses the first line.
   std::string shared_keys;
   /// Octets, at least 1, that this end sends under one key; then both ends replace theirs. RFC 8446
-  /// section 5.5 wants less than 2^38.
+  /// section 5.5 requires less than 2^38.
   std::uint64_t rekey_after = std::uint64_t{1} << 36;
 };
 

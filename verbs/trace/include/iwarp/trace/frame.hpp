@@ -56,7 +56,7 @@ struct Frame {
   CrcVerdict crc = CrcVerdict::kNotUsed;
   std::uint32_t crc_field = 0;
   std::uint32_t crc_computed = 0;  ///< kGood and kBad: over the octets that it covers
-  bool guessed = false;            ///< use of markers and CRCs was inferred, not negotiated in view
+  bool guessed = false;            ///< markers and CRCs were inferred; startup was not seen
   /// Headers in a row led to it, but neither a CRC nor a marker proves that it begins here: it may
   /// be a part of a payload.
   bool unsure = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PacketSink: takes the packets of a capture, one by one, and keeps them in a file or elsewhere.
+// PacketSink: takes the packets of a capture, one by one, and stores them in a file or elsewhere.
 #pragma once
 
 #include "iwarp/bytes/view.hpp"
