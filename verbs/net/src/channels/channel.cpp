@@ -57,7 +57,7 @@ bool EventFd::wait(std::chrono::milliseconds timeout) const {
     const int n = ::poll(&waiting, 1, static_cast<int>(left.count()));
     if (n > 0) return true;
     if (!forever && steady_clock::now() - begin >= timeout) return false;
-    // There is no memory, for now.
+    // The kernel is out of memory for now.
     if (n < 0 && errno != EINTR) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

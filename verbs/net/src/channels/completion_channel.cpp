@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionChannel: a consumer that sleeps often and briefly is woken by the sockets themselves.
-// When a sleep takes longer, the workers take the sockets back, so that at rest nothing runs and
-// one-sided operations progress.
+// CompletionChannel: an application that sleeps often and briefly is woken by the sockets
+// themselves. When a sleep takes longer, the workers take the sockets back, so that at rest nothing
+// runs and one-sided operations progress.
 #include "iwarp/net/completion_channel.hpp"
 
 #include <poll.h>
@@ -19,11 +19,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// So many events, each soon after the one before, are worth waiting on the sockets.
+// After this many events in quick succession, sleeping on the sockets pays.
 constexpr unsigned kLongStreak = 8;
 constexpr auto kSoon = Milliseconds(5);
 
-// What poll(2) takes, rounded up; never is -1.
+// Returns the timeout for poll(2), rounded up; -1: no limit.
 int until(std::optional<Clock::time_point> end) {
   if (!end) return -1;
   const auto left = std::chrono::ceil<Milliseconds>(*end - Clock::now()).count();
@@ -32,9 +32,9 @@ int until(std::optional<Clock::time_point> end) {
 
 }  // namespace
 
-// What a consumer finds that may have been told by `outside`.
+// Returns the event for an application that `outside` may have woken.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look() {
-  // In this order: a promise that is made meanwhile stays.
+  // In this order, so that a promise made meanwhile is kept.
   bool is_promised = owed.load() && owed.exchange(false);
   if (const auto out = events.poll()) return out;
   if (!outside.is_watching()) {
@@ -46,7 +46,7 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look() {
   return out ? out : keep_promise();
 }
 
-// What the sockets have. Under the mutex.
+// Drives the ready sockets and returns the next event. Call with the mutex held.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_promised) {
   bool came = false;
   events.attend();
@@ -60,7 +60,7 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_pr
   return out;
 }
 
-// Under the mutex.
+// Returns the event that `outside` has promised, if it has. Call with the mutex held.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
   if (!owed.exchange(false)) return std::nullopt;
   for (const auto& feed : feeds) {
@@ -69,8 +69,8 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
     feed->queue().call_consumer();
     if (const auto out = events.leave()) return out;
   }
-  // A program that looks although it has armed nothing gets one event that it did not ask for. That
-  // is enough.
+  // An application that polls for an event without having armed a queue gets one event that it did
+  // not ask for, and no more.
   for (const auto& feed : feeds) feed->end_sleeping();
   owed.store(false);
   return feeds.empty() ? std::nullopt : std::optional(&feeds.front()->queue());
@@ -81,7 +81,7 @@ bool CompletionChannel::Impl::is_soon() {
   return now - std::exchange(last_event, now) < kSoon;
 }
 
-// poll() found an event, for which the program may have slept on `outside`.
+// poll() found an event. The application may have slept on `outside` for it.
 void CompletionChannel::Impl::found() {
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return;
@@ -91,7 +91,7 @@ void CompletionChannel::Impl::found() {
   if (found_streak != 0 && found_streak % kLongStreak == 0) begin(outside);
 }
 
-// A blocking call slept for an event.
+// A blocking call has slept until there was an event.
 void CompletionChannel::Impl::waited() {
   owed.store(false);
   const std::unique_lock lock(mutex, std::try_to_lock);
@@ -159,12 +159,12 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_
   return await(std::nullopt);
 }
 
-// An error: timed_out, or what poll(2) said.
+// Fails with timed_out, or with the error of poll(2).
 std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
     std::optional<Clock::time_point> end) {
-  // A program that slept in poll(2) before cannot be told from one that sleeps in this call only.
-  // The second kind takes an event of an empty queue for an error, so neither has the sockets in
-  // `outside`, which would promise events that may not come.
+  // An application that slept in its own poll(2) before cannot be told from one that sleeps only in
+  // this call. The latter treats an event of an empty queue as an error. So this call never puts
+  // the sockets into `outside`, which would promise events that may not come.
   if (const auto out = impl_->look()) return *out;
   while (true) {
     pollfd waiting{.fd = impl_->waits_on(), .events = POLLIN, .revents = 0};

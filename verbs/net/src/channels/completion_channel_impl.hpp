@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionChannel::Impl: the events of a completion channel, and the descriptors that a program
-// sleeps on until there is one.
+// CompletionChannel::Impl: the events of a completion channel, and the descriptors that an
+// application sleeps on until there is one.
 #pragma once
 
 #include <sys/epoll.h>
@@ -21,12 +21,12 @@
 
 namespace iwarp::net {
 
-// How a consumer that sleeps on the sockets sleeps, and what it finds when it wakes.
+// How an application sleeps on the sockets, and what it finds when it wakes.
 //
-// A program that sleeps in the channel's blocking calls sleeps on `inside`, which it does not have.
-// A program that sleeps in poll(2) or an epoll of its own sleeps on `outside`, which is readable
-// because of octets that may complete nothing, and that other threads may take first. When a call
-// for an event follows, there has to be one, for a queue that may turn out to be empty.
+// A thread in a blocking call of the channel sleeps on `inside`, which the application does not
+// have. A thread in the application's own poll(2) or epoll sleeps on `outside`, which may become
+// readable because of octets that complete nothing, or that another thread takes first. The next
+// call for an event has to return one all the same, for a queue that may turn out to be empty.
 struct CompletionChannel::Impl {
   struct Events final : Channel<verbs::CompletionQueue*> {
     using Channel::attend;
@@ -40,7 +40,7 @@ struct CompletionChannel::Impl {
     bool is_watching() const { return watched_.load() != 0; }
     bool add(int fd) const { return epoll_.add(fd, EPOLLIN, nullptr); }
 
-    // Under the lock of a feed.
+    // Called with the lock of a feed held.
     std::atomic<bool>* owed() override { return owed_; }
     bool watch(const SocketSet& set) override {
       if (!add(set.fd())) return false;
@@ -49,7 +49,8 @@ struct CompletionChannel::Impl {
     }
     void unwatch(const SocketSet& set) override {
       epoll_.remove(set.fd());
-      // The program may have been told of what the workers take now.
+      // The application may have seen the descriptor readable because of input that the workers
+      // take now.
       if (owed_ != nullptr) owed_->store(true);
       --watched_;
     }
@@ -57,17 +58,17 @@ struct CompletionChannel::Impl {
    private:
     EpollFd epoll_;
     std::atomic<bool>* const owed_;
-    std::atomic<int> watched_{0};  ///< sets in it
+    std::atomic<int> watched_{0};  ///< number of sets in the descriptor
   };
 
-  /// Throws std::system_error if the kernel has no descriptor left.
+  /// Throws std::system_error if no descriptor is available.
   Impl() {
     if (!outside.add(events.fd())) {
       throw std::system_error(errno, std::generic_category(), "epoll_ctl");
     }
   }
 
-  // For the Rnic: what feeds the queues of this channel.
+  // For the Rnic: the feeds of this channel's queues.
   void add(std::shared_ptr<CqFeed> feed);
   void remove(const CqFeed* feed);
 
@@ -82,15 +83,15 @@ struct CompletionChannel::Impl {
 
   Events events;
   std::atomic<bool> owed{false};  ///< `outside` was or may have been readable: an event is promised
-  Descriptor outside{&owed};      ///< the program's, with the descriptor of `events`
+  Descriptor outside{&owed};      ///< the application's; has that of `events` in it
 
-  std::mutex mutex;  ///< of what follows; before the locks of a feed
+  std::mutex mutex;  ///< guards what follows; taken before the lock of a feed
   std::vector<std::shared_ptr<CqFeed>> feeds;
   std::unique_ptr<Descriptor> made_inside;
-  std::atomic<Descriptor*> inside{nullptr};  ///< from its first use on; holds `outside`, too
+  std::atomic<Descriptor*> inside{nullptr};  ///< null until its first use; has `outside` in it
   std::chrono::steady_clock::time_point last_event;
-  unsigned found_streak = 0;   ///< events that were there, each soon after the one before
-  unsigned waited_streak = 0;  ///< the same that a blocking call slept for
+  unsigned found_streak = 0;   ///< events found without sleeping, in quick succession
+  unsigned waited_streak = 0;  ///< events that a blocking call slept for, likewise
 };
 
 }  // namespace iwarp::net

@@ -12,31 +12,35 @@
 namespace iwarp::net {
 namespace {
 
-// A poll that may be the only one looks at each connection, one system call each; with more the
-// workers are cheaper.
+// An infrequent poll asks each connection, at one system call each. With more connections than
+// this, the workers are cheaper.
 constexpr std::size_t kMostPolled = 8;
-// So many polls within the window mean a consumer that waits by polling. Between two of them it may
-// post, and one may place, some large messages.
+// This many polls within the window mean that the application waits by polling. Between two of them
+// it may post some large messages, and one poll may place some.
 constexpr unsigned kOften = 16;
 constexpr unsigned kPollsPerLook = 8;
 constexpr auto kWindow = std::chrono::milliseconds(2);
-// Once the workers sleep: a pause of this length ends it, when a look finds that nobody has polled
-// since the look before. How far apart those are bounds how long a peer waits for us then.
+// While the workers sleep, a pause of this length wakes them, if a look of the timer finds no poll
+// since the look before. The interval between looks bounds how long a peer then waits for an
+// answer.
 constexpr auto kPause = std::chrono::microseconds(500);
-// Who sleeps on the sockets longer than this is rarely woken, and by the workers as well.
+// A thread that sleeps on the sockets longer than this is rarely woken, and the workers can wake it
+// as well.
 constexpr auto kLongSleep = std::chrono::milliseconds(10);
-// Before it sleeps on the sockets a consumer makes sure that the queue is empty, arms it, and looks
-// once more. What has come wakes it, so the sockets can wait for the sleep.
+// Before it sleeps on the sockets, an application makes sure that the queue is empty, arms it, and
+// polls once more. These polls leave the sockets alone: input will wake the application.
 constexpr unsigned kSparePolls = 2;
-// The looks themselves take time from who polls, so they become rare while the polling goes on.
+// The timer's looks take time from the polling thread, so they become rare while the polling goes
+// on.
 constexpr auto kFirstInterval = std::chrono::milliseconds(1);
 constexpr auto kLastInterval = std::chrono::milliseconds(4);
-// Those that have ended are forgotten at once while there are not more.
+// With at most this many connections, ended ones are removed each time that one is added.
 constexpr std::size_t kFew = 16;
 
 }  // namespace
 
-// Who does not poll all the time may not come again. True: the connection has ended.
+// An infrequent poll may be the last one, so it asks the connection in any case. Returns whether
+// the connection has ended.
 inline bool CqFeed::poll_one(Driven& connection, bool frequent) {
   if (!frequent || connection.asks_for(this)) connection.poll(frequent);
   return connection.ended();
@@ -49,7 +53,7 @@ void CqFeed::poll_all(bool frequent) {
 }
 
 void CqFeed::make_progress() {
-  // Another thread polls this queue, and drives.
+  // If the lock is taken, another thread polls this queue, and drives.
   if (!mutex_.try_lock()) return;
   const std::lock_guard lock(mutex_, std::adopt_lock);
   if (connections_.empty()) return;
@@ -58,7 +62,7 @@ void CqFeed::make_progress() {
     --spare_polls_;
     return;
   }
-  // Who polls all the time does not need the time all the time.
+  // A thread that polls all the time need not read the clock each time.
   const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
   const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
   const bool frequent = look ? polled_often() : true;
@@ -73,11 +77,12 @@ void CqFeed::make_progress() {
 }
 
 void CqFeed::serve_all(bool look) {
-  // Without a descriptor for the set each is looked at: the workers may be asleep.
+  // Without a descriptor for the set, poll each connection: the workers may be asleep.
   if (!has_set()) return poll_all(true);
   serve_ready(false);
   if (!look) return;
-  // What no set tells of: streams held or at their end, and sockets that the kernel did not take.
+  // No set reports streams that are held or at their end, nor sockets that the kernel refused to
+  // add.
   for (const auto& connection : connections_) {
     if (!connection->is_plain()) connection->poll(false);
   }
@@ -126,7 +131,7 @@ bool CqFeed::begin_sleeping(SleepDescriptor& sleeper) {
   return true;
 }
 
-// Before `sleeper_` watches the sockets, or no longer does.
+// Call before `sleeper_` watches the sockets, and after it has stopped watching them.
 void CqFeed::expose(bool on) {
   std::atomic<bool>* const owed = sleeper_->owed();
   if (owed == nullptr) return;
@@ -152,7 +157,8 @@ bool CqFeed::serve() {
   return came;
 }
 
-// Some of them; the rest is first the next time. True: any were ready.
+// Serves some of the ready sockets; the others come first the next time. Returns whether any was
+// ready.
 bool CqFeed::serve_ready(bool slept) {
   std::array<SocketSet::Ready, SocketSet::kMost> storage;
   bool any_ended = false;
@@ -167,7 +173,7 @@ bool CqFeed::serve_ready(bool slept) {
 
 void CqFeed::add(std::shared_ptr<Driven> connection) {
   const std::lock_guard lock(mutex_);
-  // Each is looked at a few times only, however many there are.
+  // The limit doubles, so that each connection is checked a few times only, however many there are.
   if (connections_.size() >= forget_at_ || connections_.size() < kFew) {
     forget_ended();
     forget_at_ = 2 * connections_.size();
@@ -177,7 +183,7 @@ void CqFeed::add(std::shared_ptr<Driven> connection) {
   }
   if (sleeper_ != nullptr && sleeper_->owed() != nullptr) connection->expose();
   if (set_ != nullptr) connection->join(set_);
-  // It is driven as the others are.
+  // Put it into the mode of the others.
   switch (mode_.load(std::memory_order_relaxed)) {
     case DriveMode::kWorker:
       break;
@@ -199,7 +205,7 @@ void CqFeed::stop() {
   timer_.cancel();
 }
 
-// False: there is no descriptor to be had.
+// Makes the set if there is none. Returns false if no descriptor is available.
 bool CqFeed::has_set() {
   if (set_ != nullptr) return true;
   try {
@@ -213,7 +219,7 @@ bool CqFeed::has_set() {
   return true;
 }
 
-// The mode before.
+// Changes the mode. Returns the one before.
 DriveMode CqFeed::step(DriveCause cause) {
   const DriveMode before = mode_.load(std::memory_order_relaxed);
   const auto next = bytes::step(kDriveEdges, before, cause);
@@ -271,11 +277,12 @@ bool CqFeed::is_overdue(Clock::duration idle) {
   const bool polled = std::exchange(polls_seen_, polls_) != polls_;
   if (!is_slept_on()) {
     if (idle <= kPause) return false;
-    // Polls that have much to do, or that others displace, come to a look rarely.
+    // Polls that have much to do, or whose thread is preempted, seldom set last_look_.
     interval_ = kFirstInterval;
     return !polled;
   }
-  // Sleep and work without a look cannot be told apart, but for sockets that are left as they are.
+  // A thread that sleeps cannot be told from one that works without polling, except by ready
+  // sockets that stay unserved.
   std::array<SocketSet::Ready, SocketSet::kMost> storage;
   const bool is_unserved = idle > kPause && !set_->ready(storage).empty();
   if (is_unserved) interval_ = kFirstInterval;

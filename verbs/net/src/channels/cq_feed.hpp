@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CqFeed: the connections whose completions go to one completion queue. An empty poll drives them
-// in the polling thread, and while polls keep coming the workers are left asleep (in the manner of
-// NAPI). A program that sleeps briefly and often is woken by the sockets, and drives them then.
-// When the polling stops, or the sleep is long, the workers take over.
+// CqFeed: the connections whose completions go to one completion queue. A poll of the empty queue
+// drives them in the polling thread, and while polls keep coming the workers sleep (in the manner
+// of NAPI). An application that sleeps briefly and often is woken by the sockets, and drives them
+// then. When the polling stops, or the sleep is long, the workers take over.
 #pragma once
 
 #include <atomic>
@@ -21,12 +21,13 @@ namespace iwarp::net {
 
 class Driven;
 
-/// A descriptor that a consumer sleeps on, as far as a feed knows it.
+/// A descriptor that a thread of the application sleeps on, as a feed sees it.
 class SleepDescriptor {
  public:
-  /// Not null: the program itself has the descriptor. See SocketSet::expose_to().
+  /// Returns the flag for SocketSet::expose_to() if the application itself has the descriptor;
+  /// otherwise null.
   virtual std::atomic<bool>* owed() = 0;
-  /// False: the kernel does not take it.
+  /// Adds the set to the descriptor. Returns false if the kernel refuses.
   virtual bool watch(const SocketSet& set) = 0;
   virtual void unwatch(const SocketSet& set) = 0;
 
@@ -37,7 +38,7 @@ class SleepDescriptor {
 class CqFeed final : public verbs::Progress, public std::enable_shared_from_this<CqFeed> {
  public:
   explicit CqFeed(Worker& worker) : timer_(worker.context()) {}
-  /// Before it is used: the queue, which lives until stop().
+  /// Sets the queue, which must live until stop(). Call before any other function.
   void feeds(verbs::CompletionQueue& queue) { queue_ = &queue; }
 
   // Progress
@@ -45,18 +46,19 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void armed() override;
 
   // For the completion channel of the queue.
-  /// From now on the sockets wake `sleeper`, and no other, and the workers leave them alone. False:
-  /// not possible.
+  /// Makes the sockets wake only `sleeper`, and the workers leave them alone. Returns false if that
+  /// is not possible.
   bool begin_sleeping(SleepDescriptor& sleeper);
-  /// The workers take over, if a consumer slept on the sockets.
+  /// Lets the workers take over if a thread sleeps on the sockets.
   void end_sleeping();
   bool is_slept_on() const { return mode_.load(std::memory_order_relaxed) == DriveMode::kSleeper; }
-  /// The consumer is awake: does what there is to do. True: a socket was ready, or may have been.
+  /// The sleeping thread is awake: drives the ready sockets. Returns whether a socket was ready, or
+  /// may have been.
   bool serve();
   verbs::CompletionQueue& queue() { return *queue_; }
 
   void add(std::shared_ptr<Driven> connection);
-  /// The queue is going away.
+  /// Removes all connections. Call before the queue is destroyed.
   void stop();
 
  private:
@@ -79,20 +81,20 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void forget_ended();
 
   verbs::CompletionQueue* queue_ = nullptr;
-  bytes::Mutex mutex_;  ///< before the lock of a connection, which is only tried under it
+  bytes::Mutex mutex_;  ///< taken before the lock of a connection, which it only tries
   std::vector<std::shared_ptr<Driven>> connections_;
-  std::size_t forget_at_ = 0;                        ///< so many of them: look who has ended
-  std::shared_ptr<SocketSet> set_;                   ///< with their sockets, from its first use on
+  std::size_t forget_at_ = 0;       ///< at this number of them, ended ones are removed
+  std::shared_ptr<SocketSet> set_;  ///< has their sockets; null until its first use
   std::atomic<DriveMode> mode_{DriveMode::kWorker};  ///< what it asks its connections for
-  SleepDescriptor* sleeper_ = nullptr;               ///< kSleeper: who
+  SleepDescriptor* sleeper_ = nullptr;               ///< in kSleeper, else null
   Clock::time_point window_;
-  Clock::time_point last_look_;  ///< of a poll or of who slept
+  Clock::time_point last_look_;  ///< of a poll or of a woken thread
   unsigned polls_ = 0;
-  unsigned polls_seen_ = 0;   ///< of these, at the last tick()
-  unsigned spare_polls_ = 0;  ///< empty ones that are only made before he sleeps
+  unsigned polls_seen_ = 0;   ///< polls_ at the last tick()
+  unsigned spare_polls_ = 0;  ///< polls that will only precede the next sleep
   bool was_unserved_ = false;
   asio::steady_timer timer_;
-  Clock::duration interval_{};  ///< until the next look whether somebody still polls
+  Clock::duration interval_{};  ///< until the next check whether a thread still polls
 };
 
 }  // namespace iwarp::net

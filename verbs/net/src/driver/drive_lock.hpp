@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DriveLock: the lock of a connection and the work that other threads left for its holder, in one
+// DriveLock: the lock of a connection and the work that other threads added for its holder, in one
 // word. A thread that finds the lock taken adds its work to the word and returns, so posting never
 // waits. The holder can unlock in two ways only: leave() fails while the word has work that the
 // holder has not taken, and hand_over() sends a successor that takes all of it. So no work is
@@ -16,16 +16,16 @@ namespace iwarp::net {
 template <template <typename> typename Atomic>
 class BasicDriveLock {
  public:
-  /// What a turn of the holder did not get done.
+  /// Work that a turn of the holder did not finish.
   struct Rest {
     std::uint32_t work = 0;
     bool is_followed = false;  ///< another thread is certain to enter later without being sent
   };
 
-  /// Returns what the caller, who holds the lock now, has to do: `work` and what other threads
-  /// left. nullopt: the holder will do it.
+  /// Takes the lock and returns all the work to do: `work` and what other threads added. Returns
+  /// nullopt if another thread holds the lock; that thread will do `work`.
   std::optional<std::uint32_t> enter(std::uint32_t work) {
-    std::uint32_t free = 0;  // mostly, and no work is left
+    std::uint32_t free = 0;  // the usual case: not held, and no work pending
     if (word_.compare_exchange_strong(free, kHeld, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
       return work;
@@ -36,11 +36,12 @@ class BasicDriveLock {
   }
   /// As enter(), for the successor that hand_over() sent.
   std::optional<std::uint32_t> succeed() {
-    // Reads what hand_over() wrote, so enter() sees the word as that left it.
+    // This exchange reads what hand_over() wrote, so enter() sees the word as hand_over() stored
+    // it.
     is_sent_.exchange(false);
     return enter(0);
   }
-  /// Waits for the lock; then take() has what other threads left.
+  /// Waits for the lock. The caller gets the work that other threads added from take().
   void lock() {
     waiting_.fetch_add(1);
     for (;;) {
@@ -51,20 +52,21 @@ class BasicDriveLock {
     waiting_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  /// Returns true if no thread holds the lock and no work waits for its next holder.
+  /// Returns whether no thread holds the lock and no work waits for its next holder.
   bool is_idle() const { return word_.load() == 0; }
-  /// Holder: takes the work left so far.
+  /// For the holder: takes and returns the work added so far.
   std::uint32_t take() { return word_.exchange(kHeld, std::memory_order_acq_rel) & ~kHeld; }
-  /// Holder: unlocks, and leaves `left` for the next thread that enters. False: other threads left
-  /// work meanwhile, and the caller still holds the lock.
+  /// For the holder: unlocks, and stores `left` as work for the next thread that enters. Returns
+  /// false, with the lock still held, if other threads have added work meanwhile.
   bool leave(std::uint32_t left = 0) {
     auto expected = kHeld;
     if (!word_.compare_exchange_strong(expected, left)) return false;
     wake();
     return true;
   }
-  /// Holder: unlocks whatever other threads left meanwhile, and has `send` send a thread that calls
-  /// succeed(), unless one is on its way.
+  /// For the holder: adds `left` to the pending work, unlocks even if other threads have added work
+  /// meanwhile, and calls `send`, which must send a thread that calls succeed(), unless one is
+  /// already on its way.
   template <typename Send>
   void hand_over(std::uint32_t left, Send send) {
     word_.fetch_or(left, std::memory_order_relaxed);
@@ -73,9 +75,9 @@ class BasicDriveLock {
     if (!is_sent_.exchange(true)) send();
   }
 
-  /// Holder: does `work` and what other threads leave meanwhile, then unlocks. `turn(work)` returns
-  /// a Rest. Work that nobody is certain to follow up goes to a successor, and so does all work
-  /// after `turns` turns.
+  /// For the holder: does `work` and what other threads add meanwhile, then unlocks. `turn(work)`
+  /// returns a Rest. Work that no other thread is certain to do goes to a successor; so does all
+  /// work after `turns` turns.
   template <typename Turn, typename Send>
   void drive(std::uint32_t work, int turns, Turn turn, Send send) {
     for (int done = 1;; ++done) {
@@ -90,15 +92,16 @@ class BasicDriveLock {
  private:
   static constexpr std::uint32_t kHeld = 1U << 31;
 
-  // A thread in lock() is counted before it finds the lock taken, and the lock is free before this
-  // looks: in the one order of these four (seq_cst), one of the two sees the other.
+  // No wake-up is lost: a thread in lock() increments waiting_ before it reads the word, and the
+  // holder clears the word before it reads waiting_. All four operations are seq_cst, so at least
+  // one of the two threads sees what the other wrote.
   void wake() {
     if (waiting_.load() != 0) word_.notify_all();
   }
 
   Atomic<std::uint32_t> word_{0};
-  Atomic<std::uint32_t> waiting_{0};  ///< in lock()
-  Atomic<bool> is_sent_{false};       ///< a successor that has not entered yet
+  Atomic<std::uint32_t> waiting_{0};  ///< threads in lock()
+  Atomic<bool> is_sent_{false};       ///< a successor is on its way and has not entered
 };
 
 using DriveLock = BasicDriveLock<std::atomic>;

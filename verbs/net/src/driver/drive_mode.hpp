@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who reads the socket of a connection when nothing is posted, as a table. Data only; the holder of
-// the connection's DriveLock alone changes it, and anybody may ask. Posting is everybody's right in
-// each of them. A CqFeed keeps a mode by the same table, which is what it asks its connections for;
-// each connection decides.
+// Which thread reads the socket of a connection while nothing is posted, as a table. Data only.
+// Only the holder of the connection's DriveLock changes the mode; any thread may read it, and any
+// thread may post in every mode. A CqFeed has a mode by the same table: the one that it asks its
+// connections for. Each connection decides for itself.
 #pragma once
 
 #include <array>
@@ -21,10 +21,11 @@ enum class DriveMode : std::uint8_t {
 std::string_view to_string(DriveMode mode);
 
 enum class DriveCause : std::uint8_t {
-  kPolled,       ///< by the CqFeed: polls come one after the other
-  kSleptOn,      ///< by the CqFeed: its channel's descriptor is woken by the socket
-  kLetGo,        ///< by the CqFeed: nobody has polled or come back from sleep for a while
-  kNotReadable,  ///< by the connection: held or at its end, so the socket wakes nobody in time
+  kPolled,       ///< from the CqFeed: the application polls frequently
+  kSleptOn,      ///< from the CqFeed: the socket wakes a thread that sleeps on the channel
+  kLetGo,        ///< from the CqFeed: no thread has polled or woken up for a while
+  kNotReadable,  ///< from the connection: held or at its end, so the socket would wake no thread in
+                 ///< time
 };
 std::string_view to_string(DriveCause cause);
 
@@ -35,8 +36,8 @@ inline constexpr std::array kDriveCauses{DriveCause::kPolled, DriveCause::kSlept
 
 using DriveEdge = bytes::Edge<DriveMode, DriveCause>;
 
-// A connection feeds up to two queues, which know nothing of each other: so each may ask for what
-// the other has brought about.
+// A connection feeds up to two completion queues, whose feeds act independently: one may ask for a
+// mode that the other has already brought about.
 // clang-format off
 inline constexpr std::array kDriveEdges{
     DriveEdge{DriveMode::kWorker, DriveCause::kPolled, DriveMode::kPoller, "polls are frequent"},
@@ -52,8 +53,9 @@ inline constexpr std::array kDriveEdges{
 };
 // clang-format on
 
-/// In the other modes the CqFeed that brought them about polls, wakes its sleeper or lets go, and
-/// looks again and again which of these is due. So what is left to do is done without being sent.
+/// Returns whether unfinished work will be done without sending a thread. In kPoller and kSleeper
+/// the CqFeed that set the mode polls, serves its woken thread or lets go, and checks regularly
+/// which of these is due.
 constexpr bool is_followed(DriveMode mode) { return mode != DriveMode::kWorker; }
 
 static_assert(bytes::deterministic(kDriveEdges));

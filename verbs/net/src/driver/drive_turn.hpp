@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DriveTurn: what a connection and a queue pair of datagrams have in common as Driven. A thread
-// that posts, polls or was woken enters with work; it has its turn under the lock, or leaves the
-// work to the thread that has. The table in drive_mode.hpp says who comes unasked.
+// DriveTurn: the part of Driven that a connection and a datagram queue pair share. A thread that
+// posts, polls or was woken by the socket enters with work. If the lock is free it takes a turn;
+// otherwise the thread that holds the lock does the work. The table in drive_mode.hpp says which
+// thread reads the socket.
 #pragma once
 
 #include <atomic>
@@ -35,40 +36,42 @@ class DriveTurn : public Driven {
     kTransmit = 1 << 0,
     kReceive = 1 << 1,
     kPoll = 1 << 2,    ///< receive, and try to send again
-    kRoom = 1 << 3,    ///< the socket takes more
-    kSlept = 1 << 4,   ///< the thread that comes was woken by the socket
-    kResume = 1 << 5,  ///< there may be a receive again
-    kPolled = 1 << 6,  ///< these three as DriveCause has them; the last of them is obeyed
+    kRoom = 1 << 3,    ///< the socket has room to send
+    kSlept = 1 << 4,   ///< the entering thread was woken by the socket
+    kResume = 1 << 5,  ///< a receive may have been posted
+    kPolled = 1 << 6,  ///< this and the next two: see DriveCause; the last one set wins
     kSleptOn = 1 << 7,
     kLetGo = 1 << 8,
-    kFirstOwn = 1 << 9,  ///< from here on, what only `Self` knows
+    kFirstOwn = 1 << 9,  ///< the first bit that `Self` defines
   };
 
   explicit DriveTurn(Worker& worker) : worker_(worker) {}
   ~DriveTurn() = default;
 
-  /// Never waits. `by_worker`: the caller is the worker, which may leave work for another turn.
+  /// Takes a turn with `work`, or adds it to the work of the thread that holds the lock. Never
+  /// waits. `by_worker`: the caller is the worker thread, which continues unfinished work in a
+  /// later turn.
   void kick(std::uint32_t work, bool by_worker = false) {
     if (const auto all = lock_.enter(work)) self().run(*all, by_worker);
   }
-  /// Waits for the lock, calls `function`, and drives: `then`, and what other threads left.
-  /// `function` throws nothing.
+  /// Waits for the lock, calls `function`, then drives: does `then` and what other threads added.
+  /// `function` must not throw.
   template <typename Function>
   void locked(Function function, std::uint32_t then = kTransmit) {
     lock_.lock();
     function();
     self().run(lock_.take() | then, false);
   }
-  /// Holds the lock on entry, not on return. `work`: all that is to be done so far. `turn(work)`
-  /// does it, throws nothing, and returns what it had no time for.
+  /// Call with the lock held; it is free on return. `work`: all work so far. `turn(work)` does it,
+  /// must not throw, and returns the work that it did not finish.
   template <typename Turn>
   void take_turns(std::uint32_t work, bool by_worker, Turn turn) {
     const auto next = [&](std::uint32_t now) -> DriveLock::Rest {
       const std::uint32_t left = turn(now);
       return {.work = left, .is_followed = !by_worker && is_followed(mode())};
     };
-    // The worker goes on then: it lets its other sockets have their turn, and a thread of the
-    // application is not kept.
+    // The worker continues in a later turn: its other sockets have their turn first, and no thread
+    // of the application is kept.
     lock_.drive(work, kTurns, next, [this] {
       worker_.post([kept = self().shared_from_this(), this] {
         if (const auto all = lock_.succeed()) self().run(*all, true);
@@ -77,7 +80,7 @@ class DriveTurn : public Driven {
   }
 
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
-  /// Returns true if another mode follows from the causes in `work`.
+  /// Changes the mode by the causes in `work`. Returns whether the mode is another one now.
   bool change_mode(std::uint32_t work) {
     if ((work & kLetGo) != 0) return change_mode(DriveCause::kLetGo);
     if ((work & kSleptOn) != 0) return change_mode(DriveCause::kSleptOn);
@@ -97,19 +100,20 @@ class DriveTurn : public Driven {
 
   Worker& worker_;
   DriveLock lock_;
-  // Written by the holder of lock_ alone.
+  // Only the holder of lock_ writes these.
   std::atomic<bool> held_{false};           ///< nothing is read until a receive is posted
   std::atomic<std::uint32_t> arrivals_{0};  ///< calls that found the socket ready
-  std::atomic<bool> unwatched_{false};      ///< a set could not take a socket
+  std::atomic<bool> unwatched_{false};      ///< the kernel refused to add a socket to a set
 
  private:
-  static constexpr int kTurns = 9;  ///< no thread drives for others longer than this
+  static constexpr int kTurns = 9;  ///< after that many turns a thread hands over to the worker
 
   Self& self() { return static_cast<Self&>(*this); }
 
   bool serve(bool readable, bool room, std::uint32_t slept) {
     const auto before = arrivals_.load(std::memory_order_relaxed);
-    // A let_go() of another queue, or one that was overtaken, leaves the worker in charge.
+    // The let_go() of another queue, or one that ran late, has put the worker in charge: ask for
+    // the sleeper's mode again.
     if (slept != 0 && mode() == DriveMode::kWorker) slept |= kSleptOn;
     const auto all = lock_.enter((readable ? kReceive : 0U) | (room ? kRoom : 0U) | slept);
     if (!all) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driven: what has sockets and feeds a completion queue, as its feed sees it: a connection, or a
-// queue pair of datagrams.
+// Driven: an object that has sockets and feeds a completion queue, as the feed of the queue sees
+// it: a connection or a datagram queue pair.
 #pragma once
 
 #include <atomic>
@@ -12,42 +12,46 @@ class SocketSet;
 
 class Driven {
  public:
-  // The poll of an empty queue:
-  /// Receives and sends what is possible now. `frequent`: and so do polls to come, so the worker is
-  /// not woken until let_go().
+  // For polls of an empty queue:
+  /// Receives and sends as much as possible without waiting. `frequent`: more polls will follow, so
+  /// the worker thread sleeps until let_go().
   virtual void poll(bool frequent) = 0;
-  /// The same, by who knows what the socket is ready for. True: octets came.
+  /// As poll(), for a caller that knows what the socket is ready for. Returns whether there was
+  /// input; also true if another thread is driving, which may have taken it.
   virtual bool polled(bool readable, bool room) = 0;
-  // Consumers that sleep on the socket:
-  /// The worker is not woken until let_go().
+  // For threads that sleep on the socket:
+  /// A thread sleeps on the socket: the worker thread is not woken until let_go().
   virtual void sleep_on() = 0;
-  /// As polled(), by a thread that was woken. True also where another thread is driving and may
-  /// have taken what there was.
+  /// As polled(), for a thread that the socket has woken.
   virtual bool ready(bool readable, bool room) = 0;
-  /// Nobody comes any more: the worker takes over.
+  /// The application no longer polls or sleeps on the socket: the worker takes over.
   virtual void let_go() = 0;
-  /// The set tells when the socket is ready, as long as is_plain() is true.
+  /// Adds the socket to `set`, which reports when the socket is ready, as long as is_plain() is
+  /// true.
   virtual void join(std::shared_ptr<SocketSet> set) = 0;
   virtual void leave(const SocketSet* set) = 0;
-  /// The socket is read, and nothing else is to be waited for but room to write.
+  /// Returns whether a set reports all that the object waits for: input, and perhaps room to send.
   virtual bool is_plain() const = 0;
-  /// A set alone can tell what the socket is ready for: it also waits for room, for example.
+  /// Returns whether only a set can say what the socket is ready for, because it also waits for
+  /// room to send, for example.
   virtual bool is_blocked() const = 0;
-  /// Posts that wait to leave together: the program polls, or is about to sleep.
+  /// Sends the posts that are held back to be coalesced: the application polls, or is about to
+  /// sleep.
   virtual void flush_posts() = 0;
-  // Calls that take away what posted requests need:
-  /// Returns true if a request posted before this call may not have been given to the socket yet.
+  // For calls that take away what posted requests need:
+  /// Returns whether a request posted before this call may not have been given to the socket yet.
   virtual bool may_hold_posts() const = 0;
-  /// Returns when the socket has been given what it takes of the requests posted before this call.
-  /// Waits for the lock.
+  /// Returns when the requests posted before this call have been sent, as far as the socket accepts
+  /// them. Waits for the lock.
   virtual void sync() = 0;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
-  // While a descriptor that the program has is readable when the socket is. Once for each feed.
-  /// What is taken from the socket is noted in its sets.
+  // For the time during which the application has a descriptor that is readable when the socket is.
+  // One call per feed.
+  /// From now on, the object notes in its sets that it has taken input from the socket.
   void expose() { exposed_.fetch_add(1); }
   void conceal() { exposed_.fetch_sub(1); }
-  /// Of two queues that are polled in turns, both empty, one asks the socket for both. False: the
-  /// other has just done so, in vain.
+  /// With two completion queues on one connection, alternate polls share one call to the socket.
+  /// Returns false if the poll of the other queue has just found the socket empty.
   bool asks_for(const void* queue) {
     const void* const last = asked_for_.load(std::memory_order_relaxed);
     const bool is_others = last != nullptr && last != queue;
@@ -59,13 +63,13 @@ class Driven {
  protected:
   ~Driven() = default;
 
-  /// The socket had something. Whoever asks next may find more.
+  /// The socket had input, so the next poll of either queue asks it again.
   void octets_came() {
     asked_for_.store(nullptr, std::memory_order_relaxed);
     if (is_exposed()) note_taken();
   }
   bool is_exposed() const { return exposed_.load(std::memory_order_relaxed) != 0; }
-  /// SocketSet::note_taken() in each of its sets.
+  /// Calls SocketSet::note_taken() of each of its sets.
   virtual void note_taken() = 0;
 
   std::atomic<bool> ended_{false};

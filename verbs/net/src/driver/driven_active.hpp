@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DrivenConnection has while its socket is open, and how it is used from outside of a turn.
+// What a DrivenConnection has while its socket is open, and use(), the access to it from outside of
+// a turn.
 #pragma once
 
 #include <sys/socket.h>
@@ -25,8 +26,8 @@ struct DrivenConnection::Active {
 
   UniqueFd socket;
   const verbs::Duration close_timeout;
-  const bool may_be_asked;     ///< by the peer, what became of its messages
-  bool holds_notices = false;  ///< in this turn, until the peer is answered
+  const bool may_be_asked;     ///< the peer may ask which of its messages have arrived
+  bool holds_notices = false;  ///< this turn notifies only after it has answered the peer
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null: bare TCP
@@ -34,32 +35,33 @@ struct DrivenConnection::Active {
 
   asio::steady_timer timer;
   std::optional<verbs::TimePoint> timer_at;
-  /// What the last poll asked the socket for in vain; used again until a turn may have changed it.
+  /// The receive call of the last poll that found the socket empty. The next poll repeats it,
+  /// unless a turn since then may have changed the buffers.
   struct Awaited {
     std::array<iovec, 4> pieces{};
     std::size_t octets = 0;
     msghdr message{};
     bool is_valid = false;
-    std::optional<ssize_t> answer;  ///< of the call, and errno with it
+    std::optional<ssize_t> answer;  ///< what the call returned, errno included
   };
   Awaited awaited;
   bool write_blocked = false;       ///< the socket buffer is full
   bool turn_over = false;           ///< the turn ended with more to send
-  bool awaits_octets_only = false;  ///< not driven by the worker, and only octets are waited for
+  bool awaits_octets_only = false;  ///< not in worker mode, and waits for octets only
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
-  std::optional<verbs::TimePoint> linger_until;  ///< rejected: the Reply shall leave until then
+  std::optional<verbs::TimePoint> linger_until;  ///< rejected: deadline for sending the Reply
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
   std::uint64_t octets_received = 0;
   std::uint64_t wakeups = 0;
-  std::uint64_t wait_calls = 0;  ///< asked by a poller; the worker's waits are its wake-ups
+  std::uint64_t wait_calls = 0;  ///< by polling threads; the worker's are `wakeups`
 };
 
-// Calls `function` under the lock, unless the connection is at its end already; then drives.
-// Returns false if there was no memory, and the connection is lost.
+// Calls `function` with the lock held, unless the connection has ended; then drives. Returns false
+// if memory ran out, in which case the connection is lost.
 template <typename Function>
 bool DrivenConnection::use(Function function) {
   bool whole = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driven connection does for its carrier besides the two calls: what that holds leaves and
-// is read although the socket does not ask for it, and its end goes before TCP's.
+// What a driven connection does for its carrier besides the two calls of driven_io.cpp: it sends
+// and reads what the carrier has buffered, which the socket does not report, and closes the carrier
+// before TCP.
 #include <cerrno>
 
 #include "driver/driven_active.hpp"
@@ -11,7 +12,8 @@ namespace iwarp::net {
 
 const Carrier* DrivenConnection::carrier() const { return active_->carrier.get(); }
 
-// That TCP is cut behind the carrier's set-up is what it is without one.
+// Once the carrier is set up, a cut of TCP is not a failure of the carrier: it is reported as
+// without one.
 const CarrierFailure* DrivenConnection::carrier_failure() const {
   const Carrier* const carrier = active_->carrier.get();
   const CarrierFailure* const out = carrier != nullptr ? carrier->failure() : nullptr;
@@ -19,13 +21,13 @@ const CarrierFailure* DrivenConnection::carrier_failure() const {
   return was_set_up && out->cut_short ? nullptr : out;
 }
 
-// The socket does not tell of it.
+// The socket does not report input that the carrier has buffered.
 bool DrivenConnection::has_unread_input() const {
   const Active& a = *active_;
   return a.carrier->holds_input() && !a.end_of_stream && a.core.takes_octets();
 }
 
-// False: not all that the carrier holds has left.
+// Sends the carrier's pending output. Returns false if some of it has not been sent.
 bool DrivenConnection::flush_carrier() {
   Active& a = *active_;
   if (!a.write_blocked && a.carrier->holds_output()) {
@@ -41,20 +43,21 @@ bool DrivenConnection::flush_carrier() {
   return !a.carrier->holds_output();
 }
 
-// False: the end of our half has not left yet.
+// Half-closes the carrier. Returns false if its close has not been sent yet.
 bool DrivenConnection::close_carrier() {
   active_->carrier->close();
   return flush_carrier() || active_->end_of_stream;
 }
 
-// Its own end is behind all that was taken, so that the peer can tell an end from a cut.
+// The carrier's close follows all accepted octets, so that the peer can tell an orderly end from a
+// cut.
 void DrivenConnection::leave_carrier(Close how) {
   Active& a = *active_;
   if (how == Close::kReset) return;
   a.carrier->close();
   (void)a.carrier->send({});
   if (how == Close::kPlain) {
-    // Octets left unread would make TCP forget what the carrier has said last.
+    // Unread octets would make TCP reset the connection and discard the last output of the carrier.
     LingeringClose::finish(std::move(a.socket));
     return;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a driven connection: set-up, control, who drives it, its end. Octets: driven_io.cpp.
+// The life of a driven connection: set-up, control, which thread drives it, its end. Octets are in
+// driven_io.cpp.
 #include "driver/driven_connection.hpp"
 
 #include <sys/socket.h>
@@ -20,11 +21,11 @@
 namespace iwarp::net {
 namespace {
 
-// Who ends a connection sleeps no longer than this before it looks whether it has waited enough.
+// How long a thread that ends a connection sleeps before it checks whether it has waited enough.
 constexpr std::chrono::milliseconds kQuestionLook(5);
 
-// Of what the holder of the lock alone writes. Mostly it is so already, and a store that others
-// have to see in order is not cheap.
+// For flags that only the holder of the lock writes. Usually the flag has that value already, and a
+// sequentially consistent store is expensive.
 void change(std::atomic<bool>& flag, bool value) {
   if (flag.load(std::memory_order_relaxed) != value) flag.store(value);
 }
@@ -74,11 +75,11 @@ bool DrivenConnection::leave_gather_timer() {
 }
 
 void DrivenConnection::receive_posted() {
-  // A stream that is not held needs nothing: receives are looked up when they are needed.
+  // A stream that is not held needs no notice: it looks for a receive when it needs one.
   if (held_.load(std::memory_order_seq_cst)) kick(kResume);
 }
 
-// In the worker's own time: who tells may hold any lock.
+// The worker does it later, because the caller may hold any lock.
 void DrivenConnection::resume_soon() {
   worker_.post([self = shared()] { self->kick(kResume, true); });
 }
@@ -111,7 +112,8 @@ bool DrivenConnection::depart() {
   return is_over;
 }
 
-// What has come is answered, as it would be in front of a FIN. False: the peer may still ask.
+// Answers what has arrived, as before a FIN. Returns false if the peer may still ask which of its
+// messages have arrived.
 bool DrivenConnection::close_in_order(Active& a) {
   if (a.core.at_rest() && !a.end_of_stream) {
     receive();
@@ -137,7 +139,7 @@ void DrivenConnection::end_if_unasked() {
 
 void DrivenConnection::end_if_unproven() {
   use([this](Active& a) {
-    // The peer may have sent it, and this end not have read it yet.
+    // What the peer owes may have arrived without having been read yet.
     const bool has_begun = a.core.startup().state() != mpa::StartupState::kIdle;
     if (has_begun && a.core.awaits_peer()) receive();
     if (!a.core.awaits_peer()) return;
@@ -155,8 +157,7 @@ void DrivenConnection::send_events_to(CmChannel& channel) {
 
 // Driving -----------------------------------------------------------------------------------------
 
-// Most polls find what the poll before has found, nothing: that is a call of the system and no
-// turn.
+// Most polls find the socket empty, like the poll before: they cost one system call and no turn.
 void DrivenConnection::poll(bool frequent) {
   auto work = lock_.enter(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
   if (!work) return;
@@ -167,7 +168,7 @@ void DrivenConnection::poll(bool frequent) {
   run(*work, false);
 }
 
-// Asks the socket for what the last poll asked for in vain. False: it is in vain again.
+// Repeats the receive call of the last poll. Returns false if the socket is still empty.
 inline bool DrivenConnection::look_again() {
   Active& a = *active_;
   ++a.receive_calls;
@@ -177,7 +178,7 @@ inline bool DrivenConnection::look_again() {
   return true;
 }
 
-// What look_again() has brought is not taken before now: there may be no memory for it.
+// Hands over what look_again() has received. Only a turn does that, because memory may run out.
 inline DrivenConnection::Look DrivenConnection::take_answer() {
   auto& awaited = active_->awaited;
   if (!awaited.answer) return Look::kMayHaveMore;
@@ -199,8 +200,8 @@ void DrivenConnection::run(std::uint32_t work, bool by_worker) {
   });
 }
 
-// A poller or a sleeper comes back to its program when the turn is over. A worker wakes the program
-// in the middle of it, which may exit then.
+// A polling or sleeping thread returns to its application when the turn is over. A worker would
+// wake the application during the turn, and the application may exit then.
 std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t arrived) {
   const HeldNotices until_answered;
   active_->holds_notices = true;
@@ -209,8 +210,8 @@ std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t a
   return left;
 }
 
-// There was no memory somewhere in a turn, and nobody knows how far it came: the connection is
-// lost, as far as that is not said already.
+// Memory ran out at an unknown point of a turn: the connection is lost, and that is reported unless
+// it has been already.
 // NOLINTNEXTLINE(bugprone-exception-escape): what is not about memory ends the process
 void DrivenConnection::give_up() noexcept {
   if (active_ == nullptr) return;
@@ -245,7 +246,7 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
     if (active_->linger_until && now >= *active_->linger_until) core.abort(now);
   }
   if ((work & kResume) != 0) core.resume(now);
-  // What was posted before it was ended leaves first, but for what the socket has had no room for.
+  // Requests posted before the end are sent first, as far as the socket has room for them.
   const bool ends = (work & (kTerminate | kAbort)) != 0;
   if (ends && (gathered_.any() || (work & kTransmit) != 0)) transmit();
   if ((work & kDisconnect) != 0) core.disconnect(now);
@@ -253,8 +254,8 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
   if ((work & kAbort) != 0) core.abort(now);
 }
 
-// After the octets moved: tells what happened, does what the connection wants of the socket, arms
-// what has to wake it again.
+// After octets have moved: reports events, does what the connection wants of the socket, and arms
+// what has to wake the driver again.
 void DrivenConnection::finish_turn() {
   do {
     while (tell_events()) transmit();
@@ -262,7 +263,7 @@ void DrivenConnection::finish_turn() {
   } while (active_ != nullptr && (lift_hold() || !arm()));
 }
 
-// True: the stream was held, and goes on.
+// Returns whether the stream was held and continues now.
 inline bool DrivenConnection::lift_hold() {
   auto& core = active_->core;
   const auto held = [&] { return !active_->end_of_stream && !core.takes_octets(); };
@@ -270,7 +271,7 @@ inline bool DrivenConnection::lift_hold() {
     change(held_, false);
     return false;
   }
-  // Whoever posts a receive now sees held_, or resume() sees the receive.
+  // From here on a thread that posts a receive sees held_, or resume() sees its receive.
   held_.store(true);
   core.resume(mpa::Clock::now());
   return !held();
@@ -311,11 +312,11 @@ void DrivenConnection::do_socket_action() {
       finish(Close::kReset);
       return;
   }
-  // A rejected connection goes on as plain TCP [MPA-86] [MPA-91], or is closed in order if nobody
-  // wants that.
+  // A rejected connection continues as plain TCP [MPA-86] [MPA-91], or is closed in order if the
+  // application has not taken the socket.
   if (a.core.startup().state() == mpa::StartupState::kRejected) {
     if (!a.socket) return finish(Close::kPlain);
-    // A stranger that is rejected does not close soon only because it should.
+    // An unknown peer cannot be relied on to close soon after its rejection.
     const bool at_once = !is_outgoing_ && LingeringClose::are_many();
     if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) {
       return finish(at_once ? Close::kPlain : Close::kLingering);
@@ -333,7 +334,7 @@ void DrivenConnection::do_socket_action() {
 
 void DrivenConnection::finish(Close how) {
   Active& a = *active_;
-  // What is left to say is said first: nobody hears of this connection again.
+  // Reports the remaining events first: no event of this connection follows.
   tell_events();
   setup_.failed(SetupFailure::kAbandoned);
   final_ = count();
@@ -353,7 +354,7 @@ void DrivenConnection::finish(Close how) {
       LingeringClose::start(worker_, std::move(a.socket), a.close_timeout, {});
     }
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-    // Then it is closed at once, and TCP may have to forget what it holds.
+    // The socket is closed at once then, and TCP may discard what it has not sent.
   }
   active_.reset();
   held_.store(false);
@@ -364,7 +365,7 @@ void DrivenConnection::finish(Close how) {
 
 // Waiting -----------------------------------------------------------------------------------------
 
-// False: the reactor does not take the socket, and it is lost.
+// Returns false if the reactor refuses the socket, in which case the connection is lost.
 bool DrivenConnection::arm() {
   Active& a = *active_;
   const bool untimed = !arm_timer();
@@ -377,21 +378,21 @@ bool DrivenConnection::arm() {
     return false;
   }
   if (!a.end_of_stream && !held_.load()) await(SocketWaits::kRead, kReceive | kSlept);
-  // A held stream is not read, and would not notice a reset. Once both ends have sent FIN the wait
-  // would be over each time, and there is an end in sight.
+  // A held stream is not read and would not notice a reset. Once both ends have sent a FIN, the
+  // wait would be over at once each time, and the end is near anyway.
   if (!a.end_of_stream && held_.load() && !a.fin_sent) await(SocketWaits::kError, kSlept);
   if (a.write_blocked) await(SocketWaits::kWrite, kRoom | kSlept);
   return true;
 }
 
-// A wait that was ended still says that it is over.
+// The handler also runs when the wait has been cancelled.
 void DrivenConnection::await(SocketWaits::Kind kind, std::uint32_t work) {
   if (waits_.is_pending(kind)) return;
   waits_.await(kind, [self = shared(), work] { self->kick(work, true); });
 }
 
-// What sets that have the socket wait for; what it cannot tell is left to the worker. True: for
-// octets, and sets take it.
+// Sets what the epoll sets with the socket wait for. If they cannot report all of it, the worker
+// takes over. Returns whether the sets wait for octets.
 inline bool DrivenConnection::update_watched() {
   Active& a = *active_;
   const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&
@@ -409,8 +410,8 @@ inline bool DrivenConnection::update_watched() {
   return false;
 }
 
-// A timer that will be early is left alone, and set anew when it is over: a deadline is moved, or
-// falls away, far more often than it is reached. False: nothing is to be waited for.
+// A timer that will expire too early is kept, and set again when it expires: a deadline moves or
+// disappears far more often than it is reached. Returns false if there is no deadline.
 inline bool DrivenConnection::arm_timer() {
   Active& a = *active_;
   auto at = a.core.timeout();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DrivenConnection: one TCP socket, one verbs::Connection, and the lock under which both are used.
-// It is driven by whoever comes: a thread that posts (sends at once, never waits), a thread that
-// polls an empty completion queue (receives and sends), or its worker (when the socket is ready or
-// a timer runs out). What a newcomer wants while another drives is left to that other.
+// It is driven by a thread that posts (sends at once, never waits), by a thread that polls an empty
+// completion queue or that the socket has woken (receives and sends), or by its worker (when the
+// socket is ready or a timer expires). A thread that finds another one driving leaves its work to
+// that thread.
 //
 // Lock order: Connector, then this, then the Rnic's registry, then channels and queues.
 #pragma once
@@ -31,37 +32,40 @@ namespace iwarp::net {
 
 class DrivenConnection;
 
-/// What the driver asks of the device it belongs to.
+/// What the driver requires of the device that it belongs to.
 class Registry {
  public:
-  /// Under the connection's lock, once, with its final counts. The socket is closed.
+  /// The connection has ended: its socket is closed and its counts are final. Called once, with the
+  /// connection's lock held.
   virtual void ended(DrivenConnection& connection) = 0;
-  /// Without locks: what is invalid is withdrawn from the peers of all connections.
+  /// Takes an invalid region or window away from the peers of all connections. Called without locks
+  /// held.
   virtual void break_pins(verbs::Stag stag) = 0;
-  /// Where set-ups are counted. Any time.
+  /// Returns the counters for set-ups of that role. Callable at any time.
   virtual SetupTally& setups_as(mpa::Role role) = 0;
-  /// Under the connection's lock: it ends because memory of the program is not there any more.
+  /// The connection ends because memory of the application cannot be accessed any more. Called with
+  /// the connection's lock held.
   virtual void memory_gone(const DrivenConnection& connection, const std::byte* address) = 0;
 
  protected:
   ~Registry() = default;
 };
 
-/// What the program knows of a peer that it accepts. An unknown peer can be evicted until its RTR
-/// has arrived.
+/// Whether the application has recognized a peer that it accepts. An unknown peer can be evicted
+/// until its RTR has arrived.
 enum class PeerStanding : std::uint8_t { kUnknown, kRecognized };
 
-/// Who is told what becomes of a connection. Called under its lock; must not wait for anything.
+/// Receives the events of a connection. Called with the connection's lock held; must not wait.
 class ConnectionClient {
  public:
   virtual ~ConnectionClient() = default;
-  /// Throws std::bad_alloc where there is no memory to tell it, but not for an end: that is told
-  /// once, and what comes behind it is not.
+  /// Reports an event. Throws std::bad_alloc if there is no memory to report it, except for the end
+  /// of the connection. The end is reported once, and nothing after it.
   virtual void happened(DrivenConnection& connection, const verbs::Connection& core,
                         const verbs::ConnectionEvent& event) = 0;
-  /// What happens from now on is told there.
+  /// Sends later events to `channel`.
   virtual void send_to(CmChannel& channel) = 0;
-  /// Responder: the program has accepted an unknown peer, and an RTR is to come.
+  /// Responder: the application has accepted an unknown peer, whose RTR is still to come.
   virtual void awaits_rtr() {}
 };
 
@@ -86,16 +90,17 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
     return std::static_pointer_cast<DrivenConnection>(shared_from_this());
   }
 
-  // Set-up. Waits for the lock.
-  /// Initiator: sends the Request. False: private data too long.
+  // Set-up. These wait for the lock.
+  /// Initiator: sends the Request. Returns false if the private data is too long.
   bool start(bytes::View private_data);
   /// Responder: awaits the Request.
   void listen();
   std::error_code accept(verbs::QueuePair& qp, bytes::View private_data, std::uint16_t ird,
                          std::uint16_t ord, PeerStanding standing);
-  /// The Request is undecided, and the socket open at both ends, as the kernel knows it now.
+  /// Returns whether the Request is undecided and, as far as the kernel knows now, the socket is
+  /// open at both ends.
   bool peer_waits();
-  /// `keep`, unless null, becomes the socket, as leave() says.
+  /// Rejects the Request. Moves the socket to `keep`, unless that is null; see leave().
   std::error_code reject(bytes::View private_data, UniqueFd* keep = nullptr);
 
   // QpDriver: never waits, except for the lock in depart().
@@ -124,32 +129,36 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void note_taken() override { watched_.note_taken(); }
 
   const GatheredPosts& gathered() const { return gathered_; }
-  // For GatherTimer: true if any have waited since the last call.
+  // For GatherTimer: sends held-back posts that are due. Returns whether any post has been held
+  // back since the last call.
   bool flush_late_posts(GatheredPosts::Clock::time_point now);
-  /// False: one waits again, so it has to stay.
+  /// Removes the connection from the GatherTimer. Returns false if a post is held back again, so
+  /// that the connection has to remain.
   bool leave_gather_timer();
 
-  /// The region is invalid: returns when no octet of it can be touched here.
+  /// The region has become invalid: returns when this connection cannot access any octet of it.
   void revoke(const verbs::Region& region);
-  /// The same for what the peer does with it.
+  /// As revoke(), but only for accesses by the peer.
   void withdraw(const verbs::Region& region);
-  /// Ends what is left of it; nobody is told. Returns when nobody drives it any more. What was
-  /// given to TCP still arrives if it can be whole messages; else the connection is reset.
+  /// Ends the connection without reporting it, and returns when no thread drives it any more.
+  /// Octets that TCP has accepted still arrive if they are whole messages; otherwise the connection
+  /// is reset.
   void end();
-  /// As end(), unless its Request has been understood.
+  /// As end(), but does nothing if the peer's Request has been understood.
   void end_if_unasked();
-  /// Resets it if it is its peer's turn in the set-up, and the peer has not sent what it owes;
-  /// whoever was told of it is told.
+  /// Resets the connection if its set-up waits for the peer and what the peer owes has not arrived.
+  /// Reports that to the client.
   void end_if_unproven();
   void send_events_to(CmChannel& channel);
 
-  /// Those of its counters() that are final count, too. nullopt: not established.
+  /// Returns the statistics of the connection; once it has ended, its final ones. Returns nullopt
+  /// if it was never established.
   std::optional<ConnectionStatistics> statistics();
-  /// Ends a set-up; under the lock.
+  /// Ends a set-up, which failed because of `why`. Call with the lock held.
   void refuse(SetupFailure why);
 
   verbs::Counters counters();
-  /// nullopt: the stream has not ended, or the client has been told.
+  /// Returns how the stream ended; nullopt if it has not, or if the client has been told.
   std::optional<verbs::StreamEnd> stream_end();
   const Address& local() const { return local_; }
   const Address& peer() const { return peer_; }
@@ -158,12 +167,12 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   verbs::QueuePair* qp() const { return qp_; }
   const verbs::Counters& final_counters() const { return final_; }
   const verbs::Incidents& final_incidents() const { return final_incidents_; }
-  /// After a rejection: the socket, which is used no more here. None: TCP has not taken everything
-  /// that was to be said before, or is lost; or there is a carrier.
+  /// After a rejection: gives up the socket and returns it. Returns none if TCP has not accepted
+  /// all output, if TCP is lost, or if there is a carrier.
   UniqueFd leave();
-  /// Null: bare TCP.
+  /// Returns the carrier; null: bare TCP.
   const Carrier* carrier() const;
-  /// Why the carrier could not be set up. Null: it was, or there is none.
+  /// Returns why the carrier could not be set up; null if it was, or if there is none.
   const CarrierFailure* carrier_failure() const;
 
  private:
@@ -175,13 +184,13 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   struct Active;  ///< what exists while the socket is open
   enum class Close : std::uint8_t {
     kPlain,
-    kLingering,  ///< the peer may not be done
+    kLingering,  ///< the peer may still send
     kReset,
   };
 
-  /// What a turn knows of the socket when it begins, or what came of a call.
+  /// What a turn knows about the socket at its beginning, or after a receive call.
   enum class Look : std::uint8_t {
-    kEmptied,  ///< what there was, the end included, has been taken
+    kEmptied,  ///< all input, the end of the stream included, has been taken
     kMayHaveMore,
   };
 
@@ -224,7 +233,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   Registry& registry_;
   const Address local_;
   const Address peer_;
-  // Written by the holder of lock_ alone.
+  // Only the holder of lock_ writes these.
   std::atomic<bool> is_plain_{false};
   std::atomic<bool> is_blocked_{false};
   WatchedSocket watched_;

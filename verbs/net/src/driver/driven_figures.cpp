@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is counted of a driven connection: its octets and calls, what became of its set-up, and what
-// happened to it.
+// The counters of a driven connection: its octets and calls, the outcome of its set-up, and its
+// incidents.
 #include "driver/driven_active.hpp"
 #include "driver/driven_connection.hpp"
 
@@ -21,7 +21,7 @@ verbs::Counters DrivenConnection::counters() {
   return out;
 }
 
-// The thread that failed a request may not have come to the end of the stream yet.
+// The thread that failed a request may not have reached the end of the stream yet.
 std::optional<verbs::StreamEnd> DrivenConnection::stream_end() {
   sync();
   std::optional<verbs::StreamEnd> out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octets of a driven connection: as many as the socket takes or gives without waiting, gathered
-// from and scattered to where the connection says.
+// The octets of a driven connection: moves as many as the socket accepts or has without waiting,
+// gathered from and scattered to where the connection says.
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -17,12 +17,12 @@ namespace iwarp::net {
 namespace {
 
 constexpr std::size_t kPieces = 256;           // per system call, below IOV_MAX
-constexpr std::size_t kTurn = 1024 * 1024;     // octets each way before others have their turn
-constexpr std::uint32_t kEmssInterval = 4096;  // sends between two looks at the EMSS
+constexpr std::size_t kTurn = 1024 * 1024;     // octets in each direction per turn
+constexpr std::uint32_t kEmssInterval = 4096;  // sends between two queries of the EMSS
 
 using Pieces = std::array<iovec, kPieces>;
 
-// Octets listed in `out`, and how many entries.
+// Returns the number of octets listed in `out`, and that of the entries.
 template <typename Plan, std::size_t N>
 std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>& out) {
   std::size_t octets = 0;
@@ -36,7 +36,7 @@ std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>&
   return {octets, count};
 }
 
-// The two calls.
+// The two calls that move octets: the carrier's, or the kernel's if there is no carrier.
 ssize_t send_plan(Carrier* carrier, int socket, const msghdr& plan) {
   if (carrier != nullptr) [[unlikely]]
     return carrier->send({plan.msg_iov, plan.msg_iovlen});
@@ -51,7 +51,7 @@ ssize_t receive_plan(Carrier* carrier, int socket, msghdr& plan) {
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 
-// Octets, the end or an error.
+// Returns whether the socket has octets, the end of the stream or an error.
 bool has_something(int socket) {
   char one = 0;
   return ::recv(socket, &one, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || !would_block(errno);
@@ -59,8 +59,8 @@ bool has_something(int socket) {
 
 }  // namespace
 
-// One turn. Returns the work for which the time did not suffice. `arrived`: what arrivals_ was
-// before it; `look`: what is known of the socket since then.
+// Does one turn and returns the work that it did not finish. `arrived`: the value of arrivals_
+// before the turn; `look`: what is known about the socket since then.
 std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived, Look look) {
   Active& a = *active_;
   a.awaited.is_valid = false;
@@ -88,35 +88,36 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
   return left;
 }
 
-// All of a turn that is before sending. True: there may be more to read.
+// Does the part of a turn before sending. Returns whether there may be more to read.
 bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   Active& a = *active_;
   if ((work & kSlept) != 0) ++a.wakeups;
   if ((work & kRoom) != 0) a.write_blocked = false;
-  // A poller asks whether there is room worth having before it tries: the kernel says so only when
-  // a good part of the socket buffer is free, and a try would send whatever little there is.
+  // A polling thread asks for room before it sends: the kernel reports room only if a good part of
+  // the socket buffer is free, whereas a send would fill the few octets that may be free.
   if ((work & kPoll) != 0 && a.write_blocked) {
     ++a.wait_calls;
     a.write_blocked = !writable(a.socket.get());
   }
   if (change_mode(work)) mode_changed();
   constexpr std::uint32_t kControl = kTimer | kResume | kDisconnect | kTerminate | kAbort;
-  // What has come is in front of our FIN, and answered there.
+  // Octets that have arrived are answered before this end sends its FIN.
   if ((work & kDisconnect) != 0) receive();
   if ((work & kControl) != 0) control(work, mpa::Clock::now());
-  // A held stream is not read, and so would not notice.
+  // A held stream is not read, and would not notice an error of the socket.
   if (held_.load() && (work & (kSlept | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
   const bool asked = (work & (kReceive | kPoll)) != 0;
   return asked && look == Look::kMayHaveMore && receive();
 }
 
-// False: transmit() would do nothing.
+// Returns false if transmit() would do nothing.
 inline bool DrivenConnection::may_transmit(verbs::Output output) const {
   return output != verbs::Output::kNone || active_->carrier != nullptr || gathered_.any();
 }
 
-// All that would leave is a question how far the peer has come. True: the poll has brought what the
-// consumer may answer with a request, and that takes the question along. Else the next poll does.
+// The only output would be a question how far the peer has come. Returns true if that can wait: the
+// application may answer what this poll has brought with a request, which takes the question along.
+// If it does not, the next poll sends the question.
 bool DrivenConnection::asks_later() {
   Active& a = *active_;
   if (mode() != DriveMode::kPoller) return false;
@@ -126,14 +127,14 @@ bool DrivenConnection::asks_later() {
   return true;
 }
 
-// True: finish_turn() would find everything as it left it.
+// Returns whether finish_turn() would have nothing to do.
 inline bool DrivenConnection::has_only_moved_octets() const {
   const Active& a = *active_;
   return a.awaits_octets_only && !a.turn_over && !a.write_blocked && !a.end_of_stream &&
          a.core.is_steady();
 }
 
-// The next poll may ask for the same again.
+// Lets the next poll repeat this receive call.
 void DrivenConnection::await_same() {
   Active::Awaited& awaited = active_->awaited;
   const auto plan = active_->core.receive_plan();
@@ -145,7 +146,7 @@ void DrivenConnection::await_same() {
   awaited.is_valid = true;
 }
 
-// True: there may be more to read.
+// Returns whether there may be more to read.
 bool DrivenConnection::receive() {
   Active& a = *active_;
   Pieces pieces;
@@ -159,14 +160,14 @@ bool DrivenConnection::receive() {
     message.msg_iov = pieces.data();
     message.msg_iovlen = count;
     ++a.receive_calls;
-    // A carrier may take octets of the socket and have none for us yet.
+    // A carrier may consume octets of the socket and deliver none yet.
     if (a.carrier != nullptr && is_exposed() && has_something(a.socket.get())) octets_came();
     if (!take(receive_plan(a.carrier.get(), a.socket.get(), message), octets)) return false;
   }
   return false;
 }
 
-// What a call for `asked` octets returned. True: there may be more.
+// Handles the result of a call for `asked` octets. Returns whether there may be more.
 bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   Active& a = *active_;
   if (n < 0 && errno == EINTR) return true;
@@ -175,7 +176,7 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   if (n < 0) {
     if (errno == EFAULT) {
       a.core.receive_faulted(mpa::Clock::now());
-      return true;  // What is there is read, and dropped.
+      return true;  // Further octets are read and dropped.
     }
     socket_failed();
     return false;
@@ -188,17 +189,17 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   const auto size = static_cast<std::size_t>(n);
   a.octets_received += size;
   a.core.received(size, verbs::Now(mpa::Clock::now));
-  return size == asked;  // Less empties the socket; more makes it readable again.
+  return size == asked;  // If fewer, the socket is empty; new octets make it readable.
 }
 
-// True: there is more to send, and the socket may take it.
+// Returns whether there is more to send and the socket may accept it.
 bool DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
   Carrier* const carrier = a.carrier.get();
-  gathered_.leave();  // also where the socket is full: they go when there is room
+  gathered_.leave();  // also if the socket is full: they are sent when it has room
   if (carrier != nullptr && !flush_carrier()) return false;
-  // Nearly always there is something, or who comes has asked already.
+  // Nearly always there is output, or the caller has checked that already.
   bool may_have_more = true;
   for (std::size_t done = 0; !a.write_blocked && may_have_more;
        may_have_more = a.core.may_have_output()) {
@@ -221,7 +222,7 @@ bool DrivenConnection::transmit() {
       if (would_block(errno)) {
         a.write_blocked = true;
       } else {
-        // What the peer said before it went, a Terminate maybe, is still there to be read.
+        // What the peer sent before it closed, a Terminate perhaps, can still be read.
         while (receive()) {
         }
         socket_failed();
@@ -236,7 +237,7 @@ bool DrivenConnection::transmit() {
     gathered_.left(now);
     a.core.transmitted(size, now);
     done += size;
-    if (size < octets) a.write_blocked = true;  // What the socket buffer had room for.
+    if (size < octets) a.write_blocked = true;  // The socket buffer is full.
     if (carrier != nullptr && carrier->holds_output()) a.write_blocked = true;
     if (++a.sends_since_emss == kEmssInterval) {
       a.sends_since_emss = 0;
@@ -246,7 +247,7 @@ bool DrivenConnection::transmit() {
   return false;
 }
 
-// What was taken and did not get through is reported as lost. [DDP-3]
+// Octets that TCP accepted and did not deliver are reported as lost. [DDP-3]
 void DrivenConnection::socket_failed() {
   Active& a = *active_;
   a.end_of_stream = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driven connection is told while it is set up.
+// The calls to a driven connection during its set-up.
 #include "driver/driven_active.hpp"
 #include "driver/driven_connection.hpp"
 #include "sockets/sockets.hpp"
@@ -42,7 +42,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
       a.client->awaits_rtr();
     }
   });
-  // There was no memory, as an event says if the queue pair was known by then.
+  // Memory ran out. An event reports that if the queue pair was known by then.
   return whole || out ? out : error(verbs::Errc::kConnectionReset);
 }
 

@@ -10,9 +10,9 @@
 namespace iwarp::net {
 namespace {
 
-// A program that gathers once does so again.
+// An application that has gathered posts once will do so again.
 constexpr unsigned kIdleLooks = 40;
-// For what was added since the entries were looked at.
+// Bounds the delay for connections that are added after a look at the entries.
 constexpr auto kLongestPause = std::chrono::microseconds(50);
 
 }  // namespace
@@ -24,7 +24,7 @@ void GatherTimer::add(std::shared_ptr<DrivenConnection> connection) {
   worker_.post([this] { tick(); });
 }
 
-// In the worker.
+// Runs on the worker thread.
 void GatherTimer::tick() {
   std::list<Entry> entries;
   {
@@ -35,10 +35,10 @@ void GatherTimer::tick() {
   auto next = Clock::time_point::max();
   std::erase_if(entries, [now, &next](Entry& entry) {
     DrivenConnection& connection = *entry.connection;
-    if (connection.ended()) return true;  // What waits there leaves no more.
+    if (connection.ended()) return true;  // Its held-back posts will not be sent.
     entry.idle = connection.flush_late_posts(now) ? 0 : entry.idle + 1;
     if (entry.idle >= kIdleLooks && connection.leave_gather_timer()) return true;
-    // What begins to wait after this look waits as long at the most.
+    // A post that is held back after this look waits for longest() at most, too.
     const auto& gathered = connection.gathered();
     next = std::min(next, gathered.any() ? gathered.due() : now + gathered.longest());
     return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatherTimer: has the posts leave that wait to leave together when their program neither posts nor
-// polls any more. One for each worker. To be started costs a wake-up, so it runs on for a while.
+// GatherTimer: sends the posts that were held back to be sent together, when their application
+// neither posts nor polls any more. Each worker has one. Starting it costs a wake-up, so it runs on
+// for a while.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -21,20 +22,20 @@ class GatherTimer {
 
   explicit GatherTimer(Worker& worker) : worker_(worker), timer_(worker.context()) {}
 
-  /// The connection has posts that wait, and is not among those looked at. Waits for memory.
+  /// Adds a connection that has held-back posts and is not in the timer. Waits for memory.
   void add(std::shared_ptr<DrivenConnection> connection);
 
  private:
   struct Entry {
     std::shared_ptr<DrivenConnection> connection;
-    unsigned idle = 0;  ///< looks at which nothing waited
+    unsigned idle = 0;  ///< consecutive looks without a held-back post
   };
 
   void tick();
 
   Worker& worker_;
   asio::steady_timer timer_;
-  std::mutex mutex_;  ///< of what follows; the last
+  std::mutex mutex_;  ///< guards what follows; last in the lock order
   std::list<Entry> entries_;
   bool running_ = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatheredPosts: the doorbells of one connection that are held back, so that requests posted
-// one at a time leave together. See rfc-notes/decisions/0021.
+// GatheredPosts: holds back the doorbells of one connection, so that requests posted one at a time
+// are sent together. See rfc-notes/decisions/0021.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@ class GatheredPosts {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `longest`: how long a post may wait. 0: none does.
+  /// `longest`: how long a post may wait; 0: no post waits.
   explicit GatheredPosts(Clock::duration longest) : longest_(longest) {}
 
-  /// A request was posted that may wait. False: it is not to, because nothing has left for a while,
-  /// or as many wait as are worth a system call.
+  /// A request was posted that may wait. Returns false if it has to be sent now: nothing has been
+  /// sent for a while, or enough posts wait to be worth a system call.
   bool hold_back(Clock::time_point now) {
     if (now >= due()) return false;
     if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
@@ -25,18 +25,18 @@ class GatheredPosts {
   }
   bool is_on() const { return longest_.count() != 0; }
   bool any() const { return count_.load() != 0; }
-  /// When those that wait have to leave.
+  /// Returns when the held-back posts have to be sent.
   Clock::time_point due() const {
     const Clock::duration left_at(left_at_.load(std::memory_order_relaxed));
     return Clock::time_point(left_at + longest_);
   }
   Clock::duration longest() const { return longest_; }
 
-  /// Whether any were held back since it was asked last.
+  /// Returns whether any post has been held back since the last call.
   bool take_used() { return used_.exchange(false, std::memory_order_relaxed); }
 
-  // Under the connection's lock.
-  /// All that was posted before is about to leave.
+  // Call with the connection's lock held.
+  /// All that has been posted is about to be sent.
   void leave() {
     if (any()) count_.exchange(0, std::memory_order_acq_rel);
   }
@@ -48,8 +48,9 @@ class GatheredPosts {
   static constexpr std::uint32_t kBatch = 16;
 
   const Clock::duration longest_;
-  /// In one order with what says that a timer looks after them: whoever posts counts first and
-  /// looks for the timer then, the timer leaves first and looks at the count then.
+  /// Sequentially consistent with the flag that says whether the GatherTimer has the connection: a
+  /// posting thread first counts its post and then reads the flag; the timer first clears the flag
+  /// and then reads the count.
   std::atomic<std::uint32_t> count_{0};
   std::atomic<bool> used_{false};
   std::atomic<Clock::rep> left_at_{0};  ///< when octets were last given to TCP

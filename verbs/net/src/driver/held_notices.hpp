@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldNotices: has the worker answer the peer before it wakes the program. A program that is told
-// of its peer's last message may exit at once, and the peer would never hear that it arrived.
+// HeldNotices: makes the worker answer the peer before it wakes the application. An application
+// that is notified of its peer's last message may exit at once, and the peer would never learn that
+// the message has arrived.
 #pragma once
 
 #include <array>
@@ -14,8 +15,8 @@
 
 namespace iwarp::net {
 
-/// While one lives, this thread's completions notify no program; its destructor or release() does
-/// so for them.
+/// While an instance exists, completions of this thread notify no application; its release() or
+/// destructor delivers these notices.
 class HeldNotices {
  public:
   using Notify = std::function<void(verbs::CompletionQueue&)>;
@@ -28,7 +29,7 @@ class HeldNotices {
   HeldNotices(const HeldNotices&) = delete;
   HeldNotices& operator=(const HeldNotices&) = delete;
 
-  /// Notifies for what the innermost of this thread has held so far.
+  /// Delivers the notices that the innermost instance of this thread holds.
   static void release() {
     if (current_ != nullptr) current_->tell_all();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send what is left, half close, read, drop, close.
+// Sends pending output, half-closes, reads and drops input, and closes.
 #include "driver/lingering_close.hpp"
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@ constexpr int kReadsPerTurn = 64;
 constexpr int kMany = 64;
 constinit std::atomic<int> under_way{0};
 
-// False: nothing more will come.
+// Drops the octets that have arrived. Returns false if no more will arrive.
 bool drop_what_came(int fd) {
   std::array<std::byte, 16 * 1024> buffer;
   for (int i = 0; i < kReadsPerTurn; ++i) {
@@ -53,7 +53,7 @@ LingeringClose::LingeringClose(Private, Worker& worker, UniqueFd socket,
   under_way.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Nobody waits for it any more, or the device ends.
+// No wait refers to it any more, or the device is being closed.
 LingeringClose::~LingeringClose() {
   under_way.fetch_sub(1, std::memory_order_relaxed);
   if (readiness_.is_open()) readiness_.release();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LingeringClose: the end of a socket whose queue pair is gone while TCP still has octets of it.
-// Our half is closed at once, and what the peer still sends is read and dropped until it closes as
-// well: octets left unread, or coming to a closed socket, would make TCP reset and forget what it
-// holds.
+// LingeringClose: closes a socket whose queue pair is gone while TCP still has octets of it to
+// send. Half-closes at once, then reads and drops what the peer still sends until the peer closes
+// as well: octets that are not read, or that arrive at a closed socket, would make TCP reset the
+// connection and discard what it has not sent.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -21,14 +21,14 @@ class LingeringClose final : public std::enable_shared_from_this<LingeringClose>
   struct Private {};
 
  public:
-  /// Sends the FIN and returns; the worker does the rest, and closes when `limit` is over or it
-  /// ends itself.
-  /// `rest` goes before the FIN.
+  /// Sends the FIN, after `rest`, and returns. The worker does what remains, and closes the socket
+  /// when the peer has closed, `limit` has passed or the worker itself ends.
   static void start(Worker& worker, UniqueFd socket, mpa::Duration limit,
                     std::vector<std::byte> rest);
-  /// So many are under way that strangers could take the descriptors of this process by them.
+  /// Returns whether closes in progress are numerous enough for unknown peers to exhaust the
+  /// descriptors of this process by them.
   static bool are_many();
-  /// Without waiting: the FIN, and what has come is dropped.
+  /// Sends the FIN and drops what has arrived, without waiting.
   static void finish(UniqueFd socket);
   LingeringClose(Private, Worker& worker, UniqueFd socket, std::vector<std::byte> rest);
   ~LingeringClose();

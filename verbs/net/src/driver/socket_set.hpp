@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketSet: the sockets of what feeds one completion queue, as an epoll(7) set. Who
-// polls learns from it which of many sockets have something; who sleeps on it is woken by them.
-// WatchedSocket: the sets that one socket is in, and what they wait for.
+// SocketSet: the sockets that feed one completion queue, as an epoll(7) set. A polling thread
+// learns from it which of many sockets are ready; a thread that sleeps on it is woken by them.
+// WatchedSocket: the sets that contain one socket, and what they wait for.
 #pragma once
 
 #include <array>
@@ -18,25 +18,26 @@ namespace iwarp::net {
 
 class Driven;
 
-/// Throws std::system_error when there is no descriptor to be had.
+/// Throws std::system_error if no descriptor is available.
 class SocketSet {
  public:
-  /// Readable while any of the sockets is ready.
+  /// Returns the descriptor, which is readable while any of the sockets is ready.
   int fd() const { return epoll_.get(); }
 
   struct Ready {
     Driven* driven = nullptr;
     bool readable = false;
-    bool room = false;  ///< the socket takes more
+    bool room = false;  ///< the socket has room to send
   };
   static constexpr std::size_t kMost = 32;
-  /// Some of the sockets that are ready now, in turn; does not wait.
+  /// Returns up to kMost of the sockets that are ready, in rotation. Does not wait.
   std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
 
-  /// The program has a descriptor that is readable while a socket here is ready. `owed` becomes
-  /// true when it may have seen that, and what it saw is gone. Null: no more.
+  /// The application has a descriptor that is readable while a socket of this set is ready. Sets
+  /// `owed` when the application may have seen it readable and the input has been taken since. Null
+  /// ends that.
   void expose_to(std::atomic<bool>* owed) { owed_.store(owed); }
-  /// Something was taken from a socket, or a socket was taken out.
+  /// Input was taken from a socket, or a socket was removed from the set.
   void note_taken() const {
     if (auto* const owed = owed_.load()) owed->store(true);
   }
@@ -57,26 +58,26 @@ class WatchedSocket {
   WatchedSocket(const WatchedSocket&) = delete;
   WatchedSocket& operator=(const WatchedSocket&) = delete;
 
-  /// False: the kernel does not take it; or it is closed.
+  /// Adds the socket to `set`. Returns false if the kernel refuses or the socket is closed.
   bool join(std::shared_ptr<SocketSet> set);
   void leave(const SocketSet* set);
-  /// `readable`: whether octets are wanted; if not, it is in no set, for the kernel tells of errors
-  /// unasked. `room`: whether room to write is waited for.
-  /// False: the kernel does not take it again.
+  /// Sets what the sets wait for. `readable`: input; without it the socket is in no set, because
+  /// the kernel would report errors unasked. `room`: room to send. Returns false if the kernel
+  /// refuses to add the socket again.
   bool watch(bool readable, bool room) {
     return (readable == readable_ && room == room_) || change(readable, room);
   }
   void note_taken();
-  /// Before the socket is closed.
+  /// Removes the socket from all sets. Call before it is closed.
   void close();
 
  private:
   bool change(bool readable, bool room);
 
   Driven& driven_;
-  std::mutex mutex_;      ///< the last
+  std::mutex mutex_;      ///< last in the lock order
   int socket_;            ///< -1: closed
-  bool readable_ = true;  ///< as room_, changed by watch() alone
+  bool readable_ = true;  ///< like room_, changed only by watch()
   bool room_ = false;
   std::vector<std::shared_ptr<SocketSet>> sets_;
 };

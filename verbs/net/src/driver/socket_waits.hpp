@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketWaits: what the worker's reactor waits for on one socket, at most once of each kind.
+// SocketWaits: the waits of the worker's reactor for one socket, at most one of each kind.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace iwarp::net {
 
-/// Under the lock of the socket's driver, but for what `done` of await() does.
+/// Call with the lock of the socket's driver held. The handlers of await() run without it.
 class SocketWaits {
   using Readiness = asio::posix::stream_descriptor;
 
@@ -22,22 +22,22 @@ class SocketWaits {
   SocketWaits(const SocketWaits&) = delete;
   SocketWaits& operator=(const SocketWaits&) = delete;
 
-  /// Before the first await(), and again behind release(). Returns false if the reactor does not
-  /// take the socket, which it does not own.
+  /// Call before the first await(), and again after release(). Returns false if the reactor refuses
+  /// the socket, which it does not own.
   bool watch(int socket) {
     boost::system::error_code failed;
     if (!readiness_.is_open()) readiness_.assign(socket, failed);
     return !failed;
   }
-  /// Ends all waits. Before the socket is closed.
+  /// Cancels all waits. Call before the socket is closed.
   void release() {
     if (readiness_.is_open()) readiness_.release();
   }
   bool is_pending(Kind kind) const {
     return (pending_.load(std::memory_order_relaxed) & kind) != 0;
   }
-  /// Calls `done` in the worker when the wait is over; release() ends it, too. `done` keeps this
-  /// object alive. Throws std::bad_alloc, and nothing is awaited then.
+  /// Calls `done` on the worker thread when the socket is ready or the wait is cancelled. `done`
+  /// must keep this object alive. If it throws std::bad_alloc, nothing is awaited.
   template <typename Done>
   void await(Kind kind, Done done) {
     pending_.fetch_or(kind);
@@ -59,7 +59,7 @@ class SocketWaits {
   }
 
   Readiness readiness_;
-  std::atomic<std::uint8_t> pending_{0};  ///< kinds; cleared by the handlers alone
+  std::atomic<std::uint8_t> pending_{0};  ///< kinds; cleared only by the handlers
 };
 
 }  // namespace iwarp::net

@@ -18,8 +18,9 @@ namespace {
 #if defined(BOOST_ASIO_HAS_EPOLL)
 using Reactor = asio::detail::epoll_reactor;
 
-// Asio does not look whether the kernel took the descriptors that wake a reactor, and shows them to
-// nobody; to name a member in an explicit instantiation is how one may look all the same.
+// Asio does not check whether the kernel accepted the descriptors that wake a reactor, and has no
+// accessor for them. An explicit instantiation may name private members, which makes the check
+// possible.
 struct ReactorParts {
   int set;
   int waker;
@@ -40,7 +41,7 @@ struct Parts {
 };
 template struct Parts<&Reactor::epoll_fd_, &Reactor::interrupter_, &Reactor::timer_fd_>;
 
-// As Asio does; what is in the set already stays as it is.
+// Adds a descriptor as Asio does, unless it is in the set already.
 void ensure(int set, int fd, std::uint32_t events, void* reported) {
   epoll_event event{.events = events, .data = {.ptr = reported}};
   if (::epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0 || errno == EEXIST) return;
@@ -50,7 +51,7 @@ void ensure(int set, int fd, std::uint32_t events, void* reported) {
 void ensure_wakers(asio::io_context& context) {
   const auto parts = parts_of(asio::use_service<Reactor>(context));
   ensure(parts.set, parts.waker, EPOLLIN | EPOLLERR | EPOLLET, parts.waker_reported);
-  if (parts.timer < 0) return;  // It does without.
+  if (parts.timer < 0) return;  // This reactor has no timer descriptor.
   ensure(parts.set, parts.timer, EPOLLIN | EPOLLERR, parts.timer_reported);
 }
 #else
@@ -65,7 +66,8 @@ Worker::Worker(std::chrono::microseconds busy_poll)
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  // What a thread does to itself is not deferred: the kernel would end the process without a word.
+  // Faults of the thread itself must not be blocked: the kernel would end the process without
+  // calling a handler.
   for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
   try {
@@ -79,8 +81,8 @@ Worker::Worker(std::chrono::microseconds busy_poll)
 
 Worker::~Worker() { join(); }
 
-// Handlers deal with what they cannot do; what one could not even do that for costs no more than
-// its own work.
+// Handlers deal with a lack of memory themselves. If one cannot even do that, only its own work is
+// lost.
 void Worker::run() {
   insist([this] { work(); });
 }

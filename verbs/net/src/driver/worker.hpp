@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker: one thread that serves the readiness and the timers of the connections given to it, so
-// that a target makes progress while its program sleeps. Runs no code of the application.
+// Worker: one thread that serves the socket readiness and the timers of its connections, so that a
+// target makes progress while its application sleeps. Runs no code of the application.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -21,17 +21,17 @@ class GatherTimer;
 class Worker {
  public:
   /// Starts the thread, with all signals blocked: signals are the application's. `busy_poll`: how
-  /// long it polls after its last work before it sleeps. Throws std::system_error where the kernel
-  /// does not give what it needs.
+  /// long the idle thread busy-polls before it blocks. Throws std::system_error if a thread or
+  /// descriptor is not available.
   explicit Worker(std::chrono::microseconds busy_poll);
-  /// Stops and joins. What has not run yet is dropped.
+  /// Stops and joins the thread. Drops the functions that have not run.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   asio::io_context& context() { return context_; }
   GatherTimer& gather_timer() { return *gather_timer_; }
-  /// Does not fail; waits for memory.
+  /// Runs `function` on the thread. Does not fail; waits for memory.
   template <typename Function>
   void post(const Function& function) {
     insist([&] { asio::post(context_, Function(function)); });
