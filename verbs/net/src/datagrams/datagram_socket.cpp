@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One IPv6 socket takes both families; only a kernel without IPv6 gets one for IPv4. A connected
-// one is of its peer's family: through an IPv6 socket the kernel looks for the route to an IPv4
-// peer each time.
+// One IPv6 socket serves both families; there is an IPv4 socket only on a kernel without IPv6. A
+// connected socket has the family of its peer: through an IPv6 socket, the kernel would look up the
+// route to an IPv4 peer for each datagram.
 #include "iwarp/net/datagram_socket.hpp"
 
 #include <linux/sock_diag.h>
@@ -79,7 +79,7 @@ union Control {
       octets;
 };
 
-/// Behind those that are there already.
+/// Appends a control message.
 template <typename Info>
 void put(msghdr& message, int level, int type, const Info& info) {
   auto* const at = static_cast<char*>(message.msg_control) + message.msg_controllen;
@@ -89,9 +89,9 @@ void put(msghdr& message, int level, int type, const Info& info) {
   std::memcpy(CMSG_DATA(header), &info, sizeof info);
 }
 
-/// What is not said is as the system has it.
+/// Appends hop limit and traffic class; for 0, the system's default applies.
 void put_header_fields(msghdr& message, const DatagramPath& path) {
-  const bool v4 = is_ipv4(path.peer);  // Also where the socket is one for IPv6.
+  const bool v4 = is_ipv4(path.peer);  // Also if the socket is one for IPv6.
   const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
   if (path.hop_limit != 0) put(message, level, v4 ? IP_TTL : IPV6_HOPLIMIT, int{path.hop_limit});
   if (path.traffic_class != 0) {
@@ -99,9 +99,9 @@ void put_header_fields(msghdr& message, const DatagramPath& path) {
   }
 }
 
-/// The address that it leaves from.
+/// Appends the source address.
 void put_source(msghdr& message, bool as_v6, const DatagramPath& path) {
-  // A group has its interface, also where routes would have another.
+  // A group has its interface, even if routes would use another.
   const unsigned interface =
       is_local_to_link(path.peer) || is_multicast(path.peer) ? path.interface : 0;
   if (as_v6) {
@@ -119,13 +119,14 @@ std::size_t size_of(const DatagramSocket::Sending& datagram) {
   return total;
 }
 
-/// The kernel cuts `b` off again where it follows `a` in one message.
+/// Returns whether `b` may follow `a` in one message, which the kernel cuts into datagrams.
 bool is_continued(const DatagramSocket::Sending& a, const DatagramSocket::Sending& b) {
   return a.pieces.data() + a.pieces.size() == b.pieces.data() && a.port == b.port &&
          a.path == b.path;
 }
 
-/// How many from the first on may be one message: all of one size, but the last may be smaller.
+/// Returns how many datagrams, from the first on, can be one message: all have one size, but the
+/// last may be smaller.
 std::size_t run_of(std::span<const DatagramSocket::Sending> datagrams, std::size_t size,
                    std::size_t longest) {
   constexpr std::size_t kMostOctets = 65000;  // an IP datagram less its headers
@@ -140,7 +141,8 @@ std::size_t run_of(std::span<const DatagramSocket::Sending> datagrams, std::size
   return count;
 }
 
-/// The kernel, the route or the device does not cut messages apart, or not into such pieces.
+/// Returns whether the kernel, the route or the device does not cut messages, or not into pieces of
+/// this size.
 bool is_refusal_to_segment(int error) {
   return error == EINVAL || error == EMSGSIZE || error == EIO || error == EOPNOTSUPP;
 }
@@ -176,7 +178,7 @@ void take_v6(const cmsghdr& from, DatagramPath& path) {
   }
 }
 
-/// To which of our addresses it came, where, and what its IP header says.
+/// Reads the local address, the interface and what the IP header says of a received datagram.
 void take_destination(msghdr& message, DatagramPath& path) {
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level == IPPROTO_IP) take_v4(*c, path);
@@ -184,7 +186,7 @@ void take_destination(msghdr& message, DatagramPath& path) {
   }
 }
 
-/// That each datagram tells to which of our addresses it came.
+/// Makes the kernel report the local address of each datagram.
 bool ask_for_destination(int fd, bool as_v6) {
   return as_v6 ? set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) : set(fd, IPPROTO_IP, IP_PKTINFO, 1);
 }
@@ -212,7 +214,7 @@ std::error_code bind_to(int fd, bool as_v6, const IpAddress& at, unsigned interf
   return ::bind(fd, &endpoint.any, size) == 0 ? std::error_code{} : failure();
 }
 
-/// As put_header_fields(), for all that the socket sends.
+/// As put_header_fields(), for everything that the socket sends.
 bool set_header_fields(int fd, bool as_v6, const DatagramPath& path) {
   const int level = as_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
   return (path.hop_limit == 0 ||
@@ -280,7 +282,8 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
   if (!ask_for_destination(fd->get(), as_v6)) return std::unexpected(failure());
   const bool is_group = is_multicast(at);
   if (is_group && !set(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1)) return std::unexpected(failure());
-  // Else whatever any program of this host has joined would come. A kernel may not know it.
+  // Otherwise the socket would receive from all groups that any program of this host has joined. A
+  // kernel may lack this option.
   if (is_group)
     set(fd->get(), as_v6 ? IPPROTO_IPV6 : IPPROTO_IP, as_v6 ? kV6All : IP_MULTICAST_ALL, 0);
   auto error = bind_to(fd->get(), as_v6, at, interface, port);
@@ -292,7 +295,7 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
 
 std::error_code DatagramSocket::join(const IpAddress& group, unsigned interface) const {
   const auto error = join_group(fd_.get(), group, interface);
-  return error == std::errc::address_in_use ? std::error_code{} : error;  // It is joined.
+  return error == std::errc::address_in_use ? std::error_code{} : error;  // Already joined.
 }
 
 std::expected<DatagramSocket, std::error_code> DatagramSocket::open_to(const DatagramPath& path,
@@ -324,7 +327,7 @@ void DatagramSocket::share_port(bool may) const {
 }
 
 void DatagramSocket::ask_for_room(int octets) const {
-  // The first one takes a right that few have.
+  // SO_RCVBUFFORCE needs a privilege that few processes have.
   if (!set(fd_.get(), SOL_SOCKET, SO_RCVBUFFORCE, octets)) {
     set(fd_.get(), SOL_SOCKET, SO_RCVBUF, octets);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramDoor: one socket of a queue pair of datagrams, and who waits for it. There is the queue
-// pair's own, one for each group, and one for each of the peers that it has connected sockets to.
+// DatagramDoor: one socket of a datagram queue pair, and the waits for it. There is one door for
+// the queue pair's own socket, one for each group, and one for each peer that the queue pair has a
+// connected socket to.
 #pragma once
 
 #include <memory>
@@ -32,13 +33,13 @@ struct DatagramDoor {
 
   DatagramSocket socket;
   IpAddress group{};                         ///< zeros: none
-  unsigned interface = 0;                    ///< where the group was joined first
-  std::optional<Peer> peer;                  ///< it is connected to
+  unsigned interface = 0;                    ///< on which the group was joined first
+  std::optional<Peer> peer;                  ///< that the socket is connected to
   const std::shared_ptr<SocketWaits> waits;  ///< their handlers may outlive the door
   WatchedSocket watched;
-  std::size_t expected = 1;     ///< so many are asked for at the next look
-  std::uint32_t lost = 0;       ///< of DatagramSocket::lost(), what is counted
-  std::uint64_t last_sent = 0;  ///< so many the queue pair had sent when it was last sent to
+  std::size_t expected = 1;     ///< number of datagrams to ask for next time
+  std::uint32_t lost = 0;       ///< the part of DatagramSocket::lost() that is counted
+  std::uint64_t last_sent = 0;  ///< the queue pair's count when the peer was last sent to
 };
 
 }  // namespace iwarp::net

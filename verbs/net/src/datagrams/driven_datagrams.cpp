@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams in and out.
+// Sends and receives datagrams.
 #include "datagrams/driven_datagrams.hpp"
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace {
 using verbs::OutgoingDatagram;
 
 constexpr std::size_t kBatch = DatagramSocket::kBatch;
-// Batches of one socket before others have their turn.
+// Batches of one socket per turn.
 constexpr int kTurn = 16;
 constexpr int kReceiveRoom = 4 << 20;
 constexpr std::size_t kMaxGroups = 32;
 constexpr unsigned kLooks = 16;
 
-/// What one thread needs to drive, whichever queue pair it is.
+/// The buffers that a thread needs to drive any queue pair.
 struct Scratch {
   Scratch() {
     for (std::size_t i = 0; i != kBatch; ++i) came[i].room = octets[i];
@@ -36,12 +36,12 @@ struct Scratch {
 
 Scratch& scratch() {
   static thread_local std::unique_ptr<Scratch> made;
-  // Under the lock of a queue pair, past which no exception may go.
+  // The caller holds the lock of a queue pair, which no exception may pass.
   if (made == nullptr) made = insist([] { return std::make_unique<Scratch>(); });
   return *made;
 }
 
-/// Its octets are in `piece`.
+/// Converts a datagram for its socket; `piece` refers to its octets.
 DatagramSocket::Sending sending(const OutgoingDatagram& from, iovec& piece) {
   // sendmmsg() only reads through the pointer.
   piece = {.iov_base = const_cast<std::byte*>(from.octets().data()),
@@ -70,7 +70,7 @@ std::shared_ptr<DrivenDatagrams> DrivenDatagrams::make(Worker& worker,
                                            std::move(tap));
 }
 
-// The program -------------------------------------------------------------------------------------
+// The application ---------------------------------------------------------------------------------
 
 std::error_code DrivenDatagrams::post_send(std::span<const verbs::DatagramWr> wrs,
                                            std::size_t& posted) {
@@ -92,7 +92,7 @@ std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
   return error;
 }
 
-// Posted with the lock held: nothing that comes afterwards is dropped.
+// Posts with the lock held, so that no datagram that arrives afterwards is dropped.
 std::error_code DrivenDatagrams::post_first_recv(const verbs::RecvWr& wr) {
   std::error_code error;
   locked(
@@ -139,7 +139,7 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group,
   return joined != 0 ? std::error_code{} : first;
 }
 
-// One door for a group, whatever its interfaces; but one for each where the address is the link's.
+// A group has one door, whatever its interfaces; a link-local group has one for each interface.
 std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface) {
   const auto known = std::ranges::find_if(doors_, [&](const auto& door) {
     return door->group == group && (!is_local_to_link(group) || door->interface == interface);
@@ -168,7 +168,7 @@ DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
   return door;
 }
 
-// What a set cannot tell of has to be looked at without it.
+// A socket that the kernel refuses to add to a set has to be polled without it.
 void DrivenDatagrams::watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept {
   bool is_watched = false;
   try {
@@ -251,7 +251,8 @@ void DrivenDatagrams::run(std::uint32_t work, bool by_worker) {
     try {
       if (!doors_.empty()) drive(now);
     } catch (const std::bad_alloc&) {
-      // A datagram that came is lost, as datagrams may be; the wait for the next one is not.
+      // A received datagram may be lost, as any datagram may, but the wait for the next one must
+      // not be.
       insist([this] { arm(); });
     }
     return 0;
@@ -286,7 +287,7 @@ void DrivenDatagrams::transmit() {
       try {
         if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-        // Who looks on misses them; they have left all the same.
+        // The tap misses them; they have been sent all the same.
       }
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
@@ -302,7 +303,7 @@ void DrivenDatagrams::transmit() {
   }
 }
 
-// As long as the program's memory is held.
+// Call while the memory of the requests is still pinned.
 void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
   const auto now = mpa::Clock::now();
   std::vector<std::byte> octets;
@@ -330,9 +331,9 @@ void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Rece
                  one.room.first(one.size), mpa::Clock::now());
 }
 
-// The sockets hold what came while no receive was posted, which an adapter would have dropped. But
-// while the application has yet to poll completions, the queue may be empty only because the
-// application is late, which an adapter's would not have been.
+// The sockets hold datagrams that arrived while no receive was posted; an adapter would have
+// dropped them. But while the application has yet to poll completions, the receive queue may be
+// empty only because the application is late, and an adapter's queue would not have been empty.
 void DrivenDatagrams::drop_unreceived() {
   if (core_.receives() != 0) return;
   const auto empty_for = mpa::Clock::now() - empty_since_;
@@ -341,7 +342,8 @@ void DrivenDatagrams::drop_unreceived() {
   core_.drop_waiting();
 }
 
-// Reads all that has come. Without a receive, or in a state that takes none, it is dropped.
+// Reads all datagrams that have arrived. Without a receive, or in a state that takes none, drops
+// them.
 void DrivenDatagrams::drain() {
   try {
     for (const auto& door : doors_) {
@@ -349,7 +351,7 @@ void DrivenDatagrams::drain() {
       for (std::size_t n = 1; n != 0 && count < kDrained; count += n) n = take(*door, kBatch);
     }
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-    // Not past the lock. What was not read is delivered late.
+    // The exception must not pass the lock. Datagrams that were not read are delivered late.
   }
 }
 
@@ -359,10 +361,12 @@ void DrivenDatagrams::count_lost(Door& door) {
   door.lost = now;
 }
 
-// True: a poller found nothing, and would have had a receive for it, so all is as it was.
+// Returns true if a polling thread found nothing although there was a receive for it, so that
+// nothing has changed.
 bool DrivenDatagrams::receive() {
   if (!core_.takes_datagrams() || !core_.deliver_waiting()) return false;
-  // A poller comes again at once. A look at all sockets each time would delay what peers send.
+  // A polling thread comes again at once. A look at all sockets each time would delay what peers
+  // send.
   const bool all = mode() != DriveMode::kPoller || older_ != 0 || ++looks_ % kLooks == 0;
   bool any = false;
   for (const auto& door : doors_) {
@@ -371,13 +375,14 @@ bool DrivenDatagrams::receive() {
   return !any && mode() == DriveMode::kPoller && is_plain() && core_.receives() != 0;
 }
 
-// True: something came. To ask for more than there is costs a second look of the kernel's.
+// Returns whether anything arrived. Asking for more datagrams than there are makes the kernel check
+// the socket a second time.
 bool DrivenDatagrams::receive(Door& door) {
   bool any = false;
-  const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A poller comes again at once.
+  const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A polling thread comes again.
   for (int round = 0; round != turns; ++round) {
     const auto room = std::min({core_.receives(), kBatch, door.expected});
-    if (room == 0) break;  // What has come waits for a receive.
+    if (room == 0) break;  // Datagrams in the socket wait for a receive.
     const auto n = take(door, room);
     door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
     any |= n != 0;
@@ -400,7 +405,7 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
     const auto& one = came[i];
     if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
     const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
-    // Of no octets it is malformed, and is counted so.
+    // Without octets it counts as malformed.
     core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
   }
   return n;
@@ -411,7 +416,7 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
 void DrivenDatagrams::arm() {
   const auto lacks_receives = [this] { return !core_.deliver_waiting() || core_.receives() == 0; };
   if (!held_.load(std::memory_order_relaxed) && lacks_receives()) {
-    // Whoever posts a receive now sees held_, or receives() sees the receive.
+    // From here on a thread that posts a receive sees held_, or receives() sees its receive.
     held_.store(true);
     empty_since_ = mpa::Clock::now();
     auto* const shared = core_.init().srq;
@@ -425,7 +430,7 @@ void DrivenDatagrams::arm() {
   for (const auto& door : doors_) {
     if (!door->watched.watch(reads, false)) unwatched_.store(true, std::memory_order_relaxed);
     if (mode() != DriveMode::kWorker && blocked_ == nullptr) {
-      // The reactor would wake the worker for every datagram, whether one waits for it or not.
+      // The reactor would wake the worker for every datagram, even without a wait.
       door->waits->release();
     } else if (mode() == DriveMode::kWorker && reads) {
       await(*door, SocketWaits::kRead, kReceive);
@@ -434,7 +439,7 @@ void DrivenDatagrams::arm() {
   if (blocked_ != nullptr) await(*blocked_, SocketWaits::kWrite, kRoom);
 }
 
-// A wait that was ended still says that it is over.
+// The handler also runs when the wait has been cancelled.
 void DrivenDatagrams::await(Door& door, SocketWaits::Kind kind, std::uint32_t work) {
   if (door.waits->is_pending(kind) || !door.waits->watch(door.socket.fd())) return;
   insist([&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // DrivenDatagrams: the sockets of one verbs::DatagramQueuePair, and the lock under which both are
-// used. Driven by whoever comes, as a connection is: who posts sends at once, who polls an empty
-// completion queue receives, and else the worker. What comes while no receive is posted stays in
-// the kernel's buffer, which is bounded, until one is posted, and is dropped then.
+// used. Driven as a connection is: a posting thread sends at once, a thread that polls an empty
+// completion queue receives, and otherwise the worker does. Datagrams that arrive while no receive
+// is posted stay in the kernel's bounded buffer until one is posted, and are dropped then.
 #pragma once
 
 #include <deque>
@@ -29,7 +29,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
                                                verbs::StagTable& stags, DatagramSocket socket,
                                                std::shared_ptr<verbs::DatagramTap> tap);
 
-  // For the program.
+  // For DatagramQp.
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
   std::error_code post_recv(const verbs::RecvWr& wr);
@@ -38,9 +38,9 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   std::error_code detach(const IpAddress& group);
   verbs::DatagramQueuePair& core() { return core_; }
   verbs::DatagramCounters counters();
-  /// Ends it; returns when nobody drives it any more.
+  /// Closes the sockets. Returns when no thread drives them any more.
   void end();
-  /// Behind end().
+  /// Leaves the completion queues. Call after end().
   void leave_queues() { core_.leave_queues(); }
 
   // Driven
@@ -50,7 +50,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   bool is_plain() const override {
     return !held_.load(std::memory_order_relaxed) && !unwatched_.load(std::memory_order_relaxed);
   }
-  // A socket may have an error alone, which is read past.
+  // A socket may be ready because of an error only, which receiving skips.
   bool is_blocked() const override { return is_exposed(); }
   void flush_posts() override {}
   bool may_hold_posts() const override { return !lock_.is_idle(); }
@@ -65,7 +65,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   void abort() override {}
 
  private:
-  static constexpr std::uint32_t kArm = kFirstOwn;  ///< wait for what is wanted now
+  static constexpr std::uint32_t kArm = kFirstOwn;  ///< update what the sockets wait for
   using Door = DatagramDoor;
   static constexpr std::size_t kDrained = 16 * 1024;  ///< datagrams: more than the buffer holds
 
@@ -94,16 +94,17 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   void await(Door& door, SocketWaits::Kind kind, std::uint32_t work);
 
   verbs::DatagramQueuePair core_;
-  const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null: nobody looks
-  // Of the holder of lock_.
+  const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null: not observed
+  // Guarded by lock_.
   std::deque<std::unique_ptr<Door>> doors_;  ///< the first is the queue pair's own
   std::vector<std::shared_ptr<SocketSet>> sets_;
-  Door* sender_ = nullptr;   ///< the last
-  Door* blocked_ = nullptr;  ///< it takes no more for now
+  Door* sender_ = nullptr;   ///< the door used last
+  Door* blocked_ = nullptr;  ///< the door whose socket buffer is full
   std::size_t peers_ = 0;    ///< doors that are connected
   DatagramDoor::Peer last_peer_;
-  unsigned calls_in_a_row_ = 0;  ///< to it, through the own socket
-  /// So many datagrams at most of the own socket came before what the peers' have.
+  unsigned calls_in_a_row_ = 0;  ///< to last_peer_, through the own socket
+  /// Upper bound of the datagrams in the own socket that arrived before those in the peers'
+  /// sockets.
   std::size_t older_ = 0;
   mpa::TimePoint empty_since_{};  ///< when held_ became true
   unsigned looks_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets connected to the peers that a queue pair sends to most. They have its port. The kernel
-// finds the route to the peer once instead of for each datagram, and need not be told, nor tell,
-// the address of ours.
+// Sockets connected to the peers that a queue pair sends to most. They share its port. The kernel
+// looks up the route to such a peer once instead of for each datagram, and the local address need
+// not be passed in either direction.
 #include <algorithm>
 
 #include "datagrams/driven_datagrams.hpp"
@@ -10,9 +10,9 @@ namespace iwarp::net {
 namespace {
 
 constexpr std::size_t kMostPeers = 4;
-/// So many calls in a row to one peer, and it gets a socket.
+/// After this many calls in a row to one peer, the peer gets a socket.
 constexpr unsigned kOftenInARow = 32;
-/// So many datagrams to others, and a peer's socket may become another's.
+/// After this many datagrams to others, a peer's socket may be given to another peer.
 constexpr std::uint64_t kForgotten = 4096;
 
 }  // namespace
@@ -26,7 +26,8 @@ DrivenDatagrams::Door* DrivenDatagrams::door_to(const DatagramSocket::Sending& o
   return at != doors_.end() ? at->get() : nullptr;
 }
 
-// Of those from the first on that take one way: how many have left, else the errno says why not.
+// Sends the first datagrams that go through one socket, and returns how many were sent. If none
+// was, errno says why.
 std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datagrams) {
   Door* const connected = door_to(datagrams.front());
   std::size_t count = 1;
@@ -40,7 +41,7 @@ std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datag
   if (connected != nullptr) {
     connected->last_sent = core_.counters().sent;
     const auto sent = send_by(*connected);
-    // An error may be of one that was sent before, of which an unconnected socket tells nothing.
+    // The error may be one of an earlier datagram, which an unconnected socket does not report.
     if (sent != 0 || errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return sent;
   }
   const auto sent = send_by(*doors_.front());
@@ -54,13 +55,13 @@ void DrivenDatagrams::note_peer(const DatagramSocket::Sending& last) {
   last_peer_ = peer;
 }
 
-// True: there is a socket more, or another.
+// Returns whether a socket was added or replaced.
 bool DrivenDatagrams::connect_often() {
   if (calls_in_a_row_ < kOftenInARow || blocked_ != nullptr) return false;
   calls_in_a_row_ = 0;
   const auto& [path, port] = last_peer_;
-  // The kernel would give two sockets of the same addresses to either of them, and their order is
-  // lost.
+  // With two sockets of the same addresses, the kernel would deliver to either of them, and the
+  // order would be lost.
   const bool is_known = std::ranges::any_of(doors_, [&](const auto& door) {
     return door->peer && door->peer->port == port && door->peer->path.peer == path.peer &&
            door->peer->path.own == path.own && door->peer->path.interface == path.interface;
@@ -80,7 +81,7 @@ bool DrivenDatagrams::connect_often() {
     Door& door = add_door(std::move(*socket));
     door.peer = last_peer_;
     door.last_sent = core_.counters().sent;
-  } catch (const std::bad_alloc&) {  // Not past the lock; the own socket serves as well.
+  } catch (const std::bad_alloc&) {  // It must not pass the lock; the own socket serves as well.
     return false;
   }
   ++peers_;
@@ -88,7 +89,8 @@ bool DrivenDatagrams::connect_often() {
   return true;
 }
 
-// The peer that was not sent to for longest gives way, if it does not speak either.
+// Returns whether there is room for another peer's socket. To make room, evicts the peer that was
+// least recently sent to, unless that was recent or one of its datagrams waits.
 bool DrivenDatagrams::make_room_for_peer() {
   if (peers_ < kMostPeers) return true;
   auto oldest = doors_.end();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signal handlers. What they leave by a jump is a copy or a checksum, which holds no lock.
+// The signal handlers. They jump out of a copy or a checksum, which holds no lock.
 //
-// A program may put a handler of its own on top and take it away again, and that handler may hand
-// on to what was there before. So each handler of the program that we go on top of has one of ours
-// of its own: none of ours ever hands on to what hands on to itself, nor to what is no longer
-// there.
+// The application may install a handler above this layer's and remove it again, and its handler may
+// call the one that was there before. So each handler of the application that this layer covers
+// gets a function of its own to cover it. Thus no handler of this layer calls one that calls back
+// to it, or one that is no longer there.
 #include "memory/fault_handler.hpp"
 
 #include <array>
@@ -17,23 +17,24 @@
 namespace iwarp::net {
 namespace {
 
-constexpr std::size_t kMost = 8;  // handlers of the program that we have been on top of
+constexpr std::size_t kMost = 8;  // handlers of the application that can be covered
 constexpr std::array kSignals{SIGSEGV, SIGBUS};
 
-/// What one of our handlers is on top of. Written once, before that handler is there.
+/// The handler that one of this layer's handlers covers. Written once, before the latter is
+/// installed.
 struct Below {
   bool is_used = false;
   struct sigaction action;
 };
 std::array<std::array<Below, kMost>, kSignals.size()> below;
-std::mutex mutex;  // of whoever writes
+std::mutex mutex;  // held by a thread that writes `below`
 
 bool is_handler(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 ||
          (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
 }
 
-// As if the kernel had called it.
+// Calls a handler as the kernel would.
 void call(const struct sigaction& action, int signal, siginfo_t* info, void* context) {
   if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) std::signal(signal, SIG_DFL);
   sigset_t blocked = action.sa_mask;
@@ -52,7 +53,7 @@ void hand_on(const struct sigaction& to, int signal, siginfo_t* info, void* cont
   const bool was_sent = info->si_code <= 0;  // by a process, not by a fault
   if (is_handler(to)) return call(to, signal, info, context);
   if (was_sent && to.sa_handler == SIG_IGN) return;
-  // The instruction faults again, and ends the process as it always did.
+  // The instruction faults again, and ends the process as if this handler did not exist.
   std::signal(signal, SIG_DFL);
   if (was_sent) std::raise(signal);
 }
@@ -87,8 +88,8 @@ void go_on_top(int signal, std::array<Below, kMost>& all) {
     if (!all[i].is_used) all[i] = {.is_used = true, .action = now};
     struct sigaction action{};
     action.sa_sigaction = kHandlers[i];
-    // The mask stays as it is, for a jump does not restore it; on the stack that the program has
-    // for handlers, if any.
+    // Blocks no signal, because a jump would not restore the mask. Runs on the stack that the
+    // application has for handlers, if any.
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
     ::sigaction(signal, &action, nullptr);
     return;

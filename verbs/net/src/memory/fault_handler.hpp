@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults in memory of the program that we were touching end the message, not the process.
+// Lets a fault in application memory that this layer accesses end the message, not the process.
 #pragma once
 
 namespace iwarp::net {
 
-/// From now on a SIGSEGV or SIGBUS while memory of the program is touched ends bytes::guarded(),
-/// and all others go where they went before. Until the program installs a handler of its own: to be
-/// called again whenever memory is registered. Thread safe.
+/// Installs the handlers: a SIGSEGV or SIGBUS while application memory is accessed ends
+/// bytes::guarded(), and all others go to the handler that was there before. A handler that the
+/// application installs later takes their place, so call this whenever memory is registered.
+/// Thread-safe.
 void catch_faults();
 
 }  // namespace iwarp::net

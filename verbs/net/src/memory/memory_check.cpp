@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks the range up in /proc/self/maps, the one place that says rights without touching the
-// memory. Where /proc is not mounted, msync() at least tells whether all pages exist.
+// Looks the range up in /proc/self/maps, the one place that states access rights without a touch of
+// the memory. If /proc is not mounted, msync() at least says whether all pages exist.
 #include "memory/memory_check.hpp"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ struct Closer {
 bool pages_exist(std::span<const std::byte> octets) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto into = reinterpret_cast<std::uintptr_t>(octets.data()) % page;
-  // msync() wants the address of a page, and with MS_ASYNC changes nothing.
+  // msync() requires the address of a page, and with MS_ASYNC changes nothing.
   auto* first = const_cast<std::byte*>(octets.data() - into);
   return ::msync(first, octets.size() + into, MS_ASYNC) == 0;
 }
@@ -33,7 +33,7 @@ bool is_mapped(std::span<const std::byte> octets, bool writable) {
   if (octets.empty() || end < begin) return false;
   const std::unique_ptr<std::FILE, Closer> maps(std::fopen("/proc/self/maps", "re"));
   if (maps == nullptr) return pages_exist(octets);
-  auto next = begin;  // all before is fine
+  auto next = begin;  // everything before it is accessible
   char* line = nullptr;
   std::size_t capacity = 0;
   while (next < end && ::getline(&line, &capacity, maps.get()) > 0) {

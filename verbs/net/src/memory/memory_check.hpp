@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// May this process use this memory? Asked before an STag is given out. [RDMAP-123] [SEC-33]
+// Checks that this process may use some memory, before an STag for it is issued. [RDMAP-123]
+// [SEC-33]
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,9 @@
 
 namespace iwarp::net {
 
-/// True when every octet lies in a mapping that is readable and, with `writable`, writable. Touches
-/// no memory. What the program unmaps or protects later is noticed when it is touched, see
-/// fault_handler.hpp.
+/// Returns whether every octet lies in a mapping that is readable and, with `writable`, writable.
+/// Touches no memory. If the application unmaps or protects the memory later, that is noticed when
+/// it is accessed, see fault_handler.hpp.
 bool is_mapped(std::span<const std::byte> octets, bool writable);
 
 }  // namespace iwarp::net

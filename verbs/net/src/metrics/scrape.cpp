@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP/1.0 as far as figures need it. The request is Boost.Beast's to parse.
+// As much of HTTP/1.0 as metrics need. Boost.Beast parses the request.
 #include "metrics/scrape.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string reply(std::string_view status, std::string_view body, bool with_body
       status, body.size(), with_body ? body : "");
 }
 
-/// The Host of a request that was meant for this machine, or of one that names none.
+/// Returns whether a request with this Host was meant for this machine. An empty Host is.
 bool is_this_machine(std::string_view host) {
   if (host.starts_with('[')) {
     host = host.substr(1, host.find(']') - 1);

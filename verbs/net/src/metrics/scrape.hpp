@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scrape: one connection of somebody who wants the figures: an HTTP request, an answer, the end.
-// Bounded in octets and in time; runs on one thread.
+// Scrape: one connection of a client that reads the metrics: one HTTP request and its response.
+// Bounded in bytes and in time; runs on one thread.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@
 
 namespace iwarp::net {
 
-/// What to answer to the octets of a request, which may be cut; empty: they are not all there.
-/// `text` makes the figures. `names_host`: a web page that was given our address under a name of
-/// its own is turned away.
+/// Returns the response to a request; empty: the request is incomplete. `text` makes the metrics.
+/// `names_host`: refuses a request whose Host is not this machine, so that a web page cannot read
+/// the metrics through a name of its own for this address.
 std::string http_answer(std::string_view request, bool names_host,
                         const std::function<std::string()>& text);
 

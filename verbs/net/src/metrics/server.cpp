@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the figures are to be had, who may come there, and how many at a time.
+// The address of a metrics server, and its clients: which may connect, and how many at a time.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,8 +25,8 @@ namespace iwarp::net {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr std::size_t kMaxScrapes = 8;        // at a time; the oldest gives way
-constexpr std::size_t kMaxConnections = 256;  // with figures of their own
+constexpr std::size_t kMaxScrapes = 8;        // at a time; a new one closes the oldest
+constexpr std::size_t kMaxConnections = 256;  // with series of their own
 constexpr int kScrapeBacklog = 16;
 
 }  // namespace
@@ -70,7 +70,7 @@ struct MetricsServer::Impl {
     struct stat about{};
     if (!address.path.empty() && ::stat(address.path.c_str(), &about) == 0) inode = about.st_ino;
   }
-  // Asio throws where it cannot let go of a descriptor; then there is no way to go on.
+  // Asio throws if it cannot release a descriptor; the process cannot go on then.
   ~Impl() {  // NOLINT(bugprone-exception-escape)
     worker.join();
     unlink();
@@ -78,7 +78,7 @@ struct MetricsServer::Impl {
     for (const auto& one : scrapes) one->end();
   }
 
-  // Unless somebody else has put a file there meanwhile.
+  // Does nothing if another process has put a file there meanwhile.
   void unlink() const noexcept {
     struct stat about{};
     if (inode && ::lstat(address.path.c_str(), &about) == 0 && about.st_ino == *inode) {
@@ -98,7 +98,7 @@ struct MetricsServer::Impl {
     if (peer) take(std::move(peer));
     accept();
   }
-  // Out of descriptors, most likely.
+  // The process is out of descriptors, most likely.
   void pause() {
     timer.expires_after(std::chrono::milliseconds(100));
     timer.async_wait([this](const boost::system::error_code& cancelled) {
@@ -132,11 +132,11 @@ struct MetricsServer::Impl {
   std::optional<ino_t> inode;  ///< of the path
   asio::posix::stream_descriptor readiness;
   asio::steady_timer timer{worker.context()};
-  std::deque<std::shared_ptr<Scrape>> scrapes;  ///< the oldest first; the worker's alone
+  std::deque<std::shared_ptr<Scrape>> scrapes;  ///< the oldest first; used only by the worker
 
-  mutable std::mutex mutex;  ///< before all of an Rnic's
+  mutable std::mutex mutex;  ///< taken before the locks of an Rnic
   std::vector<const Rnic*> rnics;
-  Statistics past;  ///< of Rnics that are watched no more
+  Statistics past;  ///< of Rnics that are no longer watched
 };
 
 MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

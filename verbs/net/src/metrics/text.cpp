@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prometheus' text format: a family of figures has its help, its type, and a line for each series.
+// Prometheus' text format: a family of metrics has its help, its type, and a line for each series.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -12,7 +12,7 @@
 namespace iwarp::net {
 namespace {
 
-/// The inside of a label's quotes.
+/// Returns `text` for the inside of a label's quotes.
 std::string label(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -13,7 +13,7 @@ namespace {
 
 using verbs::Errc;
 
-// More than the wire can say is refused, not cut. [VRB-24]
+// Values that the wire format cannot carry are refused, not truncated. [VRB-24]
 std::error_code check(const mpa::StartupOptions& startup) {
   const bool sayable = startup.ird <= mpa::kMaxReads && startup.ord <= mpa::kMaxReads;
   return sayable ? std::error_code() : make_error_code(Errc::kOrdTooLarge);
@@ -60,7 +60,7 @@ std::error_code Rnic::connect(QueuePair& qp, const Address& to, const ConnectOpt
 Expected<CmEvent> Rnic::connect_wait(QueuePair& qp, const Address& to,
                                      const ConnectOptions& options, CmChannel& channel) {
   return with_resources([&]() -> Expected<CmEvent> {
-    CmChannel outcome;  // The queue pair must not remember it when this is over, however it ends.
+    CmChannel outcome;  // The queue pair must not refer to it after this call.
     std::optional<CmEvent> event;
     std::error_code error;
     try {
@@ -86,7 +86,7 @@ void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
   }
   if (record.connector != nullptr) record.connector->cancel();
   {
-    // It may have attached one just before.
+    // The connector may have attached a connection just before.
     const std::lock_guard lock(mutex);
     record.connections = insist([&] { return qps.at(&qp).connections; });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and ending queue pairs of datagrams.
+// Creates and destroys datagram queue pairs.
 #include "iwarp/net/datagram_qp.hpp"
 
 #include "datagrams/driven_datagrams.hpp"
@@ -12,10 +12,11 @@ namespace {
 
 using verbs::Errc;
 
-// The upper half of a number: a bit that other queue pairs do not have, then what nobody can guess.
+// The upper half of a number: a bit that other queue pairs do not have, then bits that no peer can
+// guess.
 constexpr verbs::QpNum kDatagramBit = 1U << 23;
 constexpr unsigned kSecretBits = 7;
-constexpr verbs::QpNum kSecrets = (1U << kSecretBits) - 1;  // the last one is that of groups
+constexpr verbs::QpNum kSecrets = (1U << kSecretBits) - 1;  // the last one is for groups
 
 verbs::QpNum number_for(std::uint16_t port) {
   return kDatagramBit | (random_word() % kSecrets) << 16 | port;
@@ -66,7 +67,7 @@ Expected<std::unique_ptr<DatagramQp>> Rnic::create_datagram_qp(ProtectionDomain&
 DatagramQp::DatagramQp(Rnic& rnic, std::shared_ptr<DrivenDatagrams> driven)
     : rnic_(rnic), driven_(std::move(driven)) {}
 
-// A lock that cannot be had ends the process.
+// Failure to take the lock ends the process.
 DatagramQp::~DatagramQp() {  // NOLINT(bugprone-exception-escape)
   auto& impl = rnic_.impl();
   driven_->end();

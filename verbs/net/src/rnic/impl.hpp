@@ -24,7 +24,8 @@
 
 namespace iwarp::net {
 
-/// What `make` returns, an Expected or an error, or why the system does not give what it needs.
+/// Returns what `make` returns, an Expected or an error; or the system's error if `make` throws
+/// because memory, a thread or a descriptor is not available.
 template <typename Make>
 auto with_resources(Make make) -> decltype(make()) {
   std::error_code error;
@@ -48,11 +49,12 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
 
   struct QpRecord {
     bool claimed = false;    ///< connected, or about to be
-    bool other_end = false;  ///< the number is that of another, and async events are about that
+    bool other_end = false;  ///< shares the number of another, which gets the async events
     std::shared_ptr<Connector> connector;
-    std::vector<std::shared_ptr<DrivenConnection>> connections;  ///< not ended; the last counts
-    std::vector<CmChannel*> channels;                            ///< that may hold events about it
-    verbs::Counters ended;                                       ///< of its former connections
+    std::vector<std::shared_ptr<DrivenConnection>>
+        connections;                   ///< not ended; the last one is current
+    std::vector<CmChannel*> channels;  ///< that may hold events about it
+    verbs::Counters ended;             ///< of its former connections
   };
   struct CqRecord {
     std::shared_ptr<CqFeed> feed;
@@ -81,14 +83,14 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
                                             const ConnectOptions& connect_options,
                                             CmChannel& channel);
   std::vector<std::shared_ptr<DrivenConnection>> live() const;
-  /// Sends the requests posted so far, as far as the sockets take them. A call that takes away what
-  /// they need begins with this: an adapter would have fetched them long before. Waits for the
-  /// locks of connections.
+  /// Sends the requests posted so far, as far as the sockets accept them. A call that invalidates
+  /// what they need begins with this, because an adapter would have fetched them long before. Waits
+  /// for the locks of connections.
   void send_posted() const;
-  /// What comes and came about `qp` on `from` goes to `to`.
+  /// Moves the events about `qp`, past and future, from `from` to `to`.
   void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);
   void cancel(const verbs::QueuePair& qp);
-  /// A free number for a queue pair. Under `mutex`.
+  /// Returns a free number for a queue pair. Call with `mutex` held.
   verbs::QpNum next_number();
   void destroy(verbs::QueuePair* qp);
   void destroy(verbs::CompletionQueue* cq);
@@ -103,7 +105,7 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   std::atomic<std::uint64_t> accept_pauses{0};
   std::atomic<std::size_t> next_worker{0};
 
-  mutable std::mutex mutex;  ///< after a connection's lock; of what follows
+  mutable std::mutex mutex;  ///< guards what follows; taken after a connection's lock
   std::size_t pds = 0;
   std::size_t srqs = 0;
   std::uint32_t next_pd = 1;
@@ -113,10 +115,10 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   std::unordered_map<const verbs::CompletionQueue*, CqRecord> cqs;
   std::unordered_map<DrivenConnection*, std::shared_ptr<DrivenConnection>> connections;
   std::unordered_set<std::shared_ptr<DrivenDatagrams>> datagrams;
-  verbs::DatagramCounters datagrams_over;  ///< of queue pairs that are gone
-  Statistics over;                         ///< counters and incidents of what has ended
+  verbs::DatagramCounters datagrams_over;  ///< of destroyed queue pairs
+  Statistics over;                         ///< counters and incidents of ended connections
 
-  std::vector<std::unique_ptr<Worker>> workers;  ///< the last, so that handlers find all the rest
+  std::vector<std::unique_ptr<Worker>> workers;  ///< last, so that handlers find all other members
 };
 
 }  // namespace iwarp::net

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and ending the objects of an Rnic: domains, memory, queues. All scarce things are given
-// out here, under limits, and what is asked for is checked first. [SEC-1] [SEC-2] [SEC-21]
+// Creates and destroys the objects of an Rnic: domains, memory, queues. All scarce resources are
+// allocated here, under limits, and each request is checked first. [SEC-1] [SEC-2] [SEC-21]
 // [DDP-100] [DDP-101] [RDMAP-120] [RDMAP-121]
-// Nobody trusts anybody: nothing is shared that the program did not itself make shared. [SEC-3]
+//
+// No user trusts another: nothing is shared unless the application has made it shared. [SEC-3]
 // [DDP-102] [RDMAP-122]
 #include <cassert>
 
@@ -77,7 +78,7 @@ Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte
   if (impl_->options.catch_faults) catch_faults();
   const auto* const only_for = options.only_for;
   if (only_for != nullptr && only_for->pd() != pd.id()) return refuse(Errc::kWrongPd);
-  // From here on it stands for these octets, in this domain or for one stream of it. [DDP-86]
+  // From here on the STag stands for these octets, in this domain or for one stream of it. [DDP-86]
   // [DDP-96]
   return create(*this, {.kind = Region::Kind::kRegion,
                         .pd = pd.id(),
@@ -91,7 +92,7 @@ Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte
 Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<const std::byte> octets,
                                        Access access, const MemoryOptions& options) {
   if (!has(kLocalAndRemoteRead, access)) return refuse(Errc::kInvalidArgument);
-  // Without a right to write nobody does through this pointer.
+  // `access` has no right to write, so nothing is written through this pointer.
   return register_memory(pd, std::span(const_cast<std::byte*>(octets.data()), octets.size()),
                          access, options);
 }
@@ -171,7 +172,7 @@ Expected<CmChannelHandle> Rnic::create_cm_channel() {
       []() -> Expected<CmChannelHandle> { return std::make_unique<CmChannel>(); });
 }
 
-// Entries are given out here only. [SEC-23] [RDMAP-124]
+// Completion queue entries are allocated only here. [SEC-23] [RDMAP-124]
 Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* channel) {
   std::function<void(CompletionQueue&)> notify;
   if (channel != nullptr) {
@@ -205,7 +206,8 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
     *self = cq.get();
     feed->feeds(*cq);
     cq->set_progress(feed.get());
-    // Its handle, which takes the lock to end it, only when the registry knows it.
+    // The handle's deleter takes the lock, so the handle is made last, when the registry knows the
+    // queue.
     const std::lock_guard lock(impl_->mutex);
     if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
     impl_->async.reserve();
@@ -280,7 +282,7 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
   init.pd = pd.id();
   return with_resources([&]() -> Expected<QpHandle> {
     const std::lock_guard lock(impl_->mutex);
-    // Completions never go to a queue of somebody else's device. [SEC-30] [RDMAP-116]
+    // Completions never go to a queue of another device. [SEC-30] [RDMAP-116]
     if (!impl_->cqs.contains(init.send_cq) || !impl_->cqs.contains(init.recv_cq)) {
       return refuse(Errc::kInvalidArgument);
     }
@@ -335,7 +337,7 @@ void Rnic::Impl::destroy(verbs::QueuePair* qp) {
   if (connector != nullptr) connector->cancel();
   QpRecord record;
   {
-    // Nobody can attach a connection any more.
+    // From here on no connection can be attached any more.
     const std::lock_guard lock(mutex);
     record = std::move(qps.at(qp));
     qps.erase(qp);

@@ -5,7 +5,8 @@
 
 namespace iwarp::net {
 
-/// Unpredictable for peers. Aborts where there is no randomness: guessable numbers would be worse.
+/// Returns a number that peers cannot predict. Aborts if no randomness is available, because
+/// guessable numbers would be worse.
 std::uint32_t random_word();
 
 }  // namespace iwarp::net

@@ -17,7 +17,7 @@
 
 namespace iwarp::net {
 
-// An STag is what keeps peers out. [RDMAP-114] [SEC-10]
+// STags that they cannot guess keep peers out. [RDMAP-114] [SEC-10]
 std::uint32_t random_word() {
   std::uint32_t word = 0;
   const int ok = RAND_bytes(reinterpret_cast<unsigned char*>(&word), sizeof word);
@@ -31,7 +31,7 @@ Expected<std::unique_ptr<Rnic>> Rnic::open(const RnicOptions& options) {
     return std::unique_ptr<Rnic>(new Rnic(std::make_unique<Impl>(options)));
   } catch (const std::system_error& error) {
     return std::unexpected(error.code());
-  } catch (const boost::system::system_error& error) {  // no kin of the other
+  } catch (const boost::system::system_error& error) {  // not derived from std::system_error
     return std::unexpected(std::error_code(error.code()));
   } catch (const std::bad_alloc&) {
     return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
@@ -140,7 +140,7 @@ Rnic::Impl::Impl(const RnicOptions& rnic_options)
 Rnic::Impl::~Impl() {
   for (const auto& connection : live()) connection->end();
   for (const auto& worker : workers) worker->join();
-  // What a worker was just about to add.
+  // Connections that a worker was just about to add.
   for (const auto& connection : live()) connection->end();
 }
 
@@ -209,7 +209,7 @@ std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
     if (it == qps.end()) return make_error_code(verbs::Errc::kInvalidArgument);
     before = it->second.connections;
   }
-  // A queue pair that is Idle again may be so before its last connection has said so.
+  // A queue pair can be Idle again before its last connection has reported its end.
   for (const auto& connection : before) connection->sync();
   const std::lock_guard lock(mutex);
   QpRecord& record = qps[&qp];
@@ -240,7 +240,7 @@ bool Rnic::Impl::attach(verbs::QueuePair& qp, const std::shared_ptr<DrivenConnec
     const std::lock_guard lock(mutex);
     const auto it = qps.find(&qp);
     if (it == qps.end() || !it->second.claimed) return false;
-    if (connection->ended()) return true;  // It has told so already.
+    if (connection->ended()) return true;  // Its end has been reported.
     connections[connection.get()] = connection;
     it->second.connections.push_back(connection);
     send = cqs.at(qp.init().send_cq).feed;

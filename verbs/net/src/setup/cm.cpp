@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what happens to a connection to what the program hears of it.
+// Turns the events of a connection into events for the application.
 #include "setup/cm.hpp"
 
 #include <fmt/format.h>
@@ -71,7 +71,8 @@ std::error_code Request::accept(verbs::QueuePair& qp, std::uint16_t ird, std::ui
     return make_error_code(Errc::kOrdTooLarge);  // [VRB-24]
   }
   if (const auto error = claims_.claim(qp, channel_)) return error;
-  // First known, then connected: who destroys the queue pair finds what to end.
+  // Attached first, then connected, so that a thread that destroys the queue pair finds the
+  // connection to end.
   try {
     claims_.attach(qp, connection_);
   } catch (const std::bad_alloc&) {
@@ -96,7 +97,7 @@ void Request::drop() {
   decided_ = true;
 }
 
-// What is wrong with the peer's certificate, say, stays wrong.
+// A failure of the carrier, such as a bad certificate, is permanent.
 bool may_retry(const DrivenConnection& connection) {
   const auto* const failed = connection.carrier_failure();
   return failed == nullptr || failed->cut_short;
@@ -119,7 +120,7 @@ CmEvent about(CmEvent::Type type, const DrivenConnection& connection) {
   return out;
 }
 
-// The end is told in any case, with as many words as there is memory for.
+// The end is reported in any case, and described if there is memory for that.
 template <typename Describe>
 CmEvent described(const DrivenConnection& connection, bool established, Describe describe) {
   try {
@@ -170,7 +171,7 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
   }
   end_.front() =
       described(connection, established_, [&] { return describe_end(connection, core, event); });
-  // Before the program hears of it, so that it can connect again at once.
+  // Released before the application gets the event, so that it can connect again at once.
   claims_.release(*connection.qp());
   channel_->push_made(end_);
 }
@@ -206,7 +207,8 @@ void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& 
   out.offer = startup.peer_offer();  // [EMPA-16]
   out.private_data = copy(startup.peer_private_data());
   out.peer_identity = identity_of(connection);
-  // The last that may fail: one that is not decided must not end under this lock.
+  // This is the last step that may fail: an undecided Request must not be destroyed under this
+  // lock.
   out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
   pending_.asked();
   channel_->push_made(made);
@@ -218,7 +220,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   if (end_.empty()) return;
   if (event.type == Type::kRequest) return request(connection, core.startup());
   pending_.over();
-  // A peer that fails before the program accepted it is of no interest: accept() will say it.
+  // A failure before the application has accepted is not an event: accept() will return it.
   if (qp == nullptr) {
     if (event.failure) tell_refusal(connection, *event.failure);
     return;
@@ -243,14 +245,15 @@ void ResponderClient::tell_refusal(const DrivenConnection& connection,
                                    const mpa::Failure& failure) const {
   if (!refused_) return;
   if (const auto* failed = connection.carrier_failure()) {
-    // Who goes away without a word has refused nothing, with a carrier or without.
+    // A peer that only closes the connection has refused nothing, with a carrier or without.
     if (!failed->cut_short) refused_(connection.peer(), failed->why);
   } else if (failure.speaks_tls) {
     refused_(connection.peer(), failure.fault.why);
   }
 }
 
-// Also those whose peers have gone again, which nobody takes back: the program finds that out.
+// Counts also requests whose peers have closed since. They stay on the channel: the application
+// finds that out.
 bool ResponderClient::has_room(std::uint16_t port) {
   return channel_->count([port](const CmEvent& event) {
     return event.type == CmEvent::Type::kConnectRequest && event.local.port == port;
@@ -274,7 +277,7 @@ CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& f
 
 namespace {
 
-// What to do about an error of TCP, in brackets.
+// Returns what to do about an error of TCP, in brackets.
 std::string_view advice(const std::error_code& error) {
   if (error == Errc::kConnectionRefused) {
     return " (no program listens there: start the server first, or correct the address and port)";

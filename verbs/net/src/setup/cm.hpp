@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection manager's common parts: events about a connection, and the words for failures.
+// The connection manager's common parts: events about a connection, and the descriptions of
+// failures.
 #pragma once
 
 #include <memory>
@@ -13,15 +14,16 @@
 
 namespace iwarp::net {
 
-/// What the connection manager asks of the device: which queue pair is free to be connected.
+/// What the connection manager requires of the device: which queue pair is free to be connected.
 class Claims {
  public:
-  /// A connection or an attempt to make one now has the queue pair. Errc::kWrongState: another has.
+  /// Reserves the queue pair for a connection or an attempt to make one. Fails with
+  /// Errc::kWrongState if it is reserved already, or with Errc::kInvalidArgument if it is unknown.
   virtual std::error_code claim(verbs::QueuePair& qp, CmChannel& channel) = 0;
-  /// It is free for a new connection.
+  /// Frees the queue pair for a new connection.
   virtual void release(const verbs::QueuePair& qp) = 0;
-  /// It and its completion queues know the connection from now on. False: it is not claimed (any
-  /// more).
+  /// Attaches the connection to the queue pair and to the feeds of its completion queues. Returns
+  /// false if the queue pair is not reserved, or no longer.
   virtual bool attach(verbs::QueuePair& qp,
                       const std::shared_ptr<DrivenConnection>& connection) = 0;
 
@@ -29,11 +31,12 @@ class Claims {
   ~Claims() = default;
 };
 
-/// The event that says why the stream of an established connection ended.
+/// Returns the event that says why the stream of an established connection ended.
 CmEvent disconnected(const DrivenConnection& connection, const verbs::StreamEnd& end);
 
-/// The active side. `retry`, when set, is asked whether it connects again instead of giving up.
-/// `private_octets`: of the Request, a reason for some peers to close.
+/// The active side. `retry`, if set, is called after a failure and returns whether it connects
+/// again instead of giving up. `private_octets`: octets of private data in the Request, a reason
+/// for some peers to close.
 class InitiatorClient final : public ConnectionClient {
  public:
   using Retry = std::function<bool(const mpa::Failure&)>;
@@ -54,12 +57,12 @@ class InitiatorClient final : public ConnectionClient {
   CmChannel* channel_;
   Retry retry_;
   const std::size_t private_octets_;
-  bool established_ = false;                  ///< and told
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell the end; none: that is told
+  bool established_ = false;                  ///< and reported
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< reports the end; empty once it has
 };
 
-/// The passive side. The request goes out on `channel`; it is pending until it is established,
-/// and reset when `backlog` others that came to its port wait there already.
+/// The passive side. Delivers the request on `channel`. The set-up is pending until it is
+/// established, and is reset if `backlog` requests to its port already wait on the channel.
 class ResponderClient final : public ConnectionClient {
  public:
   using Refused = std::function<void(const Address&, const std::string&)>;
@@ -85,13 +88,13 @@ class ResponderClient final : public ConnectionClient {
   const std::size_t backlog_;
   const Refused refused_;
   Setups::Mark pending_;
-  bool established_ = false;                  ///< and told
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell the end; none: that is told
+  bool established_ = false;                  ///< and reported
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< reports the end; empty once it has
 };
 
-/// The event kConnectFailed for a failed MPA startup.
+/// Returns the event kConnectFailed for a failed MPA startup.
 CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure);
-/// The event kConnectFailed for a system error while connecting.
+/// Returns the event kConnectFailed for a system error while connecting.
 CmEvent connect_failed(std::string_view what, const std::error_code& error);
 
 }  // namespace iwarp::net

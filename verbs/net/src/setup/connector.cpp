@@ -13,12 +13,13 @@
 namespace iwarp::net {
 namespace {
 
-// Between two tries. Doubled each time: a peer about to listen is quick, a peer that closes on each
-// Request shall not see a hundred of them.
+// Pauses between two tries, doubled each time: a peer about to listen is quick, and a peer that
+// closes on each Request should not see a hundred of them.
 constexpr auto kFirstPause = std::chrono::milliseconds(5);
 constexpr auto kLongestPause = std::chrono::milliseconds(40);
 
-/// nullopt: `local` is not numeric. An empty host is any address of the peer's family.
+/// Returns the local end; nullopt if `local` is not numeric. An empty host is any address of the
+/// peer's family.
 std::optional<SocketAddress> local_end(const Address& local, sa_family_t family) {
   using asio::ip::tcp;
   if (local.host.empty()) {
@@ -30,7 +31,7 @@ std::optional<SocketAddress> local_end(const Address& local, sa_family_t family)
   return to_socket_address({address, local.port});
 }
 
-/// As PD_Length counts them.
+/// Returns the octets of private data as PD_Length counts them.
 std::size_t private_octets(const ConnectOptions& options) {
   const bool enhanced = options.connection.startup.revision >= 2;
   return options.private_data.size() + (enhanced ? mpa::kEnhancedWordSize : 0);
@@ -54,7 +55,7 @@ Connector::Connector(Claims& claims, Registry& registry, Worker& worker, verbs::
       timer_(worker.context()),
       readiness_(worker.context()) {}
 
-// One step, unless it is over. What there is no memory for ends it.
+// Does one step, unless the Connector is done. Reports a failure if memory runs out.
 template <typename Step>
 void Connector::attempt(Step step) {
   const std::lock_guard lock(mutex_);
@@ -83,7 +84,7 @@ void Connector::limit_time() {
 
 void Connector::at(Clock::time_point when, std::function<void()> then) {
   timer_.expires_at(when);
-  // One that had run out before it was cancelled does not know of that.
+  // A wait that had expired before it was cancelled reports success, so the waits are numbered.
   timer_.async_wait([self = shared_from_this(), then = std::move(then),
                      wait = ++wait_](const boost::system::error_code& cancelled) {
     self->attempt([&] {
@@ -217,7 +218,7 @@ void Connector::begin_mpa(UniqueFd socket) {
     }
   }
   InitiatorClient::Retry retry;
-  // A socket that was handed to us cannot be made anew.
+  // An adopted socket cannot be connected again.
   if (!addresses_.empty()) {
     retry = [self = shared_from_this()](const auto& failure) { return self->failed(failure); };
   }
@@ -247,8 +248,8 @@ void Connector::begin_mpa(UniqueFd socket) {
   connection->start(options_.private_data);
 }
 
-// Under the lock of the connection that failed; nothing else happens here meanwhile. True: another
-// try decides.
+// Called with the lock of the failed connection held; no other step runs meanwhile. Returns whether
+// another try follows.
 bool Connector::failed(const mpa::Failure& failure) {
   const bool again = failure.unanswered && Clock::now() < retry_until_;
   const bool plain = failure.retry_plain && options_.fall_back_to_revision_1 &&
@@ -256,7 +257,7 @@ bool Connector::failed(const mpa::Failure& failure) {
   if (!again && !plain) return false;
   worker_.post([self = shared_from_this(), again] {
     self->attempt([&] {
-      // It may still hold the port that the next one comes from.
+      // The failed connection may still hold the port that the next one uses.
       if (const auto connection = self->connection_.lock()) connection->sync();
       again ? self->pause() : self->retry_plain();
     });

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connector: one connect() of the program. Resolves the name, tries the addresses one after the
-// other, starts MPA, does it all again while a peer that refuses may be about to listen, and once
-// more with revision 1 when the peer turns out to be old.
-// Runs on its worker, so that no thread of the program is kept and the resolver's thread inherits
-// the worker's blocked signals.
+// Connector: one connect() of the application. Resolves the name, tries the addresses one after the
+// other, and starts MPA. Does all of it again while a peer that refuses may be about to listen, and
+// once more with revision 1 if the peer turns out to be old.
+//
+// Runs on its worker, so that it keeps no thread of the application and the resolver's thread
+// inherits the worker's blocked signals.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -30,11 +31,11 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   Connector(Claims& claims, Registry& registry, Worker& worker, verbs::QueuePair& qp, Address to,
             ConnectOptions options, CmChannel& channel);
 
-  /// Resolve, connect, start MPA. Call once.
+  /// Resolves the name, connects and starts MPA. Call once.
   void start();
   /// Starts MPA on a connected socket instead. Call once.
   void adopt(UniqueFd socket);
-  /// When this returns, nobody is told any more and no connection will be made.
+  /// Stops connecting. When it returns, no event will be reported and no connection will be made.
   void cancel();
 
  private:
@@ -65,19 +66,19 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   ConnectOptions options_;
   CmChannel& channel_;
 
-  std::mutex mutex_;  ///< before a connection's lock
+  std::mutex mutex_;  ///< taken before a connection's lock
   bool over_ = false;
   std::vector<SocketAddress> addresses_;
   std::size_t next_ = 0;
   const Clock::time_point retry_until_;
   Clock::duration pause_;
   UniqueFd socket_;
-  std::weak_ptr<DrivenConnection> connection_;  ///< the last one
+  std::weak_ptr<DrivenConnection> connection_;  ///< of the last attempt
   std::optional<NameLookup> lookup_;
   asio::steady_timer timer_;  ///< limits the time, or ends a pause
-  std::uint64_t wait_ = 0;    ///< the wait for it that counts
+  std::uint64_t wait_ = 0;    ///< number of the wait for timer_ that is current
   asio::posix::stream_descriptor readiness_;
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< to tell a failure
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< reports a failure
 };
 
 }  // namespace iwarp::net

@@ -11,7 +11,7 @@
 namespace iwarp::net {
 namespace {
 
-// Out of descriptors: those in use must be closed first, which nothing tells us.
+// Pause when descriptors have run out: others must be closed first, which no event reports.
 constexpr auto kRetryPause = std::chrono::milliseconds(20);
 constexpr std::size_t kTidyFrom = 64;
 constexpr int kAcceptsPerTurn = 64;
@@ -87,7 +87,7 @@ void Acceptor::accept_all() {
       return;
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) break;
-    // Anything else is about one peer that has gone again.
+    // Any other error is about one peer that has closed already.
   }
   wait();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acceptor: takes TCP connections in and starts MPA on them as responder. Survives running out of
+// Acceptor: accepts TCP connections and starts MPA on them as responder. Survives running out of
 // descriptors, and has no more requests pending than the device allows. [SCTP-4]
 #pragma once
 
@@ -19,10 +19,10 @@ namespace iwarp::net {
 /// Makes responders; shared by listeners and adopted sockets.
 class Responders {
  public:
-  /// Starts MPA. nullptr: there is no room for one more set-up; the socket was reset.
+  /// Starts MPA. Returns null if there is no room for one more set-up, and resets the socket then.
   virtual std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const ListenOptions& options,
                                                     CmChannel& channel) = 0;
-  /// Out of descriptors, so accepting pauses: a set-up may give way.
+  /// Descriptors have run out, and accepting pauses: evicts a set-up if it can.
   virtual void make_room() = 0;
 
  protected:
@@ -32,9 +32,9 @@ class Responders {
 class Acceptor final : public std::enable_shared_from_this<Acceptor> {
  public:
   Acceptor(Responders& responders, Worker& worker, ListenOptions options, CmChannel& channel);
-  /// Once. Waits for memory.
+  /// Starts to accept connections on `socket`. Call once. Waits for memory.
   void start(UniqueFd socket);
-  /// When this returns, no request comes from here any more. Requests delivered stay.
+  /// Stops accepting. When it returns, no further request will be delivered; those delivered stay.
   void close();
 
  private:
@@ -46,13 +46,13 @@ class Acceptor final : public std::enable_shared_from_this<Acceptor> {
   Responders& responders_;
   const ListenOptions options_;
   CmChannel& channel_;
-  std::mutex mutex_;  ///< before a connection's lock
+  std::mutex mutex_;  ///< taken before a connection's lock
   bool closed_ = false;
   UniqueFd socket_;
   asio::posix::stream_descriptor readiness_;
   asio::steady_timer timer_;
   std::size_t tidy_at_ = 0;
-  std::vector<std::weak_ptr<DrivenConnection>> made_;  ///< may not have asked yet
+  std::vector<std::weak_ptr<DrivenConnection>> made_;  ///< their Requests may not have arrived yet
 };
 
 class TcpListener final : public Listener {

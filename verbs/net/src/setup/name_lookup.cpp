@@ -58,7 +58,7 @@ struct NameLookup::State {
 
   EventFd done;
   std::atomic<bool> is_done{false};
-  // Of the thread, until then.
+  // Used only by the thread until then.
   int code = 0;
   std::vector<std::string> addresses;
 };

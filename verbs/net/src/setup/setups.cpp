@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the rules of admission to the connections that they are about.
+// Applies the rules of admission to connections.
 #include "setup/setups.hpp"
 
 #include "driver/driven_connection.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Setups: the passive set-ups under way of an Rnic, of which PendingSetups says which go on.
+// Setups: the pending passive set-ups of an Rnic. PendingSetups decides which of them continue.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@ namespace iwarp::net {
 
 class DrivenConnection;
 
-/// Thread safe. Its lock is a leaf; connections that give way are ended without it.
+/// Thread-safe. Its lock is a leaf; evicted connections are ended without it.
 class Setups {
  public:
   using Id = PendingSetups::Id;
 
-  /// One set-up, while it lives.
+  /// One pending set-up, which is over() when this is destroyed.
   class Mark {
    public:
     Mark(Setups& setups, Id id) : setups_(&setups), id_(id) {}
@@ -27,7 +27,7 @@ class Setups {
     Mark& operator=(Mark&&) = delete;
     ~Mark() { over(); }
     Id id() const { return id_; }
-    void asked() const;     ///< its Request is with the program
+    void asked() const;     ///< its Request is with the application
     void accepted() const;  ///< its RTR is awaited
     void over();
 
@@ -38,12 +38,13 @@ class Setups {
 
   explicit Setups(const PendingSetups::Limits& limits) : policy_(limits) {}
 
-  /// Ends those that give way. nullopt: none does, and there is no room.
+  /// Admits a set-up, and ends those that are evicted for it. Returns nullopt if there is no room
+  /// and none can be evicted.
   std::optional<Mark> admit(const PendingSetups::Newcomer& newcomer);
-  /// Whom an Id of admit() stands for.
+  /// Sets the connection of a set-up that admit() has admitted.
   void started(Id id, const std::shared_ptr<DrivenConnection>& connection);
   std::size_t under_way();
-  /// There is no descriptor to be had: ends one, if there is one to be ended.
+  /// No descriptor is available: ends a set-up that can be evicted, if there is one.
   void make_room();
 
  private:

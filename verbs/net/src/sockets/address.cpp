@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HOST:PORT in text. Shape only: whether the host exists is found out when it is used.
+// HOST:PORT as text. Checks only the form: whether the host exists shows when it is used.
 #include "iwarp/net/address.hpp"
 
 #include <fmt/format.h>

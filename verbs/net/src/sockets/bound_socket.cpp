@@ -19,7 +19,7 @@ using Tcp = boost::asio::ip::tcp;
 using verbs::Errc;
 
 std::vector<Tcp::endpoint> resolve(const Address& at) {
-  // Every local address: IPv6 takes IPv4 as well; without IPv6 plain IPv4.
+  // Every local address: an IPv6 socket accepts IPv4 as well; without IPv6, plain IPv4.
   if (at.host.empty()) return {{Tcp::v6(), at.port}, {Tcp::v4(), at.port}};
   boost::asio::io_context context;
   Tcp::resolver resolver(context);
@@ -34,7 +34,7 @@ std::vector<Tcp::endpoint> resolve(const Address& at) {
 
 std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, PortRange range,
                                                        bool dual_stack) {
-  // One that nobody used lately, if there is any: the peer may remember.
+  // Prefer a port without former connections, which peers may remember.
   for (const Sharing sharing : {Sharing::kNever, Sharing::kWithFormer}) {
     for (std::uint32_t port = range.first; port <= range.last; ++port) {
       endpoint.port(static_cast<std::uint16_t>(port));
@@ -46,7 +46,7 @@ std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, P
 }
 
 std::error_code known_or_own(const std::error_code& error) {
-  // There is such an address, only not here: not to be mistaken for a name that is unknown.
+  // The address exists, but not on this machine: not to be mistaken for an unknown name.
   if (error == std::errc::address_not_available) return error;
   const auto known = to_errc(error);
   return known == Errc::kSystem ? error : known;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bit for each descriptor, in words that are changed atomically: a fork may happen at any time,
-// and in the child there is nobody to release a lock.
+// and in the child no thread would release a lock.
 #include "sockets/descriptors.hpp"
 
 #include <unistd.h>
@@ -20,9 +20,9 @@ namespace {
 using Word = std::uint64_t;
 
 constexpr std::size_t kBits = 64;
-constexpr std::size_t kMost = 1 << 20;  // as many as Linux lets a process have, unless told more
+constexpr std::size_t kMost = 1 << 20;  // Linux's default maximum per process
 
-// Never touched pages of it cost nothing.
+// Pages of it that are never touched cost nothing.
 constinit std::array<std::atomic<Word>, kMost / kBits> open_now{};
 
 constexpr bool counted(int fd) { return fd >= 0 && static_cast<std::size_t>(fd) < kMost; }
@@ -48,7 +48,7 @@ int UniqueFd::release() {
 }
 
 void UniqueFd::reset() {
-  if (forget(fd_)) ::close(fd_);  // in this order: the number may be in use again at once
+  if (forget(fd_)) ::close(fd_);  // after forget(): the number may be reused at once
   fd_ = -1;
 }
 

@@ -4,9 +4,9 @@
 
 namespace iwarp::net {
 
-/// `fd` was opened and is ours.
+/// Records that this layer owns `fd`.
 void remember(int fd) noexcept;
-/// `fd` is about to be closed, or to belong to somebody else. False: it is closed already.
+/// Call before `fd` is closed or given away. Returns false if it is closed already.
 bool forget(int fd) noexcept;
 
 }  // namespace iwarp::net

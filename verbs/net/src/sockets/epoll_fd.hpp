@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An epoll(7) descriptor of our own. Level-triggered; what it reports is a pointer.
+// EpollFd: an epoll(7) descriptor. Level-triggered; it reports a pointer for each ready descriptor.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@ namespace iwarp::net {
 
 class EpollFd {
  public:
-  /// Throws std::system_error when there is no descriptor to be had.
+  /// Throws std::system_error if no descriptor is available.
   EpollFd();
   ~EpollFd();
   EpollFd(const EpollFd&) = delete;
   EpollFd& operator=(const EpollFd&) = delete;
 
   int get() const { return fd_; }
-  /// False: the kernel does not take it.
+  /// Returns false if the kernel refuses.
   bool add(int fd, std::uint32_t events, void* reported) const;
   void change(int fd, std::uint32_t events, void* reported) const;
   void remove(int fd) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of system calls, its replacement, and who calls for a carrier.
+// The table of system calls, its replacement, and the calls of a carrier.
 #include "iwarp/net/socket_ops.hpp"
 
 #include <atomic>
@@ -11,8 +11,8 @@ namespace {
 
 std::atomic<const SocketOps*> replaced{nullptr};
 
-// The calls for one piece, or one datagram, are the cheaper ones: the kernel fetches no lists from
-// the process.
+// The calls for a single piece or datagram are cheaper: the kernel fetches no lists from the
+// process.
 ssize_t send_message(int fd, const msghdr* message, int flags) {
   if (message->msg_iovlen != 1) return ::sendmsg(fd, message, flags);
   return ::send(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
@@ -23,7 +23,7 @@ ssize_t receive_message(int fd, msghdr* message, int flags) {
   return ::recv(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
 }
 
-// What ::sendmsg() or ::recvmsg() returned, as the calls for several have it.
+// Converts the result of ::sendmsg() or ::recvmsg() to that of the calls for several datagrams.
 int one_datagram(ssize_t octets, mmsghdr& message) {
   if (octets < 0) return -1;
   message.msg_len = static_cast<unsigned>(octets);

@@ -31,7 +31,8 @@ int get_option(int fd, int level, int name, int otherwise) {
   return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : otherwise;
 }
 
-// What TCP holds has not said anything yet. Let in quickly, it is ours to judge who stays.
+// Connections in TCP's backlog have sent nothing yet. They are accepted quickly, so that
+// PendingSetups decides which of them stay.
 constexpr int kTcpBacklog = 1024;
 
 std::string text(int family, const void* octets) {
@@ -123,14 +124,15 @@ std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
   return fd;
 }
 
-// How a port is kept, on Linux. A bind without SO_REUSEADDR succeeds only where nobody is. Where
-// somebody is, a second one with the option succeeds if all of them have it too and none listens:
-// that is what former connections look like. Taking the option off again afterwards shuts the door
-// behind us, for the kernel compares what both sockets have at the time of a bind. What opens it
-// for the sockets that connect from here is SO_REUSEPORT, which nobody else asks for by chance.
+// How a port is reserved, on Linux. A bind without SO_REUSEADDR succeeds only if no socket has the
+// port. Otherwise a second bind, with the option, succeeds if all sockets of the port have the
+// option too and none listens: that is the case for former connections. Clearing the option
+// afterwards keeps other sockets out, because the kernel compares the options of both sockets at
+// the time of a bind. Sockets that connect from this port get in by SO_REUSEPORT, which no other
+// program sets by chance.
 //
 // The first bind of a port must not have SO_REUSEADDR: the kernel would remember that the port was
-// shared from the beginning, and not look at the sockets any more.
+// shared from the beginning, and no longer look at the sockets.
 namespace {
 
 bool bind_alone(int fd, const SocketAddress& at, Sharing sharing) {
@@ -158,7 +160,8 @@ std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, boo
 }
 
 std::error_code start_listening(int fd, int backlog) {
-  // Connections inherit the former, so that they do not keep the port from the next listener.
+  // Accepted connections inherit SO_REUSEADDR, so that they do not keep the port from the next
+  // listener.
   if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 0) &&
       ::listen(fd, std::max(backlog, kTcpBacklog)) == 0) {
     return {};
@@ -170,7 +173,7 @@ std::error_code start_listening(int fd, int backlog) {
 
 std::error_code bind_to_connect(int fd, const SocketAddress& from) {
   const bool any_port = to_address(from).port == 0;
-  // Then the port is chosen when the peer is known: one can serve for many peers.
+  // The kernel then chooses the port when the peer is known: one port can serve for many peers.
   if (any_port) set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   if (!any_port && !set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return last_error();
   if (!bind_alone(fd, from, Sharing::kWithFormer)) return last_error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SetupTally: what became of the set-ups of one side. Thread safe, without a lock.
+// SetupTally: the outcomes of the set-ups of one side. Thread-safe, without a lock.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class SetupTally {
   void established() { add(established_); }
   void failed(SetupFailure why) { add(failed_[static_cast<std::size_t>(why)]); }
 
-  /// What is over is not more than what was begun.
+  /// Returns the counts, in which set-ups over are never more than those begun.
   SetupStatistics read() const {
     SetupStatistics out;
     out.established = established_.load();
@@ -34,7 +34,7 @@ class SetupTally {
   std::array<Count, kSetupFailures> failed_{};
 };
 
-/// One set-up, from its beginning to its one outcome. Not thread safe.
+/// One set-up, from its beginning to its one outcome. Not thread-safe.
 class CountedSetup {
  public:
   explicit CountedSetup(SetupTally& tally) : tally_(tally) { tally_.begun(); }
@@ -42,7 +42,7 @@ class CountedSetup {
   CountedSetup(const CountedSetup&) = delete;
   CountedSetup& operator=(const CountedSetup&) = delete;
 
-  /// Why it is going to fail; the first counts.
+  /// Says why the set-up is going to fail; the first call counts.
   void blame(SetupFailure why) {
     if (!blame_) blame_ = why;
   }
@@ -50,7 +50,7 @@ class CountedSetup {
     if (!is_over()) tally_.established();
     outcome_ = Outcome::kEstablished;
   }
-  /// `why`, unless there is somebody to blame.
+  /// The set-up has failed, because of blame()'s reason if there is one, or of `why`.
   void failed(SetupFailure why) {
     if (is_over()) return;
     tally_.failed(blame_.value_or(why));

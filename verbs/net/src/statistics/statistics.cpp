@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adding up.
+// Adds statistics up.
 #include "iwarp/net/statistics.hpp"
 
 #include <algorithm>

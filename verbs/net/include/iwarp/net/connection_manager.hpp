@@ -38,7 +38,8 @@ struct ConnectOptions {
   /// At most 512 bytes, or 508 with revision 2. Some peers (kernel siw, cxgb4) close the connection
   /// if there are more than 256, the 4 of revision 2 included; the event kConnectFailed says so.
   std::vector<std::byte> private_data;
-  /// Numeric address to connect from; port 0: any. A BoundSocket of this program may hold the port.
+  /// Numeric address to connect from; port 0: any. A BoundSocket of the application may hold the
+  /// port.
   std::optional<Address> local;
   /// Limit for resolving the name and connecting TCP.
   std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);

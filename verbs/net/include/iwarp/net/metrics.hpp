@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MetricsServer: the statistics of a program in Prometheus' text format (version 0.0.4), by HTTP,
-// to this machine or to this user only. Read-only.
+// MetricsServer: the statistics of an application in Prometheus' text format (version 0.0.4), by
+// HTTP, to this machine or to this user only. Read-only.
 #pragma once
 
 #include <expected>

@@ -100,7 +100,7 @@ class DatagramSocket {
   bool is_v6_ = true;
   std::uint16_t port_ = 0;
   bool is_connected_ = false;
-  IpAddress own_{};  ///< where it is connected
+  IpAddress own_{};  ///< its local address, if it is connected
 };
 
 /// Returns whether the address is that of a multicast group.

@@ -15,7 +15,7 @@ struct SocketOps {
   int (*accept)(int fd, sockaddr* address, socklen_t* length, int flags);
   ssize_t (*send)(int fd, const msghdr* message, int flags);
   ssize_t (*receive)(int fd, msghdr* message, int flags);
-  // As sendmmsg(), and as recvmmsg() without a time.
+  // As sendmmsg(), and as recvmmsg() without a timeout.
   int (*send_datagrams)(int fd, mmsghdr* messages, unsigned count, int flags);
   int (*receive_datagrams)(int fd, mmsghdr* messages, unsigned count, int flags);
   /// Whether send_datagrams() takes messages that the kernel cuts into datagrams (UDP_SEGMENT).
