@@ -25,7 +25,7 @@ std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 
 }  // namespace
 
-/// A part of one stream on its way to the decoder: octets, a hole, or the end.
+/// A part of one stream for the decoder: octets, a hole, or the end.
 struct Part {
   Side side;
   PacketMark mark;
@@ -34,8 +34,8 @@ struct Part {
   bool end = false;
 };
 
-/// While one stream waits behind a hole, the parts of both are kept, so that the decoder gets them
-/// in the order in which they were captured.
+/// While one stream waits behind a hole, the parts of both streams are kept, so that the decoder
+/// gets them in the order of the capture.
 struct Connections::Flow : TellingFlow {
   struct Kept {
     std::size_t order;
@@ -48,7 +48,7 @@ struct Connections::Flow : TellingFlow {
   std::array<std::optional<std::uint32_t>, 2> isn;
   std::optional<trace::StreamDecoder> decoder;  ///< none: closed, or not MPA
   std::vector<Kept> kept;
-  std::size_t kept_octets = 0;  ///< with what they are kept in
+  std::size_t kept_octets = 0;  ///< including the memory of the entries
   std::size_t held = 0;         ///< octets
 
   bool waits() const { return tcp[0].waits() || tcp[1].waits(); }
@@ -68,7 +68,8 @@ struct Connections::Flow : TellingFlow {
     if (part.missing != 0) decoder->missing(part.side, part.missing);
     if (part.end) decoder->ended(part.side);
   }
-  /// Decodes what was kept. What waited for a segment that came late has come with that segment.
+  /// Decodes the parts that were kept. Octets that waited for a late segment are dated like that
+  /// segment.
   void release() {
     std::array<PacketMark, 2> latest{};
     for (auto& k : kept) {
@@ -90,7 +91,7 @@ struct Connections::Flow : TellingFlow {
   }
 };
 
-/// Takes the stream of one side out of its segments.
+/// Receives the stream of one side from its TcpReassembly.
 struct Connections::FlowSink final : StreamSink {
   FlowSink(Flow& f, Side s) : flow(f), side(s) {}
   void octets(bytes::View octets, const PacketMark& mark) override {
@@ -172,21 +173,23 @@ void Connections::look_for_datagram(int link_type, bytes::View packet, std::size
                      mark);
 }
 
-/// A SYN that is not the one of this connection, sent again.
+/// Returns whether the segment is a SYN of a new connection, and not this connection's SYN sent
+/// again.
 bool Connections::begins_anew(const Flow& flow, const TcpSegment& segment) {
   if (!segment.syn || segment.ack_valid) return false;
   const auto& isn = flow.isn[index(segment.source == flow.info.near ? Side::kNear : Side::kFar)];
   return !flow.decoder || (isn && *isn != segment.seq);
 }
 
-/// The first packet of a connection: who sent it is `near`, unless it answers an opening.
+/// Begins a connection with its first packet. The sender is `near`, unless the packet answers a
+/// SYN.
 void Connections::begin(Flow& flow, const TcpSegment& segment) {
   ++counts_.connections;
   const bool answers = segment.syn && segment.ack_valid;
   flow.info.near = answers ? segment.destination : segment.source;
   flow.info.far = answers ? segment.source : segment.destination;
   flow.info.opening_seen = segment.syn;
-  // Flows live in lists and do not move.
+  // References to flows stay valid: they live in lists.
   flow.decoder.emplace([this, &flow](const Frame& frame) { on_frame(flow, frame); },
                        trace::DecoderOptions{.search = true});
 }
@@ -203,7 +206,7 @@ void Connections::give(Flow& flow, Side from, const TcpSegment& segment, const P
   const bool ended = tcp.ended();
   tcp.segment(segment, mark, sink);
   if (flow.kept_octets > kMaxKept) {
-    // Much was sent since, and nothing acknowledges what is behind the hole.
+    // Much has been sent since, and no acknowledgement covers what follows the hole.
     peer.finish(peer_sink);
     tcp.finish(sink);
   }
@@ -251,7 +254,7 @@ void Connections::close(Flow& flow, Closing how, const PacketMark& mark) {
   flow.tcp = {};
 }
 
-/// Takes away what was silent for longest, until the limits hold again.
+/// Evicts the connections that were silent for longest until the limits hold again.
 void Connections::make_room(const Flow* keep) {
   Table& t = *table_;
   const auto drop_last = [&](std::list<Flow>& list) {
@@ -259,7 +262,7 @@ void Connections::make_room(const Flow* keep) {
     Flow& flow = list.back();
     if (flow.session && flow.decoder) ++counts_.set_aside;
     close(flow, Closing::kSetAside, last_);
-    // Closing may have found its first frame and moved it.
+    // Closing may have found the first frame of the connection and moved it to the other list.
     t.erase(t.by_key.at(flow.key));
     return true;
   };
@@ -276,7 +279,7 @@ void Connections::finish() {
   std::vector<Flow*> flows;
   flows.reserve(t.by_key.size());
   for (auto& [key, flow] : t.by_key) flows.push_back(&*flow);
-  // In the order in which they were found; those without a frame so far come last.
+  // In the order in which they were found; connections without a frame come last.
   std::ranges::sort(flows, {}, [](const Flow* flow) { return flow->info.number - 1; });
   for (Flow* flow : flows) close(*flow, Closing::kEndOfFile, last_);
   t.by_key.clear();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections: finds the MPA connections among the packets of a capture, on any port, and tells a
-// listener what passes on each. Packets go to their TCP connection, its streams to a StreamDecoder,
-// its frames to a Session. What turns out not to be MPA is forgotten. Datagrams of this stack are
-// told one by one. Memory is bounded: the
-// connection that was silent for longest goes when there are too many.
+// Connections: finds the MPA connections among the packets of a capture, on any port, and reports
+// to a listener what each of them carries. Packets go to their TCP connection, its streams to a
+// StreamDecoder, its frames to a Session. Connections that turn out not to be MPA are dropped.
+// Datagrams of this stack are reported one by one. Memory is bounded: when there are too many
+// connections, the one that was silent for longest is evicted.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@ struct ConnectionInfo {
   std::uint64_t number = 0;  ///< among the MPA connections of the capture, from 1
   TcpEnd near;               ///< opened the connection, or was seen first
   TcpEnd far;
-  bool opening_seen = false;              ///< the SYN is in the capture
-  std::array<bool, 2> seen{};             ///< octets of that side are
-  std::array<bool, 2> startup_seen{};     ///< its startup frame is
-  bool rejected = false;                  ///< by a Reply with R=1
-  std::array<bool, 2> guessed{};          ///< its markers and CRCs were found out by looking
-  std::array<std::uint64_t, 2> frames{};  ///< of that side, so far
+  bool opening_seen = false;           ///< the SYN is in the capture
+  std::array<bool, 2> seen{};          ///< the capture has octets of that side
+  std::array<bool, 2> startup_seen{};  ///< the capture has that side's startup frame
+  bool rejected = false;               ///< by a Reply with R=1
+  std::array<bool, 2> guessed{};  ///< whether it uses markers and CRCs was guessed from its frames
+  std::array<std::uint64_t, 2> frames{};  ///< frames of that side so far
 };
 
 /// Octets of one side in which no frame was found, in one piece.
@@ -44,7 +44,7 @@ enum class Closing : std::uint8_t {
   kFin,
   kReset,
   kReplaced,   ///< the same ports were used for a new connection
-  kSetAside,   ///< there were too many at a time
+  kSetAside,   ///< evicted: there were too many at a time
   kEndOfFile,  ///< it was open when the capture ended
 };
 
@@ -55,13 +55,13 @@ struct Closed {
   std::array<std::size_t, 2> unanswered{};  ///< Read and Atomic Requests of that side
 };
 
-/// A packet of UDP that has the form of one of this stack's, to the port that it names.
+/// A UDP packet in the form of this stack's datagrams, to the port that its QPN names.
 struct SeenDatagram {
   TcpEnd source;
   TcpEnd destination;
   verbs::Datagram datagram;
   bool has_right_crc = false;
-  bytes::View octets;  ///< of the whole
+  bytes::View octets;  ///< the whole payload
 };
 
 class ConnectionListener {
@@ -72,7 +72,7 @@ class ConnectionListener {
   virtual void skipped(const ConnectionInfo& connection, const Skipped& skipped) = 0;
   virtual void closed(const ConnectionInfo& connection, const Closed& closed,
                       const PacketMark& mark) = 0;
-  /// What one end did, from its log; no capture has that.
+  /// An action of one end, from its log. Captures have none.
   virtual void local(const ConnectionInfo& connection, Side end, const verbs::LocalEvent& event,
                      const PacketMark& mark) {
     (void)connection, (void)end, (void)event, (void)mark;
@@ -90,29 +90,29 @@ class Connections {
   Connections& operator=(const Connections&) = delete;
 
   void packet(int link_type, bytes::View packet, std::size_t wire_size, const PacketMark& mark);
-  /// The capture has ended: what is held is given, and all connections are closed.
+  /// The capture has ended: delivers what is held, and closes all connections.
   void finish();
 
   struct Counts {
     std::array<std::uint64_t, 5> packets{};  ///< by PacketKind
     std::uint64_t connections = 0;           ///< of TCP
     std::uint64_t mpa = 0;                   ///< of them
-    std::uint64_t set_aside = 0;             ///< of those, for want of room
-    std::uint64_t records = 0;               ///< of logs, beside the packets
+    std::uint64_t set_aside = 0;             ///< of those, evicted
+    std::uint64_t records = 0;               ///< of logs, in addition to the packets
     std::uint64_t datagrams = 0;             ///< of this stack, among the packets without TCP
     std::uint64_t logged_datagrams = 0;      ///< of logs
   };
   const Counts& counts() const { return counts_; }
-  /// For whoever finds more connections elsewhere.
+  /// For LoggedConnections, which counts the connections of logs.
   Counts& counts() { return counts_; }
-  /// Octets that wait for others; at most kMaxHeld behind each packet.
+  /// Octets that wait for missing ones; at most kMaxHeld after each packet.
   std::size_t held() const;
 
   static constexpr std::size_t kMaxConnections = 4096;
   static constexpr std::size_t kMaxMpa = 512;
   static constexpr std::size_t kMaxHeld = 24 * 1024 * 1024;
   /// Octets of a connection that are kept while one of its streams waits behind a hole, so that
-  /// both are told in the order of the capture. With more the hole is given up.
+  /// both are reported in the order of the capture. If there are more, the hole is given up.
   static constexpr std::size_t kMaxKept = TcpReassembly::kMaxHeld;
 
  private:

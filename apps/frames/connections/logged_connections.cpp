@@ -16,7 +16,7 @@ constexpr const char* kUnknownGroup = "its group_id has no connection_started";
 
 struct LoggedConnections::Flow : TellingFlow {
   std::string group;
-  Side logged = Side::kNear;  ///< whose log it is
+  Side logged = Side::kNear;  ///< the end that wrote the log
   std::array<std::uint64_t, 2> next{};
   std::array<bool, 2> ended{};
   std::optional<Closing> how;
@@ -133,7 +133,7 @@ const char* LoggedConnections::datagram(bool outbound, const Ends& ends, bytes::
   return nullptr;
 }
 
-/// `otherwise`: how, if its ends did not close it.
+/// `otherwise`: how it closed, if the log does not say.
 void LoggedConnections::close(Flow& flow, Closing otherwise) {
   flow.mark = last_;
   for (const Side side : {Side::kNear, Side::kFar}) flow.decoder->ended(side);

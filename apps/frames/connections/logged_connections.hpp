@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoggedConnections: the connections of a log (rfc-notes/qlog.md) as Connections has those of a
-// capture, numbered on with them, and what their ends did besides. Given events one by one by
-// whoever reads the file. Memory is bounded: the connection that was started first goes when there
-// are too many.
+// LoggedConnections: the connections of a log (rfc-notes/qlog.md), reported as Connections reports
+// those of a capture and numbered on from them, with the actions of their ends. The reader of the
+// file passes the events one by one. Memory is bounded: when there are too many connections, the
+// one that was started first is closed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace iwarp::apps::frames {
 
 class LoggedConnections {
  public:
-  /// Both outlive this.
+  /// Both must outlive this object.
   LoggedConnections(ConnectionListener& listener, Connections::Counts& counts);
   ~LoggedConnections();
   LoggedConnections(const LoggedConnections&) = delete;
@@ -29,20 +29,20 @@ class LoggedConnections {
     bool opened_locally = true;
   };
 
-  // Each: null, or why the event was left out. `group`: which connection of the file; its
-  // `started` comes first.
+  // Each returns null, or why the event was left out. `group`: names a connection of the file,
+  // which begins with its `started`.
   const char* started(std::string_view group, const Ends& ends, const PacketMark& mark);
-  /// `offset`: of the first octet in the stream of that side. What lies between it and the octets
-  /// before counts as missing.
+  /// `offset`: place of the first octet in the stream of that side. Octets between it and those
+  /// before count as missing.
   const char* octets(std::string_view group, bool outbound, std::uint64_t offset,
                      bytes::View octets, const PacketMark& mark);
   const char* closed(std::string_view group, bool outbound, bool reset, const PacketMark& mark);
-  /// Nothing of it follows.
+  /// The connection has no further events.
   const char* ended(std::string_view group, const PacketMark& mark);
   const char* local(std::string_view group, const verbs::LocalEvent& event, const PacketMark& mark);
-  /// Of a queue pair of datagrams, which has neither beginning nor end.
+  /// A datagram of a UD queue pair, which has neither beginning nor end.
   const char* datagram(bool outbound, const Ends& ends, bytes::View octets, const PacketMark& mark);
-  /// The file has ended: all connections are closed, and groups mean others in the next.
+  /// The file has ended: closes all connections. A group of the next file is another connection.
   void finish();
 
   static constexpr std::size_t kMaxOpen = 512;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link layers, IP, TCP and UDP, each checked against the octets that are there.
+// Link layers, IP, TCP and UDP, each checked against the captured octets.
 #include "frames/connections/packet.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ struct LinkRow {
   std::size_t size;         ///< of the header
   std::size_t protocol_at;  ///< where the EtherType stands in it
 };
-constexpr std::size_t kNoProtocol = 99;  ///< IP's own version tells
+constexpr std::size_t kNoProtocol = 99;  ///< the version field of IP tells
 constexpr std::array kLinks{
     LinkRow{kLinkEthernet, 14, 12},        LinkRow{kLinkCooked, 16, 14},
     LinkRow{kLinkCooked2, 20, 0},          LinkRow{kLinkNull, 4, kNoProtocol},
@@ -43,7 +43,7 @@ bool is_vlan(std::uint16_t type) {
   return type == kVlan || type == kServiceVlan || type == kOldServiceVlan;
 }
 
-/// What is left of a packet: the octets that are there, and how many there were.
+/// The rest of a packet: the octets that were captured, and how many there were on the wire.
 struct Rest {
   View octets;
   std::size_t wire = 0;
@@ -57,7 +57,7 @@ struct Rest {
   }
 };
 
-/// Steps over the link header; the IP version that follows, 0: none.
+/// Skips the link header. Returns the IP version that follows; 0: none.
 unsigned skip_link(const LinkRow& link, Rest& rest) {
   if (rest.octets.size() < link.size) return 0;
   std::uint16_t type = 0;
@@ -87,7 +87,7 @@ struct Addresses {
   IpAddress destination;
 };
 
-// kTcp: what follows is of `wanted`.
+// Returns kTcp if the protocol is `wanted`.
 PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   constexpr std::size_t kHeader = 20;
   if (rest.octets.size() < kHeader) return PacketKind::kCut;
@@ -100,7 +100,7 @@ PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   in.u8();
   const auto protocol = in.u8();
   const std::size_t header = std::size_t{first & 0x0FU} * 4;
-  // A total of 0: the adapter cuts a larger packet into pieces after this was captured.
+  // A total of 0: the adapter cuts a larger packet into pieces after it was captured.
   if (first >> 4 != 4 || header < kHeader || (total != 0 && total < header)) {
     return PacketKind::kMalformed;
   }
@@ -108,7 +108,7 @@ PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   if ((fragment & 0x3FFF) != 0) return PacketKind::kFragment;
   out.source = address(rest.octets.subspan(12, 4), false);
   out.destination = address(rest.octets.subspan(16, 4), false);
-  if (total != 0) rest.cut(total);  // What follows is padding of the link.
+  if (total != 0) rest.cut(total);  // Octets after the total are padding of the link.
   rest.skip(header);
   return PacketKind::kTcp;
 }
@@ -135,7 +135,7 @@ PacketKind parse_ipv6(Rest& rest, std::uint8_t wanted, Addresses& out) {
   return next == wanted ? PacketKind::kTcp : PacketKind::kOther;
 }
 
-/// Down to what follows the IP header.
+/// Parses up to the end of the IP header.
 PacketKind parse_ip(int link_type, Rest& rest, std::uint8_t wanted, Addresses& out) {
   const auto* link = find_link(link_type);
   const unsigned version = link != nullptr ? skip_link(*link, rest) : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One captured packet down to TCP or UDP: link layer, IPv4 or IPv6, their header. Checksums are not
-// looked at: captures of the sender's side have them unfinished. Fragments are not put together.
+// Parses one captured packet down to TCP or UDP: link layer, IPv4 or IPv6, and the header. Ignores
+// checksums, which are unfinished in captures of the sender's side. Does not reassemble fragments.
 #pragma once
 
 #include <compare>
@@ -14,7 +14,8 @@ namespace iwarp::apps::frames {
 
 using trace::IpAddress;
 
-/// Numbers of https://www.tcpdump.org/linktypes.html, as pcap_datalink() gives them.
+/// Link types as pcap_datalink() returns them; the numbers are those of
+/// https://www.tcpdump.org/linktypes.html.
 inline constexpr int kLinkNull = 0, kLinkEthernet = 1, kLinkRaw = 12, kLinkRawFile = 101,
                      kLinkLoop = 108, kLinkCooked = 113, kLinkIpv4 = 228, kLinkIpv6 = 229,
                      kLinkCooked2 = 276;
@@ -25,7 +26,7 @@ struct TcpEnd {
   std::uint16_t port = 0;
   auto operator<=>(const TcpEnd&) const = default;
 };
-/// "192.0.2.1:80", "[2001:db8::1]:80".
+/// Returns "192.0.2.1:80" or "[2001:db8::1]:80".
 std::string to_string(const TcpEnd& end);
 
 struct TcpSegment {
@@ -37,8 +38,8 @@ struct TcpSegment {
   bool ack_valid = false;
   bool fin = false;
   bool rst = false;
-  bytes::View payload;   ///< as far as it was captured
-  std::size_t size = 0;  ///< of the payload on the wire
+  bytes::View payload;   ///< the captured part
+  std::size_t size = 0;  ///< size of the payload on the wire
 };
 
 enum class PacketKind : std::uint8_t {
@@ -49,16 +50,16 @@ enum class PacketKind : std::uint8_t {
   kMalformed,  ///< lengths that contradict each other
 };
 
-/// `wire_size`: what the packet had before the capture cut it. `out` is set for kTcp; views into it
-/// are views into `packet`.
+/// `wire_size`: size of the packet before the capture cut it. Sets `out` if it returns kTcp; its
+/// views are views into `packet`.
 PacketKind parse_packet(int link_type, bytes::View packet, std::size_t wire_size, TcpSegment& out);
 
 struct UdpDatagram {
   TcpEnd source;
   TcpEnd destination;
-  bytes::View payload;  ///< all of it
+  bytes::View payload;  ///< complete
 };
-/// False: the packet has no UDP, or not all of its payload. As parse_packet() else.
+/// Returns false if the packet has no UDP, or not all of its payload. Otherwise as parse_packet().
 bool parse_udp(int link_type, bytes::View packet, std::size_t wire_size, UdpDatagram& out);
 
 }  // namespace iwarp::apps::frames

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each member is looked at before it is believed.
+// Each member is checked before it is used.
 #include "frames/connections/qlog_event.hpp"
 
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@ using verbs::LocalEvent;
 /// The largest FPDU with its markers, and more.
 constexpr std::size_t kMaxOctets = 128 * 1024;
 
-/// Members of an object. After the first that is not right nothing is, and good() says so.
+/// Reads members of an object. After the first wrong one, all are absent and good() returns false.
 class Members {
  public:
   explicit Members(const json& object) : object_(object) {}
@@ -44,7 +44,7 @@ class Members {
     if (value == nullptr || !value->is_string()) return fail<std::string_view>();
     return value->get_ref<const std::string&>();
   }
-  /// A string of hexadecimal digits.
+  /// Returns a string of hexadecimal digits.
   std::uint64_t hex(const char* name, std::size_t digits) {
     const auto word = text(name);
     std::uint64_t out = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of our qlog events (rfc-notes/qlog.md) as values. nullopt: a member is missing, is of
-// another kind, or out of bounds; others may be there.
+// The data of this stack's qlog events (rfc-notes/qlog.md) as values. Each function returns nullopt
+// if a member is missing, has the wrong type, or is out of bounds; it ignores unknown members.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ std::optional<LoggedOctets> octets_of(const nlohmann::json& data);
 std::optional<LoggedConnections::Ends> ends_of(const nlohmann::json& data);
 std::optional<std::vector<std::byte>> raw_octets_of(const nlohmann::json& data);
 std::optional<LoggedConnections::Ends> datagram_ends_of(const nlohmann::json& data);
-/// `name`: without the name space.
+/// `name`: the event's name without the name space.
 std::optional<verbs::LocalEvent> local_event(std::string_view name, const nlohmann::json& data);
 
 }  // namespace iwarp::apps::frames

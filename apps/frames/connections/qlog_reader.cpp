@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records out of octets, events out of records.
+// Makes records of octets, and events of records.
 #include "frames/connections/qlog_reader.hpp"
 
 #include <fmt/format.h>
@@ -22,14 +22,14 @@ using nlohmann::json;
 constexpr char kSeparator = '\x1E';
 constexpr std::string_view kOurs = "iwarp:";
 constexpr std::size_t kExcerpt = 60;
-/// Of a mark, in nanoseconds, so that the time between any two of them is a number as well.
+/// Range of a PacketMark in nanoseconds, so that the time between any two of them fits as well.
 constexpr double kMaxTime = 4.6e18;
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// Of arrays and objects in each other, outside of strings.
+/// Nesting of arrays and objects; brackets in strings do not count.
 bool is_too_deep(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -49,7 +49,7 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
-/// RFC 3339 in UTC, as nanoseconds since 1970; 0: it is none.
+/// Parses an RFC 3339 time in UTC into nanoseconds since 1970; 0: it is not one.
 std::int64_t parse_date_time(const std::string& text) {
   int year = 0;
   unsigned month = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log in the main schema of qlog, as JSON text sequences (RFC 7464), whoever wrote it: of its
-// records those of our name space (rfc-notes/qlog.md) become events of connections. What is left
-// out is said, with its place. Nothing of a file is trusted: a record has a largest size and depth,
-// numbers have bounds, words are ours or unknown. Opens no file.
+// QlogReader: reads a log in the main schema of qlog, as JSON text sequences (RFC 7464), from any
+// writer. Turns its records in this stack's name space (rfc-notes/qlog.md) into events of
+// connections. Reports what it leaves out, with its place. Trusts nothing in a file: records have a
+// largest size and depth, numbers have bounds, and unknown words are ignored. Opens no file.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace iwarp::apps::frames {
 
 class QlogReader {
  public:
-  /// Takes one line, printable, without its line end.
+  /// Receives one line, printable, without its line end.
   using Complain = std::function<void(const std::string&)>;
 
-  /// `listener` and `counts` outlive this; see LoggedConnections.
+  /// `listener` and `counts` must outlive this; see LoggedConnections.
   QlogReader(ConnectionListener& listener, Connections::Counts& counts, Complain complain);
 
-  /// The next octets of the file, cut anywhere.
+  /// Reads the next octets of the file, cut anywhere.
   void octets(std::string_view octets);
-  /// The file has ended. False: something of it was left out, and what was said.
+  /// The file has ended. Returns false if any of it was left out, which has been reported.
   bool finish();
 
   static constexpr std::size_t kMaxRecord = 256 * 1024;  ///< the largest FPDU takes half of it
   static constexpr int kMaxDepth = 32;
-  static constexpr std::uint64_t kMaxComplaints = 20;  ///< then they are counted only
+  static constexpr std::uint64_t kMaxComplaints = 20;  ///< further ones are only counted
 
  private:
   void end_record();
@@ -44,12 +44,12 @@ class QlogReader {
   LoggedConnections connections_;
   Connections::Counts& counts_;
   Complain complain_;
-  std::string record_;          ///< what there is of it
-  bool in_record_ = false;      ///< behind the first record separator
-  bool too_long_ = false;       ///< the record that comes now
-  std::uint64_t number_ = 0;    ///< of the record, from 1
-  std::uint64_t offset_ = 0;    ///< of the octets that come next, in the file
-  std::uint64_t begin_ = 0;     ///< of the record
+  std::string record_;          ///< the part read so far
+  bool in_record_ = false;      ///< after the first record separator
+  bool too_long_ = false;       ///< the current record
+  std::uint64_t number_ = 0;    ///< of the current record, from 1
+  std::uint64_t offset_ = 0;    ///< of the next octet in the file
+  std::uint64_t begin_ = 0;     ///< offset of the current record
   std::uint64_t left_out_ = 0;  ///< records
   std::uint64_t foreign_ = 0;   ///< of other name spaces
   std::string first_foreign_;

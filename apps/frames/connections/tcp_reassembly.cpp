@@ -61,13 +61,13 @@ void TcpReassembly::deliver(bytes::View payload, std::size_t size, bool fin, con
   }
 }
 
-/// New octets, `size` of them from `at` on.
+/// Records the place of `size` new octets that begin at `at`.
 void TcpReassembly::note_place(std::uint64_t at, std::size_t size) {
   if (at < highest_) ++counts_.reordered;
   highest_ = std::max(highest_, at + size);
 }
 
-/// The segment was sent again while the first copy waits.
+/// Returns whether the segment is a repetition of one that is held.
 bool TcpReassembly::is_held(std::uint64_t at, const TcpSegment& s) const {
   const auto first = std::ranges::lower_bound(held_, at, {}, &Held::at);
   return first != held_.end() && first->at == at && first->size == s.size && first->fin == s.fin &&
@@ -80,7 +80,7 @@ void TcpReassembly::hold(std::uint64_t at, const TcpSegment& s, const PacketMark
   held_octets_ += s.payload.size();
 }
 
-/// Gives what is in its turn now.
+/// Delivers the held segments that are next in the stream.
 void TcpReassembly::drain(StreamSink& sink) {
   std::size_t done = 0;
   for (; done < held_.size() && held_[done].at <= next_; ++done) {

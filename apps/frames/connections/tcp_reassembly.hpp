@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TcpReassembly: one direction of a captured TCP connection as a stream of octets (RFC 9293). Drops
-// what was sent twice, puts in order what came out of order, and says how much is missing. Holds a
-// bounded number of octets; the first copy of an octet counts.
+// repeated octets, reorders, and reports how many are missing. Holds a bounded number of octets;
+// the first copy of an octet counts.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace iwarp::apps::frames {
 
-/// When and as which packet of the capture something came.
+/// When something was captured, and in which packet.
 struct PacketMark {
   std::int64_t nanoseconds = 0;  ///< since 1970
   std::uint64_t packet = 0;      ///< from 1
@@ -23,36 +23,37 @@ class StreamSink {
  public:
   virtual ~StreamSink() = default;
   virtual void octets(bytes::View octets, const PacketMark& mark) = 0;
-  /// So many octets are not in the capture, although they were sent before what comes next.
+  /// Reports a hole: `octets` octets, sent before the next ones, are not in the capture.
   virtual void missing(std::uint64_t octets, const PacketMark& mark) = 0;
 };
 
 class TcpReassembly {
  public:
   void segment(const TcpSegment& segment, const PacketMark& mark, StreamSink& sink);
-  /// The peer has received everything before this number: holes before it were not captured.
+  /// The peer has received everything before `ack`: holes before it were not captured.
   void acknowledged(std::uint32_t ack, StreamSink& sink);
-  /// Gives what is held, with what is missing in between: nothing more comes, or too much waits.
+  /// Delivers what is held, with the holes in between, because nothing more comes or too much
+  /// waits.
   void finish(StreamSink& sink);
 
-  /// Octets wait behind a hole.
+  /// Returns whether octets wait behind a hole.
   bool waits() const { return !held_.empty(); }
 
-  /// The FIN was reached.
+  /// Returns whether the FIN was reached.
   bool ended() const { return ended_; }
   std::size_t held() const { return held_octets_; }
 
   struct Counts {
-    std::uint64_t repeated = 0;   ///< octets that were sent again
-    std::uint64_t reordered = 0;  ///< segments that came after one that follows them in the stream
+    std::uint64_t repeated = 0;   ///< octets captured again
+    std::uint64_t reordered = 0;  ///< segments captured after one that follows them in the stream
     std::uint64_t missing = 0;    ///< octets that are not in the capture
   };
   const Counts& counts() const { return counts_; }
 
-  /// More than that is not held; then what is in between counts as missing.
+  /// Limits of what is held; beyond them the hole counts as missing.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
   static constexpr std::size_t kMaxSegments = 256;
-  /// Nothing is sent again from so far back: a number below is one far ahead.
+  /// Largest distance of a repetition: a number further back is one far ahead.
   static constexpr std::int64_t kMaxBack = std::int64_t{1} << 26;
 
  private:
@@ -76,7 +77,7 @@ class TcpReassembly {
   bool ended_ = false;
   std::uint32_t first_seq_ = 0;
   std::uint64_t next_ = 0;     ///< offset in the stream; first_seq_ has 0
-  std::uint64_t highest_ = 0;  ///< offset behind all octets seen
+  std::uint64_t highest_ = 0;  ///< offset after all octets seen
   std::vector<Held> held_;     ///< by offset
   std::size_t held_octets_ = 0;
   Counts counts_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TellingFlow: what one connection's listener is told of its frames, wherever they were found.
+// TellingFlow: reports the frames of one connection to its listener, from a capture or a log.
 #pragma once
 
 #include <array>
@@ -11,14 +11,15 @@ namespace iwarp::apps::frames {
 
 struct TellingFlow {
   ConnectionInfo info;
-  std::optional<Session> session;  ///< once a frame was found
+  std::optional<Session> session;  ///< set when a frame has been found
   std::array<std::optional<Skipped>, 2> skipped;
   std::optional<Side> first_ended;
-  PacketMark mark;  ///< of the octets that are decoded now
+  PacketMark mark;  ///< of the octets being decoded
 
   static std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 
-  /// Octets in no frame: told in one piece, with the next frame of that side or at the end.
+  /// Adds octets that are in no frame. They are reported in one piece, with the next frame of that
+  /// side or at the end.
   void skip(const Frame& frame) {
     if (session) session->see(frame);
     auto& gap = skipped[index(frame.from)];
@@ -33,7 +34,7 @@ struct TellingFlow {
     if (gap && session) listener.skipped(info, *gap);
     gap.reset();
   }
-  /// A frame of the session, which there is.
+  /// Reports a frame. There must be a session.
   void tell(ConnectionListener& listener, const Frame& frame) {
     const auto i = index(frame.from);
     tell_skipped(listener, frame.from);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of frames for the tables of mpa, rdmap and verbs. An event that a table does not have
-// changes nothing.
+// Turns frames into events for the tables of mpa, rdmap and verbs. An event that a table does not
+// have changes nothing.
 #include "frames/model/ends.hpp"
 
 namespace iwarp::apps::frames {
@@ -12,7 +12,7 @@ using rdmap::StreamEvent;
 using rdmap::StreamState;
 using verbs::QpEvent;
 
-/// Takes the edge, if the table has it.
+/// Takes the edge if the table has it.
 template <typename Edges, typename State, typename Event>
 void step(const Edges& edges, State& state, Event event, Side side, const char* machine,
           std::vector<StateChange>& changes) {
@@ -51,7 +51,7 @@ void Ends::request(Side from) {
 }
 
 void Ends::reply(Side from, bool rejected) {
-  // Of a capture that begins with the Reply.
+  // For a capture that begins with the Reply.
   if (end(from).startup == StartupState::kIdle) end(from).startup = StartupState::kAwaitDecision;
   auto& peer = end(other(from)).startup;
   if (peer == StartupState::kIdle) peer = StartupState::kAwaitReply;

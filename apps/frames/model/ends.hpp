@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends: which states both ends of a connection are in, as far as an observer can tell: MPA startup,
-// the RDMAP stream and the queue pair, each by its own table of edges. A frame counts for its
-// sender and for its receiver when it was captured. What only an end itself knows (posted work, a
-// decision before its Reply) is not seen.
+// Ends: the states of both ends of a connection, as far as an observer can tell: MPA startup, the
+// RDMAP stream and the queue pair, each by its own table of edges. A frame changes its sender and
+// its receiver at the time of its capture. What only an end itself knows (posted work, a decision
+// before its Reply) is not seen.
 #pragma once
 
 #include <array>
@@ -31,13 +31,13 @@ struct StateChange {
   std::string_view from;
   std::string_view event;
   std::string_view to;
-  const char* rule;  ///< the table's
+  const char* rule;  ///< the rule in the table
 };
 
 class Ends {
  public:
-  /// What the frame changes, in order. Where startup was not seen, both ends are taken to be in
-  /// full operation, which is no change.
+  /// Returns what the frame changes, in order. If the startup was not seen, both ends count as in
+  /// full operation from the beginning, which is no change.
   const std::vector<StateChange>& see(const Explained& explained);
   const std::vector<StateChange>& closed(const Closed& closed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each field is for, a row each. The sentences are for people who meet the protocols for the
-// first time.
+// What each field is for, a row each. The sentences are written for readers who meet the protocols
+// for the first time.
 #include <array>
 #include <utility>
 
@@ -165,7 +165,7 @@ constexpr bool fields_in_order() {
 }
 static_assert(fields_in_order());
 
-/// Rules about when a frame comes, not about what is in it, are not here.
+/// Rules about the time of a frame, and not about its content, have no row here.
 constexpr std::array kFieldOfRule{
     std::pair{Rule::kCrc, Field::kCrc},
     std::pair{Rule::kMarkerPlace, Field::kFpduptr},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields as rows: which, how many octets or bits, how its value is said. Offsets are those of what
-// a header stands in, the startup frame or the ULPDU; markers come in at the end.
+// Fields as rows: which field, how many octets or bits, and how to show its value. Offsets count
+// from the beginning of the startup frame or the ULPDU; markers are added at the end.
 #include "frames/model/fields.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ using rdmap::Opcode;
 
 enum class As : std::uint8_t { kNumber, kHex, kText, kOctets, kLayer, kFlags, kAtomic };
 
-/// A field of a header. Bits are counted from the highest of the first octet on.
+/// A field of a header. Bit 0 is the highest of the first octet.
 struct Row {
   Field field;
   std::size_t offset;
@@ -100,7 +100,7 @@ constexpr std::array kAtomicResponseRows{
     Row{Field::kOriginalValue, kBody + 4, 8, As::kHex},
 };
 
-/// The rows of what RDMAP puts behind DDP's header.
+/// Returns the rows of the RDMAP header after DDP's.
 std::span<const Row> rows_of(Opcode opcode) {
   switch (opcode) {
     case Opcode::kReadRequest:
@@ -240,7 +240,7 @@ class Fields {
     if (at < ulpdu.size()) add(Row{Field::kPayload, at, ulpdu.size() - at, As::kOctets}, ulpdu);
   }
 
-  /// What RDMAP put behind the header; where it ends.
+  /// Adds the RDMAP header after DDP's. Returns where it ends.
   std::size_t body(bytes::View ulpdu) {
     if (e_.opcode == nullptr) return 0;
     if (e_.opcode->tagged) return 0;
@@ -251,7 +251,7 @@ class Fields {
     return end;
   }
 
-  /// The headers that a Terminate sends back.
+  /// Adds the headers that a Terminate sends back. Returns where they end.
   std::size_t echo(bytes::View ulpdu, std::size_t at) {
     const auto terminate = rdmap::decode_terminate(e_.payload);
     if (!terminate || !terminate->segment) return at;
@@ -303,7 +303,7 @@ class Fields {
     if (found != out_.end()) found->field = to;
   }
 
-  /// Rows whose octets were seen; where the last of those ends.
+  /// Adds the rows whose octets were seen. Returns where the last of them ends.
   std::size_t add(std::span<const Row> rows, bytes::View octets) {
     std::size_t end = 0;
     for (const auto& row : rows) {
@@ -318,7 +318,8 @@ class Fields {
         {row.field, value_of(row, octets), wire(row.offset, row.size), row.first_bit, row.bits});
   }
 
-  /// Where octets of the startup frame or the ULPDU are in the frame, without the markers between.
+  /// Returns where octets of the startup frame or the ULPDU are in the frame, without the markers
+  /// between.
   std::vector<OctetRange> wire(std::size_t offset, std::size_t size) const {
     if (frame_.kind == FrameKind::kStartup) return {{offset, size}};
     std::vector<OctetRange> out;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of one frame, each with the octets that it has on the wire: startup frames (RFC 5044
-// section 7.1.1, RFC 6581 section 9), FPDUs with their markers, DDP and RDMAP headers (RFC 5041
-// section 4, RFC 5040 section 4, RFC 7306), payload, PAD and CRC. For whoever shows octets to
-// people. Judges nothing; that is Session's.
+// The fields of one frame, each with its octets on the wire: startup frames (RFC 5044 section
+// 7.1.1, RFC 6581 section 9), FPDUs with their markers, DDP and RDMAP headers (RFC 5041 section 4,
+// RFC 5040 section 4, RFC 7306), payload, PAD and CRC. For displays of octets. Judges nothing;
+// Session does.
 #pragma once
 
 #include <cstdint>
@@ -93,13 +93,13 @@ struct FieldInfo {
   std::string_view why;      ///< what it is for, one sentence
 };
 
-/// All of them, in the order of Field.
+/// Returns all fields, in the order of Field.
 std::span<const FieldInfo> all_fields();
 const FieldInfo& info(Field field);
-/// The field whose value breaks that rule; nullopt where it is no single one.
+/// Returns the field whose value breaks that rule; nullopt if it is not a single one.
 std::optional<Field> field_of(Rule rule);
 
-/// Octets of Frame::octets.
+/// A range of Frame::octets.
 struct OctetRange {
   std::size_t begin = 0;
   std::size_t size = 0;
@@ -109,15 +109,15 @@ struct OctetRange {
 struct FieldAt {
   Field field;
   std::string value;               ///< in words, printable
-  std::vector<OctetRange> octets;  ///< in order; several where markers come between
-  /// Of a field smaller than its octets: its bits, counted as in the RFCs from the highest of the
-  /// first octet on. 0 bits: all.
+  std::vector<OctetRange> octets;  ///< in order; several if markers are in between
+  /// For a field smaller than its octets: its bits, counted from the highest of the first octet on,
+  /// as in the RFCs. 0 bits: the whole octets.
   unsigned first_bit = 0;
   unsigned bits = 0;
 };
 
-/// In the order of the wire, markers where they stand. Each octet that was seen is in a field, in
-/// several only where they are fields of bits. What was not seen is in none.
+/// Returns the fields in the order of the wire, with the markers in their places. Each octet that
+/// was seen is in one field, or in several fields of bits. Octets that were not seen are in none.
 std::vector<FieldAt> fields_of(const Explained& explained);
 
 }  // namespace iwarp::apps::frames

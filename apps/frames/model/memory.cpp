@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One access for each frame, from its headers.
+// Derives the access of each frame from its headers.
 #include "frames/model/memory.hpp"
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace {
 
 using rdmap::Opcode;
 
-/// Sends place their payload in the buffer of a Receive; Immediates leave it alone.
+/// Returns whether the message places its payload in the buffer of a Receive: Sends do, Immediates
+/// do not.
 bool is_send(Opcode opcode) {
   return opcode == Opcode::kSend || opcode == Opcode::kSendInvalidate ||
          opcode == Opcode::kSendSolicited || opcode == Opcode::kSendSolicitedInvalidate;

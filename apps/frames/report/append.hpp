@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for lines that are written by the million: without a format to be read each time.
+// Appends numbers to lines of which millions are written, without parsing a format string each
+// time.
 #pragma once
 
 #include <fmt/format.h>

@@ -14,7 +14,7 @@ namespace iwarp::apps::frames {
 struct Filter {
   std::uint64_t connection = 0;  ///< 0: all
   std::string operation;         ///< one of operation_names(); empty: all
-  bool errors = false;           ///< only what is wrong, and Terminates
+  bool errors = false;           ///< only errors, and Terminates
 
   bool wants(const ConnectionInfo& info) const {
     return connection == 0 || connection == info.number;
@@ -24,17 +24,17 @@ struct Filter {
   bool wants(const SeenDatagram& seen) const {
     return connection == 0 && operation.empty() && (!errors || !seen.has_right_crc);
   }
-  /// Octets in which no frame was found.
+  /// Returns whether octets without a frame are shown.
   bool wants_skipped(const ConnectionInfo& info) const { return wants(info) && operation.empty(); }
   bool shows_all() const { return operation.empty() && !errors; }
 };
 
-/// Of operation_names(); "unknown" of an opcode that no message has.
+/// Returns one of operation_names(), or "unknown" for an opcode that no message has.
 std::string_view operation_of(const Explained& frame);
-/// It breaks a rule, ends the stream, or rejects the connection.
+/// Returns whether the frame breaks a rule, ends the stream, or rejects the connection.
 bool is_error(const Explained& frame);
 
-/// What --op takes: requests and their responses are one operation.
+/// Returns the values of --op; a request and its response are one operation.
 const std::vector<std::string>& operation_names();
 
 }  // namespace iwarp::apps::frames

@@ -10,8 +10,9 @@ namespace iwarp::apps::frames {
 
 using Json = nlohmann::ordered_json;
 
-/// kind, mpa, ddp, rdmap, and what joins the frame to others. STags, TOs and other 64-bit values
-/// are strings of hexadecimal digits: JSON's numbers are too small for them.
+/// Returns kind, mpa, ddp and rdmap of a frame, and its relations to other frames. STags, TOs and
+/// other 64-bit values are strings of hexadecimal digits, because JSON's numbers are too small for
+/// them.
 Json frame_json(const Explained& e);
 
 }  // namespace iwarp::apps::frames

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines from the layers' own descriptions.
+// Makes lines of the layers' own descriptions.
 #include "frames/report/frame_line.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,8 @@ std::string without(std::string text, std::string_view prefix) {
   return text;
 }
 
-/// Messages whose payload is a program's: how much of it, and which part of the message.
+/// Returns whether the payload of the message is the application's, so that the line shows its size
+/// and place.
 bool carries_payload(const Explained& e) {
   switch (e.opcode->opcode) {
     case Opcode::kReadRequest:
@@ -57,7 +58,7 @@ std::string fpdu_line(const Explained& e) {
   }
   auto text = without(rdmap::describe_message(e.frame->ulpdu), "RDMAP ");
   if (e.operation != 0) {
-    // Behind the name of the message, before what is said of it.
+    // Insert the number after the name of the message.
     const auto name = e.opcode->name.size();
     std::string number(" #");
     append_number(number, e.operation);

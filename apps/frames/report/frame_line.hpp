@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame in one line, and what is to be said of it besides. Text from the wire does not get into
-// these lines: numbers and our own words only.
+// A frame in one line, and further remarks about it. No text from the wire gets into these lines,
+// only numbers and fixed words.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace iwarp::apps::frames {
 
-/// "RDMA Write #3, 64 octets to STag=0x11223344 TO=0x1000".
+/// Returns "RDMA Write #3, 64 octets to STag=0x11223344 TO=0x1000", for example.
 std::string frame_line(const Explained& e);
 
-/// What joins it to other frames: "answers frame 7", where its STag came from.
+/// Returns its relations to other frames: "answers frame 7", or where its STag was advertised.
 std::vector<std::string> relations(const Explained& e);
 
-/// "[DDP-31] the MSN does not follow the one before: 7 where 6 is due".
+/// Returns "[DDP-31] the MSN does not follow the one before: 7 where 6 is due", for example.
 std::string violation_line(const Violation& violation);
 
-/// "good", "BAD", "off", "unknown".
+/// Returns "good", "BAD", "off" or "unknown".
 const char* crc_word(CrcVerdict crc);
 
 }  // namespace iwarp::apps::frames

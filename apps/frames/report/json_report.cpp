@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects, a line each.
+// Writes objects, one to a line.
 #include "frames/report/json_report.hpp"
 
 #include <array>
@@ -21,7 +21,8 @@ const char* name_of(Closing how) {
 
 std::string line(const Json& object) { return object.dump() + "\n"; }
 
-/// The octets in hexadecimal; of more than `most` the first and the last half of so many.
+/// Adds the octets in hexadecimal; if there are more than `most`, only the first and the last
+/// `most` / 2.
 void add_octets(Json& out, bytes::View octets, std::size_t most) {
   if (octets.size() <= most) {
     out["octets"] = bytes::to_hex(octets, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture as JSON: one object to a line, each with a "type". The model is described in README.md;
-// whoever draws a session (a page, the lab) reads these and decodes nothing.
+// JsonReport: a capture as JSON, one object to a line, each with a "type". README.md describes the
+// model; a program that draws a session (a page, the lab) reads these objects and decodes nothing.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace iwarp::apps::frames {
 
 struct JsonOptions {
   bool octets = false;  ///< each frame with its octets and its fields
-  /// Of a longer frame only the first half of so many octets are given, and as many of its end.
+  /// A longer frame is given by its first and its last max_octets / 2 octets.
   std::size_t max_octets = SIZE_MAX;
-  /// Behind so many octets of JSON frames and what was skipped are counted only.
+  /// After this many octets of JSON, frames and skipped octets are only counted.
   std::uint64_t max_size = UINT64_MAX;
 };
 
@@ -38,11 +38,11 @@ class JsonReport final : public ConnectionListener {
   void datagram(const SeenDatagram& seen, const PacketMark& mark) override;
   void summary(const Connections::Counts& counts);
 
-  /// Frames that max_size left out.
+  /// Returns the number of frames that max_size left out.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
-  /// What is known of a connection behind its last frame, wanted or not.
+  /// What is known about a connection after its last frame, shown or not.
   struct Known {
     Ends ends;
     MemoryBook memory;
@@ -51,7 +51,7 @@ class JsonReport final : public ConnectionListener {
 
   void introduce(const ConnectionInfo& info);
   bool is_full();
-  /// Nanoseconds since the first frame that was written.
+  /// Returns the nanoseconds since the first frame that was written.
   std::int64_t after(const PacketMark& mark);
   void write(const std::string& line);
 

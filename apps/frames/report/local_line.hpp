@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an end did, from its log, in one line: numbers and our own words only.
+// An action of an end, from its log, in one line of numbers and fixed words.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace iwarp::apps::frames {
 
-/// "posted RDMA Write wr_id=0x7, 64 octets to STag=0x11223344 TO=0x1000".
+/// Returns "posted RDMA Write wr_id=0x7, 64 octets to STag=0x11223344 TO=0x1000", for example.
 std::string local_line(const verbs::LocalEvent& event);
 
-/// A request that failed, or memory that the peer may not have.
+/// Returns whether a request failed, or the peer was denied memory.
 bool is_failure(const verbs::LocalEvent& event);
 
 }  // namespace iwarp::apps::frames

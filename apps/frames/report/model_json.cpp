@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays where there are many of a kind: a page holds tens of thousands of fields.
+// Uses arrays for things that are many: a page holds tens of thousands of fields.
 #include "frames/report/model_json.hpp"
 
 #include <fmt/format.h>

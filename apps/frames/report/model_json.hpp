@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a page draws beside the frames: fields with their octets, memory, the states of both ends.
+// What a page draws besides the frames: fields with their octets, memory, the states of both ends.
 #pragma once
 
 #include "frames/model/ends.hpp"
@@ -11,12 +11,13 @@ namespace iwarp::apps::frames {
 
 const char* name_of(Side side);
 
-/// The rows that fields of frames refer to by their index.
+/// Returns the table of fields; the fields of frames give their row in it.
 Json field_table_json();
-/// Each [row, value, [begin, size, ...]], of bits also first bit and number.
+/// Returns the fields of a frame as [row, value, [begin, size, ...]], for bits also the first bit
+/// and the number of bits.
 Json fields_json(const Explained& e);
 Json access_json(const Access& access);
-/// The buffers of each end.
+/// Returns the buffers of each end.
 Json memory_json(const MemoryBook& memory);
 Json states_json(const Ends& ends);
 Json changes_json(const std::vector<StateChange>& changes);

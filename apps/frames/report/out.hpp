@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where reports write.
+// The output of reports.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace iwarp::apps::frames {
 
-/// Takes whole lines.
+/// Receives whole lines.
 using Out = std::function<void(std::string_view)>;
 
 }  // namespace iwarp::apps::frames

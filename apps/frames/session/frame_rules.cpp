@@ -106,7 +106,7 @@ void judge_atomic_request(Explained& e) {
   }
 }
 
-/// Decoding understands siw's layout, too; encoding writes the one that is right.
+/// Decoding accepts siw's layout, too; encoding writes the correct one.
 void judge_terminate(Explained& e) {
   const auto terminate = rdmap::decode_terminate(e.payload);
   if (!terminate) {
@@ -157,7 +157,7 @@ void judge_message(Explained& e) {
 }  // namespace
 
 void note(Explained& e, Rule rule, std::string detail) {
-  if (e.frame->unsure) return;  // It may be no frame.
+  if (e.frame->unsure) return;  // It may not be a frame.
   e.violations.push_back({rule, std::move(detail)});
 }
 
@@ -168,7 +168,7 @@ std::optional<mpa::EnhancedWord> enhanced_word(const mpa::StartupFrame& frame) {
 
 void judge_fpdu(Explained& e) {
   judge_mpa(e);
-  if (e.frame->crc == CrcVerdict::kBad) return;  // Nothing in it is what was sent.
+  if (e.frame->crc == CrcVerdict::kBad) return;  // Its content is not what was sent.
   if (!e.header) {
     if (e.frame->missing == 0) note(e, Rule::kHeader);
     return;

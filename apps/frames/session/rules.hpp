@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that an observer can see broken, one row each: the row of rfc-notes/requirements that
-// it is, and what to say. What only an end itself can know (memory, rights, queues) is not here.
+// The rules that an observer can see broken, one row each: the row of rfc-notes/requirements, and
+// the text to show. Rules that only an end itself can check (memory, rights, queues) are not here.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each end has said so far, and what a frame is in the light of that.
+// What each end has sent so far, and what a frame means in that context.
 #include "frames/session/session.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 using bytes::View;
 using rdmap::Opcode;
 
-/// A message of which not all segments have come.
+/// A message of which some segments have not been seen yet.
 struct Message {
   std::uint64_t operation = 0;
   std::uint64_t octets = 0;  ///< so far
@@ -33,7 +33,7 @@ struct Message {
 struct Request {
   std::uint64_t frame = 0;
   std::uint64_t operation = 0;
-  std::optional<rdmap::ReadRequest> read;  ///< neither: its header was not seen
+  std::optional<rdmap::ReadRequest> read;  ///< nullopt, as atomic_id: its header was not seen
   std::optional<std::uint32_t> atomic_id;
   bool is_read = false;
   bool unsure = false;
@@ -49,19 +49,19 @@ struct Recent {
 
 /// What one side has sent.
 struct End {
-  std::optional<mpa::StartupFrame> startup;  ///< its private data is gone
+  std::optional<mpa::StartupFrame> startup;  ///< without its private data
   std::optional<mpa::EnhancedWord> word;
-  bool complete = false;  ///< nothing was missed since the startup frame
+  bool complete = false;  ///< the capture lacks nothing since the startup frame
   std::uint64_t fpdus = 0;
   std::uint32_t untagged_messages = 0;
-  std::uint64_t terminated = 0;  ///< number of the frame; 0: not
+  std::uint64_t terminated = 0;  ///< number of the frame; 0: no Terminate
   std::array<std::optional<ddp::Msn>, ddp::kQueues> next_msn;
   std::array<std::optional<Message>, ddp::kQueues> untagged;
   std::array<std::optional<Message>, 2> tagged;  ///< Write, Read Response
   std::deque<Request> requests;
   std::deque<Recent> recent;
-  StagBook book;                     ///< of its own STags
-  bool little_endian_reads = false;  ///< answers showed that its Read Requests are so
+  StagBook book;                     ///< of the STags of this end
+  bool little_endian_reads = false;  ///< answers showed this order of its Read Requests
 };
 
 rdmap::ReadRequest swapped(const rdmap::ReadRequest& r) {
@@ -120,7 +120,7 @@ std::size_t Session::unanswered(Side side) const {
 const Explained& Session::see(const Frame& frame) {
   State& s = *state_;
   Explained& e = s.now;
-  auto violations = std::move(e.violations);  // keeps its room
+  auto violations = std::move(e.violations);  // reuses its memory
   violations.clear();
   e = Explained{.frame = &frame, .violations = std::move(violations)};
   if (frame.kind == FrameKind::kUndecodable) {
@@ -136,7 +136,7 @@ const Explained& Session::see(const Frame& frame) {
   return e;
 }
 
-/// Whatever was in there is not known; nothing is concluded from its absence.
+/// The content of a gap is unknown, so its absence proves nothing.
 void Session::State::see_gap() {
   End& sender = end(now.frame->from);
   sender.complete = false;
@@ -154,7 +154,7 @@ void Session::State::see_startup() {
     note(now, Rule::kStartupKinds);
   } else if (peer.startup && frame.kind == mpa::FrameKind::kReply) {
     auto request = *peer.startup;
-    // Of its private data only the word is kept.
+    // Only the word of its private data was kept.
     std::array<std::byte, mpa::kEnhancedWordSize> word{};
     if (peer.word) {
       bytes::store_be(word.data(), mpa::encode(*peer.word));
@@ -211,7 +211,7 @@ void Session::State::check_order(End& sender, End& receiver) {
   if (initiator) check_rtr(sender, receiver);
 }
 
-/// With A in both words the first FPDU is one of the zero-length messages that both can do.
+/// If both words have A, the first FPDU is one of the zero-length messages that both ends support.
 void Session::State::check_rtr(const End& initiator, const End& responder) {
   if (!now.header || now.opcode == nullptr) return;
   const auto opcode = now.opcode->opcode;
@@ -326,7 +326,7 @@ void Session::State::message(End& sender, End& receiver) {
   if (h.tagged && h.last) sender.tagged[now.opcode->opcode == Opcode::kWrite ? 0 : 1].reset();
 }
 
-/// The STag names memory of `owner`. Of an empty message it means nothing. [DDP-46]
+/// The frame uses an STag of `owner`. An empty message does not use it. [DDP-46]
 void Session::State::use_stag(End& owner, std::uint32_t stag, std::uint64_t to, bool empty) {
   now.stag = stag;
   const auto use = owner.book.used(stag, to);
@@ -363,15 +363,15 @@ void Session::State::request(End& sender, End& receiver) {
   }
 }
 
-/// A response is a part of the operation that its request began.
+/// A response belongs to the operation that its request began.
 void Session::State::join(const Request& request) {
   if (now.first && now.operation == operations) --operations;
   now.operation = request.operation;
   now.request = request.frame;
 }
 
-/// The response fits the oldest request only if the fields of that are read in little-endian order:
-/// so are all of that end.
+/// If the response fits the oldest request only when that is read in little-endian order, so are
+/// all requests of that end.
 template <typename IsIts>
 void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
   auto& requests = requester.requests;
@@ -391,7 +391,8 @@ void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
                    r.sink_to.value));
 }
 
-/// Responses come in the order of the requests. Without the requests nothing is known of them.
+/// Responses come in the order of the requests. If the requests were not seen, nothing is known
+/// about them.
 void Session::State::read_response(End& sender, End& receiver) {
   const auto& h = *now.header;
   now.stag = h.stag.value;
@@ -402,7 +403,7 @@ void Session::State::read_response(End& sender, End& receiver) {
   };
   find_byte_order(receiver, is_its);
   if (!receiver.complete || !sender.complete) {
-    // Those in front were answered where it was not seen.
+    // The capture lacks the answers to earlier requests.
     const auto its = std::ranges::find_if(requests, is_its);
     if (its == requests.end()) return;
     requests.erase(requests.begin(), its);
@@ -453,8 +454,8 @@ void Session::State::atomic_response(End& sender, End& receiver) {
   requests.pop_front();
 }
 
-/// Its echo is looked for in what the peer sent last; without one the last faulty frame is to
-/// blame.
+/// Finds the cause of a Terminate: the recent frame of the peer whose headers it echoes; without an
+/// echo, the last faulty frame.
 void Session::State::terminate(End& sender, End& receiver) {
   sender.terminated = now.number;
   const auto terminate = rdmap::decode_terminate(now.payload);

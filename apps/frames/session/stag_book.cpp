@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks through payloads for STags, newest first.
+// Searches payloads for STags, newest first.
 #include "frames/session/stag_book.hpp"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 using bytes::View;
 
 constexpr std::size_t kMaxEntries = 1024;
-/// The octets of smaller STags stand in every payload, in either order.
+/// Smaller STags are ignored: their octets occur in every payload, in either order.
 constexpr std::uint32_t kSmallest = 0x100;
-/// A TO this far above an address that was told is taken for an offset into what it names.
+/// A TO less than this above an advertised address counts as an offset into that memory.
 constexpr std::uint64_t kReach = std::uint64_t{1} << 32;
 
 template <typename T>
@@ -25,7 +25,7 @@ std::array<std::byte, sizeof(T)> octets_of(T value, bool little_endian) {
   return octets;
 }
 
-/// An address that `to` may be part of stands anywhere in the payload.
+/// Returns whether the payload contains an address that `to` may belong to, at any place.
 bool tells_address(View payload, std::uint64_t to, bool little_endian) {
   for (std::size_t at = 0; at + sizeof(to) <= payload.size(); ++at) {
     auto value = bytes::load_be<std::uint64_t>(payload.data() + at);
@@ -41,7 +41,7 @@ void StagBook::told(std::uint64_t frame, bool startup, View payload) {
   if (payload.size() < sizeof(std::uint32_t)) return;
   const View part = payload.first(std::min(payload.size(), Session::kMaxToldOctets));
   if (payloads_.size() == Session::kMaxTold) {
-    // The room of the oldest is used again.
+    // Reuse the memory of the oldest payload.
     auto oldest = std::move(payloads_.front());
     payloads_.pop_front();
     oldest.octets.assign(part.begin(), part.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// StagBook: which payload told an STag of one end. Programs tell them in messages of their own
-// making, so the octets of the STag are looked for in what that end sent last: a guess, and given
-// as one.
+// StagBook: which payload advertised an STag of one end. Applications advertise STags in messages
+// of their own format, so the STag's octets are searched for in what that end sent last: a guess,
+// and reported as one.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace iwarp::apps::frames {
 
 class StagBook {
  public:
-  /// The end sent this, in the frame of that number.
+  /// The end has sent this payload, in that frame.
   void told(std::uint64_t frame, bool startup, bytes::View payload);
   /// The STag was invalidated in that frame.
   void invalidated(std::uint32_t stag, std::uint64_t frame);
 
   struct Use {
     std::optional<StagOrigin> origin;
-    std::uint64_t invalidated = 0;  ///< in that frame, and not told since; 0: not
+    std::uint64_t invalidated = 0;  ///< the frame that did, if not advertised since; 0: none
   };
-  /// The STag is used at this TO, which some programs tell with it.
+  /// The STag is used at this TO, which some applications advertise with it.
   Use used(std::uint32_t stag, std::uint64_t to);
 
  private:
