@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading captures, through libpcap, which is loaded when the first capture is read: linked as
-// usual it would bring libdbus, libsystemd and libgcrypt into every run of the command.
+// Reads captures through libpcap, which is loaded when the first capture is read: linked as usual
+// it would bring libdbus, libsystemd and libgcrypt into every run of the command.
 #include "explain/capture_reader.hpp"
 
 #include <dlfcn.h>
@@ -15,7 +15,8 @@
 namespace iwarp::apps::explain {
 namespace {
 
-// A file may say any: so many can be counted in nanoseconds, and the time between two as well.
+// A file may contain any time. This many seconds fit into nanoseconds, and so does the difference
+// of two times.
 constexpr std::int64_t kMostSeconds = 4'600'000'000;
 
 std::string unreadable(const std::string& name, const std::string& what) {
@@ -55,7 +56,7 @@ MaybeLibrary load_library() {
   return out;
 }
 
-/// Stays loaded. Error: why the loader does not find it.
+/// Returns libpcap, which stays loaded, or the error of the loader.
 const MaybeLibrary& reading_library() {
   static const MaybeLibrary kLibrary = load_library();
   return kLibrary;
@@ -92,7 +93,7 @@ std::expected<CaptureReader, std::string> CaptureReader::read(std::FILE* file,
   char error[PCAP_ERRBUF_SIZE] = "";
   state->handle = state->library.open(file, PCAP_TSTAMP_PRECISION_NANO, error);
   if (state->handle == nullptr) {
-    // Only what it opened does libpcap close.
+    // libpcap closes a file only if it could open it.
     std::fclose(file);
     return std::unexpected(unreadable(name, error));
   }
@@ -109,7 +110,7 @@ std::optional<CaptureReader::Packet> CaptureReader::next() {
     if (got != PCAP_ERROR_BREAK) s.error = s.library.error(s.handle);
     return std::nullopt;
   }
-  // Nanoseconds, although the member is named otherwise: the file was opened for them.
+  // The member holds nanoseconds in spite of its name, because the file was opened for them.
   return Packet{
       .octets = {reinterpret_cast<const std::byte*>(octets), header->caplen},
       .wire_size = std::max(header->len, header->caplen),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CaptureReader: the packets of a pcap or pcapng file, or of a pipe, through libpcap. Reads from
-// the beginning to the end once and keeps one packet.
+// CaptureReader: the packets of a pcap or pcapng file, or of a pipe, through libpcap. Reads once
+// from the beginning to the end, and holds one packet.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ namespace iwarp::apps::explain {
 class CaptureReader {
  public:
   struct Packet {
-    bytes::View octets;            ///< valid until the next one
-    std::size_t wire_size = 0;     ///< what it had before the capture cut it
+    bytes::View octets;            ///< valid until the next packet
+    std::size_t wire_size = 0;     ///< before the capture cut it
     std::int64_t nanoseconds = 0;  ///< since 1970
   };
 
-  /// Takes the file over. `name` is for messages. Error: one line that says what is wrong and with
-  /// which file.
+  /// Takes ownership of the file. `name` is for messages. Fails with a line that names the file and
+  /// what is wrong with it.
   static std::expected<CaptureReader, std::string> read(std::FILE* file, const std::string& name);
 
   CaptureReader(CaptureReader&&) noexcept;
   CaptureReader& operator=(CaptureReader&&) noexcept;
   ~CaptureReader();
 
-  /// nullopt at the end of what can be read; see error().
+  /// Returns the next packet; nullopt at the end of what can be read, see error().
   std::optional<Packet> next();
-  /// Of all packets; a number of https://www.tcpdump.org/linktypes.html.
+  /// Returns the link type of all packets, a number of https://www.tcpdump.org/linktypes.html.
   int link_type() const;
-  /// Empty, or why the file cannot be read any further.
+  /// Returns why the file cannot be read any further; empty: it can.
   const std::string& error() const;
 
  private:

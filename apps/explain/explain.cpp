@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp explain: what passed on the MPA connections of a capture, or of a log.
+// iwarp explain: shows what the MPA connections of a capture or of a log have carried.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,7 +36,8 @@ struct ExplainOptions {
   frames::Filter filter;
 };
 
-/// Gathers lines and writes them in large pieces, or at once where somebody waits for them.
+/// Collects lines and writes them in large pieces, or at once if they go to a terminal or the input
+/// is live.
 class Output {
  public:
   explicit Output(bool at_once) : enough_(at_once ? 1 : kEnough) {}
@@ -60,7 +61,7 @@ class Output {
   std::string text_;
 };
 
-/// Of all files together; 0 when that is not known.
+/// Returns the size of all files together; 0: it is not known.
 std::uint64_t total_size(const std::vector<std::string>& files) {
   std::uint64_t sum = 0;
   for (const auto& file : files) {
@@ -71,7 +72,7 @@ std::uint64_t total_size(const std::vector<std::string>& files) {
   return sum;
 }
 
-/// Reads the files one behind the other; captures as one capture.
+/// Reads the files one after the other; captures as one capture.
 class Reading {
  public:
   Reading(frames::Connections& connections, frames::ConnectionListener& listener,
@@ -81,17 +82,17 @@ class Reading {
         total_(total_size(files)),
         progress_("explain", total_, quiet || total_ == 0) {}
 
-  /// One of the files at least is a capture or a log.
+  /// Returns whether at least one of the files is a capture or a log.
   bool any_opened() const { return any_opened_; }
 
-  /// False: not all of it could be read, and why was said.
+  /// Reads a file. Returns false, after a message, if not all of it could be read.
   bool read(const std::string& path) {
-    // "e": what is run meanwhile must not inherit the file.
+    // "e": programs run meanwhile must not inherit the file.
     std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
     if (file == nullptr) {
       return complain(fmt::format("cannot read the capture {}: {}", path, errno_text()));
     }
-    // Outlive the files, which the readers close.
+    // The buffers outlive the files, which the readers close.
     const auto buffer = buffer_of(file);
     if (!explain::Gunzip::is_gzip(file)) return read_unpacked(file, path);
     explain::Gunzip packed(file);
@@ -175,18 +176,19 @@ class Reading {
   }
 
   bool unpacking_failed() const { return packed_ != nullptr && !packed_->error().empty(); }
-  /// Why a file cannot be read any further: what is wrong with a packed one is the cause.
+  /// Returns why a file cannot be read any further: damage of a compressed file is the cause of all
+  /// others.
   std::string reason(const std::string& otherwise) const {
     return unpacking_failed() ? packed_->error() : otherwise;
   }
 
-  /// `octets` more were read. The progress of a packed file is counted in octets of the file
+  /// `octets` more were read. The progress of a compressed file is counted in octets of the file
   /// itself.
   void count(std::uint64_t octets) {
     octets_ = packed_ != nullptr ? before_packed_ + packed_->taken() : octets_ + octets;
   }
 
-  /// On a line of its own, whatever the progress bar has drawn.
+  /// Writes a message at the beginning of a line, over the progress bar.
   bool complain(const std::string& text) {
     fmt::print(stderr, "{}iwarp explain: {}\n", total_ != 0 && isatty(STDERR_FILENO) ? "\r" : "",
                printable(text));
@@ -199,12 +201,12 @@ class Reading {
   bool any_opened_ = false;
   std::uint64_t mark_ = 0;
   std::uint64_t octets_ = 0;
-  explain::Gunzip* packed_ = nullptr;  ///< what the file at hand comes out of
-  std::uint64_t before_packed_ = 0;    ///< octets_ when it began
+  explain::Gunzip* packed_ = nullptr;  ///< what decompresses the current file
+  std::uint64_t before_packed_ = 0;    ///< octets_ when that file began
   Progress progress_;
 };
 
-/// False: not all of the files could be read.
+/// Returns false if not all of the files could be read.
 template <typename Report>
 bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
   bool all_read = true;
@@ -212,14 +214,14 @@ bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
   Reading reading(connections, report, options.files, quiet);
   for (const auto& file : options.files) all_read = reading.read(file) && all_read;
   connections.finish();
-  // Of files that cannot be opened there is nothing to sum up.
+  // There is no summary of files none of which could be opened.
   if (reading.any_opened()) report.summary(connections.counts());
   return all_read;
 }
 
 template <typename Report>
 int run_report(Report& report, Output& output, const ExplainOptions& options) {
-  // Where lines and the bar share a terminal, there is no bar.
+  // If the lines go to the terminal, there is no bar.
   const bool all_read = read_all(report, options, isatty(STDOUT_FILENO) == 1);
   output.flush();
   return all_read ? 0 : kExitFailure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FILE whose octets come out of inflate().
+// Makes a FILE whose octets come from inflate().
 #include "explain/gunzip.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ ssize_t Gunzip::read(char* out, std::size_t size) {
     }
     const int result = inflate(&stream_, Z_NO_FLUSH);
     between_members_ = result == Z_STREAM_END;
-    // What came out before the damage is returned first; inflate() then fails again.
+    // Octets from before the damage are returned first; inflate() then fails again.
     const bool failed = result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR;
     if (failed && stream_.avail_out == room) {
       const char* const why = stream_.msg != nullptr ? stream_.msg : zError(result);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gunzip: a gzip file (RFC 1952) as a stream of the octets inside, by zlib. It decodes while it is
-// read and holds one buffer, whatever the file claims to contain. Reads several members one behind
-// the other; as gzip(1), ignores what follows them.
+// Gunzip: a gzip file (RFC 1952) as a stream of the octets inside, by zlib. Decodes while it is
+// read and holds one buffer, whatever the file claims to contain. Reads several members one after
+// the other; like gzip(1), ignores what follows them.
 #pragma once
 
 #include <sys/types.h>
@@ -29,13 +29,13 @@ class Gunzip {
   /// the packed file. Call once.
   std::FILE* open();
 
-  /// Decodes the rest for error() to say whether the file is whole: damage often comes out as
-  /// octets that make no sense before it is noticed. Call before the stream is closed.
+  /// Decodes the rest, so that error() tells whether the file is whole: damage often yields
+  /// nonsense octets before zlib notices it. Call before the stream is closed.
   void check_rest();
 
-  /// Octets of the packed file that were decoded.
+  /// Returns the number of octets of the packed file that were decoded.
   std::uint64_t taken() const { return taken_ - stream_.avail_in; }
-  /// Empty, or why nothing more can be decoded. Everything before was.
+  /// Returns why nothing more can be decoded; empty: no error. Everything before was decoded.
   const std::string& error() const { return error_; }
 
  private:
@@ -49,7 +49,7 @@ class Gunzip {
   bool between_members_ = false;
   std::uint64_t taken_ = 0;
   std::string error_;
-  std::array<Bytef, 4096> in_;  ///< small: what comes through a pipe is shown soon
+  std::array<Bytef, 4096> in_;  ///< small, so that input from a pipe is shown soon
 };
 
 }  // namespace iwarp::apps::explain

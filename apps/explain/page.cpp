@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The template up to the model, the model line by line, and the rest.
+// Writes the template up to the model, the model line by line, and the rest.
 #include "explain/page.hpp"
 
 #include "common/base/error.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session as one HTML file. The page, its style and its script are compiled in; the model is the
-// JSON of apps/frames. Refuses to begin when this program was built without the page.
+// JSON of apps/frames. Fails at the beginning if this program was built without the page.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,28 @@
 
 namespace iwarp::apps::explain {
 
-/// The parts of the page: "page.html", "style.css", "page.js". Empty: none such, or built without.
+/// Returns a part of the page: "page.html", "style.css" or "page.js". Empty: there is no such part,
+/// or the page was not built.
 std::string_view page_file(std::string_view name);
 
 class Page {
  public:
-  /// What a browser can bear.
+  /// Limits that a browser can handle.
   static constexpr frames::JsonOptions kModel{
       .octets = true, .max_octets = 2048, .max_size = 64 * 1024 * 1024};
 
   /// Begins the file. Throws Error.
   explicit Page(const std::string& path);
-  /// More lines of the model.
+  /// Adds lines of the model.
   void add(std::string_view lines);
-  /// Ends the file; its size. Throws Error.
+  /// Ends the file and returns its size. Throws Error.
   std::uint64_t finish();
 
  private:
   void write(std::string_view text);
 
   std::string path_;
-  std::string rest_;  ///< of the page, behind the model
+  std::string rest_;  ///< of the page, after the model
   std::ofstream out_;
   std::uint64_t size_ = 0;
 };

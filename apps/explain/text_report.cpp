@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines, and the layers of verbs/trace below them.
+// Writes lines, and the layers of verbs/trace below them.
 #include "explain/text_report.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ constexpr std::string_view kLegend =
 
 const char* arrow(Side from) { return from == Side::kNear ? "-->" : "<--"; }
 
-/// On the lifeline of that end.
+/// Returns a mark on the lifeline of that end.
 const char* dot(Side end) { return end == Side::kNear ? "*  " : "  *"; }
 
 const char* closing_text(frames::Closing how) {
@@ -40,12 +40,12 @@ const char* closing_text(frames::Closing how) {
   return kTexts[static_cast<std::size_t>(how)];
 }
 
-/// "1 frame", "2 frames".
+/// Returns "1 frame" or "2 frames", for example.
 std::string counted(std::uint64_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
-/// What cannot be known of a connection, when its first frame is shown.
+/// Returns what cannot be known about a connection, for its first frame.
 std::string beginning(const ConnectionInfo& info) {
   const bool startup = info.startup_seen[0] || info.startup_seen[1];
   if (startup) return "";
@@ -101,7 +101,7 @@ void TextReport::start(const frames::PacketMark& mark) {
   if (start_ < 0) start_ = mark.nanoseconds;
 }
 
-/// Seconds with their sign, to the microsecond.
+/// Returns the seconds with their sign, to the microsecond.
 std::string TextReport::time(const frames::PacketMark& mark) {
   start(mark);
   constexpr std::uint64_t kMicros = 1'000'000;
@@ -109,7 +109,7 @@ std::string TextReport::time(const frames::PacketMark& mark) {
   const auto size = static_cast<std::uint64_t>(micros < 0 ? -micros : micros);
   std::string text(1, micros < 0 ? '-' : '+');
   frames::append_number(text, size / kMicros);
-  // A digit more in front keeps the zeros.
+  // A leading digit keeps the zeros; the point replaces it.
   const auto point = text.size();
   frames::append_number(text, kMicros + size % kMicros);
   text[point] = '.';
@@ -186,7 +186,7 @@ void TextReport::datagram(const frames::SeenDatagram& seen, const frames::Packet
   if (options_.detail == Detail::kOctets) octets(seen.octets);
 }
 
-/// All octets as they were on the wire, sixteen to a line.
+/// Writes all octets of the frame as they were on the wire, sixteen to a line.
 void TextReport::octets(bytes::View octets) {
   std::string text;
   for (std::size_t at = 0; at < octets.size(); at += kOctetsPerLine) {

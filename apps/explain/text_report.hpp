@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture as text: a line for each FPDU, below it what is wrong with it, and more when asked.
+// A capture as text: a line for each FPDU, below it the rules that it breaks, and more detail on
+// request.
 #pragma once
 
 #include <set>
@@ -32,15 +33,15 @@ class TextReport final : public frames::ConnectionListener {
   void local(const frames::ConnectionInfo& info, trace::Side end, const verbs::LocalEvent& event,
              const frames::PacketMark& mark) override;
   void datagram(const frames::SeenDatagram& seen, const frames::PacketMark& mark) override;
-  /// What was in the capture as a whole.
+  /// Writes the totals of the capture.
   void summary(const frames::Connections::Counts& counts);
 
   std::uint64_t violations() const { return violations_; }
 
  private:
-  /// `log`: it comes from one, which has what it begins with.
+  /// `log`: the connection comes from a log, which has its beginning.
   void introduce(const frames::ConnectionInfo& info, bool log = false);
-  /// Time begins with the first frame of all, shown or not.
+  /// Time begins with the first frame, shown or not.
   void start(const frames::PacketMark& mark);
   std::string time(const frames::PacketMark& mark);
   std::string red(std::string text) const;
@@ -52,9 +53,9 @@ class TextReport final : public frames::ConnectionListener {
   std::int64_t start_ = -1;
   bool legend_shown_ = false;
   std::set<std::uint64_t> introduced_;  ///< connections that are open
-  /// Violations that were told in full: of a connection, by a side.
+  /// Violations that were written in full: of a connection, by a side.
   std::set<std::tuple<std::uint64_t, trace::Side, frames::Rule>> told_;
-  std::set<std::pair<std::uint64_t, trace::Side>> unsure_;  ///< streams of which that was said
+  std::set<std::pair<std::uint64_t, trace::Side>> unsure_;  ///< streams with a remark about that
   std::uint64_t frames_ = 0;
   std::uint64_t violations_ = 0;
 };

@@ -62,7 +62,7 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value;
 }
 
-/// Takes the parts that the form wants, one behind the other; false: one of them is not right.
+/// Reads the parts that the form requires, in order. Returns false if one of them is wrong.
 bool fill(Action& action, const Form& form, std::vector<std::string_view>& rest) {
   const auto next = [&rest] {
     const auto part = rest.empty() ? std::string_view() : rest.front();

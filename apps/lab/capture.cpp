@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets as a CaptureTap makes them up, into a file in memory or straight to the decoder.
+// Writes the packets that a CaptureTap makes into a file in memory, or passes them to the decoder.
 #include "lab/capture.hpp"
 
 #include <memory>
@@ -12,10 +12,10 @@ namespace iwarp::apps::lab {
 namespace {
 
 constexpr std::uint32_t kNanosecondPcap = 0xA1B23C4D;
-constexpr std::int64_t kBegin = 1767225600;  ///< 2026, when each session takes place
+constexpr std::int64_t kBegin = 1767225600;  ///< the beginning of 2026, when each session begins
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// The file format of libpcap: a header, then each packet behind a header of its own.
+/// Writes the file format of libpcap: a header, then each packet after a header of its own.
 class PcapFile final : public trace::PacketSink {
  public:
   PcapFile() {
@@ -57,7 +57,7 @@ class Decoding final : public trace::PacketSink {
   std::uint64_t number_ = 0;
 };
 
-/// A frame of which only a part has been sent is written, too.
+/// Also writes a frame of which only a part has been sent.
 void replay(const Session& session, const std::shared_ptr<trace::PacketSink>& sink) {
   trace::CaptureTap tap(sink, {.near = {"192.0.2.1", 49152}, .far = {"192.0.2.2", 7471}});
   session.link().replay(tap);

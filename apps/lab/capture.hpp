@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session as a capture: a pcap file in memory, and what iwarp explain says of it, as JSON.
+// A session as a capture: a pcap file in memory, and its explanation by iwarp explain, as JSON.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@ namespace iwarp::apps::lab {
 
 /// All that was sent so far, damage of the link included, as one TCP connection.
 std::vector<std::byte> pcap_of(const Session& session);
-/// The JSON of apps/frames, a line each, of the same.
+/// Returns the explanation as the JSON of apps/frames, one object to a line.
 std::string explained(const Session& session);
-/// The session itself as one JSON object: both ends, what is in flight, what was done.
+/// Returns the session itself as one JSON object: both ends, the octets in flight, the actions so
+/// far.
 std::string state_json(Session& session);
 
 }  // namespace iwarp::apps::lab

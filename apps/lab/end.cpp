@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory in fixed places, requests from actions, and words for what came of them.
+// Memory in fixed places, requests from actions, and descriptions of their results.
 #include "lab/end.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ struct Request {
   std::string_view name;
 };
 
-/// Of the verbs from kTell to kAdd.
+/// For the verbs from kTell to kAdd.
 const Request& request_of(Verb verb) {
   static constexpr std::array kRequests{
       Request{WrOpcode::kSend, "Send"},
@@ -98,7 +98,7 @@ verbs::Sge End::piece(Which which, std::uint32_t offset, std::uint32_t length) c
           .lkey = verbs::Stag{region.stag.load()}};
 }
 
-/// In this end's memory, as its peer would name it.
+/// Returns a place in this end's memory, as its peer would name it.
 verbs::RemoteAddress End::aim(const Action& action, std::uint32_t length) const {
   const bool closed = action.target == Target::kRights;
   const verbs::Region& region = *memory_[closed ? kSource : kOwnWindow].region;
@@ -119,7 +119,7 @@ verbs::RemoteAddress End::aim(const Action& action, std::uint32_t length) const 
   return to;
 }
 
-/// Where the request takes its octets from, or puts them.
+/// Returns the memory that the request sends, or that receives its result.
 std::expected<verbs::Sge, std::string> End::source(const Action& action) {
   if (action.verb == Verb::kAdd) return piece(kSink, 0, kWord);
   if (action.verb != Verb::kTell) {
@@ -129,7 +129,7 @@ std::expected<verbs::Sge, std::string> End::source(const Action& action) {
     }
     return piece(action.verb == Verb::kRead ? kSink : kSource, 0, length);
   }
-  // The advert stands at the end of the source, in network byte order.
+  // The advert is at the end of the source, in network byte order.
   auto& octets = memory_[kSource].octets;
   const verbs::Region& window = *memory_[kOwnWindow].region;
   bytes::Writer out(bytes::Span(octets).last(kAdvertSize));

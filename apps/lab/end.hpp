@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of the session: its memory, queues and connection, and what its program was told.
+// One end of the session: its memory, queues and connection, and the log of its application.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace iwarp::apps::lab {
 
 using mpa::TimePoint;
 
-/// Something that the program of an end posted or was told.
+/// Something that the application of an end posted, or was notified of.
 struct Event {
   TimePoint at;
   enum class Kind : std::uint8_t { kPost, kCompletion, kFailure, kNews } kind;
@@ -39,11 +39,12 @@ class End final : public verbs::QpDriver {
   static constexpr std::uint32_t kWindow = 512, kReceive = 128, kReceives = 8;
   static constexpr std::uint16_t kReads = 16;
 
-  // What the program does. Error: one line.
+  // An action of the application. Fails with one line.
   std::expected<void, std::string> post(const Action& action, const End& peer, TimePoint now);
-  /// Takes events and completions into the log, and accepts a connection. True: there were some.
+  /// Adds events and completions to the log, and accepts a connection. Returns whether there were
+  /// any.
   bool look(TimePoint now);
-  /// What others let go of, and receives that were posted. True: something was resumed.
+  /// Resumes after pins were released or receives posted. Returns whether anything was resumed.
   bool resume(TimePoint now);
   void note(TimePoint at, Event::Kind kind, std::string text);
 
@@ -51,7 +52,7 @@ class End final : public verbs::QpDriver {
   const verbs::Connection& connection() const { return *connection_; }
   verbs::QueuePair& qp() { return *qp_; }
   const verbs::QueuePair& qp() const { return *qp_; }
-  /// window, source, sink, inbox
+  /// Returns window, source, sink and inbox.
   const std::array<Memory, 4>& memory() const { return memory_; }
   const std::vector<Event>& log() const { return log_; }
 
@@ -81,7 +82,7 @@ class End final : public verbs::QpDriver {
   std::array<Memory, 4> memory_;
   std::unique_ptr<verbs::QueuePair> qp_;
   std::unique_ptr<verbs::Connection> connection_;
-  std::vector<std::string> posts_;  ///< by wr_id
+  std::vector<std::string> posts_;  ///< descriptions, by wr_id
   std::vector<verbs::AsyncEvent> async_;
   std::vector<verbs::Stag> to_break_;
   std::vector<Event> log_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deliveries are split where the user steps by octets, and joined again when they are taken back.
+// Splits deliveries if the user steps by octets, and joins them again when they are taken back.
 #include "lab/history.hpp"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ bool History::forward(Step step) {
   if (step == Step::kOctet || !is_delivery(done_.back())) {
     if (step != Step::kOperation) return moved;
   }
-  // A segment that was split is one step again, and an operation goes on to the next one.
+  // Redo a split segment as one step; an operation continues up to the next one.
   while (!ahead_.empty() && is_delivery(ahead_.front()) &&
          (step == Step::kOperation || ahead_.front().begun)) {
     moved |= perform_next();
@@ -106,7 +106,7 @@ bool History::deliver(Step step) {
       delivery(step == Step::kOctet ? std::min<std::size_t>(due->octets, 1) : due->octets));
 }
 
-/// To the front of what lies ahead; pieces of one segment become one.
+/// Puts an entry in front of those ahead; pieces of one segment become one.
 void History::put_back(Entry entry) {
   if (!ahead_.empty() && is_delivery(entry) && ahead_.front().begun) {
     entry.action.numbers[0] += ahead_.front().action.numbers[0];

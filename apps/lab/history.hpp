@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// History: a session that can be stepped forwards and back. What was done is a list of actions; to
-// go back is to do them again from the start, but for the last. What lies ahead is kept until
-// something else is done.
+// History: a session that can be stepped forwards and back. It is a list of actions; a step back
+// repeats all of them from the start, except the last. Undone actions are kept until there is a new
+// one.
 #pragma once
 
 #include <deque>
@@ -18,19 +18,20 @@ namespace iwarp::apps::lab {
 enum class Step : std::uint8_t {
   kOctet,
   kSegment,
-  kOperation,  ///< all that comes of one action of the user
+  kOperation,  ///< everything that follows from one action of the user
 };
 
 class History {
  public:
   History();
 
-  /// "seed=1+markers=both+connect+20+here+24": settings, actions, and where it stands; without
-  /// "here" at the end. Error: one line; what was good until then stays.
+  /// Opens "seed=1+markers=both+connect+20+here+24", for example: settings, actions, and the
+  /// current place; without "here", that is the end. Fails with one line, and stays at the last
+  /// good action.
   std::expected<void, std::string> open(std::string_view script);
-  /// The user's; what lay ahead is forgotten.
+  /// Performs an action of the user, and forgets the undone ones.
   std::expected<void, std::string> act(const Action& action);
-  /// False: there is nothing to do.
+  /// Return false if there is nothing to do.
   bool forward(Step step);
   bool back(Step step);
 
@@ -39,7 +40,7 @@ class History {
 
   struct Entry {
     Action action;
-    bool begun;  ///< a delivery that goes on with the segment of the one before
+    bool begun;  ///< a delivery that continues the segment of the previous one
   };
   const std::vector<Entry>& done() const { return done_; }
   const std::deque<Entry>& ahead() const { return ahead_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp lab: the page of the lab, for a browser of this machine, or as a file.
+// iwarp lab: serves the page of the lab to a browser of this machine, or writes it to a file.
 #include <fmt/format.h>
 
 #include <cstdio>

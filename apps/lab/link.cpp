@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments of a direction arrive in order, one behind the other.
+// Segments of one direction arrive in order, one after the other.
 #include "lab/link.hpp"
 
 #include <algorithm>

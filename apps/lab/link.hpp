@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link between the two ends: what each has sent, in segments, and how much of it has arrived.
-// It keeps all of it, so that the session can be written down as a capture.
+// The link between the two ends: the segments that each has sent, and how much of them has arrived.
+// It keeps all of them, so that the session can be written as a capture.
 #pragma once
 
 #include <array>
@@ -24,33 +24,33 @@ struct Segment {
   Side from = Side::kNear;
   std::uint64_t offset = 0;  ///< of its first octet in the stream of that end
   std::vector<std::byte> octets;
-  std::size_t arrived = 0;  ///< of its octets
-  bool over = false;        ///< all has arrived, or is lost
+  std::size_t arrived = 0;  ///< number of its octets that have arrived
+  bool over = false;        ///< it has arrived completely, or is lost
   TimePoint sent;
-  TimePoint due;  ///< its first octet arrives
+  TimePoint due;  ///< when its first octet arrives
 };
 
 class Link {
  public:
-  /// At most so many octets are kept; then nothing more is taken.
+  /// Maximum number of octets that are kept; beyond it the link accepts no more.
   static constexpr std::size_t kMost = 4 * 1024 * 1024;
   static constexpr auto kLatency = std::chrono::microseconds(10);
-  /// At 1 Gbit/s.
+  /// Returns the time that they take at 1 Gbit/s.
   static constexpr mpa::Duration time_of(std::size_t octets) {
     return std::chrono::nanoseconds(8) * static_cast<mpa::Duration::rep>(octets);
   }
 
   void send(Side from, std::vector<std::byte> octets, TimePoint now);
   void finish(Side from, bool reset, TimePoint now);
-  /// What is in flight is lost, and nothing more is taken.
+  /// Drops all octets in flight, and accepts no more.
   void cut();
   bool is_cut() const { return cut_; }
   bool is_full() const { return size_ >= kMost; }
 
-  /// The segment that has begun to arrive, else the one that is due first: they arrive one by one,
-  /// also in both directions. Null: nothing is in flight.
+  /// Returns the segment that has begun to arrive, else the one that is due first: segments arrive
+  /// one by one, even those of both directions. Null: nothing is in flight.
   Segment* next();
-  /// The octet at that place of the stream, if it is in flight.
+  /// Returns the octet at that place of the stream if it is in flight, else null.
   std::byte* in_flight(Side from, std::uint64_t offset);
   TimePoint due(const Segment& segment) const { return segment.due + time_of(segment.arrived); }
 
@@ -58,14 +58,14 @@ class Link {
   std::uint64_t sent(Side from) const { return at(from).sent; }
   std::uint64_t arrived(Side from) const;
 
-  /// Everything that was sent, to a tap at the initiator's end.
+  /// Replays everything that was sent to a tap at the initiator's end.
   void replay(verbs::WireTap& tap) const;
 
  private:
   struct Direction {
     std::uint64_t sent = 0;
-    std::size_t first = 0;  ///< of segments_: no earlier one of this direction is in flight
-    TimePoint free;         ///< all before has left
+    std::size_t first = 0;  ///< index in segments_; no earlier one of this direction is in flight
+    TimePoint free;         ///< when all earlier octets have been sent
     bool finished = false;
   };
   Direction& at(Side from) { return directions_[static_cast<std::size_t>(from)]; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the module offers to the page. Text goes in through lab_input() and comes out at
-// lab_output(), octets of UTF-8; each call returns the size of its output. "!" in front of a text
-// says that something was refused, and why.
+// The functions of the module for the page. Text goes in through lab_input() and comes out at
+// lab_output(), as UTF-8; each call returns the size of its output. A text that begins with "!" is
+// an error: an action was refused, and why.
 #include <expected>
 #include <string>
 #include <vector>
@@ -48,7 +48,7 @@ std::string list(const auto& entries) {
 // NOLINTBEGIN(misc-use-internal-linkage): the page calls them, see CMakeLists.txt.
 extern "C" {
 
-/// Room for so many octets of input.
+/// Returns a buffer for `size` octets of input.
 char* lab_input(std::size_t size) {
   module().input.assign(size, '\0');
   return module().input.data();

@@ -6,7 +6,7 @@
 
 namespace iwarp::apps::lab {
 
-/// "page": the page, one file. Empty: built without it.
+/// Returns the page, one file, for the name "page". Empty: it was not built.
 std::string_view page_file(std::string_view name);
 
 }  // namespace iwarp::apps::lab

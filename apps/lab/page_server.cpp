@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread, sockets that do not block.
+// One thread, non-blocking sockets.
 #include "lab/page_server.hpp"
 
 #include <arpa/inet.h>
@@ -91,7 +91,7 @@ void PageServer::evict() {
   clients_.erase(oldest);
 }
 
-/// False: the client is done with.
+/// Serves a client. Returns false when its connection is to be closed.
 bool PageServer::advance(Client& client) const {
   if (!client.answered) {
     std::array<char, 1024> piece;
@@ -115,7 +115,7 @@ void PageServer::answer(Client& client) const {
   if (found && !only_head) client.body = page_;
 }
 
-/// False: the connection is gone.
+/// Sends octets of `rest`. Returns false if the connection is lost.
 bool PageServer::send(int fd, std::string_view& rest) {
   while (!rest.empty()) {
     const auto n = ::send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves one page by HTTP to browsers of this machine. What a client sends is bounded in octets and
-// in time, and nothing of it is used but whether it asks for the page.
+// PageServer: serves one page by HTTP to browsers of this machine. Bounds the size and the time of
+// a client's request, and only checks whether it asks for the page.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ class PageServer {
  public:
   static constexpr auto kTimeout = std::chrono::seconds(30);
 
-  /// Listens at 127.0.0.1; port 0: some free one. `page` outlives this. A connection is closed
+  /// Listens at 127.0.0.1; port 0: any free port. `page` must outlive this. Closes each connection
   /// after `timeout`. Throws Error.
   PageServer(std::uint16_t port, std::string_view page, std::chrono::seconds timeout = kTimeout);
   ~PageServer();
@@ -34,7 +34,7 @@ class PageServer {
     int fd;
     std::chrono::steady_clock::time_point until;
     std::string request;
-    std::string_view head;  ///< what is left to send
+    std::string_view head;  ///< still to be sent, as is `body`
     std::string_view body;
     bool answered = false;
   };
@@ -47,7 +47,7 @@ class PageServer {
 
   std::string_view page_;
   std::chrono::seconds timeout_;
-  std::string found_;  ///< the head in front of the page
+  std::string found_;  ///< the response head for the page
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::vector<Client> clients_;

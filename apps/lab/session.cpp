@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actions, and what follows from them at once: octets that leave, events, completions.
+// Actions, and what follows from them at once: octets sent, events, completions.
 #include "lab/session.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Session::Session(const Settings& settings) : settings_(settings) {
 }
 
 Session::~Session() {
-  // A connected queue pair shares in its driver.
+  // A connected queue pair shares ownership of its driver.
   for (const auto& end : ends_) (void)end->qp().abort();
 }
 
@@ -75,7 +75,7 @@ Session::Applied Session::deliver(std::size_t octets) {
   return {};
 }
 
-/// What no program reads any more is dropped, as TCP would.
+/// Drops octets that the receiver does not read any more, as TCP would.
 void Session::arrive(Segment& segment, std::size_t octets) {
   verbs::Connection& to = at(other(segment.from)).connection();
   if (segment.kind != Segment::Kind::kOctets) {
@@ -136,7 +136,8 @@ void Session::settle() {
   }
 }
 
-/// What the connection has to send, one FPDU to a segment, and what is to become of its socket.
+/// Sends what the connection has to send, one FPDU to a segment, and does what it asks of its
+/// socket.
 bool Session::pump(Side side) {
   constexpr std::size_t kPieces = 64;
   verbs::Connection& connection = at(side).connection();

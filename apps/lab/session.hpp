@@ -20,10 +20,10 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Error: one line, and nothing happened.
+  /// Performs an action. Fails with one line, and nothing has happened then.
   std::expected<void, std::string> apply(const Action& action);
 
-  /// What would arrive next: a segment, and so many octets of it.
+  /// The octets that would arrive next.
   struct Due {
     Side from;
     std::size_t octets;  ///< 0: a FIN or a reset

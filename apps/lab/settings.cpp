@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kEnds{"none", "a", "b", "both"};
 constexpr std::array<std::string_view, 4> kRtrs{"none", "write", "read", "send"};
 
-/// A number, or one of the names, whose number is its place.
+/// A setting is a number, or one of the names, whose number is its index.
 struct Row {
   std::string_view name;
   std::span<const std::string_view> values;
@@ -91,7 +91,7 @@ std::string to_words(const Settings& settings) {
 }
 
 verbs::ConnectionOptions options_of(const Settings& settings, Side end) {
-  constexpr std::size_t kOneFpdu = 1;  // framed ahead, so that each leaves in a segment of its own
+  constexpr std::size_t kOneFpdu = 1;  // framed ahead, so that each gets a segment of its own
   verbs::ConnectionOptions options;
   options.startup.revision =
       end == Side::kNear ? static_cast<std::uint8_t>(settings.revision) : std::uint8_t{2};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is chosen before the two ends connect, and its words: "revision=2", "markers=both".
+// The settings of a session, chosen before the ends connect, and their words: "revision=2",
+// "markers=both".
 #pragma once
 
 #include <cstdint>
@@ -17,18 +18,18 @@ enum class Ends : std::uint8_t { kNone, kInitiator, kResponder, kBoth };
 struct Settings {
   std::uint32_t seed = 1;      ///< of the STags
   std::uint32_t revision = 2;  ///< of the Request
-  Ends crc = Ends::kBoth;      ///< who asks for CRCs
-  Ends markers = Ends::kNone;  ///< who asks for markers in what it receives
+  Ends crc = Ends::kBoth;      ///< the ends that request CRCs
+  Ends markers = Ends::kNone;  ///< the ends that request markers in their inbound streams
   mpa::Rtr rtr = mpa::Rtr::kNone;
-  std::uint32_t ulpdu = 0;     ///< at most so many octets; 0: what fits into a TCP segment
+  std::uint32_t ulpdu = 0;     ///< maximum size in octets; 0: what fits into a TCP segment
   std::uint32_t receives = 4;  ///< posted at each end before it connects
 
   bool operator==(const Settings&) const = default;
 };
 
-/// One "name=value". Error: one line.
+/// Sets one "name=value". Fails with one line.
 std::expected<void, std::string> set(Settings& settings, std::string_view word);
-/// All of them, "+" in between.
+/// Returns all settings, joined by "+".
 std::string to_words(const Settings& settings);
 verbs::ConnectionOptions options_of(const Settings& settings, Side end);
 

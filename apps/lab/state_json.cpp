@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the ends themselves know: memory, rights, states, completions.
+// What only the ends themselves know, as JSON: memory, rights, states, completions.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -68,7 +68,7 @@ Json end_json(const End& end) {
   return out;
 }
 
-/// What is in flight, the segment that is due first in front.
+/// The segments in flight, the one that is due first in front.
 Json flight_json(const Link& link) {
   constexpr std::array kKinds{"octets", "fin", "reset"};
   Json out = Json::array();

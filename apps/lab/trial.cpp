@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a over what a session leaves behind. std's distributions differ from library to library, so
+// FNV-1a over the results of a session. std's distributions differ from library to library, so
 // numbers are drawn by remainder.
 #include "lab/trial.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page uses of d3-scale, whose types not every release of Debian has.
+// The part of d3-scale that the page uses; some releases of Debian lack its types.
 declare module 'd3-scale' {
   export interface Linear {
     (value: number): number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: chooses a connection and a frame of it, steps by keyboard. What the wire brought goes
-// into the document as text only, through React.
+// The page: chooses a connection and one of its frames, and steps by keyboard. Text from the wire
+// enters the document only as text, through React.
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 import { Connection, Frame, Layer, Local, Row, Session, counted, isError, readSession, seconds, skippedText } from './model';
@@ -30,7 +30,7 @@ function Joined({ frame, open }: { frame: Frame; open: (frame: number) => void }
     <button key={says} type="button" onClick={() => open(to as number)}>{says} frame {to}</button>))}</p>;
 }
 
-/** An event of an end that no octet shows, with the members that its log has. */
+/** An event of an end that is not on the wire, with its members in the log. */
 function LocalEvent({ connection, row }: { connection: Connection; row: Local }): JSX.Element {
   return (
     <section className="message" aria-label="What the end did">
@@ -88,7 +88,7 @@ function useRows(connection: Connection, op: string, errors: boolean, wireOnly: 
 
 interface Stepping { to: (at: number) => void; error: (way: number) => void; join: () => void; fold: (layer: Layer) => void }
 
-/** What a key does; false: nothing. */
+/** Handles a key. Returns false if it has no meaning. */
 function press(key: string, selected: number, count: number, steps: Stepping): boolean {
   const moves: Record<string, number> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10,
     Home: -count, End: count };
@@ -104,7 +104,7 @@ function View({ session, connection, op, errors, wireOnly }: {
   session: Session; connection: Connection; op: string; errors: boolean; wireOnly: boolean;
 }): JSX.Element {
   const rows = useRows(connection, op, errors, wireOnly);
-  const [at, setAt] = React.useState(0); // of connection.rows
+  const [at, setAt] = React.useState(0); // index in connection.rows
   const [folded, setFolded] = React.useState<ReadonlySet<Layer>>(new Set());
   const nearest = rows.findIndex((row) => row >= at);
   const selected = nearest < 0 ? rows.length - 1 : nearest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of both ends as far as the wire tells of it: each STag a bar from the lowest to the
-// highest address that was used, filled by what was placed up to the frame that is open.
+// The memory of both ends, as far as the wire shows it. Each STag is a bar from the lowest to the
+// highest address that was used, filled by the accesses up to the open frame.
 import * as React from 'react';
 import { scaleLinear } from 'd3-scale';
 import { Access, Connection, End, Field, Frame, Region, Session, counted, fieldsOf, octetsOf } from './model';
@@ -12,7 +12,7 @@ const LINE = 16;
 const address = (text: string): bigint => BigInt(`0x${text}`);
 const shortAddress = (text: string): string => `0x${text.replace(/^0+(?=.)/, '')}`;
 
-/** One use of a region, in shares of it from 0 to 1. */
+/** One use of a region, as fractions of it from 0 to 1. */
 interface Use { row: number; from: number; to: number; fetches: boolean; refusedAt: number }
 interface Bar { placed: boolean[]; fetched: boolean[]; now: [number, number] | null }
 
@@ -41,7 +41,7 @@ function usesOf(connection: Connection, owner: End, region: Region): Use[] {
   return uses;
 }
 
-/** What the frames up to the row `at` did to a region. */
+/** The accesses of the frames up to the row `at` to a region. */
 function barOf(connection: Connection, owner: End, region: Region, at: number): Bar {
   const bar: Bar = { placed: Array(BINS).fill(false), fetched: Array(BINS).fill(false), now: null };
   for (const use of usesOf(connection, owner, region)) {
@@ -54,7 +54,7 @@ function barOf(connection: Connection, owner: End, region: Region, at: number): 
   return bar;
 }
 
-/** Stretches of true, as [begin, size]. */
+/** Runs of true, as [begin, size]. */
 function runs(flags: boolean[]): [number, number][] {
   const out: [number, number][] = [];
   flags.forEach((flag, i) => {
@@ -105,7 +105,7 @@ function sentence(connection: Connection, frame: Frame, access: Access): string 
   return `Frame ${frame.frame} ${VERBS[access.kind]} ${counted(access.size, 'octet')} ${where}.`;
 }
 
-/** The payload as it lies in memory: without markers, at its addresses. */
+/** The payload at its addresses in memory, without markers. */
 function Preview({ frame, access, payload }: { frame: Frame; access: Access; payload: Field }): JSX.Element {
   const octet = octetsOf(frame);
   const values: (number | undefined)[] = [];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session as `iwarp explain --json -vv` says it, see apps/frames/README.md. It is read here, and
-// put in rows to be stepped through; all that it means was found out before.
+// The session from `iwarp explain --json -vv`, see apps/frames/README.md. Reads it and makes rows
+// to step through; iwarp has already found out all that it means.
 
 export type End = 'near' | 'far';
 export type Layer = 'mpa' | 'marker' | 'ddp' | 'rdmap' | 'ulp';
@@ -34,7 +34,7 @@ export interface Skipped extends Step {
   type: 'skipped'; from: End; offset: number; size: number; missing: number; says: string;
 }
 export interface Closed extends Step { type: 'closed'; how: string }
-/** What an end did, from its log. */
+/** An action of an end, from its log. */
 export interface Local extends Step {
   type: 'local'; end: End; event: string; text: string; error?: boolean; data: Record<string, unknown>;
 }
@@ -45,9 +45,9 @@ export interface Connection {
   rows: Row[];
   frames: number; violations: number;
   memory: Record<End, Region[]>;
-  /** Of a frame: the row that has it. */
+  /** The row of a frame. */
   rowOf: Map<number, number>;
-  /** Of a frame: the Terminate that was sent because of it. */
+  /** The Terminate that was sent because of a frame. */
   refusedBy: Map<number, number>;
 }
 export interface Session {
@@ -70,7 +70,7 @@ export const fieldsOf = (session: Session, frame: Frame): Field[] =>
     return { ...session.table[row], index, row, value, ranges, firstBit, bits };
   });
 
-/** The octets of a frame; of a long one the middle is not in the page, and undefined here. */
+/** The octets of a frame. The page lacks the middle of a long one, which is undefined here. */
 export function octetsOf(frame: Frame): (at: number) => number | undefined {
   const first = frame.octets.length / 2;
   const last = frame.last_octets ?? '';
@@ -97,7 +97,7 @@ function addRow(connection: Connection, row: Row): void {
   connection.rows.push(row);
 }
 
-/** One JSON object to a line. */
+/** Parses one JSON object per line. */
 export function readSession(text: string): Session {
   const session: Session = { connections: [], table: [], summary: null };
   const known = new Map<number, Connection>();
@@ -133,7 +133,7 @@ export const skippedText = (row: Skipped): string =>
   row.missing === row.size ? `${counted(row.size, 'octet')} not in the capture`
     : `${counted(row.size, 'octet')} in no frame${row.says ? `: ${row.says}` : ''}`;
 
-/** The states that hold behind a row. */
+/** The states after a row. */
 export function statesAt(connection: Connection, at: number): Record<End, States> | null {
   for (let i = at; i >= 0; i -= 1) {
     const { states } = connection.rows[i];

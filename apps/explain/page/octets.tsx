@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One frame as a grid of octets beside the list of its fields. What is pointed at in one lights up
-// in both; layers fold to a line.
+// One frame as a grid of octets beside the list of its fields. Pointing at an octet or a field
+// highlights it in both; layers fold to a line.
 import * as React from 'react';
 import { Field, Frame, Layer, Session, counted, fieldsOf, octetsOf } from './model';
 import { VirtualList, useWidth } from './virtual_list';
 
 const ROW = 26;
-const MOST_LINES = 12; // that are in sight at once
+const MOST_LINES = 12; // lines in view at once
 const CELL = 24; // px
-const TEXT = 8.2; // one readable octet
-const ADDRESS = 84; // with the margins of the line
+const TEXT = 8.2; // width of one readable octet
+const ADDRESS = 84; // including the margins of the line
 
 export const LAYERS: { layer: Layer; name: string }[] = [
   { layer: 'mpa', name: 'MPA' }, { layer: 'marker', name: 'Markers' }, { layer: 'ddp', name: 'DDP' },
@@ -17,7 +17,7 @@ export const LAYERS: { layer: Layer; name: string }[] = [
 ];
 const nameOf = (layer: Layer): string => LAYERS.find((l) => l.layer === layer)?.name ?? layer;
 
-/** A line of the grid: octets, or a stretch that is not shown as such. */
+/** A line of the grid: octets, or a range that is not shown. */
 type Line =
   | { kind: 'octets'; at: number[] }
   | { kind: 'folded'; layer: Layer; begin: number; size: number }
@@ -40,7 +40,7 @@ function linesOf(frame: Frame, fields: Field[], owners: Int32Array, folded: Read
   columns: number): Line[] {
   const octet = octetsOf(frame);
   const lines: Line[] = [];
-  /** One more octet of such a line. */
+  /** Adds an octet to a line of that kind. */
   const extend = (kind: 'folded' | 'absent', at: number, layer?: Layer) => {
     const last = lines[lines.length - 1];
     const same = last?.kind === kind && (last.kind === 'absent' || last.layer === layer);
@@ -82,7 +82,7 @@ interface GridProps {
   onKey: (event: React.KeyboardEvent) => void;
 }
 
-/** "12 to 15"; several stretches where markers come between. */
+/** "12 to 15"; several ranges if markers are in between. */
 export const placesOf = (field: Field): string => field.ranges
   .map(({ begin, size }) => (size === 1 ? `${begin}` : `${begin} to ${begin + size - 1}`)).join(', ');
 
@@ -152,7 +152,7 @@ function Grid({ frame, fields, folded, lit, bad, arrived, damage, onPoint, onPin
   );
 }
 
-/** Bits of an octet that is several fields: one strip, each part to be pointed at. */
+/** The bits of an octet with several fields: one strip, with a part for each field to point at. */
 function Bits({ field, fields, frame, onPoint, onPin }: {
   field: Field; fields: Field[]; frame: Frame; onPoint: (field: number) => void; onPin: (field: number) => void;
 }): JSX.Element {
@@ -235,19 +235,19 @@ function FieldList({ fields, folded, lit, bad, onPoint, onPin, onFold }: {
 
 interface Props {
   session: Session; frame: Frame; folded: ReadonlySet<Layer>; onFold: (layer: Layer) => void;
-  /** So many octets are where they go to; without it, all. */
+  /** The number of octets that have arrived; undefined: all. */
   arrived?: number;
-  /** Octets of the frame that were damaged on the way, and which of their bits. */
+  /** The octets of the frame that were damaged in flight, and which of their bits. */
   damage?: ReadonlyMap<number, number>;
-  /** The name of the field that lights up first, and comes into view. */
+  /** The name of the field that is highlighted first and scrolled into view. */
   lead?: string;
-  /** An octet was clicked. */
+  /** Called when an octet is clicked. */
   onOctet?: (at: number) => void;
 }
 
 const NO_DAMAGE: ReadonlyMap<number, number> = new Map();
 
-/** Fields that a rule of this frame is about, where the model names them. */
+/** The fields that the violated rules of this frame are about, if the model names them. */
 function badFields(frame: Frame, fields: Field[]): Set<number> {
   const rows = new Set((frame.violations ?? []).map((v) => v.field));
   return new Set(fields.filter((f) => rows.has(f.row)).map((f) => f.index));

@@ -5,12 +5,12 @@ import { scaleLinear, scalePoint } from 'd3-scale';
 import { Connection, End, Frame, Row, isError, seconds, skippedText } from './model';
 import { VirtualList, useWidth } from './virtual_list';
 
-/** Height of a row with so many lines of text, and of the arrow below them. */
+/** Height of a row with that number of lines of text, and of the arrow below them. */
 const rowHeight = (lines: number): number => 28 + 17 * lines;
 const arrowAt = (lines: number): number => rowHeight(lines) - 12;
 const MOST_LINES = 3;
 const HEAD = 8;
-const CHARACTER = 7.6; // width of one in a label, bold
+const CHARACTER = 7.6; // width of a bold one in a label
 
 /** Where the lifelines are. */
 function lanes(width: number): Record<End, number> {
@@ -44,7 +44,7 @@ function Arrow({ row, x, line }: { row: Row; x: Record<End, number>; line: numbe
   );
 }
 
-/** For who hears the page. */
+/** The direction in words, for screen readers. */
 function wayOf(row: Row): string {
   if (row.type === 'closed') return '';
   if (row.type === 'local') return row.end === 'near' ? 'at the left' : 'at the right';
@@ -53,7 +53,7 @@ function wayOf(row: Row): string {
 
 interface Marks { request?: number; cause?: number; told?: number }
 
-/** What joins the row to the one that is open. */
+/** The relation of the row to the open one. */
 function markOf(row: Row, marks: Marks): string {
   if (row.type !== 'frame') return '';
   if (row.frame === marks.request) return 'its request';
@@ -103,11 +103,11 @@ const Item = React.memo(function Item(p: ItemProps) {
 interface Props {
   connection: Connection; rows: number[]; selected: number; onSelect: (at: number) => void;
   onKey: (event: React.KeyboardEvent) => void;
-  /** What else is to be said of a row, in a word or two. */
+  /** A further remark about a row, in a word or two. */
   noteOf?: (row: Row) => string;
 }
 
-/** `rows` are those to show, by their place in the connection; `selected` is one of `rows`. */
+/** `rows` are the rows to show, by their index in the connection; `selected` is one of them. */
 export function Sequence({ connection, rows, selected, onSelect, onKey, noteOf }: Props): JSX.Element {
   const head = React.useRef<HTMLDivElement>(null);
   const width = useWidth(head);
@@ -150,7 +150,7 @@ const STRIP = { height: 46, middle: 14, most: 12 };
 
 interface Bin { near: number; far: number; bad: boolean }
 
-/** How many frames, as the logarithm. */
+/** The numbers of frames, on a logarithmic scale. */
 const Bars = React.memo(function Bars({ bins }: { bins: [number, Bin][] }) {
   const most = bins.reduce((n, [, bin]) => Math.max(n, bin.near, bin.far), 1);
   const scale = scaleLinear().domain([0, Math.log2(most + 1)]).range([0, STRIP.most]);
@@ -165,7 +165,7 @@ const Bars = React.memo(function Bars({ bins }: { bins: [number, Bin][] }) {
   );
 });
 
-/** When frames passed: near end above the line, far end below, red where something is wrong. */
+/** When frames were sent: by the near end above the line, by the far end below, red for errors. */
 function Overview({ connection, rows, selected, onSelect }: Omit<Props, 'onKey' | 'noteOf'>): JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
   const width = useWidth(box);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of any length of which only what can be seen is in the document. All rows are of one
-// height. On paper all are, up to a number that a browser can bear.
+// A list of any length. Only the rows in view are in the document; all rows have one height. In
+// print all rows are, up to a number that a browser can handle.
 import * as React from 'react';
 
-const MARGIN = 8; // rows above and below what can be seen
+const MARGIN = 8; // rows above and below the visible ones
 const MOST_ON_PAPER = 2000;
 
-/** True while the page is being printed. */
+/** Whether the page is being printed. */
 export function usePrinting(): boolean {
   const [printing, setPrinting] = React.useState(false);
   React.useEffect(() => {
@@ -43,7 +43,7 @@ export function useWidth(element: React.RefObject<HTMLElement>): number {
 interface Props extends Omit<React.HTMLAttributes<HTMLDivElement>, 'children'> {
   count: number;
   rowHeight: number;
-  /** This row is brought into sight when it changes. */
+  /** This row is scrolled into view when it changes. */
   shown?: number;
   render: (index: number) => React.ReactNode;
 }

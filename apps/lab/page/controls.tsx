@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user can do: settings of a new session, operations, faults, steps.
+// The controls: settings of a new session, operations, faults, steps.
 import * as React from 'react';
 import { End } from '../../explain/page/model';
 import { STEPS, Step } from './module';
@@ -50,7 +50,7 @@ export function NewSession({ script, open }: { script: string; open: (script: st
 
 const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'], ['bounds', 'beyond its end'], ['rights', 'memory open to nobody']];
 
-/** A number as the word of an action has it. What is too much for the memory the session refuses, and says why. */
+/** A number for the word of an action. The session refuses one that is too large for the memory, and says why. */
 const whole = (text: string): number => Math.min(Math.max(Math.trunc(Number(text) || 0), 0), 0xffffffff);
 
 export function Operations({ state, act }: { state: State; act: (word: string) => void }): JSX.Element {
@@ -89,7 +89,7 @@ export function Operations({ state, act }: { state: State; act: (word: string) =
   );
 }
 
-/** The octet of the frame in view that was clicked, if it has not arrived yet. */
+/** The clicked octet of the frame in view, if it has not arrived yet. */
 export interface Victim { from: End; offset: number; at: number }
 
 export function Faults({ victim, cut, act }: {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends as they are: states, Terminates, registered memory, what their programs were told.
+// Both ends: their states, Terminates and registered memory, and the logs of their applications.
 import * as React from 'react';
 import { End, seconds } from '../../explain/page/model';
 import { useWidth } from '../../explain/page/virtual_list';
@@ -17,7 +17,7 @@ const readable = (hex: string): string => {
 
 interface Run { begin: number; text: string; hex: string; changed: boolean }
 
-/** A line in stretches that changed with the last step, or did not. */
+/** A line in runs of octets that the last step has changed, or not. */
 function runs(memory: Memory, before: Memory | undefined, begin: number, size: number): Run[] {
   const out: Run[] = [];
   for (let at = begin; at < begin + size; at += 1) {

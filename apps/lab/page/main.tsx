@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: a session that the stack inside it makes, step by step, and everything that is to be seen
-// of it. The address holds the session, so that a link replays it.
+// The page: a session that the stack inside it runs step by step, with everything that can be seen
+// of it. The address contains the session, so that a link replays it.
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 import { Connection, Frame, Layer, Row, Session } from '../../explain/page/model';
@@ -18,7 +18,7 @@ import { Place, TourPanel } from './tour_panel';
 
 const MOST_STEPS = 10000;
 
-/** All that the page draws from. */
+/** Everything that the page draws. */
 interface Shown {
   state: State; before: State | null; session: Session; connection: Connection | null;
   script: string; done: number; ahead: number; trouble: string | null;
@@ -36,11 +36,11 @@ function look(lab: Lab, before: State | null, trouble: string | null): Shown {
     script: lab.script(), done: lab.done().length, ahead: lab.ahead().length, trouble };
 }
 
-/** Octets of a frame that have arrived. */
+/** The number of octets of a frame that have arrived. */
 const arrivedOf = (state: State, frame: Frame): number =>
   Math.min(Math.max(state.arrived[frame.from] - frame.offset, 0), frame.size);
 
-/** The frame that arrives, else the one that was sent last. */
+/** The frame that is arriving, else the last one that was sent. */
 function follow({ state, connection }: Shown): number {
   const rows = connection?.rows ?? [];
   const due = state.flight.find((segment) => segment.from === state.due?.from);
@@ -69,7 +69,7 @@ function perform(lab: Lab, order: string): string | null {
   return lab.act(order);
 }
 
-/** From the beginning of the stop up to the beat. */
+/** Performs the tour from the beginning of the stop up to the beat. */
 function play(lab: Lab, { stop, beat }: Place): State {
   const { settings, first, beats } = TOUR[stop];
   lab.open(settings);
@@ -82,7 +82,7 @@ function play(lab: Lab, { stop, beat }: Place): State {
   return before;
 }
 
-/** Octets of the frame that the session has damaged, by their place in it, and which of their bits. */
+/** The octets of the frame that the session has damaged, by their index, with the bits that were flipped. */
 function damageIn(script: string, frame: Frame): ReadonlyMap<number, number> {
   const flipped = new Map<number, number>();
   for (const [, letter, offset, bit] of script.matchAll(/(?:^|\+)flip\.([ab])\.(\d+)\.([0-7])(?=\+|$)/g)) {
@@ -95,7 +95,7 @@ function damageIn(script: string, frame: Frame): ReadonlyMap<number, number> {
   return flipped;
 }
 
-/** What is said of a row besides: how much of it has arrived. */
+/** The remark about a row: how much of it has arrived. */
 function noteOf(state: State, row: Row): string {
   if (row.type !== 'frame') return '';
   const arrived = arrivedOf(state, row);

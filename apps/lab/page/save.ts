@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session leaves as a capture, as a link, or as the page of iwarp explain.
+// Saves a session as a capture, as a link, or as the page of iwarp explain.
 import template from 'explain.html';
 
 function download(name: string, type: string, content: BlobPart): void {
@@ -17,7 +17,7 @@ export const savePage = (explained: string): void =>
 
 export const linkOf = (script: string): string => `${window.location.href.split('#')[0]}#${script}`;
 
-/** What no session is made of stays as it is, and is refused by the module. */
+/** The script in the link. A wrong one is passed on unchanged, and the module refuses it. */
 export function scriptInLink(): string {
   const text = window.location.hash.slice(1);
   try {

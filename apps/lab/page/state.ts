@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two ends know of themselves, as the module says it.
+// What the two ends know about themselves, as the module reports it.
 import { End } from '../../explain/page/model';
 
 export interface Memory { name: string; stag: string; to: string; valid: boolean; rights: string; octets: string }
@@ -8,7 +8,7 @@ export interface EndState {
   startup: string; qp: string; receives: number; requests: number; mulpdu: number;
   terminate_sent?: string; terminate_received?: string; memory: Memory[]; log: Event[];
 }
-/** A segment that has not arrived, or not all of it. */
+/** A segment that has not arrived completely. */
 export interface Flight {
   from: End; kind: 'octets' | 'fin' | 'reset'; offset: number; size: number; arrived: number; due: number;
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guided tour: seven stops, each a session of its own that is made step by step. A beat says what
-// is to be seen, and does what leads there.
+// The guided tour: seven stops, each a session of its own that is run step by step. A beat says
+// what can be seen, and performs the actions that lead there.
 
 import { End } from '../../explain/page/model';
 import { NAMES } from './state';
 
-/** A part of the page that a beat names: what it is called, and the selector that finds it. */
+/** A part of the page that a beat names: its name, and the selector that finds it. */
 export interface Part { name: string; at: string }
 
 export interface Beat {
   says: string;
   /** Words of actions, and "run", "segment", "all but one octet", "damage N" (of the segment that is due). */
   do?: string[];
-  /** The field that lights up in the frame that is open. */
+  /** The field that is highlighted in the open frame. */
   field?: string;
-  /** What else `says` names, the most important first: it lights up and comes into view. */
+  /** The other parts that `says` names, most important first: they are highlighted and scrolled into view. */
   parts?: Part[];
 }
 export interface Stop { title: string; settings: string; first: string[]; beats: Beat[] }
@@ -27,7 +27,7 @@ const BOTH_STATES = [fact('near', 'qp', 'queue pair'), fact('far', 'qp', 'queue 
 const BOTH_RECEIVES = [fact('near', 'receives', 'Receives'), fact('far', 'receives', 'Receives')];
 const TERMINATE = fact('far', 'terminate-sent', 'Terminate');
 
-/** The parts that a beat names, its field among them. */
+/** The parts that a beat names, including its field. */
 export const partsOf = ({ field, parts = [] }: Beat): Part[] =>
   (field ? [{ name: `${field} in the frame`, at: '.wire .octet.lit' }, ...parts] : parts);
 

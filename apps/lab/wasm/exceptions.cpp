@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing catches inside a page: whatever is thrown (out of memory, by the C++ library) ends the
-// module, and the page says so.
+// Inside a page no exception can be caught: whatever is thrown (out of memory, by the C++ library)
+// ends the module, and the page says so.
 #include <cstddef>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of mpa/bytes/src/touch.cpp: no memory goes away inside a page.
+// Replaces mpa/bytes/src/touch.cpp: inside a page no memory goes away.
 #include "iwarp/bytes/touch.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of mpa/bytes' own: a page has one thread.
+// Replaces that of mpa/bytes: a page has one thread.
 #pragma once
 
 #include <mutex>
