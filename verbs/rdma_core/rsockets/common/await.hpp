@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a thread waits for a Socket: it looks for a moment, and then sleeps.
+// How a thread waits for a Socket: it busy-polls for a moment and then sleeps.
 #pragma once
 
 #include <cerrno>
@@ -9,11 +9,12 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// Answers often come sooner than a thread falls asleep and wakes.
+/// How long to busy-poll: an answer often arrives sooner than a thread can fall asleep and wake up.
 inline constexpr auto kLooking = std::chrono::microseconds(10);
 
-/// Until one of the descriptors is readable, which may be -1, or the deadline. An errno: EINTR when
-/// a signal handler wants calls to be interrupted.
+/// Sleeps until one of the descriptors is readable or the deadline passes; -1 stands for no
+/// descriptor. Returns 0 or an errno: EINTR if a signal arrived and a handler asks for calls to be
+/// interrupted.
 int sleep_on(int first, int second, Socket::Deadline deadline);
 
 template <typename Ready>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of mappings that a peer may make, in the one octet that the greeting of rsockets has
-// for it: a number up to 128 is itself, a larger one is 128 and its 256th part.
+// The number of mappings that a peer may make, encoded in the one octet that the rsockets greeting
+// has for it: up to 128 as itself, a larger number as 128 plus a 256th of it.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::uint32_t mappings_of(std::uint8_t scale) {
   return scale <= kExactMappings ? scale : (scale & (kExactMappings - 1)) << 8;
 }
 
-/// The number that the peer understands.
+/// Returns the number that the peer decodes.
 constexpr std::uint32_t rounded_mappings(std::uint32_t wanted) {
   return mappings_of(scale_of(wanted));
 }

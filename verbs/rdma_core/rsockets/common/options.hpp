@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rsetsockopt() and rfcntl() have set of an rsocket.
+// The options that rsetsockopt() and rfcntl() have set on an rsocket.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,9 +18,9 @@ namespace iwarp::rdma_core::rsockets {
 struct Options {
   Sizes sizes;
   int family = 0;
-  int status_flags = 0;      ///< of F_SETFL
-  int descriptor_flags = 0;  ///< of F_SETFD
-  int error = 0;             ///< for SO_ERROR, once
+  int status_flags = 0;      ///< set by F_SETFL
+  int descriptor_flags = 0;  ///< set by F_SETFD
+  int error = 0;             ///< SO_ERROR returns and clears it
   int reuse_address = 0;
   int keep_alive = 0;
   int keep_alive_seconds = 7200;
@@ -28,9 +28,9 @@ struct Options {
   int no_delay = 0;
   int type_of_service = 0;
   int v6_only = 0;
-  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< as rsockets says it unless told otherwise
+  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< the default of rsockets
   bool linger_is_set = false;
-  std::chrono::microseconds receive_limit{0};  ///< 0: none
+  std::chrono::microseconds receive_limit{0};  ///< 0: no limit
   std::chrono::microseconds send_limit{0};
 };
 
@@ -48,12 +48,12 @@ int write_value(const T& from, void* value, socklen_t* length) {
   return 0;
 }
 
-/// Of SO_RCVTIMEO and SO_SNDTIMEO; an errno.
+/// Sets the limit of SO_RCVTIMEO or SO_SNDTIMEO. Returns 0 or an errno.
 int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length);
 timeval timeval_of(std::chrono::microseconds limit);
-/// Of SO_RCVBUF and SO_SNDBUF.
+/// Sets the size of a ring from the value of SO_RCVBUF or SO_SNDBUF.
 void set_buffer(std::uint32_t& ring, int value);
-/// At the level SOL_RDMA; an errno.
+/// Sets an option of the level SOL_RDMA. Returns 0 or an errno.
 int set_of_rdma(Sizes& sizes, int name, int value);
 std::expected<std::int64_t, int> size_of_rdma(const Sizes& sizes, int name);
 void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length);

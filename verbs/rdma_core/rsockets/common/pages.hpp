@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages: memory of an rsocket, mapped for it alone.
+// Pages: anonymous memory that is mapped for one rsocket.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// Zeros, until its end.
+/// Filled with zeros; the destructor unmaps it.
 class Pages {
  public:
   /// Throws std::bad_alloc.

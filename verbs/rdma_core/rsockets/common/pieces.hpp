@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's list of memory, as the calls that gather and scatter have it.
+// The application's scatter/gather list.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,12 +17,12 @@ inline std::size_t total(std::span<const iovec> pieces) {
   return out;
 }
 
-/// Goes through the memory of a list from its beginning.
+/// Walks through the memory of a list from its beginning.
 class Cursor {
  public:
   explicit Cursor(std::span<const iovec> pieces) : pieces_(pieces) {}
 
-  /// The next octets in one piece; empty at the end.
+  /// Returns the next contiguous bytes; empty at the end of the list.
   std::span<std::byte> piece() {
     while (!pieces_.empty() && at_ == pieces_.front().iov_len) {
       pieces_ = pieces_.subspan(1);
@@ -34,7 +34,7 @@ class Cursor {
   }
   void advance(std::size_t count) { at_ += count; }
 
-  /// Into the list; what does not fit is left.
+  /// Copies into the list. Drops the bytes that do not fit.
   void copy_from(std::span<const std::byte> from) {
     for (auto to = piece(); !to.empty() && !from.empty(); to = piece()) {
       const std::size_t count = std::min(from.size(), to.size());
@@ -44,7 +44,7 @@ class Cursor {
     }
   }
 
-  /// Out of the list, which has so much.
+  /// Copies out of the list, which must hold at least `to.size()` more bytes.
   void copy_to(std::span<std::byte> to) {
     while (!to.empty()) {
       const auto from = piece();

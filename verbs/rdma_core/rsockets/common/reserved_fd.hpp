@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Number: a descriptor that keeps a number for an rsocket. As with a socket, the child of a fork
-// has it as well, and closes it itself; a net::UniqueFd would be closed there at once, and its
-// number be another's.
+// Number: an eventfd that reserves the descriptor number of an rsocket. As with a socket, the child
+// of a fork inherits it and closes it itself. A net::UniqueFd would be closed in the child at once,
+// and its number could be reused.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -15,7 +15,7 @@ namespace iwarp::rdma_core::rsockets {
 
 class Number {
  public:
-  /// The lowest that is free; an errno.
+  /// Reserves the lowest free number. Fails with an errno.
   static std::expected<Number, int> reserve() {
     const int fd = ::eventfd(0, EFD_CLOEXEC);
     if (fd < 0) return std::unexpected(errno);

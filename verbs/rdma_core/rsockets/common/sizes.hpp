@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the rings and queues of an rsocket are; in octets where the name says ring or octets.
+// Sizes of an rsocket's rings and inline data, in bytes, and of its queues, in requests.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct Sizes {
   std::uint16_t send_requests = 384;
   std::uint16_t receives = 384;
   std::uint16_t inline_octets = 64;
-  std::uint32_t mappings = 0;  ///< that the peer may make
+  std::uint32_t mappings = 0;  ///< how many the peer may make
 };
 
 }  // namespace iwarp::rdma_core::rsockets

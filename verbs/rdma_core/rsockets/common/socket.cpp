@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket: how threads wait for one, and what not every kind of them has.
+// Socket: how threads wait for one, and the operations that not every kind of socket supports.
 #include "rsockets/common/socket.hpp"
 
 #include <fcntl.h>
@@ -67,7 +67,7 @@ int Socket::sleep(Lock& lock, Waiter& waiter, Deadline deadline) {
   lock.lock();
   std::erase(waiters_, &waiter);
   waiter.reset();
-  // Who takes an event leaves nobody armed, so that others have to look after themselves.
+  // The thread that consumes an event disarms the queue, so the other waiters have to poll again.
   if (!closed_ && take_events()) wake();
   return code;
 }

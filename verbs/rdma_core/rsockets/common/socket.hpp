@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket: what streams and datagrams have in common, from rsocket() to rclose(): a number, options,
-// and threads that wait. Functions give an errno, or what their C counterparts do.
+// Socket: the base of stream and datagram rsockets from rsocket() to rclose(): descriptor number,
+// options and waiting threads. Functions return an errno, or what their C counterparts return.
 //
-// Locks: the Socket's, then Service's; never two Sockets'. No lock is held while a thread sleeps.
+// Lock order: the mutex of the Socket, then that of Service; never the mutexes of two Sockets. No
+// lock is held while a thread sleeps.
 #pragma once
 
 #include <poll.h>
@@ -25,10 +26,10 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// Of what was received.
+/// Details of a received message.
 struct Arrival {
-  sockaddr_storage sender{};  ///< family 0: nobody's
-  bool cut = false;           ///< there was more in the message
+  sockaddr_storage sender{};  ///< family 0: unknown
+  bool cut = false;           ///< the message was longer than the buffers
 };
 
 class Socket {
@@ -43,22 +44,22 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  /// Its number, once, before others know of it. A connection that waits in raccept()'s queue has
-  /// none.
+  /// Sets its descriptor number, once, before other threads can find it. A connection that waits in
+  /// raccept()'s queue has none.
   void take(Number number) { number_ = std::move(number); }
   virtual int bind(const sockaddr* address, socklen_t length) = 0;
   virtual int listen(int backlog);
   virtual std::expected<std::shared_ptr<Socket>, int> accept();
   virtual int connect(const sockaddr* address, socklen_t length) = 0;
   virtual int shutdown(int how) = 0;
-  /// Ends it for everybody. Once.
+  /// Closes the socket for all threads that use it. A second call fails with EBADF.
   virtual int close() = 0;
 
-  /// `arrival`: null where nobody asks.
+  /// Fills `arrival` in unless it is null.
   virtual Result receive(Pieces into, int flags, Arrival* arrival) = 0;
-  /// Whether rsendto() may name somebody.
+  /// Returns whether rsendto() may name a destination.
   virtual bool names_peers() const { return false; }
-  /// `to`: null where the program names nobody; without names_peers() not looked at.
+  /// `to` is null if the application names no destination; ignored unless names_peers().
   virtual Result send(Pieces from, int flags, const sockaddr* to, socklen_t length) = 0;
 
   virtual std::expected<std::uint64_t, int> map(void* memory, std::size_t length, int protection,
@@ -72,34 +73,38 @@ class Socket {
   virtual int get_option(int level, int name, void* value, socklen_t* length) = 0;
   std::expected<int, int> control(int command, int argument);
 
-  /// What poll(2) would say of it, now.
+  /// Returns the events that poll(2) would report now.
   short events(short wanted);
-  /// To sleep on it: whoever changes it wakes `waiter`, and so does what comes to the descriptor
-  /// that is returned, if there is one. Nothing of `wanted` may have happened, else nullopt.
+  /// Registers `waiter`, which is woken up when another thread changes the socket. Returns a
+  /// descriptor on which the caller must sleep as well, or -1. Returns nullopt, without
+  /// registering, if the socket is closed or an event of `wanted` has already happened.
   std::optional<int> begin_waiting(Waiter& waiter, short wanted);
   void end_waiting(Waiter& waiter);
 
-  /// When to be asked again, if at all.
+  /// Sends a keepalive if one is due. Returns when to call again, or nullopt if there is no need
+  /// to.
   virtual Deadline keep_alive(Time now);
 
  protected:
   Socket() = default;
 
-  /// Takes what has come. Under the lock, as all that follow.
+  /// Processes what has arrived. Call this and all functions below with the lock held.
   virtual void progress() = 0;
-  /// What there is to know without progress().
+  /// Returns the events of `wanted` that are known of without progress().
   virtual short state(short wanted) = 0;
-  /// What comes after this makes fd() readable.
+  /// Makes fd() readable when the next event arrives.
   virtual void arm() = 0;
-  /// -1: none yet.
+  /// Returns -1 if there is no descriptor yet.
   virtual int fd() const = 0;
-  /// Takes what made fd() readable; true: no longer armed.
+  /// Consumes the events that made fd() readable. Returns whether there were any; if so, arm() is
+  /// needed again.
   virtual bool take_events() = 0;
 
   bool is_nonblocking(int flags) const;
   static Deadline deadline(std::chrono::microseconds limit);
   void wake();
-  /// Until `ready`. An errno: EAGAIN when it may not wait, or the deadline has passed.
+  /// Waits until `ready`. Returns 0 or an errno: EAGAIN if it may not block or the deadline has
+  /// passed, EBADF if the socket was closed.
   template <typename Ready>
   int await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready);
   int sleep(Lock& lock, Waiter& waiter, Deadline deadline);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiter: what a thread sleeps on, so that whoever changes something can wake it. Made for one
-// wait: a descriptor that is kept would be shared with the child of a fork.
+// Waiter: an eventfd on which a thread sleeps and that other threads write to wake it up. Made for
+// a single wait: a descriptor that is kept would be shared with the child of a fork.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -14,7 +14,7 @@ namespace iwarp::rdma_core::rsockets {
 
 class Waiter {
  public:
-  /// Throws std::system_error when there is no descriptor to be had.
+  /// Throws std::system_error if there is no free descriptor.
   Waiter() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   }

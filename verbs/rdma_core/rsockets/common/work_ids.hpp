@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the wr_id of an Endpoint's work requests says.
+// How endpoints encode the wr_id of their work requests.
 #pragma once
 
 #include <arpa/inet.h>
@@ -9,7 +9,8 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-// The upper half: whose request it is; the lower: a receive's slot, or octets of the send ring.
+// The upper half is the kind of request. The lower half is the slot of a receive, the bytes that a
+// stream's send uses of the send ring, or the slot of a datagram's send.
 inline constexpr std::uint64_t kReceive = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kControlRequest = std::uint64_t{2} << 32;
 inline constexpr std::uint64_t kRingRequest = std::uint64_t{3} << 32;

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::uint8_t kThePort = 1;
 constexpr std::uint8_t kHopsToGo = 64;
-// At most so many completions at a time, lest peers that never stop keep a caller for ever.
+// Limits the completions that one call handles: peers that never stop must not hold the caller
+// forever.
 constexpr int kMostAtOnce = 256;
 
 [[noreturn]] void no_endpoint() { throw std::system_error(errno, std::generic_category()); }
@@ -32,7 +33,7 @@ Pointer* made(Pointer* pointer) {
   return pointer;
 }
 
-// As rsockets has it: so many messages as the buffers hold at their largest.
+// As in rsockets, the number of messages that the buffers hold at the maximum message size.
 Sizes& for_datagrams(Sizes& sizes) {
   const auto requests = [](std::uint16_t wanted, std::uint32_t& ring) {
     constexpr std::uint32_t kLargest = kMaxDatagram;
@@ -196,7 +197,7 @@ bool DatagramEndpoint::take(std::vector<Received>& out) {
   return taken != 0;
 }
 
-// What failed is lost, and the next one is sent all the same.
+// A failed message is lost; the queue pair returns to RTS so that the next one can be sent.
 void DatagramEndpoint::sent(const ibv_wc& wc) {
   free_sends_.push_back(octets_of(wc.wr_id));
   if (wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramEndpoint: the queue pair of a datagram rsocket, with memory for what it sends and
-// receives. Uses verbs as any program does; knows nothing of UDP, waiting or errno of sockets.
+// DatagramEndpoint: the queue pair of a datagram rsocket, with the memory for what it sends and
+// receives. Uses the verbs API as any application does; knows nothing of UDP, waiting or socket
+// errnos.
 //
 // One caller at a time.
 #pragma once
@@ -21,7 +22,7 @@ namespace iwarp::rdma_core::rsockets {
 
 class DatagramEndpoint {
  public:
-  /// Of a device that has datagrams. `sizes` becomes what there is. Throws std::system_error or
+  /// Uses the first device. Sets `sizes` to what it has created. Throws std::system_error or
   /// std::bad_alloc.
   explicit DatagramEndpoint(Sizes& sizes);
   ~DatagramEndpoint();
@@ -29,32 +30,34 @@ class DatagramEndpoint {
   DatagramEndpoint& operator=(const DatagramEndpoint&) = delete;
 
   std::uint32_t queue_pair() const { return qp_->qp_num; }
-  /// So many octets fit, with their header.
+  /// Returns the maximum size of a message with its header, in bytes.
   std::size_t max_message() const { return max_message_; }
-  /// Null: there is none, as one of them is no address of the device's.
+  /// Returns an address handle for `peer`, or null if it cannot be reached from an address of the
+  /// device.
   std::unique_ptr<ibv_ah, DestroyAh> way(const Place& own, const Place& peer) const;
 
   struct Received {
-    std::uint32_t slot;  ///< to be given back with post_receive()
-    Place from;          ///< as the network says it, without a port
+    std::uint32_t slot;  ///< return it with post_receive()
+    Place from;          ///< from the network header; without a port
     std::span<const std::byte> octets;
   };
-  /// Appends what has come; whether anything has happened at all.
+  /// Appends the messages that have arrived. Returns whether there were any completions.
   bool take(std::vector<Received>& out);
-  /// An errno.
+  /// Posts the receive of `slot`. Returns 0 or an errno.
   int post_receive(std::uint32_t slot);
 
   bool can_send() const { return !free_sends_.empty(); }
   bool all_sent() const { return free_sends_.size() == sends_; }
-  /// Memory for a message; needs can_send().
+  /// Returns the memory of the next message. Requires can_send().
   std::span<std::byte> send_memory() { return slot_of(send_memory_, free_sends_.back()); }
-  /// Sends the first octets of it; an errno.
+  /// Sends the first `length` bytes of send_memory(). Returns 0 or an errno.
   int send(std::size_t length, const Peer& to);
 
-  // Waiting for more to happen.
+  // Waiting for events.
   int fd() const { return channel_->fd; }
   void arm();
-  /// Takes what made fd() readable; true: no longer armed.
+  /// Consumes the events that made fd() readable. Returns whether there were any; if so, arm() is
+  /// needed again.
   bool take_events();
 
  private:
@@ -69,7 +72,7 @@ class DatagramEndpoint {
   const std::uint32_t sends_;
   Pages send_memory_;
   Pages receive_memory_;
-  Pages routes_;  ///< the 40 octets in front of each message
+  Pages routes_;  ///< the 40-octet GRH in front of each message
   std::vector<std::uint32_t> free_sends_;
   ibv_pd* pd_ = nullptr;
   ibv_comp_channel* channel_ = nullptr;

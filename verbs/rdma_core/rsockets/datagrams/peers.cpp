@@ -4,7 +4,7 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// Whoever sends on before the answer has come is answered once.
+// A peer that keeps sending before our answer arrives gets only one answer in this time.
 constexpr auto kBetweenAnswers = std::chrono::milliseconds(5);
 
 void set_queue_pair(Peer& peer, const UdpHeader& header) {
@@ -19,7 +19,7 @@ Peer* Peers::find(const Place& place) {
   return it != known_.end() ? &it->second.peer : nullptr;
 }
 
-// Who was wanted once stays so.
+// A peer that the application has sent to once remains wanted.
 Peers::Entry& Peers::enter(const Place& place, bool wanted) {
   if (const auto it = known_.find(place); it != known_.end()) {
     Entry& entry = it->second;
@@ -51,7 +51,7 @@ Peer& Peers::want(const Place& place, std::uint32_t scope, Version version) {
 Peer& Peers::learn(const Place& place, std::uint32_t scope, const UdpHeader& header) {
   Peer& peer = enter(place, false).peer;
   peer.scope = scope;
-  // Anybody can send it in the peer's name.
+  // Any host can forge this header in the peer's name.
   const bool is_other = peer.queue_pair && *peer.queue_pair != header.queue_pair;
   peer.doubted = peer.doubted || is_other;
   if (is_other) peer.queue_pair.reset();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers: whom a datagram rsocket knows, and the queue pair of each. There is room for so many: who
-// was not heard of for the longest time is forgotten, first those that the program never sent to,
-// which anybody can make up. Who is forgotten is asked again by UDP. No I/O; what strangers say is
-// judged here.
+// Peers: LRU cache of the peers of a datagram rsocket and their queue pairs. When it is full, the
+// peer that was silent longest is evicted. Peers that the application has sent to are counted apart
+// from strangers, whose addresses any host can forge. An evicted peer is asked for its queue pair
+// again over UDP. No I/O; validates what strangers send.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -25,41 +25,42 @@ struct DestroyAh {
 struct Peer {
   Place place;
   std::uint32_t scope = 0;
-  Version version{};  ///< that it speaks
+  Version version{};  ///< that it uses
   std::optional<std::uint32_t> queue_pair;
-  bool doubted = false;  ///< data named another one than it had; only its answer is believed
-  bool asked = false;    ///< it was sent a message by UDP, so that it may say its queue pair
-  bool has_own = false;  ///< what follows was looked for
-  Place own;             ///< from where
+  bool doubted = false;  ///< data named a different queue pair; only an answer is trusted
+  bool asked = false;    ///< we sent it a message over UDP, so it may answer with its queue pair
+  bool has_own = false;  ///< `own` was looked up
+  Place own;             ///< local address from which it is reached
   bool looked_for_way = false;
-  std::unique_ptr<ibv_ah, DestroyAh> way;  ///< null: it is reached by UDP only
+  std::unique_ptr<ibv_ah, DestroyAh> way;  ///< null: it can be reached over UDP only
   std::chrono::steady_clock::time_point answered;
 };
 
 class Peers {
  public:
-  static constexpr std::size_t kMostWanted = 1024;     ///< that the program sent to
-  static constexpr std::size_t kMostStrangers = 1024;  ///< that it did not
+  static constexpr std::size_t kMostWanted = 1024;     ///< peers that the application has sent to
+  static constexpr std::size_t kMostStrangers = 1024;  ///< other senders
 
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Null: not known.
+  /// Returns null if the peer is not in the cache.
   Peer* find(const Place& place);
-  /// Whom the program sends to. Good until the next call.
+  /// Adds a peer that the application sends to. The reference is valid until the next call.
   Peer& want(const Place& place, std::uint32_t scope, Version version);
-  /// Who sent data by UDP. If another queue pair was known, none is until it answers. Good until
-  /// the next call.
+  /// Adds a peer that sent data over UDP. If the data names another queue pair than the cached one,
+  /// no queue pair is known until the peer answers. The reference is valid until the next call.
   Peer& learn(const Place& place, std::uint32_t scope, const UdpHeader& header);
-  /// Whether this control message was asked for; then its queue pair is known.
+  /// Returns whether this control message answers one of our messages; if so, caches its queue
+  /// pair.
   bool take_answer(const Place& place, const UdpHeader& header);
-  /// Whether it is to be told our queue pair: it gets no more octets than it sent, and not again at
-  /// once.
+  /// Returns whether to send the peer our queue pair number: the answer must not be longer than
+  /// what was `received`, and answers to one peer are rate-limited.
   static bool is_to_be_answered(Peer& peer, std::size_t received, Time now);
 
   std::size_t size() const { return known_.size(); }
 
  private:
-  using Order = std::list<Place>;  ///< the latest first
+  using Order = std::list<Place>;  ///< most recent first
   struct Entry {
     Peer peer;
     bool wanted = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramRSocket: its beginning and end, its addresses and options.
+// DatagramRSocket: opening, closing, addresses and options.
 #include "rsockets/datagrams/rsocket.hpp"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// UDP sends are the system's after a moment.
+// How long a close waits for sends; over UDP, the kernel takes them within a moment.
 constexpr auto kEndTimeout = std::chrono::seconds(2);
 
 net::UniqueFd opened(int fd) {
@@ -36,7 +36,7 @@ DatagramRSocket::DatagramRSocket(int family)
 
 DatagramRSocket::~DatagramRSocket() { close(); }
 
-// Bound to some port at the latest now: headers say it.
+// Binds the UDP socket to a port at the latest now, since headers carry it.
 int DatagramRSocket::open() {
   if (endpoint_ != nullptr) return 0;
   sockaddr_storage own{};
@@ -88,7 +88,7 @@ int DatagramRSocket::close() {
   closed_ = true;
   wake();
   log_dropped();
-  peers_ = {};  // before the protection domain of their address handles
+  peers_ = {};  // destroys address handles before their protection domain
   messages_.clear();
   endpoint_.reset();
   either_.reset();
@@ -121,7 +121,7 @@ int DatagramRSocket::peer_address(sockaddr* out, socklen_t* length) {
   return ::getpeername(udp_.get(), out, length) == 0 ? 0 : errno;
 }
 
-// The rest is the UDP socket's own.
+// Options that are not handled here go to the UDP socket.
 int DatagramRSocket::set_option(int level, int name, const void* value, socklen_t length) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramRSocket: datagrams of the program's. A UDP socket has its address; messages go by it
-// until the peer's queue pair is known, and those that are too long for a queue pair, always.
-// Whoever calls takes what has come, by either way; there is no thread.
+// DatagramRSocket: a datagram rsocket. A UDP socket holds its address and carries messages until
+// the peer's queue pair is known, and always those too long for a queue pair. There is no thread:
+// every call processes what has arrived on either path.
 #pragma once
 
 #include <cstdint>
@@ -45,15 +45,15 @@ class DatagramRSocket final : public Socket {
   struct Message {
     Place from;
     std::uint32_t scope;
-    std::optional<std::uint32_t> slot;  ///< none: it came by UDP, and is a copy
+    std::optional<std::uint32_t> slot;  ///< none: it came over UDP and is in `copy`
     std::vector<std::byte> copy;
     std::span<const std::byte> octets;
   };
   struct Dropped {
     std::uint64_t malformed = 0;
-    std::uint64_t unasked = 0;    ///< control messages
-    std::uint64_t forged = 0;     ///< not from where they say
-    std::uint64_t strangers = 0;  ///< to a connected one
+    std::uint64_t unasked = 0;    ///< control messages that answer nothing
+    std::uint64_t forged = 0;     ///< the header names another sender address
+    std::uint64_t strangers = 0;  ///< not from the peer that the rsocket is connected to
   };
   struct Target {
     Place place;
@@ -65,7 +65,7 @@ class DatagramRSocket final : public Socket {
   std::expected<Target, int> target_of(const sockaddr* to, socklen_t length) const;
   bool take_udp();
   void take_udp_message(std::span<const std::byte> octets, const sockaddr& from);
-  /// What headers to this peer are.
+  /// Returns the header version to use for this peer.
   Version spoken_to(const Peer& peer) const;
   void answer(Peer& peer, std::size_t received);
   bool take_queue_pair();
@@ -77,14 +77,14 @@ class DatagramRSocket final : public Socket {
   void log_dropped() const;
 
   net::UniqueFd udp_;
-  net::UniqueFd either_;  ///< readable when udp_ or the queue pair has something
+  net::UniqueFd either_;  ///< epoll instance: readable if udp_ or the queue pair has an event
   Version own_version_;
   std::optional<Target> connected_;
   std::unique_ptr<DatagramEndpoint> endpoint_;
   Peers peers_;
   std::deque<Message> messages_;
   std::vector<DatagramEndpoint::Received> received_;
-  std::size_t by_udp_ = 0;  ///< of messages_
+  std::size_t by_udp_ = 0;  ///< messages_ that came over UDP
   bool watches_udp_ = false;
   Dropped dropped_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramRSocket: messages, in and out. What anybody can send is judged here and in Peers; what is
-// nonsense is dropped, and counted.
+// DatagramRSocket: sending and receiving messages. What any host can forge is validated here and in
+// Peers; invalid messages are dropped and counted.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -19,7 +19,7 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// Behind these, messages wait in the kernel's buffer, and are dropped there.
+// Beyond this number, messages wait in the kernel's socket buffer, which drops the excess.
 constexpr std::size_t kMostByUdp = 64;
 constexpr int kUdpAtOnce = 64;
 
@@ -76,7 +76,8 @@ bool DatagramRSocket::take_udp() {
     socklen_t size = sizeof from;
     auto* const sender = reinterpret_cast<sockaddr*>(&from);
     const ssize_t count = ::recvfrom(udp_.get(), octets.data(), octets.size(), 0, sender, &size);
-    if (count < 0 && errno == ECONNREFUSED) continue;  // A peer that is gone is silent.
+    if (count < 0 && errno == ECONNREFUSED)
+      continue;  // an ICMP error: a vanished peer is a silent one
     if (count < 0) break;
     taken = true;
     take_udp_message(std::span(octets).first(static_cast<std::size_t>(count)), *sender);
@@ -108,7 +109,8 @@ void DatagramRSocket::take_udp_message(std::span<const std::byte> octets, const 
   ++by_udp_;
 }
 
-// Over IPv4 a peer may say 6, as an AF_INET6 socket does; what is said back has room for 4 alone.
+// A peer with an AF_INET6 socket may use version 6 over IPv4. Headers from an AF_INET rsocket have
+// room for IPv4 addresses only.
 Version DatagramRSocket::spoken_to(const Peer& peer) const {
   return own_version_ == Version::kIpv4 ? Version::kIpv4 : peer.version;
 }
@@ -127,7 +129,7 @@ void DatagramRSocket::answer(Peer& peer, std::size_t received) {
   (void)::sendto(udp_.get(), octets.data(), length, 0, &address, size_of(address));
 }
 
-// The header names an address; it has to be the one that the datagram came from.
+// Drops a message unless its header names the address that the datagram came from.
 bool DatagramRSocket::take_queue_pair() {
   received_.clear();
   const bool taken = endpoint_->take(received_);
@@ -183,7 +185,7 @@ Socket::Result DatagramRSocket::receive(Pieces into, int flags, Arrival* arrival
   return (flags & MSG_TRUNC) != 0 ? length : copied;
 }
 
-// From where the peer is reached, as the routes of this host say it. Once for each peer.
+// Looks up the local address from which this host routes to the peer. Once for each peer.
 void DatagramRSocket::find_own(Peer& peer) {
   if (std::exchange(peer.has_own, true)) return;
   sockaddr_storage own{};
@@ -247,7 +249,7 @@ Socket::Result DatagramRSocket::send_by_udp(Lock& lock, const Target& to, Pieces
   const auto address = address_of(to.place, options_.family, to.scope);
   const auto& name = reinterpret_cast<const sockaddr&>(address);
   while (::sendto(udp_.get(), all.data(), all.size(), MSG_NOSIGNAL, &name, size_of(name)) < 0) {
-    if (errno == ECONNREFUSED) continue;  // It is about an earlier one.
+    if (errno == ECONNREFUSED) continue;  // an ICMP error of an earlier send
     if (errno != EAGAIN || is_nonblocking(flags)) return std::unexpected(errno);
     if (until && std::chrono::steady_clock::now() >= *until) return std::unexpected(EAGAIN);
     constexpr int kMoment = 10;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kUdpTag = 0x55555555;
 constexpr std::uint32_t kQueuePairMask = 0xFFFFFF;
-constexpr std::uint32_t kFirstQueuePair = 2;  // before it are those of the subnet's management
+constexpr std::uint32_t kFirstQueuePair = 2;  // lower numbers belong to subnet management
 constexpr std::size_t kIpv4At = 12;
 constexpr std::array<std::uint8_t, kIpv4At> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
@@ -83,7 +83,7 @@ sockaddr_storage address_of(const Place& place, int family, std::uint32_t scope)
   return out;
 }
 
-// tag 4, version 1, kind 1, length 1, zero 1, queue pair 4, address
+// Octets of the fields: tag 4, version 1, kind 1, length 1, zero 1, queue pair 4, address.
 std::size_t encode(const UdpHeader& header, std::span<std::byte> out) {
   const std::size_t size = udp_header_size(header.version);
   put(out, 0, kUdpTag, 4);
@@ -96,7 +96,7 @@ std::size_t encode(const UdpHeader& header, std::span<std::byte> out) {
   return size;
 }
 
-// version 1, length 1, port 2, for IPv6 its flow 4, address
+// Octets of the fields: version 1, length 1, port 2, flow 4 (IPv6 only), address.
 std::size_t encode(const QpHeader& header, std::span<std::byte> out) {
   const std::size_t size = qp_header_size(header.version);
   put(out, 0, static_cast<std::uint8_t>(header.version), 1);

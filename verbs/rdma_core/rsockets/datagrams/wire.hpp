@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two datagram rsockets say to each other, octet by octet: the header of what goes by UDP, and
-// that of what goes between queue pairs. Decoding checks what can be checked without knowing more.
-// See rfc-notes/rsockets.md.
+// The wire format of datagram rsockets: the header of messages over UDP and that of messages
+// between queue pairs. Decoding checks what can be checked without further state. See
+// rfc-notes/rsockets.md.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// An address of UDP; IPv4 mapped into IPv6.
+/// A UDP address. IPv4 addresses are mapped into IPv6.
 struct Place {
   std::array<std::uint8_t, 16> ip{};
   std::uint16_t port = 0;
@@ -24,12 +24,12 @@ struct Place {
 };
 
 Place place_of(const sockaddr& address);
-/// For a socket of that family; `scope` is that of a link-local address.
+/// Returns the address for a socket of `family`; `scope` is the scope ID of a link-local address.
 sockaddr_storage address_of(const Place& place, int family, std::uint32_t scope);
 
 enum class Version : std::uint8_t { kIpv4 = 4, kIpv6 = 6 };
 
-/// At most so many octets are in a message with its header, whichever way it goes.
+/// Maximum size of a message with its header, over UDP and between queue pairs, in octets.
 inline constexpr std::size_t kMaxDatagram = 2048;
 
 enum class UdpKind : std::uint8_t { kData = 0, kControl = 7 };
@@ -56,10 +56,10 @@ struct Decoded {
   std::span<const std::byte> payload;
 };
 
-/// How many octets.
+/// Returns the number of octets written.
 std::size_t encode(const UdpHeader& header, std::span<std::byte> out);
 std::size_t encode(const QpHeader& header, std::span<std::byte> out);
-/// nullopt: it is none.
+/// Returns nullopt if the octets are not a valid message.
 std::optional<Decoded<UdpHeader>> decode_udp(std::span<const std::byte> octets);
 std::optional<Decoded<QpHeader>> decode_qp(std::span<const std::byte> octets);
 

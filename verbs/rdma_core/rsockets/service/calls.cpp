@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of <rdma/rsocket.h> but for rpoll() and rselect().
+// The functions of <rdma/rsocket.h> except rpoll() and rselect().
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <rdma/rsocket.h>
@@ -38,7 +38,7 @@ int make(int family, int type, int protocol) {
   return code == 0 ? *made : minus_one(code);
 }
 
-/// What `use`, an errno, does with the rsocket: 0, or -1 with errno.
+/// Calls `use`, which returns an errno, with the rsocket. Returns 0, or -1 with errno set.
 template <typename Use>
 int with(int number, Use use) {
   const int code = guarded([&] {
@@ -48,7 +48,8 @@ int with(int number, Use use) {
   return code == 0 ? 0 : minus_one(code);
 }
 
-/// The same for what gives a number.
+/// Calls `use`, which returns a number or an errno, with the rsocket. Returns the number, or -1
+/// with errno set.
 template <typename Use>
 ssize_t counted(int number, Use use) {
   ssize_t out = 0;
@@ -70,7 +71,7 @@ ssize_t send(int number, std::span<const iovec> from, int flags, const sockaddr*
   return counted(number, [&](Socket& socket) { return socket.send(from, flags, to, length); });
 }
 
-/// Where the kernel would put the sender.
+/// Stores the sender as the kernel would.
 void copy_sender(const Arrival& arrival, sockaddr* out, socklen_t* length) {
   if (out == nullptr || length == nullptr) return;
   const auto& sender = reinterpret_cast<const sockaddr&>(arrival.sender);
@@ -81,7 +82,7 @@ iovec piece(const void* buffer, std::size_t length) {
   return {.iov_base = const_cast<void*>(buffer), .iov_len = length};
 }
 
-/// Nullopt with errno: as the kernel has it.
+/// Returns nullopt with errno set if the list is longer than the kernel allows.
 std::optional<std::span<const iovec>> list(const iovec* pieces, std::size_t count) {
   constexpr std::size_t kMost = 1024;
   if (count <= kMost) return std::span(pieces, count);
@@ -144,7 +145,7 @@ ssize_t rrecvfrom(int number, void* buffer, size_t length, int flags, sockaddr* 
   return count;
 }
 
-// There is never anything beside the data.
+// There is never ancillary data.
 ssize_t rrecvmsg(int number, msghdr* message, int flags) {
   const auto into = rsockets::list(message->msg_iov, message->msg_iovlen);
   if (!into) return -1;
@@ -208,7 +209,7 @@ int rgetsockname(int number, sockaddr* address, socklen_t* length) {
 int rsetsockopt(int number, int level, int name, const void* value, socklen_t length) {
   const int result = rsockets::with(
       number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
-  // The option may say when to keep the connection alive.
+  // The option may change when the next keepalive is due.
   if (result == 0) rsockets::Service::get().look_again();
   return result;
 }

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The rsockets among what is polled; null: an ordinary descriptor.
+/// The rsocket of each polled descriptor; null for an ordinary one.
 using Sockets = std::vector<std::shared_ptr<Socket>>;
 
 Sockets sockets_of(std::span<const pollfd> asked) {
@@ -32,7 +32,7 @@ Sockets sockets_of(std::span<const pollfd> asked) {
   return out;
 }
 
-/// The same list for poll(2), which passes over the rsockets.
+/// Returns the list for poll(2), with entries of rsockets disabled.
 std::vector<pollfd> ordinary(std::span<const pollfd> asked, const Sockets& sockets) {
   std::vector<pollfd> out(asked.begin(), asked.end());
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -41,7 +41,7 @@ std::vector<pollfd> ordinary(std::span<const pollfd> asked, const Sockets& socke
   return out;
 }
 
-/// What there is now: how many; -1 with errno.
+/// Polls without blocking. Returns how many descriptors have events, or -1 with errno set.
 int look(std::span<pollfd> asked, const Sockets& sockets) {
   auto others = ordinary(asked, sockets);
   if (::poll(others.data(), others.size(), 0) < 0) return -1;
@@ -54,7 +54,7 @@ int look(std::span<pollfd> asked, const Sockets& sockets) {
   return out;
 }
 
-/// Begins waiting for rsockets, and ends it.
+/// Registers a waiter with the rsockets, and unregisters it on destruction.
 class Waiting {
  public:
   explicit Waiting(const Sockets& sockets) : sockets_(sockets) {}
@@ -66,7 +66,7 @@ class Waiting {
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
-  /// What poll(2) is to wait for; nullopt: something has happened already.
+  /// Returns the list for poll(2), or nullopt if an event has already happened.
   std::optional<std::vector<pollfd>> begin(std::span<const pollfd> asked) {
     auto out = ordinary(asked, sockets_);
     for (; begun_ < out.size(); ++begun_) {
@@ -85,7 +85,7 @@ class Waiting {
   std::size_t begun_ = 0;
 };
 
-/// Until something may have happened, or the end. An errno.
+/// Sleeps until an event may have happened or `end` has come. Returns 0 or an errno.
 int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
                 std::optional<Clock::time_point> end) {
   Waiting waiting(sockets);
@@ -99,7 +99,7 @@ int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
   return ::poll(all->data(), all->size(), timeout) < 0 ? errno : 0;
 }
 
-/// How many; a negative errno.
+/// Returns how many descriptors have events, or a negative errno.
 int poll(std::span<pollfd> asked, int timeout) {
   const auto begin = Clock::now();
   std::optional<Clock::time_point> end;
@@ -123,7 +123,7 @@ short events_of(int fd, const fd_set* read, const fd_set* write, const fd_set* e
   return static_cast<short>(out);
 }
 
-/// Makes the set what has happened of it; how many.
+/// Reduces the set to the descriptors with an event in `happened`. Returns how many remain.
 int keep(fd_set* set, std::span<const pollfd> polled, int wanted, int happened) {
   if (set == nullptr) return 0;
   FD_ZERO(set);
@@ -136,7 +136,7 @@ int keep(fd_set* set, std::span<const pollfd> polled, int wanted, int happened) 
   return out;
 }
 
-// As select(2) looks at what poll(2) says.
+// Maps the events of poll(2) to sets as select(2) does.
 int select(int limit, fd_set* read, fd_set* write, fd_set* except, const timeval* timeout) {
   std::vector<pollfd> asked;
   for (int fd = 0; fd < std::min(limit, FD_SETSIZE); ++fd) {
@@ -158,7 +158,7 @@ int select(int limit, fd_set* read, fd_set* write, fd_set* except, const timeval
          keep(write, asked, POLLOUT, POLLOUT | POLLERR) + keep(except, asked, POLLPRI, POLLPRI);
 }
 
-/// The result of a function of the C interface.
+/// Calls `function` for the C interface. Returns its count, or -1 with errno set.
 template <typename Function>
 int counted_or_errno(Function function) noexcept {
   int count = 0;

@@ -31,13 +31,13 @@ Service* instance = nullptr;
 
 }  // namespace
 
-/// A copy, so that the original is acknowledged before anything is done about it: who destroys an
-/// id waits for that.
+/// A copy, so that the original can be acknowledged before it is handled: rdma_destroy_id() waits
+/// for the acknowledgement.
 struct Service::Event {
   rdma_cm_event_type type;
   int status;
   rdma_cm_id* id;
-  const void* context;  ///< of the listener, if it is a request
+  const void* context;  ///< the listener's for a connect request, else the id's
   rdma_conn_param param;
   std::vector<std::byte> data;
 };
@@ -61,7 +61,7 @@ Service& Service::get() {
   return *kService;
 }
 
-// Their objects are not touched: a lock of theirs may be held for ever.
+// Leaks the objects instead of destroying them: their locks may be held forever.
 void Service::abandon_in_child() {
   for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<Socket>(std::move(socket));
   for (auto& socket : answered_) (void)new std::shared_ptr<RSocket>(std::move(socket));
@@ -71,7 +71,7 @@ void Service::abandon_in_child() {
   waiter_ = nullptr;
 }
 
-// Under the lock. Signals are the program's.
+// Call with the lock held. The thread blocks all signals: they belong to the application's threads.
 void Service::start() {
   if (channel_ != nullptr) return;
   auto waiter = std::make_unique<Waiter>();
@@ -148,7 +148,7 @@ void Service::handle(const Event& event) {
   if (!wanted) socket->linger_not();
 }
 
-// Who is not answered is rejected, by destroying the id.
+// Rejects a request that it cannot answer, by destroying its id.
 void Service::requested(const Event& event) {
   const auto listener = find_token(event.context);
   if (listener == nullptr || !listener->has_room()) {
@@ -204,9 +204,9 @@ std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
   return adopt_new(std::make_shared<DatagramRSocket>(family), std::move(*number), type_flags);
 }
 
-// librspreload reserves a number of its own in front of the call. Before rdma-core 63 its select()
-// tells of the wrong one where ours is lower, as it is when the request, which came before, has
-// reserved it.
+// librspreload reserves a number of its own before it calls. Before rdma-core 63, its select()
+// reports the wrong descriptor if our number is lower, as it would be if it had been reserved when
+// the request arrived, which is earlier.
 std::expected<int, int> Service::accept(Socket& listener, sockaddr* address, socklen_t* length) {
   auto number = Number::reserve();
   if (!number) return std::unexpected(number.error());
@@ -259,7 +259,8 @@ void Service::look_again() {
   if (waiter_ != nullptr) waiter_->wake();
 }
 
-// Until when there is nothing to do, in milliseconds; -1: for ever.
+// Sends the keepalives that are due. Returns the milliseconds until the next one, or -1 if there is
+// none.
 int Service::keep_alive() {
   std::vector<std::shared_ptr<Socket>> all;
   {

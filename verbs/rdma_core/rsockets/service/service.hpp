@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service: all rsockets of the process by number, and the thread that carries events of rdma_cm to
-// them, answers requests to listeners, and keeps idle connections alive. Never destroyed. In the
-// child of a fork the parent's rsockets are dead: their numbers can be closed, and nothing else.
+// Service: the rsockets of the process by number, and the thread that forwards rdma_cm events to
+// them, answers requests to listeners and keeps idle connections alive. Never destroyed. In the
+// child of a fork the parent's rsockets are dead: they can only be closed.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -22,18 +22,18 @@ class Service {
  public:
   static Service& get();
 
-  /// The number of a new rsocket, else an errno.
+  /// Makes an rsocket. Returns its number, or an errno.
   std::expected<int, int> make_stream(int family, int type_flags);
   std::expected<int, int> make_datagrams(int family, int type_flags);
-  /// Null: none of that number, or one of the parent's.
+  /// Returns null if no rsocket has that number, or if the parent of a fork made it.
   std::shared_ptr<Socket> find(int number);
   bool has_any();
-  /// The number of the next connection of `listener`, else an errno. Who it is goes to `address`,
-  /// if it and `length` are not null.
+  /// Accepts the next connection of `listener`. Returns its number, or an errno. Stores the peer's
+  /// address in `address` if it and `length` are not null.
   std::expected<int, int> accept(Socket& listener, sockaddr* address, socklen_t* length);
-  /// An errno.
+  /// Returns 0 or an errno.
   int close(int number);
-  /// The thread asks everybody again when to keep alive.
+  /// Makes the thread compute again when the next keepalive is due.
   void look_again();
 
   Service(const Service&) = delete;
@@ -54,14 +54,15 @@ class Service {
   void abandon_in_child();
   int keep_alive();
   int adopt_new(std::shared_ptr<Socket> socket, Number number, int type_flags);
-  /// From now on it is found; its number.
+  /// Makes the rsocket known to find(). Returns its number.
   int adopt(std::shared_ptr<Socket> socket, Number number);
 
   std::mutex mutex_;
-  std::unordered_map<int, std::shared_ptr<Socket>> by_number_;  ///< null: the parent's
-  /// What ids have as their context: a number that is not used twice.
+  /// Null: made by the parent of a fork.
+  std::unordered_map<int, std::shared_ptr<Socket>> by_number_;
+  /// Tokens that ids have as their context; never reused.
   std::unordered_map<std::uintptr_t, std::weak_ptr<RSocket>> by_token_;
-  /// Between their request and their listener's queue.
+  /// Connections that were answered and are not in their listener's queue yet.
   std::vector<std::shared_ptr<RSocket>> answered_;
   std::uintptr_t next_token_ = 1;
   rdma_event_channel* channel_ = nullptr;

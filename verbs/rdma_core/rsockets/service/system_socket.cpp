@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// socket(2) for this library's own sockets. Where librspreload.so makes a program's sockets
-// rsockets it stands in front of the C library's, and an rsocket over an rsocket would have no end.
+// socket(2) for this library's own sockets. librspreload.so replaces the C library's socket() to
+// turn a program's sockets into rsockets; an rsocket over an rsocket would never end.
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>

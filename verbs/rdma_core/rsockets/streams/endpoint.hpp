@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Endpoint: the queue pair of a connected rsocket and the memory that its peer writes into. Turns
-// completions into what was got, and what is to be said into work requests; uses verbs as any
-// program does, and asks the queue pair besides whether its peer agreed to RFC 7306. Messages are
-// the immediate data of Writes if it did and the device is shown as an adapter, and Sends if not;
-// either is understood. Knows nothing of descriptors, waiting or errno of sockets.
+// completions into received messages, and messages into work requests. Uses the verbs API as any
+// application does, except that it asks the queue pair whether its peer agreed to RFC 7306. If it
+// did and the device is shown as an adapter, messages are sent as the immediate data of Writes,
+// otherwise as Sends; both are accepted. Knows nothing of descriptors, waiting or socket errnos.
 //
 // One caller at a time.
 #pragma once
@@ -27,16 +27,16 @@ namespace iwarp::rdma_core::rsockets {
 
 class Endpoint {
  public:
-  /// Makes the queue pair of an id that has a device, and posts its receives. `sizes` becomes what
-  /// there is. Throws std::system_error or std::bad_alloc.
+  /// Makes the queue pair of an id that has a device, and posts its receives. Sets `sizes` to what
+  /// it has created. Throws std::system_error or std::bad_alloc.
   Endpoint(rdma_cm_id* id, Sizes& sizes);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
   Greeting greeting() const;
-  /// The connection is established, and the peer has sent this greeting. Before, there is nothing
-  /// to send and nobody to hear.
+  /// Starts the stream with the greeting that the peer has sent. The connection must be
+  /// established. Until this call, nothing is sent or received.
   void start(const Greeting& peer);
   bool started() const { return outbound_.has_value(); }
 
@@ -44,25 +44,27 @@ class Endpoint {
     bool anything = false;
     bool shutdown = false;
     bool disconnect = false;
-    int error = 0;  ///< an errno: the connection is over, or the peer talks nonsense
+    int error = 0;  ///< an errno: the connection is over, or the peer broke the protocol
   };
-  /// What has happened since; gives room and credits back.
+  /// Handles the completions since the last call; returns room and credits to the peer.
   Received listen();
 
-  // Waiting for more to happen.
+  // Waiting for events.
   int fd() const { return id_->recv_cq_channel->fd; }
   void arm();
-  /// Takes what made fd() readable; true: no longer armed.
+  /// Consumes the events that made fd() readable. Returns whether there were any; if so, arm() is
+  /// needed again.
   bool take_events();
 
   // The stream.
   std::size_t readable() const { return inbound_.readable(); }
-  /// Copies; consume() afterwards, or it is still there. How many octets.
+  /// Copies received bytes, and returns how many. They remain readable until consume().
   std::size_t copy_to(std::span<std::byte> to, std::size_t skip = 0) const;
-  /// An errno.
+  /// Returns 0 or an errno.
   int consume(std::size_t length);
   bool can_send() const { return outbound_ && outbound_->ready(); }
-  /// Sends of what `copy` puts into the ring, at most `wanted`; 0 octets: not now.
+  /// Sends up to `wanted` bytes, which `copy` puts into the ring. Returns how many; 0 if it cannot
+  /// send now.
   template <typename Copy>
   std::expected<std::size_t, int> send(std::size_t wanted, Copy copy) {
     const auto piece = outbound_->take(wanted);
@@ -71,31 +73,33 @@ class Endpoint {
     if (const int code = write_piece(*piece)) return std::unexpected(code);
     return piece->length;
   }
-  /// Directly to where the peer's program has mapped `offset`; 0: not now. EINVAL: nowhere.
+  /// Writes directly to where the peer's application has mapped `offset`. Returns how many bytes; 0
+  /// if it cannot send now. Fails with EINVAL if nothing is mapped there.
   std::expected<std::size_t, int> send_direct(std::span<const std::byte> from,
                                               std::uint64_t offset);
   bool can_send_direct() const { return outbound_ && outbound_->ready_direct(); }
-  /// All that was posted is done.
+  /// Returns whether all posted requests have completed.
   bool all_sent() const { return outbound_->idle() && control_free_ == kControlRequests; }
 
   bool can_control() const { return control_free_ != 0; }
-  /// An errno; needs can_control().
+  /// Sends a control message. Requires can_control(). Returns 0 or an errno.
   int control(Control what);
-  /// A Write of nothing, which the peer does not see; not while requests are short. An errno.
+  /// Posts an empty Write, which the peer does not notice; does nothing while requests are short.
+  /// Returns 0 or an errno.
   int keep_alive();
 
-  /// How many mappings the peer has room for.
+  /// Returns how many mappings the peer has room for.
   std::uint32_t peer_mappings() const { return peer_.mappings; }
   bool can_map() const { return can_send(); }
-  /// Tells the peer of memory; needs can_map(). An errno.
+  /// Announces memory to the peer. Requires can_map(). Returns 0 or an errno.
   int map(std::uint32_t index, const Mapping& mapping);
 
-  /// No more, in either direction.
+  /// Ends the connection in both directions: moves the queue pair to Error.
   void break_off();
 
  private:
   static constexpr unsigned kControlRequests = 4;
-  static constexpr unsigned kControlReceives = 8;  ///< beyond those that the peer has credits for
+  static constexpr unsigned kControlReceives = 8;  ///< beyond the peer's credits
 
   void make_queue(Sizes& sizes);
   ibv_mr* registered(const Pages& pages, int access);
@@ -118,8 +122,8 @@ class Endpoint {
   const std::uint16_t credits_;
   Pages send_ring_;
   Pages receive_ring_;
-  Pages tables_;  ///< targets, then mappings, for the peer to write
-  Pages slots_;   ///< of messages that are Sends
+  Pages tables_;  ///< targets, then mappings; written by the peer
+  Pages slots_;   ///< receive buffers of messages that are Sends
   ibv_mr* send_mr_ = nullptr;
   ibv_mr* receive_mr_ = nullptr;
   ibv_mr* tables_mr_ = nullptr;
@@ -128,12 +132,12 @@ class Endpoint {
   std::uint32_t requests_ = 0;  ///< without those of control messages
 
   Greeting peer_{};
-  bool by_sends_ = false;  ///< messages are; of start()
+  bool by_sends_ = false;  ///< messages are Sends; set by start()
   Inbound inbound_;
   std::optional<Outbound> outbound_;
   unsigned control_free_ = kControlRequests;
-  std::uint32_t own_entry_ = 1;   ///< of tables_, that the peer fills next
-  std::uint32_t peer_entry_ = 1;  ///< of its table, to be filled next
+  std::uint32_t own_entry_ = 1;   ///< next entry of tables_ that the peer fills
+  std::uint32_t peer_entry_ = 1;  ///< next entry of the peer's table to fill
   std::vector<Mapping> mappings_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoint: what it hears. All that the peer says is checked here or in Inbound and Outbound, and
-// nonsense is EPROTO. What the peer writes into the tables is read only when a message says so,
-// once.
+// Endpoint: what it receives. Everything that the peer sends is validated here or in Inbound and
+// Outbound; what is invalid fails with EPROTO. What the peer writes into the tables is read only
+// when a message announces it, and only once.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -13,11 +13,12 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// At most so many completions at a time, lest a peer that never stops keeps a caller for ever.
+// Limits the completions that one call handles: a peer that never stops must not hold the caller
+// forever.
 constexpr int kRounds = 64;
 
-// A peer that is gone is told in both ways: where completions are acknowledged, by the request that
-// it did not answer.
+// A vanished peer shows in one of two ways: as a flush or, where completions are acknowledged, as
+// the request that the peer did not answer.
 int error_of(ibv_wc_status status) {
   const bool is_gone = status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_RETRY_EXC_ERR;
   return is_gone ? ECONNRESET : EIO;
@@ -108,7 +109,7 @@ void Endpoint::understand(Message message, Received& got) {
   if (!sensible) got.error = EPROTO;
 }
 
-// An entry without octets is one that the message is not about.
+// A message leaves the entry empty if it is only about credits.
 bool Endpoint::take_credits(std::uint32_t value) {
   if (!outbound_->allow(static_cast<std::uint16_t>(value))) return false;
   const auto entry = tables_.octets().subspan(own_entry_ * kTargetSize).first<kTargetSize>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: what rdma_cm tells, and what is to be said of it.
+// RSocket: events of rdma_cm, the answers to them, keepalives and poll events.
 #include <poll.h>
 
 #include <cerrno>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint8_t kForEver = 7;
 
-/// What the client asks for. On an RNIC one RDMA Read is used to set the connection up.
+/// Returns the parameters of the client. An RNIC uses one RDMA Read to set the connection up.
 rdma_conn_param request_of(const rdma_cm_id& id) {
   rdma_conn_param out{};
   out.flow_control = 1;
@@ -44,7 +44,7 @@ void RSocket::happened(rdma_cm_event_type type, int status, std::span<const std:
   if (code != 0 && phase_ == Phase::kOpening) refuse(code);
 }
 
-// An errno: the connection does not come about.
+// Returns an errno if the connection cannot be established.
 int RSocket::advance(rdma_cm_event_type type, int status, std::span<const std::byte> data) {
   switch (type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -67,7 +67,7 @@ int RSocket::advance(rdma_cm_event_type type, int status, std::span<const std::b
       phase_ = Phase::kConnected;
       readable_ = writable_ = true;
       wake();
-      progress();  // gives the second half of the ring
+      progress();  // grants the second half of the ring
       return 0;
     case RDMA_CM_EVENT_DISCONNECTED:
       progress();
@@ -101,7 +101,7 @@ RSocket::Deadline RSocket::keep_alive(Time now) {
   return next_keepalive_;
 }
 
-// What there is to know without asking the peer's completions.
+// Does not poll for completions of the peer's messages.
 short RSocket::state(short wanted) {
   int out = 0;
   const auto offer = [&](bool there, int which) {
@@ -120,7 +120,7 @@ short RSocket::state(short wanted) {
     case Phase::kFailed:
       offer(endpoint_->readable() != 0 || !may_read(), POLLIN | POLLRDNORM);
       offer(!may_write() || endpoint_->can_send(), POLLOUT | POLLWRNORM);
-      // Programs that see it do not read on.
+      // Programs that see POLLHUP stop reading.
       if (phase_ == Phase::kEnded && endpoint_->readable() == 0) out |= POLLHUP;
       if (phase_ == Phase::kFailed) out |= POLLERR | POLLHUP;
       break;

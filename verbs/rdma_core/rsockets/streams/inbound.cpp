@@ -5,7 +5,7 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-// The first half is in the greeting, the second is free to be given from the start.
+// The greeting grants the first half; the second may be granted from the start.
 Inbound::Inbound(std::uint32_t ring, std::uint16_t credits)
     : half_(ring / 2),
       credits_(credits),
@@ -27,7 +27,7 @@ bool Inbound::arrived(std::uint32_t length) {
   return true;
 }
 
-// Read as soon as it comes, once those before it are.
+// Counts as read at once if nothing before it is unread, and otherwise together with that.
 bool Inbound::counted() {
   if (came_ == limit_) return false;
   ++came_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inbound: what the peer has said that it has written into the receive ring, what of it was read,
-// and when room and credits are to be given back. The ring is given in halves, each filled to its
-// end before the next. A message that claims more than was given is told from an honest one.
-// Touches no octet of the ring.
+// Inbound: counts what the peer says it has written into the receive ring and what of it was read,
+// and determines when to return room and credits. The ring is granted in halves, each filled to its
+// end before the next. Detects messages that claim more than was granted. Does not access the ring.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +13,14 @@ namespace iwarp::rdma_core::rsockets {
 
 class Inbound {
  public:
-  /// `ring` octets, an even number; `credits` messages may be on their way or unread.
+  /// `ring` is its size in bytes, an even number. At most `credits` messages may be in flight or
+  /// unread.
   Inbound(std::uint32_t ring, std::uint16_t credits);
 
-  /// The peer has written `length` octets. False: it had no room or no credit for them.
+  /// Records that the peer has written `length` bytes. Returns false if it had no room or no credit
+  /// for them.
   bool arrived(std::uint32_t length);
-  /// A message without octets came that took a credit. False: there was none.
+  /// Records a message without data, which takes a credit. Returns false if the peer had none.
   bool counted();
 
   std::size_t readable() const { return readable_; }
@@ -27,33 +28,33 @@ class Inbound {
     std::size_t at;
     std::size_t length;
   };
-  /// The next `wanted` octets behind the first `skip`, as far as they lie in one piece.
+  /// Returns what is contiguous in the ring of the next `wanted` bytes after the first `skip`.
   Part next(std::size_t wanted, std::size_t skip = 0) const;
   void consume(std::size_t length);
 
   struct Grant {
-    std::uint16_t limit;              ///< messages since the beginning
-    std::optional<std::size_t> half;  ///< begins here in the ring, and is free
+    std::uint16_t limit;              ///< messages since the connection was established
+    std::optional<std::size_t> half;  ///< where in the ring the free half begins
   };
   bool grant_due() const;
   bool half_is_free() const { return free_ >= half_; }
-  /// What to tell the peer now.
+  /// Returns what to grant to the peer now.
   Grant grant();
 
  private:
   const std::uint32_t half_;
   const std::uint16_t credits_;
   // Writing.
-  std::uint32_t room_;              ///< left in the half that is being filled
-  std::uint32_t whole_halves_ = 0;  ///< given behind it
+  std::uint32_t room_;              ///< remaining in the half that is being filled
+  std::uint32_t whole_halves_ = 0;  ///< granted after that half
   std::uint16_t came_ = 0;
   std::uint16_t limit_;
   // Reading.
-  std::deque<std::uint32_t> unread_;  ///< of each message
+  std::deque<std::uint32_t> unread_;  ///< bytes of each message
   std::size_t readable_ = 0;
   std::size_t read_at_ = 0;
   std::uint16_t read_ = 0;  ///< messages
-  // Giving back.
+  // Granting.
   std::size_t free_;
   std::size_t next_half_;
 };

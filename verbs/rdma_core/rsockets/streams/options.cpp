@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: options and addresses. ENOTSUP for what there is no such thing of, as rsockets
-// says it.
+// RSocket: options and addresses. ENOTSUP for options that do not exist here, as in rsockets.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <rdma/rsocket.h>
@@ -15,7 +14,7 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-/// An option that is a number, which is kept and has no other effect.
+/// A numeric option that is stored, and read back by getsockopt().
 struct Kept {
   int level;
   int name;
@@ -32,7 +31,7 @@ constexpr std::array kKept{
     Kept{IPPROTO_IPV6, IPV6_V6ONLY, &Options::v6_only},
 };
 
-/// Options that are about TCP's own work, or that of devices: taken, and without effect.
+/// Options that concern TCP itself or devices: accepted and ignored.
 constexpr std::array<std::pair<int, int>, 4> kIgnored{{{IPPROTO_TCP, TCP_KEEPCNT},
                                                        {IPPROTO_TCP, TCP_KEEPINTVL},
                                                        {IPPROTO_TCP, TCP_MAXSEG},

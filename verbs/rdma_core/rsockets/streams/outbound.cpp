@@ -18,13 +18,13 @@ bool Outbound::ready() const {
 
 bool Outbound::ready_direct() const { return requests_ != 0 && has_ring(); }
 
-// Less is left to grow, so that a slow peer does not cut a stream into crumbs.
+// Waits until more is free, so that a slow peer does not cut a stream into tiny messages.
 bool Outbound::has_ring() const {
   constexpr std::uint32_t kWorthIt = 2048;
   return ring_free_ >= std::min(kWorthIt, options_.ring);
 }
 
-// In one piece of the ring.
+// Returns how much of `wanted` is contiguous in the ring.
 std::uint32_t Outbound::chunk(std::size_t wanted) const {
   const std::size_t most =
       std::min<std::size_t>({wanted, kMaxTransfer, ring_free_, options_.ring - ring_next_});

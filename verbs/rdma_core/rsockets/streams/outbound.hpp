@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outbound: how much of a stream may be sent now, from where in the send ring to where in the
-// peer's memory. Three things bound it: targets (room that the peer has given), credits (messages
-// that the peer will take), and what is still under way (send requests and the ring). Posts
-// nothing.
+// peer's memory. Three things limit it: targets (room that the peer has granted), credits (messages
+// that the peer accepts), and what is outstanding (send requests and the ring). Posts nothing.
 #pragma once
 
 #include <cstddef>
@@ -17,44 +16,46 @@ namespace iwarp::rdma_core::rsockets {
 class Outbound {
  public:
   struct Options {
-    std::uint32_t ring;         ///< octets
-    std::uint32_t requests;     ///< on the send queue, without those of control messages
-    std::uint32_t per_message;  ///< requests that a Write with its message takes
-    std::uint16_t credits;      ///< of the peer's greeting
+    std::uint32_t ring;         ///< bytes
+    std::uint32_t requests;     ///< size of the send queue, without control messages
+    std::uint32_t per_message;  ///< requests for a Write with its message
+    std::uint16_t credits;      ///< from the peer's greeting
     Target first;
   };
-  /// What is copied to the ring at `at`, and written from there.
+  /// What to copy into the ring at `at`, and to write from there.
   struct Piece {
     std::size_t at;
     std::uint32_t length;
     std::uint64_t address;
     std::uint32_t key;
   };
-  /// No transfer is longer.
+  /// Maximum length of a transfer.
   static constexpr std::uint32_t kMaxTransfer = 65536;
 
   explicit Outbound(const Options& options);
 
-  /// Enough room that sending is worth it.
+  /// Returns whether there is enough room for sending to be worthwhile.
   bool ready() const;
-  /// The same for take_direct().
+  /// Returns whether there is enough room for take_direct() to be worthwhile.
   bool ready_direct() const;
-  /// The next part of `wanted` octets of the stream; nullopt: not now.
+  /// Takes the next part of `wanted` bytes of the stream. Returns nullopt if none can be sent now.
   std::optional<Piece> take(std::size_t wanted);
-  /// The same for a Write to memory of its own, without a message or a credit: at most `wanted`,
-  /// and where in the ring.
+  /// Takes up to `wanted` bytes for a Write to `address`, without a message or a credit. Returns
+  /// nullopt if none can be sent now.
   std::optional<Piece> take_direct(std::size_t wanted, std::uint64_t address, std::uint32_t key);
-  /// A Write of a few octets that are not in the ring, with a message. False: not now.
+  /// Takes what a message and its Write from outside of the ring need. Returns false if it cannot
+  /// be sent now.
   bool take_message();
 
-  /// A request is done, with `length` octets of the ring.
+  /// Records that a request has completed, which frees `length` bytes of the ring.
   void completed(std::uint32_t length);
-  /// Nothing is under way.
+  /// Returns whether nothing is outstanding.
   bool idle() const { return requests_ == options_.requests; }
 
-  /// A message says how many may be sent. False: less than before, or more than the peer has.
+  /// Sets how many messages may be sent. Returns false if that is fewer than before, or more than
+  /// the peer has room for.
   bool allow(std::uint16_t limit);
-  /// The peer has given more room. False: more than there can be.
+  /// Adds room that the peer has granted. Returns false if that is more than there can be.
   bool add(const Target& target);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: how it begins and ends, and how threads wait for it.
+// RSocket: connecting, listening, waiting and closing.
 #include "rsockets/streams/rsocket.hpp"
 
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// Clients come in bursts, and rdma_cm has no queue of its own that they could wait in.
+// Clients arrive in bursts, and rdma_cm has no queue of its own in which they could wait.
 constexpr int kMinBacklog = 128;
 constexpr int kMaxBacklog = 4096;
-// A peer that takes nothing for so long is not waited for at the end.
+// How long a shutdown waits for a peer that takes nothing.
 constexpr auto kDrainTimeout = std::chrono::seconds(10);
 
 }  // namespace
@@ -180,7 +180,7 @@ int RSocket::drain(Lock& lock) {
                [&] { return endpoint_->all_sent() || !is_connected(); });
 }
 
-// What is under way goes first; the peer takes it without its program's doing.
+// What is outstanding goes first; the peer takes it without help from its application.
 int RSocket::say_goodbye(Lock& lock, Control what) {
   const auto limit = std::chrono::steady_clock::now() + kDrainTimeout;
   const auto can_speak = [&] { return endpoint_->can_control() || !is_connected(); };
@@ -203,7 +203,7 @@ int RSocket::shutdown(int how) {
   if (how != SHUT_WR) readable_ = false;
   if (how != SHUT_RD) writable_ = false;
   wake();
-  // Who only stops reading has nothing to say while it writes.
+  // A program that only stops reading has nothing to announce while it writes.
   if (writable_) return 0;
   if (!readable_) return say_goodbye(lock, Control::kDisconnect);
   return could_write ? say_goodbye(lock, Control::kShutdown) : 0;

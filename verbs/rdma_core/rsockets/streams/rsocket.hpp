@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: a stream of the program's. What rdma_cm tells comes from the thread of Service; what the
-// peer says is got by whoever calls, or sleeps, here.
+// RSocket: a stream rsocket. The thread of Service delivers events of rdma_cm; the threads that
+// call or sleep here poll for what the peer sends.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -22,18 +22,18 @@ enum class Phase : std::uint8_t {
   kIdle,
   kBound,
   kListening,
-  kOpening,  ///< rconnect() was called, or rdma_accept()
+  kOpening,  ///< after rconnect() or rdma_accept()
   kConnected,
-  kEnded,    ///< both directions, as both sides know
-  kFailed,   ///< was connected
-  kRefused,  ///< was never
+  kEnded,    ///< in both directions, as both sides know
+  kFailed,   ///< after it was connected
+  kRefused,  ///< before it was connected
 };
 
 class RSocket final : public Socket {
  public:
-  /// Of rsocket(): `id` is its own.
+  /// Made by rsocket(). Takes ownership of `id`.
   RSocket(rdma_cm_id* id, int family);
-  /// Of a request to `listener`.
+  /// Made by a connect request to `listener`.
   RSocket(rdma_cm_id* id, const std::shared_ptr<RSocket>& listener);
   ~RSocket() override;
 
@@ -43,7 +43,7 @@ class RSocket final : public Socket {
   int connect(const sockaddr* address, socklen_t length) override;
   int shutdown(int how) override;
   int close() override;
-  /// Its end does not wait for anything.
+  /// Makes close() return without waiting.
   void linger_not();
 
   Result receive(Pieces into, int flags, Arrival* arrival) override;
@@ -61,12 +61,12 @@ class RSocket final : public Socket {
 
   // For Service.
   void happened(rdma_cm_event_type type, int status, std::span<const std::byte> data);
-  /// The answer to its request.
+  /// Accepts its connect request. Returns 0 or an errno.
   int answer(const rdma_conn_param& request, std::span<const std::byte> data);
   bool is_established();
-  /// To whom the request was; null: it is gone.
+  /// Returns the listener of the request; null if it is gone.
   std::shared_ptr<RSocket> listener() const { return listener_.lock(); }
-  /// One more to be accepted; false: there is no room, or nobody listens.
+  /// Queues a connection to be accepted. Returns false if this socket no longer listens.
   bool add(std::shared_ptr<RSocket> connected);
   bool has_room();
   Deadline keep_alive(Time now) override;
@@ -75,7 +75,7 @@ class RSocket final : public Socket {
   struct OwnMapping {
     ibv_mr* mr;
     std::uint64_t offset;
-    std::optional<std::uint32_t> index;  ///< in the peer's table; none: local
+    std::optional<std::uint32_t> index;  ///< in the peer's table; none for a local mapping
     bool told;
   };
 
@@ -103,7 +103,8 @@ class RSocket final : public Socket {
   Result receive_locked(Lock& lock, Pieces into, int flags);
   Result send_locked(Lock& lock, Pieces from, int flags);
 
-  /// Of the id, which rdma_get_cm_event() changes in the thread of the Service, without the lock.
+  /// Copies the address of the id, which rdma_get_cm_event() changes in the thread of the Service
+  /// without the lock.
   void note_address();
 
   rdma_cm_id* id_;
@@ -113,13 +114,13 @@ class RSocket final : public Socket {
   bool writable_ = false;
   int failure_ = 0;
   std::unique_ptr<Endpoint> endpoint_;
-  std::optional<Greeting> peer_;  ///< what it said while the connection was set up
+  std::optional<Greeting> peer_;  ///< its greeting while the connection was set up
   Time next_keepalive_;
   std::weak_ptr<RSocket> listener_;
-  // Of a listener.
+  // For a listener.
   std::size_t backlog_ = 0;
   std::deque<std::shared_ptr<RSocket>> accepted_;
-  // Of riomap().
+  // For riomap().
   std::vector<OwnMapping> own_mappings_;
 };
 

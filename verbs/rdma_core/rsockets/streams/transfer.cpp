@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: the stream, and memory for direct writes.
+// RSocket: reading and writing the stream, and memory for direct writes.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "rsockets/streams/rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
-// 0 when it is, or was, connected.
+// Waits while the connection is being set up. Returns 0 if it is, or was, connected, else an errno.
 int RSocket::await_open(Lock& lock, int flags) {
   if (closed_) return EBADF;
   if (phase_ == Phase::kOpening) {
@@ -68,7 +68,7 @@ RSocket::Result RSocket::send(Pieces from, int flags, const sockaddr* /*to*/,
   return send_locked(lock, from, flags);
 }
 
-// EPIPE says that the program itself has shut the direction.
+// EPIPE means that the application itself has shut the direction down.
 int RSocket::why_not_write() const {
   if (!writable_) return EPIPE;
   return phase_ == Phase::kFailed ? failure_ : ECONNRESET;
@@ -137,7 +137,8 @@ int RSocket::unmap(const void* memory, std::size_t length) {
   return ibv_dereg_mr(mr);
 }
 
-// In front of what the program sends next, so that the peer's program finds them then.
+// Sends mappings ahead of the application's next data, so that the peer's application has them by
+// then.
 int RSocket::tell_mappings(Lock& lock, int flags) {
   const auto untold = [&] { return std::ranges::find(own_mappings_, false, &OwnMapping::told); };
   while (untold() != own_mappings_.end()) {

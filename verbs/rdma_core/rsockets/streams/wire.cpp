@@ -42,7 +42,7 @@ Target take_target(bytes::Reader& in) {
   return out;
 }
 
-/// Both tables end within the address space.
+/// Returns whether both tables end within the address space.
 bool tables_fit(const Greeting& greeting) {
   const std::uint64_t size = std::uint64_t{greeting.table.length} * kTargetSize +
                              std::uint64_t{greeting.mappings} * kMappingSize;

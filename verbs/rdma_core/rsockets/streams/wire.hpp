@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two rsockets say to each other, octet by octet: the header in the private data of request
-// and reply, entries of tables that the peer writes into, and messages of 32 bits. Decoding checks
-// what can be checked without knowing more. See rfc-notes/rsockets.md.
+// The wire format of stream rsockets: the header in the private data of request and reply, the
+// table entries that the peer writes, and messages of 32 bits. Decoding checks what can be checked
+// without further state. See rfc-notes/rsockets.md.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// Memory that the other side may write into.
+/// Memory that the peer may write into.
 struct Target {
   std::uint64_t address = 0;
   std::uint32_t key = 0;
@@ -22,7 +22,7 @@ struct Target {
 };
 inline constexpr std::size_t kTargetSize = 16;
 
-/// Memory for direct writes, and the offset that the peer's program knows it by.
+/// Memory for direct writes, and the offset by which the peer's application addresses it.
 struct Mapping {
   std::uint64_t offset = 0;
   Target target;
@@ -30,15 +30,15 @@ struct Mapping {
 };
 inline constexpr std::size_t kMappingSize = 24;
 
-/// Entries of the table of targets: so many halves of the receive buffer there are.
+/// Entries in the table of targets: one for each half of the receive buffer.
 inline constexpr std::uint32_t kTargets = 2;
 
 /// The header in the private data.
 struct Greeting {
-  std::endian order = std::endian::native;  ///< of the tables in its memory, and of its messages
-  bool maps = true;                         ///< has a table of mappings, behind that of targets
+  std::endian order = std::endian::native;  ///< byte order of its tables and messages
+  bool maps = true;                         ///< has a table of mappings after that of targets
   std::uint16_t credits = 0;
-  std::uint32_t mappings = 0;  ///< entries; of few values, see mapping_scale.hpp
+  std::uint32_t mappings = 0;  ///< entries; rounded as in mapping_scale.hpp
   Target table;                ///< of targets; `length` counts entries
   Target buffer;               ///< the first target
   bool operator==(const Greeting&) const = default;
@@ -50,7 +50,7 @@ inline constexpr std::uint32_t kMaxValue = (1U << 29) - 1;
 enum class Control : std::uint8_t { kDisconnect = 0, kKeepalive = 1, kShutdown = 2 };
 
 struct Message {
-  Kind kind{};  ///< may be none of the enumerators
+  Kind kind{};  ///< may be no enumerator
   std::uint32_t value = 0;
   bool operator==(const Message&) const = default;
 };
@@ -63,7 +63,8 @@ constexpr Message unpack(std::uint32_t word) {
 }
 
 std::array<std::byte, kGreetingSize> encode(const Greeting& greeting);
-/// More may follow. Else an errno: ENOTSUP for another version, EPROTO for what makes no sense.
+/// Ignores octets after the header. Fails with ENOTSUP for another version, with EPROTO for invalid
+/// values.
 std::expected<Greeting, int> decode_greeting(std::span<const std::byte> octets);
 
 std::array<std::byte, kTargetSize> encode(const Target& target, std::endian order);
