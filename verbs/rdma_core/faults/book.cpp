@@ -17,7 +17,7 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A number below a million, of these alone.
+/// Returns a number below a million that depends only on `of`.
 std::uint64_t draw(const std::array<std::uint64_t, 4>& of) {
   constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15;
   std::uint64_t x = 0;
@@ -27,7 +27,7 @@ std::uint64_t draw(const std::array<std::uint64_t, 4>& of) {
 
 bool is_timed(Event event) { return event == Event::kNow || event == Event::kTime; }
 
-/// Of queue pairs, not of connections or of none.
+/// Returns whether the event is counted per queue pair.
 bool is_of_queue_pairs(Event event) {
   return event == Event::kCompletions || event == Event::kSends || event == Event::kReceives ||
          event == Event::kDatagrams;
@@ -78,7 +78,7 @@ Hits Book::count(Event event, std::uint32_t subject) {
   return out;
 }
 
-// Octets until the rule is due; the largest number: never.
+// Returns how many octets may pass until the rule is due, or the largest number if it never is.
 std::uint64_t Book::left(const Entry& entry, std::uint32_t subject) {
   constexpr auto kNever = std::numeric_limits<std::uint64_t>::max();
   if (!entry.is_about(Event::kOctets, subject)) return kNever;
@@ -112,7 +112,7 @@ Hits Book::due(Time now) {
     if (!entry.at || *entry.at > now) continue;
     out.push_back({entry.rule, 0, 0});
     const bool again = entry.rule->when == When::kEvery;
-    // What could not be done in time is not made up for.
+    // Periods that were missed are skipped, not made up for.
     const Time from = std::max(*entry.at, now - Time(entry.rule->count));
     entry.at = again ? std::optional(from + Time(entry.rule->count)) : std::nullopt;
   }
@@ -120,8 +120,8 @@ Hits Book::due(Time now) {
   return out;
 }
 
-// A rule is spent with the last of its hits, but one that counts each queue pair or connection
-// apart: there may be another.
+// A rule is spent with its last hit, except a rule that counts each queue pair or connection
+// separately: there may be another one.
 bool Book::is_spent(const Entry& entry) {
   if (is_timed(entry.rule->event)) return !entry.at;
   const auto it = entry.counts.find(0);

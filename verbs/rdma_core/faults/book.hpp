@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps count of what a program does, and says which rules of a plan are due. What is drawn depends
-// on the seed, the rule, the queue pair and the count alone, so that a run is repeated by its seed
-// whatever its threads do. No clock: time is an argument. A rule that can never be due again
-// leaves.
+// Counts what a program does and determines which rules of a plan are due. Random draws depend only
+// on the seed, the rule, the queue pair and the count, so that a seed reproduces a run regardless
+// of thread timing. No clock: time is an argument. A rule that can never be due again is removed.
 #pragma once
 
 #include <chrono>
@@ -19,8 +18,9 @@ namespace iwarp::rdma_core::fault {
 /// A rule that is due.
 struct Hit {
   std::shared_ptr<const Rule> rule;
-  std::uint32_t subject;  ///< the queue pair or connection it was due at; 0: none
-  std::uint64_t count;    ///< the how manieth event or octet it was; kTime, kNow: 0
+  std::uint32_t subject;  ///< queue pair or connection that triggered it; 0: none
+  std::uint64_t
+      count;  ///< ordinal of the event or octet that triggered the rule; 0 for kTime, kNow
 };
 using Hits = std::vector<Hit>;
 
@@ -29,33 +29,33 @@ class Book {
   using Time = std::chrono::nanoseconds;  ///< since the book was opened
 
   explicit Book(Plan plan);
-  /// A rule that comes later; `now` is when it counts from. False: there are too many.
+  /// Adds a rule that counts from `now`. Returns false if there are too many rules.
   bool add(Rule rule, Time now);
 
-  /// One event of that subject.
+  /// Counts one event of that subject. Returns the rules that it triggers.
   Hits count(Event event, std::uint32_t subject);
-  /// How many of `wanted` octets may pass before a rule is due.
+  /// Returns how many of `wanted` octets may pass before a rule is due.
   std::uint64_t room(std::uint32_t connection, std::uint64_t wanted) const;
-  /// They have passed.
+  /// Counts octets that have passed. Returns the rules that they trigger.
   Hits passed(std::uint32_t connection, std::uint64_t octets);
-  /// Those of kNow and kTime that are due.
+  /// Returns the rules of kNow and kTime that are due.
   Hits due(Time now);
-  /// That queue pair is gone, and no other gets its number.
+  /// Forgets a queue pair that was destroyed; its number is not used again.
   void gone(std::uint32_t queue_pair);
-  /// When the next of these is.
+  /// Returns when the next rule of kNow or kTime is due.
   std::optional<Time> next() const;
 
   std::uint64_t seed() const { return seed_; }
   std::size_t size() const { return entries_.size(); }
-  /// Those that may still be due, as they were written, in order.
+  /// Returns the text of the rules that may still be due, in order.
   std::vector<std::string> rules() const;
 
  private:
   struct Entry {
     std::shared_ptr<const Rule> rule;
-    std::uint64_t order = 0;                                  ///< among all rules, from 1 on
-    std::unordered_map<std::uint32_t, std::uint64_t> counts;  ///< by subject; 0: all in one
-    std::optional<Time> at;                                   ///< of kNow and kTime
+    std::uint64_t order = 0;  ///< position among all rules, from 1 on
+    std::unordered_map<std::uint32_t, std::uint64_t> counts;  ///< by subject; 0: one count for all
+    std::optional<Time> at;                                   ///< for kNow and kTime
 
     bool is_about(Event event, std::uint32_t subject) const;
     std::uint32_t key(std::uint32_t subject) const { return rule->subject.each ? subject : 0; }

@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kMaxClients = 4;
 constexpr Book::Time kUntilNextAccept = std::chrono::milliseconds(100);
 
-/// The process that made the socket takes its name away; the child of a fork has no part in it.
+/// Unlinks the socket at exit, in the process that made it. The child of a fork does not own it.
 void unlink_at_exit() {
   static std::atomic<pid_t> owner{0};
   owner.store(::getpid());
@@ -81,8 +81,8 @@ void Clock::open_socket() {
   unlink_at_exit();
 }
 
-// The thread could not report a lack of memory: it tries again, and a client that needs memory is
-// dropped.
+// The thread cannot report that memory is short: it retries, and drops a client for whom there is
+// none.
 void Clock::run() {
   for (;;) {
     auto next = net::insist([this] { return injector_.run(); });
@@ -124,7 +124,8 @@ std::vector<pollfd> Clock::descriptors(bool accepts) const {
 void Clock::accept() {
   net::UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket) {
-    // Whoever waits does so until there is a descriptor, and this thread has other things to do.
+    // Clients wait in the backlog until there is a descriptor; this thread has other work
+    // meanwhile.
     accepts_from_ = injector_.now() + kUntilNextAccept;
     return;
   }
@@ -140,7 +141,7 @@ bool Clock::serve(Client& client) {
   client.read.append(buffer.data(), static_cast<std::size_t>(n));
   for (auto end = client.read.find('\n'); end != client.read.npos; end = client.read.find('\n')) {
     const std::string out = answer(std::string_view(client.read).substr(0, end));
-    // Who does not read the answer goes.
+    // Drops a client that does not read its answers.
     if (::send(client.socket.get(), out.data(), out.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(out.size())) {
       return false;

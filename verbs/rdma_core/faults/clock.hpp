@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread of an Injector: does what is due at a time, and listens to the user. At the path of
-// IWARP_FAULT_SOCKET each line is a rule as in a file, or `list`, and is answered with "ok" or
-// "error: ...". Only this user is listened to, by the mode of the socket and by who the kernel says
-// is at the other end; four of his connections at a time, lines of 512 octets.
+// The thread of an Injector: carries out what is due at a time and accepts rules over a socket.
+// Each line sent to the path IWARP_FAULT_SOCKET is a rule as in a file, or `list`, and is answered
+// with "ok" or "error: ...". Only the same user may connect: the mode of the socket and the
+// credentials that the kernel reports for the peer ensure that. At most four connections at a time,
+// lines of at most 512 octets.
 #pragma once
 
 #include <poll.h>
@@ -21,22 +22,22 @@ class Injector;
 class Clock {
  public:
   explicit Clock(Injector& injector) : injector_(injector) {}
-  /// Throws std::system_error when there is no thread or no descriptor to be had. A socket that
-  /// cannot be made is a line in the log.
+  /// Throws std::system_error if there is no thread or no descriptor. A socket that cannot be
+  /// created is logged.
   void start();
-  /// There is something to do, now or at another time than before.
+  /// Wakes the thread up, because something is due, now or at another time than before.
   void wake();
 
  private:
   struct Client {
     net::UniqueFd socket;
-    std::string read;  ///< of a line that is not complete
+    std::string read;  ///< the beginning of an incomplete line
   };
   void run();
   std::vector<pollfd> descriptors(bool accepts) const;
   void open_socket();
   void accept();
-  /// False: it is over.
+  /// Returns false if the connection is over.
   bool serve(Client& client);
   std::string answer(std::string_view line);
 
@@ -44,7 +45,7 @@ class Clock {
   net::UniqueFd wake_;
   net::UniqueFd listener_;
   std::vector<Client> clients_;
-  std::chrono::nanoseconds accepts_from_{0};  ///< not before, as there was no descriptor
+  std::chrono::nanoseconds accepts_from_{0};  ///< when to accept again after a lack of descriptors
 };
 
 }  // namespace iwarp::rdma_core::fault

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams of queue pairs (UD) between the driver and the kernel: whose one is, and those that are
-// kept back to leave later, whole and to where they were going. No clock and no plan: time is an
-// argument, and what is to be kept is decided elsewhere.
+// Datagrams of UD queue pairs between the driver and the kernel: which queue pair sends one, and
+// the delayed ones, which are sent later, unchanged and to their original destination. No clock and
+// no plan: time is an argument, and the caller decides what to delay.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,24 +18,27 @@
 
 namespace iwarp::rdma_core::fault {
 
-/// The number of the queue pair that sends it; 0: it is no datagram of a queue pair.
+/// Returns the number of the queue pair that sends it, or 0 if it is not a datagram of a queue
+/// pair.
 std::uint32_t sender_of(const msghdr& message);
 
-/// What tells a socket from others that its descriptor has stood for, or will; 0: unknown.
+/// Returns what identifies the socket among all that its descriptor ever stands for; 0 if unknown.
 std::uint64_t cookie_of(int fd);
-/// Another descriptor for the socket with that cookie; none if `fd` is no longer one for it.
+/// Duplicates `fd` if it still stands for the socket with that cookie; otherwise returns no
+/// descriptor.
 net::UniqueFd same_socket(int fd, std::uint64_t cookie);
 
 class HeldDatagrams {
  public:
   using Time = std::chrono::nanoseconds;
-  static constexpr std::size_t kMax = 4096;  ///< of the process; 17 MB at most
+  static constexpr std::size_t kMax = 4096;  ///< for the whole process; 17 MB at most
 
-  /// Keeps a copy until `due`. False: there are kMax already.
+  /// Stores a copy until `due`. Returns false if there are kMax already.
   bool keep(int fd, const msghdr& message, Time due);
-  /// The queue pair is gone: returns when nothing of it is sent any more.
+  /// Drops the datagrams of a queue pair that was destroyed. None is sent after this returns.
   void forget(std::uint32_t qp_num);
-  /// What is due leaves, in order of time, or is `lost`; when the next is.
+  /// Sends the datagrams that are due, in order of time, or drops them if `lost`. Returns when the
+  /// next is due.
   std::optional<Time> release(Time now, bool lost);
 
  private:
@@ -43,13 +46,13 @@ class HeldDatagrams {
     std::uint32_t qp_num;
     int fd;
     std::uint64_t cookie;
-    std::vector<std::byte> to;       ///< an address of a socket
-    std::vector<std::byte> control;  ///< where it leaves from
+    std::vector<std::byte> to;       ///< destination socket address
+    std::vector<std::byte> control;  ///< names the source address
     std::vector<std::byte> octets;
   };
   static bool send(const Held& held);
 
-  std::mutex mutex_;  ///< a leaf
+  std::mutex mutex_;  ///< leaf lock
   std::multimap<Time, Held> held_;
 };
 

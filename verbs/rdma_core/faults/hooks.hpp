@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where faults get in: hooks that count what a program does and let what is due happen.
+// Injects faults: hooks that count what a program does and carry out the rules that are due.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,9 @@
 
 namespace iwarp::rdma_core::fault {
 
-/// The plan that the settings name, empty where there is but a socket; nullopt: nothing is asked
-/// for. Throws std::system_error after one line, FILE:LINE: what is wrong.
+/// Returns the plan that the settings name, an empty plan if they only name a socket, or nullopt if
+/// they ask for no faults. Logs one line, FILE:LINE: what is wrong, and throws std::system_error if
+/// the plan is invalid.
 std::optional<Plan> plan_of_settings();
 
 std::unique_ptr<Hooks> make_hooks(Core& core, Plan plan, std::unique_ptr<Hooks> behind);

@@ -35,7 +35,7 @@ std::string read_file(const std::string& path) {
   return out;
 }
 
-/// What is counted, and where, for the log.
+/// Describes, for the log, what was counted and where.
 std::string described(const Hit& hit) {
   const auto of_queue_pair = [&](const char* what) {
     return fmt::format(" ({} {}, queue pair {})", what, hit.count, hit.subject);
@@ -94,8 +94,7 @@ void Injector::start() {
   clock_.start();
 }
 
-// What is there
-// ------------------------------------------------------------------------------------
+// Objects
 
 void Injector::opened(Context& context) {
   const std::lock_guard lock(mutex_);
@@ -134,8 +133,7 @@ std::uint32_t Injector::ordinal(std::uint32_t qp_num) const {
   return it != known_.end() ? it->second.ordinal : 0;
 }
 
-// What programs do
-// ---------------------------------------------------------------------------------
+// Events of the application
 
 Hits Injector::count(Event event, std::uint32_t qp_num) {
   const std::lock_guard lock(mutex_);
@@ -169,7 +167,7 @@ ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_sta
     hits = book_.count(Event::kCompletions, it != known_.end() ? it->second.ordinal : 0);
     if (it != known_.end()) {
       bool& failed = is_receive ? it->second.receives_failed : it->second.sends_failed;
-      // As of a queue pair in error: nothing succeeds behind what failed.
+      // As in a queue pair in Error, nothing succeeds after a failed request.
       if (failed && status == IBV_WC_SUCCESS) status = IBV_WC_WR_FLUSH_ERR;
       for (const Hit& hit : hits) {
         if (hit.rule->act != Act::kStatus) continue;
@@ -236,8 +234,7 @@ void Injector::comes_again(std::uint32_t qp_num) {
   if (it != known_.end()) it->second.datagram_counted = true;
 }
 
-// What goes wrong
-// ----------------------------------------------------------------------------------
+// Faults
 
 void Injector::log(const Hit& hit) {
   const Rule& rule = *hit.rule;
@@ -257,7 +254,8 @@ void Injector::log_full(std::uint32_t ordinal) {
                                     ordinal, HeldDatagrams::kMax)});
 }
 
-/// The queue pairs that a rule is about: the one that was counted, or, at times, those it names.
+/// Returns the queue pairs that a rule applies to: the one that was counted, or for timed rules the
+/// ones it names.
 std::vector<std::uint32_t> Injector::queue_pairs(const Hit& hit) {
   const auto ordinal = hit.subject != 0 ? hit.subject : hit.rule->subject.number;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
@@ -307,7 +305,7 @@ void Injector::carry_out(const Hit& hit) {
     case Act::kFail:
     case Act::kLose:
     case Act::kDelay:
-      return;  // Those that were counted themselves.
+      return;  // the caller that counted them carries them out
   }
 }
 
@@ -330,8 +328,8 @@ void Injector::tell(int event) {
   }
 }
 
-// Programs learn of it in the order in which the kernel tells: what is posted comes back flushed,
-// the device says so, and the CM for each id.
+// Programs see the removal in the order in which the kernel reports it: posted requests are
+// flushed, the device raises its event, then the CM for each id.
 void Injector::remove_device() {
   if (removed_.exchange(true)) return;
   for (const auto num : queue_pairs({std::make_shared<const Rule>(), 0, 0})) {
@@ -341,8 +339,7 @@ void Injector::remove_device() {
   tell_device_removed();
 }
 
-// For the clock
-// ------------------------------------------------------------------------------------
+// For the clock.
 
 std::optional<Book::Time> Injector::run() {
   Hits due;

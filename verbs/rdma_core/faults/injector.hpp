@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries a plan out on the device of the process: what programs call is counted, and what is due
-// happens in the calling thread, or, if its time has come, in a thread of its own
-// (faults/clock.hpp). There is one only under `iwarp run --fault` or `--fault-socket`; without one,
-// nothing is wrapped.
+// Carries a plan out on the device of the process: counts the application's calls and carries out
+// what is due in the calling thread or, for timed rules, in a thread of its own (faults/clock.hpp).
+// An injector exists only under `iwarp run --fault` or `--fault-socket`; without one, nothing is
+// wrapped.
 //
-// Lock order: the locks of the core and the CM, then that of receives_, then mutex_ and that of
-// datagrams_, leaves. No act is carried out under a lock of ours, and none in the wrapped system
-// calls, whose thread drives a connection: these leave it to the clock.
+// Lock order: the locks of the core and the CM, then that of receives_, then the leaves: mutex_ and
+// the lock of datagrams_. No act is carried out while one of the injector's locks is held, or in
+// the wrapped system calls, whose thread drives a connection: these leave it to the clock.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -35,58 +35,59 @@ namespace iwarp::rdma_core::fault {
 
 class Injector {
  public:
-  /// The Core lives as long as the process, and this with it.
+  /// The Core lives as long as the process, and so does the injector.
   Injector(Core& core, Plan plan);
   Injector(const Injector&) = delete;
   Injector& operator=(const Injector&) = delete;
-  /// Its thread and its socket. Once.
+  /// Starts its thread and its socket. Call once.
   void start();
 
-  // What is there.
+  // Objects.
   void opened(Context& context);
   void closed(Context& context);
   void made(const Qp& qp);
-  /// It is in RESET: what it was, and what was posted to it, is forgotten.
+  /// The queue pair is in RESET: forgets its failures and what was posted to it.
   void reset(const Qp& qp);
   void gone(const Qp& qp);
   void gone(const Srq& srq) { receives_.forget(&srq); }
 
-  // What programs do.
-  /// A registration or creation: throws std::system_error when it is to fail.
+  // Events of the application.
+  /// Counts a registration or creation. Throws std::system_error if it is to fail.
   void call(Event event);
-  /// A request: 0, or the errno that it fails with.
+  /// Counts a request. Returns 0, or the errno with which it is to fail.
   int posted(Event event, std::uint32_t qp_num);
-  /// A completion that the program is given: with which status.
+  /// Counts a completion that the application polls. Returns the status to report.
   ibv_wc_status polled(std::uint32_t qp_num, bool is_receive, ibv_wc_status status);
-  /// Of a device that is gone, posting is EIO.
+  /// Posting to a device that is removed fails with EIO.
   bool is_removed() const { return removed_.load(); }
   bool is_port_down() const { return port_down_.load(std::memory_order_relaxed); }
   HeldReceives& receives() { return receives_; }
 
   // For the clock.
   Book::Time now() const { return std::chrono::steady_clock::now() - opened_at_; }
-  /// Does what is due, and says when the next is.
+  /// Carries out what is due. Returns when the next is.
   std::optional<Book::Time> run();
-  /// A rule that came through the socket; why not, or nothing.
+  /// Adds a rule from the socket. Returns an error message; empty on success.
   std::string add(Rule rule);
   std::vector<std::string> list();
 
   // For the wire.
   std::uint64_t room(std::uint32_t connection, std::uint64_t wanted);
-  /// True: the connection is to be reset.
+  /// Returns whether the connection is to be reset.
   bool passed(std::uint32_t connection, std::uint64_t octets);
-  /// A datagram that is to leave. True: it is lost, or kept to leave later.
+  /// Counts a datagram to be sent. Returns whether it is lost or delayed, so that the caller must
+  /// not send it.
   bool takes_over(int fd, const msghdr& datagram);
-  /// The kernel has not taken the next datagram of that queue pair, which is not to be counted
-  /// twice.
+  /// The kernel has not accepted the next datagram of that queue pair, so it must not be counted
+  /// again.
   void comes_again(std::uint32_t qp_num);
 
  private:
   struct Known {
     std::uint32_t ordinal = 0;
-    bool sends_failed = false;  ///< a completion said so: those behind it were flushed
+    bool sends_failed = false;  ///< a completion failed, so later ones were flushed
     bool receives_failed = false;
-    bool datagram_counted = false;  ///< the next one, which may leave
+    bool datagram_counted = false;  ///< the next datagram, which is about to be sent
   };
   std::uint32_t ordinal(std::uint32_t qp_num) const;
   Hits count(Event event, std::uint32_t qp_num);
@@ -107,7 +108,7 @@ class Injector {
   Wire wire_{*this};
   std::mutex mutex_;
   Book book_;
-  std::unordered_map<std::uint32_t, Known> known_;  ///< by number of the queue pair
+  std::unordered_map<std::uint32_t, Known> known_;  ///< by queue pair number
   std::uint32_t made_ = 0;
   std::set<Context*> contexts_;
   std::vector<Hit> for_clock_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar as tables: which words name what, and which acts may follow which events. Whatever a
-// line says is looked up or refused; its words are quoted back as printable ASCII.
+// The grammar as tables: which words name what, and which acts may follow which events. Every word
+// of a line is looked up or refused; error messages quote it as printable ASCII.
 #include "faults/plan.hpp"
 
 #include <algorithm>
@@ -46,8 +46,8 @@ constexpr std::array kEvents{
     Named<Event>{"datagrams", Event::kDatagrams},
 };
 
-// IBV_WC_*, as <infiniband/verbs.h> numbers them; faults/calls.cpp compares. Not those of domains
-// and contexts that no reliable connection has.
+// IBV_WC_* as <infiniband/verbs.h> numbers them; faults/hooks.cpp asserts it. Without the statuses
+// of domains and contexts that no reliable connection has.
 constexpr std::array kStatuses{
     Named<int>{"LOC_LEN_ERR", 1},       Named<int>{"LOC_QP_OP_ERR", 2},
     Named<int>{"LOC_PROT_ERR", 4},      Named<int>{"WR_FLUSH_ERR", 5},
@@ -68,7 +68,7 @@ constexpr std::array kErrors{
     Named<int>{"ENODEV", ENODEV}, Named<int>{"EOPNOTSUPP", EOPNOTSUPP},
 };
 
-// IBV_EVENT_* that are about the port or the device; acknowledging them counts nothing.
+// IBV_EVENT_* of the port or the device; acknowledging them counts nothing.
 constexpr std::array kTold{
     Named<int>{"LID_CHANGE", 11},        Named<int>{"PKEY_CHANGE", 12}, Named<int>{"SM_CHANGE", 13},
     Named<int>{"CLIENT_REREGISTER", 17}, Named<int>{"GID_CHANGE", 18},
@@ -81,15 +81,15 @@ constexpr unsigned kRequests =
     bit(Event::kCompletions) | bit(Event::kSends) | bit(Event::kReceives);
 constexpr unsigned kOfQueuePairs = kRequests | bit(Event::kDatagrams);
 
-/// Which subject a rule may name.
+/// Which subject a timed rule may name.
 enum class About : std::uint8_t { kNothing, kQp, kConnection };
 
 struct Words {
   std::string_view first;
-  std::string_view second;  ///< empty: one word
+  std::string_view second;  ///< empty: the act is one word
   Act act;
-  unsigned after;  ///< the events that it may follow
-  About about;     ///< at times
+  unsigned after;  ///< events that it may follow
+  About about;     ///< for timed rules
   std::string_view where;
 };
 constexpr std::array kActs{
@@ -112,7 +112,7 @@ constexpr std::array kActs{
     Words{"remove", "device", Act::kRemove, kAnyEvent, About::kNothing, ""},
 };
 
-/// The words of a line, and what was wrong with the first that was.
+/// The words of a line, and the first error found in them.
 class Line {
  public:
   explicit Line(std::string_view text) {
@@ -126,7 +126,7 @@ class Line {
   }
   bool empty() const { return words_.empty(); }
   bool done() const { return at_ == words_.size(); }
-  /// The next word; empty at the end of the line.
+  /// Returns the next word; empty at the end of the line.
   std::string_view peek() const { return done() ? std::string_view() : words_[at_]; }
   std::string_view take() { return done() ? std::string_view() : words_[at_++]; }
   bool take(std::string_view word) {
@@ -145,7 +145,7 @@ class Line {
   std::size_t at_ = 0;
 };
 
-/// What a parser of a part says: empty, or what is wrong.
+/// What a parser of a part returns: an error message; empty on success.
 using Why = std::string;
 
 Why instead_of(std::string_view expected, std::string_view word) {
@@ -160,7 +160,7 @@ bool number(std::string_view text, T& out) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// A number from 1 on with a unit; at most an hour.
+/// Parses a number from 1 on with a unit; at most an hour.
 bool duration(std::string_view text, nanoseconds& out) {
   constexpr std::array kUnits{Named<std::int64_t>{"us", 1'000},
                               Named<std::int64_t>{"ms", 1'000'000},
@@ -175,7 +175,7 @@ bool duration(std::string_view text, nanoseconds& out) {
   return true;
 }
 
-/// "0.1%" as parts of a million: at most four digits behind the point.
+/// Parses "0.1%" into parts of a million: at most four digits after the point.
 bool chance(std::string_view text, std::uint64_t& out) {
   if (!text.ends_with('%')) return false;
   text.remove_suffix(1);
@@ -200,7 +200,7 @@ Why parse_event(Line& line, Rule& rule) {
   return {};
 }
 
-/// "10 to 20 sends".
+/// Parses "10 to 20 sends".
 Why parse_range(Line& line, Rule& rule) {
   rule.when = When::kRange;
   const auto first = line.take();
@@ -241,7 +241,7 @@ Why parse_when(Line& line, Rule& rule) {
   return parse_event(line, rule);
 }
 
-/// "qp any", "connection 3".
+/// Parses "qp any" or "connection 3".
 Why parse_subject(Line& line, Rule& rule, About& about) {
   const bool of_qp = line.peek() == "qp";
   if (!of_qp && line.peek() != "connection") return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong, and when: the plan of `iwarp run --fault FILE`, one rule a line. The grammar is
-// in rfc-notes/faults.md. Knows no device, no clock and no file; a text is all it takes.
+// The plan of `iwarp run --fault FILE`: which faults to inject, and when; one rule per line. The
+// grammar is in rfc-notes/faults.md. Parses text only; knows no device, clock or file.
 #pragma once
 
 #include <chrono>
@@ -16,50 +16,50 @@ namespace iwarp::rdma_core::fault {
 /// What is counted.
 enum class Event : std::uint8_t {
   kNow,
-  kTime,           ///< since the first device was opened
-  kCompletions,    ///< that the program polled
-  kSends,          ///< requests of ibv_post_send() and ibv_wr_complete()
-  kReceives,       ///< requests of ibv_post_recv() and ibv_post_srq_recv()
-  kRegistrations,  ///< ibv_reg_mr() and its kin
+  kTime,           ///< after the first device was opened
+  kCompletions,    ///< polled by the program
+  kSends,          ///< posted by ibv_post_send() and ibv_wr_complete()
+  kReceives,       ///< posted by ibv_post_recv() and ibv_post_srq_recv()
+  kRegistrations,  ///< ibv_reg_mr() and its variants
   kCreations,      ///< of domains, queues, queue pairs, windows
-  kOctets,         ///< that go to TCP
-  kDatagrams,      ///< that queue pairs of type UD send
+  kOctets,         ///< sent to TCP
+  kDatagrams,      ///< sent by queue pairs of type UD
 };
 
 enum class When : std::uint8_t { kAfter, kEvery, kRange, kChance };
 
-/// What happens then.
+/// The fault to inject.
 enum class Act : std::uint8_t {
   kStatus,    ///< the completion has this status, and its queue pair fails
   kFail,      ///< the call fails with this errno
-  kError,     ///< the queue pair goes to error
-  kRnr,       ///< the queue pair has no receives
+  kError,     ///< the queue pair goes to Error
+  kRnr,       ///< the queue pair has no receives for a while
   kReset,     ///< the network resets the connection
-  kPortDown,  ///< nothing passes
+  kPortDown,  ///< nothing passes in either direction
   kPortUp,
-  kTell,    ///< an asynchronous event of the port or device, and nothing else
-  kRemove,  ///< of the device
+  kTell,    ///< only raises an asynchronous event of the port or device
+  kRemove,  ///< removes the device
   kLose,    ///< the datagram never arrives
-  kDelay,   ///< it leaves later, behind others
+  kDelay,   ///< the datagram is sent later, after others
 };
 
-/// Which queue pairs or connections: by the order in which they were made, from 1 on.
+/// Which queue pairs or connections: numbered in the order in which they were made, from 1 on.
 struct Subject {
   std::uint32_t number = 0;  ///< 0: any
-  bool each = false;         ///< any, and counted apart
+  bool each = false;         ///< any, and each is counted separately
 };
 
 struct Rule {
-  unsigned line = 0;  ///< of the file; 0: it came through the control socket
-  std::string text;   ///< as it was written, blanks made one
+  unsigned line = 0;  ///< in the file; 0: from the control socket
+  std::string text;   ///< as written, with blanks collapsed
   When when = When::kAfter;
   Event event = Event::kNow;
-  std::uint64_t count = 0;  ///< events; kTime: nanoseconds; kChance: in a million
-  std::uint64_t last = 0;   ///< kRange: from `count` to here
+  std::uint64_t count = 0;  ///< events; nanoseconds for kTime; parts of a million for kChance
+  std::uint64_t last = 0;   ///< end of a kRange that begins at `count`
   Subject subject;
   Act act = Act::kError;
-  int value = 0;  ///< a status, an errno or an event, as the C headers have it
-  std::chrono::nanoseconds duration{0};  ///< kRnr, kPortDown, kDelay; 0: for ever
+  int value = 0;                         ///< a status, errno or event, as numbered in the C headers
+  std::chrono::nanoseconds duration{0};  ///< of kRnr, kPortDown, kDelay; 0: forever
 };
 
 struct Plan {
@@ -67,7 +67,7 @@ struct Plan {
   std::vector<Rule> rules;
 };
 
-/// What is wrong, for people, and on which line, counted from 1.
+/// A readable error message, and the line that it is about, counted from 1.
 struct PlanError {
   unsigned line = 0;
   std::string why;
@@ -78,9 +78,10 @@ inline constexpr std::size_t kMaxPlan = 1 << 20;  ///< octets
 inline constexpr std::size_t kMaxLine = 512;
 
 std::expected<Plan, PlanError> parse_plan(std::string_view text);
-/// One line without "seed"; nullopt: blank, or a comment.
+/// Parses one line; "seed" is not allowed. Returns nullopt for a blank line or a comment.
 std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view line);
-/// "WR_FLUSH_ERR"; empty: none that a plan can ask for.
+/// Returns the name, such as "WR_FLUSH_ERR", or an empty string if a plan cannot ask for that
+/// status.
 std::string_view status_name(int status);
 
 }  // namespace iwarp::rdma_core::fault

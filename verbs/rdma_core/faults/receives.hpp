@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues that have no receives for a while: what was posted is taken back from the core, what is
-// posted meanwhile is kept, and all of it is posted when the time is over, in order.
+// Queues that have no receives for a while: their posted receives are withdrawn from the core,
+// receives posted meanwhile are held, and all of them are posted in order when the time is over.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,19 +24,20 @@ class HeldReceives {
  public:
   using Time = std::chrono::nanoseconds;
 
-  /// From now on the queue pair, or its shared receive queue, has none.
+  /// Withdraws the receives of the queue pair, or of its shared receive queue, until that time.
   void hold(RcQp& qp, Time until);
-  /// A request to a queue, if that is held; nullopt: it is not. Else 0 or an errno.
+  /// Holds a request to a queue without receives. Returns 0 or an errno, or nullopt if the queue is
+  /// not held.
   std::optional<int> keep(const void* queue, const ibv_recv_wr& wr);
-  /// The queue is being destroyed: returns when nobody posts to it any more.
+  /// The queue is being destroyed: after this returns, nothing more is posted to it.
   void forget(const void* queue);
-  /// Gives back what is due; when the next is.
+  /// Posts the receives whose time is over. Returns when the next are due.
   std::optional<Time> release(Time now);
 
  private:
   struct Held {
     const void* queue;  ///< a Qp or an Srq
-    RcQp* qp;           ///< null: it is shared
+    RcQp* qp;           ///< null: a shared receive queue
     Srq* srq;
     Time until;
     std::vector<verbs::PostedReceive> receives;

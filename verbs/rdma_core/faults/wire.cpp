@@ -16,16 +16,16 @@
 namespace iwarp::rdma_core::fault {
 namespace {
 
-/// The table of system calls has no room for it.
+/// A global, because the table of system calls has no room for a context pointer.
 std::atomic<Wire*> attached{nullptr};
 
-/// TCP says RST, and the connection is over at both ends.
+/// Sends a RST, which ends the connection at both ends.
 void break_off(int fd) {
   const sockaddr none{.sa_family = AF_UNSPEC, .sa_data = {}};
   (void)::connect(fd, &none, sizeof none);
 }
 
-/// As a socket says when nothing passes; the pause is for those who ask again at once.
+/// Fails as a socket does when nothing passes; the pause slows down callers that retry at once.
 ssize_t nothing_passes() {
   constexpr int kPauseMs = 1;
   ::poll(nullptr, 0, kPauseMs);
@@ -92,7 +92,7 @@ ssize_t Wire::receive(int fd, msghdr* message, int flags) {
   return n;
 }
 
-// One that is lost or delayed has left, for all that the driver knows.
+// A lost or delayed datagram counts as sent for the driver.
 int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
   Injector& injector = attached.load()->injector_;
   unsigned done = 0;
@@ -102,7 +102,8 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
       continue;
     }
     if (net::kernel_socket_ops().send_datagrams(fd, &message, 1, flags) != 1) {
-      // Behind others it comes again, if only to fail again; from a connected socket, on another.
+      // After other datagrams, or on a connected socket, the driver sends it again even if it only
+      // fails again.
       const int error = errno;
       const bool is_connected = message.msg_hdr.msg_name == nullptr;
       const bool comes_again =
@@ -116,9 +117,9 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
   return done != 0 ? static_cast<int>(done) : -1;
 }
 
-// What comes while nothing passes is lost.
+// Datagrams that arrive while nothing passes are lost.
 int Wire::receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
-  constexpr int kRounds = 1024;  // as many as a buffer holds
+  constexpr int kRounds = 1024;  // as many datagrams as a buffer holds
   const auto receive = net::kernel_socket_ops().receive_datagrams;
   const int n = receive(fd, messages, count, flags);
   if (!attached.load()->injector_.is_port_down()) return n;
@@ -128,7 +129,7 @@ int Wire::receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags
   return static_cast<int>(nothing_passes());
 }
 
-// Up to the octet with which a rule is due, so that a reset comes behind exactly that one.
+// Sends up to the octet that triggers a rule, so that a reset comes after exactly that one.
 ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
   const std::span pieces(message.msg_iov, message.msg_iovlen);
   std::uint64_t wanted = 0;
@@ -152,7 +153,7 @@ ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
   return n;
 }
 
-// A descriptor may be another's by now: only the socket that it stood for is touched.
+// A descriptor may have been reused: only the socket that it stood for is reset.
 void Wire::reset(std::uint32_t connection) {
   const std::lock_guard lock(mutex_);
   for (const auto& [fd, known] : connections_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between the driver and the kernel: counts the octets that connections send, resets a connection
-// after exactly so many, loses and delays datagrams, and lets nothing pass while the port is down.
-// Connections are numbered in the order in which the first octet of each passed.
+// after an exact number of them, loses and delays datagrams, and blocks everything while the port
+// is down. Connections are numbered in the order in which the first octet of each passed.
 #pragma once
 
 #include <sys/socket.h>
@@ -21,15 +21,15 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  /// All connections of the process go through it from now on.
+  /// Routes all connections of the process through this object.
   void attach();
-  /// 0: of all connections.
+  /// Resets a connection; 0: all connections.
   void reset(std::uint32_t connection);
 
  private:
   struct Connection {
     std::uint32_t ordinal;
-    std::uint64_t cookie;  ///< which socket of those that the descriptor may have meant
+    std::uint64_t cookie;  ///< identifies the socket among all that the descriptor stood for
   };
   static int connect(int fd, const sockaddr* address, socklen_t length);
   static int accept(int fd, sockaddr* address, socklen_t* length, int flags);
@@ -42,7 +42,7 @@ class Wire {
   ssize_t send_some(int fd, const msghdr& message, int flags);
 
   Injector& injector_;
-  std::mutex mutex_;  ///< a leaf
+  std::mutex mutex_;  ///< leaf lock
   std::unordered_map<int, Connection> connections_;
   std::uint32_t begun_ = 0;
 };
