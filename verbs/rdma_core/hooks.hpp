@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks: the one interface through which faults on demand and careful mode observe and intercept
-// what a program does. A process with neither has no Hooks, and a call of the program goes straight
-// to the function that does the work.
+// Hooks: the single interface through which injected faults and careful mode observe and intercept
+// what a program does. A process with neither has no Hooks, and the program's calls go straight to
+// the function that does the work.
 //
-// Hooks form a chain. Each function passes on to the hooks behind, unless a class overrides it; the
+// Hooks form a chain. Each function forwards to the next hooks unless a class overrides it; the
 // last in the chain is the library itself (qp/library_hooks.hpp).
 //
-// Threading: any thread of the program may be in any function.
+// Thread-safe: any thread of the program may be in any function.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -32,13 +32,13 @@ struct Srq;
 
 class Hooks {
  public:
-  /// `behind`: null for the last in the chain, which overrides all of "calls" below.
+  /// `behind` is null for the last in the chain, which must override all functions under "Calls".
   explicit Hooks(std::unique_ptr<Hooks> behind) : behind_(std::move(behind)) {}
   virtual ~Hooks() = default;
   Hooks(const Hooks&) = delete;
   Hooks& operator=(const Hooks&) = delete;
 
-  // Calls that programs reach through pointers, with their arguments and results.
+  // Calls that programs make through function pointers, with their arguments and results.
   virtual int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
     return behind_->post_send(qp, wr, bad_wr);
   }
@@ -57,7 +57,8 @@ class Hooks {
   }
   virtual int next_poll(ibv_cq_ex* cq) { return behind_->next_poll(cq); }
   virtual std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return behind_->read_vendor_err(cq); }
-  /// Requests that were built call by call, posted by ibv_wr_complete(): all or none; an errno.
+  /// Posts requests that were built call by call, when ibv_wr_complete() is called: all of them, or
+  /// none. Returns 0 or an errno.
   virtual int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
     return behind_->post_built(qp, wrs);
   }
@@ -65,7 +66,7 @@ class Hooks {
     return behind_->post_built(qp, wrs);
   }
 
-  // Before a call does its work.
+  // Called before a call does its work.
   /// Throws std::system_error if a registration of memory is to fail.
   virtual void registering() {
     on([](Hooks& hooks) { hooks.registering(); });
@@ -74,20 +75,20 @@ class Hooks {
   virtual void creating() {
     on([](Hooks& hooks) { hooks.creating(); });
   }
-  /// A call changes the state of a queue pair or ends a connection.
+  /// A call is about to change the state of a queue pair or to end a connection.
   virtual void changing_state() {
     on([](Hooks& hooks) { hooks.changing_state(); });
   }
-  /// The program ends the connection of that queue pair.
+  /// The program is about to end the connection of that queue pair.
   virtual void disconnecting(verbs::QpNum num) {
     on([num](Hooks& hooks) { hooks.disconnecting(num); });
   }
-  /// A thread waits in ibv_get_cq_event().
+  /// A thread is about to block in ibv_get_cq_event().
   virtual void sleeping(CompChannel& channel) {
     on([&](Hooks& hooks) { hooks.sleeping(channel); });
   }
 
-  // What has happened.
+  // Called after an event.
   virtual void opened(Context& context) {
     on([&](Hooks& hooks) { hooks.opened(context); });
   }
@@ -100,11 +101,11 @@ class Hooks {
   virtual void deregistering(Mr& mr) {
     on([&](Hooks& hooks) { hooks.deregistering(mr); });
   }
-  /// It was created, or its size was changed.
+  /// The queue was created or resized.
   virtual void sized(Cq& cq, std::size_t capacity) {
     on([&](Hooks& hooks) { hooks.sized(cq, capacity); });
   }
-  /// It was created as an extended queue; sized() was called before.
+  /// The queue was created as an extended one; sized() has been called before.
   virtual void made_extended(Cq& cq) {
     on([&](Hooks& hooks) { hooks.made_extended(cq); });
   }
@@ -120,27 +121,27 @@ class Hooks {
   virtual void made(Qp& qp) {
     on([&](Hooks& hooks) { hooks.made(qp); });
   }
-  /// It is in RESET.
+  /// The queue pair is in RESET.
   virtual void reset(Qp& qp) {
     on([&](Hooks& hooks) { hooks.reset(qp); });
   }
-  /// It went from SQE to RTS: requests that failed before have no say any more.
+  /// The queue pair went from SQE to RTS: requests that failed before no longer matter.
   virtual void recovered(Qp& qp) {
     on([&](Hooks& hooks) { hooks.recovered(qp); });
   }
   virtual void destroying(Qp& qp) {
     on([&](Hooks& hooks) { hooks.destroying(qp); });
   }
-  /// It sends nothing any more.
+  /// The queue pair sends nothing any more.
   virtual void silenced(Qp& qp) {
     on([&](Hooks& hooks) { hooks.silenced(qp); });
   }
-  /// This is the child of a fork, where nothing else is called any more.
+  /// Called in the child of a fork, where no other function is called any more.
   virtual void abandon() noexcept {
     if (behind_) behind_->abandon();
   }
 
-  // What the device is to say of itself.
+  // What the device reports about itself.
   virtual bool is_device_removed() const { return behind_ && behind_->is_device_removed(); }
   virtual void show_port(ibv_port_attr& port) const {
     if (behind_) behind_->show_port(port);

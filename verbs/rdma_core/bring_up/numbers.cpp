@@ -10,7 +10,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// A port that is free on one address and not on another is rare.
+// Addresses rarely disagree on whether a port is free.
 constexpr std::size_t kTries = 64;
 
 std::size_t counter_of(std::uint32_t number) { return number >> 16; }
@@ -20,7 +20,7 @@ std::expected<net::BoundSocket, std::error_code> bind_at(const OobAddress& at, s
   return net::bind_tcp({.host = to_text(at), .port = port}, range);
 }
 
-/// An address may go at any time, or not be ready yet (IPv6).
+/// Returns whether the address is gone or, for IPv6, not ready yet; both can happen at any time.
 bool is_absent(const std::error_code& error) {
   return error == std::errc::address_not_available || error == verbs::Errc::kAddressInvalid;
 }
@@ -54,7 +54,7 @@ const QpNumbers::Port* QpNumbers::find(std::uint16_t port) const {
 
 QpNumbers::Port& QpNumbers::open(const std::vector<OobAddress>& at) {
   std::error_code last = std::make_error_code(std::errc::address_not_available);
-  std::vector<Place> taken_elsewhere;  // kept meanwhile, so that each try has another port
+  std::vector<Place> taken_elsewhere;  // held so that each try gets another port
   for (std::size_t i = 0; i < kTries; ++i) {
     Port port;
     bool complete = true;
@@ -87,7 +87,7 @@ std::error_code QpNumbers::listen(std::uint32_t number, const OobAddress& at,
   auto place =
       std::ranges::find_if(places, [&at](const Place& p) { return same_place(p.address, at); });
   if (place != places.end() && place->listener != nullptr) return {};
-  if (place == places.end()) {  // It has come since.
+  if (place == places.end()) {  // The address is new.
     auto bound = bind_at(at, port->number);
     if (!bound) return bound.error();
     places.push_back({.address = at, .bound = std::move(*bound), .listener = {}});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of queue pairs under which peers find them without the CM:
+// Queue pair numbers by which peers connect without the CM:
 //
 //   QPN = counter (8 bits, the first 0) . TCP port (16 bits)
 //
-// A port is bound, on all addresses that peers may name, with the first number of it, and listens
-// on an address when a queue pair with that address awaits a peer: a program that never does has
-// no open port. A number comes again as late as possible.
+// The first number of a port binds it on all addresses that peers may name. It listens on an
+// address once a queue pair with that address awaits a peer, so a program that never does has no
+// open port. Numbers are reused as late as possible.
 #pragma once
 
 #include <bitset>
@@ -26,13 +26,13 @@ class QpNumbers {
  public:
   using Listen = std::function<std::expected<std::unique_ptr<net::Listener>, std::error_code>(
       net::BoundSocket&&)>;
-  /// `at`: where a new port is bound, asked only when there has to be one. Throws std::system_error
-  /// when there is none.
+  /// Takes a free number. `at` returns where to bind a new port, and is only called if one is
+  /// needed. Throws std::system_error if there is none.
   std::uint32_t take(const std::function<std::vector<OobAddress>()>& at);
   void release(std::uint32_t number);
   bool is_taken(std::uint32_t number) const;
   bool is_ours(std::uint16_t port) const { return find(port) != nullptr; }
-  /// The port of `number` listens there from now on, if it does not yet.
+  /// Makes the port of `number` listen on that address, unless it does already.
   std::error_code listen(std::uint32_t number, const OobAddress& at, const Listen& listen);
 
   static std::uint16_t port_of(std::uint32_t number) {
@@ -50,7 +50,7 @@ class QpNumbers {
     std::uint16_t number = 0;
     std::vector<Place> places;
     std::bitset<kPerPort> taken;
-    std::size_t next = 0;  ///< from here on a free one is looked for
+    std::size_t next = 0;  ///< where to start looking for a free one
   };
 
   const Port* find(std::uint16_t port) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who connects to whom, and which request belongs to which queue pair.
+// Which side connects, and which request belongs to which queue pair.
 #include "bring_up/out_of_band.hpp"
 
 #include <fmt/format.h>
@@ -24,12 +24,13 @@ using verbs::Errc;
 
 constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
-constexpr std::uint32_t kAnyPsn = UINT32_MAX;  // ours is said with RTS
-// A peer that is not ready resets or keeps a request; so long it is tried without asking anybody.
+constexpr std::uint32_t kAnyPsn = UINT32_MAX;  // our PSN is announced with RTS
+// A peer that is not ready resets the connection or holds the request; the connect retries on its
+// own for this long.
 constexpr auto kTryFor = std::chrono::seconds(10);
-// A failure that took less is not that of a peer that is not ready.
+// A failure that took less time is not caused by a peer that is not ready.
 constexpr auto kShortest = std::chrono::seconds(1);
-// A deregistration waits for the connection of posted requests until this time after RTS.
+// How long after RTS a deregistration waits for the connection of posted requests.
 constexpr auto kComesUpIn = std::chrono::seconds(1);
 
 std::uint32_t number_of(const RcQp& qp) { return qp.abi.qp_base.qp_num; }
@@ -38,13 +39,13 @@ bool is_psn(std::uint32_t said, std::uint32_t awaited) {
   return awaited == kAnyPsn || said == awaited;
 }
 
-/// What a request says is what its queue pair was told of the peer.
+/// Returns whether a request carries the numbers that its queue pair was told about the peer.
 bool says(const OobRequest& said, const OobRequest& awaited) {
   return said.from == awaited.from && said.to == awaited.to && said.sq_psn == awaited.sq_psn &&
          is_psn(said.rq_psn, awaited.rq_psn);
 }
 
-/// It comes from where the peer is, to where the peer was told that we are.
+/// Returns whether the request's source and destination match the exchanged addresses.
 bool goes(const net::ConnectRequest& request, const OobRoute& route) {
   const auto from = ip_of(request.peer().host);
   const auto to = ip_of(request.local().host);
@@ -56,8 +57,8 @@ std::string numbers_of(const OobRequest& says) {
                      says.sq_psn, says.to, says.rq_psn);
 }
 
-/// The connection of an RC queue pair with its peer ended, established or only accepted, and
-/// neither end had found fault with the other.
+/// Returns whether the connection of an RC queue pair with its peer ended, established or only
+/// accepted, without an error at either end.
 bool has_only_left(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
@@ -71,7 +72,7 @@ void log_not_found(const RcQp& qp, const std::string& why) {
   log_refusal(fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), why));
 }
 
-/// The peer may not be ready.
+/// Returns whether the peer may only not be ready yet.
 bool may_come(const std::error_code& error) {
   return error == Errc::kTimedOut || error == Errc::kConnectionRefused ||
          error == Errc::kConnectionReset;
@@ -159,7 +160,7 @@ int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
 int OutOfBand::ready_to_send(RcQp& qp, std::uint32_t sq_psn) {
   const std::lock_guard lock(mutex_);
   Wanting* const wanting = find(number_of(qp));
-  if (wanting == nullptr) return 0;  // It has been connected, and that is over.
+  if (wanting == nullptr) return 0;  // It was connected, and the connection is over.
   wanting->sends_since = Clock::now();
   wanting->of_peer.rq_psn = sq_psn & kPsnMask;
   if (!wanting->accepted) take_waiting(qp, *wanting);
@@ -201,7 +202,8 @@ void OutOfBand::forget(std::uint32_t number) {
 void OutOfBand::give_up(RcQp& qp) {
   forget(number_of(qp));
   unanswered_.forget(number_of(qp));
-  // It may hold a request for the queue pair, and then an event of the connection that is over.
+  // The dispatcher may hold a request for the queue pair, and after that an event of the connection
+  // that is over.
   core_.await_dispatcher();
   for (verbs::QueuePair* const end : qp.ends() | std::views::reverse) core_.rnic().cancel(*end);
   core_.await_dispatcher();
@@ -223,7 +225,7 @@ int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
   return to_errno(error);
 }
 
-// A peer that is not ready is waited for as long as there is nothing to send to it.
+// While there is nothing to send, waits for a peer that is not ready.
 bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event) {
   wanting.connecting = false;
   const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&
@@ -232,7 +234,7 @@ bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& ev
   return wait && connect(qp, wanting) == 0;
 }
 
-// What waits may be what is wanted.
+// Accepts the request that this queue pair wants if it is among the held ones.
 void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
   for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.accepted;) {
     if (!says(it->says, wanting.of_peer) || !goes(*it->request, wanting.route)) {
@@ -244,7 +246,7 @@ void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
   }
 }
 
-// False: it is dropped, and the queue pair is as it was.
+// Returns false if the request is dropped; the queue pair is unchanged.
 bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
   const bool crosses = wanting.connecting && !qp.is_to_itself();
   const auto& [peer, own, sq_psn, rq_psn] = wanting.of_peer;
@@ -266,7 +268,7 @@ bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
   return wanting.accepted;
 }
 
-// False: whoever sent it has gone.
+// Returns false if the initiator has disconnected.
 bool OutOfBand::accept(RcQp& qp, net::ConnectRequest& request) {
   request.set_recognized();
   const auto error = request.accept(*qp.core, kMaxReads, kMaxReads);
@@ -301,7 +303,8 @@ bool OutOfBand::takes_request(net::CmEvent& event) {
 
 void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
   Wanting* const wanting = find(number_of(qp));
-  // Its queue pair is not ready. The startup's time limit ends it if it never is.
+  // The queue pair is not ready. If it never becomes ready, the startup's time limit ends the
+  // request.
   if (wanting == nullptr || wanting->accepted) return keep(std::move(waiting));
   if (says(waiting.says, wanting->of_peer) && goes(*waiting.request, wanting->route)) {
     (void)take(qp, *wanting, *waiting.request);
@@ -317,7 +320,7 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
 
 void OutOfBand::keep(Waiting&& waiting) {
   if (waiting_.size() == kMaxWaiting) {
-    waiting_.front().request->drop();  // Who means it comes again.
+    waiting_.front().request->drop();  // The initiator retries.
     waiting_.pop_front();
   }
   waiting_.push_back(std::move(waiting));
@@ -354,7 +357,7 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
     return verbs::Announce::kAnswered;
   }
   if (unconnected) {
-    // It may yet come, until there is something to send to it.
+    // The peer may still come, until there is something to send to it.
     if (unanswered_.peer_unreachable(number_of(qp), event.why)) {
       return verbs::Announce::kAnswered;
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bring-up without the CM: programs that exchange LID, GID and QPN themselves and then only call
-// ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP has nothing of the kind. Between
-// two programs on this layer it works because these numbers say where to connect:
-// bring_up/numbers.hpp, device/peer_address.hpp. IWARP_OOB says with whom.
+// Bring-up without the CM, for programs that exchange LID, GID and QPN themselves and then only
+// call ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP has no such thing. Between two
+// programs on this layer it works because these values say where to connect: see
+// bring_up/numbers.hpp and device/peer_address.hpp. IWARP_OOB sets which peers are allowed.
 //
 // As on InfiniBand, a queue pair can receive from RTR on and send from RTS on: RTR awaits the peer,
-// RTS connects, too. When both connect, the request of the smaller number counts. A request is
-// taken only from the address of the peer's GID, to that of our own, with both numbers and both
-// PSNs (decision 0028), and while its sender still waits. Who gets no answer tries again.
+// RTS also connects to it. If both connect, the request of the smaller number wins. A request is
+// accepted only from the address of the peer's GID, to the address of our GID, with both numbers
+// and both PSNs (decision 0028), and while the initiator still waits. An initiator without an
+// answer retries.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -48,36 +49,36 @@ class OutOfBand final : public BringUp {
     unanswered_.await(num, limit);
   }
   void end_wait(verbs::QpNum num) override { unanswered_.forget(num); }
-  /// Returns when each queue pair with requests is connected or has failed, a second after its RTS
-  /// at the latest.
+  /// Returns when each queue pair with requests is connected or has failed, at the latest one
+  /// second after its RTS.
   void await_posted() override;
 
   int fd() const override { return unanswered_.fd(); }
   void check() override { unanswered_.check(); }
 
   // For the dispatcher.
-  /// True: the request is for a queue pair brought up like this; it is taken, kept for later, or
-  /// dropped.
+  /// Returns whether the request is for a queue pair brought up in this way; if so, accepts it,
+  /// holds it for later or drops it.
   bool takes_request(net::CmEvent& event);
-  /// About a queue pair that no id of the CM has. What its queues may get from now on.
+  /// Handles an event of a queue pair without a CM id. Returns what its queues may announce.
   verbs::Announce happened(RcQp& qp, const net::CmEvent& event);
-  /// Logs why the connection of such a queue pair ended, once.
+  /// Logs, once, why the connection of such a queue pair ended.
   void log_end(const RcQp& qp, const net::CmEvent& event) const;
-  /// Its requests have waited for long enough: gives it up, and the program is told.
-  /// `why`: the first attempt failed, if one has.
+  /// Gives up a queue pair whose requests have waited too long, and notifies the program. `why` is
+  /// the reason if the first attempt to connect failed, else empty.
   void peer_never_came(RcQp& qp, const std::string& why);
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;
 
   using Clock = std::chrono::steady_clock;
-  /// A queue pair that wants its peer.
+  /// A queue pair that awaits its peer.
   struct Wanting {
-    OobRequest of_peer;  ///< what its request has to say; rq_psn from RTS on
+    OobRequest of_peer;  ///< what the peer's request must contain; rq_psn is known from RTS on
     OobRoute route;
-    std::optional<Clock::time_point> sends_since;  ///< RTS
+    std::optional<Clock::time_point> sends_since;  ///< when it went to RTS
     bool connecting = false;
-    bool accepted = false;  ///< or established: no other request counts
+    bool accepted = false;  ///< or established: other requests are not accepted
     bool established = false;
     Clock::time_point since;
   };
@@ -98,16 +99,16 @@ class OutOfBand final : public BringUp {
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);
   Wanting* find(std::uint32_t number);
-  /// Those in RTS that are not connected, and since when.
+  /// Returns the queue pairs in RTS that are not connected, and since when they are in RTS.
   std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
 
   Core& core_;
   Unanswered unanswered_;
-  std::mutex mutex_;  ///< behind Core's
+  std::mutex mutex_;  ///< locked after Core's
   QpNumbers numbers_;
   std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by number
-  std::condition_variable settled_;  ///< one of them is established, or wanted no longer
-  std::deque<Waiting> waiting_;      ///< requests for queue pairs that do not want them yet
+  std::condition_variable settled_;  ///< one of them is established or no longer awaits its peer
+  std::deque<Waiting> waiting_;      ///< requests for queue pairs that are not ready for them
 };
 
 }  // namespace iwarp::rdma_core

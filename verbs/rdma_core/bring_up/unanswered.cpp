@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A look now and then, so that posting has nothing to do with it: requests that are there at two
-// looks, one limit apart, have waited for long enough, and for less than two limits.
+// Checks periodically, so that posting costs nothing extra: requests seen at two checks, one limit
+// apart, have waited for more than one limit and less than two.
 #include "bring_up/unanswered.hpp"
 
 #include <sys/timerfd.h>
@@ -21,15 +21,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A peer that is there answers by a thread of its program, not by an adapter, and that thread may
-// have to wait for a processor.
+// The peer answers from a thread of its program, not from an adapter, and that thread may have to
+// wait for a processor.
 constexpr auto kLeast = 2s;
-// One that has left does not come again, however long the program would wait.
+// A peer that has disconnected does not come back, however long the program would wait.
 constexpr auto kMost = 2s;
-// Where nobody is, requests are looked for.
+// How often to check for requests when the peer cannot be reached.
 constexpr auto kBetweenLooks = 100ms;
 
-/// One wake-up looks at several.
+/// Rounds up, so that one wake-up checks several queue pairs.
 std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point now,
                                                 std::chrono::steady_clock::duration limit) {
   const auto since = (now + limit).time_since_epoch();
@@ -74,7 +74,7 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
 }
 
 bool Unanswered::peer_left(RcQp& qp) {
-  std::chrono::nanoseconds limit = kMost;  // not said before RTS
+  std::chrono::nanoseconds limit = kMost;  // until it is set, with RTS
   {
     const std::lock_guard lock(qp.mutex);
     if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;
@@ -124,7 +124,7 @@ void Unanswered::look_at_due(Clock::time_point now) {
     core_.with_qp(num, [&](RcQp& qp) { goes_on = look_at(qp, wait, now); });
     const std::lock_guard lock(mutex_);
     const auto it = waits_.find(num);
-    if (it == waits_.end() || it->second.due != was_due) continue;  // It began anew meanwhile.
+    if (it == waits_.end() || it->second.due != was_due) continue;  // a new wait began meanwhile
     if (goes_on) {
       it->second = std::move(wait);
     } else {
@@ -155,7 +155,7 @@ bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
 void Unanswered::arm() {
   const auto first =
       std::ranges::min_element(waits_, {}, [](const auto& entry) { return entry.second.due; });
-  itimerspec at{};  // zero: off
+  itimerspec at{};  // zero disarms the timer
   if (first != waits_.end() && first->second.due != Clock::time_point::max()) {
     const auto since = first->second.due.time_since_epoch();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs brought up without the CM whose peer does not come, or has gone. Where completions
-// are those of InfiniBand their requests wait for it as long as `timeout` and `retry_cnt` say, and
-// fail then. No CM tells of the end there either, so programs part without a word, and one that
-// posted more than its peer wanted must not hear of that before it has seen what succeeded.
+// Queue pairs brought up without the CM whose peer does not come or has disconnected. With
+// InfiniBand completions, their requests wait for the peer as long as `timeout` and `retry_cnt`
+// say, and then fail. Without a CM, no event reports the end of a connection: programs simply
+// disconnect, and one that posted more than its peer consumed must not see failures before it has
+// seen what succeeded.
 #pragma once
 
 #include <chrono>
@@ -21,20 +22,21 @@ struct RcQp;
 
 class Unanswered {
  public:
-  /// Throws std::system_error when there is no descriptor to be had.
+  /// Throws std::system_error if there is no descriptor.
   Unanswered(Core& core, OutOfBand& bring_up);
 
   /// Readable when check() is due.
   int fd() const { return timer_.get(); }
-  /// The queue pair is ready to send, and nobody is connected to it. 0: waits without end.
+  /// The queue pair is ready to send and not connected. A `limit` of 0 waits forever.
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
-  /// It could not be connected: requests need not wait for longer than until they are seen, and
-  /// `why` is said then. False: requests do not wait for the peer at all here.
+  /// The queue pair could not be connected: its requests fail at the next check, and `why` is
+  /// logged then. Returns false if requests do not wait for a peer in this configuration.
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
-  /// Its connection is over, and the program is not told: requests fail when they have waited, for
-  /// two seconds at most. False: nothing waits here, or the program waits for its peer without end.
+  /// The connection is over, and the program is not notified: requests fail after waiting, at most
+  /// two seconds. Returns false if requests do not wait in this configuration, or wait for their
+  /// peer forever.
   bool peer_left(RcQp& qp);
-  /// It is reset, or gone.
+  /// The queue pair was reset or destroyed.
   void forget(verbs::QpNum num);
 
   // For the dispatcher.
@@ -45,23 +47,23 @@ class Unanswered {
   struct Wait {
     Clock::duration limit{};
     Clock::time_point due = Clock::time_point::max();
-    bool is_ready = false;      ///< to send
-    bool nobody = false;        ///< where the peer should be
-    std::string why;            ///< connecting failed; empty: it did not
-    bool left = false;          ///< and is not awaited
-    bool has_requests = false;  ///< had them at the last look
+    bool is_ready = false;      ///< ready to send
+    bool nobody = false;        ///< the peer could not be reached
+    std::string why;            ///< why connecting failed; empty if it did not
+    bool left = false;          ///< the peer has disconnected and is not awaited
+    bool has_requests = false;  ///< at the last check
   };
 
-  /// False: nothing is waited for any more.
+  /// Returns false if the queue pair no longer waits.
   bool look_at(RcQp& qp, Wait& wait, Clock::time_point now);
   void look_at_due(Clock::time_point now);
-  /// Under the lock.
+  /// Call with the lock held.
   void arm();
 
   Core& core_;
   OutOfBand& bring_up_;
   net::UniqueFd timer_;
-  std::mutex mutex_;  ///< a leaf: not held while a queue pair is looked at
+  std::mutex mutex_;  ///< leaf lock: not held while a queue pair is checked
   std::unordered_map<verbs::QpNum, Wait> waits_;
 };
 
