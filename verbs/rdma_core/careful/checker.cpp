@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kMaxReports = 1000;
 constexpr int kEndAttempts = 100000;
 
-/// That of the process, as it has to be told when the process ends.
+/// The Checker of the process, to be notified when the process ends.
 std::atomic<Checker*> present{nullptr};
 
 constexpr const char* kUnseen =
@@ -38,14 +38,14 @@ constexpr const char* kUnwatched =
     "careful mode: not all memory is watched for being freed: the program has too many regions";
 constexpr const char* kLost = "careful mode: more regions were freed at a time than can be told of";
 
-// They keep what they have registered for the next time, and learn by themselves when the pages of
-// it go: that the program frees it meanwhile is as they mean it.
+// These libraries cache their registrations for reuse and detect by themselves when the pages of a
+// region go away: they mean the program to free registered memory.
 constexpr std::array<std::string_view, 3> kCaches{"libuct_ib.", "libfabric.", "mca_btl_openib."};
 
-// What rsockets do is not the program's doing.
+// What rsockets do is not the program's fault.
 constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
 
-/// In a file whose name begins so.
+/// Returns whether the call is in a file whose name begins with one of `files`.
 bool is_in(Site site, std::span<const std::string_view> files) {
   if (site == nullptr) return false;
   const std::string file = module_of(site->frames[0]);
@@ -56,7 +56,8 @@ constexpr const char* kUncounted =
     "careful mode: a report could not be counted for --careful=fail: IWARP_CAREFUL_REPORTS cannot "
     "be written";
 
-/// For `iwarp run --careful=fail`, which waits for the end of the program. False: it cannot be.
+/// Writes the check to the file of `iwarp run --careful=fail`, which waits for the program to end.
+/// Returns false if it cannot.
 bool count(Check check) {
   const std::string& path = settings().careful_reports;
   if (path.empty()) return true;
@@ -182,9 +183,9 @@ void Checker::end_of_present() {
   if (Checker* const checker = present.load()) checker->end();
 }
 
-// In exit() memory goes because all does. What is the main thread's own is destroyed there before
-// all else; where that thread registers nothing, the end is when the program's handlers were
-// called.
+// During exit() all memory is freed, which is not worth a report. Thread-local objects of the main
+// thread are destroyed first; if that thread registers nothing, the end is when the program's exit
+// handlers have run.
 void Checker::end_with_main_thread() {
   struct End {
     bool is_armed = false;
@@ -209,7 +210,7 @@ void Checker::tell_freed() {
   if (freed_.take_lost()) say(kLost);
 }
 
-// exit() may have been called where this thread or one that is gone holds the lock.
+// The thread that called exit(), or one that is gone, may hold the lock.
 void Checker::end() {
   std::unique_lock lock(mutex_, std::try_to_lock);
   for (int i = 0; !lock && i < kEndAttempts; ++i) {
@@ -243,7 +244,7 @@ void Checker::report(const Finding& finding) {
   if (is_in(finding.begun != nullptr ? finding.begun : finding.site, kOwn)) return;
   if (said_.size() == kMaxReports || !said_.emplace(finding.check, finding.site).second) return;
   const Description at = describe(finding.site);
-  // A function of a header has one place for each of its callers, and they may be one line.
+  // A function of a header has one place for each of its callers, and several may be the same line.
   if (!places_.emplace(finding.check, at.place).second) return;
   if (!count(finding.check)) say(kUncounted);
   const std::string begun =

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Careful mode (`iwarp run --careful`): is told of the calls of a program by hooks.cpp, keeps a
-// Ledger of what it lends, and says in the log what works here and fails on hardware or another
-// day, each thing once for each place in the program. There is one Checker, or none: then nothing
-// is wrapped.
+// Careful mode (`iwarp run --careful`): hooks.cpp reports a program's calls to it. It tracks what
+// the program lends to the device in a Ledger, and logs what works here but fails on hardware or on
+// another day, each thing once for each place in the program. There is one Checker or none; without
+// one, nothing is wrapped.
 //
-// One lock, around each posting as well, so that requests are in the Ledger in the order in which
-// they are in the queues. Under it only the locks of Core and of the queues are taken.
+// One lock, held during each post as well, so that requests enter the Ledger in the order of the
+// queues. Only the locks of Core and of the queues are taken under it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -34,7 +34,7 @@ namespace careful {
 
 class Checker {
  public:
-  /// Posts what the function that takes it was given, and returns an errno.
+  /// Posts the requests that the calling function was given. Returns 0 or an errno.
   using Post = std::function<int()>;
 
   explicit Checker(Core& core);
@@ -42,7 +42,7 @@ class Checker {
   int post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post& post);
   int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
   int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
-  /// Requests built call by call: `post` posts all or none.
+  /// For requests built call by call: `post` posts all of them, or none.
   template <typename Wr>
   int post_all(Qp& qp, std::span<const Wr> wrs, const Post& post) {
     const auto lock = enter();
@@ -54,7 +54,7 @@ class Checker {
   void polled(const Cq& cq, std::span<const ibv_wc> completions);
   void polled(const Cq& cq, const Completed& completion);
 
-  /// With the Ledger, under the lock.
+  /// Calls `use` with the Ledger, under the lock.
   template <typename Use>
   void with_ledger(Use use) {
     const auto lock = enter();
@@ -62,14 +62,14 @@ class Checker {
   }
   void registered(std::uint32_t key, const RegionFacts& facts);
   void deregistered(std::uint32_t key);
-  /// In the child of a fork, where no more of this is called.
+  /// Called in the child of a fork, where no other function is called any more.
   void abandon() noexcept;
 
  private:
-  /// Takes the lock, and tells what was freed meanwhile.
+  /// Takes the lock, and reports what was freed since the last call.
   std::unique_lock<std::mutex> enter();
   void tell_freed();
-  /// Tells what was freed, and watches no more.
+  /// Reports what was freed, and stops watching.
   void end();
   static void end_of_present();
   static void end_with_main_thread();
@@ -84,13 +84,13 @@ class Checker {
   int receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
               const Post& post);
   void report(const Finding& finding);
-  /// What is not a finding: each line once.
+  /// Logs a line that is not a finding; each line once.
   void say(const char* line);
 
   Core& core_;
   std::mutex mutex_;
   std::set<std::pair<Check, Site>> said_;
-  std::set<std::pair<Check, std::string>> places_;  ///< the same, as they were described
+  std::set<std::pair<Check, std::string>> places_;  ///< the same places as text
   std::set<const char*> lines_;
   Ledger ledger_;
   FreedWatch freed_;

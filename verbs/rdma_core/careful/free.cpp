@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// free(), realloc() and reallocarray() of the program, in front of those of its allocator: a block
-// that holds a registered range is noted for the Checker, which says so later. The C++ library's
-// operator delete calls free() by the same name, and jumps there, so that it returns to the
+// The program's free(), realloc() and reallocarray(), which replace those of its allocator: a freed
+// block that holds a registered range is recorded for the Checker, which reports it later. The C++
+// library's operator delete calls free() by name, as a tail call, so that free() returns to the
 // program.
 //
-// Here nothing is allocated, printed or locked: whoever frees may hold any lock there is.
+// Nothing here allocates, prints or locks: the thread that frees may hold any lock.
 #include <dlfcn.h>
 #include <malloc.h>
 
@@ -26,11 +26,12 @@ constinit FreedMemory memory;
 struct Allocator {
   std::atomic<void (*)(void*)> free;
   std::atomic<void* (*)(void*, std::size_t)> realloc;
-  std::atomic<std::size_t (*)(void*)> usable_size;  ///< null: it has none of its own
+  std::atomic<std::size_t (*)(void*)> usable_size;  ///< null: the allocator has none of its own
 };
 constinit Allocator behind{};
 
-/// This thread is in dlsym(), which may call us. In the memory that a thread has from its start.
+/// Set while this thread is in dlsym(), which may call these functions. Static TLS: needs no
+/// allocation.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool is_looking = false;
 
 template <typename Function>
@@ -48,7 +49,8 @@ bool are_of_one_library(One* one, Other* other) {
          first.dli_fbase == second.dli_fbase;
 }
 
-/// Needed before any constructor of ours has run. False: nobody can be asked now.
+/// Looks up the allocator's functions; may be called before any constructor of this library has
+/// run. Returns false if this thread is looking them up already.
 bool is_ready() {
   if (behind.free.load(std::memory_order_acquire) != nullptr) return true;
   if (is_looking) return false;
@@ -56,7 +58,7 @@ bool is_ready() {
   auto* const free_of = next<void(void*)>("free");
   auto* const size_of = next<std::size_t(void*)>("malloc_usable_size");
   behind.realloc.store(next<void*(void*, std::size_t)>("realloc"), std::memory_order_relaxed);
-  // Another allocator's would read what is not there.
+  // The function of another allocator would read memory that is not there.
   if (are_of_one_library(free_of, size_of)) {
     behind.usable_size.store(size_of, std::memory_order_relaxed);
   }
@@ -65,7 +67,7 @@ bool is_ready() {
   return true;
 }
 
-/// A range as it was read.
+/// A snapshot of a watched range.
 struct Range {
   std::uint32_t index;
   std::uint32_t version;
@@ -74,7 +76,7 @@ struct Range {
   std::uintptr_t end;
 };
 
-/// Ranges that one block holds; of more, the rest is not noted.
+/// The registered ranges in one block. Ranges beyond kMost are not recorded.
 class Held {
  public:
   void add(const Range& range) {
@@ -88,7 +90,7 @@ class Held {
   std::size_t count_ = 0;
 };
 
-/// False: there is none, or it comes or goes just now.
+/// Returns false if there is no range at `index`, or it is changing right now.
 bool read(std::uint32_t index, Range& out) {
   const WatchedRange& range = memory.ranges[index];
   out.index = index;
@@ -100,8 +102,8 @@ bool read(std::uint32_t index, Range& out) {
          range.version.load(std::memory_order_relaxed) == out.version;
 }
 
-// Only what is in the block as a whole: who registers whole pages has neighbours in them, which
-// may go.
+// Finds only ranges that lie completely in the block: a range of whole pages shares them with other
+// blocks, which may be freed.
 void find(void* block, Held& out) {
   const auto used = memory.used.load(std::memory_order_acquire);
   const auto size_of = behind.usable_size.load(std::memory_order_relaxed);
@@ -138,7 +140,8 @@ void* resize(void* block, std::size_t size, const void* site) {
     errno = ENOMEM;
     return nullptr;
   }
-  // Before: behind the call the block may be another thread's, and registered again.
+  // Before the call: after it, another thread may already own the block and have registered it
+  // again.
   Held held;
   find(block, held);
   const auto before = reinterpret_cast<std::uintptr_t>(block);
@@ -168,7 +171,7 @@ FreedMemory* iwarp_careful_freed_memory(std::size_t size) {
 }
 
 void free(void* block) noexcept {
-  if (!is_ready()) return;  // what dlsym() frees at its first call is lost
+  if (!is_ready()) return;  // the little that dlsym() frees in its first call is leaked
   Held held;
   find(block, held);
   for (const Range& range : held.all()) note(range, Freed::kWhole, __builtin_return_address(0));

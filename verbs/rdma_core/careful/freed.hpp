@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Checker's half of what it shares with libiwarp_careful.so.1: which memory is watched, and
-// what was freed of it. Without that library, and where the program's free() is not the library's,
+// what of it was freed. Without that library, or if the program's free() is not the library's,
 // nothing is watched.
 #pragma once
 
@@ -12,23 +12,23 @@
 
 namespace iwarp::rdma_core::careful {
 
-/// One thread at a time, but for what the library does.
+/// Not thread-safe, except for what the library does.
 class FreedWatch {
  public:
-  /// Looks whether the library is loaded.
+  /// Looks up whether the library is loaded.
   FreedWatch();
   bool is_loaded() const { return shared_ != nullptr; }
-  /// Frees a block to see whether the library notices; before anything is watched.
+  /// Frees a block to test whether the library notices. Call before anything is watched.
   bool works();
 
-  /// False: there is no room.
+  /// Returns false if there is no room.
   bool watch(std::uint32_t key, std::span<const std::byte> memory);
   void forget(std::uint32_t key);
-  /// Of nothing any more, without regard to what other threads did to it: for the child of a fork,
-  /// and at the end.
+  /// Stops watching everything, without regard to what other threads were doing: for the child of a
+  /// fork, and at the end.
   void stop();
 
-  /// Hands each record to `use`, once: key, Freed, site.
+  /// Passes each record once to `use`: key, Freed, site.
   template <typename Use>
   void take(Use use) {
     if (shared_ == nullptr || shared_->written.load(std::memory_order_acquire) == 0) return;
@@ -42,7 +42,7 @@ class FreedWatch {
       use(key, how, site);
     }
   }
-  /// Once: that there was no room for a record.
+  /// Returns, once, whether a record was lost for lack of room.
   bool take_lost() {
     return shared_ != nullptr && shared_->is_lost.load(std::memory_order_relaxed) &&
            shared_->is_lost.exchange(false);

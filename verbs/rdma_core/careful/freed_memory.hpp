@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Checker shares with libiwarp_careful.so.1, which stands in front of the allocator: the
-// ranges that are registered, and which of them were freed in spite of it. Of fixed size; whoever
-// reads or writes here takes no lock, allocates nothing and waits for nobody.
+// What the Checker shares with libiwarp_careful.so.1, which replaces the allocator's functions: the
+// ranges that are registered, and which of them were freed nevertheless. Of fixed size; readers and
+// writers take no lock, allocate nothing and never block.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@ namespace iwarp::rdma_core::careful {
 
 enum class Freed : std::uint32_t { kWhole, kMoved, kShrunk };
 
-/// Written by one thread at a time, read by all that free: what was read counts when `version` was
-/// the same before and behind, and even.
+/// Written by one thread at a time, read by every thread that frees. What was read is valid if
+/// `version` is even and the same before and after.
 struct WatchedRange {
   std::atomic<std::uint32_t> version;
-  std::atomic<std::uint32_t> told_version;  ///< that there is a record of already
+  std::atomic<std::uint32_t> told_version;  ///< version that has a record already
   std::atomic<std::uint32_t> key;
   std::atomic<std::uintptr_t> begin;
-  std::atomic<std::uintptr_t> end;  ///< the same: there is none
+  std::atomic<std::uintptr_t> end;  ///< equal to begin: no range
 };
 
 enum class RecordState : std::uint32_t { kEmpty, kWriting, kWritten };
@@ -29,22 +29,22 @@ struct FreedRecord {
   std::atomic<RecordState> state;
   Freed how;
   std::uint32_t key;
-  const void* site;  ///< where the call returns to
+  const void* site;  ///< return address of the call
 };
 
 struct FreedMemory {
   static constexpr std::size_t kRanges = 4096;
   static constexpr std::size_t kRecords = 256;
 
-  std::atomic<std::uint32_t> used;     ///< ranges from this on are empty
-  std::atomic<std::uint32_t> written;  ///< records
-  std::atomic<bool> is_lost;           ///< there was no room for a record
+  std::atomic<std::uint32_t> used;     ///< ranges from this index on are empty
+  std::atomic<std::uint32_t> written;  ///< number of records
+  std::atomic<bool> is_lost;           ///< a record was lost for lack of room
   std::array<WatchedRange, kRanges> ranges{};
   std::array<FreedRecord, kRecords> records{};
 };
 
-/// The library's one function besides the allocator's. It is told sizeof(FreedMemory): null, the
-/// library is another release's.
+/// The library's only function besides the allocator's. Takes sizeof(FreedMemory); returns null if
+/// the library is of another release.
 inline constexpr const char* kFreedMemorySymbol = "iwarp_careful_freed_memory";
 using FreedMemoryFunction = FreedMemory*(std::size_t size);
 

@@ -49,7 +49,7 @@ class CarefulHooks final : public Hooks {
   }
   int next_poll(ibv_cq_ex* cq) override { return found(cq, behind().next_poll(cq)); }
 
-  // What was done until now was done to what there is.
+  // Reports what was freed before the state changes, since it applies to the current state.
   void changing_state() override {
     tell([](Ledger&) {});
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where careful mode gets in: hooks that tell the Checker what the program does.
+// Connects careful mode: hooks that report the program's calls to the Checker.
 #pragma once
 
 #include <memory>

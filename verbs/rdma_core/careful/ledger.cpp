@@ -13,9 +13,9 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-constexpr std::size_t kBlock = 64;      // octets that are compared as one, of small buffers
-constexpr std::size_t kBlocks = 256;    // of large ones, about
-constexpr std::size_t kMaxDead = 4096;  // keys that are remembered
+constexpr std::size_t kBlock = 64;      // bytes compared as one block, in small buffers
+constexpr std::size_t kBlocks = 256;    // blocks of a large buffer, about
+constexpr std::size_t kMaxDead = 4096;  // deregistered keys that are remembered
 
 constexpr std::array kNames{"send-changed",
                             "send-reused",
@@ -37,7 +37,7 @@ constexpr std::array kNames{"send-changed",
                             "atomic-misaligned",
                             "destroyed-in-use"};
 
-// By Freed.
+// Indexed by Freed.
 constexpr std::array kFreedBy{"was given to free()", "was moved by realloc()",
                               "was cut short by realloc()"};
 
@@ -50,7 +50,7 @@ bool any_overlap(const Buffers& buffers, std::span<const std::byte> memory) {
   return std::ranges::any_of(buffers, [&](const auto& b) { return overlap(b.memory, memory); });
 }
 
-/// Octets that are compared as one, in a buffer of this size.
+/// Returns how many bytes are compared as one block in a buffer of this size.
 std::size_t block_of(std::size_t size) {
   return std::max(kBlock, (size / kBlocks + kBlock - 1) / kBlock * kBlock);
 }
@@ -66,7 +66,6 @@ Ledger::Ledger(Report report, IsReady is_ready, bool is_rnic)
     : report_(std::move(report)), is_ready_(std::move(is_ready)), is_rnic_(is_rnic) {}
 
 // Memory
-// -------------------------------------------------------------------------------------------
 
 void Ledger::registered(std::uint32_t key, const RegionFacts& facts, Site site) {
   regions_[key] = {facts, site};
@@ -135,7 +134,8 @@ Ledger::View Ledger::Buffer::block(std::size_t index) const {
   return at < memory.size() ? memory.subspan(at, std::min(size, memory.size() - at)) : View();
 }
 
-/// The index of the first block that is not as it was, from one on; as many as there are: none.
+/// Returns the index of the first block from `from` on that has changed, or the number of blocks if
+/// none has.
 std::size_t Ledger::first_changed(const Buffer& buffer, std::size_t from) const {
   for (; from < buffer.sums.size(); ++from) {
     std::uint32_t now = 0;
@@ -159,7 +159,7 @@ void Ledger::sum(Buffer& buffer, Site site) {
   }
 }
 
-// What is not within a region is the core's to refuse.
+// The core rejects what lies outside of a region.
 std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Site site) {
   std::vector<Buffer> out;
   for (const Piece& piece : pieces) {
@@ -180,7 +180,6 @@ std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Si
 }
 
 // Queue pairs
-// --------------------------------------------------------------------------------------
 
 void Ledger::made_qp(std::uint32_t qp, const QpFacts& facts) {
   qps_[qp] = {.facts = facts, .sends = {}};
@@ -238,7 +237,6 @@ std::vector<std::uint32_t> Ledger::queue_pairs_of(const void* srq) const {
 }
 
 // Requests
-// -----------------------------------------------------------------------------------------
 
 std::size_t Ledger::receives_at(View memory, const Receive** first) const {
   std::size_t out = 0;
@@ -251,9 +249,9 @@ std::size_t Ledger::receives_at(View memory, const Receive** first) const {
   return out;
 }
 
-// A buffer with several receives at once is for octets that nobody looks at. In its own queue pair
-// a request may go out from where its answer is to come. What the program has written there since
-// is its own to send.
+// A buffer with several receives at once is for data that the program ignores. In one queue pair, a
+// request may be sent from the buffer that receives its answer. What the program has written there
+// since the receive was posted may be sent.
 void Ledger::check_source(std::uint32_t num, const SendRequest& request,
                           std::span<const Buffer> buffers, Site site) {
   for (const Buffer& buffer : buffers) {
@@ -299,7 +297,7 @@ void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* 
   }
 }
 
-// The octets come as tagged segments to the sink's STag, as those of a Write do. [RDMAP-13]
+// The Read's data arrives in tagged segments to the sink's STag, like that of a Write. [RDMAP-13]
 void Ledger::check_sink_rights(std::span<const Buffer> buffers, Site site) {
   for (const Buffer& buffer : buffers) {
     const Region& region = regions_[buffer.key];
@@ -318,7 +316,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
            "a request is posted to a queue pair of which a completion with an error was polled");
     qp.has_failed = false;
   }
-  // What a Read or a receive may still change says nothing.
+  // A buffer that a Read or a receive may still change cannot be compared.
   const auto is_settled = [&](View memory) {
     const auto awaited = [&](const Under& under) {
       return brings(under.request.kind) && any_overlap(under.buffers, memory);
@@ -384,7 +382,6 @@ void Ledger::not_received(const void* queue, std::uint32_t num, std::size_t coun
 }
 
 // Completions
-// --------------------------------------------------------------------------------------
 
 void Ledger::finish(const Under& under, Site site) {
   for (const Buffer& buffer : under.buffers) {
@@ -405,7 +402,7 @@ void Ledger::finish(const Under& under, Site site) {
 void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site site) {
   std::size_t before = 0;
   for (const Buffer& buffer : receive.buffers) {
-    // Where the message is, or may be, nothing is known.
+    // The message may be in these blocks, so they are not compared.
     const auto taken = length > before ? length - before : 0;
     const auto size = block_of(buffer.memory.size());
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
@@ -436,7 +433,7 @@ void Ledger::completed(const Completed& of, Site site) {
     if (of.is_success) compare_rest(done, of.length, site);
     return;
   }
-  // Whatever was posted before this one is complete with it.
+  // Completes every request that was posted before this one.
   const auto is_it = [&](const Under& under) {
     return under.request.wr_id == of.wr_id && (under.request.is_signalled || !of.is_success);
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has lent to its device: which memory is registered, which requests are under way,
-// and what was in their buffers. From that, what works on this stack and fails on hardware or on
-// another day. Knows no device; it reads the buffers, and only while they are registered.
+// What a program has lent to its device: which memory is registered, which requests are
+// outstanding, and what their buffers contained. Finds what works on this stack but fails on
+// hardware or on another day. Knows no device; reads buffers only while they are registered.
 #pragma once
 
 #include <cstddef>
@@ -40,17 +40,17 @@ enum class Check : std::uint8_t {
   kAtomicMisaligned,
   kDestroyedInUse,
 };
-/// "send-changed".
+/// Returns, for example, "send-changed".
 const char* name_of(Check check);
 
 struct Finding {
   Check check;
-  Site site;             ///< of the call at which it was noticed
-  Site begun = nullptr;  ///< of the call that it is about; null: there is none
-  std::string what;      ///< for people
+  Site site;             ///< the call that noticed it
+  Site begun = nullptr;  ///< the call that it is about; null: none
+  std::string what;      ///< the message
 };
 
-/// A piece of a buffer, with the address as the request has it.
+/// A piece of a buffer; the address is that of the request.
 struct Piece {
   std::uint64_t address;
   std::uint32_t length;
@@ -65,7 +65,7 @@ struct SendRequest {
   bool is_signalled = false;
   bool is_inline = false;
   bool is_fenced = false;
-  std::uint64_t remote = 0;  ///< kAtomic
+  std::uint64_t remote = 0;  ///< for kAtomic
   std::vector<Piece> pieces;
 };
 
@@ -95,15 +95,15 @@ struct RegionFacts {
 class Ledger {
  public:
   using Report = std::function<void(const Finding&)>;
-  /// Whether requests of that queue pair can still be executed.
+  /// Returns whether requests of that queue pair can still be executed.
   using IsReady = std::function<bool(std::uint32_t qp)>;
   /// `is_rnic`: the program sees an iWARP adapter.
   Ledger(Report report, IsReady is_ready, bool is_rnic);
 
   void registered(std::uint32_t key, const RegionFacts& facts, Site site);
   void deregistered(std::uint32_t key, Site site);
-  /// The allocator has the memory of a region, and a peer or a request may still reach it. What
-  /// becomes of its contents is not told again.
+  /// The memory of a region was returned to the allocator. Reports it if a peer or a request can
+  /// still reach the region; later changes of its contents are then not reported.
   void freed(std::uint32_t key, Freed how, Site site);
 
   void made_cq(const void* cq, const void* channel, std::size_t capacity);
@@ -114,29 +114,29 @@ class Ledger {
   void gone_cq(const void* cq, std::uint32_t unacknowledged, Site site);
 
   void made_qp(std::uint32_t qp, const QpFacts& facts);
-  /// To error or reset: nothing of it is under way any more.
+  /// The queue pair is in error or reset: none of its requests is outstanding any more.
   void stopped_qp(std::uint32_t qp);
-  /// What has failed, or still fails of what is under way, was made good.
+  /// The program has handled the failure: outstanding requests that still fail are part of it.
   void recovered_qp(std::uint32_t qp);
-  /// The program has asked the CM to end its connection, and awaits nothing of it any more.
+  /// The program has asked the CM to end the connection, and expects nothing of it any more.
   void ending_qp(std::uint32_t qp);
   void gone_qp(std::uint32_t qp, Site site);
 
-  /// Before it is posted; `is_ready`: in RTS.
+  /// Records requests that are about to be posted.
   void sends(std::uint32_t qp, std::span<const SendRequest> requests, Site site);
-  /// The last so many were not taken.
+  /// Removes the last `count` requests, which could not be posted.
   void not_sent(std::uint32_t qp, std::size_t count);
-  /// `queue`: of queue_of(qp), or the shared one.
+  /// `queue` is queue_of(qp), or the shared receive queue.
   void receives(const void* queue, std::uint32_t qp, std::uint64_t wr_id,
                 std::span<const Piece> pieces, Site site);
   void not_received(const void* queue, std::uint32_t qp, std::size_t count);
   void gone_queue(const void* queue);
-  /// Those that take their receives from this shared queue.
+  /// Returns the queue pairs that take their receives from this shared queue.
   std::vector<std::uint32_t> queue_pairs_of(const void* srq) const;
   void completed(const Completed& of, Site site);
-  /// Of a queue pair that has receives of its own.
+  /// Returns the key of a queue pair that has receives of its own.
   static const void* queue_of(std::uint32_t qp) {
-    // A name that no object's address is.
+    // An odd value, which is no object's address.
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<const void*>(std::uintptr_t{qp} << 1 | 1);
   }
@@ -150,15 +150,15 @@ class Ledger {
   struct Buffer {
     std::uint32_t key;
     View memory;
-    std::vector<std::uint32_t> sums;  ///< of each block, as it was posted; empty: not compared
+    std::vector<std::uint32_t> sums;  ///< of each block when posted; empty: not compared
     View block(std::size_t index) const;
   };
-  /// A request under way.
+  /// An outstanding request.
   struct Under {
     SendRequest request;
     std::vector<Buffer> buffers;
     Site site;
-    bool is_made_good = false;  ///< that it fails, if it does
+    bool is_made_good = false;  ///< its failure, if it fails, was handled
   };
   struct Receive {
     std::uint64_t wr_id;
@@ -168,16 +168,16 @@ class Ledger {
   struct QueuePair {
     QpFacts facts;
     std::deque<Under> sends;
-    bool has_failed = false;  ///< the program was told so by a completion
+    bool has_failed = false;  ///< the program has polled a completion with an error
     bool is_ending = false;
   };
   struct Queue {
     const void* channel;
     std::size_t capacity;
-    std::size_t owed = 0;  ///< completions of requests under way
+    std::size_t owed = 0;  ///< completions of outstanding requests
     bool had_event = false;
-    bool is_armed = false;  ///< behind an event, and not polled since
-    bool is_told = false;   ///< that it may overflow
+    bool is_armed = false;  ///< after an event, and not polled since
+    bool is_told = false;   ///< an overflow was reported
   };
 
   std::vector<Buffer> buffers_of(std::span<const Piece> pieces, Site site);

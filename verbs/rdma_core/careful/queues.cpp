@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completion queues in the Ledger: how many completions may come to each, and whether the
+// The completion queues in the Ledger: how many completions each may receive, and whether the
 // program polls them when it has to.
 #include <fmt/format.h>
 

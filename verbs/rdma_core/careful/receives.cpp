@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receives of a program that runs carefully, and those among them that come later than the
-// message that needs them. The stack lets such a message wait (ConnectionOptions::receive_hold); an
-// iWARP adapter ends the connection, and one for RoCE lets the sender repeat the message as often
-// as the receiver's rnr_retry allows.
+// Receives in careful mode, and the ones posted later than the message that needs them. This stack
+// lets such a message wait (ConnectionOptions::receive_hold). An iWARP adapter ends the connection;
+// a RoCE adapter lets the sender repeat the message as often as the receiver's rnr_retry allows.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -21,12 +20,12 @@ using std::chrono::nanoseconds;
 
 /// What the adapter that the program sees does with a message that finds no receive.
 struct Patience {
-  const char* retries = nullptr;  ///< what says how often the sender repeats it; null: never
-  nanoseconds limit{0};           ///< until it gives up
+  const char* retries = nullptr;  ///< attribute with the sender's retry count; null: no retry
+  nanoseconds limit{0};           ///< until the sender gives up
 };
 
-// An iWARP adapter has no queue pairs but those of rdma_cm, so the others are those of a program
-// for RoCE, whatever the persona is.
+// An iWARP adapter only has queue pairs of rdma_cm, so all others belong to a RoCE program,
+// whatever the persona is.
 Patience patience_of(RcQp& qp) {
   constexpr int kBoth = IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
   const std::lock_guard lock(qp.mutex);
@@ -38,7 +37,7 @@ Patience patience_of(RcQp& qp) {
           .limit = peer_timeouts(attr, said).receive_hold.value_or(nanoseconds(0))};
 }
 
-/// "127.0.0.1:7471", or "the peer" when the connection is over by now.
+/// Returns, for example, "127.0.0.1:7471", or "the peer" if the connection is already over.
 std::string peer_of(Core& core, std::uint32_t num) {
   const auto now = core.rnic().statistics(SIZE_MAX);
   const auto it = std::ranges::find(now.connections, num, &net::ConnectionStatistics::qp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the Checker read from lists of requests.
+// Helpers of the Checker that read lists of requests.
 #pragma once
 
 #include <infiniband/verbs.h>

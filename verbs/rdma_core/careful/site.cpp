@@ -17,19 +17,19 @@ namespace {
 constexpr std::size_t kMaxPlaces = 1 << 16;
 constexpr unsigned kMaxOwnFrames = 64;
 
-/// The place that this thread asked for last. The stack is unwound when the place is asked for, not
-/// for every call.
+/// The last place that this thread asked for. The stack is unwound only when a place is asked for,
+/// not for every call.
 struct LastAsked {
   unsigned long call = 0;
   Site site = nullptr;
 };
 thread_local LastAsked last;
 
-/// Never destroyed, as all that outlives main().
+/// Never destroyed, because threads may outlive main().
 struct Places {
   std::mutex mutex;
   std::set<Place> all;
-  std::map<const void*, Site> alone;  ///< of addresses whose callers do not matter
+  std::map<const void*, Site> alone;  ///< addresses whose callers do not matter
 };
 Places& places() {
   static auto& kPlaces = *new Places;
@@ -43,8 +43,8 @@ Site kept(Places& of, const Place& place) {
   return &*of.all.insert({.frames = {place.frames[0]}}).first;
 }
 
-/// The address is in a function of a header that was not inlined, so that its callers say where
-/// the program called.
+/// Returns whether the address is in a function of a header that was not inlined, so that only its
+/// callers tell where the program made the call.
 bool is_in_header(const void* return_address) {
   const char* const call = static_cast<const char*>(return_address) - 1;
   const auto module = find_module(call);
@@ -54,8 +54,8 @@ bool is_in_header(const void* return_address) {
 
 struct Walk {
   Place place;
-  std::size_t found = 0;  ///< 1: only the address that was known before
-  unsigned own = 0;       ///< frames of the stack itself so far
+  std::size_t found = 0;  ///< 1: only the address that was already known
+  unsigned own = 0;       ///< frames of this library so far
 };
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
@@ -79,7 +79,7 @@ Site site_at(const void* address) {
   return kept(of, {.frames = {address}});
 }
 
-// To unwind the stack takes microseconds, which a program that was optimized need not spend.
+// Unwinding the stack takes microseconds, which an optimized program need not spend.
 Site call_site() {
   const void* const return_address = CallSite::current();
   if (return_address == nullptr) return nullptr;

@@ -15,20 +15,20 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-/// One function of a place: those that were inlined into another come before it.
+/// One function of a place; functions inlined into another come before it.
 struct Source {
-  std::string function;  ///< empty: not known
-  std::string line;      ///< "FILE:LINE"; empty: not known
+  std::string function;  ///< empty: unknown
+  std::string line;      ///< "FILE:LINE"; empty: unknown
 };
 
-/// The call in front of where it returns to.
+/// Returns the address of the call that returns there.
 const char* call_before(const void* return_address) {
   return static_cast<const char*>(return_address) - 1;
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// "MODULE+OFFSET (FUNCTION)", with the offset that addr2line takes.
+/// Formats "MODULE+OFFSET (FUNCTION)", with the offset that addr2line takes.
 std::string without_source(const void* return_address, const std::string& function = {}) {
   const char* const call = call_before(return_address);
   const auto module = find_module(call);
@@ -41,7 +41,7 @@ std::string without_source(const void* return_address, const std::string& functi
                      name.empty() ? "" : fmt::format(" ({})", name));
 }
 
-/// Without the parameters of a C++ function.
+/// Drops the parameters of a C++ function.
 std::string short_name(std::string name) {
   if (!name.ends_with(')')) return name;
   std::size_t depth = 0;
@@ -54,13 +54,13 @@ std::string short_name(std::string name) {
 
 std::string known(const std::string& text) { return text.starts_with("??") ? std::string() : text; }
 
-/// "FILE:LINE", without what tools put behind it.
+/// Returns "FILE:LINE" without the text that tools append.
 std::string known_line(std::string text) {
   text = text.substr(0, text.find(" ("));
   return text.ends_with(":?") || text.ends_with(":0") ? std::string() : known(text);
 }
 
-/// A line with the address, then two for each function.
+/// Parses a line with the address, then two lines for each function.
 std::vector<std::vector<Source>> parse(const std::string& text) {
   std::vector<std::vector<Source>> out;
   std::vector<std::string> lines;
@@ -80,7 +80,7 @@ std::vector<std::vector<Source>> parse(const std::string& text) {
   return out;
 }
 
-/// Of each address that is in the module of the first.
+/// Returns the functions of each address that is in the module of the first.
 std::vector<std::vector<Source>> sources_of(const Place& place) {
   const auto module = find_module(call_before(place.frames[0]));
   if (!module || module->path.empty()) return {};
@@ -92,8 +92,8 @@ std::vector<std::vector<Source>> sources_of(const Place& place) {
     const auto call = reinterpret_cast<std::uintptr_t>(call_before(frame));
     addresses.push_back(fmt::format("{:#x}", call - module->bias));
   }
-  // The faster one first: the program waits. It may take lines of a header for those of the file
-  // that includes it, which comes_from_header() allows for.
+  // The faster tool first, since the program waits. It may report lines of a header as lines of the
+  // file that includes it, which comes_from_header() allows for.
   std::array<Words, 2> commands{Words{"addr2line"}, Words{"llvm-symbolizer", "--output-style=GNU"}};
   for (Words& words : commands) {
     words.insert(words.end(), {"-a", "-f", "-i", "-C", "-e", module->path});

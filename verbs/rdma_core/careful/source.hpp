@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a place in the program is printed: file and line where there is debug information and a tool
-// that reads it (addr2line of binutils, or llvm-symbolizer), else module and offset.
+// How a place in the program is printed: as file and line if there is debug information and a tool
+// that reads it (addr2line of binutils, or llvm-symbolizer), otherwise as module and offset.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace iwarp::rdma_core::careful {
 
 struct Description {
   std::string place;   ///< "FILE:LINE (FUNCTION)", or "MODULE+OFFSET (FUNCTION)"
-  std::string caller;  ///< the same of what called it; empty: not known
+  std::string caller;  ///< the same for its caller; empty: unknown
 };
 
-/// Starts a tool and waits for it, ten seconds at most. Null: "an unknown place".
+/// Starts a tool and waits for it, for at most ten seconds. Returns "an unknown place" for null.
 Description describe(Site site);
 
-/// The file of an address, without its folders; empty: none.
+/// Returns the file of an address without its folders; empty if there is none.
 std::string module_of(const void* address);
 
 }  // namespace iwarp::rdma_core::careful

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool is a grandchild, so that its end is told to the init process, and the child between them
-// is one without an exit signal: only wait(2) with __WALL sees it. Executing a file would give it
-// one. A program that is the init process of a container, or a reaper of its descendants, gets
-// SIGCHLD.
+// The tool is a grandchild, so that its end is reported to the init process. The child between them
+// has no exit signal, so that only wait(2) with __WALL sees it; executing a file would give it one.
+// If the program is the init process of a container, or a subreaper, it does get SIGCHLD.
 #include "careful/tool.hpp"
 
 #include <fcntl.h>
@@ -35,7 +34,7 @@ using Stack = std::vector<std::max_align_t>;
 Stack make_stack() { return Stack(kStack / sizeof(std::max_align_t)); }
 
 struct Child {
-  std::vector<std::vector<char*>> commands;  ///< each with a null behind its last word
+  std::vector<std::vector<char*>> commands;  ///< each with a null after its last word
   std::array<char*, 2> environment{};
   int output = -1;
   pid_t tool = -1;
@@ -44,15 +43,15 @@ struct Child {
 
 constexpr int kFailed = 127;
 
-// Both children run in the memory of the program, each on a stack of its own, while the thread that
-// reports waits. All signals are blocked, and stay so for the tool: a handler of the program must
-// not run here.
+// Both children run in the memory of the program, each on its own stack, while the reporting thread
+// waits. All signals are blocked, and remain so for the tool: a handler of the program must not run
+// here.
 pid_t start(int (*function)(void*), Stack& stack, int exit_signal, Child& child) {
   constexpr int kFlags = CLONE_VM | CLONE_VFORK;
   return ::clone(function, stack.data() + stack.size(), kFlags | exit_signal, &child);
 }
 
-// A sanitizer knows the stacks of threads, and not these: it would report their end as an error.
+// A sanitizer knows the stacks of threads but not these, and would report their end as an error.
 __attribute__((no_sanitize("address", "thread"))) int execute(void* argument) {
   const Child& child = *static_cast<Child*>(argument);
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -60,7 +59,7 @@ __attribute__((no_sanitize("address", "thread"))) int execute(void* argument) {
       ::dup2(nothing, 2) < 0) {
     ::_exit(kFailed);
   }
-  // Descriptors of the program that another process waits to see closed.
+  // Closes descriptors of the program, which another process may wait to see closed.
   (void)::syscall(SYS_close_range, 3U, ~0U, 0U);
   for (const auto& words : child.commands) {
     ::execvpe(words.front(), words.data(), child.environment.data());
@@ -74,7 +73,7 @@ __attribute__((no_sanitize("address", "thread"))) int start_tool(void* argument)
   ::_exit(0);
 }
 
-/// Returns once the tool runs, or could not be run.
+/// Returns once the tool runs, or could not be started.
 void start(Child& child) {
   Stack stack = make_stack();
   sigset_t all;
@@ -87,7 +86,7 @@ void start(Child& child) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-/// Empty: it takes too long, or is too much.
+/// Returns nullopt if it takes too long or is too much.
 std::optional<std::string> read_all(int from, Clock::time_point until) {
   std::string out;
   std::array<char, 4096> piece{};
@@ -124,7 +123,8 @@ std::string output_of(std::span<const Words> commands) {
   start(child);
   to.reset();
   auto out = child.tool > 0 ? read_all(from.get(), Clock::now() + kLimit) : std::nullopt;
-  if (!out && child.tool > 0) ::kill(child.tool, SIGKILL);  // Its output is open, so it runs.
+  if (!out && child.tool > 0)
+    ::kill(child.tool, SIGKILL);  // its output is still open, so it is running
   errno = error;
   return std::move(out).value_or("");
 }

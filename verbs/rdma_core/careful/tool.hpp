@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a tool in the middle of a program that knows nothing of it: the program gets no SIGCHLD, and
-// no wait() of its own returns the tool.
+// Runs a tool from within a program that must not notice it: the program gets no SIGCHLD, and none
+// of its wait() calls returns the tool.
 #pragma once
 
 #include <span>
