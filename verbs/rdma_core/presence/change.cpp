@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would change the file system: refused in the made-up folders, as an ordinary user is refused
-// in sysfs. All else goes to the system's function of the same name, so that a filter of system
-// calls sees what it would have seen.
+// Calls that would change the file system. In the made-up folders they fail as they do for an
+// ordinary user in sysfs. All others go to the system's function of the same name, so that a
+// seccomp filter sees the calls that it would have seen.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 namespace iwarp::rdma_core::presence {
 namespace {
 
-/// `system` gets the directory and the path that the system knows the place by.
+/// Calls `system` with the directory and the path by which the system knows the place.
 template <typename System>
 int change(int directory, const char* path, int refusal, System system) {
   const Place place = resolve(directory, path, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ends of a process at which no destructor runs: _exit(2), as shells end, and exec.
+// The two ways for a process to end without running destructors: _exit(2), as shells do, and exec.
 #include <unistd.h>
 
 #include <cstdlib>

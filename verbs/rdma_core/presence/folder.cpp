@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "/iwarp-";
 constexpr std::size_t kStateSize = 16;
-// Out of the way of programs that count on the lowest descriptors.
+// Out of the way of programs that rely on getting the lowest descriptors.
 constexpr int kLowestDescriptor = 200;
 
 class Descriptor {
@@ -46,7 +46,7 @@ class Descriptor {
   int fd_;
 };
 
-/// Where the folder may be, by their true names.
+/// Returns the places where the folder may be, by their real names.
 const std::vector<std::string>& bases() {
   static const auto& kBases = *new std::vector<std::string>([] {
     const Inside guard;
@@ -62,8 +62,8 @@ const std::vector<std::string>& bases() {
   return kBases;
 }
 
-/// Of a path in a base: UID-STATE, and maybe what make() and remove_if_free() put behind it.
-/// Whatever else begins with iwarp- is not ours.
+/// Returns whether the rest of a path in a base is UID-STATE, possibly with what make() and
+/// remove_if_free() append. Other names that begin with iwarp- do not belong to this library.
 bool is_folder_name(std::string_view name) {
   const auto dash = std::min(name.find_first_not_of("0123456789"), name.size());
   if (dash == 0 || !name.substr(dash).starts_with('-')) return false;
@@ -73,7 +73,7 @@ bool is_folder_name(std::string_view name) {
          (state.size() == kStateSize || state[kStateSize] == '.');
 }
 
-/// FNV-1a.
+/// Returns the FNV-1a digest of the entries.
 std::string digest(const std::vector<Entry>& all) {
   std::uint64_t hash = 0xCBF29CE484222325;
   const auto add = [&](std::string_view text) {
@@ -96,14 +96,15 @@ bool is_same(int fd, const std::string& path) {
          a.st_ino == b.st_ino;
 }
 
-/// Nobody else can have put anything there.
+/// Returns whether only this user can have put anything into the folder.
 bool is_own(int fd) {
   struct stat about{};
   return ::fstat(fd, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
          (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// A descriptor of the folder with a shared lock on it; -1: there is none that is ours.
+/// Returns a descriptor of the folder with a shared lock on it, or -1 if this user has no such
+/// folder.
 int hold(const std::string& path) {
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.get() < 0 || !is_own(fd.get()) || ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return -1;
@@ -120,7 +121,8 @@ void remove_tree(const std::string& path) {
   fs::remove_all(path, ignored);
 }
 
-/// Unless somebody holds it. Under another name first, so that nobody takes half of it for it.
+/// Removes the folder unless a process holds it. Renames it first, so that no process uses a
+/// half-removed one.
 void remove_if_free(const std::string& path, int fd) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_same(fd, path)) return;
   const std::string gone = path + ".gone" + std::to_string(::getpid());
@@ -144,8 +146,8 @@ void write_text(const std::string& path, const std::string& text) {
   if (fd.get() >= 0 && ::write(fd.get(), text.data(), text.size()) < 0) return;
 }
 
-/// A device of number 0:0 takes no rights (Linux 5.8); where it does, a file has to do. Neither is
-/// ever opened.
+/// A device with number 0:0 needs no privileges (since Linux 5.8); where it does, a regular file
+/// stands for it. Neither is ever opened.
 void make_device(const std::string& path) {
   if (::mknod(path.c_str(), S_IFCHR | 0666, makedev(0, 0)) != 0) write_text(path, "");
   ::chmod(path.c_str(), 0666);
@@ -176,17 +178,18 @@ void fill(const std::string& root, const std::vector<Entry>& all) {
   }
 }
 
-/// Under a name of its own first, so that whoever finds it finds it whole. -1: it cannot be made.
+/// Builds the folder under a temporary name, so that other processes only find a complete one.
+/// Returns -1 if it cannot be made.
 int make(const std::string& path, const std::vector<Entry>& all) {
   std::string fresh = path + ".XXXXXX";
   if (::mkdtemp(fresh.data()) == nullptr) return -1;
   ::chmod(fresh.c_str(), 0755);
   Descriptor fd(::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0 || ::flock(fd.get(), LOCK_SH) != 0) return -1;
-  if (!is_same(fd.get(), fresh)) return -1;  // Somebody swept it before it was held.
+  if (!is_same(fd.get(), fresh)) return -1;  // another process removed it before it was locked
   fill(fresh, all);
   if (::rename(fresh.c_str(), path.c_str()) == 0) return fd.release();
-  remove_tree(fresh);  // Somebody was quicker.
+  remove_tree(fresh);  // another process was faster
   return -1;
 }
 
@@ -196,7 +199,7 @@ struct Held {
 };
 
 Held acquire() {
-  constexpr int kAttempts = 16;  // others may remove what is found, or make what is missing
+  constexpr int kAttempts = 16;  // other processes may remove or make the folder meanwhile
   const auto settings =
       read_settings([](const char* name) { return ::secure_getenv(name); }, [](const auto&) {});
   if (!settings.presence) return {};
@@ -233,7 +236,8 @@ bool started_inside() {
   return kInside;
 }
 
-/// Whoever comes after exec would find itself nowhere.
+/// Returns whether the working directory is in a made-up folder: without it, the program that exec
+/// starts would have no working directory.
 bool works_inside() {
   std::array<char, PATH_MAX> cwd{};
   return ::getcwd(cwd.data(), cwd.size()) != nullptr && outside_name(cwd.data());
@@ -259,13 +263,13 @@ const std::string& folder() {
   return mine->path;
 }
 
-// A child of a fork shares the lock, which is free when the last of them has closed it. One by
-// vfork shares memory with its parent, so that is left as it is.
+// The child of a fork shares the lock, which is released when the last of them has closed it. The
+// child of a vfork shares the memory of its parent, so the state in memory stays as it was.
 void give_back(End end) {
   const Held* const mine = held.load();
   if (mine == nullptr || mine->fd < 0) return;
   const Inside guard;
-  // The program may have closed it, and have another under its number.
+  // The program may have closed the descriptor and reused its number.
   if (!is_same(mine->fd, mine->path)) return;
   if (end == End::kProgram && works_inside()) return;
   const Descriptor fd(::open(mine->path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder in which the made-up files are: BASE/iwarp-UID-STATE/{sys,dev}, where BASE is TMPDIR,
-// /dev/shm or /tmp, and STATE a digest of what is in it, so that processes which see the same share
-// one.
+// The folder of the made-up files: BASE/iwarp-UID-STATE/{sys,dev}, where BASE is TMPDIR, /dev/shm
+// or /tmp, and STATE a digest of the contents, so that processes that see the same files share one
+// folder.
 //
-// Each holds a shared lock on it. Who ends removes it unless somebody else holds one; what a killed
-// process left is removed by the next that makes one.
+// Each process holds a shared lock on it. A process that ends removes it unless another one holds
+// the lock; what a killed process left behind is removed by the next process that makes a folder.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,18 @@
 
 namespace iwarp::rdma_core::presence {
 
-/// Made when first asked for, and again if it is gone. Empty: there is no place for it, and
-/// everything is as it is. The reference is good for ever.
+/// Returns the path of the folder, which is made on first use, and again if it has disappeared.
+/// Empty if there is no place for it: then nothing is redirected. The reference remains valid.
 const std::string& folder();
-/// folder() was called, or the process was started within one.
+/// Returns whether folder() was called, or the process was started within such a folder.
 bool folder_matters();
 
 enum class End : std::uint8_t { kProcess, kProgram };
-/// What a process does with its folder at its end, or before another program takes its place.
+/// Releases the folder at the end of the process, or before exec replaces the program.
 void give_back(End end);
 
-/// `real` is in a folder of ours, of this process or of another: what programs call it.
+/// If `real` is in such a folder, of this or another process, returns the name by which programs
+/// know it.
 std::optional<std::string> outside_name(std::string_view real);
 
 }  // namespace iwarp::rdma_core::presence

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// While this library itself opens and looks, its functions are the system's.
+// While this library itself opens and stats files, its functions pass everything on to the system.
 #pragma once
 
 #include <cerrno>
 
 namespace iwarp::rdma_core::presence {
 
-/// Also leaves errno as it was.
+/// Also restores errno.
 class Inside {
  public:
   Inside() : before_(inside), errno_(errno) { inside = true; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What paths are called, and what is in folders. Folders are opened where they really are, so
-// reading them, and all that starts from their descriptors, is the system's.
+// Names of paths, and the contents of folders. Folders are opened at their real location, so the
+// system itself reads them and resolves what is relative to their descriptors.
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -30,14 +30,14 @@ using Scan64 = int(const char*, dirent64***, Select<dirent64>, Compare<dirent64>
 using ScanAt = int(int, const char*, dirent***, Select<dirent>, Compare<dirent>);
 using ScanAt64 = int(int, const char*, dirent64***, Select<dirent64>, Compare<dirent64>);
 
-/// As much as there is room for, without a zero.
+/// Copies as much as fits, without a terminating zero.
 ssize_t give(const std::string& text, char* out, size_t size) {
   const size_t count = std::min(text.size(), size);
   std::copy_n(text.data(), count, out);
   return static_cast<ssize_t>(count);
 }
 
-/// /proc/self/cwd and its like lead to the true places.
+/// Translates /proc/self/cwd and similar links, which lead to the real locations.
 template <typename System>
 ssize_t read_link(int directory, const char* path, char* out, size_t size, System system) {
   const Place place = resolve(directory, path, false);
@@ -95,14 +95,15 @@ auto in_folder(int directory, const char* path, System system) {
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 
-/// What glob(3) looks with, unless the program has brought its own.
+/// Makes glob(3) use the functions of this library, unless the program has set its own.
 template <typename Glob>
 void look_with_ours(Glob& result) {
   result.gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
   result.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
 }
 
-/// A file that stands for a node is listed as that: find(1) and others look no further.
+/// Lists a regular file that stands for a device node as a device: find(1) and others look no
+/// further.
 template <typename Entry>
 Entry* typed(DIR* folder, Entry* entry) {
   if (entry == nullptr || entry->d_type != DT_REG) return entry;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system's function behind one of ours, found when it is first needed.
+// Looks up the system's function that a function of this library replaces, when it is first needed.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,8 +8,8 @@
 
 namespace iwarp::rdma_core::presence {
 
-/// Of static duration and without a constructor that runs: other libraries' constructors may be
-/// earlier than any of ours.
+/// Make it static; it has no constructor that runs, because constructors of other libraries may run
+/// before any of this library.
 template <typename Function>
 class Next {
  public:

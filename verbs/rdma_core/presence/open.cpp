@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// open(2), fopen(3) and their like. What is made up is there to be read; its devices can be opened,
-// and take no command: what is opened is /dev/null, a character device that everybody may.
+// open(2), fopen(3) and similar functions. Made-up files can be read. Made-up devices can be opened
+// but accept no command: opening one opens /dev/null, a character device that every user may open.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kDevice = "/dev/null";
 
-/// What to open, and how; `error`: nothing, because of it.
+/// What to open, and how. If `error` is set, the call fails with it instead.
 struct Opening {
   Place place;
   const char* path;
@@ -30,7 +30,7 @@ struct Opening {
 
 bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0; }
 
-/// Nobody may make or change a file of sysfs that is for reading.
+/// A read-only file of sysfs can be neither created nor changed.
 int refusal(const struct stat* about, int flags) {
   if (about == nullptr) return (flags & O_CREAT) != 0 ? EACCES : 0;  // else the kernel's ENOENT
   if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return EEXIST;
@@ -60,10 +60,10 @@ Opening opening(int directory, const char* path, int flags) {
     return out;
   }
   const bool is_node = is_there && is_device(out.place) && !S_ISDIR(about.st_mode);
-  if (is_node) about.st_mode = S_IFCHR | 0666;  // a file stands for it where none can be made
+  if (is_node) about.st_mode = S_IFCHR | 0666;  // a regular file may stand for the node
   out.error = refusal(is_there ? &about : nullptr, flags);
   out.flags &= ~(O_CREAT | O_EXCL);
-  // Its own node, if it is only to be looked at.
+  // The made-up node itself is opened if the program only examines it.
   const bool used = (flags & (O_PATH | O_DIRECTORY)) == 0;
   if (is_node && used) out.path = kDevice;
   return out;
@@ -136,7 +136,7 @@ IWARP_OPEN(open64)
 IWARP_OPENAT(openat)
 IWARP_OPENAT(openat64)
 
-// What a program calls that was compiled with _FORTIFY_SOURCE and cannot create a file.
+// Called by programs compiled with _FORTIFY_SOURCE, for opens that cannot create a file.
 int __open_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 int __open64_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 int __openat_2(int directory, const char* path, int flags) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which file a path of the program means: one of the system's, or one that is made up.
+// Which file a path of the program means: one of the system's, or a made-up one.
 #pragma once
 
 #include <string>
@@ -7,21 +7,24 @@
 namespace iwarp::rdma_core::presence {
 
 struct Place {
-  /// What to hand to the system instead of the program's directory and path; empty: leave both.
+  /// What to pass to the system instead of the program's directory and path; empty: pass these
+  /// unchanged.
   std::string path;
-  /// As the program would name it, without links, "." and "..".
+  /// The program's name for it, without links, "." and "..".
   std::string name;
   bool made_up = false;  ///< it is, or would be, in a made-up folder
 };
 
-/// Walks the path as the kernel does, through both worlds. `follow`: also the last link.
-/// Quick for all that cannot concern us: neither a name of ours in it, nor seen from within.
+/// Resolves the path as the kernel does, across real and made-up folders. `follow`: also follows a
+/// link at the end. Fast for paths that cannot concern this library, those without one of its names
+/// that do not start in a made-up folder.
 Place resolve(int directory, const char* path, bool follow);
 
-/// What is open there, without a path to hand on; quick for all that cannot concern us.
+/// Resolves an open descriptor; returns no path to pass on. Fast for descriptors that cannot
+/// concern this library.
 Place resolve_opened(int descriptor);
 
-/// What the program is to be told that a path is which the system has told.
+/// Translates a path that the system has returned into the program's name for it.
 std::string told(const char* real);
 
 }  // namespace iwarp::rdma_core::presence

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// stat(2), access(2) and their like: the owner, the size and the numbers that sysfs and devtmpfs
-// would show. Device and inode stay, by which programs compare what they see with what they opened.
+// stat(2), access(2) and similar functions report the owner, size and numbers that sysfs and
+// devtmpfs would report. Device and inode are not changed: programs use them to compare what they
+// see with what they have opened.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -60,7 +61,7 @@ int look(int descriptor, Stat* about, System system) {
   return code;
 }
 
-/// What is followed out of the made-up folders resolves to a place that is not made up.
+/// A link that leads out of the made-up folders resolves to a place that is not made up.
 template <typename Stat, typename System>
 int look(int directory, const char* path, int flags, Stat* about, System system) {
   if (path != nullptr && *path == '\0' && (flags & AT_EMPTY_PATH) != 0) {
@@ -92,7 +93,7 @@ auto redirect(int directory, const char* path, bool follow, System system) {
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 
-// Of struct stat as the kernel and programs share it, on all 64-bit machines.
+// Versions of struct stat that the kernel and programs share, on all 64-bit machines.
 constexpr int kOldest = 0;
 constexpr int kNewest = 1;
 
@@ -107,7 +108,7 @@ int stat_of(int descriptor, struct stat64* about) {
   return look(descriptor, about, [=](int of) { return next_fstat64(of, about); });
 }
 
-/// What programs linked to glibc 2.32 and older call.
+/// Called by programs that were linked to glibc 2.32 or older.
 template <typename Stat>
 int versioned(int version, int directory, const char* path, Stat* about, int flags) {
   if (version == kOldest || version == kNewest) return stat_at(directory, path, about, flags);
@@ -150,7 +151,7 @@ int fstatat64(int directory, const char* path, struct stat64* about, int flags) 
   return stat_at(directory, path, about, flags);
 }
 
-// The C library's names for programs that were built before its 2.33.
+// The C library's names before version 2.33, for programs built with it.
 int __xstat(int version, const char* path, struct stat* about) {
   return versioned(version, AT_FDCWD, path, about, 0);
 }
@@ -199,7 +200,7 @@ int faccessat(int directory, const char* path, int mode, int flags) noexcept {
                   [=](int at, const char* to) { return next(at, to, mode, flags); });
 }
 
-// ls(1) asks for these with each file.
+// ls(1) calls these for each file.
 ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
   static Next<ssize_t(const char*, const char*, void*, size_t)> next("getxattr");
   return redirect(AT_FDCWD, path, true,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names are those of Linux 6.1 with rxe, but that the device has a parent, as cards have one:
-// programs look for the network interface, the NUMA node and the processors there.
+// The names are those of Linux 6.1 with rxe, except that the device has a parent, as a card does:
+// there programs look for the network interface, the NUMA node and the processors.
 #include "presence/tree.hpp"
 
 #include <arpa/inet.h>
@@ -39,7 +39,7 @@ std::string uevent(DeviceNumber n, std::string_view name) {
          "\nDEVNAME=infiniband/" + std::string(name) + "\nDEVMODE=0666";
 }
 
-/// Groups of four digits, as the kernel prints GUIDs and GIDs.
+/// Formats groups of four digits, as the kernel prints GUIDs and GIDs.
 std::string groups(const void* octets, std::size_t size) {
   const auto* raw = static_cast<const std::uint8_t*>(octets);
   std::string out;
@@ -51,12 +51,12 @@ std::string groups(const void* octets, std::size_t size) {
   return out;
 }
 
-/// As rate_show() of the kernel says it.
+/// Formats the rate like rate_show() of the kernel.
 std::string rate(const Port& port) {
   struct Speed {
     std::uint8_t value;
     const char* name;
-    unsigned tenths;  ///< of Gbit/s on one lane
+    unsigned tenths;  ///< tenths of Gbit/s on one lane
   };
   static constexpr std::array kSpeeds{Speed{1, "SDR", 25},   Speed{2, "DDR", 50},
                                       Speed{4, "QDR", 100},  Speed{8, "FDR10", 100},

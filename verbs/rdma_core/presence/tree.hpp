@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs that look by hand shall find below /sys and /dev: the names, links and texts that
-// the kernel has for an RDMA device and for rdma_cm, as data. Nothing is read or written here but
-// what the port says of itself.
+// What programs that look below /sys and /dev themselves find there: the names, links and texts
+// that the kernel has for an RDMA device and for rdma_cm, as data. Reads and writes nothing;
+// describes only what the port reports about itself.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ namespace iwarp::rdma_core::presence {
 enum class Kind : std::uint8_t { kFolder, kText, kLink, kDevice };
 
 struct Entry {
-  std::string path;  ///< absolute, as programs name it
+  std::string path;  ///< absolute, by the program's names
   Kind kind;
-  std::string text;  ///< of a file; of a link, where it leads
+  std::string text;  ///< contents of a file, or target of a link
 };
 
-/// Folders before what is in them.
+/// Returns all entries, each folder before its contents.
 std::vector<Entry> entries(const Port& port);
 
-/// The path is one of those that are made up, or would be below one.
+/// Returns whether the path is made up, or would be below a made-up one.
 bool is_region(std::string_view path);
 
-/// A folder above one of those, which the system may not have.
+/// Returns whether the path is a folder above a made-up one, which the system may not have.
 bool leads_to_region(std::string_view path);
 
-/// Of the character devices below /dev/infiniband.
+/// Number of a character device below /dev/infiniband.
 struct DeviceNumber {
   unsigned major, minor;
 };
