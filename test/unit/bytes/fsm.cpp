@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state machine toolkit: that it finds the faults of a table, and what snapshots look like.
+// The state machine toolkit: finding errors in a table, and snapshots.
 #include "iwarp/bytes/fsm.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ const char* to_string(Act act) {
 }
 
 constexpr std::array kDoor{
-    DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed, "c"},  // named before it can be reached
+    DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed, "c"},  // used before it is reachable
     DoorEdge{Door::kClosed, Act::kTurnKey, Door::kLocked, "b"},
     DoorEdge{Door::kOpen, Act::kPull, Door::kClosed, "a"},
     DoorEdge{Door::kClosed, Act::kPush, Door::kOpen, "a"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutex of the data path: one at a time, and nobody who waits is forgotten.
+// The mutex of the data path: mutual exclusion, and every waiter is woken up.
 #include "iwarp/bytes/mutex.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ TEST_CASE("a mutex admits one at a time") {
   constexpr int kThreads = 4;
   constexpr int kEach = 2000;
   Mutex mutex;
-  int counted = 0;  // guarded by it
+  int counted = 0;  // guarded by the mutex
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < kThreads; ++t) {
@@ -46,7 +46,7 @@ TEST_CASE("all who sleep on a mutex come to it") {
       });
     }
     while (came != 3) std::this_thread::yield();
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // longer than anybody spins
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // longer than any thread spins
   }
   threads.clear();
   CHECK_EQ(counted, 3);

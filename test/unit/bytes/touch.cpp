@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a fault in memory of the program ends. What a signal handler does is done by hand here.
+// How a page fault in memory of the program is caught. The tests do by hand what the signal handler
+// does.
 #include "iwarp/bytes/touch.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +29,7 @@ TEST_CASE("work that does not fault is done, and nothing is left behind") {
   }));
   CHECK(done);
   begin_touch();
-  CHECK_FALSE(is_touching());  // Nobody is prepared.
+  CHECK_FALSE(is_touching());  // no recovery point is set
   end_touch();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement and delivery of segments that are right (RFC 5041 sections 5.3 and 5.4).
+// Placement and delivery of valid segments (RFC 5041 sections 5.3 and 5.4).
 #include "iwarp/ddp/receiver.hpp"
 
 #include "support.hpp"

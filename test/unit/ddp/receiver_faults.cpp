@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the receiver refuses, each limit from both sides and with its exact code (RFC 5041 section
-// 7), and that it takes nothing afterwards.
+// What the receiver refuses: each limit from both sides, with its exact error code (RFC 5041
+// section 7), and that it accepts nothing afterwards.
 #include "support.hpp"
 
 namespace iwarp::ddp {
@@ -15,7 +15,7 @@ struct Limit {
   Fault fault;
 };
 
-// A receiver in the middle of message 7 on queue 0: a buffer of 20 octets, of which 10 are there.
+// A receiver in the middle of message 7 on queue 0: 10 of the buffer's 20 octets have arrived.
 struct MidMessage : Bench {
   Octets memory = Octets(20);
   MidMessage() {
@@ -111,7 +111,7 @@ TEST_CASE("a message just fits its buffer, one octet more does not [DDP-7, DDP-7
 TEST_CASE("a message may not reach 2^32 octets, however large its buffer is [DDP-38, DDP-71]") {
   Bench bench;
   std::byte first{};
-  // Never touched: only the arithmetic is looked at.
+  // Never accessed: only the arithmetic is tested.
   const bytes::Span huge(&first, std::size_t{1} << 33);
   bench.sink.buffer = {huge};
   constexpr std::uint32_t kStep = 64768 - kUntaggedHeaderSize;

@@ -73,7 +73,7 @@ TEST_CASE("a ULPDU shorter than its header is a fault at every octet") {
   for (const auto& header : {tagged(0x11223344, 5), untagged(1, 1)}) {
     const auto octets = segment(header);
     for (std::size_t n = 0; n < octets.size(); ++n) {
-      // An own allocation, so that a sanitizer sees a read behind it.
+      // A separate allocation, so that a sanitizer detects a read past its end.
       const Octets cut(octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(n));
       const auto result = decode_segment_header(cut);
       CHECK(fault_of(result) == kDdpCatastrophic);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the DDP tests share: segments from their fields, and a Sink that says what it is told to say
-// and remembers what it was asked. It checks nothing itself.
+// Shared by the DDP tests: segments made from their fields, and a Sink that returns scripted
+// answers and records its calls. It checks nothing itself.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@
 #include "iwarp/ddp/segment_header.hpp"
 
 namespace iwarp::bytes {
-// doctest prints what it compares.
+// For doctest's failure messages.
 inline doctest::String toString(const Fault& fault) { return to_string(fault).c_str(); }
 }  // namespace iwarp::bytes
 
@@ -39,7 +39,7 @@ inline Octets pattern(std::size_t size, unsigned seed = 1) {
   return out;
 }
 
-/// A segment as it is on the wire: header, then payload.
+/// A segment as on the wire: header, then payload.
 inline Octets segment(const SegmentHeader& header, bytes::View payload = {}) {
   Octets out(header.size());
   bytes::Writer writer{bytes::Span(out)};
@@ -58,16 +58,16 @@ inline SegmentHeader untagged(Qn qn, std::uint32_t msn, std::uint32_t mo = 0, bo
 
 class ScriptedSink {
  public:
-  // What to answer.
+  // Scripted answers.
   std::optional<Fault> refuse_admission;
   std::optional<Fault> refuse_target;
   std::optional<Fault> refuse_buffer;
   std::optional<Fault> refuse_delivery;
   bool buffer_ready = true;
-  bytes::Scatter tagged_memory;  ///< as a whole at TO 0
+  bytes::Scatter tagged_memory;  ///< all of it, at TO 0
   bytes::Scatter buffer;
 
-  // What was asked.
+  // Recorded calls.
   Log log;
   struct Delivered {
     SegmentHeader header;
@@ -103,7 +103,8 @@ class ScriptedSink {
   Log take_log() { return std::exchange(log, {}); }
 };
 
-/// A receiver with its sink, fed whole segments. Places as a caller has to: where begin() said.
+/// A receiver with its sink, fed whole segments. Places payload where begin() says, as a caller
+/// must.
 struct Bench {
   ScriptedSink sink;
   Receiver receiver;

@@ -18,7 +18,7 @@ std::vector<Segment> all_segments(Transmitter& transmitter, std::size_t mulpdu) 
   return out;
 }
 
-// The rules that hold for every message and every MULPDU.
+// Checks the rules that hold for every message and every MULPDU.
 void check_message(const Message& message, const std::vector<Segment>& segments,
                    std::size_t mulpdu) {
   REQUIRE_FALSE(segments.empty());
@@ -33,7 +33,7 @@ void check_message(const Message& message, const std::vector<Segment>& segments,
     CHECK(s.offset == offset);
     const auto ulpdu = s.header.size() + s.length;
     CHECK(ulpdu <= mulpdu);
-    if (!last) CHECK(ulpdu == mulpdu);  // filled up
+    if (!last) CHECK(ulpdu == mulpdu);  // full
     if (message.tagged) {
       CHECK(s.header.stag == message.stag);
       CHECK(s.header.to.value == message.to.value + offset);

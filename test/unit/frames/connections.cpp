@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPA connections among packets: found, followed through loss and reuse, forgotten.
+// MPA connections among packets: detected, followed through loss and reuse, forgotten.
 #include "frames/connections/connections.hpp"
 
 #include <doctest/doctest.h>
@@ -52,7 +52,7 @@ struct Listener final : frames::ConnectionListener {
   }
   ConnectionInfo info;
   std::size_t frames = 0, violations = 0, bad = 0, unknown = 0, startups = 0, answers = 0;
-  std::vector<std::uint64_t> packets;  ///< of the frames, as they were told
+  std::vector<std::uint64_t> packets;  ///< of the frames, in the order of the callbacks
   std::vector<frames::Skipped> skips;
   std::vector<frames::Closed> endings;
   std::vector<std::string> datagrams;
@@ -153,7 +153,7 @@ TEST_CASE(
     std::swap(moved.packets[late], moved.packets[late + 1]);
     const auto seen = look_at(moved);
     CHECK(std::ranges::is_sorted(seen.packets));
-    // An acknowledgement of what comes later proves that it was sent: the hole is not waited for.
+    // An acknowledgement of later data proves that the hole was sent, so it is not waited for.
     if (seen.endings[0].tcp[0].missing + seen.endings[0].tcp[1].missing != 0) continue;
     CHECK(seen.frames == 12);
     CHECK(seen.skips.empty());
@@ -187,7 +187,7 @@ TEST_CASE("a hole that is not acknowledged keeps the other stream for a bounded 
   CHECK(seen.endings[0].tcp[1].missing == 50);
 }
 
-/// As a link without a header of its own has it.
+/// A packet as on a link without a header of its own.
 std::vector<std::byte> udp_packet(bytes::View payload, std::uint16_t port, bool v6) {
   std::vector<std::byte> out((v6 ? 40 : 20) + 8 + payload.size());
   bytes::Writer writer(out);
@@ -237,7 +237,7 @@ TEST_CASE("datagrams of this stack are told apart from others, to the port that 
   constexpr std::uint32_t kQp = 0x821234;
   auto octets = ud_octets(kQp);
   for (const bool v6 : {false, true}) give(udp_packet(octets, 0x1234, v6));
-  give(udp_packet(ud_octets(0xFFFFFF), 0xFFFF, false));  // to a group
+  give(udp_packet(ud_octets(0xFFFFFF), 0xFFFF, false));  // to a multicast group
   octets[40] ^= std::byte{1};
   give(udp_packet(octets, 0x1234, false));
   CHECK(seen.datagrams == std::vector<std::string>{
@@ -258,7 +258,7 @@ TEST_CASE("datagrams of this stack are told apart from others, to the port that 
   CHECK(connections.counts().datagrams == 4);
 }
 
-/// What a tap writes is read at once.
+/// Parses immediately what a tap writes.
 struct ReadBack final : trace::PacketSink {
   explicit ReadBack(frames::ConnectionListener& listener) : connections(listener) {}
   void write(bytes::View packet, mpa::TimePoint /*now*/) override {
@@ -392,7 +392,7 @@ TEST_CASE("what many connections hold is bounded together") {
   for (std::uint16_t port = 1; port <= 400; ++port) {
     Wire wire{.packets = {}, .form = {.near_port = port}};
     wire.open();
-    wire.seq[0] += 10;  // a hole, so that all is held
+    wire.seq[0] += 10;  // a hole, so that all that follows is held
     for (int i = 0; i < 4; ++i) wire.add(true, piece);
     show(connections, wire);
     CHECK(connections.held() <= frames::Connections::kMaxHeld + 5 * piece.size());

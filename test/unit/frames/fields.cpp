@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of a session for whoever shows it: fields with their octets, memory, states.
+// The model of a session for programs that display it: fields with their octets, memory, states.
 #include "frames/model/fields.hpp"
 
 #include <doctest/doctest.h>
@@ -57,7 +57,7 @@ std::vector<Shown> shown(const WireScript& script) {
   return out;
 }
 
-/// Each octet is in one field of whole octets, or in fields of bits that fill it.
+/// Checks that each octet is in one field of whole octets, or in bit fields that fill it.
 void check_all_octets(const Shown& frame) {
   std::vector<unsigned> bits(frame.size);
   for (const auto& field : frame.fields) {
@@ -86,7 +86,7 @@ ddp::SegmentHeader header_of(Opcode opcode) {
           .msn = {1}};
 }
 
-/// One frame of each kind, with markers one way.
+/// One frame of each kind, with markers in one direction.
 WireScript every_kind() {
   WireScript script({.near_markers = true, .far_markers = true});
   script.request(counting(9));
@@ -204,7 +204,7 @@ TEST_CASE("frames say what they do to their receiver's memory") {
   CHECK(accesses[5]->size == 99);
   CHECK(accesses[6]->owner == Side::kNear);
   CHECK(accesses[7]->kind == AccessKind::kAtomic);
-  CHECK_FALSE(accesses[9].has_value());  // an Immediate leaves the buffer alone
+  CHECK_FALSE(accesses[9].has_value());  // an Immediate does not access the buffer
   const auto& far = book.regions(Side::kFar);
   REQUIRE(far.size() == 3);
   CHECK(far.at(7).begin == 0x1000);

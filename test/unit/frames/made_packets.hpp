@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made-up packets of one TCP connection, for what reads captures: any link layer, IPv4 or IPv6, no
-// checksums. The near end is 10.0.0.1:4000 or fd00::1, the far one 10.0.0.2:7174 or fd00::2.
+// Synthetic packets of one TCP connection, for tests of capture readers: any link layer, IPv4 or
+// IPv6, no checksums. The near end is 10.0.0.1:4000 or fd00::1, the far one 10.0.0.2:7174 or
+// fd00::2.
 #pragma once
 
 #include <cstdint>

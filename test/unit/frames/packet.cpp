@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of every link type, whole, cut and senseless.
+// Packets of every link type: whole, truncated and malformed.
 #include "frames/connections/packet.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session knows of its frames, and every rule that it judges by.
+// What a session derives from its frames, and every rule that it checks.
 #include "frames/session/session.hpp"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ using trace::Side;
 constexpr bool kNear = true;
 constexpr bool kFar = false;
 
-/// What was said of a frame, without what does not live.
+/// What was reported about a frame, without what is only valid during the call.
 struct Said {
   std::uint64_t number, operation;
   std::optional<std::uint64_t> request, cause;
@@ -54,7 +54,7 @@ std::vector<Said> look_at(const WireScript& script) {
   return look_at(script, session);
 }
 
-/// The rules that the frames break, all together.
+/// Returns all rules that the frames break.
 std::vector<Rule> broken(const WireScript& script) {
   std::vector<Rule> out;
   for (const auto& said : look_at(script)) {
@@ -69,7 +69,7 @@ struct Started : WireScript {
   Started() : WireScript(Options{}) {
     request();
     reply();
-    send(kNear, 1, counting(4));  // so that the far end may send, too
+    send(kNear, 1, counting(4));  // so that the far end may send as well
   }
 };
 
@@ -110,7 +110,7 @@ TEST_CASE("Read Requests in little-endian order are understood by what answers t
   }
   const auto seen = look_at(script);
   REQUIRE(seen.size() == 9);
-  CHECK(seen[3].rules.empty());  // nothing tells yet
+  CHECK(seen[3].rules.empty());  // cannot be decided yet
   for (const std::size_t i : {4U, 5U, 7U}) CHECK(seen[i].rules == Rules{Rule::kReadByteOrder});
   for (const std::size_t i : {6U, 8U}) CHECK(seen[i].rules.empty());
   for (const std::size_t i : {4U, 6U, 8U}) {
@@ -287,7 +287,7 @@ TEST_CASE("octets that MPA must not send [MPA-7] [MPA-15] [MPA-27] [MPA-46] [DDP
   CHECK(one(false, 5, SIZE_MAX, false) == Rules{Rule::kPad});
   CHECK(one(true, 5, SIZE_MAX, false) == Rules{Rule::kPad});
   CHECK(one(true, 600, 515, true) == Rules{});  // such a stream has no boundaries any more
-  // Longer than our own framer makes them.
+  // Longer than the project's own framer makes them.
   WireScript script({});
   script.request();
   script.reply();
@@ -380,7 +380,7 @@ TEST_CASE(
   CHECK(broken(script) == Rules{Rule::kAfterTerminate});
 }
 
-/// Startup frames by hand.
+/// Handmade startup frames.
 struct Startup {
   mpa::StartupFrame request{.kind = mpa::FrameKind::kRequest, .enhanced = true, .revision = 2};
   mpa::StartupFrame reply{.kind = mpa::FrameKind::kReply, .enhanced = true, .revision = 2};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams out of segments that come twice, late, overlapping, cut, or not at all.
+// Streams from segments that are duplicated, late, overlapping, cut or missing.
 #include "frames/connections/tcp_reassembly.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ using frames::PacketMark;
 using frames::TcpReassembly;
 using frames::TcpSegment;
 
-/// The stream as it comes out; what is missing becomes 0xEE.
+/// The reassembled stream; missing octets become 0xEE.
 struct Sink final : frames::StreamSink {
   void octets(bytes::View in, const PacketMark&) override {
     stream.insert(stream.end(), in.begin(), in.end());
@@ -70,7 +70,7 @@ TEST_CASE("segments in any order, twice and overlapping, are one stream") {
       if (random() % 4 == 0) pieces.push_back(pieces[random() % pieces.size()]);
       at += size;
     }
-    // Within a window, as networks do it.
+    // Reorders within a window, as networks do.
     for (std::size_t i = 0; i + 8 < pieces.size(); i += 4) {
       std::shuffle(pieces.begin() + static_cast<std::ptrdiff_t>(i),
                    pieces.begin() + static_cast<std::ptrdiff_t>(i + 8), random);
@@ -128,24 +128,24 @@ TEST_CASE("out of order is what comes late, not what waits for it") {
   d.give(20, 10);
   d.give(30, 10);
   d.give(50, 10);
-  d.give(30, 10);  // again
+  d.give(30, 10);  // a duplicate
   CHECK(d.tcp.counts().reordered == 0);
   CHECK(d.tcp.counts().repeated == 10);
-  d.give(40, 10);  // late, and its turn has not come either
+  d.give(40, 10);  // late, and still not in order
   CHECK(d.tcp.counts().reordered == 1);
   d.give(10, 10);
   CHECK(d.tcp.counts().reordered == 2);
   CHECK(d.is_all(60));
-  d.give(10, 10);  // again
+  d.give(10, 10);  // a duplicate
   CHECK(d.tcp.counts().reordered == 2);
   CHECK(d.tcp.counts().repeated == 20);
 }
 
 TEST_CASE("a capture without the SYN begins with the first octets that it has") {
   Direction d;
-  d.tcp.segment({.seq = kIsn - 5000}, {}, d.sink);  // a mere acknowledgement
+  d.tcp.segment({.seq = kIsn - 5000}, {}, d.sink);  // an acknowledgement without data
   d.give(1000, 100);
-  d.give(900, 100);  // came late, is older: as if sent again
+  d.give(900, 100);  // late, and older: looks like a retransmission
   d.give(1100, 100);
   CHECK(d.sink.stream.size() == 200);
   CHECK(d.tcp.counts().repeated == 100);
@@ -181,7 +181,7 @@ TEST_CASE("a probe of one old octet and a number far ahead") {
   d.give(0, 100);
   d.give(99, 1);
   CHECK(d.tcp.counts().repeated == 1);
-  // 2 GiB and more behind is ahead.
+  // 2 GiB or more behind counts as ahead.
   d.tcp.segment(
       {.seq = kIsn + 100 + 0x90000000U, .payload = bytes::View(d.all).first(5), .size = 5}, {},
       d.sink);

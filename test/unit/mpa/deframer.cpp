@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deframer from the staging area: golden frames, what must be ignored, what must be refused, and
-// how plans end. Placement has a file of its own.
+// Deframer from the staging area: golden frames, what it must ignore, what it must refuse, and how
+// plans end. Placement has a file of its own.
 #include "iwarp/mpa/deframer.hpp"
 
 #include <doctest/doctest.h>
@@ -60,7 +60,7 @@ TEST_CASE(
       for (std::size_t i = 0; i < received.ulpdus.size(); ++i) {
         REQUIRE(received.ulpdus[i] == sent[i]);
       }
-      // No fault: a length that grew past the end of the stream still waits. [MPA-61]
+      // Not a fault: a length that grew past the end of the stream still waits for data. [MPA-61]
       if (received.fault) REQUIRE(*received.fault == mpa::kCrcMismatch);
     }
   }
@@ -100,7 +100,7 @@ TEST_CASE(
 
 TEST_CASE("a marker that disagrees with the length chain is error 3 [MPA-58] [MPA-108] [MPA-110]") {
   for (const bool crc : {true, false}) {
-    for (const std::size_t size : {20U, 600U}) {  // a leading marker only; an interior one too
+    for (const std::size_t size : {20U, 600U}) {  // a leading marker only; an interior one as well
       for (const int wrong : {4, 512, 0xFFFC}) {
         ReferenceStream stream(true, crc);
         stream.fpdu(Octets(size), {.wrong_ptr = static_cast<std::uint16_t>(wrong)});
@@ -297,7 +297,7 @@ TEST_CASE("equal large FPDUs pass the stage without being moved") {
   const Received received =
       receive_all(deframer, stream.octets(), [&] { return 1 + random() % 150000; });
   CHECK(received.ulpdus.size() == 20);
-  // Only the first read cannot know how long the FPDUs are.
+  // Only the first read is made without knowing how long the FPDUs are.
   CHECK(deframer.counters().octets_copied <= 60008);
 }
 

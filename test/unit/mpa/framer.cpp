@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer: golden frames, what the gather list looks like, cookies, and taking FPDUs back. That all
-// lengths come out right is the round trip's business.
+// Framer: golden frames, the gather list, cookies, and taking FPDUs back. The round trip tests
+// cover all lengths.
 #include "iwarp/mpa/framer.hpp"
 
 #include <doctest/doctest.h>
@@ -238,7 +238,7 @@ TEST_CASE("drop_unsent keeps the FPDU that is half out and the stream goes on be
         one.fpdu(first);
         return one.octets().size();
       }();
-      // 0: nothing left; then each octet of the first FPDU; then the first is just complete.
+      // Nothing sent; then each octet of the first FPDU; then exactly the first FPDU.
       for (std::size_t out = 0; out <= first_size; out += out < 40 ? 1 : 13) {
         CAPTURE(out);
         Framer framer({.markers = markers});

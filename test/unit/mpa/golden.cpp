@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The golden frames; see golden.hpp for where they come from. Long runs of payload are built, the
-// octets around them are written down.
+// The golden frames; golden.hpp says where they come from. Long payloads are generated, the octets
+// around them are literal.
 #include "golden.hpp"
 
 namespace iwarp::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer to Deframer with everything mixed at random (seeded): sizes, cuts, read-ahead, payloads
+// Framer to Deframer with everything randomly mixed (seeded): sizes, cuts, read-ahead, payloads
 // staged, placed at once, placed late, abandoned. What arrives must be what was sent, in order.
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ constexpr std::size_t kDdpHeader = 14;
 
 enum class Fate { kStage, kPlace, kPlaceLate, kAbandon };
 
-/// A receiver that chooses at random what to do with each FPDU.
+/// A receiver that treats each FPDU in a random way.
 class Receiver {
  public:
   Receiver(const mpa::DeframerOptions& options, std::vector<Octets> sent, std::uint32_t seed)
@@ -42,7 +42,7 @@ class Receiver {
     CHECK(stream.empty());
     CHECK(deframer_.at_boundary());
     for (const Fate fate : {Fate::kStage, Fate::kPlace, Fate::kPlaceLate, Fate::kAbandon}) {
-      CHECK(seen_[fate] > 0);  // each of them was tried
+      CHECK(seen_[fate] > 0);  // each way was tried
     }
   }
 
@@ -58,7 +58,7 @@ class Receiver {
     if (fate_ == Fate::kPlace || fate_ == Fate::kAbandon) place();
   }
 
-  /// Between two reads: the moment for what did not happen at kPartial.
+  /// Between two reads: decides what was not decided at kPartial.
   void decide_late() {
     if (!open_ || random_() % 2 == 0) return;
     if (fate_ == Fate::kPlaceLate) place();

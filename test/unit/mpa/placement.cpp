@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // place(): payload that goes straight to its destination, at every split between what was staged
-// before the destination was known and what came after; verification at the end; abandoning it.
+// before the destination was known and what arrived later; verification at the end; abandoning it.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -51,14 +51,14 @@ class Destination {
   std::vector<Octets> memory_;
 };
 
-/// Fills until kPartial with the first `first` octets of the stream; false: it never came.
+/// Feeds the first `first` octets of the stream. Returns whether kPartial was reached.
 bool reach_partial(Deframer& deframer, View stream, std::size_t first) {
   if (fill(deframer, stream, first) != first) return false;
   const auto step = deframer.next(kHeader);
   return step && *step == Step::kPartial;
 }
 
-/// Fills the rest `cut` at a time; the step after the last octet.
+/// Feeds the rest in cuts of `cut` octets. Returns the step after the last octet.
 mpa::StepOrFault finish(Deframer& deframer, View rest, std::size_t cut) {
   mpa::StepOrFault step = Step::kNeedMore;
   while (!rest.empty()) {

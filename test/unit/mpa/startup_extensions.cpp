@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How two ends learn that both speak RFC 7306: the tag behind the ULP's private data, its limits,
-// and what peers see that know nothing of it. And the rounding of the IRD that is offered.
+// How two ends learn that both support RFC 7306: the tag after the ULP's private data, its limits,
+// and what peers see that do not know it. Also how the offered IRD is rounded.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -21,7 +21,7 @@ struct Ends {
   Startup responder;
 };
 
-/// The Request with `data` got through; the responder's ULP has to decide.
+/// The Request with `data` has arrived; the responder's ULP has to decide.
 Ends asked(const StartupOptions& a, const StartupOptions& b, bytes::View data) {
   Ends ends{Startup(Role::kInitiator, a), listening(b)};
   REQUIRE(ends.initiator.request(data, kStart));
@@ -30,7 +30,7 @@ Ends asked(const StartupOptions& a, const StartupOptions& b, bytes::View data) {
   return ends;
 }
 
-/// As asked(), and the ULP accepted with `answer`.
+/// As asked(), and the ULP has accepted with `answer`.
 Ends agreed(const StartupOptions& a, const StartupOptions& b, bytes::View data,
             bytes::View answer) {
   auto ends = asked(a, b, data);
@@ -40,7 +40,8 @@ Ends agreed(const StartupOptions& a, const StartupOptions& b, bytes::View data,
   return ends;
 }
 
-/// Each ULP got exactly what the other sent, and both ends think the same of the extensions.
+/// Checks that each ULP got exactly what the other sent, and that both ends agree on the
+/// extensions.
 void check_agreed(const Ends& ends, bytes::View data, bytes::View answer, bool extensions) {
   CHECK(text(ends.responder.peer_private_data()) == text(data));
   CHECK(text(ends.initiator.peer_private_data()) == text(answer));
@@ -125,7 +126,8 @@ TEST_CASE("a rejection carries no tag, and what it carries is the ULP's alone [M
 }
 
 TEST_CASE("a peer that knows nothing of the tag has 8 more octets and never answers them") {
-  // The frames of such a peer: it takes the Request whole, its Reply is worked frame B.
+  // Frames of a peer without the extensions: it takes the Request whole, its Reply is worked frame
+  // B.
   auto end = requested(with_extensions(), octets("HELO"));
   end.receive(hex(kFrameB), kStart);
   CHECK(end.state() == StartupState::kFullOperation);
@@ -146,7 +148,7 @@ TEST_CASE("a tag that we did not ask for is the ULP's") {
   end.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
   CHECK(text(end.peer_private_data()) == text(octets("7306 too")));
   CHECK_FALSE(end.negotiated().extensions);
-  // The same when ours was left out because the private data was too long for it.
+  // The tag was omitted because the private data was too long for it: same result.
   auto long_one = requested(with_extensions(), Octets(237));
   long_one.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
   CHECK(text(long_one.peer_private_data()) == text(octets("7306 too")));
@@ -160,7 +162,7 @@ TEST_CASE("private data that itself ends in the tag survives between ends that a
 }
 
 TEST_CASE("private data that ends in the tag is taken for one when the initiator adds none") {
-  // Known and accepted: 8 octets that no ULP ends its private data with by chance.
+  // A known and accepted limitation: these 8 octets end no ULP's private data by chance.
   const auto data = octets("as in RFC 7306");
   const auto ends = agreed({}, with_extensions(), data, octets("yes"));
   CHECK(text(ends.responder.peer_private_data()) == text(octets("as in ")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of Request and Reply: worked frames byte for byte, keys, lengths, and every cut.
+// The codec of Request and Reply: worked frames octet by octet, keys, lengths, and every cut.
 #include "iwarp/mpa/startup_frame.hpp"
 
 #include <algorithm>

@@ -68,7 +68,7 @@ TEST_CASE("the default Request asks for CRC and not for markers [MPA-2, MPA-36, 
 
 TEST_CASE("a plain Request has Rev 1, no S and no word [MPA-75, EMPA-4, EMPA-5, EMPA-47]") {
   auto options = plain_options();
-  options.rtr = Rtr::kWrite;  // an enhanced feature: not with Rev 1
+  options.rtr = Rtr::kWrite;  // an enhanced feature: not available in Rev 1
   Startup end(Role::kInitiator, options);
   REQUIRE(end.request(octets("hi"), kStart));
   CHECK(text(end.transmit()) == kRequestKey + "40010002 6869");

@@ -30,7 +30,7 @@ std::vector<Vector> vectors() {
   };
 }
 
-/// The end that such a frame is meant for, with its own part said.
+/// The end that receives such a frame, in the state in which it expects it.
 Startup receiver_of(FrameKind kind) {
   return kind == FrameKind::kRequest ? listening() : requested(asking_for_rtr());
 }
@@ -98,20 +98,20 @@ TEST_CASE("a frame truncated anywhere and never finished times out [MPA-99, MPA-
   }
 }
 
-/// What has to become of worked frame A when one bit of it is flipped.
+/// The expected state after one bit of worked frame A is flipped.
 StartupState expected_of_request(std::size_t bit) {
   const auto octet = bit / 8;
   const auto mask = 1U << (bit % 8);
   if (octet < 16) return StartupState::kFailed;          // key
-  if (octet == 16) return StartupState::kAwaitDecision;  // M, C, R, S, Res: all mean something else
-  if (octet == 17) return StartupState::kFailed;         // Rev 0, 3, 6 ...: none is ours
+  if (octet == 16) return StartupState::kAwaitDecision;  // M, C, R, S, Res: all change the meaning
+  if (octet == 17) return StartupState::kFailed;         // Rev 0, 3, 6 ...: not supported
   if (octet == 18 && mask > 2) return StartupState::kFailed;  // PD_Length >= 1032
   if (octet == 18)
     return mask == 2 ? StartupState::kFailed                   // 520
                      : StartupState::kAwaitRequest;            // 264: waits for the rest
-  if (octet == 19 && mask == 8) return StartupState::kFailed;  // 0: no room for the word
+  if (octet == 19 && mask == 8) return StartupState::kFailed;  // 0: no room for the enhanced word
   if (octet == 19) return StartupState::kAwaitRequest;         // longer than the frame
-  return StartupState::kAwaitDecision;  // the word and the private data: any value will do
+  return StartupState::kAwaitDecision;  // enhanced word and private data: any value is valid
 }
 
 TEST_CASE(
@@ -133,7 +133,7 @@ TEST_CASE(
   }
 }
 
-/// What has to become of worked frame B when one bit of it is flipped, at an initiator that offered
+/// The expected state after one bit of worked frame B is flipped, at an initiator that offered
 /// every RTR kind.
 StartupState expected_of_reply(std::size_t bit) {
   const auto octet = bit / 8;
@@ -178,11 +178,11 @@ TEST_CASE("noise behind a good key never holds more than one frame and never han
     auto noise = frame(kind, 0, 0);
     noise.resize(16);
     while (noise.size() < 600) noise.push_back(static_cast<std::byte>(octet(random)));
-    if (round % 4 < 2) noise[18] &= std::byte{0x01};  // a PD_Length that may do
+    if (round % 4 < 2) noise[18] &= std::byte{0x01};  // a plausible PD_Length
     if (round % 8 < 4) noise[17] = static_cast<std::byte>(1 + round % 2);
     auto end = receiver_of(kind);
     const auto taken = end.receive(noise, kStart);
-    CHECK_FALSE(waiting(end));  // 600 octets are more than any frame
+    CHECK_FALSE(waiting(end));  // 600 octets are longer than any frame
     CHECK((end.state() == StartupState::kFailed ? taken == noise.size() : taken <= 532));
     CHECK(end.peer_private_data().size() <= 512);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ends talk through a seeded pipe that cuts the stream anywhere: for every combination of
-// options both have to come to the same understanding.
+// options, both must agree on the result.
 #include <random>
 
 #include "startup_support.hpp"
@@ -15,7 +15,7 @@ class Pair {
         initiator_(Role::kInitiator, initiator),
         responder_(Role::kResponder, responder) {}
 
-  /// Runs until nobody has anything to say. The responder's ULP answers at once.
+  /// Runs until neither end has anything to send. The responder's ULP answers at once.
   void run(bool accept = true) {
     responder_.listen(kStart);
     REQUIRE(initiator_.request(octets("to the responder"), kStart));
@@ -35,7 +35,7 @@ class Pair {
   const Startup& responder() const { return responder_; }
 
  private:
-  /// Some of what `from` has to say gets to `to`, all of which belongs to startup.
+  /// Moves part of the output of `from` to `to`; all of it belongs to startup.
   void move(Startup& from, Startup& to) {
     const auto ready = from.transmit();
     if (ready.empty()) return;
@@ -91,7 +91,7 @@ TEST_CASE(
     CHECK(pair.initiator().negotiated().tx_markers == b.markers);
     CHECK(pair.initiator().negotiated().revision == a.revision);
     CHECK(pair.initiator().negotiated().enhanced == (a.revision == 2));
-    CHECK(pair.initiator().peer_offer()->crc == (a.crc || b.crc));  // the Reply's C: what holds
+    CHECK(pair.initiator().peer_offer()->crc == (a.crc || b.crc));  // the Reply's C: as agreed
     CHECK(pair.responder().peer_offer()->crc == a.crc);
   }
 }

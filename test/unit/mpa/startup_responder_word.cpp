@@ -85,7 +85,7 @@ TEST_CASE(
                                 .rtr_read = (theirs & 2) != 0,
                                 .ord = 4},
                                4, 4);
-      const unsigned can = ours == 0 ? 1 : ours;  // a zero-length Write can always be taken
+      const unsigned can = ours == 0 ? 1 : ours;  // a zero-length Write can always be received
       const unsigned expected = (can & theirs) != 0 ? can & theirs : can;
       CHECK(word.peer_to_peer);
       CHECK(word.rtr_write == ((expected & 1) != 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How two ends learn that both know Send with Immediate: a tag of its own in the place of that of
-// RFC 7306, and as long, which says both.
+// How two ends learn that both support Send with Immediate: by a tag of the same length, which
+// replaces that of RFC 7306 and stands for both.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -9,7 +9,7 @@ namespace {
 const std::string kImmRequestTag = "37333036 20696d6d";  // "7306 imm"
 const std::string kImmReplyTag = "696d6d2e 20746f6f";    // "imm. too"
 
-/// Ascending: each says what the ones in front of it say, and more.
+/// In ascending order: each value includes what the previous ones stand for.
 constexpr std::array kAll{Extensions::kNone, Extensions::kRfc7306, Extensions::kSendImmediate,
                           Extensions::kAcknowledged};
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Startup against the frames of the kernel's siw (Linux 6.1.192, rdma-core 44), as captured from
-// two such peers that talked to each other: rping and rdma_client, with and without CRC,
-// peer-to-peer mode, and in revision 1. None of them carried ULP private data.
+// Startup against the frames of the kernel's siw (Linux 6.1.192, rdma-core 44), as captured between
+// two such peers: rping and rdma_client, with and without CRC, peer-to-peer mode, and in revision
+// 1. None of them carried ULP private data.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
 namespace {
 
 struct Capture {
-  const char* request;  ///< behind the key
+  const char* request;  ///< after the key
   const char* reply;
   bool crc;
   bool enhanced;
@@ -24,7 +24,7 @@ constexpr std::array kCaptures{
     Capture{"40010000", "40010000", true, false, false, 4},                      // rping, mpa 1
 };
 
-/// Options that make us say what siw said.
+/// Options that produce the same frames as siw.
 StartupOptions like(const Capture& capture) {
   StartupOptions options;
   options.revision = capture.enhanced ? 2 : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the startup tests share: frames from and to hex, and one end driven by hand.
+// Shared by the startup tests: frames from and to hex, and one end driven by hand.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@
 
 namespace iwarp::mpa {
 
-// doctest prints what it compares.
+// For doctest's failure messages.
 inline doctest::String toString(StartupState state) { return to_string(state); }
 inline doctest::String toString(const Fault& fault) { return bytes::to_string(fault).c_str(); }
 
@@ -48,7 +48,7 @@ inline Octets octets(std::string_view characters) {
   return out;
 }
 
-/// A frame from its parts; `private_data` holds the enhanced word where there is one.
+/// A frame from its parts; `private_data` includes the enhanced word if there is one.
 inline Octets frame(FrameKind kind, std::uint8_t flags, std::uint8_t revision,
                     bytes::View private_data = {}) {
   Octets out = hex(kind == FrameKind::kRequest ? kRequestKey : kReplyKey);
@@ -67,7 +67,7 @@ inline Octets enhanced_frame(FrameKind kind, const EnhancedWord& word, std::uint
   return frame(kind, flags, 2, field);
 }
 
-/// Everything that `end` wants to send, taken as sent.
+/// Returns everything that `end` wants to send, and marks it as sent.
 inline Octets drain(Startup& end) {
   const auto view = end.transmit();
   Octets out(view.begin(), view.end());
@@ -75,7 +75,7 @@ inline Octets drain(Startup& end) {
   return out;
 }
 
-/// An initiator whose Request has left.
+/// An initiator whose Request has been sent.
 inline Startup requested(const StartupOptions& options, bytes::View private_data = {}) {
   Startup end(Role::kInitiator, options);
   REQUIRE(end.request(private_data, kStart));
@@ -89,7 +89,7 @@ inline Startup listening(const StartupOptions& options = {}) {
   return end;
 }
 
-/// The frame that `end` sent, decoded; `octets` has to outlive it.
+/// Decodes the frame that `end` sent; `octets` must outlive it.
 inline StartupFrame decoded(FrameKind kind, bytes::View octets) {
   const auto result = decode_startup_frame(kind, octets);
   REQUIRE(result);
@@ -103,7 +103,7 @@ inline EnhancedWord word_of(const StartupFrame& frame) {
   return decode_enhanced_word(bytes::load_be<std::uint32_t>(frame.private_data.data()));
 }
 
-/// The word that a responder with `options` answers to a Request with `word`.
+/// The word with which a responder with `options` answers a Request with `word`.
 inline EnhancedWord answer(const StartupOptions& options, const EnhancedWord& word,
                            std::uint16_t ird, std::uint16_t ord) {
   auto end = listening(options);
@@ -113,7 +113,7 @@ inline EnhancedWord answer(const StartupOptions& options, const EnhancedWord& wo
   return word_of(decoded(FrameKind::kReply, reply));
 }
 
-/// The end failed for this reason, sends nothing and has no timer left.
+/// Checks that the end failed for this reason, sends nothing and has no timer.
 inline void check_failed(const Startup& end, const Fault& fault) {
   CHECK(end.state() == StartupState::kFailed);
   REQUIRE(end.failure());
@@ -122,7 +122,7 @@ inline void check_failed(const Startup& end, const Fault& fault) {
   CHECK_FALSE(end.timeout());
 }
 
-/// A responder that got these octets in one piece.
+/// A responder that received these octets in one piece.
 inline Startup after(const StartupOptions& options, bytes::View octets_in) {
   auto end = listening(options);
   end.receive(octets_in, kStart);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the MPA data path share: a reference encoder that writes a stream octet by
-// octet from the text of RFC 5044 sections 4.1 to 4.4 (and can write it wrong on purpose), and
-// loops that carry octets between a Framer, a list of octets and a Deframer.
+// Shared by the tests of the MPA data path: a reference encoder that writes a stream octet by
+// octet, following the text of RFC 5044 sections 4.1 to 4.4 (with deliberate errors on request),
+// and loops that carry octets between a Framer, a list of octets and a Deframer.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline Octets join(std::span<const View> pieces) {
   return all;
 }
 
-/// How to write an FPDU; the defaults are right.
+/// How to write an FPDU; the defaults are valid.
 struct Oddities {
   std::byte pad{0};
   std::uint16_t reserved = 0;   ///< reserved half of every marker
@@ -99,7 +99,7 @@ class ReferenceStream {
   Octets octets_;
 };
 
-/// Puts octets into the plan of `deframer`, at most `most` at once. Returns how many it took.
+/// Copies at most `most` octets into the plan of `deframer`. Returns how many it took.
 inline std::size_t fill(mpa::Deframer& deframer, View octets, std::size_t most,
                         bool read_ahead = true) {
   const View offer = octets.first(std::min(most, octets.size()));
@@ -113,13 +113,13 @@ inline std::size_t fill(mpa::Deframer& deframer, View octets, std::size_t most,
   return n;
 }
 
-/// What came out of a deframer.
+/// What a deframer returned.
 struct Received {
   std::vector<Octets> ulpdus;
   std::optional<bytes::Fault> fault;
 };
 
-/// Takes every complete ULPDU; kPartial is left alone.
+/// Takes every complete ULPDU; does not touch kPartial.
 inline void drain(mpa::Deframer& deframer, Received& into, std::size_t want_prefix = 18) {
   while (!into.fault) {
     const auto step = deframer.next(want_prefix);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fit finds what made the data, stays above zero, and says how well it foretells what it has
-// not seen. The ledger of a run counts each thing once.
+// The fit finds the costs that generated the data, stays above zero, and reports how well it
+// predicts data that it has not seen. The ledger of a run counts each thing once.
 #include "iwarp/offload_model/fit.hpp"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ TEST_CASE("costs are found again") {
 
 TEST_CASE("no cost is below zero, even where that would fit better") {
   auto data = made_of(350, 0.2);
-  for (auto& o : data) o.counts.push_back(o.counts[0] * o.group);  // the octets once more
+  for (auto& o : data) o.counts.push_back(o.counts[0] * o.group);  // a copy of the octets column
   for (auto& o : data) o.cost -= 0.1 * o.counts[0];
   for (const auto cost : fit_costs(data)) CHECK(cost >= 0);
 }

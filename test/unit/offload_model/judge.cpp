@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that are made up from known costs: the fit finds these again, the judgement holds where
-// iWARP costs what it should, and says so where it does not.
+// Synthetic runs generated from known costs: the fit recovers them; the judgement passes if iWARP
+// costs what it should, and fails otherwise.
 #include "iwarp/offload_model/judge.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr SocketCosts kTrue{300, 500, 4000, 0.2, 1000};  // ns: send, receive, piece, octet, switch
 
-/// Costs exactly what kTrue says, times `factor`.
+/// A run that costs exactly what kTrue implies, times `factor`.
 Record run(const char* mode, std::uint64_t size, std::uint64_t read, double factor = 1) {
   Record out;
   out.mode = mode;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The identities of LAWS, over a grid of ratios, and the ratios of a host against its throughput.
+// The identities of LAWS over a grid of ratios, and the ratios of a host against its throughput.
 #include "iwarp/offload_model/laws.hpp"
 
 #include <doctest/doctest.h>
@@ -79,7 +79,7 @@ TEST_CASE("from a host's parameters: a TOE leaves more structure than an RNIC") 
     const auto toe = ratios(Mode::kToe, p, w, 0.1);
     const auto rnic = ratios(Mode::kRnic, p, w, 0.1);
     CHECK(toe.beta > rnic.beta);
-    CHECK(toe.sigma == Approx(rnic.sigma).epsilon(0.05));  // FPDUs take a little of the link
+    CHECK(toe.sigma == Approx(rnic.sigma).epsilon(0.05));  // FPDUs cost a little of the link
     CHECK(toe.gamma > 0);
     CHECK(toe.offloaded < rnic.offloaded);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presets are complete and marked; bad files are refused with the key and the unit.
+// Presets are complete and marked; invalid files are refused, naming the key and the unit.
 #include "iwarp/offload_model/parameters.hpp"
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ TEST_CASE("every preset is complete, and every value has unit, mark and source")
     for (const auto& [key, value] : set->values) {
       CAPTURE(key);
       CHECK_FALSE(value.source.empty());
-      // Only a definition is certain.
+      // Only definitions are exact.
       CHECK((value.uncertainty == 0) == (value.mark == "def"));
     }
   }

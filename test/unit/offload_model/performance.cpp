@@ -92,7 +92,7 @@ TEST_CASE("a small message pays for the card twice, once at either end") {
 TEST_CASE("crossovers that do not exist are said to be none") {
   auto p = free_of_cost();
   p.post = 1;
-  CHECK(cpu_crossover(p, {}).kind == kNever);  // sockets for nothing
+  CHECK(cpu_crossover(p, {}).kind == kNever);  // sockets cost nothing
   CHECK(linear_crossover(p, {}).kind == kNever);
   p.syscall_tx = 10;
   CHECK(cpu_crossover(p, {}).kind == kAlways);
@@ -163,7 +163,7 @@ TEST_CASE("an RNIC is better for every size from its crossover on, and for none 
 }
 
 TEST_CASE("a step that undoes the advantage once more moves the crossover behind it") {
-  const auto p = free_of_cost();  // pages of 4096 octets
+  const auto p = free_of_cost();  // pages are 4096 octets
   const auto better = [](const Parameters&, double n) {
     return n >= 5000 && (n <= 8192 || n >= 8200) && n != 65537;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published rows: what must come out does, predictions are predictions, misses are shown.
+// The published rows: required results match, predictions are marked as such, misses are shown.
 #include "iwarp/offload_model/published.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small parameter sets for tests: nothing costs anything but what the test sets.
+// Small parameter sets for tests: every cost is zero unless the test sets it.
 #pragma once
 
 #include "iwarp/offload_model/parameters.hpp"

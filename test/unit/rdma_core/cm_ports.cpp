@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's port numbers and TCP's, at both ends of the range.
+// Maps the program's port numbers to TCP's, at both ends of the range.
 #include <doctest/doctest.h>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every error of the verbs has an errno of its own meaning, and no exception leaves the interface.
+// Every error of the verbs maps to a specific errno, and no exception leaves the interface.
 #include "process/errno_table.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ TEST_CASE("errors of the verbs become errno values") {
   CHECK(to_errno(make_error_code(verbs::Errc::kAddressInUse)) == EADDRINUSE);
   CHECK(to_errno(make_error_code(verbs::Errc::kTimedOut)) == ETIMEDOUT);
   CHECK(to_errno(make_error_code(verbs::Errc::kNotAgreed)) == EOPNOTSUPP);
-  // A new error that nobody put into the table would be EIO like the one that is meant to be.
+  // A new error that is missing from the table would map to EIO, as one error does on purpose.
   for (int i = 1; i <= static_cast<int>(verbs::Errc::kCarrierFailed); ++i) {
     const std::error_code error(i, verbs::verbs_category());
     if (error == verbs::Errc::kSystem) continue;

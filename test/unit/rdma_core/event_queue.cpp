@@ -64,7 +64,7 @@ TEST_CASE("an event that is withdrawn from a thread about to take it leaves no c
   bool is_moved = false;
   SUBCASE("removed") {}
   SUBCASE("moved to another queue") { is_moved = true; }
-  // The reader has to wake up before it gets the lock, so push() below is nearly always first.
+  // The reader has to wake up before it gets the lock, so push() below almost always comes first.
   for (int round = 0; round < 100; ++round) {
     EventQueue<int> queue;
     EventQueue<int> other;

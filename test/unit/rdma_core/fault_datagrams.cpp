@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams that are kept back: they leave in order of time, whole, never after their queue pair,
-// and there are not more of them than may be.
+// Delayed datagrams: sent in order of time, unchanged, never after their queue pair is gone, and no
+// more of them than the limit.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace verbs = iwarp::verbs;
 
 namespace {
 
-/// What is sent by the one arrives at the other; between them there is room for a few.
+/// What one socket sends arrives at the other; there is room for a few datagrams in between.
 struct Sockets {
   Sockets() {
     std::array<int, 2> both{};
@@ -34,7 +34,7 @@ struct Sockets {
   Sockets(const Sockets&) = delete;
   Sockets& operator=(const Sockets&) = delete;
   void end() { ::close(std::exchange(from, -1)); }
-  /// The payload of the next that has arrived; "-": none has.
+  /// Returns the payload of the next datagram that has arrived, or "-" if there is none.
   std::string next() const {
     std::array<char, 256> octets{};
     const auto n = ::recv(to, octets.data(), octets.size(), 0);
@@ -46,7 +46,7 @@ struct Sockets {
   int to = -1;
 };
 
-/// As the driver hands one over: header, payload, trailer.
+/// A datagram as the driver passes it: header, payload, trailer.
 struct Message {
   Message(std::uint32_t qp_num, std::string text)
       : header(verbs::encode({.destination = 9, .source = qp_num})), payload(std::move(text)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of faults: what may stand in them, and when their rules are due.
+// Fault plans: their grammar, and when their rules are due.
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -32,7 +32,7 @@ Book book(const std::string& text) {
   return Book(std::move(*plan));
 }
 
-/// At which of so many completions of a queue pair the first rule is due.
+/// Returns at which completions of a queue pair, out of `events`, the first rule is due.
 std::vector<std::uint64_t> due_at(Book& of, std::uint32_t qp, int events) {
   std::vector<std::uint64_t> out;
   for (int i = 0; i < events; ++i) {
@@ -235,13 +235,13 @@ TEST_CASE("rules that can never be due again leave, and make room") {
     CHECK(of.passed(1, of.room(1, 100)).size() == 1);
     REQUIRE(of.rules() == stays);
   }
-  // What counts each apart may be due at another, also when one is gone.
+  // A rule that counts queue pairs separately may trigger at another one, even if one is gone.
   REQUIRE(of.add(rule("after 1 completion qp each error"), 0ns));
   CHECK(due_at(of, 5, 2) == std::vector<std::uint64_t>{1});
   of.gone(5);
   CHECK(due_at(of, 6, 2) == std::vector<std::uint64_t>{1});
   CHECK(of.size() == stays.size() + 1);
-  // Of a queue pair that is gone nothing comes any more.
+  // A queue pair that is gone triggers nothing.
   of.gone(2);
   CHECK(of.size() == stays.size());
   CHECK(of.rules().front() == "every 2 sends error");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lives of an rdma_cm_id and of the link of a queue pair, against their checked copies.
+// The state machines of an rdma_cm_id and of a queue pair's link, against their checked copies.
 #include <doctest/doctest.h>
 
 #include <fsm_snapshot.hpp>

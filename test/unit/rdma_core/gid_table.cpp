@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of GIDs while addresses come and go.
+// Indices of GIDs while addresses are added and removed.
 #include "device/gid_table.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ namespace {
 
 ibv_gid gid(int n) { return {.raw = {0xFD, static_cast<std::uint8_t>(n)}}; }
 
-/// What the table makes of a host whose addresses are these numbers; 0 is a place without one.
+/// Arranges a host's addresses, given as numbers. In the result, 0 is an index without an address.
 std::vector<int> arranged(GidTable& table, std::initializer_list<int> numbers) {
   Port port;
   for (const int n : numbers) {

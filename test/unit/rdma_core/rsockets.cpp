@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rsockets without sockets: the octets of its header, tables and messages, and what Inbound and
-// Outbound make of honest and of lying peers.
+// rsockets without sockets: the wire format of its header, tables and messages, and how Inbound and
+// Outbound handle honest and malicious peers.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers of Atomics and their arithmetic, the latter against a model that goes bit by bit as
-// the pseudo code of RFC 7306 section 5.1 does.
+// The headers of Atomics and their arithmetic, the latter against a bit-by-bit model that follows
+// the pseudo code of RFC 7306 section 5.1.
 #include "iwarp/rdmap/atomic_header.hpp"
 
 #include <bit>
@@ -142,7 +142,7 @@ TEST_CASE("FetchAdd is what the model says for 100000 words, addends and masks [
     const auto original = draw(random);
     const AtomicRequest r{.add_or_swap = draw(random),
                           .mask = draw(random),
-                          .compare = draw(random),  // not looked at [EXT-23]
+                          .compare = draw(random),  // ignored [EXT-23]
                           .compare_mask = draw(random)};
     REQUIRE(apply(r, original) == model_fetch_add(original, r.add_or_swap, r.mask));
   }
@@ -158,7 +158,7 @@ TEST_CASE("CmpSwap is what the model says for 100000 words, operands and masks [
                     .mask = draw(random),
                     .compare = draw(random),
                     .compare_mask = draw(random)};
-    // By chance alone hardly any would match.
+    // Random values alone would hardly ever match.
     if (random() % 2 == 0) r.compare = original ^ (draw(random) & ~r.compare_mask);
     const auto expected = model_cmp_swap(original, r);
     swaps += expected != original ? 1 : 0;

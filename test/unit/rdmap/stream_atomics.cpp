@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics from both ends: requests done in their turn and answered, responses checked (RFC 7306
+// Atomics from both ends: requests executed in order and answered, responses checked (RFC 7306
 // sections 5, 7 and 8).
 #include "support.hpp"
 
@@ -50,7 +50,7 @@ struct AtomicResponder : Bench {
   }
   void set(std::uint64_t value) { bytes::store_be(ulp.arena.data(), value); }
   std::uint64_t word() const { return bytes::load_be<std::uint64_t>(ulp.arena.data()); }
-  /// The value that a Read or Atomic Response brings.
+  /// Returns the value in the next Read or Atomic Response.
   std::uint64_t next_value() {
     const auto octets = next();
     REQUIRE(octets);
@@ -65,7 +65,7 @@ TEST_CASE(
   bench.set(41);
   bench.stream.receiver().set_expected_msn(kReadRequestQueue, Msn{2});
   CHECK_FALSE(bench.feed(extension("J")));
-  CHECK(bench.ulp.log.empty());  // nothing is done before its turn
+  CHECK(bench.ulp.log.empty());  // nothing is executed out of order
   CHECK(bench.stream.inbound_reads() == 1);
   CHECK(bench.next_text() == text(extension("K")));
   CHECK(bench.word() == 42);
@@ -149,7 +149,7 @@ TEST_CASE(
                                                 .add_or_swap = 1,
                                                 .mask = opcode == AtomicOpcode::kCmpSwap ? 1U : 0,
                                                 .compare = 0})));
-      REQUIRE(bench.next());  // the Read in front of it is answered
+      REQUIRE(bench.next());  // the earlier Read is answered
       const auto before = bench.ulp.arena;
       bench.ulp.take_log();
       const auto answer = bench.next_text();
@@ -250,7 +250,7 @@ TEST_CASE("a request that begins as one kind and ends as the other uses no stale
     const auto rest = bytes::View(closer).subspan(22);
     const auto fault = bench.feed(segment(second, rest));
     if (atomic_first) {
-      CHECK_FALSE(fault);  // 28 octets are a Read Request, wherever they were gathered
+      CHECK_FALSE(fault);  // 28 octets are a Read Request, wherever they were gathered from
       CHECK(bench.stream.inbound_reads() == 1);
     } else {
       CHECK(fault == ddp::kUntaggedTooLong);
@@ -280,7 +280,7 @@ TEST_CASE(
   bench.stream.transmitter().set_next_msn(kReadRequestQueue, Msn{2});
   bench.add(0xCAFE0001, 5);
   CHECK(bench.next_text() == text(extension("J")));
-  CHECK(bench.ulp.take_log() == Log{"sent 5"});  // not complete by that [EXT-41]
+  CHECK(bench.ulp.take_log() == Log{"sent 5"});  // not complete because of that [EXT-41]
   CHECK(bench.stream.outstanding_reads() == 1);
   CHECK_FALSE(bench.feed(extension("K")));
   CHECK(bench.ulp.take_log() == Log{"atomic 5 29"});

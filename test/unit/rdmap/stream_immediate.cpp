@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate Data from both ends (RFC 7306 section 6), and streams that did not agree to RFC 7306.
+// Immediate Data from both ends (RFC 7306 section 6), and streams that did not negotiate RFC 7306.
 #include "support.hpp"
 
 namespace iwarp::rdmap {

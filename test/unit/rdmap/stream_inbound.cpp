@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inbound Sends, Writes and the checks that all messages pass (RFC 5040 sections 4.1, 5.1, 5.3 and
-// 7.2).
+// Inbound Sends and Writes, and the checks that apply to all messages (RFC 5040 sections 4.1, 5.1,
+// 5.3 and 7.2).
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -44,7 +44,7 @@ TEST_CASE(
   std::uint32_t msn = 0;
   for (const Row& row : rows) {
     bench.ulp.receives = {bench.ulp.memory(0, 8)};
-    // The STag field is filled in for all; where it means nothing it is ignored.
+    // The STag field is filled in for all opcodes; where it has no meaning it is ignored.
     CHECK_FALSE(bench.feed(segment(send_header(++msn, row.opcode, 0xA1B2C3), pattern(3))));
     const auto& got = bench.ulp.received.back();
     CHECK(got.opcode == row.opcode);
@@ -150,7 +150,7 @@ TEST_CASE(
     "[RDMAP-5, RDMAP-7, RDMAP-96, RDMAP-97, REG-4, EXT-2, EXT-63]") {
   for (unsigned nibble = 0; nibble < 32; ++nibble) {
     CAPTURE(nibble);
-    const bool extensions = nibble >= 16;  // the same again where RFC 7306 was agreed on
+    const bool extensions = nibble >= 16;  // second half: with RFC 7306 negotiated
     const auto opcode = static_cast<std::uint8_t>(nibble % 16);
     const auto* row = opcode < 8 || extensions ? find_opcode(opcode) : nullptr;
     for (const Qn qn : {0u, 1u, 2u, 3u}) {
@@ -160,7 +160,7 @@ TEST_CASE(
       header.qn = qn;
       bench.ulp.receives = {bench.ulp.memory(0, 8)};
       const auto fault = bench.feed(segment(header, pattern(4)));
-      // An Atomic Response that nobody asked for is unexpected in any queue. [EXT-38]
+      // An Atomic Response without a request is unexpected in any queue. [EXT-38]
       const bool right = row != nullptr && !row->tagged && row->qn == qn && opcode != 0xB;
       CHECK((fault == kUnexpectedOpcode) == !right);
     }
@@ -168,7 +168,7 @@ TEST_CASE(
     auto header = tagged_header(Opcode::kWrite, 1, 1);
     header.rsvd_ulp = static_cast<std::uint8_t>(kVersion | opcode);
     const auto fault = bench.feed(segment(header));
-    // A Read Response that nobody asked for is unexpected too. [RDMAP-46]
+    // A Read Response without a request is unexpected too. [RDMAP-46]
     CHECK((fault == kUnexpectedOpcode) == (opcode != 0));
   }
 }
@@ -201,7 +201,7 @@ TEST_CASE("an empty Send as RTR is taken from the stream when one is expected [E
   Bench bench({.rtr_send_expected = true});
   CHECK_FALSE(bench.feed(message("C1")));
   CHECK(bench.ulp.log.empty());
-  // Only one: the next empty Send is a message.
+  // Only one: the next empty Send is a normal message.
   bench.ulp.receives = {bench.ulp.memory(0, 8)};
   CHECK_FALSE(bench.feed(segment(send_header(2))));
   CHECK(bench.ulp.received.size() == 1);

@@ -22,7 +22,7 @@ TEST_CASE(
     "RDMAP-37, RDMAP-42, RDMAP-47, RDMAP-69, RDMAP-75]") {
   Responder bench;
   CHECK_FALSE(bench.feed(message("G")));
-  CHECK(bench.ulp.log.empty());  // nothing is read before the request was delivered
+  CHECK(bench.ulp.log.empty());  // nothing is read before the request is delivered
   CHECK(bench.stream.inbound_reads() == 1);
   CHECK(bench.next_text() == text(message("H")));
   CHECK(bench.last_copied);

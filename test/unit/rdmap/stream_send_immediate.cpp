@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Immediate that belongs to the Send behind it, on streams whose ends agreed to that: the two
-// are one message to the ULP. And what a peer may do instead: each ends in the same Terminate, and
-// no octet goes where none was granted.
+// An Immediate that belongs to the Send after it, on streams whose ends negotiated that: the ULP
+// sees one message. Every deviation by a peer ends in the same Terminate, and no octet is placed
+// outside granted memory.
 #include "support.hpp"
 
 namespace iwarp::rdmap {

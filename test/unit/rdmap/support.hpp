@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the RDMAP tests share: an Ulp that answers from a script and writes down what it was asked,
-// and a stream driven one ULPDU at a time. Payload is placed only where begin() said.
+// Shared by the RDMAP tests: an Ulp that answers from a script and records its calls, and a stream
+// driven one ULPDU at a time. Payload is placed only where begin() said.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@
 #include "vectors.hpp"
 
 namespace iwarp::bytes {
-// doctest prints what it compares.
+// For doctest's failure messages.
 inline doctest::String toString(const Fault& fault) { return to_string(fault).c_str(); }
 }  // namespace iwarp::bytes
 
@@ -98,7 +98,7 @@ inline Octets read_request(std::uint32_t msn, const ReadRequest& request) {
 
 class ScriptedUlp final : public Ulp {
  public:
-  /// Octets of the arena that the peer may use under an STag.
+  /// The part of the arena that the peer may use under an STag.
   struct Window {
     std::uint32_t stag;
     std::uint64_t to;
@@ -106,21 +106,21 @@ class ScriptedUlp final : public Ulp {
     std::uint32_t length;
   };
 
-  // What to answer.
+  // Scripted answers.
   Octets arena = Octets(4096, std::byte{0xEE});
   std::vector<Window> writable;
   std::vector<Window> readable;
-  AccessError refusal = AccessError::kStagInvalid;  ///< when no window fits
+  AccessError refusal = AccessError::kStagInvalid;  ///< returned when no window fits
   std::deque<Request> requests;
   std::deque<bytes::Span> receives;
-  std::optional<bytes::Span> taken;  ///< given out, and nothing received yet
+  std::optional<bytes::Span> taken;  ///< handed out, and nothing received yet
   bool hold_sends = false;
   bool refuse_invalidate = false;
 
-  // What was asked.
+  // Recorded calls.
   Log log;
   std::vector<ReceivedSend> received;
-  std::vector<bytes::View> granted;  ///< all memory ever given out for writing
+  std::vector<bytes::View> granted;  ///< all memory ever handed out for writing
   bool target_held = false;
   bool source_held = false;
 
@@ -164,7 +164,7 @@ class ScriptedUlp final : public Ulp {
     return bytes::View(*memory);
   }
   void release_source() override { source_held = false; }
-  /// Words are kept in the arena in the order of the wire.
+  /// Words are stored in the arena in wire order.
   std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) override {
     log.push_back(fmt::format("atomic {:08x} {:x}", request.stag.value, request.to.value));
     const auto memory = find(writable, request.stag, request.to, kAtomicWord);
@@ -223,7 +223,7 @@ struct Bench {
   ScriptedUlp ulp;
   Stream stream;
 
-  /// One inbound ULPDU, placed and ended. The fault, or nullopt.
+  /// Feeds one inbound ULPDU: places it and ends it. Returns the fault, or nullopt.
   std::optional<Fault> feed(bytes::View ulpdu) {
     const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
     const auto begun = stream.begin(ulpdu.first(prefix), ulpdu.size());
@@ -241,7 +241,7 @@ struct Bench {
     return std::nullopt;
   }
 
-  /// The next outbound ULPDU; nullopt: none. Its last octet leaves at once.
+  /// Returns the next outbound ULPDU, or nullopt if there is none. Its last octet is sent at once.
   std::optional<Octets> next(std::size_t mulpdu = 1442) {
     OutSegment out;
     if (!stream.next_segment(mulpdu, out)) return std::nullopt;
@@ -258,7 +258,7 @@ struct Bench {
     const auto octets = next(mulpdu);
     return octets ? text(*octets) : "nothing";
   }
-  /// All that leaves now, as opcode nibbles.
+  /// Returns all messages that can be sent now, as opcode nibbles.
   std::string drain(std::size_t mulpdu = 1442) {
     std::string opcodes;
     while (const auto octets = next(mulpdu)) {

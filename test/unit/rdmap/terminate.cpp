@@ -22,7 +22,7 @@ Octets payload_of(const std::string& name) {
   return {ulpdu.begin() + ddp::kUntaggedHeaderSize, ulpdu.end()};
 }
 
-// As the Stream remembers a segment: its headers, and a Read Request's own.
+// A segment as the Stream stores it: its headers, and the Read Request's header.
 TerminatedSegment remembered(const std::string& name, bool with_read_request) {
   const auto ulpdu = message(name);
   TerminatedSegment s;
@@ -119,7 +119,7 @@ TEST_CASE("reserved bits behind M, D and R are ignored [RDMAP-18]") {
 }
 
 TEST_CASE("siw's control word, in host bit order, is understood") {
-  // Both words come from captures of the kernel's siw on a little-endian host.
+  // Both words are from captures of the kernel's siw on a little-endian host.
   const auto crc = decode_terminate(hex("02020000"));
   REQUIRE(crc);
   CHECK(crc->fault == Fault{Layer::kMpa, 0, 0x02});
@@ -168,7 +168,7 @@ TEST_CASE("an echo cut off anywhere gives what is there, less than a control wor
   }
 }
 
-// The echo of a segment with 10 octets of payload.
+// The Terminate for a segment with 10 octets of payload.
 Terminate about(const Fault& fault, const ddp::SegmentHeader& header) {
   TerminatedSegment s;
   s.segment_length = static_cast<std::uint16_t>(header.size() + 10);
@@ -234,7 +234,7 @@ TEST_CASE("without an echo DDP's error tells the kind, and one that is nobody's 
     CHECK_FALSE(subject.segment);
   }
   auto short_one = about(ddp::kTaggedBounds, header_of(Opcode::kWrite));
-  short_one.segment->segment_length = 0;  // as some peers have it
+  short_one.segment->segment_length = 0;  // as some peers send it
   CHECK(subject_of(short_one).segment->length == 0);
 }
 

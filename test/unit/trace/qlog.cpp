@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QlogFile and QlogTap: whole records, whatever happens to the process or the disk.
+// QlogFile and QlogTap: records are always complete, whatever happens to the process or the disk.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -37,7 +37,7 @@ std::shared_ptr<QlogFile> create(const std::string& path) {
   return *log;
 }
 
-/// Without their separators and line ends; each must have both.
+/// Returns the records without their separators and line ends, which each must have.
 std::vector<std::string> records(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

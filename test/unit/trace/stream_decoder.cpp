@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamDecoder: what it finds in good streams, damaged ones, and in octets that are no iWARP.
+// StreamDecoder: what it finds in valid streams, damaged ones, and octets that are not iWARP.
 #include "iwarp/trace/stream_decoder.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +46,7 @@ TEST_CASE("offset counts the TCP stream, position full operation") {
   observer.see(short_session({false, true, true}));
   CHECK(observer.found[0].frame.offset == 0);
   const auto& first = observer.found[2].frame;
-  CHECK(first.offset == 24);  // behind the Request with its private data
+  CHECK(first.offset == 24);  // after the Request with its private data
   CHECK(first.position == 0);
   const auto& second = observer.found[4].frame;
   CHECK(second.offset == first.offset + observer.found[2].octets.size());

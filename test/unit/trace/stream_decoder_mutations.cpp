@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams cut, truncated and altered at every octet: the decoder loses no octet, invents none, and
-// never takes an altered FPDU for a good one.
+// never accepts an altered FPDU as valid.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ using trace::CrcVerdict;
 using trace::FrameKind;
 using trace::Side;
 
-/// One vector as the near end's stream, behind startup frames that suit it. Vectors from the middle
-/// of a marked stream are led up to by an FPDU of fitting size.
+/// One vector as the near end's stream, after matching startup frames. A vector from the middle of
+/// a marked stream is preceded by an FPDU of suitable size.
 WireScript around(const Vector& vector) {
   WireScript script({false, vector.position.has_value(), true});
   script.request();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoder on captures: streams that begin in the middle, of one side only, and with holes.
+// The decoder on captures: streams that begin in the middle, have only one side, or have holes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using trace::DecoderOptions;
 using trace::FrameKind;
 using trace::Side;
 
-/// Many FPDUs of one side, of sizes that move through the interval of markers.
+/// Many FPDUs of one side, with sizes that shift through the marker interval.
 WireScript long_stream(const WireScript::Options& options, bool near = true) {
   WireScript script(options);
   script.request();
@@ -59,7 +59,7 @@ TEST_CASE("a stream that begins anywhere is found within one FPDU, with markers 
       CHECK(seen.count(CrcVerdict::kGood) >= 60);
       CHECK(seen.count(CrcVerdict::kBad) == 0);
       CHECK(seen.found.back().frame.guessed);
-      // A short FPDU without a marker may be taken for one of a stream without markers.
+      // A short FPDU without a marker may look like one of a stream without markers.
       CHECK(skipped_octets(seen) < 1100);
     }
   }
@@ -97,7 +97,8 @@ TEST_CASE("a hole anywhere costs the FPDUs that it touches, and no other") {
         seen.see(true, bytes::View(stream).subspan(at + 300));
         seen.decoder.ended(Side::kNear);
         const auto whole = seen.count(crc ? CrcVerdict::kGood : CrcVerdict::kNotUsed);
-        // 300 octets touch at most 8 of these frames; what lies behind a lost length is looked for.
+        // 300 octets touch at most 8 of these frames; the decoder searches for what follows a lost
+        // length.
         CHECK(whole >= 80 - 12);
         CHECK(seen.count(CrcVerdict::kBad) == 0);
         std::uint64_t octets = 0;
@@ -147,7 +148,7 @@ TEST_CASE("a length that was changed on the way costs one FPDU") {
   CHECK(seen.count(CrcVerdict::kGood) == 79);
 }
 
-/// Every marker of a stream that begins with full operation.
+/// Changes every marker of a stream that begins with full operation.
 template <typename Change>
 void change_markers(Octets& stream, Change change) {
   for (std::size_t at = 0; at + mpa::kMarkerSize <= stream.size(); at += mpa::kMarkerInterval) {
@@ -186,7 +187,7 @@ TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA
   }
 }
 
-/// The FPDUs of a script without markers and CRCs, by a sender that puts markers in and does not
+/// The FPDUs of a script without markers and CRCs, from a sender that inserts markers and does not
 /// count the CRC fields. `first` is the index of the first FPDU.
 Octets with_late_markers(const WireScript& script, std::size_t first, bool little_endian) {
   Octets out;
@@ -225,7 +226,7 @@ TEST_CASE("markers of a sender that counts no CRC fields are found where they st
     const auto stream = with_late_markers(script, 2, size % 8 == 0);
     Observer seen{DecoderOptions{.search = true}};
     seen.see(true, script.sent[0].octets);
-    script.sent[1].octets[16] |= std::byte{0x80};  // M of the Reply, behind the key
+    script.sent[1].octets[16] |= std::byte{0x80};  // M of the Reply, after the key
     seen.see(false, script.sent[1].octets);
     for (std::size_t at = 0; at < stream.size(); at += 57) {
       seen.see(true,
@@ -266,7 +267,7 @@ TEST_CASE("markers that stand where they are due are not late, in any byte order
 }
 
 TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
-  // Control octets as senders write them, lengths and markers that are seldom right.
+  // Control octets as senders write them; lengths and markers that are seldom valid.
   std::mt19937 random(27);
   for (int round = 0; round < 400; ++round) {
     const bool markers = round % 2 == 0;
@@ -302,7 +303,7 @@ TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
 }
 
 TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and none is made up") {
-  // Read Requests that markers interrupt now and then; the markers say nothing that is right.
+  // Read Requests that markers interrupt now and then; the markers contain only invalid values.
   WireScript script({.far_markers = true, .crc = false});
   script.request();
   script.reply();

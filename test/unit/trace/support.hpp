@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what a StreamDecoder finds, so that tests can look at it afterwards.
+// Collects what a StreamDecoder finds, for tests to examine.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ class Observer {
   void see(const WireScript& script) {
     for (const auto& sent : script.sent) see(sent.outbound, sent.octets);
   }
-  /// All octets given for that side, put together again.
+  /// Returns all octets reported for that side, reassembled.
   Octets stream(trace::Side side) const {
     Octets out;
     for (const auto& f : found) {
@@ -66,7 +66,7 @@ class Observer {
   }
 };
 
-/// The octets of one side of a script, in order.
+/// Returns the octets of one side of a script, in order.
 inline Octets stream_of(const WireScript& script, bool outbound) {
   Octets out;
   for (const auto& sent : script.sent) {

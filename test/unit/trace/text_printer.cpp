@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TextPrinter: what people get to read, frame by frame.
+// TextPrinter: the printed text, frame by frame.
 #include "iwarp/trace/text_printer.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using trace::TextPrinter;
 
 mpa::TimePoint at(int micros) { return mpa::TimePoint(microseconds(micros)); }
 
-/// Every text the printer gives for a script; frame n passes at 100 + n microseconds.
+/// Returns every text that the printer makes of a script; frame n passes at 100 + n microseconds.
 std::vector<std::string> printed(const WireScript& script, PrinterOptions options = {}) {
   options.near = "client";
   options.far = "server";
@@ -32,7 +32,7 @@ std::vector<std::string> printed(const WireScript& script, PrinterOptions option
   return texts;
 }
 
-/// One vector from client to server, behind plain startup frames.
+/// Prints one vector from client to server, after plain startup frames.
 std::string printed_vector(const std::string& file, const std::string& name,
                            const PrinterOptions& options = {}) {
   const auto vector = load_vector(file, name);
@@ -241,7 +241,7 @@ TEST_CASE("every vector, cut off or altered at every octet, is printed without h
   for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
     for (const auto& vector : load_vectors(file)) {
       for (std::size_t i = 0; i < vector.octets.size(); ++i) {
-        WireScript script({false, false, false});  // no CRC: every altered octet is believed
+        WireScript script({false, false, false});  // no CRC: every altered octet is accepted
         script.request();
         script.reply();
         auto altered = vector.octets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completions that wait until they may be announced.
+// Completions that are held until they may be announced.
 #include <doctest/doctest.h>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queue: order, capacity, arming, and what it tells the queues that feed it.
+// Completion queue: order, capacity, arming, and its notifications to the queues that feed it.
 #include "iwarp/verbs/completion_queue.hpp"
 
 #include <doctest/doctest.h>
@@ -52,7 +52,7 @@ TEST_CASE("completions keep their order while the queue makes room for more [VRB
   std::vector<WorkCompletion> out(1000);
   std::uint64_t pushed = 0;
   std::uint64_t polled = 0;
-  // Each time with more in it, and beginning elsewhere in the ring.
+  // Each time with more entries, and starting elsewhere in the ring.
   for (const std::size_t more : {50U, 60U, 100U, 300U, 600U}) {
     for (std::size_t i = 0; i < more; ++i) REQUIRE(push(cq, pushed++));
     const auto n = cq.poll(std::span(out).first(more / 2));
@@ -173,7 +173,7 @@ TEST_CASE("flushed completions come apart from successful ones, and who sleeps i
   CHECK(told == 1);
   CHECK(cq.poll(out, Flushed::kApart) == 2);
   push_both();
-  // As many as asked for: the rest is no surprise.
+  // This poll is full, so that the caller expects more completions.
   CHECK(cq.poll(std::span(out).first(1), Flushed::kApart) == 1);
   cq.arm(Notify::kSolicited);
   CHECK(cq.poll(out, Flushed::kApart) == 2);
@@ -184,7 +184,7 @@ TEST_CASE("the failed completions of one queue pair can be taken out of the midd
   CompletionQueue cq(5, nullptr);
   ReapCount reaped;
   std::array<WorkCompletion, 5> out;
-  // The ring is full and begins at its third place.
+  // The ring is full and begins at its third slot.
   for (int i = 0; i < 2; ++i) push(cq, 0);
   CHECK(cq.poll(out) == 2);
   CHECK(cq.push({.wr_id = 6, .qp_num = 1}, false, {.counter = &reaped, .value = 6}));

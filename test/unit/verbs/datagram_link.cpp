@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs of datagrams over a network that loses, repeats, reorders, damages and misdirects:
-// what is delivered is whole, for whom it was sent to, and delivered once. A million datagrams with
+// Datagram queue pairs over a network that loses, repeats, reorders, damages and misdirects: what
+// is delivered is intact, at the right receiver, and delivered once. A million datagrams with
 // IWARP_LONG=1.
 #include <doctest/doctest.h>
 
@@ -20,9 +20,9 @@ namespace {
 constexpr std::size_t kEnds = 4;
 constexpr std::uint32_t kSlots = 16;
 constexpr std::size_t kSlotSize = 256;
-constexpr std::size_t kAway = 64;  ///< datagrams under way at a time
+constexpr std::size_t kAway = 64;  ///< datagrams in flight at a time
 
-/// What each payload says of itself; its length follows from `sequence`.
+/// Describes the payload that carries it; the payload's length follows from `sequence`.
 struct Note {
   std::uint32_t from;
   std::uint32_t to;
@@ -98,7 +98,7 @@ std::vector<std::byte> Host::send(const Note& note, const Host& to) {
   return out;
 }
 
-/// Of what has come, how many are as they should be.
+/// Returns how many of the received datagrams are correct.
 std::size_t Host::check() {
   std::array<WorkCompletion, 8> done;
   const auto count = came.poll(done);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams: their octets, and a queue pair that gets them from whoever likes to send some.
+// Datagrams: their wire format, and a queue pair that receives them from arbitrary senders.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Octets whole(const DatagramHeader& head, const Octets& payload) {
   return out;
 }
 
-/// A queue pair with memory, ready for everything.
+/// A queue pair with memory, ready to send and receive.
 struct End {
   std::vector<std::byte> memory = std::vector<std::byte>(16384);
   std::uint32_t seed = 1;
@@ -84,7 +84,7 @@ struct End {
     const Sge sge = piece(at, length);
     return qp.post_recv({.wr_id = at, .sgl = {&sge, 1}});
   }
-  /// To the queue that it takes receives from.
+  /// Posts to the queue from which it takes receives.
   std::error_code post(const RecvWr& wr) {
     SharedReceiveQueue* const shared = qp.init().srq;
     return shared != nullptr ? shared->post_recv(wr) : qp.post_recv(wr);
@@ -106,7 +106,7 @@ struct End {
   }
 };
 
-/// What the only one that is to leave has in it.
+/// Returns the octets of the only datagram that is to be sent.
 Octets leaves(End& end) {
   std::array<OutgoingDatagram, 4> batch;
   const auto ready = end.qp.prepare(batch);
@@ -153,7 +153,7 @@ TEST_CASE("of a datagram cut at any octet, or with any bit turned, nothing is de
     CHECK(describe_datagram(turned).find('\n') == std::string::npos);
   }
   CHECK(end.qp.counters().delivered == 0);
-  end.qp.arrived(octets, kFromThere);  // The receive is still there.
+  end.qp.arrived(octets, kFromThere);  // the receive is still posted
   CHECK(end.came().size() == 1);
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("each wrong address has its count, and costs no receive") {
   CHECK(end.dropped(DatagramDrop::kMalformed) == 1);
   arrives([](auto&) {});
   CHECK(end.came().size() == 1);
-  arrives([](auto&) {});  // again
+  arrives([](auto&) {});  // a duplicate
   CHECK(end.dropped(DatagramDrop::kRepeated) == 1);
   arrives([](auto& head) { head.msn = 2; });
   CHECK(end.dropped(DatagramDrop::kNoReceive) == 1);
@@ -259,7 +259,7 @@ TEST_CASE("for whom another took the receive of a shared queue waits for the nex
     end.qp.arrived(whole(header(msn), text("d")), kFromThere);
   }
   const auto lost = end.dropped(DatagramDrop::kNoReceive);
-  CHECK(lost > 0);  // No peer fills our memory.
+  CHECK(lost > 0);  // no peer can fill the memory
   CHECK(lost < 100);
   REQUIRE(!end.qp.set_state(DatagramState::kReset));
   CHECK(end.qp.deliver_waiting());
@@ -345,18 +345,18 @@ TEST_CASE("what one queue pair sends, the other gets, from a list of pieces or i
     CHECK(done[0].status == WcStatus::kSuccess);
   }
   REQUIRE(!from.send(from.piece(0, 1), SendFlags::kNone, kOwn, 0x80000000));
-  CHECK(decode_datagram(leaves(from))->header.q_key == kKey);  // its own
+  CHECK(decode_datagram(leaves(from))->header.q_key == kKey);  // its own Q_Key
 }
 
 TEST_CASE("the pieces that a datagram is made of need not be those that it is put into") {
   constexpr std::size_t kFrom = 8192;
   const Octets sent = text("abcdefghij");
-  // Cut within the GRH, behind it, in front of the payload's last octet, at its end; one too short.
+  // Cut within the GRH, after it, before the payload's last octet, at its end; one too short.
   const std::vector<std::vector<std::uint32_t>> layouts{{17, 26, 7}, {40, 10},        {40, 0, 9, 1},
                                                         {1, 48, 1},  {20, 20, 5, 35}, {17, 26, 6}};
   End from(kPeer);
   End to(kOwn);
-  // In the memory the parts are in another order, and apart.
+  // In memory the parts are in another order, with gaps.
   std::ranges::copy(sent | std::views::take(3), from.memory.begin() + kFrom + 200);
   std::ranges::copy(sent | std::views::drop(3) | std::views::take(1),
                     from.memory.begin() + kFrom + 100);
@@ -369,7 +369,7 @@ TEST_CASE("the pieces that a datagram is made of need not be those that it is pu
     std::size_t room = 0;
     for (const std::uint32_t length : layout) {
       scattered.push_back(to.piece(at, length));
-      at += length + 3;  // which nobody may touch
+      at += length + 3;  // the gap must not be written
       room += length;
     }
     std::ranges::fill(to.memory, std::byte{0xEE});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that drives nothing and counts how often it was told to resume.
+// A driver that does nothing but count the calls of resume().
 #pragma once
 
 #include <atomic>

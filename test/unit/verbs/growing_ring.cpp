@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring behind a queue, against a deque that does the same.
+// The ring behind a queue, compared with a deque.
 #include "queues/growing_ring.hpp"
 
 #include <doctest/doctest.h>

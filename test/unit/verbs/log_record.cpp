@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a log: one an event, printable, and to be taken apart again.
+// Log lines: one per event, printable, and parsable.
 #include "iwarp/verbs/log_record.hpp"
 
 #include <doctest/doctest.h>

@@ -21,7 +21,7 @@ constexpr std::array kEvents{
     QpEvent::kCloseRequested,   QpEvent::kPeerClosed,     QpEvent::kPeerClosedEarly,
     QpEvent::kLowerLayerClosed, QpEvent::kLowerLayerLost, QpEvent::kReset};
 
-// Names are there, differ, and end where the enumeration ends.
+// Checks that names exist, differ, and end where the enumeration ends.
 template <typename E>
 void check_names(E last) {
   std::set<std::string_view> seen;

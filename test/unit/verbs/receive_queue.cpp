@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive queues: limits, order, when a slot is free again, and the limit event of a shared one.
+// Receive queues: limits, order, when a slot is free again, and the limit event of a shared queue.
 #include "iwarp/verbs/receive_queue.hpp"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ TEST_CASE("receives that are withdrawn leave room, and can be posted again") {
   CHECK(withdrawn[1].sgl[0].lkey == Stag{9});
   CHECK(queue.size() == 0);
   CHECK_FALSE(queue.take(first));
-  // The one that was taken is not reaped yet, so there is room for two.
+  // The receive that was taken is not polled yet, so there is room for two.
   CHECK(!queue.post({.wr_id = 1, .sgl = one}));
   CHECK(!queue.post({.wr_id = 2, .sgl = one}));
   CHECK(queue.post({.wr_id = 3, .sgl = one}) == Errc::kQueueFull);

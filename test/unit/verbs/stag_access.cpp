@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may touch which octets: the judgement of StagTable::acquire().
+// Access checks of StagTable::acquire(): which request may access which octets.
 #include <iwarp/verbs/memory.hpp>
 
 #include "stag_support.hpp"
@@ -94,7 +94,7 @@ TEST_CASE("a region registered with a number of its own is named by it, remotely
       CHECK(table.ask(who, stag_of(region), address_of(region->address), 1) == "bounds");
     }
   }
-  Table table;  // the next one in the same place is plain again
+  Table table;  // the next region in the same slot is a plain one again
   table.drop(table.add_at(0));
   const Region* region = table.add();
   CHECK(table.ask(local(Access::kNone), stag_of(region), 0, 1) == "bounds");
@@ -187,7 +187,7 @@ TEST_CASE("a grant pins until it ends, wherever it was moved meanwhile") {
     CHECK(region->pins.load() == 0);
   }
   CHECK(region->pins.load() == 0);
-  // Refusals leave no pin behind.
+  // Refusals hold no pin.
   CHECK(table.ask(remote_write(), stag_of(region), 0, 1) == "invalid");
   const Region* other = table.add();
   CHECK(table.ask(remote_write(), stag_of(other), 0, 1) == "bounds");

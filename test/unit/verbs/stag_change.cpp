@@ -298,7 +298,7 @@ TEST_CASE("who may invalidate what [VRB-34] [RDMAP-58] [RDMAP-113] [SEC-28]") {
             (allowed ? Invalidated::kDone : Invalidated::kRefused));
       CHECK(region->valid.load() == !allowed);
       if (!allowed) continue;
-      // Again: nothing to do for its owner, nothing to see for the peer.
+      // The second time, it is a no-op for the owner, and invalid for the peer.
       CHECK(table.invalidate(kPd, row.by, stag_of(region), remote) ==
             (remote ? Invalidated::kRefused : Invalidated::kDone));
     }

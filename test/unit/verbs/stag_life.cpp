@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How STags come and go: numbers that cannot be guessed, limits, reuse, destruction.
+// Lifetime of STags: unpredictable numbers, limits, reuse, destruction.
 #include <algorithm>
 #include <set>
 
@@ -89,7 +89,7 @@ TEST_CASE("registrations that come and go use the same entries again [SEC-11]") 
 }
 
 TEST_CASE("an STag that was freed is dead to every call, and not drawn again soon [SEC-11]") {
-  // Every other draw is the first one again.
+  // Every other random number repeats the first one.
   std::uint32_t draws = 0;
   StagTable table(1 << 20, [&draws] { return ++draws % 2 == 0 ? 1000 + draws : 7; });
   std::array<std::byte, 8> memory{};

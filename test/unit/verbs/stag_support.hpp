@@ -36,7 +36,7 @@ struct Table : StagTable {
     REQUIRE(region.has_value());
     return *region;
   }
-  /// With a number of its own for the first octet.
+  /// Adds a region whose first octet has this address.
   Region* add_at(std::uint64_t iova) {
     auto region = create({.pd = kPd,
                           .address = memory.data() + 100,
@@ -50,7 +50,7 @@ struct Table : StagTable {
     REQUIRE(!destroy(region, [](Region&) {}));
   }
 
-  /// "granted", or why not.
+  /// Returns "granted", or the reason for the refusal.
   std::string ask(const AccessRequest& who, Stag stag, std::uint64_t to, std::uint32_t length) {
     const auto grant = acquire(who, stag, to, length);
     if (grant) return "granted";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers that take no lock against writers that take rights away: made for ThreadSanitizer.
+// Lock-free readers against writers that revoke access: made for ThreadSanitizer.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -28,7 +28,7 @@ TEST_CASE(
             table.acquire(remote_write(), Stag{stag.load()}, address_of(target.data()), 64);
         if (!grant) continue;
         granted.fetch_add(1);
-        // Two peers may write at once; only the race with the owner is of interest.
+        // Two peers may write at once; only the race with the owner is tested.
         static std::mutex peers_only;
         const std::lock_guard lock(peers_only);
         std::memset(grant->memory().data(), 0x55, 64);
@@ -45,7 +45,7 @@ TEST_CASE(
     stag.store((*region)->stag.load());
     if (round % 8 == 0) std::this_thread::yield();
     REQUIRE(!table.destroy(*region, [](Region&) {}));
-    target.fill(std::byte{0});  // ours alone again
+    target.fill(std::byte{0});  // revoked: only this thread accesses it
     for (const std::byte b : target) REQUIRE(b == std::byte{0});
   }
   stop.store(true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues between threads: one produces, one consumes, none is lost. Made for ThreadSanitizer.
+// Queues between threads: one produces, one consumes, nothing is lost. Made for ThreadSanitizer.
 #include <doctest/doctest.h>
 
 #include <algorithm>

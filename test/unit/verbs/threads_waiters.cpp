@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits against who lets go: made for ThreadSanitizer. A notice that is lost hangs the test.
+// Waiters against the threads that release what they wait for: made for ThreadSanitizer. A lost
+// notification hangs the test.
 #include <thread>
 
 #include "driver_support.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for memory, a shared receive or a poll is told of it, once, and nobody asks again and
-// again.
+// Each waiter for memory, a shared receive or a poll is notified once, and need not poll
+// repeatedly.
 #include "iwarp/verbs/waiters.hpp"
 
 #include "driver_support.hpp"
@@ -16,7 +16,7 @@ TEST_CASE("each stream is told once, however often it has looked, and those that
   Waiters waiters;
   const auto one = std::make_shared<CountingDriver>();
   const auto two = std::make_shared<CountingDriver>();
-  waiters.tell();  // nobody waits
+  waiters.tell();  // there is no waiter
   for (int i = 0; i < 3; ++i) waiters.add(one);
   waiters.add(two);
   waiters.add(std::make_shared<CountingDriver>());
