@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that complete when the peer has placed them: what asks for it, what it completes, and
-// the order of all that. The peer's verdicts: acknowledged_faults.cpp.
+// Requests that complete when the peer has placed them: what makes an end ask, which requests that
+// completes, and in which order. For the peer's verdicts see acknowledged_faults.cpp.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -77,7 +77,7 @@ TEST_CASE("large Writes are acknowledged in parts, so that they never come to a 
   Region* theirs = pair.b->memory(kSize, kEverything);
   for (std::uint64_t id = 0; id < 16; ++id)
     post_write(*pair.a, id, sge(mine, 0, kSize), remote(theirs));
-  // Nothing comes back yet.
+  // No answer is carried back yet.
   while (pair.a->connection->may_have_output()) {
     const auto plan = pair.a->connection->transmit_plan(64, pair.a->now);
     if (plan.empty()) break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options and words for the scenarios of acknowledged completions.
+// Options and helpers for the scenarios of acknowledged completions.
 #pragma once
 
 #include "support.hpp"
@@ -19,7 +19,7 @@ inline ConnectionOptions holding(mpa::Duration hold, ConnectionOptions o = {}) {
   return o;
 }
 
-/// "00001" is "01": messages instead of segments.
+/// Turns "00001" into "01": messages instead of segments.
 inline std::string collapsed(std::string opcodes) {
   opcodes.erase(std::unique(opcodes.begin(), opcodes.end()), opcodes.end());
   return opcodes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closing where completions are acknowledged: what the closing end has taken is acknowledged first,
-// because behind its FIN there is no answer any more (RFC 5040 section 4.8, RFC 5041 section 6.2).
+// Closing with acknowledged completions: the closing end first acknowledges what it has received,
+// because after its FIN it can no longer answer (RFC 5040 section 4.8, RFC 5041 section 6.2).
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -9,8 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// One Send of a's is acknowledged, but a does not know it yet, so it has not asked about the
-/// other. Both are b's already.
+/// One Send of a's is acknowledged, but a does not know that yet, so it has not asked about the
+/// other one. Both have arrived at b.
 struct Asked {
   explicit Asked(const ConnectionOptions& of_b = acknowledged()) : pair(acknowledged(), of_b) {
     REQUIRE(pair.establish());
@@ -51,7 +51,7 @@ TEST_CASE("it waits while the peer's thread has no processor, for a tenth of a s
 TEST_CASE("it does not wait for long for a peer that does not ask") {
   Asked asked;
   Pair& pair = asked.pair;
-  carry(*pair.b, *pair.a);  // its answer
+  carry(*pair.b, *pair.a);  // b's answer
   carry(*pair.a, *pair.b);
   post_send(*pair.a, 3, sge(asked.mine, 0, 0), SendFlags::kNone);
   Region* const inbox = pair.b->memory(64, kEverything);
@@ -78,7 +78,7 @@ TEST_CASE("an end that has nothing to acknowledge closes at once") {
   CHECK(pair.b->qp->state() == QpState::kIdle);
 }
 
-// As a server that destroys its queue pairs does, while its clients are silent.
+// Like a server that destroys its queue pairs while its clients are silent.
 TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));
@@ -95,7 +95,7 @@ TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
 }
 
 TEST_CASE("a FIN in place of the answer fails the oldest request that it was about") {
-  Asked asked(ConnectionOptions{});  // whose completions are RFC 5040's, so it does not wait
+  Asked asked(ConnectionOptions{});  // with completions as in RFC 5040, so it does not wait
   Pair& pair = asked.pair;
   REQUIRE(!pair.b->qp->disconnect());
   pair.b->connection->transmit_plan(64, pair.b->now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a peer refuses, and a peer that does not answer, where completions are acknowledged: the
-// request it is about fails, what was placed before it has succeeded, the rest is flushed.
+// What a peer refuses, and a peer that does not answer, with acknowledged completions: the request
+// that is refused fails, what was placed before it has succeeded, and what follows is flushed.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -8,7 +8,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// Three Writes of which the second is refused, and what is behind it.
+// Three Writes, of which the second is refused and the third flushed.
 void check_second_fails(Pair& pair, Region* mine, Region* theirs, RemoteAddress wrong) {
   post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 64), wrong);
@@ -152,7 +152,7 @@ TEST_CASE(
         "1 success, 2 success, 3 remote invalid request, 4 work request flushed");
 }
 
-// The numbers of Reads and atomics go on over the Reads of ours, and over that of an RTR.
+// The sequence numbers also count the Reads that this stack adds, and that of an RTR.
 TEST_CASE("of several Reads and atomics the one that the Terminate names fails [VRB-54] [EXT-61]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead}) {
     for (const bool atomic_fails : {true, false}) {
@@ -170,7 +170,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
         post_read(*pair.a, id, sge(mine, 0, 8), remote(theirs, at));
       };
       post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-      pair.run();  // asks with a Read of ours
+      pair.run();  // asks with a Read of its own
       ask(2, 0);
       pair.run();
       ask(3, 8);
@@ -178,7 +178,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
       ask(5, 64);
       ask(6, 16);
       pair.run();
-      // The answer to the third was dropped in favour of the Terminate.
+      // The responder dropped the answer to the third in favour of the Terminate.
       CHECK(text(pair.a->completions()) ==
             "1 success, 2 success, 3 work request flushed, 4 work request flushed, "
             "5 remote access error, 6 work request flushed");
@@ -251,7 +251,7 @@ TEST_CASE("a peer that gives no sign of life is given up in time, and not before
   pair.run();
   REQUIRE(pair.a->connection->timeout() == pair.a->now + 2s);
   pair.advance(2s - 1ns);
-  pair.a->connection->note_peer_seen(pair.a->now);  // its TCP lives
+  pair.a->connection->note_peer_seen(pair.a->now);  // the peer's TCP is alive
   pair.advance(2s - 1ns);
   CHECK(pair.a->completions().empty());
   pair.advance(1ns);
@@ -293,7 +293,7 @@ TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for e
 
 TEST_CASE("a peer that has no room for our Read has taken what is in front of it [RDMAP-84]") {
   ConnectionOptions options = acknowledged(1);
-  options.startup.revision = 1;  // says nothing of IRD
+  options.startup.revision = 1;  // carries no IRD
   Pair pair(options, {});
   REQUIRE(pair.establish(0, 0));
   Region* mine = pair.a->memory(64, kEverything);

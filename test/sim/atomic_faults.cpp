@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics that may not be done: what the responder refuses, what the requester itself does, peers
-// that did not agree to RFC 7306, and memory that goes away (RFC 7306 sections 8 and 9).
+// Atomics that must not be executed: what the responder refuses, what the requester itself refuses,
+// peers without RFC 7306, and memory that is deregistered (RFC 7306 sections 8 and 9).
 #include <functional>
 
 #include "support.hpp"
@@ -29,7 +29,7 @@ Region* foreign_block(End& end, verbs::PdId pd, verbs::QpNum qp) {
   return *region;
 }
 
-// A region whose first octet is at an odd address, but has TO 0.
+// A region at an odd address, but with TO 0.
 Region* odd_base(End& end, std::size_t by) {
   const Region* block = end.memory(kBlock, kEverything);
   auto region = end.stags.create({.kind = Region::Kind::kRegion,
@@ -167,7 +167,7 @@ TEST_CASE("a window opens words to atomics, if its region may be written [EXT-67
                             .address = region->address + 8,
                             .length = 8,
                             .access = Access::kRemoteAtomic}});
-    post_write(*pair.a, 1, sge(mine, 0, 0), {});  // a responder works from the first FPDU on
+    post_write(*pair.a, 1, sge(mine, 0, 0), {});  // a responder may send after the first FPDU
     pair.run();
     CHECK(text(pair.a->completions()) == "1 success");
     CHECK(text(pair.b->completions()) == (writable ? "5 success" : "5 memory window bind error"));
@@ -176,7 +176,7 @@ TEST_CASE("a window opens words to atomics, if its region may be written [EXT-67
     pair.run();
     CHECK(text(pair.a->completions()) == "2 success");
     CHECK(word(region, 8) == 3);
-    post_read(*pair.a, 3, sge(mine, 0, 8), remote(*window));  // it opens nothing else
+    post_read(*pair.a, 3, sge(mine, 0, 8), remote(*window));  // no other access is granted
     pair.run();
     check_refused(pair, *pair.b, "0/1/02");
   }
@@ -187,7 +187,7 @@ TEST_CASE(
     "[VRB-28] [VRB-54]") {
   Pair pair;
   REQUIRE(pair.establish());
-  Region* readable = pair.a->memory(8, Access::kNone);  // its own value cannot be put there
+  Region* readable = pair.a->memory(8, Access::kNone);  // the original value cannot be placed there
   Region* theirs = pair.b->memory(8, kEverything);
   post_fetch_add(*pair.a, 1, sge(readable, 0, 8), remote(theirs), 1);
   pair.run();
@@ -215,7 +215,7 @@ TEST_CASE("with a peer that did not agree nothing of RFC 7306 can be posted or s
     }
     CHECK(pair.a->qp->post_send({.opcode = WrOpcode::kImmediate}) == verbs::Errc::kNotAgreed);
     CHECK(pair.a->qp->query().send_outstanding == 0);
-    post_write(*pair.a, 1, local, remote(theirs));  // all else works
+    post_write(*pair.a, 1, local, remote(theirs));  // everything else works
     pair.run();
     CHECK(text(pair.a->completions()) == "1 success");
   }
@@ -323,7 +323,7 @@ TEST_CASE("the peer's Terminate about an atomic is not a Read's, nor the reverse
     const auto add = [&](std::uint64_t id, RemoteAddress at) {
       post_fetch_add(*pair.a, id, sge(mine, 8, 8), at, 1);
     };
-    // The answer to the first is dropped in favour of the Terminate.
+    // The responder drops the answer to the first in favour of the Terminate.
     atomic_fails ? read(1, good) : add(1, good);
     atomic_fails ? add(2, bad) : read(2, bad);
     atomic_fails ? read(3, good) : add(3, good);
@@ -357,7 +357,7 @@ TEST_CASE(
       ask(3, bad);
       ask(4, remote(theirs, 8));
       pair.run();
-      // The answer to the second was dropped in favour of the Terminate.
+      // The responder dropped the answer to the second in favour of the Terminate.
       CHECK(text(pair.a->completions()) ==
             std::string("1 success, 2 work request flushed, 3 remote ") +
                 (is_atomic ? "invalid request" : "access error") + ", 4 work request flushed");

@@ -28,8 +28,8 @@ TEST_CASE(
   set_word(theirs, 41, 8);
   post_fetch_add(*pair.a, 1, sge(old, 0, 8), remote(theirs, 8), 1);
   post_cmp_swap(*pair.a, 2, sge(old, 8, 8), remote(theirs, 8), 42, 99);
-  post_cmp_swap(*pair.a, 3, sge(old, 16, 8), remote(theirs, 8), 42, 7);   // does not compare equal
-  post_fetch_add(*pair.a, 4, sge(old, 27, 8), remote(theirs, 8), ~0ULL);  // any local place
+  post_cmp_swap(*pair.a, 3, sge(old, 16, 8), remote(theirs, 8), 42, 7);   // does not match
+  post_fetch_add(*pair.a, 4, sge(old, 27, 8), remote(theirs, 8), ~0ULL);  // any local address
   pair.run();
   CHECK(word(old, 0) == 41);
   CHECK(word(old, 8) == 42);
@@ -46,7 +46,7 @@ TEST_CASE(
   }
   CHECK(done[0].opcode == WcOpcode::kFetchAdd);
   CHECK(done[1].opcode == WcOpcode::kCmpSwap);
-  CHECK(pair.b->completions().empty());  // its program sees nothing of it [EXT-26]
+  CHECK(pair.b->completions().empty());  // the responder's program is not notified [EXT-26]
   CHECK(pair.a->guards_intact());
   CHECK(pair.b->guards_intact());
 }
@@ -69,14 +69,14 @@ TEST_CASE(
                             .add_mask = 0x8000000080000000,
                             .swap_mask = 5,
                             .compare = 6,
-                            .compare_mask = 7}});  // the last three do not matter here
+                            .compare_mask = 7}});  // the last three are ignored here
   const Sge second = sge(old, 8, 8);
   post(*pair.a, {.wr_id = 2,
                  .opcode = WrOpcode::kCmpSwap,
                  .sgl = {&second, 1},
                  .remote = remote(theirs, 8),
                  .atomic = {.add_or_swap = 0xFFFF,
-                            .add_mask = 1,  // nor this one
+                            .add_mask = 1,  // ignored
                             .swap_mask = 0xFF00,
                             .compare = 0x34,
                             .compare_mask = 0xFF}});
@@ -152,7 +152,7 @@ TEST_CASE(
     if (opcodes(pair.to_a).find('b') != std::string::npos) break;
     REQUIRE(pair.step());
   }
-  CHECK(received);  // the Send had completed before the response was on its way
+  CHECK(received);  // the Send completed before the response was sent
   pair.run();
   CHECK(word(mine, 16) == 1000);
   CHECK(word(theirs) == 1001);
@@ -171,7 +171,7 @@ TEST_CASE("an atomic is complete when its response is there, not before [EXT-41]
     REQUIRE(pair.step());
     done = pair.a->completions();
   }
-  CHECK(pair.to_a.wire.empty());  // its last octet has come
+  CHECK(pair.to_a.wire.empty());  // its last octet has arrived
   CHECK(word(mine) == 5);
 }
 
@@ -245,7 +245,7 @@ TEST_CASE("without ORD an atomic is an error of the request [VRB-46]") {
 
 TEST_CASE("as many Reads and atomics as IRD are answered, one more is 1/2/02 [EXT-25] [EXT-34]") {
   for (const std::uint64_t count : {4U, 5U}) {
-    ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may well ask too much
+    ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may exceed it
     plain.startup.revision = 1;
     plain.startup.ord = 8;
     Pair pair(plain, plain);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a connection asks what time it is.
+// When a connection reads the clock.
 #include <doctest/doctest.h>
 
 #include "support.hpp"
@@ -16,7 +16,7 @@ mpa::TimePoint look() {
   return {};
 }
 
-/// What `from` has to say, into `to`, by a clock that counts.
+/// Carries the output of `from` into `to`, with a clock that counts its reads.
 void carry_by_clock(End& from, End& to) {
   std::vector<std::byte> octets;
   const verbs::Now sending(look);

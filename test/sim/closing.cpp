@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a connection: in order, in disorder, too slowly, and what may follow it (verbs draft
-// sections 6.2.2 to 6.2.5).
+// The end of a connection: orderly, abrupt, too slow, and what may follow it (verbs draft sections
+// 6.2.2 to 6.2.5).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -21,7 +21,7 @@ void check_clean_close(Pair& pair) {
   CHECK_FALSE(pair.to_b.sent_after_fin);
 }
 
-// `pair.a` has sent its FIN and receives nothing from its peer.
+// `pair.a` has sent its FIN and receives nothing more from its peer.
 void half_close(Pair& pair) {
   REQUIRE(!pair.a->qp->disconnect());
   pair.a->connection->transmit_plan(64, pair.a->now);
@@ -275,7 +275,7 @@ TEST_CASE("abort resets the connection and flushes everything at both ends [VRB-
   }
   CHECK(text(pair.a->completions()) == "1 work request flushed");
   CHECK(text(pair.b->completions()) == "10 work request flushed");
-  // What is posted now is flushed at once; after a reset of the queue pair it waits again.
+  // What is posted now is flushed at once; after a reset of the queue pair, requests wait again.
   post_send(*pair.a, 2, sge(mine, 0, 8));
   CHECK(text(pair.a->completions()) == "2 work request flushed");
   CHECK(!pair.a->qp->reset());
@@ -355,7 +355,7 @@ TEST_CASE(
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
     }
     REQUIRE(pair.establish());
-    // The old completion gives no place back a second time.
+    // The old completion does not free its slot a second time.
     CHECK(text(pair.a->completions()) == "1 success, 4 success, 5 success, 6 success");
     for (std::uint64_t id = 7; id <= 9; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));

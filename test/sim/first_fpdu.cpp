@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConnectionOptions::first_fpdu_delay: an initiator that leaves its peer time between the Reply and
-// the first FPDU, and what is asked of the connection meanwhile.
+// ConnectionOptions::first_fpdu_delay: an initiator that gives its peer time between the Reply and
+// the first FPDU, and what the connection must do meanwhile.
 #include "iwarp/rdmap/faults.hpp"
 #include "support.hpp"
 
@@ -95,7 +95,7 @@ TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply
   Pair pair(options);
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
   pair.run();
-  // Its Reply names more Reads than the Request allows: no end of ours would.
+  // Its Reply names more Reads than the Request allows, which this stack's Replies never do.
   pair.to_a.wire.clear();
   std::array<std::byte, 24> reply{};
   bytes::Writer out(reply);

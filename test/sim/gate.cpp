@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From set-up to full operation: who may speak first, what goes first, and what a set-up that
-// fails looks like from above.
+// From startup to full operation: which end may send first, what is sent first, and what a failed
+// startup looks like to the application.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -50,13 +50,13 @@ TEST_CASE("a first FPDU that is corrupt opens nothing [MPA-93] [MPA-46]") {
   REQUIRE(pair.establish());
   const auto sink = pair.b->connection->receive_plan();
   std::fill_n(sink[0].begin(), 64, std::byte{0});
-  sink[0][1] = std::byte{20};  // ULPDU_Length; the CRC behind it is wrong
+  sink[0][1] = std::byte{20};  // ULPDU_Length; the CRC after it is wrong
   pair.b->connection->received(64, pair.b->now);
   pair.run();
   CHECK(pair.to_a.log.size() == kEnhancedFrame);
   CHECK(pair.b->qp->state() == QpState::kError);
   CHECK(text(pair.b->completions()) == "1 work request flushed");
-  // It may not say why, so it does not claim to have said it; its own program is told.
+  // It must not send the reason, so it does not report having sent it; its own program is notified.
   CHECK(sent_code(*pair.b) == "none");
   CHECK(count(*pair.b, AsyncEventType::kTerminateSent) == 0);
   CHECK_FALSE(pair.b->connection->incidents().terminate_sent);
@@ -82,7 +82,7 @@ TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-
     const auto control = static_cast<std::uint8_t>(pair.to_b.log[kEnhancedFrame + 3]);
     CHECK((control & 0x0F) == row.opcode);
     CHECK(ulpdu == (row.opcode == 0 ? 14U : row.opcode == 1 ? 46U : 18U));
-    // Nobody above sees it, on either side.
+    // Neither end's program sees it.
     CHECK(text(pair.a->completions()) == "1 success");
     const auto received = pair.b->completions();
     REQUIRE(received.size() == 1);
@@ -112,7 +112,7 @@ TEST_CASE(
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
   pair.run();
   REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
-  pair.advance(1s);  // that the program takes to decide is not the peer's fault
+  pair.advance(1s);  // the time that the program takes to decide does not count against the peer
   End& end = *pair.b;
   REQUIRE(end.connection->accept(*end.qp, {}, 16, 16, end.now));
   Region* mine = end.memory(64, kEverything);
@@ -160,7 +160,7 @@ TEST_CASE(
   CHECK_FALSE(pair.to_b.fin);
   CHECK_FALSE(pair.to_a.fin);
   CHECK(pair.a->qp->state() == QpState::kIdle);
-  // What follows is not for MPA, and a FIN not another rejection.
+  // What follows is not for MPA, and a FIN is not a second rejection.
   CHECK(pair.a->connection->receive_plan().empty());
   CHECK(pair.b->connection->receive_plan().empty());
   CHECK(pair.a->connection->read_ahead().empty());

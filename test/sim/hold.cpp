@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Send that finds no receive may hold the stream for a while instead of ending it.
+// A Send that finds no receive may hold the stream for a while instead of terminating it.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -33,7 +33,7 @@ TEST_CASE("a held stream reads nothing, and goes on with the receive that is pos
       pair.run();
       CHECK(pair.b->connection->receive_plan().empty());
       CHECK(pair.b->qp->state() == QpState::kRts);
-      CHECK(all_zero(target));  // in order: not overtaken
+      CHECK(all_zero(target));  // the Write does not overtake the Send
       pair.advance(5s - 1ns);
       CHECK(pair.b->qp->state() == QpState::kRts);
       post_recv(*pair.b, 10, sge(inbox, 0, size));

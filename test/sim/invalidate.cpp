@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rights that come and go while a stream goes on: invalidates of all kinds, fast registration,
-// windows.
+// Access that is granted and revoked while a stream is in use: invalidates of all kinds, fast
+// registration, windows.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -98,7 +98,7 @@ TEST_CASE(
     CHECK(received[0].invalidated);
     CHECK(received[0].invalidated_stag == stag_of(theirs));
     CHECK_FALSE(theirs->valid.load());
-    // Posted after the completion was seen, refused.
+    // A Write posted after the completion was polled is refused.
     std::fill_n(mine->address, 100, std::byte{0xEE});
     post_write(*pair.a, 4, sge(mine, 0, 100), remote(theirs));
     pair.run();
@@ -147,9 +147,9 @@ TEST_CASE(
     Region* sink = pair.b->memory(8, kEverything, true);
     Region* inbox = pair.b->memory(8, kEverything);
     post_recv(*pair.b, 10, sge(inbox, 0, 8));
-    post_write(*pair.a, 0, sge(mine, 0, 0), {}, SendFlags::kNone);  // lets the responder go on
+    post_write(*pair.a, 0, sge(mine, 0, 0), {}, SendFlags::kNone);  // lets the responder send
     pair.run();
-    // The Send overtakes the second answer, which waits behind the long one.
+    // The Send overtakes the second answer, which waits after the long one.
     const auto before = pair.to_b.log.size();
     post_read(*pair.b, 2, sge(first, 0, kLong), remote(mine));
     post_read(*pair.b, 3, sge(sink, 0, 8), remote(mine));
@@ -171,7 +171,7 @@ TEST_CASE(
   Region* mine = pair.a->memory(64, kEverything);
   Region* theirs = pair.b->memory(64, kEverything);
   post_local_invalidate(*pair.b, 1, stag_of(theirs));
-  post_write(*pair.a, 2, sge(mine, 0, 0), {}, SendFlags::kNone);  // lets the responder go on
+  post_write(*pair.a, 2, sge(mine, 0, 0), {}, SendFlags::kNone);  // lets the responder send
   pair.run();
   CHECK(text(pair.b->completions()) == "1 success");
   post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
@@ -308,7 +308,7 @@ TEST_CASE(
   CHECK(text(pair.b->completions()) == "2 success, 10 success");
   CHECK_FALSE(opened->valid.load());
   CHECK(theirs->bound_windows == 0);
-  // Bound anew with another key: the new STag works, the one the peer knew does not.
+  // Bound again with another key: the new STag works, the one that the peer knew does not.
   const Stag old = stag_of(opened);
   post_bind(*pair.b, 4, opened, 2, theirs, 0, 64, Access::kRemoteWrite);
   pair.run();
@@ -336,7 +336,7 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
   pair.run();
   check_refused(pair, *pair.b, "0/1/00");
   CHECK(text(pair.a->completions()) == "1 remote access error");
-  // The echoed request says how far it came. [RDMAP-22]
+  // The echoed request tells how much of it was answered. [RDMAP-22]
   const auto echo = pair.b->qp->query().terminate_sent->segment;
   REQUIRE(echo.has_value());
   const auto request = rdmap::decode_read_request(bytes::View(echo->rdma_header));
@@ -346,7 +346,7 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
 }
 
 TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invalidate [SEC-14]") {
-  // Placed as it arrives: so its target is pinned until it is whole.
+  // Placed as it arrives, so that its target remains pinned until it is complete.
   ConnectionOptions direct;
   direct.max_ulpdu = 60'000;
   for (const bool crc : {true, false}) {
@@ -357,13 +357,13 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
     Region* mine = pair.a->memory(50'000, kEverything);
     Region* theirs = pair.b->memory(50'000, kEverything);
     Region* other = pair.b->memory(8, kEverything);
-    // The first FPDU of all is not placed early.
+    // The very first FPDU is not placed early.
     post_write(*pair.a, 0, sge(mine, 0, 8), remote(other), SendFlags::kNone);
     pair.run();
     const auto pinned = [&] {
       for (int i = 0; i < 1000 && theirs->pins.load() == 0; ++i) pair.step();
       REQUIRE(theirs->pins.load() == 1);
-      pair.to_b.wire.clear();  // and no more comes
+      pair.to_b.wire.clear();  // and nothing more arrives
     };
     SUBCASE("of a Write: its STag is invalid") {
       post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
@@ -371,7 +371,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
       post_local_invalidate(*pair.b, 2, stag_of(theirs));
       post_write(*pair.b, 3, sge(other, 0, 8), remote(mine));
       pair.run();
-      // The stream that it was posted to is the one that ends.
+      // Only the stream to which it was posted ends.
       CHECK(text(pair.b->completions()) == "2 work request flushed, 3 work request flushed");
       CHECK(sent_code(*pair.b) == "1/1/00");
     }

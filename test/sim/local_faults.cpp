@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong at our own end: the request that caused it completes with its own status, the
-// peer is told "local catastrophic error" without any header, and the rest is flushed in order.
+// Errors at the local end: the request that caused one completes with its own status, the peer
+// receives "local catastrophic error" without any header, and the other requests are flushed in
+// order.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -8,7 +9,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// `pair.a` posted the request 1 that cannot be executed and 2 behind it.
+// `pair.a` has posted request 1, which cannot be executed, and request 2 after it.
 void check_local_failure(Pair& pair, WcStatus status) {
   pair.run();
   check_refused(pair, *pair.a, "0/0/00");
@@ -90,7 +91,7 @@ TEST_CASE("a local error that departs sends a FIN and nothing else") {
     CHECK_FALSE(pair.a->qp->query().terminate_sent);
     CHECK(pair.to_b.log.size() == octets);
     CHECK(pair.to_b.fin_delivered);
-    // To the peer it is an end in order.
+    // The peer sees an orderly close.
     CHECK_FALSE(pair.b->qp->query().terminate_received);
     CHECK_FALSE(pair.b->qp->query().local_error);
     CHECK(pair.b->qp->state() == QpState::kIdle);
@@ -122,7 +123,7 @@ TEST_CASE(
       post_read(*pair.b, id, sge(theirs, 0, 2000), remote(mine));
     }
     post_write(*pair.a, 9, sge(mine, 0, 0), {}, SendFlags::kNone);
-    // A turn that owes answers when it comes to the request.
+    // The responder owes answers by the time it comes to the request.
     bool posted = false;
     while (!posted && pair.step()) {
       posted = opcodes(pair.to_a).find('1') != std::string::npos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MPA owes to DDP above it, seen at a whole connection: the size of segments, markers at the
-// right place, errors that are reported and not acted upon; and that streams share nothing.
+// What MPA owes to DDP above it, tested with a whole connection: segment sizes, markers in the
+// right places, errors that are reported without acting on them; and that streams share nothing.
 #include <iwarp/bytes/cursor.hpp>
 #include <iwarp/bytes/hex.hpp>
 
@@ -11,7 +11,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// ULPDU_Length of each whole FPDU behind a startup frame; for streams without markers.
+// Returns the ULPDU_Length of each whole FPDU after a startup frame; for streams without markers.
 std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
   std::vector<std::size_t> out;
   for (std::size_t at = kEnhancedFrame; at < stream.size();) {
@@ -22,12 +22,12 @@ std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
   return out;
 }
 
-// The octets behind a startup frame.
+// Returns the octets after a startup frame as hex.
 std::string hex_of(const std::vector<std::byte>& stream, std::size_t skip = kEnhancedFrame) {
   return bytes::to_hex(View(stream).subspan(skip), 0);
 }
 
-// Octets from nowhere arrive at `end`.
+// Delivers octets that no peer sent to `end`.
 void feed(End& end, View octets) {
   const auto plan = end.connection->receive_plan();
   REQUIRE_FALSE(plan.empty());
@@ -36,7 +36,7 @@ void feed(End& end, View octets) {
   end.connection->received(octets.size(), end.now);
 }
 
-// A responder that may speak: the empty Write that opened its way is 24 octets with a marker.
+// A responder that may send: the empty Write that allowed it is 24 octets with a marker.
 void open_responder(Pair& pair) {
   REQUIRE(pair.establish());
   post_write(*pair.a, 1, {}, {}, SendFlags::kNone);
@@ -67,7 +67,7 @@ TEST_CASE(
   CHECK(same(mine, theirs, kSize));
   const auto lengths = ulpdu_lengths(pair.to_b.log);
   const auto small = std::find(lengths.begin(), lengths.end(), std::size_t{530});
-  CHECK(small - lengths.begin() >= 13);  // what was framed before goes as it is
+  CHECK(small - lengths.begin() >= 13);  // FPDUs that are already framed are sent unchanged
   CHECK(lengths.end() - small >= 20);
   CHECK(std::all_of(lengths.begin(), small, [](std::size_t n) { return n == 1454; }));
   CHECK(std::all_of(small, lengths.end() - 1, [](std::size_t n) { return n == 530; }));
@@ -100,13 +100,13 @@ TEST_CASE(
     options.startup.markers = true;
     Pair pair(options, options);
     open_responder(pair);
-    // With CRC: the field is wrong. Without: the marker at 512 says that no FPDU is under way.
+    // With CRC: the field is wrong. Without: the marker at 512 says that no FPDU is in progress.
     std::vector<std::byte> octets(crc ? 64 : 512);
     bytes::Writer(octets).u16(crc ? 20 : 500);
     feed(*pair.b, octets);
     CHECK(pair.b->qp->state() == QpState::kTerminate);
     CHECK(pair.b->connection->socket_action() ==
-          verbs::SocketAction::kNone);  // first the Terminate
+          verbs::SocketAction::kNone);  // the Terminate comes first
     pair.run();
     check_refused(pair, *pair.b, crc ? "2/0/02" : "2/0/03");
     CHECK_FALSE(pair.was_reset());
@@ -200,7 +200,7 @@ TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]")
     pair->run();
     CHECK(text(pair->a->completions()) == "1 success, 2 success");
   }
-  // One asks for too much; that is its own end only.
+  // One asks for too much; only its own stream ends.
   Region* sink = first.a->memory(64, Access::kLocalWrite);
   for (std::uint64_t id = 1; id <= 3; ++id) {
     post_read(*first.a, id, sge(sink, id * 8, 8), remote(source));

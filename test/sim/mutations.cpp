@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octets of a recorded session are given to a fresh responder: cut at every octet, truncated at
-// every octet, every bit flipped. Whatever comes, nothing wrong is delivered and nothing is touched
-// that the peer has no right to.
+// The octets of a recorded session are replayed to a fresh responder: cut at every octet, truncated
+// at every octet, every bit flipped. Whatever arrives, nothing wrong is delivered, and no memory is
+// accessed without permission.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kSeed = 77;
 constexpr std::uint64_t kImmediate = 0x0102030405060708;
 
-// What the responder has: the same STags and offsets in every run.
+// The responder's memory: the same STags and offsets in every run.
 struct Memory {
   Memory(End& end, std::size_t size)
       : target(end.memory(size, kEverything | Access::kZeroBased)),
@@ -20,11 +20,11 @@ struct Memory {
         forbidden(end.memory(600, Access::kLocalWrite)),
         counter(end.memory(8, Access::kRemoteAtomic | Access::kZeroBased)) {
     for (std::uint64_t id = 0; id < 3; ++id) post_recv(end, id, sge(inbox, id * 200, 200));
-    REQUIRE(!end.qp->post_recv({.wr_id = 3, .sgl = {}}));  // the Immediate's
+    REQUIRE(!end.qp->post_recv({.wr_id = 3, .sgl = {}}));  // for the Immediate
   }
   Region* target;
   Region* inbox;
-  Region* forbidden;  ///< no right for the peer
+  Region* forbidden;  ///< the peer has no access
   Region* counter;    ///< the peer adds 1 to it
 };
 
@@ -38,9 +38,9 @@ ConnectionOptions small_segments(bool crc, bool markers) {
 
 struct Way {
   ConnectionOptions options;
-  bool plain;  ///< no markers: FPDU ends are easily found
+  bool plain;  ///< no markers: FPDU ends are easy to find
   std::size_t size = 700;
-  std::size_t stride = 1;  ///< of the bits flipped and the octets cut at
+  std::size_t stride = 1;  ///< step between flipped bits and between cuts
 };
 
 std::vector<Way> ways() {
@@ -61,7 +61,7 @@ std::vector<Way> ways() {
 
 std::byte pattern(std::size_t i) { return static_cast<std::byte>((i * 131 + i / 251 + 1) & 0xFF); }
 
-// The initiator's octets of: Write, Send, FetchAdd, Read, Send with Solicited Event, Send,
+// Records the initiator's octets of: Write, Send, FetchAdd, Read, Send with Solicited Event, Send,
 // Immediate.
 std::vector<std::byte> record(const Way& way) {
   const std::size_t size = way.size;
@@ -83,7 +83,7 @@ std::vector<std::byte> record(const Way& way) {
   return pair.to_b.log;
 }
 
-// A responder that takes what it is given and whose answers are dropped.
+// A responder that is fed octets and whose answers are dropped.
 class Player {
  public:
   explicit Player(const Way& way)
@@ -96,7 +96,7 @@ class Player {
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
-  // In one segment, except that nothing overtakes the decision about the Request.
+  // Feeds them in one segment, except that nothing overtakes the decision about the Request.
   void play(View octets) {
     while (!octets.empty()) {
       const auto plan = end->connection->receive_plan();
@@ -125,7 +125,8 @@ class Player {
     answer();
   }
 
-  // Receives that succeeded carry what was sent; all other memory is as granted or untouched.
+  // Checks that receives that succeeded contain what was sent, and that all other memory is as
+  // granted or untouched.
   void check_delivered(bool exact = true) {
     for (const auto& wc : end->completions()) {
       if (wc.status != WcStatus::kSuccess) continue;
@@ -175,7 +176,7 @@ class Player {
   std::size_t at_ = 0;
 };
 
-// Where each Send and Immediate ends in a stream without markers.
+// Returns where each Send and Immediate ends in a stream without markers.
 std::vector<std::size_t> send_ends(const std::vector<std::byte>& stream) {
   std::vector<std::size_t> out;
   for (std::size_t at = kEnhancedFrame; at < stream.size();) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an observer of one end is told, and that nothing else changes for it.
+// What an observer of one end sees, and that observing changes nothing else.
 #include <ostream>
 
 #include "iwarp/verbs/local_event.hpp"
@@ -135,7 +135,7 @@ TEST_CASE("an observer is told of posts, memory, completions and states of its e
                           .stag = stag_of(m.target),
                           .to = remote(m.target, 8).to,
                           .length = 100}));
-  // The one that the peer never used comes back flushed.
+  // The receive that the peer never used is flushed.
   CHECK(b->has(
       WorkCompleted{.queue = WorkQueue::kReceive, .wr_id = 71, .status = WcStatus::kWrFlush}));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The send queue: what starts when, what completes in which order, and what is copied while
+// The send queue: what starts when, in which order requests complete, and what is copied when
 // posting (verbs draft sections 8.1 and 8.2).
 #include "support.hpp"
 
@@ -105,10 +105,10 @@ TEST_CASE("a fenced Send starts only when the Reads before it are complete [VRB-
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     theirs->address[0] = std::byte{42};
     post_read(*pair.a, 1, sge(mine, 0, 1), remote(theirs));
-    // Sends what the Read brings: without the fence it may still be the old octet.
+    // Sends what the Read fetches: without the fence this may still be the old octet.
     post_send(*pair.a, 2, sge(mine, 0, 1),
               SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone));
-    // One look at what is to leave: a fenced Send is not among it.
+    // One step: a fenced Send is not among what it sends.
     const auto before = pair.to_b.log.size();
     pair.step();
     const auto first_burst = pair.to_b.log.size() - before;
@@ -129,7 +129,7 @@ TEST_CASE("a local fence waits for everything before it [VRB-50]") {
   post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_local_invalidate(*pair.a, 2, stag_of(other), SendFlags::kSignaled | SendFlags::kLocalFence);
   pair.a->connection->transmit_plan(64, pair.a->now);
-  CHECK(other->valid.load());  // the Read is under way
+  CHECK(other->valid.load());  // the Read is outstanding
   pair.run();
   CHECK_FALSE(other->valid.load());
   CHECK(ids(pair.a->completions()) == "1 2 ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a peer can do wrong with memory: each case ends in exactly the Terminate of the tables
-// (RFC 5040 section 4.8), touches nothing, and flushes both ends in order.
+// How a peer can misuse memory: each case ends in exactly the Terminate of the tables (RFC 5040
+// section 4.8), touches nothing, and flushes both ends in order.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -16,7 +16,7 @@ struct Aim {
   std::uint32_t length = kSize;
 };
 
-// A place in the memory of `end` that an operation of its peer must not reach.
+// Memory of `end` that an operation of its peer must not reach.
 struct Case {
   const char* name;
   Aim (*aim)(End& end, Access right);
@@ -144,7 +144,7 @@ TEST_CASE(
     CHECK(echo->ddp_header_size == 18);
     CHECK(echo->rdma_header_size == 28);
     CHECK(all_zero(sink));
-    // The oldest unfinished Read is the one that failed; one error at most. [VRB-14] [VRB-54]
+    // The oldest outstanding Read is the one that failed; at most one error. [VRB-14] [VRB-54]
     const auto done = pair.a->completions();
     REQUIRE(done.size() == 3);
     CHECK(done[0].status == (c.read_code[2] == '1' ? WcStatus::kRemoteAccess : WcStatus::kWrFlush));
@@ -276,7 +276,7 @@ TEST_CASE(
     "[RDMAP-84] [DDP-68] [SEC-26]") {
   for (const std::size_t reads : {std::size_t{2}, std::size_t{3}}) {
     CAPTURE(reads);
-    ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may well ask too much
+    ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may exceed it
     plain.startup.revision = 1;
     plain.startup.ord = 8;
     Pair pair(plain, plain);

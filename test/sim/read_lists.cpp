@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads whose sink is a list of buffers: a Read Request for each, one completion for all, and no
-// more of them under way than ORD allows.
+// Reads whose sink is a list of buffers: one Read Request for each, one completion for all, and
+// never more of them outstanding than ORD allows.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -21,8 +21,8 @@ void post_list(End& end, std::uint64_t id, const Sink& sink, RemoteAddress from,
   post(end, {.wr_id = id, .opcode = WrOpcode::kRead, .flags = flags, .sgl = sink, .remote = from});
 }
 
-// Buffers of a region each, their lengths 1, 2, 3 and so on; every third is followed by an empty
-// one without a key.
+// Each buffer has its own region; lengths are 1, 2, 3 and so on. After every third comes an empty
+// buffer without a key.
 Sink make_sink(End& end, std::size_t count, std::vector<Region*>& regions) {
   Sink out;
   for (std::size_t i = 0; i < count; ++i) {

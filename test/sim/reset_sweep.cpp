@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The link breaks at every octet of a scenario: all work completes, in order, nothing hangs, and
-// what was reported as received is right.
+// what is reported as received is correct.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -28,7 +28,7 @@ std::vector<Plan> plans() {
   return out;
 }
 
-// Completions of one queue: the ids increase, and once one was flushed nothing succeeds any more.
+// Checks one queue's completions: the ids increase, and nothing succeeds after the first flush.
 void check_in_order(const std::vector<WorkCompletion>& list) {
   bool flushed = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -64,7 +64,7 @@ struct Run {
   Region* inbox;
 };
 
-// True when the scenario ended before the link broke.
+// Returns whether the scenario ended before the link broke.
 bool run_with_reset(const Plan& plan, std::size_t at) {
   Pair pair(plan.options, plan.options,
             {.seed = 3, .max_segment = plan.max_segment, .reset_at = at});
@@ -75,7 +75,7 @@ bool run_with_reset(const Plan& plan, std::size_t at) {
   pair.a->connection->lost(pair.a->now);
   pair.b->connection->lost(pair.b->now);
   const bool in_time = pair.a->qp->state() == QpState::kError;
-  // A queue pair that was never connected keeps its work: abort flushes it.
+  // A queue pair that was never connected keeps its requests: abort flushes them.
   CHECK(!pair.a->qp->abort());
   CHECK(!pair.b->qp->abort());
   CHECK((in_time || !connected));
@@ -118,6 +118,6 @@ TEST_CASE(
       CAPTURE(at);
       REQUIRE(++at < 10'000);
     }
-    CHECK(at > 1000);  // the scenario has so many octets
+    CHECK(at > 1000);  // the scenario has more octets than that
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link breaks at every octet of a conversation in atomics and Immediates: all work completes in
-// order, an atomic is done once or not at all, and what was reported is right.
+// The link breaks at every octet of a session with atomics and Immediates: all work completes in
+// order, each atomic is executed once or not at all, and everything reported is correct.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -35,7 +35,8 @@ struct ExtensionsRun {
   Region* theirs;
 };
 
-// Ids increase; behind the first flush all are flushed. Returns how many succeeded.
+// Checks that ids increase and that nothing but flushes follows the first flush. Returns how many
+// succeeded.
 std::size_t good_in_order(const std::vector<WorkCompletion>& list) {
   std::size_t good = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -47,7 +48,7 @@ std::size_t good_in_order(const std::vector<WorkCompletion>& list) {
   return good;
 }
 
-// True when the conversation ended before the link broke.
+// Returns whether the session ended before the link broke.
 bool extensions_with_reset(const ConnectionOptions& options, std::size_t max_segment,
                            std::size_t at) {
   Pair pair(options, options, {.seed = 4, .max_segment = max_segment, .reset_at = at});
@@ -66,7 +67,7 @@ bool extensions_with_reset(const ConnectionOptions& options, std::size_t max_seg
   CHECK(received.size() == 2);
   const auto good = good_in_order(sent);
   const auto arrived = good_in_order(received);
-  // What is complete was done; what was done may not be known to be.
+  // What has completed was executed; other requests may have been executed as well.
   const std::size_t adds = good < 3 ? good : good < 5 ? good - 1 : good - 2;
   CHECK(word(run.theirs) >= adds);
   CHECK(word(run.theirs) <= kAdds);
@@ -96,6 +97,6 @@ TEST_CASE(
       CAPTURE(at);
       REQUIRE(++at < 10'000);
     }
-    CHECK(at > 600);  // the conversation has so many octets
+    CHECK(at > 600);  // the session has more octets than that
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region is deregistered while messages are half sent or half placed: nothing touches its octets
-// afterwards, and the stream says what it has to (RFC 5042 section 6.2.2, verbs draft 7.10.4.1).
+// A region is deregistered while messages are half sent or half placed: nothing accesses it
+// afterwards, and the stream sends the required Terminate (RFC 5042 section 6.2.2, verbs draft
+// 7.10.4.1).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -15,7 +16,7 @@ ConnectionOptions large(bool crc) {
   return o;
 }
 
-// Deregisters as an Rnic would: every connection is told, once.
+// Deregisters as an Rnic does: notifies every connection once.
 void destroy(End& end, Region* region) {
   int asked = 0;
   const auto error = end.stags.destroy(region, [&](Region& r) {
@@ -47,13 +48,13 @@ TEST_CASE(
     post_write(*pair.a, 1, sge(mine, 0, size), remote(theirs));
     step_until(pair, [&] { return pair.to_b.log.size() > 100'000; });
     destroy(*pair.a, mine);
-    std::fill_n(mine->address, size, std::byte{0xDD});  // somebody else's now
+    std::fill_n(mine->address, size, std::byte{0xDD});  // belongs to another owner now
     pair.run();
     check_refused(pair, *pair.a, "0/0/00");
     CHECK(pair.a->connection->incidents().pins_broken == 1);
     CHECK(pair.b->connection->incidents().pins_broken == 0);
     CHECK(text(pair.a->completions()) == "1 local protection error");
-    // What arrived is what was there before; not an octet of the new contents left.
+    // The peer received the old contents; not one octet of the new contents was sent.
     std::size_t arrived = 0;
     while (arrived < size && theirs->address[arrived] == kept[arrived]) ++arrived;
     CHECK(arrived >= 50'000);
@@ -176,7 +177,7 @@ TEST_CASE(
       destroy(*pair.b, inbox);
       std::fill_n(inbox->address, size, std::byte{0xDD});
       pair.run();
-      // A Send of which nothing was placed yet finds a receive without memory: 1/0/00.
+      // A Send of which nothing has been placed yet finds a receive without memory: 1/0/00.
       const bool nothing_placed = crc && size < 60'000;
       check_refused(pair, *pair.b, nothing_placed ? "1/0/00" : "0/0/00");
       CHECK(std::all_of(inbox->address, inbox->address + size,
@@ -219,6 +220,6 @@ TEST_CASE(
   CHECK(text(pair.a->completions()) == "1 work request flushed");
   std::fill_n(mine->address, 59'000, std::byte{0xDD});
   pair.run();
-  check_refused(pair, *pair.a, "0/0/00");  // the segment in front of it was well formed
+  check_refused(pair, *pair.a, "0/0/00");  // the segment before it was well formed
   CHECK(same(theirs, copy, 59'000));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Send with Immediate that is broken off between its two messages: by memory that goes away, by
-// the end of the connection at any octet, and by a peer that announces a Send and does something
-// else.
+// A Send with Immediate that is interrupted between its two messages: by memory that is
+// deregistered, by the end of the connection at any octet, and by a peer that announces a Send and
+// then does something else.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -30,7 +30,8 @@ std::vector<std::byte> send_fpdu(rdmap::Opcode opcode, std::uint32_t msn, View p
   return out;
 }
 
-/// What comes next from a, which has posted nothing: an Immediate that announces a Send.
+/// Feeds what a would send next, although it has posted nothing: an Immediate that announces a
+/// Send.
 void announce(Pair& pair) {
   std::array<std::byte, rdmap::kImmediateSize> octets{};
   bytes::store_be(octets.data(), std::uint64_t{5} << 32 | rdmap::kOfNextSend);
@@ -39,7 +40,7 @@ void announce(Pair& pair) {
   pair.run();
 }
 
-/// Two ends, and a receive at b that an announcement has taken.
+/// Two ends, and a receive at b that an announcement has consumed.
 struct Announced {
   explicit Announced(verbs::QpInit init_b = {})
       : pair(agreed_without_crc(), agreed_without_crc(), {}, {}, init_b) {
@@ -150,7 +151,7 @@ TEST_CASE("a Write or a Read where the Send should be is 0/2/06, and nothing is 
 
 TEST_CASE("its source goes away while the Send waits behind its Immediate: it is not sent") {
   auto one_by_one = agreed_without_crc();
-  one_by_one.transmit_batch = 1;  // the Send is not framed before the Immediate has left
+  one_by_one.transmit_batch = 1;  // the Send is not framed before the Immediate has been sent
   Pair pair(one_by_one, agreed_without_crc());
   REQUIRE(pair.establish());
   Region* mine = pair.a->memory(64, kEverything);

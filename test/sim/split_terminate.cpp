@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terminates that no peer of ours sends. One that comes in two segments counts once it is whole
-// (RFC 5040 section 7.1, RFC 5041 section 5.4), and what is queued for a peer that does not read is
-// sent until then. One may name a request that there is not.
+// Terminates that this stack never sends. One in two segments counts once it is complete (RFC 5040
+// section 7.1, RFC 5041 section 5.4); what is queued for a peer that does not read is sent until
+// then. One may name a request that does not exist.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -35,7 +35,7 @@ void arrives(End& end, std::uint32_t mo, bool last, View payload) {
   end.connection->received(fpdu.size(), end.now);
 }
 
-/// a has a Write for a peer that does not read, in several FPDUs; of the first some octets are out.
+/// a has a Write for a peer that does not read, in several FPDUs; part of the first has been sent.
 struct Blocked {
   Blocked() : pair(options(), options()) {
     REQUIRE(pair.establish());
@@ -71,7 +71,7 @@ struct Blocked {
   std::array<std::byte, 4> message{};
 };
 
-// It refuses an atomic.
+// Returns a Terminate that refuses an atomic.
 std::vector<std::byte> refusal(std::uint32_t msn) {
   rdmap::TerminatedSegment segment{.segment_length = 70,
                                    .ddp_header_size = ddp::kUntaggedHeaderSize};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RFC 5042 from the attacker's side, where no single rule of the wire is broken: guessed and
+// RFC 5042 from the attacker's side, without breaking any single rule of the protocol: guessed and
 // remembered STags, and a peer that sends more than its share.
 #include "support.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kSize = 64;
 
-// A peer of `pair` that writes to an STag which is nobody's.
+// The peer writes to an STag that belongs to no region.
 void check_nobodys(Pair& pair, Stag guess, const Region* near) {
   Region* source = pair.a->memory(kSize, Access::kNone);
   std::fill_n(source->address, kSize, std::byte{0xEE});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a stream ended, as each end says it: the request, its bytes, its wr_id and key, the verdict
-// and what to do.
+// Why a stream ended, as each end reports it: the request, its bytes, its wr_id and key, the
+// verdict and the remedy.
 #include "iwarp/verbs/stream_end.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::string memory_of(const RemoteAddress& at) {
   return fmt::format("rkey {:#x}, address {:#x}", at.rkey.value, at.to);
 }
 
-// Both kinds of completion; with acknowledged ones a message waits for its receive.
+// Both kinds of completion; with acknowledged ones, a message waits for its receive.
 std::vector<ConnectionOptions> kinds() {
   return {ConnectionOptions{}, holding(1s, acknowledged())};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short words for the scenarios: post this, expect that. Each helper asserts that the posting
-// itself is accepted; what becomes of the request is the scenario's to check.
+// Shorthands for the scenarios: post a request, check a result. Each helper asserts that posting
+// succeeds; the scenario checks what becomes of the request.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -106,7 +106,7 @@ inline void post_recv(End& end, std::uint64_t id, const Sge& to) {
   REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&to, 1}}));
 }
 
-/// The word that a program would see there.
+/// Returns the 64-bit word that a program would see there.
 inline std::uint64_t word(const Region* region, std::size_t offset = 0) {
   std::uint64_t value = 0;
   std::memcpy(&value, region->address + offset, sizeof value);
@@ -116,7 +116,7 @@ inline void set_word(const Region* region, std::uint64_t value, std::size_t offs
   std::memcpy(region->address + offset, &value, sizeof value);
 }
 
-/// The opcode nibbles of the FPDUs in a stream without markers, as hexadecimal digits.
+/// Returns the opcode nibbles of the FPDUs in a stream without markers, as hexadecimal digits.
 inline std::string opcodes(const Direction& direction) {
   const auto& log = direction.log;
   const auto u16 = [&log](std::size_t at) {
@@ -130,7 +130,7 @@ inline std::string opcodes(const Direction& direction) {
   return out;
 }
 
-/// "1/1/00", the notation of the requirement tables; "none".
+/// Formats "1/1/00", the notation of the requirement tables, or "none".
 inline std::string code(const std::optional<rdmap::Terminate>& terminate) {
   if (!terminate) return "none";
   return bytes::to_string(terminate->fault).substr(0, 6);
@@ -150,7 +150,7 @@ inline bool saw(End& end, ConnectionEventType type) {
   return found;
 }
 
-/// "1 success, 2 work request flushed": completions as the scenario reads them.
+/// Formats completions as the scenarios compare them: "1 success, 2 work request flushed".
 inline std::string text(const std::vector<WorkCompletion>& list) {
   std::string out;
   for (const auto& wc : list) {
@@ -160,7 +160,7 @@ inline std::string text(const std::vector<WorkCompletion>& list) {
   return out;
 }
 
-/// What `from` would send now, straight into the other end.
+/// Carries what `from` would send now straight into the other end.
 inline void carry(End& from, End& to) {
   for (;;) {
     std::vector<std::byte> octets;
@@ -189,7 +189,8 @@ inline bool all_zero(const Region* region) {
                      [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// `refuser` ended the stream with `why` and both ends came to rest in Error. [RDMAP-62] [VRB-15]
+/// Checks that `refuser` ended the stream with `why` and that both ends are in Error. [RDMAP-62]
+/// [VRB-15]
 inline void check_refused(Pair& pair, End& refuser, const std::string& why) {
   End& other = &refuser == pair.a.get() ? *pair.b : *pair.a;
   CHECK(sent_code(refuser) == why);
