@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that the random plans must find: each one is a wrong statement in a copy of the sources,
-behind a switch (see ../conform/faults/make_sources.py), and the rules of which it must break one.
-Faults of the tester's table are told by their names alone."""
+"""Faults that the random plans must find. Each is a wrong statement in a copy of the sources, behind
+a switch (see ../conform/faults/make_sources.py), with the rules of which it must break at least one.
+Faults of the tester's table are given by name only."""
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
     id: str
-    rules: tuple      # one of which has to be broken, by how its text begins
+    rules: tuple      # beginnings of their texts; one of them must be broken
     file: str = ""    # empty: the fault is in ../conform/faults/faults.py
     old: str = ""
     new: str = ""
-    seeds: int = 3000  # it is found within so many
+    seeds: int = 3000  # within which it must be found
 
 
 SEND_QUEUE, ACKNOWLEDGED = "verbs/src/queue_pair/send_queue.cpp", "verbs/src/queue_pair/acknowledged_sends.cpp"

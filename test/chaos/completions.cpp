@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle of completions: which one is due, what it must say, and what has to be in memory at
+// The oracle for completions: which one is due, what it must contain, and what must be in memory at
 // that moment.
 #include <algorithm>
 #include <cstring>
@@ -59,7 +59,7 @@ std::vector<WorkCompletion> drain(verbs::CompletionQueue& cq) {
   return out;
 }
 
-// It failed before it was sent, and nothing behind it was.
+// Returns whether the request failed before it or anything after it was sent.
 bool was_not_sent(WcStatus status) {
   return status == WcStatus::kLocalQpOperation || status == WcStatus::kMwBind;
 }
@@ -78,7 +78,7 @@ bool Link::is_acknowledged(const Side& side) const {
   return (agreed ? ord : std::min(ord, asked)) != 0;
 }
 
-// Receives first: who is told that his Send arrived must find that it did.
+// Receives first: a side that learns that its Send has arrived must find that it did.
 void World::poll() {
   std::array<std::vector<WorkCompletion>, 2> found;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -101,7 +101,7 @@ void World::poll() {
   }
   for (const auto& link : links) {
     for (Side& side : link->sides) {
-      // Where the peer acknowledges, those that nobody waits for are only done at the end.
+      // If the peer acknowledges, requests without a completion are only done at the end.
       const bool waits = link->session != nullptr && link->is_acknowledged(side);
       if (!waits) pass_over(*link, side, side.ops.size() - side.qp->query().send_outstanding);
     }
@@ -134,7 +134,7 @@ void World::sent_completion(Link& link, Side& side, const WorkCompletion& wc) {
   finish(side, op);
 }
 
-// Without a word: only a request that is not signalled and did not fail.
+// Done without a completion: only a request that is not signalled and did not fail.
 void World::pass_over(Link& link, Side& side, std::size_t end) {
   for (; side.over < end; ++side.over) {
     Op& op = side.ops[side.over];
@@ -145,7 +145,7 @@ void World::pass_over(Link& link, Side& side, std::size_t end) {
   }
 }
 
-// Whoever owns the memory may use it anew from now on.
+// The program that owns the memory may reuse it from now on.
 void World::finish(Side& side, Op& op) {
   op.is_over = true;
   if (op.sink_alias != nullptr) {
@@ -202,7 +202,7 @@ void World::succeeded(Link& link, Side& side, std::size_t index, const WorkCompl
           "{}", wc);
 }
 
-// All in front of `end` took effect at the peer.
+// Everything before `end` took effect at the peer.
 void World::place(Link& link, Side& side, std::size_t end) {
   if (end <= side.placed) return;
   Side& peer = link.peer_of(side);
@@ -218,7 +218,7 @@ void World::place(Link& link, Side& side, std::size_t end) {
     require(!op.is_refused || op.is_read() || op.is_atomic(),
             "a request took effect that had to be refused", "link {}, request {}", link.number, i);
     if (op.act != Act::kSendInvalidate || op.ends == nullptr) continue;
-    // Its owner may have opened it anew since.
+    // The owner may have opened it again since.
     if (op.ends->state != Opened::State::kClosing) continue;
     require(!op.ends->region->valid.load(), "what the peer invalidated is valid", "");
     op.ends->state = Opened::State::kClosed;

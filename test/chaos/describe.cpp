@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan in words.
+// Describes a plan in words.
 #include "describe.hpp"
 
 #include <fmt/format.h>

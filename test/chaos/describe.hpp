@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan in words.
+// Describes a plan in words.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace iwarp::chaos {
 
 std::string describe(const Step& step);
-/// One line for the plan, and some for each connection that the links in use may have.
+/// Returns one line for the plan, and some for each connection that its links may use.
 std::string describe(const Plan& plan);
 
 }  // namespace iwarp::chaos

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One posted request as the oracle remembers it.
+// One posted request in the records of the oracle.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace iwarp::chaos {
 
-/// An octet that the network changed where no CRC could tell: both values are right.
+/// An octet that the network changed where no CRC could detect it: both values are allowed.
 struct Taint {
   std::size_t at;
   std::byte mask;
 };
 
-/// A window or fast region, and what it shows of its owner's target.
+/// A window or fast region, and the part of its owner's target that it gives access to.
 struct Opened {
   enum class State : std::uint8_t { kClosed, kOpening, kOpen, kClosing };
   verbs::Region* region = nullptr;
@@ -28,11 +28,11 @@ struct Opened {
   bool contains(std::size_t from, std::size_t n) const {
     return from >= at && from + n <= at + size;
   }
-  /// The TO of that octet of the target.
+  /// Returns the TO of that octet of the target.
   std::uint64_t to(std::size_t octet) const { return region->to_base + (octet - at); }
 };
 
-/// Of RFC 7306: only where both ends know it.
+/// Returns whether the request needs RFC 7306, which both ends must support.
 constexpr bool needs_agreement(Act act) {
   return act == Act::kFetchAdd || act == Act::kCmpSwap || act == Act::kImmediate ||
          act == Act::kWriteImmediate || act == Act::kSendImmediate;
@@ -42,28 +42,28 @@ struct Op {
   Act act = Act::kSend;
   bool is_signaled = true;
   bool is_solicited = false;
-  Block* local = nullptr;  ///< of the source, or the sink; null: inline, or none
+  Block* local = nullptr;  ///< source or sink; null: inline, or none
   std::size_t local_at = 0;
-  std::vector<std::byte> payload;  ///< as sent; of a Read what it has to bring
+  std::vector<std::byte> payload;  ///< as sent; for a Read, what it must return
   Block* target = nullptr;         ///< the peer's, for Writes, Reads and atomics
   std::size_t target_at = 0;
-  bool is_word = false;       ///< of the target: in the zone of words
-  std::uint64_t operand = 0;  ///< of atomics
+  bool is_word = false;       ///< the target is in the zone of words
+  std::uint64_t operand = 0;  ///< for atomics
   std::uint64_t compare = 0;
   std::uint64_t old_word = 0;
   std::uint64_t new_word = 0;
-  Opened* through = nullptr;  ///< the STag that it names is this one's
+  Opened* through = nullptr;  ///< it names the STag of this one
   Opened* ends = nullptr;
   Opened* opens = nullptr;
   verbs::Region* sink_alias = nullptr;
-  Stag stag;  ///< that it invalidates
+  Stag stag;  ///< to be invalidated
   std::uint64_t immediate = 0;
-  bool is_refused = false;      ///< wrong on purpose: it never takes effect as a whole
-  bool is_local_error = false;  ///< nor does it leave
+  bool is_refused = false;      ///< invalid on purpose: it never takes effect as a whole
+  bool is_local_error = false;  ///< invalid locally: it is not sent at all
   bool is_late = false;         ///< posted when nothing was sent any more
-  std::uint64_t pushed = 0;     ///< octets that had left when it was posted
+  std::uint64_t pushed = 0;     ///< octets sent before it was posted
   std::vector<Taint> taints;
-  std::optional<verbs::WcStatus> status;  ///< once its completion came
+  std::optional<verbs::WcStatus> status;  ///< of its completion
   bool is_over = false;                   ///< completed, or done without a completion
 
   bool is_read() const { return act == Act::kRead || act == Act::kReadInvalidate; }

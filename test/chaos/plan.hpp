@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one seed does, as data: the links with their connections one after the other, and the steps
-// of the programs at both ends. Any step may be left out, the others keep their meaning: so a
-// failing plan can be shrunk.
+// What one seed does, as data: the links with their successive connections, and the steps of the
+// programs at both ends. Any step can be removed without changing the meaning of the others, so
+// that a failing plan can be shrunk.
 #pragma once
 
 #include <array>
@@ -23,18 +23,18 @@ enum class Act : std::uint8_t {
   kReadInvalidate,
   kFetchAdd,
   kCmpSwap,
-  kOpen,             ///< binds a window to a part of the own target, or registers it
-  kLocalInvalidate,  ///< what kOpen opened
+  kOpen,             ///< binds a window to, or registers, a part of the own target
+  kLocalInvalidate,  ///< invalidates what kOpen opened
   kReceive,          ///< posts `size` receives
-  kDeregister,       ///< memory goes away, whoever uses it
+  kDeregister,       ///< deregisters memory that may be in use
   kConnect,
   kDisconnect,
   kTerminate,
   kAbort,
-  kPass,  ///< `size` turns of the links
+  kPass,  ///< runs `size` turns of the links
 };
 
-/// What a program does wrong on purpose.
+/// A mistake that a program makes on purpose.
 enum class Wrong : std::uint8_t { kNothing, kRemoteKey, kBounds, kLocalKey, kTooLong };
 
 struct Step {
@@ -42,7 +42,7 @@ struct Step {
   std::uint8_t link = 0;
   std::uint8_t side = 0;  ///< 0: the initiator
   std::uint32_t size = 0;
-  std::uint32_t place = 0;  ///< a number that picks where
+  std::uint32_t place = 0;  ///< selects the location
   std::uint64_t value = 0;  ///< operands, Immediates, patterns
   bool is_signaled = true;
   bool is_solicited = false;
@@ -52,11 +52,11 @@ struct Step {
   Wrong wrong = Wrong::kNothing;
 };
 
-/// What the network does to one direction, at that octet behind the startup frame.
+/// A network fault in one direction, at that octet after the startup frame.
 struct Wreck {
   enum class Kind : std::uint8_t { kNone, kReset, kFlip, kHalfClose };
   Kind kind = Kind::kNone;
-  std::uint8_t from = 0;  ///< the side that sends
+  std::uint8_t from = 0;  ///< the sending side
   std::uint32_t at = 0;
   std::uint8_t bit = 0;
 };
@@ -69,19 +69,19 @@ struct Stall {
 /// One connection, from startup to its end.
 struct Session {
   std::array<verbs::ConnectionOptions, 2> options;
-  std::uint16_t ird = 16;  ///< what the responder accepts with
+  std::uint16_t ird = 16;  ///< accepted by the responder
   std::uint16_t ord = 16;
   bool reject = false;
-  std::uint32_t private_data = 0;  ///< octets
+  std::uint32_t private_data = 0;  ///< in octets
   std::uint32_t max_segment = 1000;
-  std::uint32_t max_delay = 0;  ///< turns
+  std::uint32_t max_delay = 0;  ///< in turns
   std::array<Stall, 2> stalls;
   Wreck wreck;
-  std::uint32_t time_limit = 0;  ///< milliseconds; 0: TCP's
+  std::uint32_t time_limit = 0;  ///< in milliseconds; 0: that of TCP
 };
 
 struct LinkPlan {
-  std::vector<Session> sessions;  ///< kConnect takes one
+  std::vector<Session> sessions;  ///< used in turn by kConnect
   std::uint32_t max_send_wr = 32;
   std::uint32_t max_recv_wr = 32;
   bool signal_all = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps, one by one.
+// Executes the steps.
 #include "program.hpp"
 
 #include <algorithm>
@@ -86,7 +86,8 @@ void Program::receive(Link& link, Side& side, std::size_t count) {
   }
 }
 
-// Orderly only where the peer has nothing under way and all that is under way can be sent.
+// An end is only orderly if the peer has nothing outstanding and everything outstanding can be
+// sent.
 void Program::note_end(Link& link, Side& side) {
   Side& peer = link.peer_of(side);
   const bool is_mute = &side == &link.sides[1] && !link.sides[0].has_spoken();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests: what a program writes where, so that it knows what must come of it.
+// Requests: what a program writes where, which determines the expected result.
 #include <algorithm>
 #include <cstring>
 
@@ -54,10 +54,10 @@ struct Program::Draft {
   std::vector<Sge> list;
   bool is_fenced = false;
   bool is_inline = false;
-  bool has_key = true;  ///< of its source or sink
+  bool has_key = true;  ///< valid key for its source or sink
 };
 
-// Mostly a program asks what the connection can do before it uses it.
+// Usually a program checks what the connection supports before it uses it.
 bool Program::suits(Link& link, const Side& side, const Step& step) const {
   if (step.place % 16 == 0) return true;
   const bool reads = step.act == Act::kRead || step.act == Act::kReadInvalidate ||
@@ -80,7 +80,7 @@ void Program::post(Link& link, Side& side, const Step& step) {
   submit(link, side, draft);
 }
 
-// False: this program cannot do that now.
+// Returns false if this program cannot do that now.
 bool Program::fill(Link& link, Side& side, const Step& step, Draft& draft) {
   Op& op = draft.op;
   op.is_solicited = step.is_solicited && op.takes_receive();
@@ -112,7 +112,7 @@ bool Program::fill(Link& link, Side& side, const Step& step, Draft& draft) {
 void Program::fill_immediate(const Step& step, Draft& draft) {
   const Act act = draft.op.act;
   if (act == Act::kSend || act == Act::kWrite) return;
-  // The last four octets are not the program's where an Immediate may belong to a Send.
+  // The last four octets are reserved where an Immediate may belong to a Send.
   draft.op.immediate = (step.value >> 32 | 1) << 32;
 }
 
@@ -139,7 +139,7 @@ bool Program::fill_payload(Side& side, const Step& step, Draft& draft) {
   return true;
 }
 
-// In the peer's target, by the STag of all of it or of what the peer opened.
+// A place in the peer's target, by the STag of the whole target or of what the peer has opened.
 bool Program::fill_target(Link& link, Side& side, const Step& step, Draft& draft) {
   Op& op = draft.op;
   Side& peer = link.peer_of(side);
@@ -216,7 +216,7 @@ bool Program::fill_opening(Side& side, const Step& step, Draft& draft) {
   return true;
 }
 
-// Either end may; the peer does so behind all that he does with it.
+// Either end may invalidate; the peer does so after all that it does with it.
 bool Program::fill_invalidate(Link& link, Side& side, const Step& step, Draft& draft) {
   Op& op = draft.op;
   Side& peer = link.peer_of(side);
@@ -261,7 +261,7 @@ void Program::spoil(Link& link, const Step& step, Draft& draft) {
   if (op.is_refused) link.blame("a program did wrong");
 }
 
-// What it finds, where all in front of it took effect.
+// Predicts its result, given that everything before it took effect.
 void Program::predict(Side& peer, Op& op) {
   if (op.target != peer.target.block() || op.is_refused || op.is_late) return;
   if (op.is_read()) {
@@ -277,7 +277,7 @@ void Program::predict(Side& peer, Op& op) {
   peer.target.post(op);
 }
 
-// What a Read or an atomic still works on is not written to without a fence.
+// Memory that a Read or an atomic still uses is not written without a fence.
 void Program::fence_if_needed(const Side& side, Draft& draft) {
   const Op& op = draft.op;
   for (std::size_t i = side.over; i < side.ops.size(); ++i) {

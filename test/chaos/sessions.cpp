@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections from their beginning to their end, and what has to be true then.
+// Connections from start to end, and what must hold at their end.
 #include <algorithm>
 
 #include "program.hpp"
@@ -16,7 +16,7 @@ constexpr int kStillTurns = 30;  // longer than any delay
 
 bool is_still_idle(const Side& side) { return side.state() == QpState::kIdle; }
 
-// A request that waits for the next connection opens or ends it.
+// Returns whether a request that waits for the next connection opens or invalidates it.
 bool still_changes(const Side& side, const Opened& o) {
   return std::any_of(side.ops.begin() + static_cast<long>(side.over), side.ops.end(),
                      [&o](const Op& op) { return op.opens == &o || op.ends == &o; });
@@ -35,7 +35,7 @@ void Program::connect(Link& link, const Step& step) {
   world_.connect(link, sessions[step.value % sessions.size()]);
 }
 
-// All that was begun and can be completed is, and every connection ends.
+// Completes whatever can be completed, and ends every connection.
 void Program::settle() {
   story_.tell("{:5}  everything is given time to complete", world_.turns);
   run_dry();
@@ -62,8 +62,8 @@ void Program::run_dry() {
   }
 }
 
-// The programs catch up: receives for all messages, and an initiator that speaks, which lets the
-// responder speak.
+// The programs catch up: they post receives for all messages, and the initiator sends something,
+// which lets the responder send.
 void Program::top_up() {
   for (const auto& link : world_.links) {
     if (link->session == nullptr) continue;
@@ -81,7 +81,7 @@ void Program::top_up() {
 
 bool Program::is_quiet(Link& link) {
   if (link.session == nullptr || !link.cause.empty()) return true;
-  // A close may first wait a while for the question how far its end has come.
+  // A close may first wait a while for the peer's question about what it has received.
   const auto is_done = [&link](const Side& s) {
     return s.is_idle() && s.has_received_all() && (!link.closes || is_still_idle(s));
   };
@@ -105,9 +105,9 @@ void Program::skip_to_time_out() {
   if (first && *first > world_.now) world_.now = *first;
 }
 
-// Nothing hindered this connection: all is complete and in its place. Or something did.
+// If nothing disturbed this connection, checks that everything is complete and in place.
 void Program::check_quiet(Link& link) {
-  // A damaged length may have it wait for octets that never come.
+  // With a damaged length, it may wait for octets that never come.
   const auto from = link.session->wreck.from;
   const auto sent = link.sides[from].connection()->counters().fpdus_sent;
   const auto taken = link.sides[1 - from].connection()->counters().fpdus_received;
@@ -178,7 +178,7 @@ void Program::finish_side(Link& link, Side& side) {
             link.number);
     o.state = valid ? State::kOpen : State::kClosed;
   }
-  // What waits for the next connection finds other contents there.
+  // Requests that wait for the next connection will find other contents there.
   for (std::size_t i = peer.over; i < peer.ops.size(); ++i) predict(side, peer.ops[i]);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host, the end of a link on it, and what the oracle knows of that end.
+// A host, the end of a link on it, and what the oracle knows about that end.
 #pragma once
 
 #include <array>
@@ -32,11 +32,11 @@ struct Host {
   verbs::CompletionQueue& recv_cq;
   verbs::SharedReceiveQueue srq;
   std::map<std::uint64_t, Receive> shared;  ///< posted to `srq`
-  Block* inbox = nullptr;                   ///< theirs
+  Block* inbox = nullptr;                   ///< buffers of these receives
   std::uint64_t next_receive = 0;
 };
 
-/// Does what a queue pair asks of whoever drives it.
+/// The driver of a queue pair, which does what the queue pair asks for.
 class Driver final : public verbs::QpDriver {
  public:
   explicit Driver(const TimePoint& now) : now_(now) {}
@@ -72,26 +72,26 @@ struct Side {
   // Requests
   Ops ops;
   std::size_t first = 0;         ///< of this connection
-  std::size_t over = 0;          ///< those in front are completed, or passed over
-  std::size_t reaped = 0;        ///< those in front have given their places back
-  std::size_t placed = 0;        ///< those in front took effect at the peer
-  std::size_t next_message = 0;  ///< the first whose receive has not been seen
-  std::size_t limit = SIZE_MAX;  ///< from here on none may take effect
-  bool has_failed = false;       ///< one did; what follows is flushed
-  bool has_error = false;        ///< it told why; no second one may
+  std::size_t over = 0;          ///< requests before it are completed or passed over
+  std::size_t reaped = 0;        ///< requests before it have returned their slots
+  std::size_t placed = 0;        ///< requests before it took effect at the peer
+  std::size_t next_message = 0;  ///< the first message whose receive was not seen yet
+  std::size_t limit = SIZE_MAX;  ///< requests from here on must not take effect
+  bool has_failed = false;       ///< a request failed; the following ones are flushed
+  bool has_error = false;        ///< it reported an error; a second report is a violation
 
-  // Receives of its own queue
+  // Receives of its own queue.
   std::deque<Receive> receives;
   bool receives_flushed = false;
 
   bool is_established = false;
-  std::size_t closes = 0;  ///< kLlpCloseComplete
+  std::size_t closes = 0;  ///< number of kLlpCloseComplete events
   verbs::Connection* connection() const { return driver->connection.get(); }
   verbs::QpState state() const { return qp->state(); }
   bool is_idle() const { return over == ops.size() || qp->query().send_outstanding == 0; }
-  /// It has asked for something on this connection that goes over the wire.
+  /// Returns whether it has posted something on this connection that is sent over the wire.
   bool has_spoken() const;
-  /// All that it sent and that takes a receive has arrived.
+  /// Returns whether everything that it sent and that takes a receive has arrived.
   bool has_received_all() const;
 };
 

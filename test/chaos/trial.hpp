@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plan run to its end, and a failing one made small.
+// Runs one plan to its end, and shrinks a failing one.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace iwarp::chaos {
 struct Outcome {
   std::optional<Violation> violation;
   std::uint64_t connections = 0;
-  std::uint64_t undisturbed = 0;  ///< of them: nothing might keep them from completing all
+  std::uint64_t undisturbed = 0;  ///< connections in which nothing prevented completion
   std::uint64_t completions = 0;
 };
 
 Outcome run(const Plan& plan, std::vector<std::string>* lines = nullptr);
 
-/// Without the steps, links' faults and choices that the violation does not need. Deterministic,
-/// and bounded in runs.
+/// Removes the steps, network faults and options that the violation does not need. Deterministic;
+/// the number of runs is bounded.
 Plan shrink(Plan plan, const std::string& rule);
 
 }  // namespace iwarp::chaos

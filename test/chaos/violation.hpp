@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run found wrong, and what it tells while it runs.
+// What a run found wrong, and the log of a run.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,19 +10,19 @@
 
 namespace iwarp::chaos {
 
-/// `rule` stays the same while a plan is shrunk, `detail` need not.
+/// `rule` stays the same while a plan is shrunk; `detail` may change.
 struct Violation {
   std::string rule;
   std::string detail;
 };
 
-/// The detail is put together only where it is needed: most runs break no rule.
+/// Formats the detail only if needed: most runs break no rule.
 template <typename... Args>
 void require(bool holds, const char* rule, fmt::format_string<Args...> format, Args&&... args) {
   if (!holds) throw Violation{rule, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-/// What happened, line by line; kept only where it will be printed.
+/// Log of what happened, line by line; kept only if it will be printed.
 class Story {
  public:
   explicit Story(std::vector<std::string>* lines) : lines_(lines) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of octets between two TCPs.
+// What happens to octets between two TCPs.
 #include "wire.hpp"
 
 #include <algorithm>

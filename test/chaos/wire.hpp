@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One direction of a simulated TCP connection: octets in order, each segment after its delay, and
-// the one thing that the network does to it.
+// the one fault of the network.
 #pragma once
 
 #include <deque>
@@ -23,20 +23,20 @@ class Wire {
     if (session.wreck.from == from) wreck_ = session.wreck;
   }
 
-  /// How much the sender's TCP takes now.
+  /// Returns how many octets the sender's TCP accepts now.
   std::size_t window() { return random_.between(1, max_segment_); }
   void push(bytes::View octets);
   void end_of_push(std::uint64_t turn);
-  /// What has arrived; the receiver takes some of it.
+  /// Returns what has arrived; the receiver may take a part of it.
   bytes::View arrived(std::uint64_t turn);
   void taken(std::size_t n);
-  /// The last octet was taken, or the network said so.
+  /// Returns whether the last octet was taken, or the network cut the connection.
   bool ends_here() const { return cut_ || (fin && head_ == buffer_.size()); }
   bool is_empty() const { return cut_ || head_ == buffer_.size(); }
   bool breaks() const;
   std::uint64_t pushed() const { return pushed_; }
 
-  /// The next octet that push() would flip, of those that count.
+  /// Finds the next octet that push() would flip, among those that count.
   bool flips_now(std::size_t n, std::size_t& at);
   bool flips_payload_only = false;
   const Wreck& wreck() const { return wreck_; }
@@ -64,7 +64,7 @@ class Wire {
   std::deque<Segment> segments_;
   std::uint64_t pushed_ = 0;
   std::uint64_t taken_ = 0;
-  std::uint64_t startup_ = UINT64_MAX;  ///< octets of the startup frame, once known
+  std::uint64_t startup_ = UINT64_MAX;  ///< size of the startup frame, once known
   std::vector<std::byte> first_;
   Random random_{0};
 };

@@ -13,19 +13,19 @@ namespace iwarp::chaos {
 struct Link {
   std::uint8_t number = 0;
   const LinkPlan* plan = nullptr;
-  const Session* session = nullptr;  ///< nullptr: not connected
+  const Session* session = nullptr;  ///< null: not connected
   std::array<Side, 2> sides;
-  std::array<Wire, 2> wires;  ///< by the side that sends
+  std::array<Wire, 2> wires;  ///< indexed by the sending side
   bool is_reset = false;
   bool is_told_of_reset = false;
   bool lacks_receive = false;
-  /// Why this connection may end otherwise than in order; empty: it may not.
+  /// Why this connection may end abruptly; empty if it must not.
   std::string cause;
   bool closes = false;      ///< an end asked for an orderly close
   bool is_damaged = false;  ///< a bit was flipped under a CRC
   std::uint64_t connections = 0;
 
-  verbs::QpNum qp_num() const { return number + 1U; }  // 0 is nobody's
+  verbs::QpNum qp_num() const { return number + 1U; }  // 0 is no queue pair
   void blame(const std::string& why) {
     if (cause.empty()) cause = why;
   }
@@ -39,20 +39,20 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // links.cpp: octets and time
+  // links.cpp: octets and time.
   void connect(Link& link, const Session& session);
-  /// One turn of every link; false: nothing moved.
+  /// Runs one turn of every link. Returns whether anything moved.
   bool turn();
-  /// Both ends learn that TCP is gone.
+  /// Both ends learn that TCP has failed.
   void cut(Link& link);
-  /// Notes what about this request, begun or about to begin, may end the connection.
+  /// Records whether this request, begun or about to begin, may end the connection.
   void judge(Link& link, Side& side, std::size_t index);
-  /// More messages are under way to `side` than it has receives.
+  /// Returns how many messages in flight to `side` lack a receive.
   std::size_t lacking_receives(Link& link, Side& side);
 
-  // completions.cpp: what the queues say, and whether it is so
+  // completions.cpp: polls the queues, and checks every completion.
   void poll();
-  /// Those in front of `end` are done without a completion.
+  /// The requests before `end` are done without a completion.
   void pass_over(Link& link, Side& side, std::size_t end);
 
   const Plan& plan;
@@ -62,7 +62,7 @@ struct World {
   std::array<Host, 2> hosts;
   std::vector<std::unique_ptr<Link>> links;
   std::uint64_t completed = 0;    ///< requests and receives
-  std::uint64_t undisturbed = 0;  ///< connections without a cause to end
+  std::uint64_t undisturbed = 0;  ///< connections without a cause to end abruptly
 
  private:
   void make_side(Link& link, std::size_t which);
