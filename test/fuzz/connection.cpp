@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: a whole connection, from the first octet of the startup frame on, against a hostile peer
-// that may also know how to frame. Properties: memory not granted never changes, every plan can be
-// filled, and every loop ends. The octets, their cuts, and what the application does meanwhile all
-// come from the input.
+// that may also frame correctly. Properties: memory that was not granted never changes, every
+// receive plan can be filled, and every loop ends. The input determines the octets, their cuts, and
+// what the application does meanwhile.
 #include "iwarp/verbs/connection.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Options {
   Role role;
   bool honest_startup;
   bool peer_markers;
-  bool peer_agrees;  ///< to RFC 7306
+  bool peer_agrees;  ///< supports RFC 7306
   std::size_t chunk;
   ConnectionOptions connection;
 };
@@ -78,7 +78,7 @@ class Harness {
     if (options.honest_startup) startup();
   }
   ~Harness() {
-    end_->qp->abort();  // while connected the queue pair shares in End, which owns it
+    end_->qp->abort();  // while connected, End shares ownership of the queue pair
     check();
   }
 
@@ -136,14 +136,14 @@ class Harness {
     transmit(4096);
   }
 
-  // An FPDU that is right as such, its payload continued with filler. STags 1 to 3 stand for the
+  // A correctly framed FPDU whose payload is continued with filler. STags 1 to 3 stand for the
   // regions.
   Octets framed(Input& in) {
     auto ulpdu = in.octets(in.u8());
     ulpdu.resize(ulpdu.size() + in.u16() % kLargest, std::byte{0x5A});
     patch_stag(ulpdu, 2);
-    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // the source of a Read Request
-    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 8);   // the target of an Atomic Request
+    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // source of a Read Request
+    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 8);   // target of an Atomic Request
     if (ulpdu.empty()) return {};
     const auto header = std::min<std::size_t>(ulpdu.size(), ddp::kUntaggedHeaderSize);
     bytes::Gather payload;
@@ -167,7 +167,7 @@ class Harness {
     if (value == 3) bytes::store_be(ulpdu.data() + at, local_->stag.load());
   }
 
-  // All but the last octets; they come before whatever is delivered next.
+  // Delivers all but the last `late` octets, which come before the next delivery.
   void deliver_part(const Octets& octets, std::size_t late) {
     const auto now = octets.size() - std::min(octets.size(), late);
     deliver(View(octets).first(now));
@@ -184,7 +184,7 @@ class Harness {
     while (!octets.empty()) {
       const auto plan = end_->connection->receive_plan();
       const auto n = std::min({octets.size(), options_.chunk, bytes::total_size(plan)});
-      if (n == 0) return;  // held, or over
+      if (n == 0) return;  // the stream is held or over
       auto left = n;
       for (const Span piece : plan) {
         const auto take = std::min(left, piece.size());
@@ -254,7 +254,7 @@ class Harness {
     }
   }
 
-  // The owner closes a region to the peer, once: from now on no octet of it may change.
+  // The owner revokes the peer's access to a region, once: from now on no octet of it may change.
   bool destroy(Region* region) {
     const auto at = region == readable_ ? 0U : 1U;
     if (std::exchange(destroyed_[at], true)) return false;
@@ -293,7 +293,7 @@ class Harness {
   Region* local_ = nullptr;
   std::optional<Watched> watched_readable_;
   std::optional<Watched> watched_local_;
-  std::optional<Watched> watched_writable_;  ///< once it is closed
+  std::optional<Watched> watched_writable_;  ///< set once access is revoked
   Octets late_;
   std::array<bool, 2> destroyed_{};
   unsigned sum_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: the deframer, its options and the cuts chosen by the input (RFC 5044 sections 4 to 6).
-// Properties: a placed payload stays inside its place, a Fault is final, and without markers and
-// CRC the ULPDUs are those that a trivial parser finds.
+// Target: the deframer; the input selects its options and the cuts (RFC 5044 sections 4 to 6).
+// Properties: a placed payload stays inside its destination, a Fault is final, and without markers
+// and CRC the ULPDUs are those that a trivial parser finds.
 #include "iwarp/mpa/deframer.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Options {
   std::size_t chunk;
 };
 
-// The ULPDUs of a stream without markers, CRC unchecked.
+// Returns the ULPDUs of a stream without markers, CRC unchecked.
 std::vector<Octets> parse(View stream) {
   std::vector<Octets> out;
   while (stream.size() >= 2) {
@@ -39,7 +39,7 @@ std::vector<Octets> parse(View stream) {
   return out;
 }
 
-// Places end where it ends; large enough for the longest ULPDU there can be.
+// Destinations end where it ends; large enough for the longest possible ULPDU.
 Span shared_memory() {
   static const GuardedMemory memory(17);
   return memory.all();
@@ -51,7 +51,7 @@ class Harness {
     if (options.place) std::fill(memory_.begin(), memory_.end(), kUntouched);
   }
 
-  /// Feeds all of it; false: a Fault ended it.
+  /// Feeds the whole stream. Returns false if a Fault ended it.
   bool feed(View stream) {
     while (!stream.empty()) {
       const auto plan = deframer_.plan(options_.read_ahead);
@@ -101,7 +101,7 @@ class Harness {
     header_.assign(deframer_.prefix().begin(),
                    deframer_.prefix().begin() + static_cast<std::ptrdiff_t>(header));
     target_ = memory_.last(length - header);
-    // Two pieces, so that borders between pieces are met as well.
+    // Two pieces, to cover boundaries between pieces.
     const auto half = target_.size() / 2;
     deframer_.place(header, {target_.first(half), target_.subspan(half)});
     if (options_.abandon) {
@@ -147,7 +147,7 @@ class Harness {
   Octets header_;
   std::vector<Octets> ulpdus_;
   bool abandoned_ = false;
-  bool lost_ = false;  ///< payload was given up, so ulpdus() is not the truth
+  bool lost_ = false;  ///< payload was abandoned, so ulpdus() is incomplete
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: everything that turns octets into words. Property: one line, whatever the octets are.
+// Target: everything that describes octets in words. Property: one line, whatever the octets are.
 #include "iwarp/rdmap/describe.hpp"
 
 #include "iwarp/ddp/segment_header.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where libFuzzer calls a target.
+// The entry point through which libFuzzer calls a target.
 #include <cstddef>
 #include <cstdint>
 

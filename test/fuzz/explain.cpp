@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: captures and logs. An input is a capture file, a log, the streams of a connection, or the
-// packets of a capture: link type, then each packet with its lengths. Properties: what is written
-// is printable lines, JSON is JSON, what is held is bounded, each octet of a connection is given
-// once, each step of the decoder consumes octets or ends (asserted there), and fields stay in their
-// frame.
+// packets of a capture: link type, then each packet with its lengths. Properties: output is
+// printable lines, JSON is valid, buffered data is bounded, each octet of a connection is reported
+// once, each step of the decoder consumes octets or ends (asserted there), and fields lie within
+// their frame.
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ constexpr std::uint8_t kFile = 0xFF;
 constexpr std::uint8_t kLog = 0xFE;
 constexpr std::uint8_t kStreams = 0xFD;
 
-/// Both reports, and the lines held against what every line must be.
+/// Writes both reports, and checks what must hold for every line.
 class Reports final : public apps::frames::ConnectionListener {
  public:
   Reports()
@@ -101,7 +101,7 @@ void read_file(apps::frames::Connections& connections, Octets file) {
   }
 }
 
-/// In pieces, the first octet says of which size.
+/// Reads a log in pieces, whose size the first octet selects.
 void read_log(Reports& reports, apps::frames::Connections::Counts& counts, Input& in) {
   const std::size_t piece = 1 + in.u8();
   apps::frames::QlogReader reader(reports, counts, [](const std::string& line) {
@@ -125,7 +125,7 @@ void read_packets(apps::frames::Connections& connections, int link, Input& in) {
   }
 }
 
-/// What both ends sent, without packets around it: pieces, holes and ends of either side.
+/// Reads what both ends sent, without packets: pieces, holes and ends of either side.
 void read_streams(Input& in) {
   std::array<std::uint64_t, 2> sent{};
   std::array<std::uint64_t, 2> told{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: the file of `iwarp run --fault`, and lines of its control socket. Properties: what is
-// wrong is said with its line, limits hold, and a rule that was taken is taken again.
+// Target: the file of `iwarp run --fault`, and lines of its control socket. Properties: an error
+// names its line, limits hold, and a rule that was accepted is accepted again.
 #include <algorithm>
 
 #include "faults/plan.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: the name that a client of `iwarp serve` asks for or wants to replace, as the message has
-// it. The directory has a file, one that only its owner may know, a directory, a FIFO and links
-// that lead out. Property: nothing but the one file is opened, and nothing else is replaced.
+// Target: the name that a client of `iwarp serve` asks for or wants to replace, as in the message.
+// The directory contains a file, one that only its owner may read, a directory, a FIFO and links
+// that lead out. Property: nothing but that one file is opened, and nothing else is replaced.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: JSON that is not our own: what a server of `iwarp perf` is told to measure, the runs and
-// the host that `iwarp cost` reads. The first octet says which, and whether the rest is the text or
-// changes of a right one (RFC 7396). Properties: an error is one line of text, and what was taken
-// is written and taken again.
+// Target: JSON from other programs: what a server of `iwarp perf` is asked to measure, and the runs
+// and the host that `iwarp cost` reads. The first octet selects which, and whether the input is the
+// text itself or changes to a valid one (RFC 7396). Properties: an error is one line of text, and
+// what was accepted can be written and is accepted again.
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint8_t kChanges = 0x80;
 
-/// `text`, or `right` as it says.
+/// Returns `text`, or `right` with the changes in `text` applied.
 Json changed(std::string_view text, bool changes, Json right) {
   if (model::nested_too_deep(text)) return {};
   auto json = Json::parse(text, nullptr, false);
@@ -32,7 +32,7 @@ Json changed(std::string_view text, bool changes, Json right) {
 void plan(std::string_view text, bool changes) {
   const auto right = apps::measure::to_json({.test = apps::measure::tests().data()});
   const auto json = changed(text, changes, right);
-  if (!json.is_object()) return;  // as Control::receive() has it
+  if (!json.is_object()) return;  // as in Control::receive()
   const auto one = apps::measure::to_json(apps::measure::plan_from_json(json));
   require(apps::measure::to_json(apps::measure::plan_from_json(one)) == one,
           "a plan is written as it was read");

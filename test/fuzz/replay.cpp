@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a target over files, without libFuzzer: every file below the given directories (or given by
-// name) as it is, cut at every octet, and with every octet changed in turn. No files is a failure.
+// Runs a target on files, without libFuzzer: every file given by name or below a given directory,
+// unchanged, cut at every octet, and with every octet changed in turn. Having no files is a
+// failure.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,7 +12,7 @@ namespace {
 
 using iwarp::fuzz::Octets;
 
-// Longer files are only run whole: the variants would take too long.
+// Longer files are only run unchanged: the variants would take too long.
 constexpr std::size_t kVariantsBelow = 512;
 
 Octets read_file(const std::filesystem::path& path) {

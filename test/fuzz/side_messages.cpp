@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: the small messages of strangers beside the stack itself: SIDR, the private data of queue
-// pairs without a CM, rsockets, the file protocol, requests for metrics. The first octet says
-// which. Property: what is taken and written again is the same.
+// Target: small messages from strangers outside of the stack itself: SIDR, the private data of
+// queue pairs without a CM, rsockets, the file protocol, requests for metrics. The first octet
+// selects which. Property: what is decoded and encoded again is unchanged.
 #include <algorithm>
 
 #include "bring_up/request.hpp"
@@ -57,7 +57,7 @@ void tables(View octets) {
   }
 }
 
-// Of a datagram rsocket, by UDP and between queue pairs.
+// Headers of a datagram rsocket, over UDP and between queue pairs.
 void datagram_headers(View octets) {
   const auto check = [&](const auto decode) {
     const auto first = decode(octets);
@@ -80,7 +80,7 @@ void file_protocol(View octets) {
   if (!message) return require(*message.error() != '\0', "an error says why");
   if (const auto* refusal = std::get_if<apps::Refusal>(&*message);
       refusal != nullptr && refusal->reason.size() > apps::kMaxReason) {
-    return;  // is cut when it is written
+    return;  // is truncated when it is encoded
   }
   const auto again = apps::decode_message(apps::encode(*message).view());
   require(again && *again == *message, "a message of files is written as it was read");

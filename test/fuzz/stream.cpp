@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: an RDMAP stream and its DDP stream under a scripted Ulp, against a hostile peer (RFC
 // 5040, RFC 5041, RFC 7306). Properties: no octet changes outside what the Ulp granted, IRD and ORD
-// hold, segments fit MULPDU, and the Terminate is the last thing that leaves.
+// hold, segments fit MULPDU, and the Terminate is the last message sent.
 #include "iwarp/rdmap/stream.hpp"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class ArenaUlp final : public Ulp {
   Watched watched{arena};
   std::deque<Request> requests;
   std::deque<Span> receives;
-  std::optional<Span> taken;  ///< given out, and nothing received yet
+  std::optional<Span> taken;  ///< handed out, and nothing received yet
   bool windows_open = true;
   bool hold = false;
   bool ended = false;
@@ -147,7 +147,7 @@ class Harness {
   }
 
  private:
-  // A segment with a right version and, for untagged ones, the MSN that is due.
+  // A segment with the correct version and, if untagged, the next MSN.
   Octets likely_segment(Input& in, bool extension) {
     const auto bits = in.u8();
     const auto opcode = static_cast<Opcode>(extension ? 8 + (bits & 3) : bits & 7);
@@ -222,7 +222,7 @@ class Harness {
 
   void end(unsigned how, Input& in) {
     if (how < 2) stream_.terminate(kLocalCatastrophic, in.flag());
-    // Once only: it has no edge behind the first.
+    // Once only: the closed state has no edge for a second time.
     if (how == 2 && stream_.state() != StreamState::kClosed) stream_.lower_layer_closed();
     if (how == 3) stream_.cancel();
   }

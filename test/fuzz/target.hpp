@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets share: the entry that each defines, a reader that never runs out, memory
-// between forbidden pages, and a check that holds in every build.
+// Shared by the fuzz targets: the entry that each defines, a reader that never runs out, memory
+// between forbidden pages, and a check that works in every build.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,17 +18,17 @@ using bytes::Span;
 using bytes::View;
 using Octets = std::vector<std::byte>;
 
-/// One run over hostile input. Returns when the input is used up; aborts when a property is broken.
+/// Runs once on hostile input. Returns when the input is used up; aborts if a property is violated.
 void run(View input);
 
-/// A property that has to hold whatever the input is.
+/// Checks a property that must hold for every input.
 inline void require(bool holds, const char* property) {
   if (holds) return;
   std::fprintf(stderr, "broken: %s\n", property);
   std::abort();
 }
 
-/// Gives the input away piece by piece; zeros and empty pieces when there is none left.
+/// Returns the input piece by piece; zeros and empty pieces once it is used up.
 class Input {
  public:
   explicit Input(View octets) : left_(octets) {}
@@ -42,8 +42,8 @@ class Input {
     return high << 8 | u8();
   }
   bool flag() { return (u8() & 1) != 0; }
-  /// At most `n` octets, in an allocation of their own, so that a sanitizer sees a read behind
-  /// them.
+  /// Returns at most `n` octets, in a separate allocation, so that a sanitizer detects a read past
+  /// their end.
   Octets octets(std::size_t n) {
     const auto view = take(n);
     return {view.begin(), view.end()};
@@ -58,11 +58,11 @@ class Input {
   View left_;
 };
 
-/// Sees whether memory changes where it may not.
+/// Detects changes of memory that must not change.
 class Watched {
  public:
   explicit Watched(Span memory) : memory_(memory), expected_(memory.begin(), memory.end()) {}
-  /// These octets may change from now on.
+  /// Allows these octets to change from now on.
   void grant(Span part) { granted_.push_back(part); }
   bool untouched_elsewhere() {
     for (const Span part : granted_) {
@@ -78,7 +78,7 @@ class Watched {
   std::vector<Span> granted_;
 };
 
-/// Memory with a page in front and one behind that must not be touched.
+/// Memory between two pages that must not be accessed.
 class GuardedMemory {
  public:
   static constexpr std::size_t kPage = 4096;
