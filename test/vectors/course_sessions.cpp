@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The captures of rfc-notes/course, made by the stack itself: two ends, a link in memory, a clock
-// that only the link moves, and fixed STags and addresses. Each session is made again and compared
-// octet by octet with the file in course/; IWARP_UPDATE_SNAPSHOTS=1 writes the files. No octet
-// leaves the process.
+// that only the link advances, and fixed STags and addresses. Each session is run again and
+// compared octet by octet with the file in course/; IWARP_UPDATE_SNAPSHOTS=1 writes the files. No
+// octet leaves the process.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -38,12 +38,13 @@ using verbs::WrOpcode;
 constexpr std::uint64_t kClientMemory =
     0x10000;  ///< TO of the first octet that the client registers
 constexpr std::uint64_t kServerMemory = 0x20000;
-constexpr auto kFlight = std::chrono::microseconds(50);  ///< from one end to the other
+constexpr auto kFlight = std::chrono::microseconds(50);  ///< one-way delay
 constexpr trace::CaptureClock kClock{
     .wall = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000)),
     .steady = TimePoint{}};
 
-/// Nothing but what each session is about: no tag of RFC 7306 in the private data.
+/// Options without the tag of RFC 7306 in the private data, so that each session shows only its
+/// subject.
 ConnectionOptions plain() {
   ConnectionOptions options;
   options.startup.extensions = false;
@@ -51,8 +52,7 @@ ConnectionOptions plain() {
   return options;
 }
 
-/// One connection between a client, which connects, and a server; everything that passes is
-/// captured.
+/// One connection between a client, which connects, and a server. Captures everything that passes.
 class CapturedPair {
  public:
   CapturedPair(const std::string& path, ConnectionOptions client_options,
@@ -85,7 +85,7 @@ class CapturedPair {
     run();
   }
 
-  /// Until neither end has more to say.
+  /// Runs until neither end has anything to send.
   void run() {
     while (carry(*client, *server) || carry(*server, *client)) {
     }
@@ -98,7 +98,7 @@ class CapturedPair {
     run();
   }
 
-  /// The octet of the next flight that arrives with another lowest bit.
+  /// Flips the lowest bit of this octet of the next flight.
   void damage(std::size_t octet) { damaged_ = octet; }
 
   std::shared_ptr<End> client, server;
@@ -106,7 +106,7 @@ class CapturedPair {
  private:
   void set_clock(TimePoint now) { now_ = client->now = server->now = now; }
 
-  /// One flight: what `from` has to send now, and FIN or reset behind it.
+  /// Carries one flight: what `from` has to send now, then its FIN or reset.
   bool carry(End& from, End& to) {
     std::vector<std::byte> octets;
     for (const View piece : from.connection->transmit_plan(64, now_)) {
@@ -162,13 +162,13 @@ class CapturedPair {
 
 // Steps of the sessions ---------------------------------------------------------------------------
 
-/// Only for this stream, as whoever hands out an STag should have it. [SEC-7]
+/// Accessible to this stream only, as an application should grant it. [SEC-7]
 Region* memory_at(End& end, std::uint64_t to, std::string_view text, std::size_t size,
                   Access access) {
   Region* region = end.memory(size, Access::kLocalWrite | access, true);
   const auto octets = std::as_bytes(std::span(text));
   std::ranges::copy(octets.first(std::min(octets.size(), size)), region->address);
-  // A TO that does not depend on where this process has its memory.
+  // A TO that does not depend on the addresses of this process.
   region->to_base = to;
   return region;
 }
@@ -188,7 +188,7 @@ void send_text(End& end, std::string_view text) {
   REQUIRE(!end.qp->post_send({.wr_id = 2, .opcode = WrOpcode::kSend, .sgl = {&what, 1}}));
 }
 
-/// Tells the peer of a buffer: TO, STag, length.
+/// Sends the peer the TO, STag and length of a buffer.
 void tell(End& end, const Region* region) {
   std::array<std::byte, 16> octets{};
   bytes::Writer out(octets);
@@ -226,7 +226,7 @@ std::string counting_text(std::size_t size) {
   return text;
 }
 
-/// Connected; the client has registered `size` octets and told the server.
+/// A connected pair; the client has registered `size` octets and told the server about them.
 struct Told {
   Told(const std::string& path, std::size_t size, Access access, std::string_view text = {},
        const ConnectionOptions& client_options = plain(), std::size_t emss = 1460,
@@ -328,7 +328,7 @@ void markers_session(const std::string& path) {
   s.pair.close();
 }
 
-/// A server that has something to say first.
+/// The server sends first.
 void greeting_session(const std::string& path, const ConnectionOptions& client_options) {
   CapturedPair pair(path, client_options, plain());
   receive(*pair.client, 64);
@@ -411,7 +411,7 @@ TEST_CASE("the captures of the course are what the stack makes of their sessions
     }
     const TemporaryFile made;
     make(made.path());
-    // When the change is meant: IWARP_UPDATE_SNAPSHOTS=1, then rfc-notes/figures.py --update.
+    // To accept an intended change: IWARP_UPDATE_SNAPSHOTS=1, then rfc-notes/figures.py --update.
     CHECK_MESSAGE(content(made.path()) == content(kept), (kept + " is stale"));
   }
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of the kinds of Wireshark's sample captures, whose licence is not stated: the same deviations
-of the peers and the same gaps, in octets of our own. test/apps/test_explain_samples.py holds what
-`iwarp explain` says of each against samples/NAME.txt.
+"""Makes captures of the same kinds as Wireshark's sample captures, whose licence is not stated: with the
+same deviations of the peers and the same gaps, but with generated octets. test/apps/test_explain_samples.py
+compares the output of `iwarp explain` for each with samples/NAME.txt.
 
-usage: samples.py OUT_DIR     writes NAME.pcap of each
+usage: samples.py OUT_DIR     writes NAME.pcap for each
 """
 import pathlib
 import struct
@@ -71,7 +71,7 @@ class Capture:
     """Both ends of a connection. Every packet acknowledges what was sent before it."""
 
     def __init__(self, opening=True, **options):
-        # M says what its sender wants to get: here both want the same.
+        # With M a sender asks to receive markers: here both ends do.
         self.near = Sender(b"MPA ID Req Frame", **options)
         self.far = Sender(b"MPA ID Rep Frame", **options)
         self.seq = {NEAR: 1000, FAR: 5000}
@@ -93,12 +93,12 @@ class Capture:
         self.segment(FAR, self.far.startup(answered, rejected))
 
     def says(self, end, *ulpdus, lost=False):
-        """The FPDUs, in one segment."""
+        """Adds the FPDUs, in one segment."""
         sender = self.near if end is NEAR else self.far
         self.segment(end, b"".join(map(sender.fpdu, ulpdus)), lost=lost)
 
     def octets(self, close=True, skip=0):
-        """The file, without the first `skip` packets."""
+        """Returns the file, without the first `skip` packets."""
         if close:
             self.segment(NEAR, b"", 0x11)
             self.segment(FAR, b"", 0x11)
@@ -118,7 +118,7 @@ def rejected():
 
 
 def sends():
-    """Each kind of Send, with CRCs and markers; the end that accepted sends first."""
+    """Each kind of Send, with CRCs and markers; the responder sends first."""
     capture = started(markers=True, crc=True)
     capture.says(FAR, send(1, b"s" * 16))
     for msn, opcode in enumerate((3, 4, 5, 6), 1):
@@ -145,7 +145,7 @@ def little_endian_reads():
 
 
 def late_markers():
-    """The FPDUs are long enough for a marker to be due in one FPDU and stand in the next."""
+    """The FPDUs are so long that a marker is due in one FPDU but is in the next."""
     return writes_and_reads(started(markers=True, late=True), writes=18, reads=12)
 
 
@@ -154,7 +154,7 @@ def swapped_markers():
 
 
 def middle():
-    """From the middle of a Write on, without CRCs."""
+    """Begins in the middle of a Write; no CRCs."""
     capture = started()
     capture.says(NEAR, send(1, b"r" * 16))
     fpdu = capture.near.fpdu(write(2000))
@@ -168,7 +168,7 @@ def middle():
 
 
 def smb_direct():
-    """IRD and ORD in the private data, a Read of nothing as RTR, and its answer was not captured."""
+    """IRD and ORD in the private data; an empty Read as RTR, whose answer was not captured."""
     capture = Capture(crc=True)
     capture.start(struct.pack(">II", 16, 0), struct.pack(">II", 0, 16))
     capture.says(NEAR, read_request(1, size=0, to=1), send(1, b"q" * 20))

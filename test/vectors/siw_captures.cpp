@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every FPDU that the Linux kernel's software iWARP put on the wire, read by the passive decoder.
+// Every FPDU that the Linux kernel's software iWARP sent, read by the passive decoder.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -20,7 +20,7 @@ using trace::Frame;
 using trace::FrameKind;
 using trace::Side;
 
-/// What was seen in one capture, all connections together.
+/// What was found in one capture, over all connections.
 struct Seen {
   std::size_t connections = 0;
   std::size_t startup_frames = 0;
@@ -30,7 +30,7 @@ struct Seen {
   std::map<CrcVerdict, std::size_t> crcs;
   std::map<unsigned, std::size_t> opcodes;
   std::vector<std::string> terminates;  ///< "layer/type/code header size" in order
-  std::size_t payload = 0;              ///< of tagged messages
+  std::size_t payload = 0;              ///< in tagged messages
 };
 
 void note(Seen& seen, const Frame& frame) {
@@ -111,8 +111,8 @@ TEST_CASE("siw: one Send each way") {
   CHECK(seen.opcodes == Opcodes{{3, 2}});
 }
 
-// What the peer was sent in these captures: an FPDU with a wrong CRC, a Read Request with an STag
-// that nobody knows, a Send with an MSN out of range.
+// In these captures the peer was sent an FPDU with a wrong CRC, a Read Request with an unknown
+// STag, and a Send with an MSN out of range.
 TEST_CASE("siw: Terminates in the layout of RFC 5040 and in that of stock siw say the same") {
   const auto fixed = look_at("term-fixed.pcap");
   const auto stock = look_at("term-stock.pcap");

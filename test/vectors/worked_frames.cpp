@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every worked frame through every codec and back: what comes out is what went in, octet by octet.
+// Every worked frame through every codec and back: the result is the input, octet by octet.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -28,7 +28,7 @@ Octets join(std::span<const View> pieces) {
   return out;
 }
 
-/// The ULPDU of a vector that is one FPDU, as the deframer hands it up.
+/// Returns the ULPDU of a vector that is one FPDU, as the deframer returns it.
 Octets ulpdu_of(const Vector& vector) {
   mpa::Deframer deframer({.markers = vector.position.has_value(),
                           .crc = true,
@@ -53,7 +53,8 @@ Octets framed(const Vector& vector, View header, View payload) {
   return join(framer.plan(1024));
 }
 
-/// Decodes and encodes what RDMAP puts behind the DDP header; payload of a program stays as it is.
+/// Decodes and encodes what RDMAP puts after the DDP header; the application's payload stays
+/// unchanged.
 Octets message_again(std::uint8_t opcode, View in) {
   Octets out(in.size());
   bytes::Writer writer(out);
@@ -97,7 +98,7 @@ void check_fpdus(const std::string& file) {
   }
 }
 
-/// What RDMAP says of the vectors of a file, by name.
+/// Returns RDMAP's descriptions of the vectors of a file, by name.
 std::map<std::string, std::string> said(const std::string& file) {
   std::map<std::string, std::string> out;
   for (const auto& vector : load_vectors(file)) {
