@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends. The work checks itself: what was written comes back by a Read and is compared.
+// Both ends. The work checks itself: what was written is read back and compared.
 #include "ends.hpp"
 
 #include <poll.h>
@@ -17,23 +17,23 @@ using verbs::Access;
 using verbs::SendFlags;
 using verbs::WrOpcode;
 
-constexpr std::size_t kSend = 64;        // octets of a Send
+constexpr std::size_t kSend = 64;        // bytes of a Send
 constexpr std::size_t kReceives = 4096;  // posted at a time
 constexpr std::size_t kQueue = 1 << 17;  // entries of a completion queue
-constexpr std::size_t kAddresses = 64;   // of the loopback: so many times the ports
+constexpr std::size_t kAddresses = 64;   // loopback addresses, each with its own set of ports
 constexpr std::uint32_t kSizes[] = {1, 64, 1024, 4096, 30'000};
 
-// A steady state is what is measured: what one end may have is no limit here.
+// Measures a steady state, so no limit of one end may interfere.
 net::RnicOptions options() {
   net::RnicOptions out;
-  out.max_regions = 1024;  // STags are not used again before half of them have been
+  out.max_regions = 1024;  // an STag is not reused before half of them have been used
   out.max_pending_connects = 4096;
   out.max_pending_per_source = 4096;
   out.max_pending_per_listener = 4096;
   return out;
 }
 
-// Until one of the descriptors is readable.
+// Waits until one of the descriptors is readable.
 void wait_for(int one, int other, milliseconds timeout) {
   pollfd set[] = {{one, POLLIN, 0}, {other, POLLIN, 0}};
   ::poll(set, 2, static_cast<int>(timeout.count()));
@@ -89,8 +89,7 @@ void End::post_receive(std::uint64_t id) {
   must(srq->post_recv({.wr_id = id, .sgl = {&into, 1}}));
 }
 
-// Passive
-// ------------------------------------------------------------------------------------------
+// Passive end.
 
 void serve(Shared& shared, std::size_t slots) {
   End end(slots, kReceives);
@@ -125,8 +124,7 @@ void serve(Shared& shared, std::size_t slots) {
   }
 }
 
-// Active
-// -------------------------------------------------------------------------------------------
+// Active end.
 
 Client::Client(Shared& shared, std::size_t slots) : End(slots, 0), shared_(shared) {
   for (std::size_t i = 0; i < slots; ++i) free_slots_.push_back(i);
@@ -137,7 +135,7 @@ Client::Client(Shared& shared, std::size_t slots) : End(slots, 0), shared_(share
 Connection& Client::connect() {
   auto made = std::make_unique<Connection>();
   made->qp = make_qp();
-  // More addresses than one, since the ports towards one are few.
+  // Several addresses, because there are few ports for each.
   const auto host = "127.0.0." + std::to_string(1 + next_address_++ % kAddresses);
   net::ConnectOptions how;
   how.fall_back_to_revision_1 = false;
@@ -206,7 +204,7 @@ Connection* Client::any_established(std::size_t turn) {
 
 void Client::work(Connection& c) {
   if (!c.slot) {
-    // The one that was free longest: what its last user wrote has arrived.
+    // The slot that has been free longest: what its last user wrote has arrived.
     c.slot = free_slots_.front();
     free_slots_.pop_front();
   }
@@ -225,7 +223,7 @@ void Client::work(Connection& c) {
                           .remote = there}));
     octets_ += length;
   };
-  // The first half of a slot is written, and comes back into the second.
+  // The first half of a slot is written, and read back into the second.
   switch (c.step % 3) {
     case 0:
       std::memcpy(source, &drawn_, sizeof drawn_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ends of the load: a passive one that takes what comes, and an active one that connects
+// The two ends of the load: a passive one that accepts and serves, and an active one that connects
 // and works. Each is a process of its own with one Rnic, one completion queue and one receive
 // queue.
 #pragma once
@@ -16,9 +16,9 @@
 
 namespace iwarp::load {
 
-inline constexpr std::size_t kSlot = 64 * 1024;  ///< octets of memory for each working connection
+inline constexpr std::size_t kSlot = 64 * 1024;  ///< bytes of memory for each working connection
 
-/// What both ends have.
+/// The objects that both ends have.
 struct End {
   explicit End(std::size_t slots, std::size_t receives);
   net::QpHandle make_qp();
@@ -36,46 +36,49 @@ struct End {
   net::Memory inbox_region;
 };
 
-/// Accepts all, receives Sends, ends with what its peer ends. Returns when `shared.stop` is set.
+/// Accepts everything, receives Sends, and closes what its peer closes. Returns when `shared.stop`
+/// is set.
 void serve(Shared& shared, std::size_t slots);
 
 /// One connection of the active end.
 struct Connection {
   net::QpHandle qp;
-  std::optional<std::size_t> slot;  ///< of both ends' memory, once it works
+  std::optional<std::size_t> slot;  ///< in the memory of both ends, once it works
   bool established = false;
-  unsigned step = 0;  ///< of its work
+  unsigned step = 0;  ///< number of the next step
   std::uint32_t length = 0;
-  Clock::time_point since;  ///< when what is under way began
+  Clock::time_point since;  ///< start of the operation that is outstanding
 };
 
 class Client : public End {
  public:
   Client(Shared& shared, std::size_t slots);
 
-  /// Begins one; how it ends is told by take_events().
+  /// Starts a connection; take_events() reports the result.
   Connection& connect();
-  /// Until none is being connected. Throws when one fails.
+  /// Waits until no connection is being set up. Throws if one fails.
   void settle();
-  /// All that is queued; true: there was something. Waits for it at most so long.
+  /// Handles all queued events. Waits at most `timeout` for the first. Returns whether there were
+  /// any.
   bool take_events(std::chrono::milliseconds timeout);
   void close(Connection& connection);
 
   std::size_t connecting() const { return connecting_; }
   std::size_t failed() const { return failed_; }
   std::vector<Connection*> established();
-  /// One of them, another one each turn; nullptr: there is none.
+  /// Returns an established connection, a different one each turn; nullptr if there is none.
   Connection* any_established(std::size_t turn);
-  /// Called for each that is new, or gone before that with `false`.
+  /// Called for each established connection, or with `false` for one that failed before.
   std::function<void(Connection&, bool)> on_connected;
 
-  /// The next step of the connection's work: Write, Read it back and compare, Send; of varying
-  /// sizes. Takes completions.
+  /// Starts the next step of the connection's work: Write, Read it back and compare, Send; sizes
+  /// vary. Consumes completions.
   void work(Connection& connection);
-  /// Takes completions and gives those connections their next step. The number of completions.
+  /// Consumes completions and starts the next step of their connections. Returns the number of
+  /// completions.
   std::size_t take_completions(Latencies& latencies, std::chrono::milliseconds timeout);
   std::uint64_t octets() const { return octets_; }
-  /// From now on no next step is begun.
+  /// Starts no more steps from now on.
   void rest() { resting_ = true; }
 
  private:

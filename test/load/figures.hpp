@@ -13,24 +13,24 @@ namespace iwarp::load {
 using Clock = std::chrono::steady_clock;
 
 struct Usage {
-  std::size_t memory = 0;       ///< octets of anonymous memory in use
+  std::size_t memory = 0;       ///< bytes of anonymous memory in use
   std::size_t descriptors = 0;  ///< open
 };
-/// Of this process. Throws std::runtime_error where /proc has none.
+/// Returns the usage of this process. Throws std::runtime_error if /proc does not report it.
 Usage usage();
-/// Octets that all TCP sockets of this network namespace hold, of both ends.
+/// Returns the bytes that all TCP sockets of this network namespace hold, at both ends.
 std::size_t tcp_memory();
-/// Processor time of this process so far.
+/// Returns the processor time that this process has used.
 std::chrono::duration<double> processor_time();
-/// Raises the limit of descriptors to `wanted`, if it may. The limit then.
+/// Raises the limit on descriptors to `wanted` if permitted. Returns the new limit.
 std::size_t raise_descriptors(std::size_t wanted);
 
-/// Times in classes, 16 to each power of two: within 1/16.
+/// A histogram of times with 16 classes per power of two: accurate to 1/16.
 class Latencies {
  public:
   void add(Clock::duration time);
   std::uint64_t count() const { return count_; }
-  /// The time that this share of all did not exceed.
+  /// Returns the time that this share of all did not exceed.
   std::chrono::duration<double, std::micro> quantile(double share) const;
   void clear() { *this = {}; }
 
@@ -39,10 +39,10 @@ class Latencies {
   std::uint64_t count_ = 0;
 };
 
-/// The two processes tell each other through memory that they share.
+/// Memory through which the two processes exchange their figures.
 struct Shared {
   std::atomic<std::uint16_t> port{0};
-  std::atomic<std::uint64_t> memory{0};  ///< of the passive end, sampled all the time
+  std::atomic<std::uint64_t> memory{0};  ///< of the passive end, sampled continuously
   std::atomic<std::uint64_t> descriptors{0};
   std::atomic<std::uint64_t> samples{0};
   std::atomic<std::uint64_t> processor_ms{0};

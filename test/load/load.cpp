@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runs do.
+// The runs.
 #include "load.hpp"
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   Shared& shared() { return *shared_; }
-  /// A sample that was begun after this call.
+  /// Returns a sample that was started after this call.
   Usage sample() {
     const auto before = shared_->samples.load();
     while (shared_->samples < before + 2) pause();
@@ -70,7 +70,7 @@ class Server {
   }
 
  private:
-  // Until the process ends, but not for long.
+  // Waits for a moment, or until the process ends.
   void pause() {
     pollfd end{.fd = process_.get(), .events = POLLIN, .revents = 0};
     if (poll(&end, 1, 5) <= 0) return;
@@ -82,7 +82,7 @@ class Server {
   net::UniqueFd process_;
 };
 
-// Made once for all connections, or just being closed.
+// Descriptors that are made once for all connections, or are just being closed.
 constexpr std::size_t kDescriptorSlack = 8;
 
 double kib(std::size_t octets) { return static_cast<double>(octets) / 1024; }
@@ -101,7 +101,7 @@ void close_all(Client& client) {
   for (auto* connection : client.established()) client.close(*connection);
 }
 
-// What is under way ends; nothing new begins.
+// Lets outstanding operations finish; starts none.
 void come_to_rest(Client& client, Latencies& latencies) {
   client.rest();
   unsigned quiet = 0;
@@ -122,7 +122,7 @@ int hold(const Options& o) {
   raise_descriptors(o.connections + 1024);
   Server server(o.active);
   Client client(server.shared(), o.active);
-  // What the first connection brings about and the last one leaves is no leak.
+  // What the first connection allocates and the last one keeps is not a leak.
   connect_all(client, 1, 1);
   close_all(client);
   while (server.shared().open != 0) client.take_events(milliseconds(10));
@@ -217,8 +217,7 @@ int rate(const Options& o) {
 
 namespace {
 
-// Soak
-// ---------------------------------------------------------------------------------------------
+// Soak.
 
 struct Sample {
   Usage active;
@@ -226,7 +225,8 @@ struct Sample {
   double p99 = 0;
 };
 
-// The largest of the last third is no more than a little above the largest of the first third.
+// Returns whether the largest of the last third is at most a little above the largest of the first
+// third.
 template <typename Value>
 bool flat(const std::vector<Sample>& samples, std::size_t slack, Value value) {
   const auto third = samples.size() / 3;
@@ -240,7 +240,7 @@ bool flat(const std::vector<Sample>& samples, std::size_t slack, Value value) {
   return last <= first + first / 20 + slack;
 }
 
-// A new connection in place of an old one, memory registered and taken away.
+// Opens a new connection in place of an old one, and registers and deregisters memory.
 void churn(Client& client, std::vector<std::byte>& scratch, std::size_t turn) {
   client.connect();
   auto region = must(client.rnic->register_memory(
@@ -262,7 +262,7 @@ void print(const Sample& s, const Latencies& latencies, double seconds, std::uin
   std::fflush(stdout);
 }
 
-// The median p99 of some samples, in us.
+// Returns the median p99 of some samples, in us.
 double middle(std::span<const Sample> samples) {
   std::vector<double> values;
   for (const Sample& s : samples) values.push_back(s.p99);
@@ -285,7 +285,7 @@ bool judge(const std::vector<Sample>& samples) {
   return memory && descriptors;
 }
 
-// One connection gives way to a new one, while none is being connected.
+// Replaces one connection by a new one, unless one is being set up.
 void reconnect(Client& client, std::vector<std::byte>& scratch, std::size_t turn) {
   if (client.connecting() != 0) return;
   auto* const old = client.any_established(turn);

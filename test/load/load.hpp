@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load: thousands of connections in one process, connections by the second, and a soak. Each run
-// prints a table; what has to hold (all octets right, memory and descriptors flat, everything given
-// back at the end) decides the exit status, times do not.
+// Load: thousands of connections in one process, connections per second, and a soak. Each run
+// prints a table. The exit status depends on correctness only (all data correct, memory and
+// descriptors flat, everything released at the end), not on times.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ struct Options {
   std::size_t connections = 10'000;
   std::size_t active = 1'000;
   double seconds = 10;
-  std::size_t at_once = 256;  ///< connects under way
+  std::size_t at_once = 256;  ///< connections that are set up at a time
   unsigned samples = 20;
-  double pace = 0;  ///< operations a second of the soak at most; 0: as many as it can
+  double pace = 0;  ///< maximum operations per second of the soak; 0: no limit
 };
 
-/// The exit status. Throws where it cannot go on.
+/// Returns the exit status. Throws if it cannot go on.
 int hold(const Options& options);
 int rate(const Options& options);
 int soak(const Options& options);
