@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in front of the real functions: the linker's --wrap sends the calls of the stack's
-// objects here. The beginning of a thread and the allocator are called by shared libraries as well,
-// which find ours since a program's definitions come first.
+// Replaces the real functions: the linker's --wrap redirects the calls of the stack's objects to
+// this file. Shared libraries also call the allocator and start threads; they find these
+// definitions because those of a program come first.
 #include "calls.hpp"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ Plan plan;
 std::array<std::atomic<unsigned long>, kKinds> called{};
 std::atomic<unsigned long> hit{0};
 
-// 0 or how this call has to fail.
+// Returns 0, or the errno with which this call must fail.
 int failure(Kind kind) {
   if (!active.load(std::memory_order_acquire)) return 0;
   const auto n = ++called[static_cast<std::size_t>(kind)];
@@ -164,7 +164,7 @@ extern "C" ssize_t __wrap_sendmsg(int fd, const msghdr* message, int flags) {
 
 extern "C" int __real_epoll_ctl(int set, int what, int fd, epoll_event* event);
 extern "C" int __wrap_epoll_ctl(int set, int what, int fd, epoll_event* event) {
-  // Only what takes memory or a watch more can fail.
+  // Only adding can fail, since it needs memory or another watch.
   const int code = what == EPOLL_CTL_ADD ? failure(Kind::kEpollAdd) : 0;
   if (code == 0) return __real_epoll_ctl(set, what, fd, event);
   errno = code;

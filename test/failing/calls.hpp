@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that a plan makes fail: those of the system that the driver uses, the memory allocator,
-// and the beginning of a thread. Each is counted; one of one kind, or a few in a row, fails.
+// The calls that a plan makes fail: system calls of the driver, the memory allocator, and the start
+// of a thread. Each call is counted; one of one kind, or a few in a row, fails.
 #pragma once
 
 #include <array>
@@ -38,13 +38,13 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kKinds = 24;
 
-/// Instead of an errno: the call moves one octet only.
+/// Used instead of an errno: the call moves only one byte.
 inline constexpr int kOneOctet = -1;
 
 /// One way in which calls of a kind fail.
 struct Way {
   int code = 0;
-  /// The caller has to do without it: everything succeeds all the same.
+  /// The caller must do without it: everything succeeds nevertheless.
   bool is_harmless = false;
   unsigned in_a_row = 1;
 };
@@ -58,15 +58,15 @@ struct Plan {
   Way way;
 };
 
-/// From now on, in this process.
+/// Applies the plan to this process.
 void begin(const Plan& plan);
-/// Nothing fails any more.
+/// Stops making calls fail.
 void end();
-/// Between begin() and end(), of a plan with a failure that is not harmless.
+/// Returns whether it is called between begin() and end() of a plan with a harmful failure.
 bool may_break();
-/// Calls since begin().
+/// Returns the number of calls of each kind since begin().
 std::array<unsigned long, kKinds> counts();
-/// How many of them failed.
+/// Returns how many of them failed.
 unsigned long failed();
 
 }  // namespace failing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same through the C interface: two ids on one event channel, and one queue each.
+// The same through the C interface: two ids on one event channel, each with one queue.
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 
@@ -144,7 +144,7 @@ class Session {
     return error_.empty() ? "the connection ended" : error_;
   }
 
-  // A completion queue says that completions are lost.
+  // Returns whether a completion queue reported lost completions.
   bool overflowed() const {
     pollfd told{.fd = a_.id->verbs->async_fd, .events = POLLIN, .revents = 0};
     if (::poll(&told, 1, 0) <= 0) return false;

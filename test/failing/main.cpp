@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs each scenario once to count its calls, then once for each call and way to fail, in a process
-// of its own, and judges: it ends by itself; it says what went wrong, or everything is right; no
-// descriptor is left over; and the same process can do it all again.
+// Runs each scenario once to count its calls, then once for each call and way to fail, each in its
+// own process. Checks that the scenario ends by itself, that it reports an error or everything is
+// correct, that no descriptor is leaked, and that the same process can then run it successfully.
 //
 //   failing [--all] [--most N] [--kind NAME] [--scenario NAME] [--jobs N]
 //   failing --one SCENARIO KIND NTH WAY      in this process, for a debugger
@@ -30,11 +30,11 @@
 namespace failing {
 namespace {
 
-constexpr unsigned kLimit = 60;  // seconds; only a defect reaches it
+constexpr unsigned kLimit = 60;  // in seconds; only a defect reaches it
 
 enum class Verdict : std::uint8_t { kRight, kHeard, kMissed, kWrong };
 
-// What a child says of itself.
+// The report of a child process.
 struct Report {
   Verdict verdict = Verdict::kWrong;
   std::array<unsigned long, kKinds> counts{};
@@ -61,7 +61,7 @@ std::size_t descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// Once more without a failure. Empty: as it should be.
+// Runs the scenario again without a failure. Returns an empty string if it succeeds.
 std::string again(const Scenario& scenario) {
   const auto outcome = scenario.run();
   if (!outcome.violation.empty()) return "then, without a failure: " + outcome.violation;
@@ -69,8 +69,9 @@ std::string again(const Scenario& scenario) {
   return {};
 }
 
-// Of a plan that may break the connection, which has a short limit for its startup: the machine was
-// too slow for that, and the call that should have failed was not reached. Either end may say so.
+// A plan with a harmful failure has a short time limit for startup. Returns whether the machine was
+// too slow for it, so that the call that should have failed was not reached. Either end may report
+// that.
 bool is_too_late(const std::string& error) {
   return error.find("did not finish the MPA startup in time") != std::string::npos ||
          error.starts_with("accept: ");
@@ -90,11 +91,11 @@ void judge(const Trial& trial, Report& report) {
   if (!outcome.violation.empty()) return report.say(outcome.violation);
   if (without_need) return report.say("without need: " + outcome.error);
   if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
-  // Event channels that are destroyed stay for a while, the last eight.
+  // The last eight event channels that were destroyed are kept for a while.
   for (int i = 0; i < 9 && trial.scenario.run == drop_in; ++i) (void)trial.scenario.run();
   const auto kept = trial.scenario.run == drop_in ? descriptors() : before;
   if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
-  // A thread that looks a name up ends by itself.
+  // A thread that resolves a name ends by itself.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(kLimit / 2);
   while (descriptors() != kept && std::chrono::steady_clock::now() < limit) {
     std::this_thread::yield();
@@ -153,7 +154,7 @@ class Runner {
   struct Slot {
     pid_t pid = 0;
     Trial trial;
-    int said = -1;  ///< its standard error
+    int said = -1;  ///< standard error of the child
   };
 
   void take_one() {
@@ -189,10 +190,10 @@ class Runner {
   std::size_t running_ = 0;
 };
 
-constexpr unsigned long kEach = 1000;  // A poller makes many more calls than differ.
+constexpr unsigned long kEach = 1000;  // pollers make many more calls than there are different ones
 
 struct Options {
-  unsigned long most = 4;  ///< calls of a kind that fail, one after the other, in one way
+  unsigned long most = 4;  ///< how many calls of a kind fail, one after the other, in one way
   unsigned jobs = 2;
   std::string kind;
   std::string scenario;

@@ -106,9 +106,9 @@ class Session {
     b_.post_recv(kHalf, kHalf);
     a_.post_recv(0, kShort);
     ConnectOptions options;
-    // Short only where one end may wait in vain for the other.
+    // Short only if one end may wait in vain for the other.
     options.connection.startup.timeout = may_break() ? 300ms : std::chrono::milliseconds(1h);
-    options.fall_back_to_revision_1 = false;  // The other end would be established twice.
+    options.fall_back_to_revision_1 = false;  // with it, the other end would be established twice
     options.private_data.assign(kPrivate.begin(), kPrivate.end());
     connect({.host = "localhost", .port = listener->local().port}, options);
     if (!until([this] { return a_.established && b_.established; })) return ended();
@@ -130,7 +130,7 @@ class Session {
   std::string violation;
 
  private:
-  // Asleep on the channel, or by the call that waits, in a thread of its own.
+  // Waits on the channel, or in a thread of its own with the blocking call.
   void connect(const Address& to, const ConnectOptions& options) {
     if (channel_ != nullptr) return need(rnic_->connect(*a_.qp, to, options, *cm_), "connect");
     std::optional<Expected<CmEvent>> outcome;
@@ -145,7 +145,7 @@ class Session {
     happened(event);
   }
 
-  // Goes on until `done`. False: something failed, or a connection ended.
+  // Runs until `done`. Returns false if something failed or a connection ended.
   template <typename Done>
   bool until(Done done) {
     for (;;) {
@@ -155,7 +155,7 @@ class Session {
     }
   }
 
-  // Whoever was connected hears of the end, and everything posted completes.
+  // Each connected end learns of the end, and everything posted completes.
   std::string ended() {
     a_.qp->abort();
     b_.qp->abort();
@@ -181,7 +181,7 @@ class Session {
     }
   }
 
-  // Takes what is there; a program that sleeps does so until there is something.
+  // Handles what is there; a program that sleeps blocks until there is something.
   void wait() {
     if (channel_ != nullptr) {
       const auto before = a_.completed() + b_.completed();
@@ -209,7 +209,7 @@ class Session {
       if (event.private_data.size() != kPrivate.size()) violation = "wrong private data";
       const auto error = event.request->accept(*b_.qp);
       if (error) note("accept: " + error.message());
-      return;  // Undecided, it is rejected now.
+      return;  // undecided, it is rejected here
     }
     End& end = event.qp == a_.qp.get() ? a_ : b_;
     if (event.type == Type::kEstablished) {
@@ -232,7 +232,7 @@ class Session {
   End a_;
   End b_;
   std::string error_;
-  bool overflowed_ = false;  ///< a completion queue tells that completions are lost
+  bool overflowed_ = false;  ///< a completion queue reported lost completions
 };
 
 Outcome native(bool sleeps) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done while something fails. Everything that a program can be told of is told by an error,
-// an event or a completion, or by an exception that says there is no memory; a scenario ends with
-// the first, and never waits without knowing that one has to come.
+// What is done while a call fails. Everything is reported to the program by an error, an event or a
+// completion, or by an exception for lack of memory. A scenario ends with the first of them, and
+// never waits unless one must come.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 namespace failing {
 
 struct Outcome {
-  /// Empty: everything was done, and every octet was right.
+  /// Empty if everything was done and all data is correct.
   std::string error;
-  /// What no failure excuses: octets that are wrong, an end that was never told.
+  /// What no failure excuses: wrong data, or an end that was never reported.
   std::string violation;
 };
 
