@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of cases: what a report and a reader count on.
+// The tables of cases: what reports and readers rely on.
 #include <doctest/doctest.h>
 
 #include <set>

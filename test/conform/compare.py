@@ -20,7 +20,7 @@ def sessions_of(path):
 
 
 def differences(first, second):
-    """Kinds of differences, (kind, ids): those first in which somebody is wrong, most sessions first."""
+    """Returns kinds of differences, (kind, ids): first those with a wrong peer; most sessions first."""
     kinds = collections.defaultdict(list)
     for name in first.keys() & second.keys():
         a, b = first[name], second[name]

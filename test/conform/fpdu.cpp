@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tester's own FPDU builder: the worked frames, and the same octets as mpa::Framer where both
-// are right. The two are written independently of each other; so is what they are compared with.
+// The tester's own FPDU builder: the worked frames, and the same octets as mpa::Framer for valid
+// FPDUs. Both are written independently of each other and of the reference they are compared with.
 #include "conform/script/fpdu.hpp"
 
 #include <doctest/doctest.h>
@@ -45,7 +45,7 @@ Octets framed_by_mpa(const Octets& ulpdu, const Framing& framing) {
   return out;
 }
 
-// What stands at the end, least significant octet first.
+// Returns the CRC field at the end, least significant octet first.
 std::uint32_t crc_field(const Octets& fpdu) {
   std::uint32_t value = 0;
   for (std::size_t i = 4; i != 0; --i) {

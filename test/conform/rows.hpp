@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of rfc-notes/requirements, for tests that hold tables to them.
+// The rows of rfc-notes/requirements, for tests that compare tables with them.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,7 +13,8 @@
 
 namespace iwarp::test {
 
-// POSIX, extended: GCC 12 warns of its own std::regex when it builds with sanitizers.
+// POSIX extended regular expressions: GCC 12 warns about its own std::regex in builds with
+// sanitizers.
 class Pattern {
  public:
   explicit Pattern(const char* text) {
@@ -31,7 +32,7 @@ class Pattern {
   regex_t pattern_;
 };
 
-// The ids of all rows in rfc-notes/requirements.
+// Returns the ids of all rows in rfc-notes/requirements.
 inline std::set<std::string> requirement_ids() {
   std::set<std::string> ids;
   const Pattern row("^[|] [A-Z]+-[0-9]+ [|]");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a case sees of peers that would keep it for ever.
+// How a case handles peers that would keep it busy forever.
 #include "conform/script/script.hpp"
 
 #include <doctest/doctest.h>
@@ -47,17 +47,17 @@ class StubbornPeer {
 
  private:
   Acceptor acceptor_{{.host = "127.0.0.1", .port = 0}};
-  std::jthread thread_;  // last: joined before the rest goes
+  std::jthread thread_;  // last: joined before the other members are destroyed
 };
 
 }  // namespace
 
 TEST_CASE("a peer that never stops talking does not keep a case for ever") {
-  // It does stop in the end, so that a tester that waits for that is told from one that does not.
+  // It does stop in the end, to distinguish a tester that waits for that from one that does not.
   const StubbornPeer peer([](const auto& send, const Octets& reply) {
     Framing framing;
     const auto small = make_fpdu(make_ulpdu(untagged(rdmap::Opcode::kSend, 1), {}), framing);
-    Octets burst;  // faster to be sent than to be read
+    Octets burst;  // faster to send than to read
     while (burst.size() < kMiB) burst.insert(burst.end(), small.begin(), small.end());
     send(reply);
     for (const auto until = Clock::now() + std::chrono::seconds(30); Clock::now() < until;) {

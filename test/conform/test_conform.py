@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp conform from end to end: our own peers pass every case, and the command behaves: usage,
-lists, reports, a peer that is not there, one that goes, an interrupt."""
+"""iwarp conform from end to end: this stack's peers pass every case, and the command handles usage
+errors, lists, reports, an absent peer, one that disconnects, and an interrupt."""
 import concurrent.futures
 import contextlib
 import json
@@ -17,8 +17,8 @@ import xml.etree.ElementTree as xml
 
 from support import Case, IWARP, TIMEOUT, Server, main, run, start
 
-# Why a case may say nothing about our peer: a part of its reason, and the options for which that is
-# right.
+# Allowed reasons for a case to be skipped with this stack's peer: a part of the reason, and the
+# options for which it applies.
 MAY_SKIP = (
     ("the peer does not ask for markers", lambda options: "--markers" not in options),
     ("the peer insists on CRCs", lambda options: "--crc=off" not in options),
@@ -26,27 +26,29 @@ MAY_SKIP = (
     ("the peer does not ask for CRC", lambda options: "--crc=off" in options),
     ("the peer does not ask for peer-to-peer mode", lambda options: "--rtr=" not in options),
     ("the peer asks for peer-to-peer mode", lambda options: "--rtr=" in options),
-    # It has IRD to spare for the Reads by which a peer like it would ask.
+    # The peer has IRD to spare for the Reads with which a peer like itself would ask.
     ("the peer agreed to more than one TCP segment has", lambda options: "acked" in options),
     ("it advertises less", lambda options: "--size=" not in options),
-    # Whichever comes first: the rest of the burst, or its program to a message that makes no sense.
+    # Whichever comes first: the rest of the burst, or its program's reaction to a nonsensical
+    # message.
     ("the peer's program ended the stream first", lambda options: True),
 )
-# What an option makes a peer fail, and must.
+# Cases that a peer must fail because of an option.
 MUST_FAIL = {"--crc=off": {"mpa/startup/crc-by-default"}}
-# The SHOULD cases are tried with --markers only: some take as long as a peer is patient.
+# The SHOULD cases are only run with --markers: some take as long as the peer waits.
 SERVERS = ("", "--markers", "--crc=off", "--completions=acked")
 CLIENTS = ("--size=1M", "--markers --size=1M", "--crc=off", "--rtr=write", "--rtr=read",
            "--rtr=send", "--completions=acked")
 
 
 class OwnPeer(Case):
-    """What iwarp ping does wrong, or leaves out, is a bug of the stack or of the case."""
+    """A case that iwarp ping fails or skips shows a bug in the stack or in the case."""
 
     def run_cases(self, role, options, *arguments):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             should = ["--should"] if "--markers" in options else []
-            # A limit that also a peer under a sanitizer keeps, beside others like it.
+            # A limit that a peer under a sanitizer can also meet, with others running at the same
+            # time.
             done = run("conform", *arguments, *should, "--timeout=30",
                        f"--json={report.name}", timeout=900)
             results = json.load(report)
@@ -63,7 +65,7 @@ class OwnPeer(Case):
         return self.run_cases("initiator", options, "--serve", "0", "--client", client)
 
     def check(self, run_peer, all_options):
-        """No case fails, none is skipped without need, and each passes with some options."""
+        """No case fails, none is skipped without an allowed reason, and each passes with some options."""
         wrong, passed, seen = [], set(), set()
         with concurrent.futures.ThreadPoolExecutor(len(all_options)) as pool:
             for options, cases in pool.map(run_peer, all_options):
@@ -83,7 +85,7 @@ class OwnPeer(Case):
         self.assertGreater(len(passed), 150)
 
     def test_both_roles(self):
-        # At once: most of the time of either is spent on waiting.
+        # In parallel: both spend most of their time waiting.
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             roles = [pool.submit(self.check, self.run_server, SERVERS),
                      pool.submit(self.check, self.run_client, CLIENTS)]
@@ -92,7 +94,7 @@ class OwnPeer(Case):
 
 
 class Generated(Case):
-    """Sessions made from fields, limits and states. All of them: IWARP_LONG=1."""
+    """Sessions generated from fields, limits and states. All of them with IWARP_LONG=1."""
     CHOICE = [] if os.environ.get("IWARP_LONG") == "1" else ["--cases=200", "--pairs=40"]
     SEED = os.environ.get("IWARP_SEED", "1")
 
@@ -132,13 +134,13 @@ class Generated(Case):
 
 @contextlib.contextmanager
 def silent_listener():
-    """A peer that takes connections and never says a word."""
+    """A peer that accepts connections and never sends anything."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
 
 def waiting(*arguments):
-    """iwarp conform without a client command, and the port where it waits for one."""
+    """Starts iwarp conform without a client command. Returns it and the port where it waits."""
     conform = start("conform", "--serve", "0", *arguments)
     return conform, int(re.search(r":(\d+)$", conform.stderr.readline().strip())[1])
 
@@ -242,7 +244,7 @@ class Peers(Case):
 
     def test_a_port_alone_is_one_of_all_addresses(self):
         conform, port = waiting("--only", "mpa/crc/wrong-field")
-        # Any address of this machine will do, and 127.0.0.2 is one that is not the usual.
+        # Any address of this machine will do; 127.0.0.2 is not the usual one.
         run("ping", f"127.0.0.2:{port}", "--count", 1)
         out, _ = conform.communicate(timeout=TIMEOUT)
         self.assertIn("1 cases, 1 passed", out)

@@ -2,8 +2,8 @@
 """Faults that are built into a copy of the sources, each behind a switch, and the conformance cases
 that must find each of them. make_sources.py applies the edits, test_faults.py runs the cases.
 
-A fault is one wrong statement, of the kind that implementations really had: a check left out, a
-value off by a little, a code mixed up. The old text has to stand in its file exactly once."""
+A fault is one wrong statement, of a kind that real implementations had: a missing check, a value off
+by a little, a wrong code. The old text must occur exactly once in its file."""
 import dataclasses
 
 
@@ -13,7 +13,7 @@ class Fault:
     file: str
     old: str
     new: str
-    cases: tuple              # that must fail
+    cases: tuple              # each of which must fail
     role: str = "responder"   # of the broken peer
     options: tuple = ()       # of the broken peer's command line
 

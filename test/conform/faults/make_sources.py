@@ -5,8 +5,8 @@
   make_sources.py --list           their names, separated by semicolons (for CMake)
   make_sources.py SOURCES OUTPUT   write the edited copies below OUTPUT, under the same names
 
-An edit whose old text is not there exactly once is an error: the fault is stale. A file that comes
-out as it is there already is not touched, so that nothing is compiled again."""
+An edit whose old text does not occur exactly once is an error: the fault is stale. A file whose
+contents would not change is not written, so that nothing is recompiled."""
 import pathlib
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tester that cannot fail proves nothing: each fault of faults.py, switched on in the peer, must
-make the cases fail that are about it; switched off, all of them pass.
+make its cases fail; with the fault switched off, all of them pass.
 
   test_faults.py --all FAULT   runs every case against one fault and shows what fails"""
 import concurrent.futures
@@ -16,12 +16,12 @@ import support
 from faults import FAULTS
 
 BROKEN = os.environ["IWARP_BROKEN_COMMAND"]
-TIME_LIMIT = 3  # seconds; a case that fails often waits so long
-AT_ONCE = 4     # faults; they mostly wait
+TIME_LIMIT = 3  # seconds; failing cases often wait that long
+AT_ONCE = 4     # faults; most of the time is spent waiting
 
 
 class BrokenServer(support.Server):
-    """iwarp_broken ping --server with that fault; None: with none."""
+    """iwarp_broken ping --server with that fault, or without any if it is None."""
 
     def __init__(self, fault, *options):
         environment = {**os.environ, "IWARP_BREAK": fault or ""}
@@ -39,7 +39,7 @@ def conform(*arguments):
 
 
 def run_cases(cases, role, options, fault=None):
-    """The results of these cases (none: of all) against the peer with that fault, by id."""
+    """Returns the results of these cases, or of all if empty, against the peer with that fault, by id."""
     only = [word for case in cases for word in ("--only", case)]
     if role == "responder":
         with BrokenServer(fault, *options) as server:
@@ -52,7 +52,7 @@ def run_cases(cases, role, options, fault=None):
 
 
 def problems_of(fault):
-    """What is wrong with one row of the table; empty: its cases find its fault."""
+    """Yields what is wrong with one row of the table; nothing if its cases find its fault."""
     healthy = run_cases(fault.cases, fault.role, fault.options)
     broken = run_cases(fault.cases, fault.role, fault.options, fault.id)
     for case in fault.cases:
