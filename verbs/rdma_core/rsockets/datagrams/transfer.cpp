@@ -76,8 +76,8 @@ bool DatagramRSocket::take_udp() {
     socklen_t size = sizeof from;
     auto* const sender = reinterpret_cast<sockaddr*>(&from);
     const ssize_t count = ::recvfrom(udp_.get(), octets.data(), octets.size(), 0, sender, &size);
-    if (count < 0 && errno == ECONNREFUSED)
-      continue;  // an ICMP error: a vanished peer is a silent one
+    // An ICMP error: a peer that is gone is treated as silent.
+    if (count < 0 && errno == ECONNREFUSED) continue;
     if (count < 0) break;
     taken = true;
     take_udp_message(std::span(octets).first(static_cast<std::size_t>(count)), *sender);

@@ -109,7 +109,7 @@ void Endpoint::understand(Message message, Received& got) {
   if (!sensible) got.error = EPROTO;
 }
 
-// A message leaves the entry empty if it is only about credits.
+// The entry is empty unless the message grants room as well as credits.
 bool Endpoint::take_credits(std::uint32_t value) {
   if (!outbound_->allow(static_cast<std::uint16_t>(value))) return false;
   const auto entry = tables_.octets().subspan(own_entry_ * kTargetSize).first<kTargetSize>();

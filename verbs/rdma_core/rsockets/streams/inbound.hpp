@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inbound: counts what the peer says it has written into the receive ring and what of it was read,
+// Inbound: counts what the peer reports having written into the receive ring, and what was read,
 // and determines when to return room and credits. The ring is granted in halves, each filled to its
 // end before the next. Detects messages that claim more than was granted. Does not access the ring.
 #pragma once

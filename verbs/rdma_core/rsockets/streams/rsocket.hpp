@@ -24,7 +24,7 @@ enum class Phase : std::uint8_t {
   kListening,
   kOpening,  ///< after rconnect() or rdma_accept()
   kConnected,
-  kEnded,    ///< in both directions, as both sides know
+  kEnded,    ///< orderly, in both directions
   kFailed,   ///< after it was connected
   kRefused,  ///< before it was connected
 };
