@@ -19,8 +19,7 @@ namespace iwarp::rdma_core::fault {
 struct Hit {
   std::shared_ptr<const Rule> rule;
   std::uint32_t subject;  ///< queue pair or connection that triggered it; 0: none
-  std::uint64_t
-      count;  ///< ordinal of the event or octet that triggered the rule; 0 for kTime, kNow
+  std::uint64_t count;    ///< ordinal of the event or octet that triggered it; kTime, kNow: 0
 };
 using Hits = std::vector<Hit>;
 

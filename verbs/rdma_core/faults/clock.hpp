@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread of an Injector: carries out what is due at a time and accepts rules over a socket.
+// The thread of an Injector: carries out timed rules and accepts rules over a socket.
 // Each line sent to the path IWARP_FAULT_SOCKET is a rule as in a file, or `list`, and is answered
 // with "ok" or "error: ...". Only the same user may connect: the mode of the socket and the
 // credentials that the kernel reports for the peer ensure that. At most four connections at a time,

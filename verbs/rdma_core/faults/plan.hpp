@@ -67,7 +67,7 @@ struct Plan {
   std::vector<Rule> rules;
 };
 
-/// A readable error message, and the line that it is about, counted from 1.
+/// An error message, and the line with the error, counted from 1.
 struct PlanError {
   unsigned line = 0;
   std::string why;

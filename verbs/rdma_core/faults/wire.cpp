@@ -102,8 +102,8 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
       continue;
     }
     if (net::kernel_socket_ops().send_datagrams(fd, &message, 1, flags) != 1) {
-      // After other datagrams, or on a connected socket, the driver sends it again even if it only
-      // fails again.
+      // After other datagrams the driver sends it again, even if only to fail again; one from a
+      // connected socket is sent again on another socket.
       const int error = errno;
       const bool is_connected = message.msg_hdr.msg_name == nullptr;
       const bool comes_again =
