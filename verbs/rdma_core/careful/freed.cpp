@@ -38,8 +38,7 @@ FreedWatch::FreedWatch() : shared_(shared_memory()) {}
 bool FreedWatch::works() {
   constexpr std::uint32_t kProbe = 0;
   constexpr std::size_t kOctets = 64;
-  void* volatile const block =
-      std::malloc(kOctets);  // volatile: keeps the compiler from removing the call
+  void* volatile const block = std::malloc(kOctets);  // volatile: keeps the call in the code
   if (block == nullptr) return false;
   watch(kProbe, std::span(static_cast<const std::byte*>(block), kOctets));
   std::free(block);

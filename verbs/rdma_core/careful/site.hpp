@@ -11,8 +11,7 @@ namespace iwarp::rdma_core::careful {
 
 /// Return addresses in the program, innermost first; null after the last known one.
 struct Place {
-  static constexpr std::size_t kFrames =
-      5;  // rdma_post_send() and similar functions, and two callers
+  static constexpr std::size_t kFrames = 5;  // such as rdma_post_send(), and two callers
   std::array<const void*, kFrames> frames{};
   bool operator<(const Place& other) const { return frames < other.frames; }
 };

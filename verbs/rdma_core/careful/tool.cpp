@@ -123,8 +123,8 @@ std::string output_of(std::span<const Words> commands) {
   start(child);
   to.reset();
   auto out = child.tool > 0 ? read_all(from.get(), Clock::now() + kLimit) : std::nullopt;
-  if (!out && child.tool > 0)
-    ::kill(child.tool, SIGKILL);  // its output is still open, so it is running
+  // Its output is still open, so it is running.
+  if (!out && child.tool > 0) ::kill(child.tool, SIGKILL);
   errno = error;
   return std::move(out).value_or("");
 }
