@@ -39,7 +39,8 @@ bool is_psn(std::uint32_t said, std::uint32_t awaited) {
   return awaited == kAnyPsn || said == awaited;
 }
 
-/// Returns whether a request carries the numbers that its queue pair was told about the peer.
+/// Returns whether a request carries the numbers that the application set for its queue pair's
+/// peer.
 bool says(const OobRequest& said, const OobRequest& awaited) {
   return said.from == awaited.from && said.to == awaited.to && said.sq_psn == awaited.sq_psn &&
          is_psn(said.rq_psn, awaited.rq_psn);
