@@ -38,7 +38,7 @@ void second_piece_changed() {
   wr.num_sge = 2;
   wr.opcode = IBV_WR_RDMA_WRITE;
   wr.send_flags = IBV_SEND_SIGNALED;
-  wr.wr.rdma.remote_addr = reinterpret_cast<std::uint64_t>(p.b.memory);
+  wr.wr.rdma.remote_addr = p.b.remote(0);
   wr.wr.rdma.rkey = p.b.mr->rkey;
   ibv_send_wr* bad = nullptr;
   ibv_post_send(p.a.qp, &wr, &bad);
@@ -55,11 +55,11 @@ void unsignalled_changed() {
 }
 
 void built_changed() {
-  const Pair p({.built = true});
+  const Pair p({.extended = true});
   ibv_qp_ex* const qp = ibv_qp_to_qp_ex(p.a.qp);
   ibv_wr_start(qp);
   qp->wr_flags = IBV_SEND_SIGNALED;
-  ibv_wr_rdma_write(qp, p.b.mr->rkey, reinterpret_cast<std::uint64_t>(p.b.memory));
+  ibv_wr_rdma_write(qp, p.b.mr->rkey, p.b.remote(0));
   ibv_wr_set_sge(qp, p.a.mr->lkey, reinterpret_cast<std::uint64_t>(p.a.memory), 64);
   ibv_wr_complete(qp);
   p.a.memory[5] = 'x';
@@ -67,7 +67,7 @@ void built_changed() {
 }
 
 void changed_and_polled_by_calls() {
-  const Pair p({.by_calls = true});
+  const Pair p({.extended_cq = true});
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
   p.a.memory[5] = 'x';
   ibv_poll_cq_attr attr{};
@@ -97,7 +97,7 @@ void receive_written() {
 }
 
 void shared_receive_written() {
-  const Pair p({.shared = true});
+  const Pair p({.shared_receives = true});
   receive(p.b, p.b.sge(0, 4096));
   p.b.memory[4000] = 'x';
   post(p.a, IBV_WR_SEND, p.a.sge(0, 64), p.b);
@@ -216,8 +216,8 @@ void events_not_acknowledged() {
 }
 
 void posted_too_early() {
-  const End a{Shape{}};
-  const End b{Shape{}};
+  const End a(small({}));
+  const End b(small({}));
   post(a, IBV_WR_RDMA_WRITE, a.sge(0, 64), b);
 }
 

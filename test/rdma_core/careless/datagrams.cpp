@@ -9,79 +9,26 @@ using namespace careless;
 
 namespace {
 
-constexpr std::uint32_t kKey = 0x1234;
-constexpr std::uint32_t kGrh = 40;
+using rdma_core_test::kGrh;
+using rdma_core_test::kKey;
+
 constexpr std::uint32_t kTooLong = 1 << 15;
 
 /// Sends to itself.
-struct Ud {
-  Ud() {
-    cq = ibv_create_cq(device(), 16, nullptr, nullptr, 0);
-    memory = static_cast<char*>(
-        mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mr = ibv_reg_mr(domain(), memory, kMemory, IBV_ACCESS_LOCAL_WRITE);
-    ibv_qp_init_attr_ex init{};
-    init.send_cq = init.recv_cq = cq;
-    init.cap = {.max_send_wr = 8,
-                .max_recv_wr = 8,
-                .max_send_sge = 1,
-                .max_recv_sge = 1,
-                .max_inline_data = 0};
-    init.qp_type = IBV_QPT_UD;
-    init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    init.pd = domain();
-    init.send_ops_flags = IBV_QP_EX_WITH_SEND;
-    qp = ibv_create_qp_ex(device(), &init);
-    check(cq != nullptr && mr != nullptr && qp != nullptr, "an object cannot be made");
-    bring_up();
-    ibv_ah_attr way{};
-    way.is_global = 1;
-    way.port_num = 1;
-    check(ibv_query_gid(device(), 1, 0, &way.grh.dgid) == 0, "ibv_query_gid");
-    home = ibv_create_ah(domain(), &way);
-    check(home != nullptr, "ibv_create_ah");
-  }
-  void modify(ibv_qp_state state, int mask = 0) const {
+struct Ud : End {
+  Ud() : End(small({.type = IBV_QPT_UD, .extended = true})) { bring_up(); }
+  void modify(ibv_qp_state state) const {
     ibv_qp_attr attr{};
     attr.qp_state = state;
-    attr.port_num = 1;
-    attr.qkey = kKey;
-    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask) == 0, "ibv_modify_qp");
+    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0, "ibv_modify_qp");
   }
-  void bring_up() const {
-    modify(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-    modify(IBV_QPS_RTR);
-    modify(IBV_QPS_RTS, IBV_QP_SQ_PSN);
-  }
-  ibv_sge sge(std::size_t at, std::uint32_t length) const {
-    return {
-        .addr = reinterpret_cast<std::uint64_t>(memory) + at, .length = length, .lkey = mr->lkey};
-  }
-
-  ibv_cq* cq = nullptr;
-  char* memory = nullptr;
-  ibv_mr* mr = nullptr;
-  ibv_qp* qp = nullptr;
-  ibv_ah* home = nullptr;
+  ibv_ah* home = way_home();
 };
 
 CARELESS_INLINE void send(const Ud& ud, ibv_sge sge) {
-  ibv_send_wr wr{};
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_SEND;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.wr.ud = {.ah = ud.home, .remote_qpn = ud.qp->qp_num, .remote_qkey = kKey};
+  ibv_send_wr wr = rdma_core_test::datagram(sge, ud.home, ud.qp->qp_num);
   ibv_send_wr* bad = nullptr;
   check(ibv_post_send(ud.qp, &wr, &bad) == 0, "ibv_post_send");
-}
-
-CARELESS_INLINE void receive(const Ud& ud, ibv_sge sge) {
-  ibv_recv_wr wr{};
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  ibv_recv_wr* bad = nullptr;
-  check(ibv_post_recv(ud.qp, &wr, &bad) == 0, "ibv_post_recv");
 }
 
 CARELESS_INLINE void expect(const Ud& ud, ibv_wc_status status) {

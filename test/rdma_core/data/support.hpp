@@ -13,23 +13,20 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "../rc_steps.hpp"
+#include "../support/verbs_end.hpp"
 
 namespace data {
 
 using namespace std::chrono_literals;
-inline constexpr auto kLimit = 60s;  ///< which only a defect reaches
-
-template <typename T>
-T* must(T* made) {
-  REQUIRE_MESSAGE(made != nullptr, std::strerror(errno));
-  return made;
-}
+using rdma_core_test::kLimit;
+using rdma_core_test::must;
+using rdma_core_test::next;
+using Options = rdma_core_test::EndOptions;
 
 /// A completion says what the peer has done with the request (IWARP_COMPLETIONS).
 inline bool is_acknowledged() {
@@ -37,26 +34,11 @@ inline bool is_acknowledged() {
   return value != nullptr && std::string_view(value) == "acked";
 }
 
-inline ibv_context* open_device() {
-  ibv_device** list = must(ibv_get_device_list(nullptr));
-  ibv_context* out = must(ibv_open_device(list[0]));
-  ibv_free_device_list(list);
-  return out;
-}
+inline ibv_context* open_device() { return rdma_core_test::first_device(); }
 
 inline bool readable(int fd, std::chrono::milliseconds wait = 0ms) {
   pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
   return poll(&entry, 1, static_cast<int>(wait.count())) == 1;
-}
-
-/// The next completion, by polling.
-inline ibv_wc next(ibv_cq* cq) {
-  ibv_wc wc{};
-  const auto end = std::chrono::steady_clock::now() + kLimit;
-  int got = 0;
-  while ((got = ibv_poll_cq(cq, 1, &wc)) == 0) REQUIRE(std::chrono::steady_clock::now() < end);
-  REQUIRE_EQ(got, 1);
-  return wc;
 }
 
 inline ibv_wc success(ibv_cq* cq) {
@@ -65,89 +47,19 @@ inline ibv_wc success(ibv_cq* cq) {
   return wc;
 }
 
-struct Options {
-  ibv_qp_cap cap{.max_send_wr = 32,
-                 .max_recv_wr = 32,
-                 .max_send_sge = 4,
-                 .max_recv_sge = 4,
-                 .max_inline_data = 128};
-  int cqe = 256;
-  int signal_all = 1;
-  bool shared_receives = false;
-  bool extended = false;  ///< made with ibv_create_qp_ex(), for ibv_wr_*()
-  bool extended_cq = false;
-};
-
 /// How long a peer that does not answer is waited for; 0: without end.
 struct Timeouts {
   std::uint8_t timeout = 0;
   std::uint8_t retry_cnt = 0;
 };
 
-/// One end. Destroyed in order, each return code is checked.
-struct End {
-  explicit End(const Options& options = {})
-      : context(open_device()),
-        pd(must(ibv_alloc_pd(context))),
-        channel(must(ibv_create_comp_channel(context))),
-        cq(make_cq(options)),
-        buffer(1 << 16),
-        mr(must(ibv_reg_mr(pd, buffer.data(), buffer.size(), kAllRights))) {
-    if (options.shared_receives) {
-      ibv_srq_init_attr attr{.srq_context = this, .attr = {.max_wr = 32, .max_sge = 4}};
-      srq = must(ibv_create_srq(pd, &attr));
-    }
-    qp = make_qp(options);
-  }
-  ~End() {
-    CHECK_EQ(qp != nullptr ? ibv_destroy_qp(qp) : 0, 0);
-    CHECK_EQ(srq != nullptr ? ibv_destroy_srq(srq) : 0, 0);
-    CHECK_EQ(ibv_dereg_mr(mr), 0);
-    CHECK_EQ(cq != nullptr ? ibv_destroy_cq(cq) : 0, 0);
-    CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
-    CHECK_EQ(ibv_dealloc_pd(pd), 0);
-    CHECK_EQ(ibv_close_device(context), 0);
-  }
+/// Destroyed in order, each return code is checked.
+struct End : rdma_core_test::VerbsEnd {
+  explicit End(const Options& options = {}) : VerbsEnd(options) {}
+  ~End() { CHECK(destroy()); }
   End(const End&) = delete;
   End& operator=(const End&) = delete;
 
-  ibv_cq* make_cq(const Options& options) {
-    if (!options.extended_cq) return must(ibv_create_cq(context, options.cqe, this, channel, 0));
-    ibv_cq_init_attr_ex attr{.cqe = static_cast<std::uint32_t>(options.cqe),
-                             .cq_context = this,
-                             .channel = channel,
-                             .wc_flags = IBV_WC_STANDARD_FLAGS};
-    cq_ex = must(ibv_create_cq_ex(context, &attr));
-    return ibv_cq_ex_to_cq(cq_ex);
-  }
-  ibv_qp* make_qp(const Options& options) {
-    ibv_qp_init_attr_ex attr{};
-    attr.qp_context = this;
-    attr.send_cq = cq;
-    attr.recv_cq = cq;
-    attr.srq = srq;
-    attr.cap = options.cap;
-    attr.qp_type = IBV_QPT_RC;
-    attr.sq_sig_all = options.signal_all;
-    attr.comp_mask = IBV_QP_INIT_ATTR_PD;
-    attr.pd = pd;
-    if (options.extended) {
-      attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-      attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
-                            IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_IMM |
-                            IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-                            IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_BIND_MW |
-                            IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV;
-    }
-    return must(ibv_create_qp_ex(context, &attr));
-  }
-
-  ibv_qp_state state() {
-    ibv_qp_attr attr{};
-    ibv_qp_init_attr init{};
-    REQUIRE_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
-    return attr.qp_state;
-  }
   int modify(ibv_qp_state to) {
     ibv_qp_attr attr{};
     attr.qp_state = to;
@@ -163,21 +75,7 @@ struct End {
     attr.rnr_retry = rnr_retry;
     attr.timeout = timeouts.timeout;
     attr.retry_cnt = timeouts.retry_cnt;
-    attr.qp_state = IBV_QPS_INIT;
-    REQUIRE_EQ(ibv_modify_qp(qp, &attr, rdma_core_test::kToInit), 0);
-    attr.qp_state = IBV_QPS_RTR;
-    REQUIRE_EQ(ibv_modify_qp(qp, &attr, rdma_core_test::kToRtr), 0);
-    attr.qp_state = IBV_QPS_RTS;
-    REQUIRE_EQ(ibv_modify_qp(qp, &attr, rdma_core_test::kToRts), 0);
-  }
-
-  ibv_sge sge(std::size_t at, std::size_t length) const {
-    return {.addr = reinterpret_cast<std::uint64_t>(buffer.data()) + at,
-            .length = static_cast<std::uint32_t>(length),
-            .lkey = mr->lkey};
-  }
-  std::uint64_t remote(std::size_t at) const {
-    return reinterpret_cast<std::uint64_t>(buffer.data()) + at;
+    VerbsEnd::bring_up(attr);
   }
   std::string text(std::size_t at, std::size_t length) const {
     return {reinterpret_cast<const char*>(buffer.data()) + at, length};
@@ -232,18 +130,8 @@ struct End {
     return event;
   }
 
-  static constexpr int kAllRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                                    IBV_ACCESS_MW_BIND;
-  ibv_context* context;
-  ibv_pd* pd;
-  ibv_comp_channel* channel;
-  ibv_cq_ex* cq_ex = nullptr;  ///< the same as `cq`, where it was made so
-  ibv_cq* cq;
-  std::vector<std::byte> buffer;
-  ibv_mr* mr;
-  ibv_srq* srq = nullptr;
-  ibv_qp* qp = nullptr;
+  static constexpr int kAllRights = rdma_core_test::kAllRights;
+  std::span<std::byte> buffer{reinterpret_cast<std::byte*>(memory), memory_size};
 };
 
 inline constexpr std::uint8_t kForEver = 7;  ///< rnr_retry

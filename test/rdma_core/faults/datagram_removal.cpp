@@ -12,7 +12,7 @@ TEST_CASE("a device that is removed flushes what datagrams have posted, and refu
   rule("now remove device");
   ud.told(IBV_EVENT_DEVICE_FATAL);
   for (std::size_t i = 0; i != kReceives; ++i) {
-    CHECK_EQ(next(ud.received).status, IBV_WC_WR_FLUSH_ERR);
+    CHECK_EQ(next(ud.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   }
   CHECK_EQ(ud.build(ud, {1}), EIO);
   ibv_send_wr wr{};

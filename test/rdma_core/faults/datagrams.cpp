@@ -149,7 +149,7 @@ TEST_CASE("what comes while the port is down is lost, too") {
   to.told(IBV_EVENT_PORT_ERR);
   to.post_receives();
   ibv_wc none{};
-  while (has_unread(to)) REQUIRE_EQ(ibv_poll_cq(to.received, 1, &none), 0);
+  while (has_unread(to)) REQUIRE_EQ(ibv_poll_cq(to.receive_cq, 1, &none), 0);
   rule("now port up");
   to.told(IBV_EVENT_PORT_ACTIVE);
   from.send_all(to, {4});
@@ -191,8 +191,8 @@ TEST_CASE("of datagrams that are built call by call all fail, or none") {
   CHECK_EQ(from.build(to, {1}), 0);
   CHECK_EQ(from.build(to, {2, 3, 4}), ENOMEM);
   CHECK_EQ(from.build(to, {5}), 0);
-  CHECK_EQ(success(from.sent).wr_id, 1);
-  CHECK_EQ(success(from.sent).wr_id, 5);
+  CHECK_EQ(success(from.cq).wr_id, 1);
+  CHECK_EQ(success(from.cq).wr_id, 5);
   CHECK_EQ(sorted(to.take(2)), Numbers{1, 5});
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("a completion with a status takes its queue pair to error, and a reset
   CHECK_EQ(from.send(to, 2), IBV_WC_RETRY_EXC_ERR);
   CHECK_EQ(from.state(), IBV_QPS_ERR);
   for (std::size_t i = 0; i != kReceives; ++i) {
-    CHECK_EQ(next(from.received).status, IBV_WC_WR_FLUSH_ERR);
+    CHECK_EQ(next(from.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   }
   CHECK_EQ(from.send(to, 3), IBV_WC_WR_FLUSH_ERR);
   ibv_qp_attr attr{.qp_state = IBV_QPS_RESET};
@@ -222,7 +222,7 @@ TEST_CASE("a queue pair of datagrams goes to error when it is asked to, which is
   rule("now " + ud.named() + " error");
   ud.told(IBV_EVENT_QP_FATAL);
   CHECK_EQ(ud.state(), IBV_QPS_ERR);
-  CHECK_EQ(next(ud.received).status, IBV_WC_WR_FLUSH_ERR);
+  CHECK_EQ(next(ud.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   CHECK_EQ(ud.send(ud, 1), IBV_WC_WR_FLUSH_ERR);
   SUBCASE("and is destroyed behind its event") {}
   SUBCASE("and with an event that nobody has taken") {

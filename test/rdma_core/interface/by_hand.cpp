@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "endpoint.hpp"
+#include "datagrams.hpp"
 
 namespace {
 
@@ -13,30 +13,24 @@ using namespace rdma_core_test;
 constexpr int kWrId = 1;
 constexpr int kPeersWrId = 7;
 
-int index_of_ipv4(ibv_context* context) {
-  for (int index = 0;; ++index) {
-    ibv_gid gid{};
-    REQUIRE(ibv_query_gid(context, 1, index, &gid) == 0);
-    constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-    if (std::memcmp(gid.raw, kMapped, sizeof kMapped) == 0) return index;
-  }
-}
-
 struct Device {
   Context context = open_device();
   Pd pd{ibv_alloc_pd(context.get())};
-  int gid_index = index_of_ipv4(context.get());
+  ibv_ah_attr home = way_home(context.get());
 };
 
 /// A queue pair with a completion queue of its own.
-struct ByHand {
+struct ByHand : VerbsEnd {
   explicit ByHand(const Device& on, ibv_qp_type type = IBV_QPT_RC)
-      : device(on), cq(ibv_create_cq(on.context.get(), 64, nullptr, nullptr, 0)) {
-    ibv_qp_init_attr init{
-        .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {16, 16, 2, 2, 0}, .qp_type = type};
-    qp.reset(ibv_create_qp(on.pd.get(), &init));
-    REQUIRE(qp);
-  }
+      : VerbsEnd({.type = type,
+                  .cap = {16, 16, 2, 2, 0},
+                  .signal_all = 0,
+                  .context = on.context.get(),
+                  .pd = on.pd.get()}),
+        device(on) {}
+  ~ByHand() { CHECK(destroy()); }
+  ByHand(const ByHand&) = delete;
+  ByHand& operator=(const ByHand&) = delete;
   /// What a step to `to` is given, with a peer of this number.
   ibv_qp_attr attributes(ibv_qp_state to, std::uint32_t peer = 0) const {
     ibv_qp_attr attr{};
@@ -49,14 +43,11 @@ struct ByHand {
     attr.min_rnr_timer = 12;
     attr.timeout = 14;
     attr.retry_cnt = attr.rnr_retry = 7;
-    attr.ah_attr.is_global = 1;
-    attr.ah_attr.port_num = 1;
-    attr.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(device.gid_index);
+    attr.ah_attr = device.home;
     attr.ah_attr.grh.hop_limit = 64;
-    REQUIRE(ibv_query_gid(device.context.get(), 1, device.gid_index, &attr.ah_attr.grh.dgid) == 0);
     return attr;
   }
-  int modify(ibv_qp_attr attr, int mask) const { return ibv_modify_qp(qp.get(), &attr, mask); }
+  int modify(ibv_qp_attr attr, int mask) const { return ibv_modify_qp(qp, &attr, mask); }
   void go(ibv_qp_state to, int mask, std::uint32_t peer = 0) const {
     REQUIRE(modify(attributes(to, peer), mask) == 0);
   }
@@ -68,26 +59,19 @@ struct ByHand {
   ibv_qp_attr query() const {
     ibv_qp_attr attr{};
     ibv_qp_init_attr init{};
-    REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE, &init) == 0);
+    REQUIRE(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0);
     return attr;
   }
-  ibv_qp_state state() const { return query().qp_state; }
   int post(ibv_wr_opcode opcode, ibv_sge sge, std::uint64_t to = 0, std::uint32_t rkey = 0) const {
     ibv_send_wr wr{.wr_id = kWrId, .sg_list = &sge, .num_sge = 1, .opcode = opcode};
     wr.send_flags = IBV_SEND_SIGNALED;
     wr.wr.rdma = {.remote_addr = to, .rkey = rkey};
     ibv_send_wr* bad = nullptr;
-    return ibv_post_send(qp.get(), &wr, &bad);
+    return ibv_post_send(qp, &wr, &bad);
   }
-  int receive(ibv_sge sge) const {
-    ibv_recv_wr wr{.wr_id = kPeersWrId, .sg_list = &sge, .num_sge = 1};
-    ibv_recv_wr* bad = nullptr;
-    return ibv_post_recv(qp.get(), &wr, &bad);
-  }
+  int receive(ibv_sge sge) const { return VerbsEnd::receive(sge, kPeersWrId); }
 
   const Device& device;
-  Cq cq;
-  Qp qp;
 };
 
 /// The peer may send first: it is brought up first.
@@ -105,7 +89,7 @@ TEST_CASE("an error that can be polled says ERR of its queue pair, and of the pe
     const ByHand peer(device);
     connect(own, peer);
     REQUIRE(own.post(IBV_WR_RDMA_WRITE, memory.sge(8), memory.address(), memory.mr->rkey) == 0);
-    REQUIRE(End::next(own.cq).status == IBV_WC_REM_ACCESS_ERR);
+    REQUIRE(next(own.cq).status == IBV_WC_REM_ACCESS_ERR);
     CHECK(own.state() == IBV_QPS_ERR);
     CHECK(peer.state() == IBV_QPS_ERR);
     // It takes no step that a queue pair in ERR does not take.
@@ -123,9 +107,9 @@ TEST_CASE("a receive that cannot take its message says ERR as soon as it can be 
     connect(own, peer);
     REQUIRE(peer.receive(memory.sge(4)) == 0);
     REQUIRE(own.post(IBV_WR_SEND, memory.sge(8)) == 0);
-    REQUIRE(End::next(peer.cq).status == IBV_WC_LOC_LEN_ERR);
+    REQUIRE(next(peer.cq).status == IBV_WC_LOC_LEN_ERR);
     CHECK(peer.state() == IBV_QPS_ERR);
-    REQUIRE(End::next(own.cq).status == IBV_WC_REM_INV_REQ_ERR);
+    REQUIRE(next(own.cq).status == IBV_WC_REM_INV_REQ_ERR);
     CHECK(own.state() == IBV_QPS_ERR);
   }
 }
@@ -140,16 +124,16 @@ TEST_CASE("a request with a wrong L_Key fails alone: its peer keeps its state an
   ibv_sge wrong = memory.sge(8);
   wrong.lkey ^= 0x3300;
   REQUIRE(own.post(IBV_WR_SEND, wrong) == 0);
-  REQUIRE(End::next(own.cq).status == IBV_WC_LOC_PROT_ERR);
+  REQUIRE(next(own.cq).status == IBV_WC_LOC_PROT_ERR);
   CHECK(own.state() == IBV_QPS_ERR);
   CHECK(peer.state() == IBV_QPS_RTS);
   // Nobody answers the peer any more, which is all that it is told.
   REQUIRE(peer.post(IBV_WR_SEND, memory.sge(8)) == 0);
-  const ibv_wc first = End::next(peer.cq);
+  const ibv_wc first = next(peer.cq);
   CHECK(first.status == IBV_WC_RETRY_EXC_ERR);
   CHECK(first.wr_id == kWrId);
   CHECK(peer.state() == IBV_QPS_ERR);
-  const ibv_wc second = End::next(peer.cq);
+  const ibv_wc second = next(peer.cq);
   CHECK(second.status == IBV_WC_WR_FLUSH_ERR);
   CHECK(second.wr_id == kPeersWrId);
   CHECK_FALSE(is_readable(device.context->async_fd));
@@ -218,7 +202,6 @@ TEST_CASE("a step takes the attributes that its type needs, those that it allows
   const ByHand ud(device, IBV_QPT_UD);
   constexpr int kUcToRtr = kToRtr & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
   constexpr int kUcToRts = IBV_QP_STATE | IBV_QP_SQ_PSN;
-  constexpr int kUdToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
   const ByHand idle(device);  // never brought up, so nothing is connected meanwhile
   const auto peer = idle.qp->qp_num;
 
@@ -245,6 +228,7 @@ TEST_CASE("a step takes the attributes that its type needs, those that it allows
   check_refused(uc, peer, {{"Reads of UC", IBV_QPS_RTR, kToRtr}});
   check_refused(ud, 0,
                 {{"a peer of UD", IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_AV},
+                 {"the number of one", IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_DEST_QPN},
                  {"a PSN of ours in RTR", IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_SQ_PSN}});
   rc.go(IBV_QPS_RTR, kToRtr | IBV_QP_ACCESS_FLAGS, peer);
   uc.go(IBV_QPS_RTR, kUcToRtr | IBV_QP_ACCESS_FLAGS, peer);

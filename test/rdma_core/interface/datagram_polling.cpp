@@ -24,19 +24,19 @@ TEST_CASE("calls say of a datagram that came whom it is from and what it brought
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     const Datagrams from;
     const Datagrams to({.extended_cq = true});
-    ibv_cq_ex* const cq = to.read_by_calls;
-    auto home = way_home(from.context.get(), family);
+    ibv_cq_ex* const cq = to.cq_ex;
+    auto home = way_home(from.context, family);
     if (!home) continue;  // A host may do without IPv6.
     ibv_poll_cq_attr nothing{};
     CHECK(ibv_start_poll(cq, &nothing) == ENOENT);
-    const Ah ah(ibv_create_ah(from.pd.get(), &*home));
+    const Ah ah(ibv_create_ah(from.pd, &*home));
     REQUIRE(ah);
-    const Buffer out(from.pd.get(), "twelve octet");
-    const Buffer in(to.pd.get(), 256);
+    const Buffer out(from.pd, "twelve octet");
+    const Buffer in(to.pd, 256);
     for (const std::uint64_t number : {1U, 2U, 3U}) REQUIRE(to.receive(in, number) == 0);
-    REQUIRE(from.send(ah.get(), to.qp->qp_num, out.sge(), kKey, IBV_WR_SEND_WITH_IMM, 41) == 0);
+    REQUIRE(from.send(ah.get(), to.qp->qp_num, out.sge(), IBV_WR_SEND_WITH_IMM, 41) == 0);
     REQUIRE(from.send(ah.get(), to.qp->qp_num, out.sge(3)) == 0);
-    REQUIRE(from.send(ah.get(), to.qp->qp_num, out.sge(0), kKey, IBV_WR_SEND_WITH_IMM, 43) == 0);
+    REQUIRE(from.send(ah.get(), to.qp->qp_num, out.sge(0), IBV_WR_SEND_WITH_IMM, 43) == 0);
     constexpr std::array<std::uint32_t, 3> kLengths{12, 3, 0};
     for (std::uint32_t i = 0; i != kLengths.size(); ++i) {
       i == 0 ? start_poll(cq) : next_poll(cq);
@@ -63,10 +63,10 @@ TEST_CASE("calls say of a datagram that came whom it is from and what it brought
 
 TEST_CASE("calls say of a datagram that was sent no more than its queue pair and what it was") {
   const Datagrams end({.extended_cq = true});
-  ibv_cq_ex* const cq = end.read_by_calls;
-  ibv_ah_attr home = way_home(end.context.get());
-  const Ah ah(ibv_create_ah(end.pd.get(), &home));
-  const Buffer out(end.pd.get(), "x");
+  ibv_cq_ex* const cq = end.cq_ex;
+  ibv_ah_attr home = way_home(end.context);
+  const Ah ah(ibv_create_ah(end.pd, &home));
+  const Buffer out(end.pd, "x");
   REQUIRE(end.send(ah.get(), end.qp->qp_num, out.sge()) == 0);
   start_poll(cq);
   CHECK(cq->wr_id == 77);

@@ -14,14 +14,14 @@ const int kSet = ::setenv("IWARP_AS", "roce", 1);
 TEST_CASE("a datagram arrives behind its GRH, and the way back is in it") {
   const Datagrams a;
   const Datagrams b;
-  const Buffer out(a.pd.get(), "a datagram");
-  const Buffer in(b.pd.get(), 256);
-  ibv_ah_attr home = way_home(a.context.get());
-  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  const Buffer out(a.pd, "a datagram");
+  const Buffer in(b.pd, 256);
+  ibv_ah_attr home = way_home(a.context);
+  const Ah ah(ibv_create_ah(a.pd, &home));
   REQUIRE(ah);
   CHECK((a.qp->qp_num & 0x800000) != 0);
   REQUIRE(b.receive(in, 5) == 0);
-  REQUIRE(a.send(ah.get(), b.qp->qp_num, out.sge(), kKey, IBV_WR_SEND_WITH_IMM) == 0);
+  REQUIRE(a.send(ah.get(), b.qp->qp_num, out.sge(), IBV_WR_SEND_WITH_IMM) == 0);
   CHECK(End::done(a.cq).wr_id == 77);
   ibv_wc wc = End::done(b.cq);
   CHECK(wc.wr_id == 5);
@@ -34,30 +34,30 @@ TEST_CASE("a datagram arrives behind its GRH, and the way back is in it") {
   // Back the same way.
   auto* const grh = reinterpret_cast<ibv_grh*>(in.mr->addr);
   ibv_ah_attr back{};
-  REQUIRE(ibv_init_ah_from_wc(b.context.get(), 1, &wc, grh, &back) == 0);
+  REQUIRE(ibv_init_ah_from_wc(b.context, 1, &wc, grh, &back) == 0);
   CHECK(std::memcmp(back.grh.dgid.raw, home.grh.dgid.raw, sizeof back.grh.dgid.raw) == 0);
-  const Ah to_a(ibv_create_ah_from_wc(b.pd.get(), &wc, grh, 1));
+  const Ah to_a(ibv_create_ah_from_wc(b.pd, &wc, grh, 1));
   REQUIRE(to_a);
-  const Buffer answer(a.pd.get(), 64);
+  const Buffer answer(a.pd, 64);
   REQUIRE(a.receive(answer, 6) == 0);
   REQUIRE(b.send(to_a.get(), wc.src_qp, in.sge(8)) == 0);
   CHECK(End::done(b.cq).opcode == IBV_WC_SEND);
   CHECK(End::done(a.cq).byte_len == kGrh + 8);
   wc.wc_flags = 0;
-  CHECK(ibv_create_ah_from_wc(b.pd.get(), &wc, grh, 1) == nullptr);
+  CHECK(ibv_create_ah_from_wc(b.pd, &wc, grh, 1) == nullptr);
   CHECK(errno == EINVAL);
 }
 
 TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says so") {
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     const Datagrams a;
-    const Buffer out(a.pd.get(), "x");
-    const Buffer in(a.pd.get(), 64);
-    auto home = way_home(a.context.get(), family);
+    const Buffer out(a.pd, "x");
+    const Buffer in(a.pd, 64);
+    auto home = way_home(a.context, family);
     if (!home) continue;  // A host may do without IPv6.
     home->grh.hop_limit = 9;
     home->grh.traffic_class = 0x68;
-    const Ah ah(ibv_create_ah(a.pd.get(), &*home));
+    const Ah ah(ibv_create_ah(a.pd, &*home));
     REQUIRE(ah);
     REQUIRE(a.receive(in, 1) == 0);
     REQUIRE(a.send(ah.get(), a.qp->qp_num, out.sge()) == 0);
@@ -77,31 +77,30 @@ TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says
     }
     ibv_ah_attr back{};
     auto* const grh = static_cast<ibv_grh*>(in.mr->addr);
-    REQUIRE(ibv_init_ah_from_wc(a.context.get(), 1, &wc, grh, &back) == 0);
+    REQUIRE(ibv_init_ah_from_wc(a.context, 1, &wc, grh, &back) == 0);
     CHECK(back.grh.traffic_class == 0x68);
   }
 }
 
 TEST_CASE("two queue pairs take their receives from one queue, which can run dry") {
-  const Datagrams a({.shares = true});
-  ibv_qp_init_attr init{.send_cq = a.cq.get(),
-                        .recv_cq = a.cq.get(),
-                        .srq = a.srq.get(),
+  const Datagrams a({.shared_receives = true});
+  ibv_qp_init_attr init{.send_cq = a.cq,
+                        .recv_cq = a.cq,
+                        .srq = a.srq,
                         .cap = {8, 8, 2, 2, 64},
                         .qp_type = IBV_QPT_UD};
-  const Qp second(ibv_create_qp(a.pd.get(), &init));
+  const Qp second(ibv_create_qp(a.pd, &init));
   REQUIRE(second);
   ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
-  REQUIRE(ibv_modify_qp(second.get(), &attr,
-                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
+  REQUIRE(ibv_modify_qp(second.get(), &attr, kUdToInit) == 0);
   attr.qp_state = IBV_QPS_RTR;
   REQUIRE(ibv_modify_qp(second.get(), &attr, IBV_QP_STATE) == 0);
 
   const Datagrams from;
-  const Buffer out(from.pd.get(), "shared");
-  const Buffer in(a.pd.get(), 64);
-  ibv_ah_attr home = way_home(from.context.get());
-  const Ah ah(ibv_create_ah(from.pd.get(), &home));
+  const Buffer out(from.pd, "shared");
+  const Buffer in(a.pd, 64);
+  ibv_ah_attr home = way_home(from.context);
+  const Ah ah(ibv_create_ah(from.pd, &home));
   std::uint64_t n = 0;
   for (const std::uint32_t to : {a.qp->qp_num, second->qp_num, a.qp->qp_num}) {
     REQUIRE(a.receive(in, ++n) == 0);
@@ -115,34 +114,34 @@ TEST_CASE("two queue pairs take their receives from one queue, which can run dry
   }
   ibv_recv_wr own{.wr_id = 3};
   ibv_recv_wr* bad = nullptr;
-  CHECK(ibv_post_recv(a.qp.get(), &own, &bad) == EINVAL);
+  CHECK(ibv_post_recv(a.qp, &own, &bad) == EINVAL);
 }
 
 TEST_CASE("a request that is no datagram, or too long for the port, is refused") {
   const Datagrams a;
-  const Buffer large(a.pd.get(), 8192);
-  ibv_ah_attr home = way_home(a.context.get());
-  const Ah ah(ibv_create_ah(a.pd.get(), &home));
-  CHECK(a.send(ah.get(), a.qp->qp_num, large.sge(8), kKey, IBV_WR_RDMA_WRITE) == EINVAL);
+  const Buffer large(a.pd, 8192);
+  ibv_ah_attr home = way_home(a.context);
+  const Ah ah(ibv_create_ah(a.pd, &home));
+  CHECK(a.send(ah.get(), a.qp->qp_num, large.sge(8), IBV_WR_RDMA_WRITE) == EINVAL);
   CHECK(a.send(nullptr, a.qp->qp_num, large.sge(8)) == EINVAL);
   REQUIRE(a.send(ah.get(), a.qp->qp_num, large.sge()) == 0);
-  CHECK(End::next(a.cq).status == IBV_WC_LOC_LEN_ERR);
+  CHECK(next(a.cq).status == IBV_WC_LOC_LEN_ERR);
   CHECK(a.state() == IBV_QPS_SQE);
   REQUIRE(a.send(ah.get(), a.qp->qp_num, large.sge(8)) == 0);
-  CHECK(End::next(a.cq).status == IBV_WC_WR_FLUSH_ERR);
+  CHECK(next(a.cq).status == IBV_WC_WR_FLUSH_ERR);
   a.to_rts();
   CHECK(a.state() == IBV_QPS_RTS);
   REQUIRE(a.send(ah.get(), a.qp->qp_num, large.sge(8)) == 0);
-  CHECK(End::next(a.cq).status == IBV_WC_SUCCESS);
+  CHECK(next(a.cq).status == IBV_WC_SUCCESS);
 }
 
 TEST_CASE("requests that are built call by call, to the queue pair itself") {
-  const Datagrams a({.builders = true});
-  const Buffer in(a.pd.get(), 256);
-  ibv_ah_attr home = way_home(a.context.get());
-  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  const Datagrams a({.extended = true});
+  const Buffer in(a.pd, 256);
+  ibv_ah_attr home = way_home(a.context);
+  const Ah ah(ibv_create_ah(a.pd, &home));
   REQUIRE(a.receive(in, 1) == 0);
-  ibv_qp_ex* const builder = ibv_qp_to_qp_ex(a.qp.get());
+  ibv_qp_ex* const builder = ibv_qp_to_qp_ex(a.qp);
   REQUIRE(builder != nullptr);
   ibv_wr_start(builder);
   builder->wr_id = 9;
@@ -156,20 +155,20 @@ TEST_CASE("requests that are built call by call, to the queue pair itself") {
 }
 
 TEST_CASE("several requests that are built in one go, with immediate data and of several pieces") {
-  const Datagrams a({.builders = true});
-  const Buffer out(a.pd.get(), "one two");
-  const Buffer in(a.pd.get(), 256);
-  ibv_ah_attr home = way_home(a.context.get());
-  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  const Datagrams a({.extended = true});
+  const Buffer out(a.pd, "one two");
+  const Buffer in(a.pd, 256);
+  ibv_ah_attr home = way_home(a.context);
+  const Ah ah(ibv_create_ah(a.pd, &home));
   ibv_sge head = in.sge(kGrh + 2);
   ibv_sge tail{.addr = head.addr + 100, .length = 100, .lkey = head.lkey};
   std::array into{head, tail};
   ibv_recv_wr receive{.wr_id = 1, .sg_list = into.data(), .num_sge = 2};
   ibv_recv_wr* bad = nullptr;
   for (receive.wr_id = 1; receive.wr_id != 3; ++receive.wr_id) {
-    REQUIRE(ibv_post_recv(a.qp.get(), &receive, &bad) == 0);
+    REQUIRE(ibv_post_recv(a.qp, &receive, &bad) == 0);
   }
-  ibv_qp_ex* const builder = ibv_qp_to_qp_ex(a.qp.get());
+  ibv_qp_ex* const builder = ibv_qp_to_qp_ex(a.qp);
   const ibv_sge all = out.sge();
   const std::array pieces{ibv_sge{all.addr + 4, 3, all.lkey}, ibv_sge{all.addr, 3, all.lkey}};
   ibv_wr_start(builder);

@@ -11,12 +11,10 @@
 #include <cstring>
 #include <optional>
 
+#include "../support/verbs_end.hpp"
 #include "endpoint.hpp"
 
 namespace rdma_core_test {
-
-inline constexpr std::uint32_t kKey = 0x22222222;
-inline constexpr std::size_t kGrh = 40;
 
 using Ah = Owned<ibv_ah, ibv_destroy_ah>;
 
@@ -44,85 +42,29 @@ inline ibv_ah_attr way_home(ibv_context* context) {
   return *out;
 }
 
-struct DatagramsOptions {
-  bool builders = false;     ///< requests are built call by call
-  bool shares = false;       ///< receives are of a shared queue
-  bool extended_cq = false;  ///< completions are read by calls
-};
-
-/// One that is ready for everything, with its own queue and memory.
-struct Datagrams {
-  explicit Datagrams(const DatagramsOptions& options = {}) {
-    if (options.extended_cq) {
-      ibv_cq_init_attr_ex attr{.cqe = 32, .wc_flags = IBV_WC_STANDARD_FLAGS};
-      read_by_calls = ibv_create_cq_ex(context.get(), &attr);
-      REQUIRE(read_by_calls != nullptr);
-    }
-    cq.reset(options.extended_cq ? ibv_cq_ex_to_cq(read_by_calls)
-                                 : ibv_create_cq(context.get(), 32, nullptr, nullptr, 0));
-    if (options.shares) {
-      ibv_srq_init_attr attr{.attr = {.max_wr = 8, .max_sge = 1}};
-      srq.reset(ibv_create_srq(pd.get(), &attr));
-      REQUIRE(srq);
-    }
-    ibv_qp_init_attr_ex init{.send_cq = cq.get(),
-                             .recv_cq = cq.get(),
-                             .srq = srq.get(),
-                             .cap = {8, 8, 2, 2, 64},
-                             .qp_type = IBV_QPT_UD,
-                             .comp_mask = IBV_QP_INIT_ATTR_PD,
-                             .pd = pd.get()};
-    if (options.builders) {
-      init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-      init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
-    }
-    qp.reset(ibv_create_qp_ex(context.get(), &init));
-    REQUIRE(qp);
-    ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
-    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_PORT) == EINVAL);
-    REQUIRE(ibv_modify_qp(qp.get(), &attr,
-                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
-    attr.qp_state = IBV_QPS_RTR;
-    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_DEST_QPN) == EINVAL);
-    REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE) == 0);
-    to_rts();
-  }
-  void to_rts() const {
-    ibv_qp_attr attr{.qp_state = IBV_QPS_RTS};
-    const int psn = state() == IBV_QPS_SQE ? 0 : IBV_QP_SQ_PSN;
-    REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | psn) == 0);
-  }
-  ibv_qp_state state() const {
-    ibv_qp_attr attr{};
-    ibv_qp_init_attr init{};
-    REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_QKEY, &init) == 0);
-    CHECK(attr.qkey == kKey);
-    CHECK(init.qp_type == IBV_QPT_UD);
-    return attr.qp_state;
+/// A queue pair that is ready for everything; the memory of messages is the test's.
+struct Datagrams : VerbsEnd {
+  explicit Datagrams(EndOptions options = {}) : VerbsEnd(of_datagrams(options)) { bring_up(); }
+  ~Datagrams() { CHECK(destroy()); }
+  Datagrams(const Datagrams&) = delete;
+  Datagrams& operator=(const Datagrams&) = delete;
+  static EndOptions of_datagrams(EndOptions options) {
+    options.type = IBV_QPT_UD;
+    options.cap = {8, 8, 2, 2, 64};
+    options.signal_all = 0;
+    return options;
   }
   int receive(const Buffer& into, std::uint64_t wr_id) const {
-    ibv_sge sge = into.sge();
-    ibv_recv_wr wr{.wr_id = wr_id, .sg_list = &sge, .num_sge = 1};
-    ibv_recv_wr* bad = nullptr;
-    if (srq) return ibv_post_srq_recv(srq.get(), &wr, &bad);
-    return ibv_post_recv(qp.get(), &wr, &bad);
+    return VerbsEnd::receive(into.sge(), wr_id);
   }
-  int send(ibv_ah* to, std::uint32_t qpn, ibv_sge sge, std::uint32_t key = kKey,
-           ibv_wr_opcode opcode = IBV_WR_SEND, std::uint32_t immediate = 0xABCD) const {
-    ibv_send_wr wr{.wr_id = 77, .sg_list = &sge, .num_sge = 1, .opcode = opcode};
-    wr.send_flags = IBV_SEND_SIGNALED;
+  int send(ibv_ah* to, std::uint32_t qpn, ibv_sge sge, ibv_wr_opcode opcode = IBV_WR_SEND,
+           std::uint32_t immediate = 0xABCD) const {
+    ibv_send_wr wr = datagram(sge, to, qpn, 77);
+    wr.opcode = opcode;
     wr.imm_data = htonl(immediate);
-    wr.wr.ud = {.ah = to, .remote_qpn = qpn, .remote_qkey = key};
     ibv_send_wr* bad = nullptr;
-    return ibv_post_send(qp.get(), &wr, &bad);
+    return ibv_post_send(qp, &wr, &bad);
   }
-
-  Context context = open_device();
-  Pd pd{ibv_alloc_pd(context.get())};
-  ibv_cq_ex* read_by_calls = nullptr;  ///< `cq`, if it is one
-  Cq cq;
-  Srq srq;
-  Qp qp;
 };
 
 /// Of an id of RDMA_PS_UDP.

@@ -8,8 +8,6 @@ namespace rdma_core_test {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kDepth = 64;
 
 Cq make_cq(ibv_context* context, const CompChannel& channel) {
@@ -110,19 +108,8 @@ int End::receive(const ibv_sge& sge, std::uint64_t wr_id) {
   return error;
 }
 
-ibv_wc End::next(const Cq& cq) {
-  const auto end = Clock::now() + std::chrono::milliseconds(kTimeoutMs);
-  ibv_wc wc{};
-  int count = 0;
-  while ((count = ibv_poll_cq(cq.get(), 1, &wc)) == 0 && Clock::now() < end) {
-    std::this_thread::yield();
-  }
-  REQUIRE(count == 1);
-  return wc;
-}
-
-ibv_wc End::done(const Cq& cq) {
-  const ibv_wc wc = next(cq);
+ibv_wc End::done(ibv_cq* cq) {
+  const ibv_wc wc = rdma_core_test::next(cq);
   INFO(ibv_wc_status_str(wc.status));
   REQUIRE(wc.status == IBV_WC_SUCCESS);
   return wc;

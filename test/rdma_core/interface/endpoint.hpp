@@ -15,10 +15,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
-#include "../rc_steps.hpp"
+#include "../support/verbs_end.hpp"
 
 namespace rdma_core_test {
 
@@ -113,9 +112,10 @@ struct End {
   int write(const ibv_sge& sge, const Buffer& to, unsigned flags = IBV_SEND_SIGNALED);
   int receive(const ibv_sge& sge, std::uint64_t wr_id = 0);
   /// The next completion of a queue, whatever its status.
-  static ibv_wc next(const Cq& cq);
+  static ibv_wc next(const Cq& cq) { return rdma_core_test::next(cq.get()); }
   /// The next one, which must be a success.
-  static ibv_wc done(const Cq& cq);
+  static ibv_wc done(ibv_cq* cq);
+  static ibv_wc done(const Cq& cq) { return done(cq.get()); }
 };
 
 struct PairOptions {

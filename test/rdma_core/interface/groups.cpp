@@ -17,21 +17,13 @@ struct Way {
   ibv_ah_attr attr;
 };
 
-ibv_gid gid_of(const char* group) {
-  ibv_gid out{};
-  if (inet_pton(AF_INET6, group, out.raw) == 1) return out;
-  out.raw[10] = out.raw[11] = 0xFF;
-  REQUIRE(inet_pton(AF_INET, group, out.raw + 12) == 1);
-  return out;
-}
-
 ibv_gid group() { return gid_of(kGroup); }
 
 bool is_ipv6(const char* group) { return std::strchr(group, ':') != nullptr; }
 
 /// nullopt: this host has no address of that family.
 std::optional<Way> way_to(const Datagrams& from, const char* group) {
-  auto attr = way_home(from.context.get(), is_ipv6(group) ? Family::kIpv6 : Family::kIpv4);
+  auto attr = way_home(from.context, is_ipv6(group) ? Family::kIpv6 : Family::kIpv4);
   if (!attr) return std::nullopt;
   attr->grh.dgid = gid_of(group);
   return Way{attr->grh.dgid, *attr};
@@ -55,21 +47,21 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> numbers) {
 
 TEST_CASE("a group is heard from joining it to leaving it") {
   const Datagrams a;
-  const Buffer out(a.pd.get(), "everybody");
-  const Buffer in(a.pd.get(), 256);
+  const Buffer out(a.pd, "everybody");
+  const Buffer in(a.pd, 256);
   const ibv_gid to = group();
-  ibv_ah_attr way = way_home(a.context.get());
-  CHECK(ibv_attach_mcast(a.qp.get(), &way.grh.dgid, 0) == EINVAL);  // no group
-  REQUIRE(ibv_attach_mcast(a.qp.get(), &to, 0) == 0);
+  ibv_ah_attr way = way_home(a.context);
+  CHECK(ibv_attach_mcast(a.qp, &way.grh.dgid, 0) == EINVAL);  // no group
+  REQUIRE(ibv_attach_mcast(a.qp, &to, 0) == 0);
   way.grh.dgid = to;
-  const Ah ah(ibv_create_ah(a.pd.get(), &way));
+  const Ah ah(ibv_create_ah(a.pd, &way));
   REQUIRE(ah);
   REQUIRE(a.receive(in, 1) == 0);
   REQUIRE(a.send(ah.get(), 0xFFFFFF, out.sge()) == 0);
   CHECK(End::done(a.cq).opcode == IBV_WC_SEND);
   CHECK(End::done(a.cq).byte_len == kGrh + 9);
-  CHECK(ibv_detach_mcast(a.qp.get(), &to, 0) == 0);
-  CHECK(ibv_detach_mcast(a.qp.get(), &to, 0) == EINVAL);
+  CHECK(ibv_detach_mcast(a.qp, &to, 0) == 0);
+  CHECK(ibv_detach_mcast(a.qp, &to, 0) == EINVAL);
 }
 
 TEST_CASE("members on one host get each datagram once, the sender only if it is one") {
@@ -87,13 +79,13 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
       std::vector<const Datagrams*> members{&a, &b};
       if (sender_is_member) members.push_back(&sender);
       for (const Datagrams* const member : members) {
-        REQUIRE(ibv_attach_mcast(member->qp.get(), &way->gid, 0) == 0);
-        REQUIRE(ibv_attach_mcast(member->qp.get(), &way->gid, 0) == 0);  // is once
+        REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);
+        REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);  // is once
       }
-      const Buffer out(sender.pd.get(), "all of you");
-      const Buffer in_a(a.pd.get(), 256);
-      const Buffer in_b(b.pd.get(), 256);
-      const Buffer in_sender(sender.pd.get(), 256);
+      const Buffer out(sender.pd, "all of you");
+      const Buffer in_a(a.pd, 256);
+      const Buffer in_b(b.pd, 256);
+      const Buffer in_sender(sender.pd, 256);
       for (std::uint32_t i = 0; i != kCount + 1; ++i) {
         REQUIRE(a.receive(in_a, i) == 0);
         REQUIRE(b.receive(in_b, i) == 0);
@@ -102,18 +94,18 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
         REQUIRE(sender.receive(in_sender, i) == 0);
       }
       ibv_ah_attr attr = way->attr;
-      const Ah to_group(ibv_create_ah(sender.pd.get(), &attr));
+      const Ah to_group(ibv_create_ah(sender.pd, &attr));
       REQUIRE(to_group);
       for (std::uint32_t number = 1; number <= kCount; ++number) {
-        REQUIRE(sender.send(to_group.get(), 0xFFFFFF, out.sge(), kKey, IBV_WR_SEND_WITH_IMM,
-                            number) == 0);
+        REQUIRE(sender.send(to_group.get(), 0xFFFFFF, out.sge(), IBV_WR_SEND_WITH_IMM, number) ==
+                0);
       }
-      auto home = way_home(sender.context.get(), is_ipv6(address) ? Family::kIpv6 : Family::kIpv4);
+      auto home = way_home(sender.context, is_ipv6(address) ? Family::kIpv6 : Family::kIpv4);
       REQUIRE(home);
-      const Ah alone(ibv_create_ah(sender.pd.get(), &*home));
+      const Ah alone(ibv_create_ah(sender.pd, &*home));
       REQUIRE(alone);
       for (const Datagrams* const each : {&a, &b, &sender}) {
-        REQUIRE(sender.send(alone.get(), each->qp->qp_num, out.sge(), kKey, IBV_WR_SEND_WITH_IMM,
+        REQUIRE(sender.send(alone.get(), each->qp->qp_num, out.sge(), IBV_WR_SEND_WITH_IMM,
                             kLast) == 0);
       }
       const std::vector<std::uint32_t> all{1, 2, 3, kLast};
@@ -124,7 +116,7 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
             (sender_is_member ? all : std::vector{kLast}));
       CHECK(in_a.text(kGrh + 10).substr(kGrh) == "all of you");
       for (const Datagrams* const member : members) {
-        CHECK(ibv_detach_mcast(member->qp.get(), &way->gid, 0) == 0);
+        CHECK(ibv_detach_mcast(member->qp, &way->gid, 0) == 0);
       }
     }
   }
@@ -132,15 +124,15 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
 
 TEST_CASE("what is no group, or was not joined, cannot be left, and the queue pair goes on") {
   const Datagrams a;
-  ibv_ah_attr home = way_home(a.context.get());
+  ibv_ah_attr home = way_home(a.context);
   const ibv_gid none{};
   const ibv_gid never_joined = group();
   for (const ibv_gid& gid : {none, home.grh.dgid, never_joined}) {
-    CHECK(ibv_detach_mcast(a.qp.get(), &gid, 0) == EINVAL);
+    CHECK(ibv_detach_mcast(a.qp, &gid, 0) == EINVAL);
   }
-  const Buffer out(a.pd.get(), "still here");
-  const Buffer in(a.pd.get(), 64);
-  const Ah ah(ibv_create_ah(a.pd.get(), &home));
+  const Buffer out(a.pd, "still here");
+  const Buffer in(a.pd, 64);
+  const Ah ah(ibv_create_ah(a.pd, &home));
   REQUIRE(a.receive(in, 1) == 0);
   REQUIRE(a.send(ah.get(), a.qp->qp_num, out.sge()) == 0);
   CHECK(End::done(a.cq).opcode == IBV_WC_SEND);

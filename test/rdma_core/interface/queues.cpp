@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "endpoint.hpp"
 

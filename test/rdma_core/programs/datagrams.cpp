@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "datagram_end.hpp"
 
@@ -27,8 +28,8 @@ std::uint32_t length_of(std::uint32_t sequence) {
   return kSmallest + sequence * 2654435761U % (kMax - kSmallest);
 }
 
-std::uint8_t octet_of(std::uint32_t sequence, std::uint32_t at) {
-  return static_cast<std::uint8_t>(sequence * 31 + at * 7 + (sequence >> 8));
+char octet_of(std::uint32_t sequence, std::uint32_t at) {
+  return static_cast<char>(sequence * 31 + at * 7 + (sequence >> 8));
 }
 
 /// Lines to the relay and back.
@@ -62,18 +63,17 @@ class Control {
 
 void send_all(End& end, Control& control, const char* relay, std::uint32_t total) {
   const std::uint32_t peer = control.receive();
-  ibv_ah* const ah = end.way_to(gid_of(relay));
+  ibv_ah* const ah = end.way_to(gid_of(relay), end.index);
   // The one behind all others is a batch of its own.
   for (std::uint32_t first = 0; first <= total;) {
     const std::uint32_t behind = first == total ? total + 1 : std::min(first + kBatch, total);
     for (std::uint32_t n = first; n != behind; ++n) {
       ibv_sge sge = end.slot(n % kBatch, length_of(n));
-      auto* const at = end.memory.data() + n % kBatch * kSlot;
+      auto* const at = end.memory + n % kBatch * kSlot;
       std::memcpy(at, &n, sizeof n);
       for (std::uint32_t i = sizeof n; i != sge.length; ++i) at[i] = octet_of(n, i);
-      ibv_send_wr wr{.wr_id = n, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
-      if (n + 1 == behind) wr.send_flags = IBV_SEND_SIGNALED;
-      wr.wr.ud = {.ah = ah, .remote_qpn = peer, .remote_qkey = kKey};
+      ibv_send_wr wr = rdma_core_test::datagram(sge, ah, peer, n);
+      if (n + 1 != behind) wr.send_flags = 0;
       ibv_send_wr* bad = nullptr;
       check(ibv_post_send(end.qp, &wr, &bad) == 0, "ibv_post_send");
     }
@@ -92,7 +92,7 @@ void receive_all(End& end, Control& control, std::uint32_t total) {
     const std::uint32_t passed = control.receive();
     while (delivered != passed) {
       const ibv_wc wc = end.next();
-      const auto* const at = end.memory.data() + wc.wr_id * kSlot + kGrh;
+      const auto* const at = end.memory + wc.wr_id * kSlot + kGrh;
       std::uint32_t n = 0;
       std::memcpy(&n, at, sizeof n);
       check(n <= total && wc.byte_len == kGrh + length_of(n), "a datagram of another length");

@@ -5,6 +5,8 @@
 // A member says on how many interfaces this process's host has joined the group, from whom each of
 // COUNT datagrams came, and, when it has left, how many interfaces remain. ADDRESS is one of the
 // sender's GIDs.
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -63,7 +65,9 @@ void be_member(const ibv_gid& group, std::uint32_t count) {
   for (std::uint32_t n = 0; n != count; ++n) {
     const ibv_wc wc = end.next();
     check(wc.byte_len == kGrh + kText, "a datagram of another length");
-    std::printf("from %s\n", sender_of(end.memory.data() + wc.wr_id * kSlot).c_str());
+    std::printf(
+        "from %s\n",
+        sender_of(reinterpret_cast<const std::uint8_t*>(end.memory) + wc.wr_id * kSlot).c_str());
   }
   check(ibv_detach_mcast(end.qp, &group, 0) == 0, "ibv_detach_mcast");
   std::printf("left, %d interfaces remain\n", interfaces_that_joined(group));
@@ -72,9 +76,7 @@ void be_member(const ibv_gid& group, std::uint32_t count) {
 void send_to(const ibv_gid& group, const char* own) {
   End end(own);
   ibv_sge sge = end.slot(0, kText);
-  ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.wr.ud = {.ah = end.way_to(group), .remote_qpn = 0xFFFFFF, .remote_qkey = kKey};
+  ibv_send_wr wr = rdma_core_test::datagram(sge, end.way_to(group, end.index), 0xFFFFFF);
   ibv_send_wr* bad = nullptr;
   check(ibv_post_send(end.qp, &wr, &bad) == 0, "ibv_post_send");
   end.next();

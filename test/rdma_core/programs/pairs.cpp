@@ -6,7 +6,6 @@
 // the peer's memory, which is new in each round. With `lies` the client first makes queue pairs
 // that are told a wrong number, a wrong PSN and the GID of nobody, and says what becomes of a Read
 // on each.
-#include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -16,20 +15,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "../rc_steps.hpp"
+#include "../support/verbs_end.hpp"
 
 namespace {
 
-void check(bool ok, const char* what) {
-  if (!ok) throw std::runtime_error(what);
-}
+using rdma_core_test::check;
 
-struct End {
+/// What one end tells the other.
+struct Told {
   ibv_gid gid;
   std::uint32_t qpn;
   std::uint32_t psn;
@@ -63,8 +59,8 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  End exchange(const End& own) {
-    End other{};
+  Told exchange(const Told& own) {
+    Told other{};
     check(send(fd_, &own, sizeof own, 0) == sizeof own, "send");
     check(recv(fd_, &other, sizeof other, MSG_WAITALL) == sizeof other, "recv");
     return other;
@@ -74,41 +70,19 @@ class Peer {
   int fd_ = -1;
 };
 
-struct Device {
-  explicit Device(const char* address) {
-    ibv_device** list = ibv_get_device_list(nullptr);
-    check(list != nullptr && list[0] != nullptr, "no device");
-    context = ibv_open_device(list[0]);
-    ibv_free_device_list(list);
-    check(context != nullptr, "ibv_open_device");
-    ibv_gid wanted{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
-    check(inet_pton(AF_INET, address, wanted.raw + 12) == 1, "an address");
-    while (std::memcmp(gid.raw, wanted.raw, sizeof gid.raw) != 0) {
-      check(ibv_query_gid(context, 1, ++index, &gid) == 0, "no GID of that address");
-    }
-    pd = ibv_alloc_pd(context);
-    cq = ibv_create_cq(context, 16, nullptr, nullptr, 0);
-    mr =
-        ibv_reg_mr(pd, words.data(), sizeof words, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
-    check(pd != nullptr && cq != nullptr && mr != nullptr, "objects");
-  }
-  ibv_qp* make() const {
-    ibv_qp_init_attr attr{
-        .send_cq = cq,
-        .recv_cq = cq,
-        .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
-        .qp_type = IBV_QPT_RC,
-        .sq_sig_all = 1};
-    ibv_qp* const qp = ibv_create_qp(pd, &attr);
-    check(qp != nullptr, "ibv_create_qp");
-    return qp;
-  }
-  int connect(ibv_qp* qp, std::uint32_t psn, const End& peer) const {
+/// Makes many queue pairs; the one that each end has is not used.
+struct Device : rdma_core_test::VerbsEnd {
+  static constexpr rdma_core_test::EndOptions kSmall{
+      .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}, .cqe = 16};
+  explicit Device(const char* address)
+      : VerbsEnd(kSmall), gid(rdma_core_test::gid_of(address)), index(index_of(gid)) {}
+  ibv_qp* make() { return make_qp(kSmall); }
+  int connect(ibv_qp* made, std::uint32_t psn, const Told& peer) const {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
-    int code = ibv_modify_qp(qp, &attr, rdma_core_test::kToInit);
+    int code = ibv_modify_qp(made, &attr, rdma_core_test::kToInit);
     if (code != 0) return code;
     attr.qp_state = IBV_QPS_RTR;
     attr.path_mtu = IBV_MTU_1024;
@@ -119,47 +93,35 @@ struct Device {
     attr.ah_attr.port_num = 1;
     attr.ah_attr.grh = {
         .dgid = peer.gid, .sgid_index = static_cast<std::uint8_t>(index), .hop_limit = 64};
-    code = ibv_modify_qp(qp, &attr, rdma_core_test::kToRtr);
+    code = ibv_modify_qp(made, &attr, rdma_core_test::kToRtr);
     if (code != 0) return code;
     attr.qp_state = IBV_QPS_RTS;
     attr.sq_psn = psn;
     attr.max_rd_atomic = 1;
-    return ibv_modify_qp(qp, &attr, rdma_core_test::kToRts);
+    return ibv_modify_qp(made, &attr, rdma_core_test::kToRts);
   }
-  void read(ibv_qp* qp, const End& peer) {
-    ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(&words[1]), .length = 8, .lkey = mr->lkey};
+  void read(ibv_qp* made, const Told& peer) {
+    ibv_sge sge = this->sge(sizeof words[0], sizeof words[1]);
     ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ};
     wr.wr.rdma = {.remote_addr = peer.address, .rkey = peer.rkey};
     ibv_send_wr* bad = nullptr;
-    check(ibv_post_send(qp, &wr, &bad) == 0, "ibv_post_send");
+    check(ibv_post_send(made, &wr, &bad) == 0, "ibv_post_send");
   }
-  ibv_wc next() const {
-    ibv_wc wc{};
-    while (ibv_poll_cq(cq, 1, &wc) == 0) {
-    }
-    return wc;
-  }
-  End end(const ibv_qp* qp, std::uint32_t psn) const {
-    return {.gid = gid,
-            .qpn = qp->qp_num,
-            .psn = psn,
-            .address = reinterpret_cast<std::uint64_t>(words.data()),
-            .rkey = mr->rkey};
+  ibv_wc next() const { return rdma_core_test::next(cq); }
+  Told end(const ibv_qp* made, std::uint32_t psn) const {
+    return {.gid = gid, .qpn = made->qp_num, .psn = psn, .address = remote(0), .rkey = mr->rkey};
   }
 
-  int index = -1;
-  ibv_context* context = nullptr;
-  ibv_gid gid{};
-  ibv_pd* pd = nullptr;
-  ibv_cq* cq = nullptr;
-  ibv_mr* mr = nullptr;
-  std::array<std::uint64_t, 2> words{};  ///< the peer's to read, and what was read
+  ibv_gid gid;
+  int index;
+  /// The peer's to read, and what was read.
+  std::uint64_t* words = reinterpret_cast<std::uint64_t*>(memory);
 };
 
 /// Both ends give every third pair up before it is ready, each in another state.
 void give_up(Device& device, Peer& peer, int round, bool client) {
   ibv_qp* const qp = device.make();
-  const End other = peer.exchange(device.end(qp, 7));
+  const Told other = peer.exchange(device.end(qp, 7));
   if (client == (round % 2 == 0)) check(device.connect(qp, 7, other) == 0, "to be given up");
   check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 }
@@ -169,7 +131,7 @@ void one_round(Device& device, Peer& peer, int round, bool client) {
   const std::uint32_t psn = round % 2 == 0 ? 0 : static_cast<std::uint32_t>(random()) & 0xFFFFFF;
   ibv_qp* const qp = device.make();
   device.words[0] = static_cast<std::uint64_t>(round) * 2 + (client ? 1 : 0);
-  const End other = peer.exchange(device.end(qp, psn));
+  const Told other = peer.exchange(device.end(qp, psn));
   check(device.connect(qp, psn, other) == 0, "connect");
   device.read(qp, other);
   const ibv_wc wc = device.next();
@@ -180,18 +142,18 @@ void one_round(Device& device, Peer& peer, int round, bool client) {
   check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 }
 
-void lie(Device& device, const End& good) {
-  std::array<End, 3> lies{good, good, good};
+void lie(Device& device, const Told& good) {
+  std::array<Told, 3> lies{good, good, good};
   lies[0].qpn += 77 << 16;
   lies[1].psn += 1;
   lies[2].gid.raw[15] += 77;
   std::vector<ibv_qp*> made;
-  for (const End& told : lies) {
+  for (const Told& told : lies) {
     made.push_back(device.make());
     check(device.connect(made.back(), 7, told) == 0, "lie");
     device.read(made.back(), told);
   }
-  End nowhere = good;
+  Told nowhere = good;
   nowhere.gid = {};
   ibv_qp* const refused = device.make();
   std::printf("a GID of zeros: %d\n", device.connect(refused, 7, nowhere));
@@ -213,7 +175,7 @@ int main(int argc, char** argv) {
     Peer peer(host, argv[1]);
     if (std::string(argv[4]) == "lies") {
       ibv_qp* const qp = device.make();
-      const End other = peer.exchange(device.end(qp, 7));
+      const Told other = peer.exchange(device.end(qp, 7));
       // Without lies it would have the client for its peer.
       client ? lie(device, other) : check(device.connect(qp, 7, other) == 0, "connect");
       peer.exchange({});
