@@ -67,37 +67,19 @@ class Links(Tree):
                            "```\n| no table\n[no](link.md)\n```\n")
         self.assert_passes(self.CHECK)
 
-    def test_a_link_to_nothing(self):
-        self.write("a.md", "# Top\n\n[b](c.md)\n")
-        self.assert_says(self.CHECK, "a.md:3: no file c.md")
-
-    def test_a_link_to_no_heading(self):
-        self.write("a.md", "# Top\n\n[b](#bottom)\n")
-        self.assert_says(self.CHECK, "a.md:3: no heading #bottom")
-
-    def test_a_link_out_of_the_project(self):
-        self.write("a.md", "[b](../../etc/passwd)\n")
-        self.assert_says(self.CHECK, "a.md:1: no file")
-
-    def test_a_row_with_a_cell_too_many(self):
-        self.write("a.md", "| a | b |\n|---|---|\n| 1 | 2 | 3 |\n")
-        self.assert_says(self.CHECK, "a.md:3: 3 cells in a table of 2")
-
-    def test_a_row_that_is_not_closed(self):
-        self.write("a.md", "| a | b |\n|---|---|\n| 1 | 2\n")
-        self.assert_says(self.CHECK, "a.md:3: a row of a table that does not end with |")
-
-    def test_a_row_torn_off_its_table(self):
-        self.write("a.md", "| a | b |\n|---|---|\n| 1 | 2 |\n\n| 3 | 4 |\n")
-        self.assert_says(self.CHECK, "a.md:5: a table without a head")
-
-    def test_a_row_that_is_broken_over_two_lines(self):
-        self.write("a.md", "| a | b |\n|---|---|\n| 1 | 2 |\nand 3 |\n")
-        self.assert_says(self.CHECK, "a.md:4: text right behind a table becomes a row of it")
-
-    def test_a_fence_that_is_not_closed(self):
-        self.write("a.md", "```sh\nls\n")
-        self.assert_says(self.CHECK, "a.md:1: a fence that is never closed")
+    def test_what_is_wrong_is_told(self):
+        for text, message in (
+                ("# Top\n\n[b](c.md)\n", "a.md:3: no file c.md"),
+                ("# Top\n\n[b](#bottom)\n", "a.md:3: no heading #bottom"),
+                ("[b](../../etc/passwd)\n", "a.md:1: no file"),
+                ("| a | b |\n|---|---|\n| 1 | 2 | 3 |\n", "a.md:3: 3 cells in a table of 2"),
+                ("| a | b |\n|---|---|\n| 1 | 2\n", "a.md:3: a row of a table that does not end with |"),
+                ("| a | b |\n|---|---|\n| 1 | 2 |\n\n| 3 | 4 |\n", "a.md:5: a table without a head"),
+                ("| a | b |\n|---|---|\n| 1 | 2 |\nand 3 |\n",
+                 "a.md:4: text right behind a table becomes a row of it"),
+                ("```sh\nls\n", "a.md:1: a fence that is never closed")):
+            self.write("a.md", text)
+            self.assert_says(self.CHECK, message)
 
 
 class Figures(Tree):
@@ -181,21 +163,15 @@ class Answers(Tree):
                     "`255`<!-- answer: x.pcap 1 field:TO --> `server`<!-- answer: x.pcap 1 from -->")
         self.assert_passes(self.CHECK)
 
-    def test_a_wrong_answer(self):
-        self.course("## 1. One\n\n`22`<!-- answer: x.pcap 1 ddp.payload -->")
-        self.assert_says(self.CHECK, "the solution says '22', the stack '21'")
-
-    def test_a_question_that_the_frame_does_not_answer(self):
-        self.course("## 1. One\n\n`22`<!-- answer: x.pcap 1 mpa.pad -->")
-        self.assert_says(self.CHECK, "KeyError('mpa')")
-
-    def test_an_exercise_without_a_solution(self):
-        self.course("## 2. Two\n\n`21`<!-- answer: x.pcap 1 ddp.payload -->")
-        self.assert_says(self.CHECK, "no solution: 1. One")
-
-    def test_a_solution_that_is_not_checked(self):
-        self.course("## 1. One\n\n`21`")
-        self.assert_says(self.CHECK, "nothing in the solution is checked")
+    def test_what_is_wrong_is_told(self):
+        for solution, message in (
+                ("## 1. One\n\n`22`<!-- answer: x.pcap 1 ddp.payload -->",
+                 "the solution says '22', the stack '21'"),
+                ("## 1. One\n\n`22`<!-- answer: x.pcap 1 mpa.pad -->", "KeyError('mpa')"),
+                ("## 2. Two\n\n`21`<!-- answer: x.pcap 1 ddp.payload -->", "no solution: 1. One"),
+                ("## 1. One\n\n`21`", "nothing in the solution is checked")):
+            self.course(solution)
+            self.assert_says(self.CHECK, message)
 
 
 if __name__ == "__main__":
